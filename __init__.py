@@ -1,0 +1,1 @@
+"""Tenon: an array compiler you can read."""

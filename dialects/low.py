@@ -1,0 +1,465 @@
+"""
+The `low` dialect: one kernel, nothing left to decide.
+
+A kernel's body is written in xDSL's own dialects; `low` adds only what they lack. The whole vocabulary is the
+closed list `BODY_OPS` below, so that a backend is a table plus a `match`:
+
+* `scf`: for (iter_args), if (with or without results), yield
+* `memref`: load, store (one linear index), alloca (private; or memory space `"shared"` for a work-group)
+* `vector`: load, store, broadcast, reduction (in lane order), on 1-d vectors of 2, 4, 8 or 16 lanes
+* `arith`: constant, integer and float arithmetic, bit operations, comparisons, bitcast, extf, truncf, index_cast
+* `math`: absf, sqrt, floor, ceil, trunc, roundeven, copysign, fma, and the functions `expand-math` expands
+* `low`: the ids, the barrier, select, convert, remf
+
+xDSL's `arith.select` and its integer conversions take scalars only; `low.select` and `low.convert` take vectors
+too and are used everywhere instead of them.
+
+Kernel arguments are one-dimensional, contiguous memrefs of a storage type (f64 f32 f16 bf16 i64 i32 i16 i8; a
+boolean is stored as an i8 of 0 or 1) that do not overlap one another where one of them is written.
+Integers wrap. Float arithmetic is IEEE in the type's own precision, in the order written; nothing is
+contracted or reassociated unless an op's `fastmath` asks for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from xdsl.dialects import arith, math, memref, scf, vector
+from xdsl.dialects.builtin import (
+    AnyFloatConstr,
+    IndexType,
+    IntegerType,
+    MemRefType,
+    StringAttr,
+    VectorType,
+)
+from xdsl.dialects.utils.enum_attribute import EnumAttribute
+from xdsl.ir import (
+    Attribute,
+    Block,
+    Data,
+    Dialect,
+    Operation,
+    Region,
+    SpacedOpaqueSyntaxAttribute,
+    SSAValue,
+)
+from xdsl.irdl import (
+    AnyAttr,
+    BaseAttr,
+    EqAttrConstraint,
+    IRDLOperation,
+    VarConstraint,
+    irdl_attr_definition,
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    region_def,
+    result_def,
+    traits_def,
+)
+from xdsl.parser import AttrParser, Parser
+from xdsl.printer import Printer
+from xdsl.traits import IsolatedFromAbove, NoTerminator, Pure, SymbolOpInterface
+from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.str_enum import StrEnum
+
+from .element_types import element_type_of, lanes_of
+
+SHARED = StringAttr("shared")
+"""The memory space of an alloca that all work-items of a work-group share."""
+
+
+@irdl_attr_definition
+class DimsAttr(Data[tuple[int, ...]]):
+    """Up to three extents, x first: `#low.dims[128, 1, 1]`."""
+
+    name = "low.dims"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> tuple[int, ...]:
+        return tuple(
+            parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: parser.parse_integer(False))
+        )
+
+    def print_parameter(self, printer: Printer) -> None:
+        printer.print_string(str(list(self.data)))
+
+    def verify(self) -> None:
+        if len(self.data) != 3 or any(extent < 0 for extent in self.data):
+            raise VerifyException(f"{self.name}: {list(self.data)} is not three extents from 0 up")
+
+
+class Dimension(StrEnum):
+    """A dimension of the grid."""
+
+    X = "x"
+    Y = "y"
+    Z = "z"
+
+    @property
+    def index(self) -> int:
+        return "xyz".index(self.value)
+
+
+@irdl_attr_definition
+class DimensionAttr(EnumAttribute[Dimension], SpacedOpaqueSyntaxAttribute):
+    """`#low<dimension x>`; printed bare (`x`) by the ops that use it."""
+
+    name = "low.dimension"
+
+
+class Conversion(StrEnum):
+    """The conversions of `low.convert`, with MLIR's `arith` names."""
+
+    SITOFP = "sitofp"
+    UITOFP = "uitofp"
+    FPTOSI = "fptosi"
+    FPTOUI = "fptoui"
+    EXTSI = "extsi"
+    EXTUI = "extui"
+    TRUNCI = "trunci"
+
+
+@irdl_attr_definition
+class ConversionAttr(EnumAttribute[Conversion], SpacedOpaqueSyntaxAttribute):
+    """`#low<conversion sitofp>`; printed bare (`sitofp`) by `low.convert`."""
+
+    name = "low.conversion"
+
+
+@irdl_op_definition
+class KernelOp(IRDLOperation):
+    """
+    One kernel: its body runs once per work-item of `grid` x `block`. Work-groups are independent of one
+    another; the work-items of one work-group meet at barriers. A grid with an extent of 0 runs nothing.
+
+    ```mlir
+    low.kernel @double(%x: memref<128xf32>, %y: memref<128xf32>) grid [128, 1, 1] block [1, 1, 1] {
+      %i = low.block_id x
+      %v = memref.load %x[%i] : memref<128xf32>
+      %d = arith.addf %v, %v : f32
+      memref.store %d, %y[%i] : memref<128xf32>
+    }
+    ```
+    """
+
+    name = "low.kernel"
+    sym_name = prop_def(StringAttr)
+    grid = prop_def(DimsAttr)
+    block_dims = prop_def(DimsAttr, prop_name="block")
+    body = region_def("single_block")
+    traits = traits_def(SymbolOpInterface(), IsolatedFromAbove(), NoTerminator())
+
+    def __init__(
+        self, name: str, argument_types: Sequence[Attribute], grid: Sequence[int], block: Sequence[int]
+    ):
+        super().__init__(
+            properties={
+                "sym_name": StringAttr(name),
+                "grid": DimsAttr(tuple(grid)),
+                "block": DimsAttr(tuple(block)),
+            },
+            regions=[Region(Block(arg_types=argument_types))],
+        )
+
+    @classmethod
+    def parse(cls, parser: Parser) -> KernelOp:
+        name = parser.parse_symbol_name()
+        arguments = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_argument)
+        parser.parse_keyword("grid")
+        grid = DimsAttr(DimsAttr.parse_parameter(parser))
+        parser.parse_keyword("block")
+        block = DimsAttr(DimsAttr.parse_parameter(parser))
+        attributes = parser.parse_optional_attr_dict_with_keyword(("sym_name", "grid", "block"))
+        region = parser.parse_region(arguments)
+        op = cls.create(properties={"sym_name": name, "grid": grid, "block": block}, regions=[region])
+        if attributes is not None:
+            op.attributes.update(attributes.data)
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_symbol_name(self.sym_name.data)
+        with printer.in_parens():
+            printer.print_list(self.body.block.args, printer.print_block_argument)
+        printer.print_string(f" grid {list(self.grid.data)} block {list(self.block_dims.data)}")
+        printer.print_op_attributes(self.attributes, print_keyword=True)
+        printer.print_string(" ")
+        printer.print_region(self.body, print_entry_block_args=False, print_empty_block=False)
+
+    def verify_(self) -> None:
+        for argument in self.body.block.args:
+            if not isinstance(argument.type, MemRefType) or len(argument.type.get_shape()) != 1:
+                raise VerifyException(
+                    f"{self.name}: argument {argument.index} of @{self.sym_name.data} is {argument.type}, "
+                    "expected a one-dimensional memref"
+                )
+        if any(extent < 1 for extent in self.block_dims.data):
+            raise VerifyException(f"{self.name}: block {list(self.block_dims.data)} has an extent below 1")
+
+
+class _IdOp(IRDLOperation):
+    dimension = prop_def(DimensionAttr)
+    result = result_def(IndexType())
+    traits = traits_def(Pure())
+    assembly_format = "$dimension attr-dict"
+
+    def __init__(self, dimension: Dimension):
+        super().__init__(properties={"dimension": DimensionAttr(dimension)}, result_types=[IndexType()])
+
+
+@irdl_op_definition
+class BlockIdOp(_IdOp):
+    """
+    The index of this work-group in the grid.
+
+    ```mlir
+    %b = low.block_id x
+    ```
+    """
+
+    name = "low.block_id"
+
+
+@irdl_op_definition
+class ThreadIdOp(_IdOp):
+    """
+    The index of this work-item in its work-group.
+
+    ```mlir
+    %t = low.thread_id x
+    ```
+    """
+
+    name = "low.thread_id"
+
+
+@irdl_op_definition
+class BarrierOp(IRDLOperation):
+    """
+    All work-items of the work-group wait here, and see one another's stores before it.
+
+    ```mlir
+    low.barrier
+    ```
+    """
+
+    name = "low.barrier"
+    assembly_format = "attr-dict"
+
+
+@irdl_op_definition
+class SelectOp(IRDLOperation):
+    """
+    `on_true` where `condition` holds, else `on_false`, lane by lane. Both are evaluated.
+
+    ```mlir
+    %r = low.select %c, %a, %b : vector<8xf32>
+    ```
+
+    `%c` is an i1, or a vector of i1 of as many lanes as the other operands.
+    """
+
+    name = "low.select"
+    T: ClassVar = VarConstraint("T", AnyAttr())
+    condition = operand_def(EqAttrConstraint(IntegerType(1)) | VectorType.constr(IntegerType(1)))
+    on_true = operand_def(T)
+    on_false = operand_def(T)
+    result = result_def(T)
+    traits = traits_def(Pure())
+
+    def __init__(self, condition: SSAValue, on_true: SSAValue, on_false: SSAValue):
+        Operation.__init__(self, operands=(condition, on_true, on_false), result_types=(on_true.type,))
+
+    @classmethod
+    def parse(cls, parser: Parser) -> SelectOp:
+        condition = parser.parse_unresolved_operand()
+        parser.parse_punctuation(",")
+        on_true = parser.parse_unresolved_operand()
+        parser.parse_punctuation(",")
+        on_false = parser.parse_unresolved_operand()
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        type = parser.parse_type()
+        lanes = lanes_of(type)
+        condition_type = IntegerType(1) if lanes is None else VectorType(IntegerType(1), [lanes])
+        return cls.create(
+            operands=[
+                parser.resolve_operand(condition, condition_type),
+                parser.resolve_operand(on_true, type),
+                parser.resolve_operand(on_false, type),
+            ],
+            result_types=[type],
+            attributes=attributes,
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_list(self.operands, printer.print_operand)
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.result.type)
+
+    def verify_(self) -> None:
+        if lanes_of(self.condition.type) != lanes_of(self.result.type):
+            raise VerifyException(
+                f"{self.name}: condition {self.condition.type} and result {self.result.type} differ in lanes"
+            )
+
+
+_NUMBER = AnyFloatConstr | BaseAttr(IntegerType)
+_NUMBER_LIKE = _NUMBER | VectorType.constr(_NUMBER)
+
+
+@irdl_op_definition
+class ConvertOp(IRDLOperation):
+    """
+    Converts between integers, and between integers and floats, lane by lane. `fptosi` and `fptoui` round
+    towards zero, saturate, and turn NaN into 0; `trunci` keeps the low bits.
+
+    ```mlir
+    %f = low.convert sitofp %n : vector<8xi32> to vector<8xf32>
+    ```
+    """
+
+    name = "low.convert"
+    conversion = prop_def(ConversionAttr)
+    source = operand_def(_NUMBER_LIKE)
+    result = result_def(_NUMBER_LIKE)
+    traits = traits_def(Pure())
+    assembly_format = "$conversion $source attr-dict `:` type($source) `to` type($result)"
+
+    def __init__(self, conversion: Conversion, source: SSAValue, result_type: Attribute):
+        Operation.__init__(
+            self,
+            operands=(source,),
+            result_types=(result_type,),
+            properties={"conversion": ConversionAttr(conversion)},
+        )
+
+    def verify_(self) -> None:
+        source, result = element_type_of(self.source.type), element_type_of(self.result.type)
+        kind = self.conversion.data
+        from_integer, to_integer = isinstance(source, IntegerType), isinstance(result, IntegerType)
+        wanted = {
+            Conversion.SITOFP: (True, False),
+            Conversion.UITOFP: (True, False),
+            Conversion.FPTOSI: (False, True),
+            Conversion.FPTOUI: (False, True),
+        }.get(kind, (True, True))
+        if (from_integer, to_integer) != wanted or lanes_of(self.source.type) != lanes_of(self.result.type):
+            raise VerifyException(f"{self.name}: cannot {kind.value} {self.source.type} to {self.result.type}")
+        if isinstance(source, IntegerType) and isinstance(result, IntegerType):
+            widens = result.width.data > source.width.data
+            if widens == (kind is Conversion.TRUNCI) or result.width.data == source.width.data:
+                raise VerifyException(
+                    f"{self.name}: cannot {kind.value} {self.source.type} to {self.result.type}"
+                )
+
+
+@irdl_op_definition
+class RemfOp(IRDLOperation):
+    """
+    The remainder of `lhs / rhs` with the sign of `lhs`, exact (C's `fmod`, MLIR's `arith.remf`).
+
+    ```mlir
+    %r = low.remf %a, %b : f32
+    ```
+    """
+
+    name = "low.remf"
+    T: ClassVar = VarConstraint("T", AnyFloatConstr | VectorType.constr(AnyFloatConstr))
+    lhs = operand_def(T)
+    rhs = operand_def(T)
+    result = result_def(T)
+    traits = traits_def(Pure())
+    assembly_format = "$lhs `,` $rhs attr-dict `:` type($result)"
+
+    def __init__(self, lhs: SSAValue, rhs: SSAValue):
+        Operation.__init__(self, operands=(lhs, rhs), result_types=(lhs.type,))
+
+
+BODY_OPS: tuple[type[Operation], ...] = (
+    scf.ForOp,
+    scf.IfOp,
+    scf.YieldOp,
+    memref.LoadOp,
+    memref.StoreOp,
+    memref.AllocaOp,
+    vector.LoadOp,
+    vector.StoreOp,
+    vector.BroadcastOp,
+    vector.ReductionOp,
+    arith.ConstantOp,
+    arith.AddiOp,
+    arith.SubiOp,
+    arith.MuliOp,
+    arith.DivSIOp,
+    arith.DivUIOp,
+    arith.RemSIOp,
+    arith.RemUIOp,
+    arith.MinSIOp,
+    arith.MinUIOp,
+    arith.MaxSIOp,
+    arith.MaxUIOp,
+    arith.AndIOp,
+    arith.OrIOp,
+    arith.XOrIOp,
+    arith.ShLIOp,
+    arith.ShRSIOp,
+    arith.ShRUIOp,
+    arith.CmpiOp,
+    arith.AddfOp,
+    arith.SubfOp,
+    arith.MulfOp,
+    arith.DivfOp,
+    arith.NegfOp,
+    arith.MaximumfOp,
+    arith.MinimumfOp,
+    arith.CmpfOp,
+    arith.BitcastOp,
+    arith.ExtFOp,
+    arith.TruncFOp,
+    arith.IndexCastOp,
+    math.AbsFOp,
+    math.SqrtOp,
+    math.FloorOp,
+    math.CeilOp,
+    math.TruncOp,
+    math.RoundEvenOp,
+    math.CopySignOp,
+    math.FmaOp,
+    math.ExpOp,
+    math.LogOp,
+    math.TanhOp,
+    math.ErfOp,
+    math.SinOp,
+    math.CosOp,
+    math.PowFOp,
+    BlockIdOp,
+    ThreadIdOp,
+    BarrierOp,
+    SelectOp,
+    ConvertOp,
+    RemfOp,
+)
+"""Every op that may stand in a kernel's body at this level."""
+
+EXPANDED_OPS: tuple[type[Operation], ...] = (
+    math.ExpOp,
+    math.LogOp,
+    math.TanhOp,
+    math.ErfOp,
+    math.SinOp,
+    math.CosOp,
+    math.PowFOp,
+)
+"""The ops that `expand-math` replaces; no backend ever sees them."""
+
+LOW = Dialect(
+    "low",
+    [KernelOp, BlockIdOp, ThreadIdOp, BarrierOp, SelectOp, ConvertOp, RemfOp],
+    [DimsAttr, DimensionAttr, ConversionAttr],
+)

@@ -1,0 +1,39 @@
+"""
+The errors Tenon raises.
+
+A wrong program (its text, its shapes, the arguments it is called with) is a `TenonError`; tools print it as
+`file:line:col: error: ...` and exit with 1. A bug of Tenon itself is an `assert` that fails or any other
+exception; tools answer with exit code 70 and write a reproducer.
+"""
+
+
+class TenonError(Exception):
+    """Something the user can mend. `location` is `file:line:col` where it is known."""
+
+    def __init__(self, message: str, *, location: str | None = None):
+        super().__init__(message)
+        self.message = message
+        self.location = location
+
+    def __str__(self) -> str:
+        return f"{self.location}: error: {self.message}" if self.location else self.message
+
+
+class CallError(TenonError):
+    """An executable was called with arguments that do not fit: arity, dtype, shape or layout."""
+
+
+class DeviceError(TenonError):
+    """A device is missing, lacks something a program needs, or failed while running."""
+
+
+class KernelCompileError(TenonError):
+    """A backend's compiler rejected the source of a kernel; `log` is the compiler's own text."""
+
+    def __init__(self, message: str, log: str):
+        super().__init__(f"{message}\n{log}" if log else message)
+        self.log = log
+
+
+class MissingExtraError(TenonError):
+    """An optional package is not installed; the message says what to install."""
