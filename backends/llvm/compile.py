@@ -1,0 +1,93 @@
+"""
+Compiles LLVM IR to machine code in this process, through llvmlite.
+
+A kernel with vectors was vectorised when it was made, with its loops as they should be: LLVM's middle end makes
+such code no faster and takes longer than all the rest, so it goes straight to the code generator. A module in
+which a kernel has no vectors at all takes the middle end's O3 with loop vectorisation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...errors import KernelCompileError
+from ..interface import CompiledArtifact, DeviceInfo
+from .device import CpuDevice
+from .entry_points import EntryPoint, find_entry_points
+from .render import SCALAR_LOOPS
+
+
+@dataclass(frozen=True)
+class NativeCode:
+    """Loaded machine code: where each kernel's entry point is. `owner` keeps it loaded."""
+
+    entry_points: Mapping[str, EntryPoint]
+    addresses: Mapping[str, int]
+    owner: tuple[Any, ...]
+
+
+@dataclass
+class LLVMCompiler:
+    """Owns one just-in-time engine. What it compiled stays loaded as long as its artifact lives."""
+
+    _machines: dict[tuple[str, str], Any] = field(default_factory=dict[tuple[str, str], Any])
+    _engine: Any = None
+    _n_libraries: int = 0
+
+    def compile(self, source: str, device: DeviceInfo) -> CompiledArtifact:
+        import llvmlite.binding as llvm
+
+        module, machine = self._optimized(source, device)
+        entry_points = {found.kernel: found for found in find_entry_points(source)}
+        if self._engine is None:
+            self._engine = llvm.create_lljit_compiler()
+        builder = llvm.JITLibraryBuilder().add_object_img(machine.emit_object(module)).add_current_process()
+        for entry_point in entry_points.values():
+            builder.export_symbol(entry_point.function)
+        self._n_libraries += 1
+        try:
+            library = builder.link(self._engine, f"kernels{self._n_libraries}")
+        except RuntimeError as error:
+            raise KernelCompileError("llvm: the kernels do not link", str(error)) from error
+        addresses = {kernel: library[found.function] for kernel, found in entry_points.items()}
+        native = NativeCode(entry_points, addresses, (self._engine, library))
+        return CompiledArtifact(native, tuple(entry_points))
+
+    def assembly(self, source: str, device: DeviceInfo) -> str:
+        """Returns the assembly that `compile` would load. Raises `KernelCompileError` likewise."""
+        module, machine = self._optimized(source, device)
+        return machine.emit_assembly(module)
+
+    def _optimized(self, source: str, device: DeviceInfo) -> tuple[Any, Any]:
+        import llvmlite.binding as llvm
+
+        machine = self._machine(device)
+        try:
+            module = llvm.parse_assembly(source)
+            module.triple = machine.triple
+            module.data_layout = str(machine.target_data)
+            module.verify()
+        except RuntimeError as error:
+            raise KernelCompileError("llvm: the kernels do not compile", str(error)) from error
+        if SCALAR_LOOPS in source:
+            options = llvm.create_pipeline_tuning_options(speed_level=3)
+            options.loop_vectorization = True
+            options.slp_vectorization = True
+            passes = llvm.create_pass_builder(machine, options)
+            passes.getModulePassManager().run(module, passes)
+        return module, machine
+
+    def _machine(self, device: DeviceInfo) -> Any:
+        import llvmlite.binding as llvm
+
+        assert isinstance(device, CpuDevice), f"llvm cannot compile for {device}"
+        key = (device.name, device.features)
+        if key not in self._machines:
+            llvm.initialize_native_target()
+            llvm.initialize_native_asmprinter()
+            self._machines[key] = llvm.Target.from_default_triple().create_target_machine(
+                cpu=device.name, features=device.features, opt=2, reloc="pic", codemodel="small"
+            )
+        return self._machines[key]

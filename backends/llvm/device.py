@@ -1,0 +1,43 @@
+"""The host's processor as a device."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import f16
+from xdsl.ir import Attribute
+
+from ...dialects.element_types import ELEMENT_TYPES
+from .rules import PRIVATE_NBYTES_LIMIT
+
+
+@dataclass(frozen=True)
+class CpuDevice:
+    """One processor, by LLVM's name, with its features as LLVM's `+a,-b` text. Work-items run one by one."""
+
+    name: str
+    features: str
+    vector_nbytes: int
+    has_f16: bool
+    max_shared_nbytes: int = PRIVATE_NBYTES_LIMIT
+    max_block: tuple[int, int, int] = (1, 1, 1)
+    max_buffer_nbytes: int = sys.maxsize
+
+    def supports(self, element_type: Attribute) -> bool:
+        return element_type in ELEMENT_TYPES and (element_type != f16 or self.has_f16)
+
+
+def host_device() -> CpuDevice:
+    """Returns the processor that this process runs on."""
+    import llvmlite.binding as llvm
+
+    enabled = llvm.get_host_cpu_features()
+    is_x86 = llvm.get_process_triple().startswith(("x86", "i386", "i686"))
+    return CpuDevice(
+        name=llvm.get_host_cpu_name(),
+        features=enabled.flatten(),
+        # Wider vectors exist on some processors, but lower their clock.
+        vector_nbytes=32 if enabled.get("avx") else 16,
+        has_f16=bool(enabled.get("f16c")) if is_x86 else True,
+    )

@@ -1,0 +1,213 @@
+"""The text of one LLVM function while it is being written: values, labels, loops and branches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from xdsl.dialects.builtin import f16
+from xdsl.dialects.scf import YieldOp
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.utils.exceptions import DiagnosticException
+
+from ...dialects.element_types import element_type_of
+from ...dialects.low import EXPANDED_OPS, Dimension, KernelOp
+from ..interface import DeviceInfo
+from .names import ValueNames
+from .types import llvm_type, mangled
+
+Rule = Callable[["Emitter", Any], None]
+"""Writes one op: reads the names of its operands, and names its results."""
+
+
+@dataclass
+class Loop:
+    """A loop whose body is being written. `phis` is the header's line that waits for the latch's values."""
+
+    index: str
+    type: str
+    carried: list[str]
+    carried_types: list[str]
+    initial: list[str]
+    lower: str
+    preheader: str
+    header: str
+    exit: str
+    phis: int
+
+
+class Emitter:
+    """
+    Writes the body of one function.
+
+    `declarations` is shared by the functions of a module: the intrinsics they call, by name, in the order of
+    first use.
+    """
+
+    def __init__(
+        self,
+        kernel: KernelOp,
+        device: DeviceInfo,
+        rules: Mapping[type[Operation], Rule],
+        declarations: dict[str, str],
+    ) -> None:
+        self.kernel = kernel
+        self.device = device
+        self.names = ValueNames()
+        self.lines: list[str] = []
+        self.values: dict[SSAValue, str] = {}
+        self.block_ids: dict[Dimension, str] = {}
+        self.thread_ids: dict[Dimension, str] = {}
+        self.entry_lines: list[str] = []
+        self.private_nbytes = 0
+        self._rules = rules
+        self._declarations = declarations
+        self._types: dict[Attribute, str] = {}
+        self._label = ""
+
+    def type(self, op: Operation, type: Attribute) -> str:
+        """
+        Returns the LLVM type of a value of `op`.
+
+        Raises:
+            DiagnosticException: there is none, or the device lacks the element type.
+        """
+        text = self._types.get(type)
+        if text is None:
+            text = llvm_type(type)
+            if text is None:
+                raise DiagnosticException(f"llvm: {op.name}: no LLVM type for {type}")
+            if element_type_of(type) == f16 and not self.device.supports(f16):
+                raise DiagnosticException(f"llvm: {op.name}: device {self.device.name} lacks f16")
+            self._types[type] = text
+        return text
+
+    def emit(self, text: str, hint: str | None = None) -> str:
+        """Writes `%name = text` and returns the name."""
+        name = self.names.fresh(hint)
+        self.lines.append(f"  {name} = {text}")
+        return name
+
+    def define(self, result: SSAValue, text: str) -> None:
+        """Writes `%name = text` and makes it the value of `result`."""
+        self.values[result] = self.emit(text, result.name_hint)
+
+    def call(
+        self, intrinsic: str, result_type: str, arguments: Sequence[tuple[str, str]], flags: str = ""
+    ) -> str:
+        """Returns the call of `llvm.<intrinsic>` on (type, value) pairs, without writing it."""
+        signature = f"{result_type} @llvm.{intrinsic}({', '.join(type for type, _ in arguments)})"
+        self._declarations.setdefault(intrinsic, f"declare {signature}")
+        operands = ", ".join(f"{type} {value}" for type, value in arguments)
+        return f"call {flags}{result_type} @llvm.{intrinsic}({operands})"
+
+    def call_same_type(self, intrinsic: str, type: str, operands: Sequence[str], flags: str = "") -> str:
+        """Returns the call of an intrinsic whose operands and result have one type, without writing it."""
+        return self.call(
+            f"{intrinsic}.{mangled(type)}", type, [(type, operand) for operand in operands], flags
+        )
+
+    def start(self, label: str) -> None:
+        """Begins the basic block `%label`."""
+        self.lines.append(f"{label[1:]}:")
+        self._label = label
+
+    def branch(self, label: str) -> None:
+        self.lines.append(f"  br label {label}")
+
+    def write_block(self, block: Block) -> Sequence[str]:
+        """
+        Writes the ops of `block` and returns the values its terminator yields.
+
+        Raises:
+            DiagnosticException: there is no rule for an op.
+        """
+        yielded: Sequence[str] = ()
+        for op in block.ops:
+            rule = self._rules.get(type(op))
+            if rule is not None:
+                rule(self, op)
+            elif isinstance(op, YieldOp):
+                yielded = [self.values[operand] for operand in op.operands]
+            elif type(op) in EXPANDED_OPS:
+                raise DiagnosticException(f"llvm: {op.name}: expand-math must run first")
+            else:
+                raise DiagnosticException(f"llvm: no rule for {op.name}")
+        return yielded
+
+    def begin_loop(
+        self,
+        hint: str | None,
+        type: str,
+        lower: str,
+        upper: str,
+        carried: Sequence[tuple[str | None, str, str]] = (),
+    ) -> Loop:
+        """
+        Begins `for index = lower to upper`, signed. `carried` are (hint, type, initial value); the loop's own
+        names for them are in `Loop.carried`, inside the loop and after it.
+        """
+        preheader = self._label
+        header, body, exit = (self.names.fresh(name) for name in ("loop", "loop_body", "loop_exit"))
+        self.branch(header)
+        self.start(header)
+        loop = Loop(
+            index=self.names.fresh(hint),
+            type=type,
+            carried=[self.names.fresh(hint) for hint, _, _ in carried],
+            carried_types=[type for _, type, _ in carried],
+            initial=[initial for _, _, initial in carried],
+            lower=lower,
+            preheader=preheader,
+            header=header,
+            exit=exit,
+            phis=len(self.lines),
+        )
+        self.lines.append("")
+        condition = self.emit(f"icmp slt {type} {loop.index}, {upper}", "more")
+        self.lines.append(f"  br i1 {condition}, label {body}, label {exit}")
+        self.start(body)
+        return loop
+
+    def end_loop(self, loop: Loop, step: str = "1", yielded: Sequence[str] = ()) -> None:
+        """Ends the loop; `yielded` are the next values of the carried ones."""
+        following = self.emit(f"add nsw {loop.type} {loop.index}, {step}", "next")
+        self.branch(loop.header)
+        self.lines[loop.phis] = "\n".join(
+            f"  {name} = phi {type} [ {initial}, {loop.preheader} ], [ {following}, {self._label} ]"
+            for name, type, initial, following in zip(
+                [loop.index, *loop.carried],
+                [loop.type, *loop.carried_types],
+                [loop.lower, *loop.initial],
+                [following, *yielded],
+                strict=True,
+            )
+        )
+        self.start(loop.exit)
+
+    def write_if(
+        self,
+        condition: str,
+        then_block: Block,
+        else_block: Block | None,
+        results: Sequence[tuple[SSAValue, str]],
+    ) -> None:
+        """Writes a two-way branch; `results` are the values that the two blocks yield, with their types."""
+        then_label, end = self.names.fresh("then"), self.names.fresh("end_if")
+        else_label = end if else_block is None else self.names.fresh("else")
+        self.lines.append(f"  br i1 {condition}, label {then_label}, label {else_label}")
+        self.start(then_label)
+        on_true = self.write_block(then_block)
+        then_end = self._label
+        self.branch(end)
+        on_false: Sequence[str] = ()
+        else_end = ""
+        if else_block is not None:
+            self.start(else_label)
+            on_false = self.write_block(else_block)
+            else_end = self._label
+            self.branch(end)
+        self.start(end)
+        for (result, type), a, b in zip(results, on_true, on_false, strict=True):
+            self.define(result, f"phi {type} [ {a}, {then_end} ], [ {b}, {else_end} ]")

@@ -1,0 +1,141 @@
+"""
+Conversions between float formats, rounded once, to nearest even.
+
+What x86 has no instruction for, LLVM turns into calls of routines that a JIT does not have. So bf16 is converted
+by integer arithmetic on its bits, and f64 goes to f16 and bf16 through f32 rounded to odd: with more than two
+bits to spare, the second rounding then gives what one rounding would have.
+"""
+
+from xdsl.dialects.builtin import bf16, f16, f32, f64
+from xdsl.ir import Attribute
+
+from .emitter import Emitter
+from .types import shaped, splat
+
+
+def extend(
+    emitter: Emitter,
+    value: str,
+    source: Attribute,
+    target: Attribute,
+    lanes: int | None,
+    hint: str | None = None,
+) -> str:
+    """Returns `value`, of float type `source`, as the wider type `target`."""
+    single_hint = hint if target == f32 else None
+    if source == bf16:
+        wide, narrow = shaped("i32", lanes), shaped("i16", lanes)
+        bits = emitter.emit(f"zext {narrow} {value} to {wide}")
+        high = emitter.emit(f"shl {wide} {bits}, {splat('16', 'i32', lanes)}")
+        value = emitter.emit(f"bitcast {wide} {high} to {shaped('float', lanes)}", single_hint)
+    elif source == f16:
+        value = emitter.emit(
+            f"fpext {shaped('half', lanes)} {value} to {shaped('float', lanes)}", single_hint
+        )
+    if target == f64:
+        value = emitter.emit(f"fpext {shaped('float', lanes)} {value} to {shaped('double', lanes)}", hint)
+    return value
+
+
+def truncate(
+    emitter: Emitter,
+    value: str,
+    source: Attribute,
+    target: Attribute,
+    lanes: int | None,
+    hint: str | None = None,
+) -> str:
+    """Returns `value`, of float type `source` (f64 or f32), rounded to the narrower type `target`."""
+    single, double = shaped("float", lanes), shaped("double", lanes)
+    if source == f64 and target == f32:
+        return emitter.emit(f"fptrunc {double} {value} to {single}", hint)
+    if source == f64:
+        value = _round_to_odd(emitter, value, lanes)
+    if target == f16:
+        return emitter.emit(f"fptrunc {single} {value} to {shaped('half', lanes)}", hint)
+    assert target == bf16, f"no rounding from {source} to {target}"
+    return _round_to_bf16(emitter, value, lanes, hint)
+
+
+def _round_to_odd(emitter: Emitter, value: str, lanes: int | None) -> str:
+    """Returns the f64 `value` as f32: itself if exact, else the neighbour whose last bit is set."""
+    single, double = shaped("float", lanes), shaped("double", lanes)
+    i32, i1 = shaped("i32", lanes), shaped("i1", lanes)
+    one, zero = splat("1", "i32", lanes), splat("0", "i32", lanes)
+    nearest = emitter.emit(f"fptrunc {double} {value} to {single}", "nearest")
+    back = emitter.emit(f"fpext {single} {nearest} to {double}")
+    magnitude = emitter.emit(emitter.call_same_type("fabs", double, [value]))
+    back_magnitude = emitter.emit(emitter.call_same_type("fabs", double, [back]))
+    inexact = emitter.emit(f"fcmp one {double} {back}, {value}", "inexact")
+    away = emitter.emit(f"fcmp ogt {double} {back_magnitude}, {magnitude}", "away")
+    bits = emitter.emit(f"bitcast {single} {nearest} to {i32}")
+    last = emitter.emit(f"and {i32} {bits}, {one}")
+    even = emitter.emit(f"icmp eq {i32} {last}, {zero}")
+    adjust = emitter.emit(f"and {i1} {inexact}, {even}")
+    step = emitter.emit(f"select {i1} {away}, {i32} {splat('-1', 'i32', lanes)}, {i32} {one}")
+    odd_bits = emitter.emit(f"add {i32} {bits}, {step}")
+    chosen = emitter.emit(f"select {i1} {adjust}, {i32} {odd_bits}, {i32} {bits}")
+    return emitter.emit(f"bitcast {i32} {chosen} to {single}", "odd")
+
+
+def _round_to_bf16(emitter: Emitter, value: str, lanes: int | None, hint: str | None) -> str:
+    """Returns the f32 `value` as the bits of a bf16, to nearest even; a NaN stays one and becomes quiet."""
+    single, i32, i1 = shaped("float", lanes), shaped("i32", lanes), shaped("i1", lanes)
+    sixteen = splat("16", "i32", lanes)
+    bits = emitter.emit(f"bitcast {single} {value} to {i32}")
+    high = emitter.emit(f"lshr {i32} {bits}, {sixteen}")
+    last = emitter.emit(f"and {i32} {high}, {splat('1', 'i32', lanes)}")
+    half = emitter.emit(f"add {i32} {last}, {splat('32767', 'i32', lanes)}")
+    sum = emitter.emit(f"add {i32} {bits}, {half}")
+    rounded = emitter.emit(f"lshr {i32} {sum}, {sixteen}", "rounded")
+    quiet = emitter.emit(f"or {i32} {high}, {splat('64', 'i32', lanes)}", "quiet")
+    is_nan = emitter.emit(f"fcmp uno {single} {value}, {value}", "is_nan")
+    chosen = emitter.emit(f"select {i1} {is_nan}, {i32} {quiet}, {i32} {rounded}")
+    return emitter.emit(f"trunc {i32} {chosen} to {shaped('i16', lanes)}", hint)
+
+
+def from_integer(
+    emitter: Emitter,
+    value: str,
+    instruction: str,
+    width: int,
+    target: Attribute,
+    lanes: int | None,
+    hint: str | None = None,
+) -> str:
+    """Returns the i`width` `value` rounded to the float type `target`; `instruction` is sitofp or uitofp."""
+    source = shaped(f"i{width}", lanes)
+    single, double = shaped("float", lanes), shaped("double", lanes)
+    if target == f64:
+        return emitter.emit(f"{instruction} {source} {value} to {double}", hint)
+    if target == f32:
+        return emitter.emit(f"{instruction} {source} {value} to {single}", hint)
+    if target == f16:
+        # f32 holds every integer up to 2^24, and larger ones are infinite in f16 already.
+        wide = emitter.emit(f"{instruction} {source} {value} to {single}")
+        return truncate(emitter, wide, f32, f16, lanes, hint)
+    if width == 64:
+        value = _keep_53_bits(emitter, value, instruction == "uitofp", lanes)
+    wide = emitter.emit(f"{instruction} {source} {value} to {double}")
+    return truncate(emitter, wide, f64, target, lanes, hint)
+
+
+def _keep_53_bits(emitter: Emitter, value: str, is_unsigned: bool, lanes: int | None) -> str:
+    """
+    Returns an i64 that f64 holds exactly and that rounds to the same f16 or bf16 as `value`: a large one has
+    its low 12 bits replaced by whether any of them is set.
+    """
+    i64, i1 = shaped("i64", lanes), shaped("i1", lanes)
+    zero, limit = splat("0", "i64", lanes), splat(str(1 << 52), "i64", lanes)
+    low = emitter.emit(f"and {i64} {value}, {splat('4095', 'i64', lanes)}")
+    high = emitter.emit(f"and {i64} {value}, {splat('-4096', 'i64', lanes)}")
+    any_low = emitter.emit(f"icmp ne {i64} {low}, {zero}")
+    sticky = emitter.emit(f"select {i1} {any_low}, {i64} {splat('2048', 'i64', lanes)}, {i64} {zero}")
+    short = emitter.emit(f"or {i64} {high}, {sticky}")
+    magnitude = value
+    if not is_unsigned:
+        negated = emitter.emit(f"sub {i64} {zero}, {value}")
+        is_negative = emitter.emit(f"icmp slt {i64} {value}, {zero}")
+        magnitude = emitter.emit(f"select {i1} {is_negative}, {i64} {negated}, {i64} {value}")
+    is_large = emitter.emit(f"icmp ugt {i64} {magnitude}, {limit}")
+    return emitter.emit(f"select {i1} {is_large}, {i64} {short}, {i64} {value}")

@@ -1,0 +1,165 @@
+"""
+Writes a module of `low.kernel`s as LLVM IR, in one walk.
+
+A kernel @k becomes two functions:
+
+    @k.range(ptr %x, ..., i64 %begin, i64 %end)   the work-groups begin <= i < end, counted with x fastest
+    @k.packed(ptr %table)                         all of them, with the arguments' addresses in a table
+
+The grid is a loop nest around the body whose indices are the ids; so are the work-items of one work-group.
+They run one after the other. Nothing in the text depends on the machine it is written on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects import memref, vector
+from xdsl.dialects.builtin import MemRefType, ModuleOp, VectorType
+from xdsl.ir import SSAValue
+from xdsl.utils.exceptions import DiagnosticException
+
+from ...dialects.element_types import NBYTES
+from ...dialects.low import Dimension, KernelOp
+from ...dialects.sched import ProgramOp
+from ..interface import DeviceInfo
+from .emitter import Emitter, Loop
+from .entry_points import EntryPoint
+from .names import function_stem
+from .rules import RULES
+
+SCALAR_LOOPS = '"loops"="scalar"'
+"""The function attribute of a kernel without any vector: its loops are left to LLVM to vectorise."""
+
+
+@dataclass(frozen=True)
+class LLVMRenderer:
+    """Renders LLVM IR. A `sched.program` beside the kernels is for the runtime and is passed over."""
+
+    suffix: str = ".ll"
+
+    def render(self, module: ModuleOp, device: DeviceInfo) -> str:
+        declarations: dict[str, str] = {}
+        functions: list[str] = []
+        for op in module.body.block.ops:
+            match op:
+                case KernelOp():
+                    functions += [_range_function(op, device, declarations), _packed_function(op)]
+                case ProgramOp():
+                    pass
+                case _:
+                    raise DiagnosticException(f"llvm: no rule for {op.name}")
+        sections = functions
+        if declarations:
+            sections = [*sections, "".join(f"{text}\n" for text in declarations.values())]
+        if any("!nontemporal" in function for function in functions):
+            sections = [*sections, "!0 = !{i32 1}\n"]
+        return "\n".join(sections)
+
+
+def _range_function(kernel: KernelOp, device: DeviceInfo, declarations: dict[str, str]) -> str:
+    emitter = Emitter(kernel, device, RULES, declarations)
+    arguments = kernel.body.block.args
+    written, has_vectors = _survey(kernel)
+    parameters: list[str] = []
+    for argument in arguments:
+        assert isinstance(argument.type, MemRefType), f"argument of type {argument.type}"
+        name = emitter.values[argument] = emitter.names.fresh(argument.name_hint)
+        access = "" if argument in written else "readonly "
+        parameters.append(f"ptr noalias {access}align {NBYTES[argument.type.element_type]} {name}")
+    begin, end = emitter.names.fresh("begin"), emitter.names.fresh("end")
+    emitter.start(emitter.names.fresh("entry"))
+    after_label = len(emitter.lines)
+    loops = _begin_grid(emitter, kernel.grid.data, begin, end) + _begin_block(emitter, kernel.block_dims.data)
+    emitter.write_block(kernel.body.block)
+    for loop in reversed(loops):
+        emitter.end_loop(loop)
+    emitter.lines.append("  ret void")
+    emitter.lines[after_label:after_label] = emitter.entry_lines
+    stem = function_stem(kernel.sym_name.data)
+    attributes = "nounwind" if has_vectors else f"nounwind {SCALAR_LOOPS}"
+    signature = ", ".join([*parameters, f"i64 {begin}", f"i64 {end}"])
+    body = "\n".join(emitter.lines)
+    return f"define void @{stem}.range({signature}) {attributes} {{\n{body}\n}}\n"
+
+
+def _survey(kernel: KernelOp) -> tuple[set[SSAValue], bool]:
+    """Returns the buffers that the kernel stores to, and whether it holds vectors."""
+    written: set[SSAValue] = set()
+    has_vectors = False
+    for op in kernel.body.walk():
+        if isinstance(op, memref.StoreOp):
+            written.add(op.memref)
+        elif isinstance(op, vector.StoreOp):
+            written.add(op.base)
+        has_vectors = has_vectors or any(isinstance(result.type, VectorType) for result in op.results)
+    return written, has_vectors
+
+
+def _begin_grid(emitter: Emitter, grid: Sequence[int], begin: str, end: str) -> list[Loop]:
+    """
+    Begins the loops over the work-groups `begin` to `end`; an extent of 1 needs none.
+
+    With several extents, an outer loop goes over the rows that the range touches and an inner one over the
+    part of the row inside it, so that there is no division in the inner loop.
+    """
+    ids = emitter.block_ids
+    for dimension in Dimension:
+        ids[dimension] = "0"
+    long = [dimension for dimension in Dimension if grid[dimension.index] != 1]
+    if len(long) <= 1:
+        loop = emitter.begin_loop("group", "i64", begin, end)
+        if long:
+            ids[long[0]] = loop.index
+        return [loop]
+    inner, *outer = long
+    width = max(grid[inner.index], 1)
+    first = emitter.emit(f"udiv i64 {begin}, {width}", "first_row")
+    rounded_up = emitter.emit(f"add nsw i64 {end}, {width - 1}", "rounded_up")
+    last = emitter.emit(f"udiv i64 {rounded_up}, {width}", "last_row")
+    rows = emitter.begin_loop("row", "i64", first, last)
+    start = emitter.emit(f"mul nsw i64 {rows.index}, {width}", "row_start")
+    before = emitter.emit(f"sub nsw i64 {begin}, {start}", "before")
+    lower = emitter.emit(emitter.call_same_type("smax", "i64", [before, "0"]), "lower")
+    left = emitter.emit(f"sub nsw i64 {end}, {start}", "left")
+    upper = emitter.emit(emitter.call_same_type("smin", "i64", [left, str(width)]), "upper")
+    ids[outer[0]] = rows.index
+    if len(outer) == 2:
+        height = max(grid[outer[0].index], 1)
+        ids[outer[0]] = emitter.emit(f"urem i64 {rows.index}, {height}", outer[0].value)
+        ids[outer[1]] = emitter.emit(f"udiv i64 {rows.index}, {height}", outer[1].value)
+    columns = emitter.begin_loop(inner.value, "i64", lower, upper)
+    ids[inner] = columns.index
+    return [rows, columns]
+
+
+def _begin_block(emitter: Emitter, block: Sequence[int]) -> list[Loop]:
+    """Begins the loops over the work-items of one work-group; an extent of 1 needs none."""
+    loops: list[Loop] = []
+    for dimension in reversed(Dimension):
+        emitter.thread_ids[dimension] = "0"
+        if block[dimension.index] != 1:
+            loops.append(
+                emitter.begin_loop(f"thread_{dimension.value}", "i64", "0", str(block[dimension.index]))
+            )
+            emitter.thread_ids[dimension] = loops[-1].index
+    return loops
+
+
+def _packed_function(kernel: KernelOp) -> str:
+    arguments = kernel.body.block.args
+    grid = kernel.grid.data
+    entry_point = EntryPoint(kernel.sym_name.data, len(arguments), grid, kernel.block_dims.data)
+    lines = [entry_point.definition()]
+    for position in range(len(arguments)):
+        lines += [
+            f"  %slot{position} = getelementptr inbounds ptr, ptr %table, i64 {position}",
+            f"  %argument{position} = load ptr, ptr %slot{position}, align 8",
+        ]
+    pointers = [f"ptr %argument{position}" for position in range(len(arguments))]
+    operands = ", ".join([*pointers, "i64 0", f"i64 {prod(grid)}"])
+    stem = function_stem(kernel.sym_name.data)
+    lines += [f"  call void @{stem}.range({operands})", "  ret void", "}"]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,467 @@
+"""How each op of a kernel's body is written in LLVM IR: one rule per op, found by its class."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any
+
+from xdsl.dialects import arith, math, memref, scf, vector
+from xdsl.dialects.arith import (
+    CMPF_COMPARISON_OPERATIONS,
+    CMPI_COMPARISON_OPERATIONS,
+    FastMathFlagsAttr,
+    IntegerOverflowFlag,
+)
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    BoolAttr,
+    Float16Type,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    bf16,
+    f16,
+    f32,
+)
+from xdsl.dialects.vector import CombiningKindFlag
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.utils.exceptions import DiagnosticException
+
+from ...dialects.element_types import NBYTES, element_type_of, is_float, lanes_of
+from ...dialects.low import (
+    BarrierOp,
+    BlockIdOp,
+    Conversion,
+    ConvertOp,
+    RemfOp,
+    SelectOp,
+    ThreadIdOp,
+)
+from .emitter import Emitter, Rule
+from .float_formats import extend, from_integer, truncate
+from .types import constant_text, flags_text, llvm_type, mangled, shaped
+
+PRIVATE_NBYTES_LIMIT = 65536
+"""The most bytes that the allocas of one kernel may take together; they live on the stack of the caller."""
+
+_ALLOCA_ALIGNMENT = 64
+
+
+def _float_type(emitter: Emitter, op: Operation, type: Attribute) -> str:
+    if isinstance(element_type_of(type), Float16Type | BFloat16Type):
+        element = element_type_of(type)
+        raise DiagnosticException(f"llvm: {op.name}: arithmetic on {element} is done in f32, got {type}")
+    return emitter.type(op, type)
+
+
+def _flags(op: Any) -> str:
+    flags: object = op.fastmath
+    assert flags is None or isinstance(flags, FastMathFlagsAttr)
+    return "" if flags is None else flags_text(flags)
+
+
+def _float_instruction(instruction: str) -> Rule:
+    def rule(emitter: Emitter, op: Any) -> None:
+        result: SSAValue = op.results[0]
+        type = _float_type(emitter, op, result.type)
+        operands = ", ".join(emitter.values[operand] for operand in op.operands)
+        emitter.define(result, f"{instruction} {_flags(op)}{type} {operands}")
+
+    return rule
+
+
+def _float_intrinsic(intrinsic: str) -> Rule:
+    def rule(emitter: Emitter, op: Any) -> None:
+        result: SSAValue = op.results[0]
+        type = _float_type(emitter, op, result.type)
+        operands = [emitter.values[operand] for operand in op.operands]
+        emitter.define(result, emitter.call_same_type(intrinsic, type, operands, _flags(op)))
+
+    return rule
+
+
+def _remf(emitter: Emitter, op: RemfOp) -> None:
+    type = _float_type(emitter, op, op.result.type)
+    emitter.define(op.result, f"frem {type} {emitter.values[op.lhs]}, {emitter.values[op.rhs]}")
+
+
+def _integer_instruction(instruction: str) -> Rule:
+    def rule(emitter: Emitter, op: Operation) -> None:
+        result = op.results[0]
+        type = emitter.type(op, result.type)
+        lhs, rhs = op.operands
+        emitter.define(result, f"{instruction} {type} {emitter.values[lhs]}, {emitter.values[rhs]}")
+
+    return rule
+
+
+def _wrapping_instruction(instruction: str) -> Rule:
+    """Add, sub, mul and shl; on an index they do not overflow, as it is the position of an element."""
+
+    def rule(emitter: Emitter, op: Any) -> None:
+        result: SSAValue = op.results[0]
+        type = emitter.type(op, result.type)
+        flags: Sequence[IntegerOverflowFlag] = op.overflow_flags.data
+        is_signed_safe = IntegerOverflowFlag.NSW in flags or isinstance(result.type, IndexType)
+        nuw = "nuw " if IntegerOverflowFlag.NUW in flags else ""
+        nsw = "nsw " if is_signed_safe else ""
+        lhs, rhs = (emitter.values[operand] for operand in op.operands)
+        emitter.define(result, f"{instruction} {nuw}{nsw}{type} {lhs}, {rhs}")
+
+    return rule
+
+
+def _integer_intrinsic(intrinsic: str) -> Rule:
+    def rule(emitter: Emitter, op: Operation) -> None:
+        result = op.results[0]
+        operands = [emitter.values[operand] for operand in op.operands]
+        emitter.define(result, emitter.call_same_type(intrinsic, emitter.type(op, result.type), operands))
+
+    return rule
+
+
+def _cmpi(emitter: Emitter, op: arith.CmpiOp) -> None:
+    predicate = CMPI_COMPARISON_OPERATIONS[op.predicate.value.data]
+    type = emitter.type(op, op.lhs.type)
+    emitter.define(op.result, f"icmp {predicate} {type} {emitter.values[op.lhs]}, {emitter.values[op.rhs]}")
+
+
+def _cmpf(emitter: Emitter, op: arith.CmpfOp) -> None:
+    predicate = CMPF_COMPARISON_OPERATIONS[op.predicate.value.data]
+    type = _float_type(emitter, op, op.lhs.type)
+    lhs, rhs = emitter.values[op.lhs], emitter.values[op.rhs]
+    emitter.define(op.result, f"fcmp {_flags(op)}{predicate} {type} {lhs}, {rhs}")
+
+
+def _select(emitter: Emitter, op: SelectOp) -> None:
+    condition = emitter.type(op, op.condition.type)
+    type = emitter.type(op, op.result.type)
+    emitter.define(
+        op.result,
+        f"select {condition} {emitter.values[op.condition]}, "
+        f"{type} {emitter.values[op.on_true]}, {type} {emitter.values[op.on_false]}",
+    )
+
+
+def _constant(emitter: Emitter, op: arith.ConstantOp) -> None:
+    emitter.type(op, op.result.type)
+    emitter.values[op.result] = constant_text(op.value)
+
+
+def _bitcast(emitter: Emitter, op: arith.BitcastOp) -> None:
+    source, target = emitter.type(op, op.input.type), emitter.type(op, op.result.type)
+    if isinstance(op.input.type, MemRefType) or (
+        {source, target} & {"i64"} and {source, target} - {"i64", "double"}
+    ):
+        raise DiagnosticException(f"llvm: {op.name}: cannot bitcast {op.input.type} to {op.result.type}")
+    if source == target:
+        emitter.values[op.result] = emitter.values[op.input]
+    else:
+        emitter.define(op.result, f"bitcast {source} {emitter.values[op.input]} to {target}")
+
+
+def _index_cast(emitter: Emitter, op: arith.IndexCastOp) -> None:
+    source, target = emitter.type(op, op.input.type), emitter.type(op, op.result.type)
+    value = emitter.values[op.input]
+    if source == target:
+        emitter.values[op.result] = value
+    else:
+        widens = int(target[1:]) > int(source[1:])
+        emitter.define(op.result, f"{'sext' if widens else 'trunc'} {source} {value} to {target}")
+
+
+def _extf(emitter: Emitter, op: arith.ExtFOp) -> None:
+    emitter.type(op, op.input.type)
+    emitter.type(op, op.result.type)
+    source, target = element_type_of(op.input.type), element_type_of(op.result.type)
+    if NBYTES[target] <= NBYTES[source]:
+        raise DiagnosticException(f"llvm: {op.name}: cannot extend {op.input.type} to {op.result.type}")
+    lanes = lanes_of(op.input.type)
+    emitter.values[op.result] = extend(
+        emitter, emitter.values[op.input], source, target, lanes, op.result.name_hint
+    )
+
+
+def _truncf(emitter: Emitter, op: arith.TruncFOp) -> None:
+    emitter.type(op, op.input.type)
+    emitter.type(op, op.result.type)
+    source, target = element_type_of(op.input.type), element_type_of(op.result.type)
+    if NBYTES[target] >= NBYTES[source]:
+        raise DiagnosticException(f"llvm: {op.name}: cannot truncate {op.input.type} to {op.result.type}")
+    lanes = lanes_of(op.input.type)
+    emitter.values[op.result] = truncate(
+        emitter, emitter.values[op.input], source, target, lanes, op.result.name_hint
+    )
+
+
+_INTEGER_CONVERSIONS = {Conversion.EXTSI: "sext", Conversion.EXTUI: "zext", Conversion.TRUNCI: "trunc"}
+
+
+def _convert(emitter: Emitter, op: ConvertOp) -> None:
+    kind = op.conversion.data
+    source, target = emitter.type(op, op.source.type), emitter.type(op, op.result.type)
+    value, lanes = emitter.values[op.source], lanes_of(op.source.type)
+    element = element_type_of(op.source.type)
+    match kind:
+        case Conversion.SITOFP | Conversion.UITOFP:
+            assert isinstance(element, IntegerType)
+            width, target_element = element.width.data, element_type_of(op.result.type)
+            emitter.values[op.result] = from_integer(
+                emitter, value, kind.value, width, target_element, lanes, op.result.name_hint
+            )
+        case Conversion.FPTOSI | Conversion.FPTOUI:
+            if element in (f16, bf16):
+                value = extend(emitter, value, element, f32, lanes)
+                source = shaped("float", lanes)
+            intrinsic = f"{kind.value}.sat.{mangled(target)}.{mangled(source)}"
+            emitter.define(op.result, emitter.call(intrinsic, target, [(source, value)]))
+        case _:
+            emitter.define(op.result, f"{_INTEGER_CONVERSIONS[kind]} {source} {value} to {target}")
+
+
+def _storage(op: Operation, type: Attribute) -> tuple[str, int]:
+    """Returns the LLVM type of one element in memory and its bytes."""
+    assert isinstance(type, MemRefType)
+    element = type.element_type
+    name = llvm_type(element)
+    if name is None or name == "i1" or element not in NBYTES or len(type.get_shape()) != 1:
+        raise DiagnosticException(f"llvm: {op.name}: {type} is not a row of a storage type")
+    return name, NBYTES[element]
+
+
+def _address(emitter: Emitter, op: Any, buffer: SSAValue) -> tuple[str, int]:
+    """Writes the address of the element that `op` names in `buffer`; returns it and its alignment."""
+    element, nbytes = _storage(op, buffer.type)
+    (index,) = op.indices
+    pointer, offset = emitter.values[buffer], emitter.values[index]
+    return emitter.emit(f"getelementptr inbounds {element}, ptr {pointer}, i64 {offset}", "at"), nbytes
+
+
+def _hint(op: Any) -> str:
+    nontemporal: object = op.nontemporal
+    is_set = isinstance(nontemporal, IntegerAttr) and nontemporal == BoolAttr.from_bool(True)
+    return ", !nontemporal !0" if is_set else ""
+
+
+def _load(buffer_of: Callable[[Any], SSAValue]) -> Rule:
+    def rule(emitter: Emitter, op: Any) -> None:
+        result: SSAValue = op.results[0]
+        type = emitter.type(op, result.type)
+        address, alignment = _address(emitter, op, buffer_of(op))
+        emitter.define(result, f"load {type}, ptr {address}, align {alignment}{_hint(op)}")
+
+    return rule
+
+
+def _store(value_of: Callable[[Any], SSAValue], buffer_of: Callable[[Any], SSAValue]) -> Rule:
+    def rule(emitter: Emitter, op: Any) -> None:
+        value = value_of(op)
+        type = emitter.type(op, value.type)
+        address, alignment = _address(emitter, op, buffer_of(op))
+        emitter.lines.append(
+            f"  store {type} {emitter.values[value]}, ptr {address}, align {alignment}{_hint(op)}"
+        )
+
+    return rule
+
+
+def _alloca(emitter: Emitter, op: memref.AllocaOp) -> None:
+    type = op.memref.type
+    element, nbytes = _storage(op, type)
+    emitter.type(op, element_type_of(type))
+    assert isinstance(type, MemRefType)
+    if not type.has_static_shape():
+        raise DiagnosticException(f"llvm: {op.name}: {type} has no static size")
+    count = prod(type.get_shape())
+    kernel = emitter.kernel.sym_name.data
+    emitter.private_nbytes += count * nbytes
+    if emitter.private_nbytes > PRIVATE_NBYTES_LIMIT:
+        raise DiagnosticException(
+            f"llvm: {op.name}: kernel @{kernel} needs {emitter.private_nbytes} bytes of private memory, "
+            f"{PRIVATE_NBYTES_LIMIT} is the limit"
+        )
+    alignment = _ALLOCA_ALIGNMENT
+    if op.alignment is not None:
+        alignment = max(alignment, op.alignment.value.data)
+    name = emitter.values[op.memref] = emitter.names.fresh(op.memref.name_hint)
+    emitter.entry_lines.append(f"  {name} = alloca [{count} x {element}], align {alignment}")
+
+
+def _broadcast(emitter: Emitter, op: vector.BroadcastOp) -> None:
+    element, type = emitter.type(op, op.source.type), emitter.type(op, op.vector.type)
+    lanes = lanes_of(op.vector.type)
+    first = emitter.emit(f"insertelement {type} poison, {element} {emitter.values[op.source]}, i64 0")
+    mask = f"<{lanes} x i32> zeroinitializer"
+    emitter.define(op.vector, f"shufflevector {type} {first}, {type} poison, {mask}")
+
+
+_INTEGER_COMBINERS: dict[CombiningKindFlag, tuple[str, str]] = {
+    CombiningKindFlag.ADD: ("add", "add"),
+    CombiningKindFlag.MUL: ("mul", "mul"),
+    CombiningKindFlag.AND: ("and", "and"),
+    CombiningKindFlag.OR: ("or", "or"),
+    CombiningKindFlag.XOR: ("xor", "xor"),
+    CombiningKindFlag.MINSI: ("smin", ""),
+    CombiningKindFlag.MAXSI: ("smax", ""),
+    CombiningKindFlag.MINUI: ("umin", ""),
+    CombiningKindFlag.MAXUI: ("umax", ""),
+}
+"""The suffix of the reduction's intrinsic, and the instruction; none where an intrinsic combines too."""
+
+_FLOAT_STARTS = {CombiningKindFlag.ADD: ("fadd", -0.0), CombiningKindFlag.MUL: ("fmul", 1.0)}
+_FLOAT_EXTREMA = {
+    CombiningKindFlag.MAXIMUMF: ("fmaximum", "maximum"),
+    CombiningKindFlag.MINIMUMF: ("fminimum", "minimum"),
+}
+
+
+def _reduction(emitter: Emitter, op: vector.ReductionOp) -> None:
+    kind = op.kind.data
+    is_float_kind = kind in _FLOAT_STARTS or kind in _FLOAT_EXTREMA
+    if is_float(op.dest.type) and is_float_kind:
+        _float_reduction(emitter, op)
+    elif not is_float(op.dest.type) and kind in _INTEGER_COMBINERS:
+        _integer_reduction(emitter, op)
+    else:
+        raise DiagnosticException(f"llvm: {op.name}: no rule for {kind.value} of {op.vector.type}")
+
+
+def _float_reduction(emitter: Emitter, op: vector.ReductionOp) -> None:
+    kind, flags = op.kind.data, _flags(op)
+    element, type = _float_type(emitter, op, op.dest.type), emitter.type(op, op.vector.type)
+    lanes = emitter.values[op.vector]
+    accumulator = None if op.acc is None else emitter.values[op.acc]
+    if kind in _FLOAT_STARTS:
+        name, neutral = _FLOAT_STARTS[kind]
+        start = f"{neutral:.1f}" if accumulator is None else accumulator
+        arguments = [(element, start), (type, lanes)]
+        emitter.define(
+            op.dest, emitter.call(f"vector.reduce.{name}.{mangled(type)}", element, arguments, flags)
+        )
+        return
+    name, combiner = _FLOAT_EXTREMA[kind]
+    reduced = emitter.call(f"vector.reduce.{name}.{mangled(type)}", element, [(type, lanes)], flags)
+    if accumulator is None:
+        emitter.define(op.dest, reduced)
+    else:
+        operands = [accumulator, emitter.emit(reduced)]
+        emitter.define(op.dest, emitter.call_same_type(combiner, element, operands, flags))
+
+
+def _integer_reduction(emitter: Emitter, op: vector.ReductionOp) -> None:
+    name, instruction = _INTEGER_COMBINERS[op.kind.data]
+    element, type = emitter.type(op, op.dest.type), emitter.type(op, op.vector.type)
+    reduced = emitter.call(
+        f"vector.reduce.{name}.{mangled(type)}", element, [(type, emitter.values[op.vector])]
+    )
+    if op.acc is None:
+        emitter.define(op.dest, reduced)
+        return
+    operands = [emitter.values[op.acc], emitter.emit(reduced)]
+    if instruction:
+        emitter.define(op.dest, f"{instruction} {element} {', '.join(operands)}")
+    else:
+        emitter.define(op.dest, emitter.call_same_type(name, element, operands))
+
+
+def _for(emitter: Emitter, op: scf.ForOp) -> None:
+    index, *arguments = op.body.block.args
+    values = emitter.values
+    loop = emitter.begin_loop(
+        index.name_hint,
+        emitter.type(op, index.type),
+        values[op.lb],
+        values[op.ub],
+        [
+            (argument.name_hint, emitter.type(op, argument.type), values[initial])
+            for argument, initial in zip(arguments, op.iter_args, strict=True)
+        ],
+    )
+    values[index] = loop.index
+    values.update(zip(arguments, loop.carried, strict=True))
+    emitter.end_loop(loop, values[op.step], emitter.write_block(op.body.block))
+    values.update(zip(op.res, loop.carried, strict=True))
+
+
+def _if(emitter: Emitter, op: scf.IfOp) -> None:
+    else_block = op.false_region.blocks.first
+    results = [(result, emitter.type(op, result.type)) for result in op.output]
+    emitter.write_if(emitter.values[op.cond], op.true_region.block, else_block, results)
+
+
+def _block_id(emitter: Emitter, op: BlockIdOp) -> None:
+    emitter.values[op.result] = emitter.block_ids[op.dimension.data]
+
+
+def _thread_id(emitter: Emitter, op: ThreadIdOp) -> None:
+    emitter.values[op.result] = emitter.thread_ids[op.dimension.data]
+
+
+def _barrier(emitter: Emitter, op: BarrierOp) -> None:
+    block = list(emitter.kernel.block_dims.data)
+    if prod(block) != 1:
+        raise DiagnosticException(
+            f"llvm: {op.name} needs a block of one work-item "
+            f"(kernel @{emitter.kernel.sym_name.data} has block {block})"
+        )
+
+
+RULES: dict[type[Operation], Rule] = {
+    scf.ForOp: _for,
+    scf.IfOp: _if,
+    memref.LoadOp: _load(lambda op: op.memref),
+    memref.StoreOp: _store(lambda op: op.value, lambda op: op.memref),
+    memref.AllocaOp: _alloca,
+    vector.LoadOp: _load(lambda op: op.base),
+    vector.StoreOp: _store(lambda op: op.vector, lambda op: op.base),
+    vector.BroadcastOp: _broadcast,
+    vector.ReductionOp: _reduction,
+    arith.ConstantOp: _constant,
+    arith.AddiOp: _wrapping_instruction("add"),
+    arith.SubiOp: _wrapping_instruction("sub"),
+    arith.MuliOp: _wrapping_instruction("mul"),
+    arith.ShLIOp: _wrapping_instruction("shl"),
+    arith.DivSIOp: _integer_instruction("sdiv"),
+    arith.DivUIOp: _integer_instruction("udiv"),
+    arith.RemSIOp: _integer_instruction("srem"),
+    arith.RemUIOp: _integer_instruction("urem"),
+    arith.AndIOp: _integer_instruction("and"),
+    arith.OrIOp: _integer_instruction("or"),
+    arith.XOrIOp: _integer_instruction("xor"),
+    arith.ShRSIOp: _integer_instruction("ashr"),
+    arith.ShRUIOp: _integer_instruction("lshr"),
+    arith.MinSIOp: _integer_intrinsic("smin"),
+    arith.MinUIOp: _integer_intrinsic("umin"),
+    arith.MaxSIOp: _integer_intrinsic("smax"),
+    arith.MaxUIOp: _integer_intrinsic("umax"),
+    arith.CmpiOp: _cmpi,
+    arith.AddfOp: _float_instruction("fadd"),
+    arith.SubfOp: _float_instruction("fsub"),
+    arith.MulfOp: _float_instruction("fmul"),
+    arith.DivfOp: _float_instruction("fdiv"),
+    arith.NegfOp: _float_instruction("fneg"),
+    arith.MaximumfOp: _float_intrinsic("maximum"),
+    arith.MinimumfOp: _float_intrinsic("minimum"),
+    arith.CmpfOp: _cmpf,
+    arith.BitcastOp: _bitcast,
+    arith.ExtFOp: _extf,
+    arith.TruncFOp: _truncf,
+    arith.IndexCastOp: _index_cast,
+    math.AbsFOp: _float_intrinsic("fabs"),
+    math.SqrtOp: _float_intrinsic("sqrt"),
+    math.FloorOp: _float_intrinsic("floor"),
+    math.CeilOp: _float_intrinsic("ceil"),
+    math.TruncOp: _float_intrinsic("trunc"),
+    math.RoundEvenOp: _float_intrinsic("roundeven"),
+    math.CopySignOp: _float_intrinsic("copysign"),
+    math.FmaOp: _float_intrinsic("fma"),
+    BlockIdOp: _block_id,
+    ThreadIdOp: _thread_id,
+    BarrierOp: _barrier,
+    SelectOp: _select,
+    ConvertOp: _convert,
+    RemfOp: _remf,
+}
+"""Every op of `low.BODY_OPS` but the terminator and the ones that `expand-math` replaces."""

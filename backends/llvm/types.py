@@ -1,0 +1,111 @@
+"""How types, constants and fast-math flags are written in LLVM IR."""
+
+import struct
+from functools import cache
+
+from xdsl.dialects.arith import FastMathFlagsAttr
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    VectorType,
+    bf16,
+    f16,
+    f32,
+    f64,
+    i1,
+)
+from xdsl.dialects.utils.fast_math import FastMathFlag
+from xdsl.ir import Attribute
+
+from ...dialects.element_types import element_type_of, is_float, lanes_of
+
+_FLOATS: dict[Attribute, str] = {f64: "double", f32: "float", f16: "half", bf16: "i16"}
+
+
+def shaped(element: str, lanes: int | None) -> str:
+    """Returns the vector of `lanes` elements of LLVM type `element`, or `element` itself for None."""
+    return element if lanes is None else f"<{lanes} x {element}>"
+
+
+@cache
+def llvm_type(type: Attribute) -> str | None:
+    """
+    Returns the LLVM type of the values of `type`, None when there is none.
+
+    bf16 is an i16: LLVM's own `bfloat` needs library routines that a JIT does not have.
+    """
+    match type:
+        case IndexType():
+            return "i64"
+        case IntegerType():
+            return f"i{type.width.data}"
+        case MemRefType():
+            return "ptr"
+        case VectorType() if len(type.get_shape()) == 1:
+            element = llvm_type(type.element_type)
+            return None if element is None else shaped(element, lanes_of(type))
+        case _:
+            return _FLOATS.get(type)
+
+
+def mangled(llvm_type: str) -> str:
+    """Returns how an intrinsic's name spells an LLVM type: `v8f32` for `<8 x float>`."""
+    if llvm_type[0] == "<":
+        lanes, element = llvm_type[1:-1].split(" x ")
+        return f"v{lanes}{mangled(element)}"
+    return {"float": "f32", "double": "f64", "half": "f16"}.get(llvm_type, llvm_type)
+
+
+def splat(value: str, element: str, lanes: int | None) -> str:
+    """Returns the constant whose lanes are all `value`, or `value` itself for `lanes` None."""
+    return value if lanes is None else f"<{', '.join([f'{element} {value}'] * lanes)}>"
+
+
+def _float_text(value: float, type: Attribute) -> str:
+    match type:
+        case _ if type == f64:
+            return f"0x{struct.pack('>d', value).hex().upper()}"
+        case _ if type == f32:
+            (rounded,) = struct.unpack(">f", struct.pack(">f", value))
+            return f"0x{struct.pack('>d', rounded).hex().upper()}"
+        case _ if type == f16:
+            return f"0xH{struct.pack('>e', value).hex().upper()}"
+        case _:
+            assert type == bf16, f"no LLVM constant for {type}"
+            return str(int.from_bytes(bf16.pack((value,)), "little"))
+
+
+def _integer_text(value: int, type: Attribute) -> str:
+    return ("true" if value else "false") if type == i1 else str(value)
+
+
+def constant_text(value: Attribute) -> str:
+    """Returns the constant of a float, integer or dense vector attribute; a float by its bits."""
+    match value:
+        case FloatAttr():
+            return _float_text(value.value.data, value.type)
+        case IntegerAttr():
+            return _integer_text(value.value.data, value.type)
+        case _:
+            assert isinstance(value, DenseIntOrFPElementsAttr), f"no LLVM constant for {value}"
+            element = element_type_of(value.type)
+            name = llvm_type(element)
+            return f"<{', '.join(f'{name} {_element_text(x, element)}' for x in value.iter_values())}>"
+
+
+def _element_text(value: object, type: Attribute) -> str:
+    if is_float(type):
+        assert isinstance(value, float)
+        return _float_text(value, type)
+    assert isinstance(value, int)
+    return _integer_text(value, type)
+
+
+@cache
+def flags_text(flags: FastMathFlagsAttr) -> str:
+    """Returns the fast-math flags as LLVM writes them, each followed by a space."""
+    return "".join(f"{flag.value} " for flag in FastMathFlag if flag in flags.data)

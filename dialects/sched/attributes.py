@@ -1,0 +1,294 @@
+"""Attributes and types of the `sched` dialect."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from xdsl.dialects.builtin import IntAttr
+from xdsl.dialects.utils.enum_attribute import EnumAttribute
+from xdsl.ir import (
+    Attribute,
+    ParametrizedAttribute,
+    SpacedOpaqueSyntaxAttribute,
+    TypeAttribute,
+)
+from xdsl.irdl import irdl_attr_definition, param_def
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.str_enum import StrEnum
+
+
+def _integer(value: int | IntAttr) -> IntAttr:
+    return value if isinstance(value, IntAttr) else IntAttr(value)
+
+
+class Level(StrEnum):
+    """Where the iterations of an axis run: one after the other, or as work-groups, or as work-items."""
+
+    SERIAL = "serial"
+    BLOCK = "block"
+    THREAD = "thread"
+
+
+@irdl_attr_definition
+class LevelAttr(EnumAttribute[Level], SpacedOpaqueSyntaxAttribute):
+    """`#sched<level block>`."""
+
+    name = "sched.level"
+
+
+@irdl_attr_definition
+class MappingAttr(ParametrizedAttribute):
+    """
+    How an axis runs: `#sched.mapping<block(4096) vector(8) unroll(2)>`.
+
+    * `block(c)`, `thread(c)`: each work-group or work-item takes `c` consecutive iterations; else serial
+    * `vector(w)`: `w` iterations at once in vector lanes
+    * `unroll(u)`: `u` such steps written out side by side; a reduction keeps an accumulator for each
+
+    Iterations that do not fill a step of `w * u` run one by one after those that do.
+    """
+
+    name = "sched.mapping"
+    level: LevelAttr
+    chunk: IntAttr = param_def(converter=_integer)
+    vector: IntAttr = param_def(converter=_integer)
+    unroll: IntAttr = param_def(converter=_integer)
+
+    @staticmethod
+    def get(level: Level = Level.SERIAL, chunk: int = 1, vector: int = 1, unroll: int = 1) -> MappingAttr:
+        return MappingAttr(LevelAttr(level), IntAttr(chunk), IntAttr(vector), IntAttr(unroll))
+
+    @property
+    def step(self) -> int:
+        """Iterations that run side by side."""
+        return self.vector.data * self.unroll.data
+
+    @staticmethod
+    def parse_mapping(parser: AttrParser) -> MappingAttr:
+        """Parses the words that stand for a mapping in an op; no word at all is the serial mapping."""
+
+        def argument() -> int:
+            if parser.parse_optional_punctuation("(") is None:
+                return 1
+            value = parser.parse_integer(allow_boolean=False, allow_negative=False)
+            parser.parse_punctuation(")")
+            return value
+
+        values = {"level": Level.SERIAL, "chunk": 1, "vector": 1, "unroll": 1}
+        for level in (Level.BLOCK, Level.THREAD, Level.SERIAL):
+            if parser.parse_optional_keyword(level.value) is not None:
+                values["level"] = level
+                if level is not Level.SERIAL:
+                    values["chunk"] = argument()
+                break
+        for word in ("vector", "unroll"):
+            if parser.parse_optional_keyword(word) is not None:
+                values[word] = argument()
+        return MappingAttr.get(**values)
+
+    def words(self) -> str:
+        """The mapping as written in an op: empty for serial."""
+        words: list[str] = []
+        level = self.level.data
+        if level is not Level.SERIAL:
+            words.append(level.value if self.chunk.data == 1 else f"{level.value}({self.chunk.data})")
+        if self.vector.data != 1:
+            words.append(f"vector({self.vector.data})")
+        if self.unroll.data != 1:
+            words.append(f"unroll({self.unroll.data})")
+        return " ".join(words)
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        with parser.in_angle_brackets():
+            return cls.parse_mapping(parser).parameters
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_string(self.words() or "serial")
+
+    def verify(self) -> None:
+        if self.vector.data not in (1, 2, 4, 8, 16):
+            raise VerifyException(f"{self.name}: vector({self.vector.data}) is not 1, 2, 4, 8 or 16 lanes")
+        if self.chunk.data < 1 or self.unroll.data < 1:
+            raise VerifyException(
+                f"{self.name}: chunk {self.chunk.data} and unroll {self.unroll.data} must be 1 or more"
+            )
+
+
+class CombineKind(StrEnum):
+    """How a reduction combines two values, by the `arith` op that does it."""
+
+    ADDF = "addf"
+    MULF = "mulf"
+    MAXIMUMF = "maximumf"
+    MINIMUMF = "minimumf"
+    ADDI = "addi"
+    MULI = "muli"
+    MAXSI = "maxsi"
+    MINSI = "minsi"
+    MAXUI = "maxui"
+    MINUI = "minui"
+    ANDI = "andi"
+    ORI = "ori"
+
+
+@irdl_attr_definition
+class CombineKindAttr(EnumAttribute[CombineKind], SpacedOpaqueSyntaxAttribute):
+    """`#sched<combine addf>`; printed bare (`addf`) by `sched.reduce`."""
+
+    name = "sched.combine"
+
+
+class Scope(StrEnum):
+    """Who sees a buffer: the whole device, a work-group, or one iteration of the axes around it."""
+
+    GLOBAL = "global"
+    SHARED = "shared"
+    LOCAL = "local"
+
+
+@irdl_attr_definition
+class ScopeAttr(EnumAttribute[Scope], SpacedOpaqueSyntaxAttribute):
+    """`#sched<scope global>`; printed bare (`global`) by the ops that use it."""
+
+    name = "sched.scope"
+
+
+class Role(StrEnum):
+    """What a program's buffer is for: a result of the program, or a value between two of its items."""
+
+    RESULT = "result"
+    TEMPORARY = "temporary"
+
+
+@irdl_attr_definition
+class RoleAttr(EnumAttribute[Role], SpacedOpaqueSyntaxAttribute):
+    """`#sched<role result>`; printed bare (`result`) by `sched.buffer`."""
+
+    name = "sched.role"
+
+
+@irdl_attr_definition
+class LifetimeAttr(ParametrizedAttribute):
+    """The first and the last item, counted from 0, that use a buffer: `#sched.lifetime<0, 3>`."""
+
+    name = "sched.lifetime"
+    first: IntAttr = param_def(converter=_integer)
+    last: IntAttr = param_def(converter=_integer)
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        return _parse_pair(parser)
+
+    def print_parameters(self, printer: Printer) -> None:
+        printer.print_string(f"<{self.first.data}, {self.last.data}>")
+
+    def verify(self) -> None:
+        if not 0 <= self.first.data <= self.last.data:
+            raise VerifyException(f"{self.name}: {self.first.data} to {self.last.data} is not a lifetime")
+
+
+@irdl_attr_definition
+class SlabAttr(ParametrizedAttribute):
+    """A place in device memory, pool and byte offset: `#sched.slab<1, 4096>`."""
+
+    name = "sched.slab"
+    pool: IntAttr = param_def(converter=_integer)
+    offset: IntAttr = param_def(converter=_integer)
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        return _parse_pair(parser)
+
+    def print_parameters(self, printer: Printer) -> None:
+        printer.print_string(f"<{self.pool.data}, {self.offset.data}>")
+
+    def verify(self) -> None:
+        if self.pool.data < 0 or self.offset.data < 0:
+            raise VerifyException(f"{self.name}: pool {self.pool.data}, offset {self.offset.data} is negative")
+
+
+def _parse_pair(parser: AttrParser) -> Sequence[Attribute]:
+    with parser.in_angle_brackets():
+        first = parser.parse_integer(allow_boolean=False)
+        parser.parse_punctuation(",")
+        return IntAttr(first), IntAttr(parser.parse_integer(allow_boolean=False))
+
+
+class _Counts(ParametrizedAttribute):
+    """Named counts, printed as `<flops 10, ...>` in the order of `FIELDS`."""
+
+    FIELDS: ClassVar[tuple[str, ...]]
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        values: list[Attribute] = []
+        with parser.in_angle_brackets():
+            for index, field in enumerate(cls.FIELDS):
+                if index:
+                    parser.parse_punctuation(",")
+                parser.parse_keyword(field)
+                values.append(IntAttr(parser.parse_integer(allow_boolean=False)))
+        return values
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            values = [parameter.data for parameter in self.parameters if isinstance(parameter, IntAttr)]
+            printer.print_string(
+                ", ".join(f"{field} {value}" for field, value in zip(self.FIELDS, values, strict=True))
+            )
+
+
+@irdl_attr_definition
+class AnalysisAttr(_Counts):
+    """
+    What one item costs: arithmetic operations, bytes read and written in global memory (each element of each
+    buffer once), scalar values live at the same time in one iteration, bytes of work-group memory, work-items
+    that can run at once, and an estimate of the time in nanoseconds.
+    """
+
+    name = "sched.analysis"
+    FIELDS = ("flops", "read_nbytes", "written_nbytes", "registers", "shared_nbytes", "occupancy", "estimated_ns")
+    flops: IntAttr = param_def(converter=_integer)
+    read_nbytes: IntAttr = param_def(converter=_integer)
+    written_nbytes: IntAttr = param_def(converter=_integer)
+    registers: IntAttr = param_def(converter=_integer)
+    shared_nbytes: IntAttr = param_def(converter=_integer)
+    occupancy: IntAttr = param_def(converter=_integer)
+    estimated_ns: IntAttr = param_def(converter=_integer)
+
+
+@irdl_attr_definition
+class SummaryAttr(_Counts):
+    """What a program costs: the longest chain of dependent items and all of them together, in estimated ns."""
+
+    name = "sched.summary"
+    FIELDS = ("critical_path_ns", "total_ns", "flops")
+    critical_path_ns: IntAttr = param_def(converter=_integer)
+    total_ns: IntAttr = param_def(converter=_integer)
+    flops: IntAttr = param_def(converter=_integer)
+
+
+@irdl_attr_definition
+class MemoryPlanAttr(_Counts):
+    """
+    The device memory a program needs beside its arguments and results: bytes of the temporary pool, bytes that
+    its buffers would take without reuse, and the largest sum of bytes live at one item.
+    """
+
+    name = "sched.memory_plan"
+    FIELDS = ("pool_nbytes", "unshared_nbytes", "peak_nbytes")
+    pool_nbytes: IntAttr = param_def(converter=_integer)
+    unshared_nbytes: IntAttr = param_def(converter=_integer)
+    peak_nbytes: IntAttr = param_def(converter=_integer)
+
+
+@irdl_attr_definition
+class TokenType(ParametrizedAttribute, TypeAttribute):
+    """The completion of a program's item: `!sched.token`."""
+
+    name = "sched.token"

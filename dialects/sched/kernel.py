@@ -1,0 +1,332 @@
+"""
+Kernels: trees of annotated axes over buffers, with scalar bodies.
+
+A body is written in `memref.load` and `memref.store`, scalar `arith` and `math`, and `low.select`,
+`low.convert` and `low.remf` (the closed list is `SCALAR_OPS`). Several stages may stand one after the other
+under a shared outer axis and hand scalars (`sched.reduce`) and local buffers (`sched.alloc`) to one another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+from xdsl.dialects import arith, math, memref
+from xdsl.dialects.builtin import IndexType, IntAttr, IntegerType, MemRefType, StringAttr
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.irdl import (
+    AnyAttr,
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    region_def,
+    result_def,
+    traits_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import IsolatedFromAbove, IsTerminator, NoTerminator, Pure, SymbolOpInterface
+from xdsl.utils.exceptions import VerifyException
+
+from .. import low
+from ..element_types import is_float
+from .attributes import CombineKind, CombineKindAttr, MappingAttr, Scope, ScopeAttr
+
+INDEX = IndexType()
+
+
+@irdl_op_definition
+class KernelOp(IRDLOperation):
+    """
+    One kernel. Its arguments are the buffers it reads and writes; a buffer it writes overlaps no other.
+
+    ```mlir
+    sched.kernel @scale(%x: memref<128xf32>, %y: memref<128xf32>) {
+      sched.axis %i = 128 block vector(8) {
+        %v = memref.load %x[%i] : memref<128xf32>
+        %d = arith.addf %v, %v : f32
+        memref.store %d, %y[%i] : memref<128xf32>
+      }
+    }
+    ```
+    """
+
+    name = "sched.kernel"
+    sym_name = prop_def(StringAttr)
+    body = region_def("single_block")
+    traits = traits_def(SymbolOpInterface(), IsolatedFromAbove(), NoTerminator())
+
+    def __init__(self, name: str, argument_types: Sequence[Attribute]):
+        super().__init__(
+            properties={"sym_name": StringAttr(name)}, regions=[Region(Block(arg_types=argument_types))]
+        )
+
+    @classmethod
+    def parse(cls, parser: Parser) -> KernelOp:
+        name = parser.parse_symbol_name()
+        arguments = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_argument)
+        attributes = parser.parse_optional_attr_dict_with_keyword(("sym_name",))
+        region = parser.parse_region(arguments)
+        op = cls.create(properties={"sym_name": name}, regions=[region])
+        if attributes is not None:
+            op.attributes.update(attributes.data)
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_symbol_name(self.sym_name.data)
+        with printer.in_parens():
+            printer.print_list(self.body.block.args, printer.print_block_argument)
+        printer.print_op_attributes(self.attributes, print_keyword=True)
+        printer.print_string(" ")
+        printer.print_region(self.body, print_entry_block_args=False, print_empty_block=False)
+
+    def verify_(self) -> None:
+        for argument in self.body.block.args:
+            if not isinstance(argument.type, MemRefType):
+                raise VerifyException(
+                    f"{self.name}: argument {argument.index} of @{self.sym_name.data} is {argument.type}, "
+                    "expected a memref"
+                )
+
+
+def _print_loop(printer: Printer, op: AxisOp | ReduceOp) -> None:
+    printer.print_string(" ")
+    printer.print_ssa_value(op.index)
+    printer.print_string(f" = {op.extent.data}")
+    if words := op.mapping.words():
+        printer.print_string(f" {words}")
+
+
+def _parse_loop(parser: Parser) -> tuple[Parser.UnresolvedArgument, IntAttr, MappingAttr]:
+    argument = parser.parse_argument(expect_type=False)
+    parser.parse_punctuation("=")
+    extent = IntAttr(parser.parse_integer(allow_boolean=False))
+    return argument, extent, MappingAttr.parse_mapping(parser)
+
+
+def _verify_loop(op: AxisOp | ReduceOp) -> None:
+    if op.extent.data < 0:
+        raise VerifyException(f"{op.name}: extent {op.extent.data} is negative")
+    arguments = op.body.block.args
+    if len(arguments) != 1 or arguments[0].type != INDEX:
+        raise VerifyException(
+            f"{op.name}: body takes ({', '.join(str(a.type) for a in arguments)}), expected one index"
+        )
+
+
+@irdl_op_definition
+class AxisOp(IRDLOperation):
+    """
+    A parallel axis: `body` for every index from 0 to `extent` - 1, in any order, mapped as said.
+
+    ```mlir
+    sched.axis %i = 4096 block(64) vector(8) {
+      ...
+    }
+    ```
+    """
+
+    name = "sched.axis"
+    extent = prop_def(IntAttr)
+    mapping = prop_def(MappingAttr)
+    body = region_def("single_block")
+    traits = traits_def(NoTerminator())
+
+    def __init__(self, extent: int, mapping: MappingAttr | None = None, body: Region | None = None):
+        Operation.__init__(
+            self,
+            properties={"extent": IntAttr(extent), "mapping": mapping or MappingAttr.get()},
+            regions=(body or Region(Block(arg_types=[INDEX])),),
+        )
+
+    @property
+    def index(self) -> SSAValue:
+        return self.body.block.args[0]
+
+    @classmethod
+    def parse(cls, parser: Parser) -> AxisOp:
+        argument, extent, mapping = _parse_loop(parser)
+        attributes = parser.parse_optional_attr_dict_with_keyword(("extent", "mapping"))
+        region = parser.parse_region([argument.resolve(INDEX)])
+        op = cls(extent.data, mapping, region)
+        if attributes is not None:
+            op.attributes.update(attributes.data)
+        return op
+
+    def print(self, printer: Printer) -> None:
+        _print_loop(printer, self)
+        printer.print_op_attributes(self.attributes, print_keyword=True)
+        printer.print_string(" ")
+        printer.print_region(self.body, print_entry_block_args=False, print_empty_block=False)
+
+    def verify_(self) -> None:
+        _verify_loop(self)
+
+
+_INTEGER_KINDS = frozenset(
+    kind for kind in CombineKind if kind.value.endswith("i") and not kind.value.endswith("f")
+)
+
+
+@irdl_op_definition
+class ReduceOp(IRDLOperation):
+    """
+    A reduction axis: combines what `body` yields for every index from 0 to `extent` - 1; the result of no
+    elements is the kind's identity (0, 1, -inf or the least integer, +inf or the greatest, all bits, no bits).
+
+    The order of combination is part of the meaning. With `vector(w) unroll(u)` there are `u` accumulators of
+    `w` lanes, all starting at the identity; accumulator `a`, lane `l` takes the indices
+    `k * w * u + a * w + l` for k = 0, 1, ...; then accumulators 1, 2, ... are combined into accumulator 0, then
+    its lanes one after the other into the first; then the indices that fill no whole step, one by one.
+
+    ```mlir
+    %sum = sched.reduce addf %j = 1000 vector(8) unroll(4) : f32 {
+      %v = memref.load %x[%j] : memref<1000xf32>
+      sched.yield %v : f32
+    }
+    ```
+    """
+
+    name = "sched.reduce"
+    kind = prop_def(CombineKindAttr)
+    extent = prop_def(IntAttr)
+    mapping = prop_def(MappingAttr)
+    fastmath = opt_prop_def(arith.FastMathFlagsAttr)
+    result = result_def(AnyAttr())
+    body = region_def("single_block")
+
+    def __init__(
+        self,
+        kind: CombineKind,
+        extent: int,
+        result_type: Attribute,
+        mapping: MappingAttr | None = None,
+        body: Region | None = None,
+        fastmath: arith.FastMathFlagsAttr | None = None,
+    ):
+        properties: dict[str, Attribute] = {
+            "kind": CombineKindAttr(kind),
+            "extent": IntAttr(extent),
+            "mapping": mapping or MappingAttr.get(),
+        }
+        if fastmath is not None:
+            properties["fastmath"] = fastmath
+        Operation.__init__(
+            self,
+            result_types=(result_type,),
+            properties=properties,
+            regions=(body or Region(Block(arg_types=[INDEX])),),
+        )
+
+    @property
+    def index(self) -> SSAValue:
+        return self.body.block.args[0]
+
+    @property
+    def yielded(self) -> SSAValue:
+        """The value that `body` yields."""
+        last = self.body.block.last_op
+        assert isinstance(last, YieldOp), "sched.reduce: body ends in no sched.yield"
+        return last.value
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ReduceOp:
+        kind = parser.parse_str_enum(CombineKind)
+        argument, extent, mapping = _parse_loop(parser)
+        fastmath = None
+        if parser.parse_optional_keyword("fastmath") is not None:
+            fastmath = arith.FastMathFlagsAttr(arith.FastMathFlagsAttr.parse_parameter(parser))
+        attributes = parser.parse_optional_attr_dict_with_keyword(("kind", "extent", "mapping", "fastmath"))
+        parser.parse_punctuation(":")
+        result_type = parser.parse_type()
+        region = parser.parse_region([argument.resolve(INDEX)])
+        op = cls(kind, extent.data, result_type, mapping, region, fastmath)
+        if attributes is not None:
+            op.attributes.update(attributes.data)
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(f" {self.kind.data.value}")
+        _print_loop(printer, self)
+        if self.fastmath is not None:
+            printer.print_string(" fastmath")
+            self.fastmath.print_parameter(printer)
+        printer.print_op_attributes(self.attributes, print_keyword=True)
+        printer.print_string(" : ")
+        printer.print_attribute(self.result.type)
+        printer.print_string(" ")
+        printer.print_region(self.body, print_entry_block_args=False, print_empty_block=False)
+
+    def verify_(self) -> None:
+        _verify_loop(self)
+        last = self.body.block.last_op
+        if not isinstance(last, YieldOp) or last.value.type != self.result.type:
+            found = last.value.type if isinstance(last, YieldOp) else "no sched.yield"
+            raise VerifyException(f"{self.name}: body yields {found}, expected {self.result.type}")
+        kind = self.kind.data
+        if is_float(self.result.type) != kind.value.endswith("f") or not (
+            is_float(self.result.type) or isinstance(self.result.type, IntegerType)
+        ):
+            raise VerifyException(f"{self.name}: cannot combine {self.result.type} by {kind.value}")
+
+
+@irdl_op_definition
+class YieldOp(IRDLOperation):
+    """
+    The value that a `sched.reduce` combines.
+
+    ```mlir
+    sched.yield %v : f32
+    ```
+    """
+
+    name = "sched.yield"
+    value = operand_def(AnyAttr())
+    traits = traits_def(IsTerminator(), Pure())
+    assembly_format = "$value attr-dict `:` type($value)"
+
+    def __init__(self, value: SSAValue):
+        Operation.__init__(self, operands=(value,))
+
+
+@irdl_op_definition
+class AllocOp(IRDLOperation):
+    """
+    A buffer inside a kernel: `local` lives for one iteration of the axes around it, `shared` for one
+    work-group. Its elements start undefined.
+
+    ```mlir
+    %row = sched.alloc local : memref<1000xf32>
+    ```
+    """
+
+    name = "sched.alloc"
+    scope = prop_def(ScopeAttr)
+    result = result_def(MemRefType)
+    assembly_format = "$scope attr-dict `:` type($result)"
+
+    def __init__(self, scope: Scope, result_type: MemRefType):
+        Operation.__init__(self, result_types=(result_type,), properties={"scope": ScopeAttr(scope)})
+
+    def verify_(self) -> None:
+        if self.scope.data is Scope.GLOBAL:
+            raise VerifyException(f"{self.name}: a kernel cannot allocate a global buffer")
+        if not cast(MemRefType[Attribute], self.result.type).has_static_shape():
+            raise VerifyException(f"{self.name}: {self.result.type} has a dynamic extent")
+
+
+SCALAR_OPS: tuple[type[Operation], ...] = (
+    memref.LoadOp,
+    memref.StoreOp,
+    *(
+        op
+        for op in low.BODY_OPS
+        if op.name.startswith(("arith.", "math."))
+        or op in (low.SelectOp, low.ConvertOp, low.RemfOp)
+    ),
+)
+"""Every op that may stand in a kernel's body beside the ops of this file."""
+assert arith.AddfOp in SCALAR_OPS and math.ExpOp in SCALAR_OPS

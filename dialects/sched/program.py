@@ -1,0 +1,422 @@
+"""
+Programs: the host's side of a function, an ordered list of items over buffers.
+
+Items are kernel launches, transfers and synchronisations. Each gives a token; `after` lists the tokens of the
+items it depends on. Before `build-dependencies` the list is empty and the order of the text is what counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    FunctionType,
+    MemRefType,
+    StringAttr,
+    SymbolRefAttr,
+    TensorType,
+)
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    region_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import IsolatedFromAbove, IsTerminator, SymbolOpInterface, SymbolTable
+from xdsl.utils.exceptions import VerifyException
+
+from .. import low
+from ..element_types import storage_type
+from .attributes import AnalysisAttr, LifetimeAttr, RoleAttr, ScopeAttr, SlabAttr, TokenType
+from .attributes import Role, Scope
+from .kernel import KernelOp
+
+TOKEN = TokenType()
+
+
+def buffer_type(tensor: Attribute) -> MemRefType:
+    """Returns the type of the buffer that holds a tensor: same shape, storage element type."""
+    assert isinstance(tensor, TensorType), f"no buffer for {tensor}"
+    return MemRefType(storage_type(tensor.element_type), tensor.shape)
+
+
+@irdl_op_definition
+class ProgramOp(IRDLOperation):
+    """
+    The host program of one function. `function_type` is the function's own type, over tensors; the arguments
+    are the buffers that hold its inputs. What the body returns are the buffers that hold its results.
+
+    ```mlir
+    sched.program @double(%x: memref<8xf32>) : (tensor<8xf32>) -> tensor<8xf32> {
+      %y = sched.buffer global result : memref<8xf32>
+      %t = sched.launch @double_0(%x, %y) after() : memref<8xf32>, memref<8xf32>
+      sched.return %y after(%t) : memref<8xf32>
+    }
+    ```
+    """
+
+    name = "sched.program"
+    sym_name = prop_def(StringAttr)
+    function_type = prop_def(FunctionType)
+    body = region_def("single_block")
+    traits = traits_def(SymbolOpInterface(), IsolatedFromAbove())
+
+    def __init__(self, name: str, function_type: FunctionType):
+        super().__init__(
+            properties={"sym_name": StringAttr(name), "function_type": function_type},
+            regions=[Region(Block(arg_types=[buffer_type(type) for type in function_type.inputs]))],
+        )
+
+    @property
+    def argument_names(self) -> tuple[str, ...]:
+        """The names of the arguments as written, `arg0`, `arg1`, ... where there are none."""
+        return tuple(arg.name_hint or f"arg{arg.index}" for arg in self.body.block.args)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ProgramOp:
+        name = parser.parse_symbol_name()
+        arguments = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_argument)
+        parser.parse_punctuation(":")
+        function_type = parser.parse_attribute()
+        if not isinstance(function_type, FunctionType):
+            parser.raise_error(f"expected a function type, found {function_type}")
+        attributes = parser.parse_optional_attr_dict_with_keyword(("sym_name", "function_type"))
+        region = parser.parse_region(arguments)
+        op = cls.create(properties={"sym_name": name, "function_type": function_type}, regions=[region])
+        if attributes is not None:
+            op.attributes.update(attributes.data)
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_symbol_name(self.sym_name.data)
+        with printer.in_parens():
+            printer.print_list(self.body.block.args, printer.print_block_argument)
+        printer.print_string(" : ")
+        printer.print_attribute(self.function_type)
+        printer.print_op_attributes(self.attributes, print_keyword=True)
+        printer.print_string(" ")
+        printer.print_region(self.body, print_entry_block_args=False)
+
+    def verify_(self) -> None:
+        found = [argument.type for argument in self.body.block.args]
+        expected = [buffer_type(type) for type in self.function_type.inputs]
+        if found != expected:
+            raise VerifyException(
+                f"{self.name}: @{self.sym_name.data} takes ({', '.join(map(str, found))}), expected "
+                f"({', '.join(map(str, expected))})"
+            )
+        last = self.body.block.last_op
+        if not isinstance(last, ReturnOp):
+            raise VerifyException(f"{self.name}: @{self.sym_name.data} ends in no sched.return")
+        found = [value.type for value in last.buffers]
+        expected = [buffer_type(type) for type in self.function_type.outputs]
+        if found != expected:
+            raise VerifyException(
+                f"{self.name}: @{self.sym_name.data} returns ({', '.join(map(str, found))}), expected "
+                f"({', '.join(map(str, expected))})"
+            )
+
+
+@irdl_op_definition
+class BufferOp(IRDLOperation):
+    """
+    A buffer of the program: a `result`, or a `temporary` between two items. `lifetime` and, for temporaries,
+    `slab` are what `plan-memory` found; buffers of one `alias_group` share memory at different times.
+
+    ```mlir
+    %t = sched.buffer global temporary lifetime <0, 1> slab <1, 4096> : memref<128xf32>
+    ```
+    """
+
+    name = "sched.buffer"
+    scope = prop_def(ScopeAttr)
+    role = prop_def(RoleAttr)
+    lifetime = opt_prop_def(LifetimeAttr)
+    slab = opt_prop_def(SlabAttr)
+    result = result_def(MemRefType)
+    assembly_format = (
+        "$scope $role (`lifetime` $lifetime^)? (`slab` $slab^)? attr-dict `:` type($result)"
+    )
+
+    def __init__(self, role: Role, result_type: MemRefType):
+        Operation.__init__(
+            self,
+            result_types=(result_type,),
+            properties={"scope": ScopeAttr(Scope.GLOBAL), "role": RoleAttr(role)},
+        )
+
+    def verify_(self) -> None:
+        if self.scope.data is not Scope.GLOBAL:
+            raise VerifyException(f"{self.name}: a program's buffer is global, not {self.scope.data.value}")
+
+
+@irdl_op_definition
+class ConstantOp(IRDLOperation):
+    """
+    A buffer whose contents are known when compiling; it is filled once, before the first run.
+
+    ```mlir
+    %w = sched.constant dense<[1.0, 2.0]> : tensor<2xf32> : memref<2xf32>
+    ```
+    """
+
+    name = "sched.constant"
+    value = prop_def(DenseIntOrFPElementsAttr)
+    slab = opt_prop_def(SlabAttr)
+    result = result_def(MemRefType)
+    assembly_format = "$value (`slab` $slab^)? attr-dict `:` type($result)"
+
+    def __init__(self, value: DenseIntOrFPElementsAttr):
+        Operation.__init__(self, result_types=(buffer_type(value.type),), properties={"value": value})
+
+    def verify_(self) -> None:
+        if buffer_type(self.value.type) != self.result.type:
+            raise VerifyException(
+                f"{self.name}: {self.value.type} is held by {buffer_type(self.value.type)}, "
+                f"found {self.result.type}"
+            )
+
+
+def _print_after(printer: Printer, after: Sequence[SSAValue]) -> None:
+    printer.print_string(" after")
+    with printer.in_parens():
+        printer.print_list(after, printer.print_operand)
+
+
+def _parse_after(parser: Parser) -> list[SSAValue]:
+    parser.parse_keyword("after")
+    tokens = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_unresolved_operand)
+    return [parser.resolve_operand(token, TOKEN) for token in tokens]
+
+
+def _parse_buffers(
+    parser: Parser, buffers: Sequence[Parser.UnresolvedOperand], pos: int
+) -> list[SSAValue]:
+    types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type) if buffers else []
+    if len(types) != len(buffers):
+        parser.raise_error(f"{len(buffers)} buffers but {len(types)} types", pos)
+    return [parser.resolve_operand(buffer, type) for buffer, type in zip(buffers, types, strict=True)]
+
+
+@irdl_op_definition
+class LaunchOp(IRDLOperation):
+    """
+    Runs a kernel, once the items in `after` are done.
+
+    ```mlir
+    %t1 = sched.launch @softmax_0(%x, %y) after(%t0) : memref<8xf32>, memref<8xf32>
+    ```
+    """
+
+    name = "sched.launch"
+    kernel = prop_def(SymbolRefAttr)
+    analysis = opt_prop_def(AnalysisAttr)
+    arguments = var_operand_def(MemRefType)
+    after = var_operand_def(TOKEN)
+    token = result_def(TOKEN)
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    def __init__(self, kernel: str, arguments: Sequence[SSAValue], after: Sequence[SSAValue] = ()):
+        super().__init__(
+            operands=[arguments, after], result_types=[TOKEN], properties={"kernel": SymbolRefAttr(kernel)}
+        )
+
+    @classmethod
+    def parse(cls, parser: Parser) -> LaunchOp:
+        kernel = parser.parse_symbol_name()
+        pos = parser.pos
+        buffers = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_unresolved_operand)
+        after = _parse_after(parser)
+        analysis = None
+        if parser.parse_optional_keyword("analysis") is not None:
+            analysis = AnalysisAttr.new(AnalysisAttr.parse_parameters(parser))
+        attributes = parser.parse_optional_attr_dict()
+        arguments: list[SSAValue] = []
+        if parser.parse_optional_punctuation(":") is not None:
+            arguments = _parse_buffers(parser, buffers, pos)
+        op = cls(kernel.data, arguments, after)
+        if analysis is not None:
+            op.analysis = analysis
+        op.attributes.update(attributes)
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_symbol_name(self.kernel.root_reference.data)
+        with printer.in_parens():
+            printer.print_list(self.arguments, printer.print_operand)
+        _print_after(printer, self.after)
+        if self.analysis is not None:
+            printer.print_string(" analysis")
+            self.analysis.print_parameters(printer)
+        printer.print_op_attributes(self.attributes)
+        if self.arguments:
+            printer.print_string(" : ")
+            printer.print_list(self.arguments, lambda argument: printer.print_attribute(argument.type))
+
+    def verify_(self) -> None:
+        name = self.kernel.root_reference.data
+        kernel = SymbolTable.lookup_symbol(self, name)
+        if not isinstance(kernel, KernelOp | low.KernelOp):
+            raise VerifyException(f"{self.name}: there is no kernel @{name}")
+        found = [_flat(argument.type) for argument in self.arguments]
+        expected = [_flat(argument.type) for argument in kernel.body.block.args]
+        if found != expected:
+            raise VerifyException(
+                f"{self.name}: @{name} takes {len(expected)} buffers ({', '.join(map(str, expected))}), "
+                f"found ({', '.join(map(str, found))})"
+            )
+
+
+def _flat(type: Attribute) -> tuple[Attribute, int]:
+    """A buffer as kernels of every level see it: its element type and its number of elements."""
+    assert isinstance(type, MemRefType), f"{type} is no buffer"
+    return type.element_type, type.element_count()
+
+
+@irdl_op_definition
+class TransferOp(IRDLOperation):
+    """
+    Copies a buffer to another of the same type, once the items in `after` are done.
+
+    ```mlir
+    %t1 = sched.transfer %x to %y after(%t0) : memref<8xf32>
+    ```
+    """
+
+    name = "sched.transfer"
+    analysis = opt_prop_def(AnalysisAttr)
+    source = operand_def(MemRefType)
+    target = operand_def(MemRefType)
+    after = var_operand_def(TOKEN)
+    token = result_def(TOKEN)
+
+    def __init__(self, source: SSAValue, target: SSAValue, after: Sequence[SSAValue] = ()):
+        super().__init__(operands=[source, target, after], result_types=[TOKEN])
+
+    @classmethod
+    def parse(cls, parser: Parser) -> TransferOp:
+        source = parser.parse_unresolved_operand()
+        parser.parse_keyword("to")
+        target = parser.parse_unresolved_operand()
+        after = _parse_after(parser)
+        analysis = None
+        if parser.parse_optional_keyword("analysis") is not None:
+            analysis = AnalysisAttr.new(AnalysisAttr.parse_parameters(parser))
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        type = parser.parse_type()
+        op = cls(parser.resolve_operand(source, type), parser.resolve_operand(target, type), after)
+        if analysis is not None:
+            op.analysis = analysis
+        op.attributes.update(attributes)
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_operand(self.source)
+        printer.print_string(" to ")
+        printer.print_operand(self.target)
+        _print_after(printer, self.after)
+        if self.analysis is not None:
+            printer.print_string(" analysis")
+            self.analysis.print_parameters(printer)
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.source.type)
+
+    def verify_(self) -> None:
+        if self.source.type != self.target.type:
+            raise VerifyException(
+                f"{self.name}: cannot copy {self.source.type} to {self.target.type} (types differ)"
+            )
+
+
+@irdl_op_definition
+class SyncOp(IRDLOperation):
+    """
+    A barrier of the program: done once all items in `after` are; the host waits for it.
+
+    ```mlir
+    %t2 = sched.sync after(%t0, %t1)
+    ```
+    """
+
+    name = "sched.sync"
+    after = var_operand_def(TOKEN)
+    token = result_def(TOKEN)
+
+    def __init__(self, after: Sequence[SSAValue] = ()):
+        super().__init__(operands=[after], result_types=[TOKEN])
+
+    @classmethod
+    def parse(cls, parser: Parser) -> SyncOp:
+        op = cls(_parse_after(parser))
+        op.attributes.update(parser.parse_optional_attr_dict())
+        return op
+
+    def print(self, printer: Printer) -> None:
+        _print_after(printer, self.after)
+        printer.print_op_attributes(self.attributes)
+
+
+@irdl_op_definition
+class ReturnOp(IRDLOperation):
+    """
+    Ends a program: its results, and the items that must be done before they may be read.
+
+    ```mlir
+    sched.return %y after(%t1) : memref<8xf32>
+    ```
+    """
+
+    name = "sched.return"
+    buffers = var_operand_def(MemRefType)
+    after = var_operand_def(TOKEN)
+    traits = traits_def(IsTerminator())
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    def __init__(self, buffers: Sequence[SSAValue], after: Sequence[SSAValue] = ()):
+        super().__init__(operands=[buffers, after])
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ReturnOp:
+        pos = parser.pos
+        buffers: list[Parser.UnresolvedOperand] = []
+        while (operand := parser.parse_optional_unresolved_operand()) is not None:
+            buffers.append(operand)
+            if parser.parse_optional_punctuation(",") is None:
+                break
+        after = _parse_after(parser)
+        attributes = parser.parse_optional_attr_dict()
+        values: list[SSAValue] = []
+        if parser.parse_optional_punctuation(":") is not None:
+            values = _parse_buffers(parser, buffers, pos)
+        op = cls(values, after)
+        op.attributes.update(attributes)
+        return op
+
+    def print(self, printer: Printer) -> None:
+        if self.buffers:
+            printer.print_string(" ")
+            printer.print_list(self.buffers, printer.print_operand)
+        _print_after(printer, self.after)
+        printer.print_op_attributes(self.attributes)
+        if self.buffers:
+            printer.print_string(" : ")
+            printer.print_list(self.buffers, lambda buffer: printer.print_attribute(buffer.type))
+
+
+ITEMS = (LaunchOp, TransferOp, SyncOp)
+"""The ops that are items of a program."""

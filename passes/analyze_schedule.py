@@ -1,0 +1,91 @@
+"""
+Says what each item of a program costs, and what the program costs.
+
+    %t = sched.launch @double(%x, %y) after() : ...
+
+    -->
+
+    %t = sched.launch @double(%x, %y) after() analysis<flops 128, read_nbytes 512, written_nbytes 512,
+           registers 2, shared_nbytes 0, occupancy 128, estimated_ns 1052> : ...
+    and on the program {summary = #sched.summary<critical_path_ns 1052, total_ns 1052, flops 128>}
+
+* `flops`: operations on floats and on integers other than `index`, in all work-items (`FLOPS` in kernel_cost.py)
+* `read_nbytes`, `written_nbytes`: as if each element of each buffer moved once, and no more than are accessed
+* `registers`: the most scalar or vector values, constants apart, that one iteration holds at once
+* `shared_nbytes`: memory of one work-group
+* `occupancy`: work-items that may run at once; of stages side by side the most
+* `estimated_ns`: `launch_ns`, and the longer of the operations at `gflops` and the bytes at `gbps`. The defaults
+  are one present-day CPU core's. It is for comparing schedules, not a forecast.
+
+The critical path is the dearest chain of items that `after` links. A sync costs nothing.
+
+Requires: static shapes; `after` as `build-dependencies` leaves it. A loop's bounds do not depend on data.
+Ensures: nothing but `analysis` and `summary` changes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import PassFailedException
+
+from ..dialects import sched
+from .util.buffer_size import nbytes_of
+from .util.dependencies import items_of
+from .util.kernel_access import kernels_of
+from .util.kernel_cost import KernelCost, accessed_nbytes, cost_of
+
+
+@dataclass(frozen=True)
+class AnalyzeSchedulePass(ModulePass):
+    """Counts operations, bytes and registers of every item, and estimates its time and the program's."""
+
+    name = "analyze-schedule"
+
+    gflops: int = 50
+    gbps: int = 20
+    launch_ns: int = 1000
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if self.gflops < 1 or self.gbps < 1 or self.launch_ns < 0:
+            raise PassFailedException(
+                f"{self.name}: gflops {self.gflops} and gbps {self.gbps} must be 1 or more, "
+                f"launch-ns {self.launch_ns} 0 or more"
+            )
+        costs = {name: cost_of(kernel) for name, kernel in kernels_of(op).items()}
+        for program in op.body.ops:
+            if isinstance(program, sched.ProgramOp):
+                self._analyze(program, costs)
+
+    def _analyze(self, program: sched.ProgramOp, costs: dict[str, KernelCost]) -> None:
+        finish: dict[SSAValue, int] = {}
+        total_ns = flops = critical_path_ns = 0
+        for item in items_of(program):
+            nanoseconds = 0
+            if not isinstance(item, sched.SyncOp):
+                item.analysis = analysis = self._analysis(item, costs)
+                nanoseconds = analysis.estimated_ns.data
+                flops += analysis.flops.data
+            total_ns += nanoseconds
+            finish[item.token] = nanoseconds + max((finish[token] for token in item.after), default=0)
+            critical_path_ns = max(critical_path_ns, finish[item.token])
+        program.attributes["summary"] = sched.SummaryAttr(critical_path_ns, total_ns, flops)
+
+    def _analysis(
+        self, item: sched.LaunchOp | sched.TransferOp, costs: dict[str, KernelCost]
+    ) -> sched.AnalysisAttr:
+        if isinstance(item, sched.TransferOp):
+            cost = KernelCost()
+            read = written = nbytes_of(item.source.type)
+        else:
+            cost = costs[item.kernel.root_reference.data]
+            read = accessed_nbytes(cost.loads, item.arguments)
+            written = accessed_nbytes(cost.stores, item.arguments)
+        estimated_ns = self.launch_ns + max(-(-cost.flops // self.gflops), -(-(read + written) // self.gbps))
+        return sched.AnalysisAttr(
+            cost.flops, read, written, cost.registers, cost.shared_nbytes, cost.work_items, estimated_ns
+        )

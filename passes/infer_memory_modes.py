@@ -1,0 +1,40 @@
+"""
+Decides, for every value of a function, whether it becomes a buffer, and says why.
+
+    %e = graph.exp %d : tensor<4x8xf32>
+    %s = graph.reduce add %e axes [1] keep : tensor<4x8xf32> -> tensor<4x1xf32>
+
+-->
+
+    %e = graph.exp %d {memory_mode = #graph.memory_mode<local, "a buffer that is read in 2 ways by one kernel">} ...
+    %s = graph.reduce add %e axes [1] keep {memory_mode = #graph.memory_mode<local, "combined in registers, ...">} ...
+
+The modes and the rules are those of passes/util/kernel_planning.py. A mode that is there already is a request: it
+is kept, and everything else is decided around it.
+
+Requires: functions over static tensors, of `graph` ops only. Ensures: every `graph` op has a `memory_mode`; one
+that is impossible as requested is an error with both reasons.
+"""
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from ..dialects.graph import MemoryModeAttr
+from .util.kernel_planning import plan_kernels
+
+
+@dataclass(frozen=True)
+class InferMemoryModesPass(ModulePass):
+    """Says which values are virtual, local or materialized, and why."""
+
+    name = "infer-memory-modes"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in op.ops:
+            if isinstance(function, func.FuncOp) and not function.is_declaration:
+                for graph_op, decision in plan_kernels(function).decisions.items():
+                    graph_op.attributes["memory_mode"] = MemoryModeAttr(decision.mode, decision.why)

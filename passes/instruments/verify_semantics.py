@@ -1,0 +1,114 @@
+"""Checks that passes preserve what a module computes, by running it on random inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.builtin import FunctionType, ModuleOp, StringAttr
+from xdsl.passes import ModulePass
+
+from ..util.random_inputs import random_inputs
+from .interface import PassInstrument
+
+Arrays = Sequence[npt.NDArray[Any]]
+
+_RELATIVE_TOLERANCE = {"float64": 1e-9, "float32": 1e-4, "float16": 2e-2, "bfloat16": 1e-1}
+"""
+How far a result may move when a pass fixes the order of a reduction, by dtype; other dtypes agree exactly.
+"""
+
+
+class SemanticsError(Exception):
+    """A pass changed what a module computes: a bug of the pass."""
+
+
+@dataclass
+class VerifySemantics(PassInstrument):
+    """
+    Runs every public function of a module through `execute(module, name, inputs)` before the first pass,
+    and again after each pass that changed the module, on the same random inputs from `seeds`. Raises
+    `SemanticsError` after the first pass that changes an answer.
+
+    Integers and booleans agree exactly; floats agree up to a relative error (a NaN with any NaN), because
+    lowering fixes the order of reductions that `graph` leaves open.
+    """
+
+    execute: Callable[[ModuleOp, str, Arrays], Arrays]
+    seeds: Sequence[int] = (0,)
+    wants_changed: bool = field(default=True, init=False)
+    _expected: dict[tuple[str, int], Arrays] = field(
+        default_factory=dict[tuple[str, int], Arrays], init=False
+    )
+    _types: dict[str, FunctionType] = field(default_factory=dict[str, FunctionType], init=False)
+
+    def before_pipeline(self, passes: Sequence[ModulePass], module: ModuleOp) -> None:
+        self._types = public_functions(module)
+        self._expected = {
+            (name, seed): self.execute(module, name, random_inputs(function_type, seed))
+            for name, function_type in self._types.items()
+            for seed in self.seeds
+        }
+
+    def after(self, pass_: ModulePass, module: ModuleOp, changed: bool | None) -> None:
+        if changed is False:
+            return
+        found_types = public_functions(module)
+        for (name, seed), expected in self._expected.items():
+            if found_types.get(name) != self._types[name]:
+                raise SemanticsError(
+                    f"pass `{pass_}`: @{name} was of type {self._types[name]}, is now "
+                    f"{found_types.get(name, 'missing')}"
+                )
+            found = self.execute(module, name, random_inputs(self._types[name], seed))
+            if difference := _first_difference(expected, found):
+                raise SemanticsError(
+                    f"pass `{pass_}`: changed what @{name} computes: {difference} (inputs from seed {seed})"
+                )
+
+
+def public_functions(module: ModuleOp) -> dict[str, FunctionType]:
+    """
+    Returns the types of the functions and programs of a module that can be called from outside, by name.
+    """
+    functions: dict[str, FunctionType] = {}
+    for op in module.ops:
+        name, function_type = op.properties.get("sym_name"), op.properties.get("function_type")
+        visibility = op.properties.get("sym_visibility")
+        is_private = isinstance(visibility, StringAttr) and visibility.data == "private"
+        if isinstance(name, StringAttr) and isinstance(function_type, FunctionType) and not is_private:
+            functions[name.data] = function_type
+    return functions
+
+
+def _first_difference(expected: Arrays, found: Arrays) -> str | None:
+    """Returns the first place where two lists of arrays disagree, in words, and None where they agree."""
+    if len(expected) != len(found):
+        return f"{len(expected)} outputs before, {len(found)} after"
+    for number, (before, after) in enumerate(zip(expected, found, strict=True)):
+        before, after = np.asarray(before), np.asarray(after)
+        if (before.shape, before.dtype) != (after.shape, after.dtype):
+            return (
+                f"output {number} was {before.dtype}{list(before.shape)}, "
+                f"is now {after.dtype}{list(after.shape)}"
+            )
+        if len(wrong := np.argwhere(~_agree(before, after))):
+            index = tuple(wrong[0])
+            place = ", ".join(map(str, index))
+            return f"output {number} at [{place}] was {before[index]}, is now {after[index]}"
+    return None
+
+
+def _agree(before: npt.NDArray[Any], after: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    tolerance = _RELATIVE_TOLERANCE.get(before.dtype.name)
+    if tolerance is None:
+        return np.asarray(before == after)
+    before, after = before.astype(np.float64), after.astype(np.float64)
+    finite = np.abs(before[np.isfinite(before)])
+    scale = np.maximum(np.abs(before), finite.mean() if finite.size else 0.0)
+    with np.errstate(invalid="ignore"):
+        close = np.abs(before - after) <= tolerance * scale
+    return (before == after) | (np.isnan(before) & np.isnan(after)) | close

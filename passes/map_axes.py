@@ -1,0 +1,157 @@
+"""
+Gives every kernel its default schedule: which axes run as vectors, unrolled, or as work-groups.
+
+    sched.axis %i = 128 {                                sched.axis %i = 128 block {
+      %s = sched.reduce addf %j = 1000 : f32 { ... }  -->   %s = sched.reduce addf %j = 1000 vector(8) unroll(4) ...
+      sched.axis %j_1 = 1000 { ... }                        sched.axis %j_1 = 1000 vector(8) { ... }
+    }                                                    }
+
+* An axis becomes a vector if every access below it has stride 0 or 1 along it (the innermost such axis wins), a
+  reduction likewise if no axis around it is one. Reductions get four accumulators where they are long.
+* A vector axis around reductions is unrolled by two, and the axis right around it by four: a register tile, in
+  which every loaded vector is used four times.
+* The outermost axis becomes work-groups, large enough to be worth starting.
+
+Only mappings change; an axis that is mapped already is left alone.
+
+Requires: `sched` kernels. Ensures: what each kernel computes is unchanged but for the order of combination of
+reductions, which the mapping defines.
+"""
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import IndexType, IntegerType, ModuleOp
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+
+from ..dialects import sched
+from ..dialects.element_types import NBYTES
+from ..dialects.sched import Level, MappingAttr
+from .util.index_analysis import IndexAnalysis
+
+_SERIAL = MappingAttr.get()
+_Loop = sched.AxisOp | sched.ReduceOp
+
+
+@dataclass(frozen=True)
+class MapAxesPass(ModulePass):
+    """Maps the axes of every kernel to vectors, register tiles and work-groups."""
+
+    name = "map-axes"
+    vector_nbytes: int = 32
+    block_elements: int = 16384
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for kernel in op.ops:
+            if isinstance(kernel, sched.KernelOp):
+                _KernelMapper(self.vector_nbytes, self.block_elements).map(kernel)
+
+
+class _KernelMapper:
+    def __init__(self, vector_nbytes: int, block_elements: int):
+        self.vector_nbytes = vector_nbytes
+        self.block_elements = block_elements
+        self.analysis = IndexAnalysis()
+
+    def map(self, kernel: sched.KernelOp) -> None:
+        loops = [op for op in kernel.walk() if isinstance(op, _Loop)]
+        if any(loop.mapping != _SERIAL for loop in loops):
+            return
+        for op in kernel.body.block.ops:
+            if isinstance(op, _Loop):
+                self._map_vectors(op)
+        self._map_blocks(kernel)
+
+    def _map_vectors(self, loop: _Loop) -> None:
+        """Maps the innermost loops below `loop` that can be vectors, or `loop` itself."""
+        below = [op for op in loop.body.block.ops if isinstance(op, _Loop)]
+        if isinstance(loop, sched.AxisOp) and not any(isinstance(op, sched.AxisOp) for op in below):
+            lanes = self._lanes(loop)
+            if lanes:
+                self._map_vector_axis(loop, lanes)
+                return
+        if isinstance(loop, sched.ReduceOp) and not below:
+            lanes = self._lanes(loop)
+            if lanes:
+                unroll = 4 if loop.extent.data >= 8 * lanes else 1
+                loop.mapping = MappingAttr.get(vector=lanes, unroll=unroll)
+            return
+        for op in below:
+            self._map_vectors(op)
+
+    def _map_vector_axis(self, axis: sched.AxisOp, lanes: int) -> None:
+        reduces = any(isinstance(op, sched.ReduceOp) for op in axis.walk())
+        unroll = 2 if reduces and axis.extent.data >= 2 * lanes else 1
+        axis.mapping = MappingAttr.get(vector=lanes, unroll=unroll)
+        outer = axis.parent_op()
+        if (
+            reduces
+            and isinstance(outer, sched.AxisOp)
+            and outer.extent.data >= 4
+            and not any(isinstance(op, sched.AllocOp | sched.ReduceOp) for op in outer.body.block.ops)
+            and sum(isinstance(op, sched.AxisOp) for op in outer.body.block.ops) == 1
+        ):
+            outer.mapping = MappingAttr.get(unroll=4)
+
+    def _lanes(self, loop: _Loop) -> int:
+        """Returns how many lanes `loop` can run in, 0 if it cannot be a vector."""
+        axis = self.analysis.axis(loop)
+        widest = 1
+        for op in loop.walk():
+            if isinstance(op, sched.AllocOp):
+                return 0
+            if isinstance(op, memref.LoadOp | memref.StoreOp):
+                stride = self.analysis.address(op).stride(axis)
+                if stride not in ((1,) if isinstance(op, memref.StoreOp) else (0, 1)):
+                    return 0
+            if not self._can_be_vector(op, axis):
+                return 0
+            for result in op.results:
+                widest = max(widest, NBYTES.get(result.type, 1))
+        lanes = min(self.vector_nbytes // widest, 16)
+        return lanes if lanes >= 2 and loop.extent.data >= lanes else 0
+
+    def _can_be_vector(self, op: Operation, axis: object) -> bool:
+        """Returns whether an op that takes an index or gives a boolean reduction has a vector form."""
+        if isinstance(op, sched.ReduceOp):
+            return op.result.type != IntegerType(1)
+        takes_index = any(isinstance(operand.type, IndexType) for operand in op.operands)
+        if not takes_index or isinstance(op, memref.LoadOp | memref.StoreOp):
+            return True
+        if op.results and isinstance(op.results[0].type, IndexType):
+            return True
+        strides = [self.analysis.expr(v).stride(axis) for v in op.operands if isinstance(v.type, IndexType)]
+        return all(stride == 0 for stride in strides) or (
+            op.name == "arith.index_cast" and all(stride is not None for stride in strides)
+        )
+
+    def _map_blocks(self, kernel: sched.KernelOp) -> None:
+        """Makes work-groups of the outermost axis, if it is all that the kernel does."""
+        outermost = [op for op in kernel.body.block.ops if isinstance(op, _Loop | memref.StoreOp | sched.AllocOp)]
+        if len(outermost) != 1 or not isinstance(outermost[0], sched.AxisOp):
+            return
+        axis = outermost[0]
+        work = max(self._work(op) for op in [*axis.body.block.ops])
+        mapping, step = axis.mapping, axis.mapping.step
+        wanted = -(-self.block_elements // max(work, 1))
+        chunk = _even_chunk(axis.extent.data, -(-wanted // step) * step, step)
+        axis.mapping = MappingAttr.get(Level.BLOCK, chunk, mapping.vector.data, mapping.unroll.data)
+
+    def _work(self, op: Operation) -> int:
+        """Returns how many innermost iterations there are below `op`."""
+        if not isinstance(op, _Loop):
+            return 1
+        inner = sum(self._work(child) for child in op.body.block.ops if isinstance(child, _Loop))
+        return op.extent.data * max(inner, 1)
+
+
+def _even_chunk(extent: int, wanted: int, step: int) -> int:
+    """Returns a multiple of `step` not above `wanted` that divides `extent`, if one is at least half as large."""
+    if extent <= wanted:
+        return max(extent, 1)
+    for chunk in range(wanted, wanted // 2, -step):
+        if extent % chunk == 0:
+            return chunk
+    return wanted

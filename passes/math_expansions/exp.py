@@ -1,0 +1,85 @@
+"""
+The exponential function.
+
+e^x = 2^n e^r with n = round(x / ln 2) and r = x - n ln 2, |r| <= ln(2) / 2, after Cody and Waite (Software Manual
+for the Elementary Functions, 1980): ln 2 is split so that n times its high part is exact. n is rounded by adding
+and subtracting 1.5 * 2^mantissa_bits, which also leaves n in the low bits of the sum; 2^n is made from them in
+two factors, so that results beyond the largest power of two and subnormal ones are rounded once. e^r is
+1 + r + r^2 q(r), q a minimax polynomial.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .arithmetic import Float, T
+from .float_format import F32, F64, FloatFormat
+
+
+@dataclass(frozen=True)
+class _Table:
+    lowest: float
+    """e^x rounds to 0 from here down, and is infinite from `highest` up."""
+    highest: float
+    log2_e: float
+    ln2_high: float
+    ln2_low: float
+    polynomial: tuple[float, ...]
+
+
+TABLES: dict[FloatFormat, _Table] = {
+    F32: _Table(
+        lowest=-104.0,
+        highest=89.0,
+        log2_e=1.442695,
+        ln2_high=0.69314575,
+        ln2_low=1.4286068e-06,
+        polynomial=(1.0, 1.0, 0.49999994, 0.16666521, 0.041668385, 0.008368721, 0.0013814827),
+    ),
+    F64: _Table(
+        lowest=-746.0,
+        highest=710.0,
+        log2_e=1.4426950408889634,
+        ln2_high=0.6931471805598903,
+        ln2_low=5.497923018708371e-14,
+        polynomial=(
+            1.0,
+            1.0,
+            0.5000000000000011,
+            0.16666666666666413,
+            0.04166666666653007,
+            0.008333333333494055,
+            0.0013888888943655823,
+            0.00019841269507651793,
+            2.480149307032299e-05,
+            2.755758524505938e-06,
+            2.763025920687884e-07,
+            2.5000472089915804e-08,
+        ),
+    ),
+}
+
+
+def scaled_exp(x: Float[T], correction: Float[T] | None = None) -> Float[T]:
+    """Returns e^(x + correction) for `lowest <= x <= highest` and a correction much smaller than 1."""
+    format = x.arithmetic.format
+    table = TABLES[format]
+    # The low bits of the sum hold n + 2 * bias, which is never negative.
+    rounder = 1.5 * 2.0**format.mantissa_bits + 2 * format.bias
+    rounded = x.times_plus(table.log2_e, rounder)
+    n = rounded - rounder
+    r = n.times_plus(-table.ln2_high, x)
+    r = n.times_plus(-table.ln2_low, r)
+    if correction is not None:
+        r = r + correction
+    bits = rounded.bits()
+    half = bits >> 1
+    first = (half << format.mantissa_bits).as_float()
+    second = ((bits - half) << format.mantissa_bits).as_float()
+    return r.polynomial(table.polynomial) * first * second
+
+
+def exp(x: Float[T]) -> Float[T]:
+    """Returns e^x."""
+    table = TABLES[x.arithmetic.format]
+    return scaled_exp(x.at_least(table.lowest).at_most(table.highest))

@@ -1,0 +1,60 @@
+"""
+The natural logarithm.
+
+x = 2^k m with m in [sqrt(1/2), sqrt(2)), and log(x) = k ln 2 + 2 atanh(s), s = (m - 1) / (m + 1). With f = m - 1,
+2 s = f - s f exactly, so that log(m) = f - s (f - R), where R = 2 atanh(s) / s - 2 is s^2 times a minimax
+polynomial in s^2: for x near 1 nothing is lost (Tang, Table-driven implementation of the logarithm function in
+IEEE floating-point arithmetic, 1990, uses the same series). ln 2 is split so that k times its high part is exact.
+"""
+
+from __future__ import annotations
+
+import math
+
+from .arithmetic import Float, T
+from .exp import TABLES as EXP_TABLES
+from .float_format import F32, F64, FloatFormat
+
+_POLYNOMIALS: dict[FloatFormat, tuple[float, ...]] = {
+    F32: (0.66666776, 0.39977542, 0.2987173),
+    F64: (
+        0.6666666666666734,
+        0.3999999999941468,
+        0.28571428742387356,
+        0.22222198573206375,
+        0.1818356432518203,
+        0.15314050572238014,
+        0.14795949530848007,
+    ),
+}
+
+
+def split_exponent(x: Float[T]) -> tuple[Float[T], Float[T]]:
+    """Returns m in [sqrt(1/2), sqrt(2)) and k with `x == m * 2**k`, for a positive finite x."""
+    format = x.arithmetic.format
+    is_subnormal = x < format.smallest_normal
+    shift = format.mantissa_bits + 1
+    normal = is_subnormal.select(x * 2.0**shift, x)
+    # Counting exponents from sqrt(1/2) up makes the exponent field the k wanted.
+    lowest = format.bits(format.round(math.sqrt(0.5)))
+    bits = normal.bits() + (format.bits(1.0) - lowest)
+    m = ((bits & format.mantissa_mask) + lowest).as_float()
+    # An integer below 2^mantissa_bits in the low bits of 2^mantissa_bits adds itself to it.
+    base = 2.0**format.mantissa_bits
+    biased = ((bits >> format.mantissa_bits) | format.bits(base)).as_float()
+    return m, biased - is_subnormal.select(base + format.bias + shift, base + format.bias)
+
+
+def log(x: Float[T]) -> Float[T]:
+    """Returns log(x): -inf for zeros of both signs, NaN below."""
+    format = x.arithmetic.format
+    table = EXP_TABLES[format]
+    m, k = split_exponent(x)
+    f = m - 1.0
+    s = f / (m + 1.0)
+    z = s * s
+    remainder = z * z.polynomial(_POLYNOMIALS[format])
+    low = s * (f - remainder) - k * table.ln2_low
+    result = k * table.ln2_high + (f - low)
+    result = (x < math.inf).select(result, x)
+    return (x > 0.0).select(result, x.equals(0.0).select(-math.inf, math.nan))

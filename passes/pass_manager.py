@@ -1,0 +1,117 @@
+"""
+Runs passes one after the other and tells instruments about it.
+
+A pass manager is made of pass objects, or of text: `canonicalize-graph,convert-graph-to-sched{fuse=false}`,
+also in mlir-opt's form `builtin.module(...)`. What is timed, printed or checked on the way is an
+instrument's business (`passes/instruments`), not the manager's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import DiagnosticException, VerifyException
+
+from ..errors import TenonError
+from .instruments.interface import PassInstrument
+from .pipeline_text import parse_passes
+from .registry import ALL_PASSES
+from .util.failing_location import failing_location
+
+
+class PassError(TenonError):
+    """A pass cannot handle a program; `pass_name` says which pass."""
+
+    def __init__(self, message: str, pass_name: str, *, location: str | None = None):
+        super().__init__(f"{message} [in pass `{pass_name}`]", location=location)
+        self.pass_name = pass_name
+
+
+class InvalidModuleError(Exception):
+    """A pass left a module that does not verify: a bug of the pass."""
+
+
+@dataclass
+class PassManager:
+    """
+    Passes in order, with the instruments that watch them. With `verify_each` the module is verified after
+    each pass; what comes in is taken to be valid, as `parse_module` and `verify_module` leave it.
+    """
+
+    passes: Sequence[ModulePass]
+    instruments: Sequence[PassInstrument] = ()
+    verify_each: bool = True
+
+    @classmethod
+    def parse(
+        cls,
+        text: str,
+        instruments: Sequence[PassInstrument] = (),
+        verify_each: bool = True,
+        available: Mapping[str, Callable[[], type[ModulePass]]] | None = None,
+    ) -> Self:
+        """
+        Returns the pass manager that `text` describes, of the passes in `available` (by default: Tenon's).
+
+        Raises `TenonError` for text that is no pipeline, unknown passes and options, and values of a wrong
+        type.
+        """
+        return cls(
+            parse_passes(text, ALL_PASSES if available is None else available), instruments, verify_each
+        )
+
+    def __str__(self) -> str:
+        return ",".join(str(pass_) for pass_ in self.passes)
+
+    def run(self, ctx: Context, module: ModuleOp) -> None:
+        """
+        Rewrites `module` by all passes in order.
+
+        Raises `PassError` where a pass cannot handle the program and `InvalidModuleError` where it leaves a
+        module that does not verify. Any other exception of a pass goes through, with a note naming the
+        pass; so does what an instrument raises. The module is then as the failing pass left it.
+        """
+        comparing = any(instrument.wants_changed for instrument in self.instruments)
+        text = str(module) if comparing and self.passes else ""
+        for instrument in self.instruments:
+            instrument.before_pipeline(self.passes, module)
+        for pass_ in self.passes:
+            for instrument in self.instruments:
+                instrument.before(pass_, module)
+            try:
+                self._run_pass(pass_, ctx, module)
+                changed = None
+                if comparing:
+                    text, previous = str(module), text
+                    changed = text != previous
+                for instrument in self.instruments:
+                    instrument.after(pass_, module, changed)
+            except BaseException as error:
+                for instrument in self.instruments:
+                    instrument.failed(pass_, module, error)
+                raise
+        for instrument in self.instruments:
+            instrument.after_pipeline(module)
+
+    def _run_pass(self, pass_: ModulePass, ctx: Context, module: ModuleOp) -> None:
+        try:
+            pass_.apply(ctx, module)
+        except DiagnosticException as error:
+            raise PassError(str(error), pass_.name, location=failing_location(error)) from error
+        except TenonError as error:
+            raise PassError(error.message, pass_.name, location=error.location) from error
+        except BaseException as error:
+            error.add_note(f"in pass `{pass_}`")
+            raise
+        for instrument in self.instruments:
+            instrument.applied(pass_, module)
+        if self.verify_each:
+            try:
+                module.verify()
+            except VerifyException as error:
+                raise InvalidModuleError(f"pass `{pass_}`: left an invalid module: {error}") from error

@@ -1,0 +1,74 @@
+"""
+Every order that passes run in, and the reason for each order that is forced.
+
+`phases` gives the default pipeline in three named parts, one for each level it ends at.
+"""
+
+from xdsl.passes import ModulePass
+from xdsl.transforms.common_subexpression_elimination import CommonSubexpressionElimination
+from xdsl.transforms.dead_code_elimination import DeadCodeElimination
+from xdsl.transforms.loop_invariant_code_motion import LoopInvariantCodeMotionPass
+
+from .analyze_schedule import AnalyzeSchedulePass
+from .build_dependencies import BuildDependenciesPass
+from .canonicalize_graph import CanonicalizeGraphPass
+from .convert_graph_to_sched import ConvertGraphToSchedPass
+from .convert_sched_to_low import ConvertSchedToLowPass
+from .expand_math import ExpandMathPass
+from .infer_memory_modes import InferMemoryModesPass
+from .map_axes import MapAxesPass
+from .plan_memory import PlanMemoryPass
+from .simplify_low import SimplifyLowPass
+from .verify_stage import VerifyStagePass
+
+PHASES = ("graph", "sched", "low")
+"""The phases of the default pipeline, each named for the level that it ends at."""
+
+
+def graph_passes() -> tuple[ModulePass, ...]:
+    """Returns the passes from `graph` to better `graph`."""
+    return (
+        CanonicalizeGraphPass(),
+        # After canonicalize-graph: equal values are equal text only once they are in canonical form.
+        CommonSubexpressionElimination(),
+        # After cse, which leaves the operands of what it merged without a use.
+        DeadCodeElimination(),
+        # Last: every rewrite changes who reads what, and a memory mode is about just that.
+        InferMemoryModesPass(),
+    )
+
+
+def sched_passes(vector_nbytes: int) -> tuple[ModulePass, ...]:
+    """Returns the passes from `graph` to a complete `sched` module, for vectors of `vector_nbytes`."""
+    return (
+        ConvertGraphToSchedPass(),
+        VerifyStagePass(absent=("func", "graph")),
+        MapAxesPass(vector_nbytes=vector_nbytes),
+        # Before plan-memory, which adds the dependencies that sharing memory brings to those of the data.
+        BuildDependenciesPass(),
+        PlanMemoryPass(),
+        # After plan-memory: the critical path follows all dependencies.
+        AnalyzeSchedulePass(),
+    )
+
+
+def low_passes() -> tuple[ModulePass, ...]:
+    """Returns the passes from `sched` to `low` kernels that every backend can render."""
+    return (
+        ConvertSchedToLowPass(),
+        VerifyStagePass(absent=("sched.kernel", "sched.axis", "sched.reduce", "sched.alloc", "sched.yield")),
+        # Before simplify-low: the expansions bring constants and conversions of their own.
+        ExpandMathPass(),
+        SimplifyLowPass(),
+        CommonSubexpressionElimination(),
+        # After cse: what two places share may be invariant in a loop that neither alone shows.
+        LoopInvariantCodeMotionPass(),
+        VerifyStagePass(
+            absent=("math.exp", "math.log", "math.tanh", "math.erf", "math.sin", "math.cos", "math.powf")
+        ),
+    )
+
+
+def phases(vector_nbytes: int = 32) -> dict[str, tuple[ModulePass, ...]]:
+    """Returns the default pipeline by phase, in order."""
+    return {"graph": graph_passes(), "sched": sched_passes(vector_nbytes), "low": low_passes()}

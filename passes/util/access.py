@@ -1,0 +1,75 @@
+"""How the elements of an op's operands are indexed, given the index of an element of its result."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Operation, SSAValue
+from xdsl.utils.exceptions import PassFailedException
+
+from ...dialects import graph
+from .index_expr import ZERO, IndexExpr, constant, delinearize, linearize, row_major_strides
+
+Indices = tuple[IndexExpr, ...]
+
+
+def static_shape(value: SSAValue, who: str) -> tuple[int, ...]:
+    """Returns the shape of a tensor value. Raises PassFailedException, naming `who`, where a dim is dynamic."""
+    type = value.type
+    assert isinstance(type, TensorType), f"{type} is no tensor"
+    shape = type.get_shape()
+    for dim, extent in enumerate(shape):
+        if extent < 0:
+            raise PassFailedException(f"{who}: cannot schedule {type} (dim {dim} is dynamic)")
+    return shape
+
+
+def operand_indices(op: Operation, indices: Indices) -> list[Indices]:
+    """
+    Returns, for every operand of an elementwise or movement op, the index of the element that the result's
+    element at `indices` is made from. An index that may lie outside of its operand (pad, concat) is clamped
+    into it; whether the element counts is for `scalar_lowering` to decide. The operands have elements.
+    """
+    match op:
+        case graph.BroadcastOp():
+            shape = static_shape(op.source, op.name)
+            tail = indices[len(indices) - len(shape) :]
+            return [tuple(ZERO if extent == 1 else i for extent, i in zip(shape, tail, strict=True))]
+        case graph.ReshapeOp():
+            source, result = static_shape(op.source, op.name), static_shape(op.result, op.name)
+            if _without_ones(source) == _without_ones(result):
+                moved = iter([i for extent, i in zip(result, indices, strict=True) if extent != 1])
+                return [tuple(ZERO if extent == 1 else next(moved) for extent in source)]
+            return [delinearize(linearize(indices, row_major_strides(result)), source)]
+        case graph.PermuteOp():
+            moved: list[IndexExpr] = [ZERO] * len(indices)
+            for to, dim in enumerate(op.permutation.data):
+                moved[dim] = indices[to]
+            return [tuple(moved)]
+        case graph.SliceOp():
+            steps = zip(indices, op.offsets.data, op.strides.data, strict=True)
+            return [tuple(i * stride + offset for i, offset, stride in steps)]
+        case graph.FlipOp():
+            shape = static_shape(op.source, op.name)
+            return [
+                tuple(
+                    constant(shape[dim] - 1) - i if dim in op.axes.data else i for dim, i in enumerate(indices)
+                )
+            ]
+        case graph.PadOp():
+            shape = static_shape(op.source, op.name)
+            inside = zip(indices, op.low.data, shape, strict=True)
+            return [tuple((i + -low).clamp(extent - 1) for i, low, extent in inside), ()]
+        case graph.ConcatOp():
+            axis, offset, found = op.axis.data, 0, list[Indices]()
+            for operand in op.inputs:
+                extent = static_shape(operand, op.name)[axis]
+                shifted = (indices[axis] + -offset).clamp(extent - 1)
+                found.append((*indices[:axis], shifted, *indices[axis + 1 :]))
+                offset += extent
+            return found
+        case _:
+            return [indices] * len(op.operands)
+
+
+def _without_ones(shape: tuple[int, ...]) -> list[int]:
+    return [extent for extent in shape if extent != 1]

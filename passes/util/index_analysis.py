@@ -1,0 +1,116 @@
+"""What the index values of a `sched` kernel are in terms of its axes, and what every value depends on."""
+
+from __future__ import annotations
+
+from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import IntegerAttr, MemRefType
+from xdsl.ir import Block, Operation, SSAValue
+
+from ...dialects import sched
+from .index_expr import Axis, IndexExpr, constant, linearize, row_major_strides, variable
+
+_UNKNOWN_EXTENT = 1 << 62
+"""The extent of an index that is loaded or otherwise unknown."""
+
+
+class IndexAnalysis:
+    """Reads the index arithmetic of one kernel back into normal form. Results are kept: the kernel stays as it is."""
+
+    def __init__(self) -> None:
+        self._axes: dict[Operation, Axis] = {}
+        self._loops: dict[Axis, sched.AxisOp | sched.ReduceOp] = {}
+        self._exprs: dict[SSAValue, IndexExpr] = {}
+        self._dependences: dict[SSAValue, frozenset[Axis]] = {}
+
+    def axis(self, op: sched.AxisOp | sched.ReduceOp) -> Axis:
+        """Returns the axis that a loop runs over."""
+        axis = self._axes.get(op)
+        if axis is None:
+            axis = self._axes[op] = Axis(op.extent.data, op.index.name_hint or "i")
+            self._loops[axis] = op
+        return axis
+
+    def expr(self, value: SSAValue) -> IndexExpr:
+        """Returns what an index value is in terms of the axes around it."""
+        known = self._exprs.get(value)
+        if known is None:
+            known = self._exprs[value] = self._read(value)
+        return known
+
+    def _read(self, value: SSAValue) -> IndexExpr:
+        owner = value.owner
+        if isinstance(owner, Block):
+            loop = owner.parent_op()
+            if isinstance(loop, sched.AxisOp | sched.ReduceOp):
+                return variable(self.axis(loop))
+            return self._unknown()
+        if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
+            return constant(owner.value.value.data)
+        if isinstance(owner, arith.MinSIOp):
+            clamped = self._read_clamp(owner)
+            return self._unknown() if clamped is None else clamped
+        if len(owner.operands) != 2:
+            return self._unknown()
+        lhs, rhs = self.expr(owner.operands[0]), self.expr(owner.operands[1])
+        match owner:
+            case arith.AddiOp():
+                return lhs + rhs
+            case arith.SubiOp():
+                return lhs - rhs
+            case arith.MuliOp() if rhs.is_constant:
+                return lhs * rhs.constant
+            case arith.MuliOp() if lhs.is_constant:
+                return rhs * lhs.constant
+            case arith.DivUIOp() if rhs.is_constant and rhs.constant > 0 and lhs.low >= 0:
+                return lhs.floordiv(rhs.constant)
+            case arith.RemUIOp() if rhs.is_constant and rhs.constant > 0 and lhs.low >= 0:
+                return lhs.mod(rhs.constant)
+            case _:
+                return self._unknown()
+
+    def _read_clamp(self, op: arith.MinSIOp) -> IndexExpr | None:
+        raised, last = op.lhs.owner, self.expr(op.rhs)
+        if not isinstance(raised, arith.MaxSIOp) or not last.is_constant:
+            return None
+        return self.expr(raised.lhs).clamp(last.constant) if self.expr(raised.rhs) == constant(0) else None
+
+    def _unknown(self) -> IndexExpr:
+        return variable(Axis(_UNKNOWN_EXTENT, "unknown"))
+
+    def address(self, op: memref.LoadOp | memref.StoreOp) -> IndexExpr:
+        """Returns the linear index, in elements, of the element that a load or store touches."""
+        type = op.memref.type
+        assert isinstance(type, MemRefType)
+        indices = [self.expr(index) for index in op.indices]
+        return linearize(indices, row_major_strides(type.get_shape()))
+
+    def dependences(self, value: SSAValue) -> frozenset[Axis]:
+        """Returns the axes whose iterations may see different values of a scalar."""
+        known = self._dependences.get(value)
+        if known is None:
+            known = self._dependences[value] = self._find_dependences(value)
+        return known
+
+    def _find_dependences(self, value: SSAValue) -> frozenset[Axis]:
+        owner = value.owner
+        if isinstance(owner, Block):
+            return frozenset(self.expr(value).axes())
+        if isinstance(owner, memref.LoadOp):
+            found = frozenset(self.address(owner).axes())
+            buffer = owner.memref.owner
+            if isinstance(buffer, sched.AllocOp):
+                found |= self._enclosing(buffer)
+            return found
+        if isinstance(owner, sched.ReduceOp):
+            return self.dependences(owner.yielded) - {self.axis(owner)}
+        if not owner.operands:
+            return frozenset()
+        return frozenset().union(*(self.dependences(operand) for operand in owner.operands))
+
+    def _enclosing(self, op: Operation) -> frozenset[Axis]:
+        axes: set[Axis] = set()
+        parent = op.parent_op()
+        while isinstance(parent, sched.AxisOp | sched.ReduceOp):
+            axes.add(self.axis(parent))
+            parent = parent.parent_op()
+        return frozenset(axes)

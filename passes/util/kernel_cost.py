@@ -1,0 +1,281 @@
+"""
+What one run of a kernel costs, counted from its text.
+
+A loop counts as often as it runs; of an `scf.if` the dearer branch counts. Where a bound depends on an id or on
+an outer loop, the first work-item and the first iteration stand for all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from xdsl.dialects import arith, math, memref, scf, vector
+from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType
+from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
+from xdsl.utils.exceptions import PassFailedException
+
+from ...dialects import low, sched
+from ...dialects.element_types import NBYTES, element_type_of, lanes_of
+from .buffer_size import nbytes_of
+
+FLOPS: dict[type[Operation], int] = {
+    arith.AddiOp: 1,
+    arith.SubiOp: 1,
+    arith.MuliOp: 1,
+    arith.DivSIOp: 1,
+    arith.DivUIOp: 1,
+    arith.RemSIOp: 1,
+    arith.RemUIOp: 1,
+    arith.MinSIOp: 1,
+    arith.MinUIOp: 1,
+    arith.MaxSIOp: 1,
+    arith.MaxUIOp: 1,
+    arith.AndIOp: 1,
+    arith.OrIOp: 1,
+    arith.XOrIOp: 1,
+    arith.ShLIOp: 1,
+    arith.ShRSIOp: 1,
+    arith.ShRUIOp: 1,
+    arith.CmpiOp: 1,
+    arith.AddfOp: 1,
+    arith.SubfOp: 1,
+    arith.MulfOp: 1,
+    arith.DivfOp: 1,
+    arith.NegfOp: 1,
+    arith.MaximumfOp: 1,
+    arith.MinimumfOp: 1,
+    arith.CmpfOp: 1,
+    low.RemfOp: 1,
+    math.AbsFOp: 1,
+    math.SqrtOp: 1,
+    math.FloorOp: 1,
+    math.CeilOp: 1,
+    math.TruncOp: 1,
+    math.RoundEvenOp: 1,
+    math.CopySignOp: 1,
+    math.FmaOp: 2,
+    math.ExpOp: 20,
+    math.LogOp: 25,
+    math.TanhOp: 30,
+    math.ErfOp: 40,
+    math.SinOp: 30,
+    math.CosOp: 30,
+    math.PowFOp: 60,
+}
+"""
+Operations that an op counts for, in each lane: fma is two, and what `expand-math` replaces counts for about as
+many as its polynomial takes. Constants, selects, conversions and arithmetic on `index` count nothing.
+"""
+
+
+@dataclass
+class KernelCost:
+    """What one run of a kernel does in all its work-items together; `loads` and `stores` count elements."""
+
+    flops: int = 0
+    loads: dict[int, int] = field(default_factory=dict[int, int])
+    stores: dict[int, int] = field(default_factory=dict[int, int])
+    shared_nbytes: int = 0
+    work_items: int = 1
+    registers: int = 0
+
+
+def cost_of(kernel: sched.KernelOp | low.KernelOp) -> KernelCost:
+    """
+    Returns what one run of `kernel` costs.
+
+    Raises:
+        PassFailedException: a loop's bounds depend on data.
+    """
+    cost = KernelCost(registers=_registers(kernel))
+    times = 1
+    if isinstance(kernel, low.KernelOp):
+        for extent in (*kernel.grid.data, *kernel.block_dims.data):
+            times *= extent
+        cost.work_items = times
+    else:
+        cost.work_items = _work_items(kernel.body.block)
+    _Counter(cost, kernel.body.block).count_block(kernel.body.block, times)
+    return cost
+
+
+def accessed_nbytes(elements: dict[int, int], arguments: Sequence[SSAValue]) -> int:
+    """Returns the bytes of the buffers accessed, of each no more than it holds."""
+    total = 0
+    for index, count in elements.items():
+        type = arguments[index].type
+        total += min(nbytes_of(type), count * NBYTES[element_type_of(type)])
+    return total
+
+
+def _work_items(block: Block) -> int:
+    """Returns how many work-items the parallel axes of a `sched` kernel give, of stages side by side the most."""
+    most = 1
+    axes = [op for op in block.ops if isinstance(op, sched.AxisOp)]
+    for number, axis in enumerate(axes):
+        mapping = axis.mapping
+        mine = 1
+        if mapping.level.data is not sched.Level.SERIAL:
+            mine = -(-axis.extent.data // mapping.chunk.data)
+        inner = mine * _work_items(axis.body.block)
+        most = inner if number == 0 else max(most, inner)
+    return most
+
+
+class _Counter:
+    def __init__(self, cost: KernelCost, entry: Block) -> None:
+        self._cost = cost
+        self._entry = entry
+
+    def count_block(self, block: Block, times: int) -> None:
+        for op in block.ops:
+            self._count(op, times)
+
+    def _count(self, op: Operation, times: int) -> None:
+        cost = self._cost
+        match op:
+            case sched.AxisOp():
+                self.count_block(op.body.block, times * op.extent.data)
+            case sched.ReduceOp():
+                cost.flops += times * op.extent.data
+                self.count_block(op.body.block, times * op.extent.data)
+            case scf.ForOp():
+                self.count_block(op.body.block, times * _trips(op))
+            case scf.IfOp():
+                self._count_if(op, times)
+            case memref.LoadOp():
+                self._access(cost.loads, op.memref, times)
+            case memref.StoreOp():
+                self._access(cost.stores, op.memref, times)
+            case vector.LoadOp():
+                self._access(cost.loads, op.base, times * (lanes_of(op.result.type) or 1))
+            case vector.StoreOp():
+                self._access(cost.stores, op.base, times * (lanes_of(op.vector.type) or 1))
+            case vector.ReductionOp():
+                cost.flops += times * (lanes_of(op.vector.type) or 1)
+            case sched.AllocOp():
+                if op.scope.data is sched.Scope.SHARED:
+                    cost.shared_nbytes += nbytes_of(op.result.type)
+            case memref.AllocaOp():
+                if op.memref.type.memory_space == low.SHARED:
+                    cost.shared_nbytes += nbytes_of(op.memref.type)
+            case _:
+                flops = FLOPS.get(type(op), 0)
+                if flops and not isinstance(op.operands[0].type, IndexType):
+                    cost.flops += times * flops * (lanes_of(op.operands[0].type) or 1)
+
+    def _count_if(self, op: scf.IfOp, times: int) -> None:
+        dearest = KernelCost()
+        for region in (op.true_region, op.false_region):
+            if region.blocks:
+                branch = KernelCost()
+                _Counter(branch, self._entry).count_block(region.block, times)
+                if region is op.true_region or branch.flops > dearest.flops:
+                    dearest = branch
+        cost = self._cost
+        cost.flops += dearest.flops
+        cost.shared_nbytes += dearest.shared_nbytes
+        for counts, more in ((cost.loads, dearest.loads), (cost.stores, dearest.stores)):
+            for index, count in more.items():
+                counts[index] = counts.get(index, 0) + count
+
+    def _access(self, counts: dict[int, int], buffer: SSAValue, elements: int) -> None:
+        if isinstance(buffer, BlockArgument) and buffer.owner is self._entry:
+            counts[buffer.index] = counts.get(buffer.index, 0) + elements
+
+
+def _trips(op: scf.ForOp) -> int:
+    """Returns how often a loop runs in the first work-item and the first iteration of the loops around it."""
+    lower, upper, step = (_evaluate(bound, op) for bound in (op.lb, op.ub, op.step))
+    return max(0, -(-(upper - lower) // step)) if step > 0 else 0
+
+
+def _evaluate(value: SSAValue, loop: scf.ForOp) -> int:
+    if isinstance(value, BlockArgument):
+        outer = value.owner.parent_op()
+        match outer:
+            case scf.ForOp() if value.index == 0:
+                return _evaluate(outer.lb, loop)
+            case sched.AxisOp() | sched.ReduceOp():
+                return 0
+            case _:
+                pass
+        raise PassFailedException(f"{loop.name}: how often the loop runs depends on {value.type} data")
+    assert isinstance(value, OpResult), f"{value} is neither an argument nor a result"
+    op = value.op
+    match op:
+        case arith.ConstantOp():
+            if isinstance(op.value, IntegerAttr):
+                return op.value.value.data
+        case low.BlockIdOp() | low.ThreadIdOp():
+            return 0
+        case arith.AddiOp():
+            return _evaluate(op.lhs, loop) + _evaluate(op.rhs, loop)
+        case arith.SubiOp():
+            return _evaluate(op.lhs, loop) - _evaluate(op.rhs, loop)
+        case arith.MuliOp():
+            return _evaluate(op.lhs, loop) * _evaluate(op.rhs, loop)
+        case arith.MinSIOp() | arith.MinUIOp():
+            return min(_evaluate(op.lhs, loop), _evaluate(op.rhs, loop))
+        case arith.MaxSIOp() | arith.MaxUIOp():
+            return max(_evaluate(op.lhs, loop), _evaluate(op.rhs, loop))
+        case arith.DivSIOp() | arith.DivUIOp():
+            return _evaluate(op.lhs, loop) // (_evaluate(op.rhs, loop) or 1)
+        case arith.RemSIOp() | arith.RemUIOp():
+            return _evaluate(op.lhs, loop) % (_evaluate(op.rhs, loop) or 1)
+        case arith.IndexCastOp():
+            return _evaluate(op.input, loop)
+        case _:
+            pass
+    raise PassFailedException(f"{loop.name}: how often the loop runs depends on a {op.name}")
+
+
+def _registers(kernel: sched.KernelOp | low.KernelOp) -> int:
+    """
+    Returns the most values, constants and buffers apart, that are alive at one point of the text: each from
+    where it is defined to its last use, and through the whole of every loop between the two.
+    """
+    start: dict[Operation, int] = {}
+    end: dict[Operation, int] = {}
+
+    def number(block: Block, position: int) -> int:
+        for op in block.ops:
+            start[op] = position
+            position += 1
+            for region in op.regions:
+                for inner in region.blocks:
+                    position = number(inner, position)
+            end[op] = position
+            position += 1
+        return position
+
+    changes = [0] * (number(kernel.body.block, 0) + 2)
+
+    def add(value: SSAValue, first: int, home: Block) -> None:
+        last = first
+        for use in value.uses:
+            user = use.operation
+            while user.parent is not home:
+                parent = user.parent_op()
+                assert parent is not None, f"{value} is used outside of its kernel"
+                user = parent
+            last = max(last, end[user])
+        if last > first:
+            changes[first] += 1
+            changes[last] -= 1
+
+    for op in start:
+        if not isinstance(op, arith.ConstantOp):
+            for result in op.results:
+                if not isinstance(result.type, MemRefType) and op.parent is not None:
+                    add(result, end[op], op.parent)
+        for region in op.regions:
+            for block in region.blocks:
+                for argument in block.args:
+                    add(argument, start[op], block)
+    most = now = 0
+    for change in changes:
+        now += change
+        most = max(most, now)
+    return most

@@ -1,0 +1,377 @@
+"""Writes a planned kernel as a `sched.kernel`: loops, stages, local buffers and scalar bodies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, MemRefType, i1
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.utils.exceptions import PassFailedException
+
+from ...dialects import graph, sched
+from ...dialects.element_types import compute_type, is_float, is_unsigned, storage_type
+from ...dialects.graph import ReduceKind
+from ...dialects.sched import CombineKind
+from .access import Indices, operand_indices, static_shape
+from .index_expr import Axis, Clamp, FloorDiv, IndexExpr, Mod, variable
+from .kernel_planning import FOLDING_OPS, Access, Kernel, folding_operand_indices
+from .reduction_identity import identity
+from .scalar_builder import INDEX, ConstantPool, ScalarBuilder
+from .scalar_lowering import (
+    cast,
+    cmpi,
+    element_type,
+    float_op,
+    from_storage,
+    integer_op,
+    lower_elementwise,
+    lower_iota,
+    rounded,
+    select,
+    to_storage,
+)
+
+
+@dataclass(eq=False, slots=True)
+class _Loop:
+    """A place in the kernel where code goes: the body of a loop, `depth` loops deep."""
+
+    builder: ScalarBuilder
+    depth: int
+    op: sched.AxisOp | sched.ReduceOp | None = None
+
+
+def emit_kernel(kernel: Kernel, name: str) -> tuple[sched.KernelOp, list[SSAValue]]:
+    """Returns the kernel op and the tensors whose buffers it reads, in the order of its arguments."""
+    return _KernelEmitter(kernel, name).emit()
+
+
+class _KernelEmitter:
+    def __init__(self, kernel: Kernel, name: str):
+        self.kernel = kernel
+        self.op = sched.KernelOp(name, ())
+        self.op.location = kernel.root.location
+        self.block = self.op.body.block
+        self.constants = ConstantPool(self.block)
+        self.top = _Loop(ScalarBuilder(self.block, None, self.constants), 0)
+        self.loops: dict[Axis, _Loop] = {}
+        self.values: dict[tuple[SSAValue, Indices], SSAValue] = {}
+        self.index_values: dict[IndexExpr, SSAValue] = {}
+        self.buffers: dict[SSAValue, SSAValue] = {}
+        self.local_buffers: dict[SSAValue, SSAValue] = {}
+
+    def emit(self) -> tuple[sched.KernelOp, list[SSAValue]]:
+        kernel = self.kernel
+        innermost = self._open_root_loops()
+        for op, accesses in kernel.members.items():
+            axes = kernel.fill_axes.get(op, ()) or kernel.stage_axes.get(op, ())
+            if op in kernel.fill_axes and op in kernel.stage_axes:
+                self._open_stage(op, kernel.fill_axes[op], accesses[0])
+                self._open_stage(op, kernel.stage_axes[op], accesses[0])
+            elif axes:
+                self._open_stage(op, axes, accesses[0])
+        for op, accesses in reversed(list(kernel.members.items())):
+            for access in accesses:
+                self._compute(op, access)
+        root = kernel.root.results[0]
+        ((_, access),) = [(root, accesses[0]) for op, accesses in kernel.members.items() if op is kernel.root]
+        value = self.values[root, access.indices]
+        target = self.block.insert_arg(sched.buffer_type(root.type), len(self.block.args))
+        target.name_hint = root.name_hint
+        target.location = kernel.root.location
+        innermost.builder.location = kernel.root.location
+        self._store(innermost.builder, value, root, target, access.indices)
+        return self.op, list(self.buffers)
+
+    def _open_root_loops(self) -> _Loop:
+        loop = self.top
+        for axis in self.kernel.ordered_axes():
+            op = sched.AxisOp(axis.extent)
+            op.location = self.kernel.root.location
+            op.index.name_hint = axis.hint
+            loop.builder.insert(op)
+            loop.builder.anchor = op
+            loop = _Loop(ScalarBuilder(op.body.block, None, self.constants), loop.depth + 1, op)
+            self._bind(axis, loop, op)
+        return loop
+
+    def _bind(self, axis: Axis, loop: _Loop, op: sched.AxisOp | sched.ReduceOp) -> None:
+        self.loops[axis] = loop
+        self.index_values[variable(axis)] = op.index
+
+    def _open_stage(self, op: Operation, axes: tuple[Axis, ...], access: Access) -> None:
+        """
+        Opens the loops of a stage. They are inserted only when all they need has been computed, by `_close`;
+        until then their bodies fill up.
+        """
+        is_fill = axes is self.kernel.fill_axes.get(op)
+        outer = [a for a in self._axes_of(access.indices) if not (is_fill and a in axes)]
+        loop = self._deepest(outer)
+        for axis in axes:
+            if axis.extent == 1 or axis.extent == 0:
+                continue
+            if is_fill:
+                new: sched.AxisOp | sched.ReduceOp = sched.AxisOp(axis.extent)
+            else:
+                kind = _combine_kind(op)
+                type = compute_type(element_type(op.results[0]))
+                new = sched.ReduceOp(kind, axis.extent, type, fastmath=_fastmath(op))
+            new.location = op.location
+            new.index.name_hint = axis.hint
+            loop = _Loop(ScalarBuilder(new.body.block, None, self.constants), loop.depth + 1, new)
+            self._bind(axis, loop, new)
+
+    def _axes_of(self, indices: Indices) -> list[Axis]:
+        return list({axis: None for index in indices for axis in index.axes()})
+
+    def _deepest(self, axes: list[Axis]) -> _Loop:
+        deepest = self.top
+        for axis in axes:
+            loop = self.loops[axis]
+            if loop.depth > deepest.depth:
+                deepest = loop
+        return deepest
+
+    def _place(self, indices: Indices, op: Operation) -> ScalarBuilder:
+        builder = self._deepest(self._axes_of(indices)).builder
+        builder.location = op.location
+        return builder
+
+    def _compute(self, op: Operation, access: Access) -> None:
+        """Computes the op's value at one access, in the outermost place where its indices are known."""
+        result = op.results[0]
+        b = self._place(access.indices, op)
+        if isinstance(op, FOLDING_OPS):
+            value = self._fold(b, op, access)
+        elif isinstance(op, graph.ConstantOp):
+            value = self._splat(b, op)
+        elif isinstance(op, graph.IotaOp):
+            value = lower_iota(b, self._index(access.indices[op.axis.data], op), element_type(result))
+        elif isinstance(op, graph.PadOp):
+            value = self._pad(b, op, access)
+        elif isinstance(op, graph.ConcatOp):
+            value = self._concat(b, op, access)
+        elif isinstance(op, graph.MovementOp):
+            value = self._read(op.operands[0], operand_indices(op, access.indices)[0], op)
+        else:
+            found = operand_indices(op, access.indices)
+            operands = [self._read(v, i, op) for v, i in zip(op.operands, found, strict=True)]
+            value = lower_elementwise(b, op, operands)
+        if op in self.kernel.fill_axes:
+            self._fill(b, op, access, value)
+        else:
+            self.values[result, access.indices] = value
+
+    def _read(self, value: SSAValue, indices: Indices, op: Operation) -> SSAValue:
+        """Returns an element of a tensor in its compute type, loading it where it is not computed here."""
+        known = self.values.get((value, indices))
+        if known is not None:
+            return known
+        b = self._place(indices, op)
+        owner = value.owner
+        if isinstance(owner, Operation) and owner in self.kernel.fill_axes:
+            dims = self.kernel.local_dims[owner]
+            buffer = self.local_buffers[value]
+            subscripts = tuple(indices[dim] for dim in dims)
+        else:
+            assert not (isinstance(owner, Operation) and owner in self.kernel.members), f"{owner.name}: not computed"
+            buffer = self.buffers.get(value)
+            if buffer is None:
+                buffer = self.block.insert_arg(sched.buffer_type(value.type), len(self.block.args))
+                buffer.name_hint = value.name_hint
+                if not isinstance(owner, Block):
+                    buffer.location = owner.location
+                self.buffers[value] = buffer
+            subscripts = indices
+        assert isinstance(buffer.type, MemRefType)
+        positions = [self._index(index, op) for index in subscripts]
+        b.location = op.location
+        load = b.op(memref.LoadOp, buffer, *positions, result_type=buffer.type.element_type, hint=value.name_hint)
+        result = from_storage(b, load, element_type(value))
+        self.values[value, indices] = result
+        return result
+
+    def _store(
+        self, b: ScalarBuilder, value: SSAValue, tensor: SSAValue, buffer: SSAValue, indices: Indices
+    ) -> None:
+        type = element_type(tensor)
+        stored = to_storage(b, value, type, storage_type(type))
+        owner = tensor.owner
+        assert isinstance(owner, Operation)
+        positions = [self._index(index, owner) for index in indices]
+        b.insert(memref.StoreOp.create(operands=(stored, buffer, *positions)))
+
+    def _fill(self, b: ScalarBuilder, op: Operation, access: Access, value: SSAValue) -> None:
+        """Stores `value` into the op's local buffer and inserts the loops that do so."""
+        result, dims, axes = op.results[0], self.kernel.local_dims[op], self.kernel.fill_axes[op]
+        shape = static_shape(result, op.name)
+        type = MemRefType(storage_type(element_type(result)), [shape[dim] for dim in dims])
+        outer = self._deepest([a for a in self._axes_of(access.indices) if a not in axes])
+        outer.builder.location = op.location
+        buffer = outer.builder.insert(sched.AllocOp(sched.Scope.LOCAL, type), result.name_hint).results[0]
+        self.local_buffers[result] = buffer
+        self._store(b, value, result, buffer, tuple(access.indices[dim] for dim in dims))
+        loops = [self.loops[axis] for axis in axes if axis.extent != 1]
+        for inner, around in zip(reversed(loops), [*reversed(loops[:-1]), outer], strict=True):
+            assert inner.op is not None
+            around.builder.insert(inner.op)
+
+    def _fold(self, b: ScalarBuilder, op: Operation, access: Access) -> SSAValue:
+        """Ends the stage of a reduction or contraction: what its innermost body yields, and its loops."""
+        result = op.results[0]
+        type = element_type(result)
+        axes = self.kernel.stage_axes[op]
+        if any(axis.extent == 0 for axis in axes):
+            return b.constant(identity(_combine_kind(op), compute_type(type)), compute_type(type))
+        loops = [self.loops[axis] for axis in axes if axis.extent != 1]
+        inner = loops[-1].builder if loops else b
+        inner.location = op.location
+        found = folding_operand_indices(op, access.indices, axes)
+        operands = [self._read(v, i, op) for v, i in zip(op.operands, found, strict=True)]
+        inner.location = op.location
+        if isinstance(op, graph.ContractOp):
+            factors = [
+                cast(inner, value, element_type(operand), type)
+                for value, operand in zip(operands, op.operands, strict=True)
+            ]
+            if is_float(type):
+                value = float_op(inner, arith.MulfOp, *factors, fastmath=_fastmath(op), hint="product")
+            elif type == i1:
+                value = inner.op(arith.AndIOp, *factors, hint="product")
+            else:
+                value = integer_op(inner, arith.MuliOp, *factors, hint="product")
+        else:
+            (value,) = operands
+        outer = b
+        for loop, around in zip(reversed(loops), [*(o.builder for o in reversed(loops[:-1])), outer], strict=True):
+            assert isinstance(loop.op, sched.ReduceOp)
+            loop.builder.location = op.location
+            loop.builder.insert(sched.YieldOp(value))
+            around.insert(loop.op, result.name_hint)
+            value = loop.op.result
+        b.location = op.location
+        return rounded(b, value, type)
+
+    def _splat(self, b: ScalarBuilder, op: graph.ConstantOp) -> SSAValue:
+        type = element_type(op.results[0])
+        return b.constant(splat_value(op.value), compute_type(type))
+
+    def _pad(self, b: ScalarBuilder, op: graph.PadOp, access: Access) -> SSAValue:
+        filler = self._read(op.value, (), op)
+        shape = static_shape(op.source, op.name)
+        if 0 in shape:
+            return filler
+        inside: SSAValue | None = None
+        for index, low, extent in zip(access.indices, op.low.data, shape, strict=True):
+            inside = self._within(b, op, index + -low, extent, inside)
+        value = self._read(op.source, operand_indices(op, access.indices)[0], op)
+        if inside is None:
+            return value
+        b.location = op.location
+        return select(b, inside, value, filler, op.result.name_hint)
+
+    def _within(
+        self, b: ScalarBuilder, op: Operation, index: IndexExpr, extent: int, so_far: SSAValue | None
+    ) -> SSAValue | None:
+        """Adds `0 <= index < extent` to a condition, as far as it is not known to hold."""
+        conditions: list[SSAValue] = [] if so_far is None else [so_far]
+        if index.low < 0:
+            conditions.append(cmpi(b, "sge", self._index(index, op), b.constant(0, INDEX)))
+        if index.high >= extent:
+            conditions.append(cmpi(b, "slt", self._index(index, op), b.constant(extent, INDEX)))
+        condition: SSAValue | None = None
+        for other in conditions:
+            condition = other if condition is None else b.op(arith.AndIOp, condition, other, hint="inside")
+        return condition
+
+    def _concat(self, b: ScalarBuilder, op: graph.ConcatOp, access: Access) -> SSAValue:
+        axis, index = op.axis.data, access.indices[op.axis.data]
+        found = operand_indices(op, access.indices)
+        result: SSAValue | None = None
+        offset = 0
+        for operand, indices in zip(op.inputs, found, strict=True):
+            extent = static_shape(operand, op.name)[axis]
+            if extent:
+                value = self._read(operand, indices, op)
+                b.location = op.location
+                if result is None:
+                    result = value
+                else:
+                    begin = b.constant(offset, INDEX)
+                    result = select(b, cmpi(b, "slt", self._index(index, op), begin), result, value)
+            offset += extent
+        assert result is not None, "graph.concat: no input has elements"
+        return result
+
+    def _index(self, expr: IndexExpr, op: Operation) -> SSAValue:
+        """Returns the value of an index expression, computed in the outermost place where it is known."""
+        known = self.index_values.get(expr)
+        if known is not None:
+            return known
+        if expr.is_constant:
+            return self.constants.get(expr.constant, INDEX)
+        b = self._deepest(expr.axes()).builder
+        b.location = op.location
+        total: SSAValue | None = None
+        for atom, factor in expr.terms.items():
+            term = self._atom(b, atom, op)
+            if factor != 1:
+                term = integer_op(b, arith.MuliOp, term, self.constants.get(factor, INDEX))
+            total = term if total is None else integer_op(b, arith.AddiOp, total, term)
+        assert total is not None
+        if expr.constant:
+            total = integer_op(b, arith.AddiOp, total, self.constants.get(expr.constant, INDEX))
+        self.index_values[expr] = total
+        return total
+
+    def _atom(self, b: ScalarBuilder, atom: Axis | FloorDiv | Mod | Clamp, op: Operation) -> SSAValue:
+        if isinstance(atom, Axis):
+            return self.index_values[variable(atom)]
+        operand = self._index(atom.operand, op)
+        if isinstance(atom, Clamp):
+            raised = b.op(arith.MaxSIOp, operand, self.constants.get(0, INDEX))
+            return b.op(arith.MinSIOp, raised, self.constants.get(atom.last, INDEX))
+        if atom.operand.low < 0:
+            raise PassFailedException(f"{op.name}: cannot divide index {atom.operand!r} (may be negative)")
+        op_type = arith.DivUIOp if isinstance(atom, FloorDiv) else arith.RemUIOp
+        return b.op(op_type, operand, self.constants.get(atom.divisor, INDEX))
+
+
+def splat_value(value: DenseIntOrFPElementsAttr) -> int | float:
+    """Returns the one value of a splat constant."""
+    first = next(iter(value.iter_attrs()))
+    assert isinstance(first, IntegerAttr | FloatAttr)
+    return first.value.data
+
+
+def _fastmath(op: Operation) -> arith.FastMathFlagsAttr | None:
+    flags = op.properties.get("fastmath")
+    return flags if isinstance(flags, arith.FastMathFlagsAttr) else None
+
+
+_FLOAT_KINDS = {
+    ReduceKind.ADD: CombineKind.ADDF,
+    ReduceKind.MUL: CombineKind.MULF,
+    ReduceKind.MAX: CombineKind.MAXIMUMF,
+    ReduceKind.MIN: CombineKind.MINIMUMF,
+}
+_INTEGER_KINDS = {
+    ReduceKind.ADD: CombineKind.ADDI,
+    ReduceKind.MUL: CombineKind.MULI,
+    ReduceKind.MAX: CombineKind.MAXSI,
+    ReduceKind.MIN: CombineKind.MINSI,
+    ReduceKind.AND: CombineKind.ANDI,
+    ReduceKind.OR: CombineKind.ORI,
+}
+_UNSIGNED_KINDS = {**_INTEGER_KINDS, ReduceKind.MAX: CombineKind.MAXUI, ReduceKind.MIN: CombineKind.MINUI}
+
+
+def _combine_kind(op: Operation) -> CombineKind:
+    type: Attribute = element_type(op.results[0])
+    kind = op.kind.data if isinstance(op, graph.ReduceOp) else ReduceKind.ADD
+    if is_float(type):
+        return _FLOAT_KINDS[kind]
+    if type == i1 and kind is ReduceKind.ADD:
+        return CombineKind.ORI
+    return (_UNSIGNED_KINDS if is_unsigned(type) else _INTEGER_KINDS)[kind]

@@ -1,0 +1,432 @@
+"""
+Which values of a function become buffers, and which kernel computes each of the others, how often and where.
+
+A plan is made backwards, from results to arguments: when an op is reached, every use of its value is known as an
+`Access`: the kernel, the index in terms of the kernel's axes, and the loops around it. From these follows the
+op's memory mode:
+
+* `materialized`: a buffer in global memory, computed by a kernel of its own (its root)
+* `local`: computed inside the one kernel that uses it, once per iteration of the outer axes it depends on: a
+  reduction's scalar, or a small buffer that several stages of the kernel read
+* `virtual`: no place of its own; computed anew wherever it is read
+
+A kernel's outermost axes are those its local values depend on; the sets of axes must form a chain, so that each
+is a prefix of the loop nest. A value that would break the chain, or be computed more often than it has elements,
+is materialized instead. This is OCANNL's division of tensor nodes (virtual, local, materialized) with the reason
+kept; the multi-stage kernels are those of Halide's compute_at, found instead of scheduled.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import prod
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import AffineDimExpr
+from xdsl.utils.exceptions import PassFailedException
+
+from ...dialects import graph
+from ...dialects.element_types import NBYTES
+from ...dialects.graph import MemoryMode, MemoryModeAttr
+from .access import Indices, operand_indices, static_shape
+from .index_expr import Axis, IndexExpr, variable
+
+LOCAL_NBYTES_LIMIT = 32 * 1024
+"""The largest local buffer: it should stay in a core's first-level cache."""
+
+SERIAL_ELEMENTS_LIMIT = 4096
+"""Up to this many elements, a kernel whose stages share no parallel axis is still worth one launch."""
+
+PARALLEL_LIMIT = 8
+"""From this many iterations on, the shared outer axes of a kernel's stages keep a device busy."""
+
+KERNEL_OPS_LIMIT = 192
+"""The most ops in one kernel: compile time grows faster than linearly with a kernel's size."""
+
+RECOMPUTE_LIMIT = 4
+"""The most places in one kernel where a cheap op is done again rather than stored and loaded."""
+
+FOLDING_OPS = (graph.ReduceOp, graph.ContractOp)
+"""Ops with axes of their own beside those of their result."""
+
+VIEW_OPS = (graph.ReshapeOp, graph.PermuteOp, graph.BroadcastOp, graph.SliceOp, graph.FlipOp, graph.IotaOp)
+"""Ops that cost an index computation at most."""
+
+HEAVY_OPS = (
+    graph.ExpOp,
+    graph.LogOp,
+    graph.SqrtOp,
+    graph.RsqrtOp,
+    graph.RecipOp,
+    graph.TanhOp,
+    graph.ErfOp,
+    graph.SinOp,
+    graph.CosOp,
+    graph.DivOp,
+    graph.ModOp,
+    graph.PowOp,
+    *FOLDING_OPS,
+)
+"""Ops worth a store and a load to not do them twice."""
+
+
+@dataclass(slots=True)
+class Access:
+    """One use of a value: at `indices`, inside of `loops` (outermost first)."""
+
+    kernel: Kernel
+    indices: Indices
+    loops: tuple[Axis, ...]
+
+    def dependences(self) -> dict[Axis, None]:
+        """The axes that the indices depend on."""
+        return {axis: None for index in self.indices for axis in index.axes()}
+
+
+@dataclass(eq=False)
+class Kernel:
+    """The kernel that computes the materialized value of `root`."""
+
+    root: Operation
+    axes: tuple[Axis, ...]
+    prefixes: list[frozenset[Axis]] = field(default_factory=list)
+    """Sets of root axes that must each be outermost, smallest first."""
+    members: dict[Operation, list[Access]] = field(default_factory=dict)
+    """The ops computed here, the root first and every op after those that read it, and where."""
+    stage_axes: dict[Operation, tuple[Axis, ...]] = field(default_factory=dict)
+    """The axes that a reduction or contraction folds."""
+    local_dims: dict[Operation, tuple[int, ...]] = field(default_factory=dict)
+    """The dims of a value that its local buffer has."""
+    fill_axes: dict[Operation, tuple[Axis, ...]] = field(default_factory=dict)
+    """The axes that a local buffer is filled over, one for each of its dims."""
+
+    def ordered_axes(self) -> tuple[Axis, ...]:
+        """The root's axes, outermost first: those of each prefix before the others, else in dim order."""
+        last = len(self.prefixes)
+        return tuple(
+            sorted(self.axes, key=lambda axis: next((n for n, p in enumerate(self.prefixes) if axis in p), last))
+        )
+
+    def accepts_prefix(self, axes: frozenset[Axis]) -> bool:
+        """Returns whether `axes` can be outermost together with all that must be already."""
+        return all(axes <= other or other <= axes for other in self.prefixes)
+
+    def add_prefix(self, axes: frozenset[Axis]) -> None:
+        if axes not in self.prefixes:
+            self.prefixes.append(axes)
+            self.prefixes.sort(key=len)
+
+    def keeps_busy(self, axes: frozenset[Axis]) -> bool:
+        """Returns whether stages under `axes` leave enough to do side by side, or little to do at all."""
+        total = prod(axis.extent for axis in self.axes)
+        return prod(axis.extent for axis in axes) >= min(PARALLEL_LIMIT, total) or total <= SERIAL_ELEMENTS_LIMIT
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The memory mode of an op's value, and why."""
+
+    mode: MemoryMode
+    why: str
+
+
+@dataclass
+class Plan:
+    """The kernels of a function, in the order of their roots, and the decision for every op."""
+
+    function: func.FuncOp
+    kernels: list[Kernel]
+    decisions: dict[Operation, Decision]
+
+
+def element_count(value: SSAValue, who: str) -> int:
+    """Returns the number of elements of a static tensor value."""
+    return prod(static_shape(value, who))
+
+
+def plan_kernels(function: func.FuncOp) -> Plan:
+    """
+    Plans `function`, obeying the `memory_mode` that an op already carries.
+
+    Raises PassFailedException naming the op where a dim is dynamic, an op is not of the `graph` dialect, or a
+    requested memory mode is impossible.
+    """
+    return _Planner(function).plan()
+
+
+class _Planner:
+    def __init__(self, function: func.FuncOp):
+        self.function = function
+        self.decisions: dict[Operation, Decision] = {}
+        self.kernels: list[Kernel] = []
+        self.accesses: dict[SSAValue, list[Access]] = {}
+        self.returned: set[SSAValue] = set()
+
+    def plan(self) -> Plan:
+        for op in reversed(list(self.function.body.block.ops)):
+            if isinstance(op, func.ReturnOp):
+                self.returned = set(op.operands)
+            elif isinstance(op, graph.GraphOp):
+                self._visit(op)
+            else:
+                raise PassFailedException(f"{op.name}: cannot schedule (not an op of the graph dialect)")
+        self.kernels.reverse()
+        decisions = dict(reversed(self.decisions.items()))
+        return Plan(self.function, self.kernels, decisions)
+
+    def _visit(self, op: Operation) -> None:
+        for value in (*op.operands, *op.results):
+            static_shape(value, op.name)
+        accesses = self.accesses.pop(op.results[0], [])
+        requested = op.attributes.get("memory_mode")
+        if isinstance(requested, MemoryModeAttr):
+            decision = self._obey(op, accesses, requested)
+        else:
+            decision = self._decide(op, accesses)
+        self.decisions[op] = decision
+        if decision.mode is MemoryMode.MATERIALIZED:
+            if not isinstance(op, graph.ConstantOp) and element_count(op.results[0], op.name):
+                self._start_kernel(op)
+            return
+        for access in accesses:
+            if op not in access.kernel.local_dims:
+                self._add(op, access)
+
+    def _start_kernel(self, op: Operation) -> None:
+        shape = static_shape(op.results[0], op.name)
+        axes = tuple(Axis(extent, _hint(dim)) for dim, extent in enumerate(shape))
+        kernel = Kernel(op, tuple(axis for axis in axes if axis.extent != 1))
+        self.kernels.append(kernel)
+        self._add(op, Access(kernel, tuple(variable(axis) for axis in axes), kernel.axes))
+
+    def _add(self, op: Operation, access: Access) -> None:
+        """Has `op` computed at `access`, and its operands read there."""
+        kernel = access.kernel
+        kernel.members.setdefault(op, []).append(access)
+        loops = access.loops
+        if isinstance(op, FOLDING_OPS):
+            kernel.stage_axes[op] = folded = folded_axes(op)
+            found = folding_operand_indices(op, access.indices, folded)
+            loops = (*_hoisted_loops(access), *(axis for axis in folded if axis.extent != 1))
+            if any(axis.extent == 0 for axis in folded):
+                return
+        else:
+            found = operand_indices(op, access.indices)
+        for operand, indices in zip(op.operands, found, strict=True):
+            if element_count(operand, op.name):
+                self._record(operand, Access(kernel, indices, loops))
+
+    def _record(self, operand: SSAValue, access: Access) -> None:
+        known = self.accesses.setdefault(operand, [])
+        for other in known:
+            if other.kernel is access.kernel and other.indices == access.indices:
+                return
+        known.append(access)
+
+    def _decide(self, op: Operation, accesses: list[Access]) -> Decision:
+        if op.results[0] in self.returned:
+            return Decision(MemoryMode.MATERIALIZED, "returned by the function")
+        if isinstance(op, graph.ConstantOp):
+            if op.value.is_splat():
+                return Decision(MemoryMode.VIRTUAL, "one value, written where it is used")
+            return Decision(MemoryMode.MATERIALIZED, "a constant of several values")
+        if not accesses:
+            return Decision(MemoryMode.VIRTUAL, "never read")
+        first = accesses[0].kernel
+        full = next((a.kernel for a in accesses if len(a.kernel.members) >= KERNEL_OPS_LIMIT), None)
+        if full is not None:
+            return Decision(MemoryMode.MATERIALIZED, f"its kernel has {len(full.members)} ops already")
+        if isinstance(op, VIEW_OPS):
+            return Decision(MemoryMode.VIRTUAL, "a view: only the index changes")
+        kernels = {id(access.kernel) for access in accesses}
+        if len(kernels) > 1:
+            return Decision(MemoryMode.MATERIALIZED, f"read by {len(kernels)} kernels")
+        if isinstance(op, HEAVY_OPS):
+            if len(accesses) == 1:
+                obstacle = self._hoist(op, accesses[0])
+                if obstacle is None:
+                    return self._inline_decision(op, accesses[0])
+                return Decision(MemoryMode.MATERIALIZED, obstacle)
+            obstacle = self._make_local(op, accesses)
+            if obstacle is None:
+                count = len(accesses)
+                return Decision(MemoryMode.LOCAL, f"a buffer that is read in {count} ways by one kernel")
+            if isinstance(op, FOLDING_OPS) or len(accesses) > 2 or _most_repeated(accesses) > 1:
+                return Decision(MemoryMode.MATERIALIZED, obstacle)
+            return Decision(MemoryMode.VIRTUAL, f"computed twice, as {obstacle}")
+        repeated = _most_repeated(accesses)
+        if repeated > 1:
+            return Decision(MemoryMode.MATERIALIZED, f"would be computed {repeated} times inside a reduction")
+        if len(accesses) > RECOMPUTE_LIMIT:
+            return Decision(MemoryMode.MATERIALIZED, f"read in {len(accesses)} ways by one kernel")
+        assert first is accesses[-1].kernel
+        return self._inline_decision(op, accesses[0])
+
+    def _inline_decision(self, op: Operation, access: Access) -> Decision:
+        if isinstance(op, FOLDING_OPS):
+            hints = ", ".join(axis.hint for axis in access.dependences()) or "kernel"
+            return Decision(MemoryMode.LOCAL, f"combined in registers, once for each ({hints})")
+        return Decision(MemoryMode.VIRTUAL, "computed where it is read")
+
+    def _hoist(self, op: Operation, access: Access) -> str | None:
+        """Gives a heavy op with one use its place in the kernel, or returns why it has none."""
+        kernel, dependences = access.kernel, access.dependences()
+        prefix = frozenset(axis for axis in dependences if axis in kernel.axes)
+        if len(prefix) < len(dependences):
+            repeated = _repetitions(access)
+            return None if repeated == 1 else f"would be computed {repeated} times inside a reduction"
+        elements = element_count(op.results[0], op.name)
+        if isinstance(op, FOLDING_OPS) and prod(axis.extent for axis in dependences) > elements:
+            return f"would be computed more often than it has elements ({elements})"
+        if not kernel.accepts_prefix(prefix):
+            return "its axes cannot be outermost in the kernel that reads it"
+        if isinstance(op, FOLDING_OPS) and not kernel.keeps_busy(prefix):
+            return "the kernel that reads it would have too little to do side by side"
+        if isinstance(op, FOLDING_OPS) or prefix:
+            kernel.add_prefix(prefix)
+        return None
+
+    def _make_local(self, op: Operation, accesses: list[Access]) -> str | None:
+        """Gives a value with several uses in one kernel a local buffer, or returns why it cannot have one."""
+        kernel = accesses[0].kernel
+        shape = static_shape(op.results[0], op.name)
+        columns = list(zip(*(access.indices for access in accesses), strict=True))
+        outer = [
+            all(index == column[0] for index in column)
+            and all(axis in kernel.axes for axis in column[0].axes())
+            for column in columns
+        ]
+        prefix = frozenset(
+            axis for column, is_outer in zip(columns, outer, strict=True) if is_outer for axis in column[0].axes()
+        )
+        dims = tuple(dim for dim, is_outer in enumerate(outer) if not is_outer)
+        nbytes = prod(shape[dim] for dim in dims) * NBYTES[_element_type(op)]
+        if nbytes > LOCAL_NBYTES_LIMIT:
+            return f"a local buffer of {nbytes} bytes would be too large"
+        if not kernel.accepts_prefix(prefix):
+            return "its axes cannot be outermost in the kernel that reads it"
+        if not kernel.keeps_busy(prefix):
+            return "the kernel that reads it would have too little to do side by side"
+        if any(is_outer and shape[dim] > 1 for dim, is_outer in enumerate(outer) if dims and dim > dims[-1]):
+            return "a local buffer would not be contiguous in the last dim"
+        kernel.add_prefix(prefix)
+        inner = {dim: Axis(shape[dim], _hint(dim)) for dim in dims}
+        indices = tuple(
+            variable(inner[dim]) if dim in inner else column[0] for dim, column in enumerate(columns)
+        )
+        axes = tuple(inner.values())
+        kernel.local_dims[op] = dims
+        loops = (*(axis for axis in kernel.axes if axis in prefix), *axes)
+        kernel.fill_axes[op] = axes
+        self._add(op, Access(kernel, indices, loops))
+        return None
+
+    def _obey(self, op: Operation, accesses: list[Access], requested: MemoryModeAttr) -> Decision:
+        """Applies a memory mode that was asked for. Raises PassFailedException where that is impossible."""
+        mode, why = requested.mode.data, requested.why.data
+
+        def refuse(reason: str) -> PassFailedException:
+            return PassFailedException(f"{op.name}: cannot be {mode.value} ({reason}), asked for by {why!r}")
+
+        if mode is MemoryMode.MATERIALIZED or not accesses:
+            return Decision(mode, why)
+        if mode is MemoryMode.VIRTUAL and not isinstance(op, FOLDING_OPS):
+            if op.results[0] in self.returned:
+                raise refuse("returned by the function")
+            if isinstance(op, HEAVY_OPS) and len(accesses) == 1:
+                self._hoist(op, accesses[0])
+            return Decision(mode, why)
+        inferred = self._decide(op, accesses)
+        if inferred.mode is not mode:
+            raise refuse(f"{inferred.mode.value}: {inferred.why}")
+        return Decision(mode, why)
+
+
+def folded_axes(op: Operation) -> tuple[Axis, ...]:
+    """Returns new axes for the dims that a reduction or contraction folds."""
+    if isinstance(op, graph.ReduceOp):
+        shape = static_shape(op.source, op.name)
+        return tuple(Axis(shape[dim], _hint(dim)) for dim in op.axes.data)
+    assert isinstance(op, graph.ContractOp), f"{op.name} folds nothing"
+    maps = [attribute.data for attribute in op.maps.data]
+    kept = {expr.position for expr in maps[2].results if isinstance(expr, AffineDimExpr)}
+    extents = _iteration_extents(op)
+    return tuple(
+        Axis(extents[dim], "k" if dim == maps[0].num_dims - 1 else f"k{dim}")
+        for dim in range(maps[0].num_dims)
+        if dim not in kept
+    )
+
+
+def _iteration_extents(op: graph.ContractOp) -> dict[int, int]:
+    extents: dict[int, int] = {}
+    for attribute, value in zip(op.maps.data, (op.lhs, op.rhs, op.result), strict=True):
+        for expr, extent in zip(attribute.data.results, static_shape(value, op.name), strict=True):
+            if not isinstance(expr, AffineDimExpr):
+                raise PassFailedException(f"{op.name}: cannot schedule index {expr} (need plain dims)")
+            extents[expr.position] = extent
+    return extents
+
+
+def folding_operand_indices(op: Operation, indices: Indices, folded: tuple[Axis, ...]) -> list[Indices]:
+    """Returns the index of each operand of a reduction or contraction, with `folded` for the folded dims."""
+    if isinstance(op, graph.ReduceOp):
+        kept = iter(indices)
+        inner = dict(zip(op.axes.data, folded, strict=True))
+        found: list[IndexExpr] = []
+        for dim in range(len(static_shape(op.source, op.name))):
+            if dim in inner:
+                if op.keep:
+                    next(kept)
+                found.append(variable(inner[dim]))
+            else:
+                found.append(next(kept))
+        return [tuple(found)]
+    assert isinstance(op, graph.ContractOp), f"{op.name} folds nothing"
+    maps = [attribute.data for attribute in op.maps.data]
+    position: dict[int, IndexExpr] = {}
+    for expr, index in zip(maps[2].results, indices, strict=True):
+        assert isinstance(expr, AffineDimExpr)
+        position[expr.position] = index
+    rest = iter(folded)
+    for dim in range(maps[0].num_dims):
+        if dim not in position:
+            position[dim] = variable(next(rest))
+    return [
+        tuple(position[expr.position] for expr in map_.results if isinstance(expr, AffineDimExpr))
+        for map_ in maps[:2]
+    ]
+
+
+def _hint(dim: int) -> str:
+    return "ijklmn"[dim] if dim < 6 else f"i{dim}"
+
+
+def _element_type(op: Operation):
+    type = op.results[0].type
+    assert isinstance(type, TensorType)
+    return type.element_type
+
+
+def _hoisted_loops(access: Access) -> tuple[Axis, ...]:
+    """The loops around an access, without those further in than all that its indices depend on."""
+    dependences, loops = access.dependences(), access.loops
+    if all(axis in access.kernel.axes for axis in dependences):
+        return tuple(axis for axis in loops if axis in dependences)
+    while loops and loops[-1] not in dependences:
+        loops = loops[:-1]
+    return loops
+
+
+def _repetitions(access: Access) -> int:
+    """How often each element would be computed at `access`, inside the loops of the stages around it."""
+    dependences = access.dependences()
+    if all(axis in access.kernel.axes for axis in dependences):
+        return 1
+    return prod(axis.extent for axis in _hoisted_loops(access) if axis not in dependences)
+
+
+def _most_repeated(accesses: list[Access]) -> int:
+    return max(_repetitions(access) for access in accesses)

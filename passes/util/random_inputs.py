@@ -1,0 +1,64 @@
+"""Makes inputs for a function from its type and a seed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    BFloat16Type,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    FunctionType,
+    IntegerType,
+    Signedness,
+    TensorType,
+)
+from xdsl.ir import Attribute
+
+from ...errors import TenonError
+
+DYNAMIC_EXTENT = 4
+"""
+The extent given to every `?`: the same for all, since dims that are not known until run time may have to
+agree.
+"""
+
+
+def random_inputs(function_type: FunctionType, seed: int) -> list[npt.NDArray[Any]]:
+    """
+    Returns one array per tensor that the function takes: floats from the standard normal distribution,
+    integers from -8 to 8 (unsigned: 0 to 16), booleans evenly. The same type and seed give the same arrays.
+
+    Raises `TenonError` for an argument that is no tensor of Tenon's element types.
+    """
+    generator = np.random.default_rng(seed)
+    return [_random_array(type_, generator) for type_ in function_type.inputs]
+
+
+def _random_array(type_: Attribute, generator: np.random.Generator) -> npt.NDArray[Any]:
+    if not isinstance(type_, TensorType):
+        raise TenonError(f"random inputs: {type_} is no tensor")
+    shape = [DYNAMIC_EXTENT if extent == DYNAMIC_INDEX else extent for extent in type_.get_shape()]
+    match type_.element_type:
+        case Float64Type():
+            return generator.standard_normal(shape)
+        case Float32Type():
+            return generator.standard_normal(shape).astype(np.float32)
+        case Float16Type():
+            return generator.standard_normal(shape).astype(np.float16)
+        case BFloat16Type():
+            import ml_dtypes
+
+            return generator.standard_normal(shape).astype(ml_dtypes.bfloat16)
+        case IntegerType(width=width, signedness=signedness) if width.data == 1:
+            return generator.integers(0, 2, shape).astype(np.bool_)
+        case IntegerType(width=width, signedness=signedness) if signedness.data is Signedness.UNSIGNED:
+            return generator.integers(0, 17, shape).astype(f"u{width.data // 8}")
+        case IntegerType(width=width):
+            return generator.integers(-8, 9, shape).astype(f"i{width.data // 8}")
+        case element_type:
+            raise TenonError(f"random inputs: no values of {element_type}")

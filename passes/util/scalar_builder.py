@@ -1,0 +1,117 @@
+"""A small builder for scalar code: inserts ops with a location and a hint, and writes every constant once."""
+
+from __future__ import annotations
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    DenseIntOrFPElementsAttr,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    LocationAttr,
+    UNKNOWN_LOC,
+)
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+INDEX = IndexType()
+
+
+class ScalarBuilder:
+    """
+    Inserts ops into `block`, before `anchor` if there is one. `constants` is shared by all builders of a kernel;
+    constants go to the front of the kernel's block.
+    """
+
+    __slots__ = ("anchor", "block", "constants", "location")
+
+    def __init__(self, block: Block, anchor: Operation | None, constants: ConstantPool):
+        self.block = block
+        self.anchor = anchor
+        self.constants = constants
+        self.location: LocationAttr = UNKNOWN_LOC
+
+    def insert(self, op: Operation, hint: str | None = None) -> Operation:
+        """Inserts `op` and gives its result a name."""
+        if op.location is UNKNOWN_LOC:
+            op.location = self.location
+        if self.anchor is None:
+            self.block.add_op(op)
+        else:
+            self.block.insert_op_before(op, self.anchor)
+        if hint is not None and op.results:
+            op.results[0].name_hint = hint
+        return op
+
+    def op(
+        self,
+        op_type: type[Operation],
+        *operands: SSAValue,
+        result_type: Attribute | None = None,
+        hint: str | None = None,
+        properties: dict[str, Attribute] | None = None,
+    ) -> SSAValue:
+        """Inserts an op with one result, of the type of its first operand unless told otherwise."""
+        created = op_type.create(
+            operands=operands,
+            result_types=(operands[0].type if result_type is None else result_type,),
+            properties={} if properties is None else properties,
+        )
+        return self.insert(created, hint).results[0]
+
+    def constant(self, value: int | float, type: Attribute) -> SSAValue:
+        """Returns the constant `value` of a scalar type."""
+        return self.constants.get(value, type)
+
+
+class ConstantPool:
+    """The constants of one kernel, each written once, at the front of the kernel in order of first use."""
+
+    __slots__ = ("_block", "_first", "_known", "_last")
+
+    def __init__(self, block: Block):
+        self._block = block
+        self._known: dict[tuple[str, Attribute], SSAValue] = {}
+        self._last: Operation | None = None
+
+    def get(self, value: int | float, type: Attribute) -> SSAValue:
+        key = (repr(value), type)
+        if (known := self._known.get(key)) is not None:
+            return known
+        return self._add(key, _attribute(value, type), type, _constant_hint(value))
+
+    def dense(self, value: DenseIntOrFPElementsAttr, hint: str | None) -> SSAValue:
+        """Returns a constant vector."""
+        key = (str(value), value.type)
+        if (known := self._known.get(key)) is not None:
+            return known
+        return self._add(key, value, value.type, hint)
+
+    def _add(self, key: tuple[str, Attribute], value: Attribute, type: Attribute, hint: str | None) -> SSAValue:
+        op = arith.ConstantOp.create(result_types=(type,), properties={"value": value})
+        if self._last is not None:
+            self._block.insert_op_after(op, self._last)
+        elif (first := self._block.first_op) is not None:
+            self._block.insert_op_before(op, first)
+        else:
+            self._block.add_op(op)
+        self._last = op
+        op.results[0].name_hint = hint
+        self._known[key] = op.results[0]
+        return op.results[0]
+
+
+def _attribute(value: int | float, type: Attribute) -> Attribute:
+    if isinstance(type, AnyFloat):
+        return FloatAttr(float(value), type)
+    assert isinstance(type, IntegerType | IndexType), f"no constant of type {type}"
+    return IntegerAttr(int(value), type, truncate_bits=True)
+
+
+def _constant_hint(value: int | float) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return f"c{value}" if value >= 0 else f"cm{-value}"
+    return "cst"

@@ -1,0 +1,423 @@
+"""
+Scalar code for the elementwise ops of `graph`: one element in, one element out.
+
+f16 and bf16 are computed in f32 and every result is rounded to the type and widened again, so that values stay
+f32 in registers. ui8 is an i8 with unsigned ops. Every case numpy and IEEE leave a result for has that result
+(see docs/architecture.md, section `graph`); nothing here is undefined for LLVM or C.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, TensorType, bf16, f16, f32, f64, i1, i64
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.utils.exceptions import PassFailedException
+
+from ...dialects import graph, low
+from ...dialects.element_types import compute_type, is_float, is_unsigned
+from .scalar_builder import INDEX, ScalarBuilder
+
+_Lowering = Callable[[ScalarBuilder, Operation, Sequence[SSAValue], Attribute], SSAValue]
+
+_CMPF = {
+    graph.EqOp: "oeq",
+    graph.NeOp: "une",
+    graph.LtOp: "olt",
+    graph.LeOp: "ole",
+    graph.GtOp: "ogt",
+    graph.GeOp: "oge",
+}
+_CMPI = {
+    graph.EqOp: "eq",
+    graph.NeOp: "ne",
+    graph.LtOp: "slt",
+    graph.LeOp: "sle",
+    graph.GtOp: "sgt",
+    graph.GeOp: "sge",
+}
+_CMPUI = {**_CMPI, graph.LtOp: "ult", graph.LeOp: "ule", graph.GtOp: "ugt", graph.GeOp: "uge"}
+
+_PREDICATES_F = arith.CMPF_COMPARISON_OPERATIONS
+_PREDICATES_I = arith.CMPI_COMPARISON_OPERATIONS
+
+
+def cmpf(b: ScalarBuilder, predicate: str, lhs: SSAValue, rhs: SSAValue, hint: str | None = None) -> SSAValue:
+    number = IntegerAttr(_PREDICATES_F.index(predicate), i64)
+    flags = arith.FastMathFlagsAttr("none")
+    properties: dict[str, Attribute] = {"predicate": number, "fastmath": flags}
+    return b.op(arith.CmpfOp, lhs, rhs, result_type=i1, properties=properties, hint=hint)
+
+
+def cmpi(b: ScalarBuilder, predicate: str, lhs: SSAValue, rhs: SSAValue, hint: str | None = None) -> SSAValue:
+    number = IntegerAttr(_PREDICATES_I.index(predicate), i64)
+    return b.op(arith.CmpiOp, lhs, rhs, result_type=i1, properties={"predicate": number}, hint=hint)
+
+
+def select(
+    b: ScalarBuilder, condition: SSAValue, on_true: SSAValue, on_false: SSAValue, hint: str | None = None
+) -> SSAValue:
+    return b.op(low.SelectOp, condition, on_true, on_false, result_type=on_true.type, hint=hint)
+
+
+def convert(b: ScalarBuilder, kind: low.Conversion, value: SSAValue, type: Attribute) -> SSAValue:
+    return b.op(
+        low.ConvertOp, value, result_type=type, properties={"conversion": low.ConversionAttr(kind)}
+    )
+
+
+def float_op(
+    b: ScalarBuilder,
+    op_type: type[Operation],
+    *operands: SSAValue,
+    fastmath: Attribute | None = None,
+    hint: str | None = None,
+) -> SSAValue:
+    """Inserts a float op with the given fast-math flags, none unless told otherwise."""
+    flags = arith.FastMathFlagsAttr("none") if fastmath is None else fastmath
+    return b.op(op_type, *operands, properties={"fastmath": flags}, hint=hint)
+
+
+def integer_op(
+    b: ScalarBuilder, op_type: type[Operation], lhs: SSAValue, rhs: SSAValue, hint: str | None = None
+) -> SSAValue:
+    """Inserts an integer op that wraps."""
+    properties: dict[str, Attribute] = {}
+    if op_type in _OVERFLOW_OPS:
+        properties["overflowFlags"] = arith.IntegerOverflowAttr("none")
+    return b.op(op_type, lhs, rhs, properties=properties, hint=hint)
+
+
+_OVERFLOW_OPS = frozenset(
+    (arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.ShLIOp)
+)
+
+
+def from_storage(b: ScalarBuilder, value: SSAValue, element_type: Attribute) -> SSAValue:
+    """Returns a loaded element in its compute type."""
+    if element_type == i1:
+        return cmpi(b, "ne", value, b.constant(0, value.type), hint="bit")
+    if element_type in (f16, bf16):
+        return _extf(b, value, f32)
+    return value
+
+
+def to_storage(b: ScalarBuilder, value: SSAValue, element_type: Attribute, storage: Attribute) -> SSAValue:
+    """Returns an element in the type it is stored as."""
+    if element_type == i1:
+        return convert(b, low.Conversion.EXTUI, value, storage)
+    if element_type in (f16, bf16):
+        return _truncf(b, value, element_type)
+    return value
+
+
+def rounded(b: ScalarBuilder, value: SSAValue, element_type: Attribute) -> SSAValue:
+    """Rounds a computed value to f16 or bf16, kept as an f32; any other type is exact already."""
+    if element_type in (f16, bf16):
+        return _extf(b, _truncf(b, value, element_type), f32)
+    return value
+
+
+def _extf(b: ScalarBuilder, value: SSAValue, type: Attribute) -> SSAValue:
+    return b.op(arith.ExtFOp, value, result_type=type)
+
+
+def _truncf(b: ScalarBuilder, value: SSAValue, type: Attribute) -> SSAValue:
+    return b.op(arith.TruncFOp, value, result_type=type)
+
+
+def element_type(value: SSAValue) -> Attribute:
+    type = value.type
+    assert isinstance(type, TensorType), f"{type} is no tensor"
+    return type.element_type
+
+
+def lower_elementwise(b: ScalarBuilder, op: Operation, operands: Sequence[SSAValue]) -> SSAValue:
+    """
+    Inserts the scalar code of an elementwise `graph` op and returns its value, in the compute type.
+
+    Raises PassFailedException naming the op if there is no rule for it.
+    """
+    rule = _RULES.get(type(op))
+    if rule is None:
+        raise PassFailedException(f"{op.name}: no scalar code for it")
+    return rule(b, op, operands, element_type(op.operands[-1]))
+
+
+def _fastmath(op: Operation) -> Attribute | None:
+    return op.properties.get("fastmath")
+
+
+def _float_function(op_type: type[Operation], exact: bool = False) -> _Lowering:
+    def lower(b: ScalarBuilder, op: Operation, args: Sequence[SSAValue], type: Attribute) -> SSAValue:
+        value = float_op(b, op_type, *args, fastmath=_fastmath(op), hint=_hint(op))
+        return value if exact else rounded(b, value, type)
+
+    return lower
+
+
+def _binary(float_type: type[Operation], integer_type: type[Operation]) -> _Lowering:
+    def lower(b: ScalarBuilder, op: Operation, args: Sequence[SSAValue], type: Attribute) -> SSAValue:
+        if is_float(type):
+            return rounded(b, float_op(b, float_type, *args, fastmath=_fastmath(op), hint=_hint(op)), type)
+        return integer_op(b, integer_type, *args, hint=_hint(op))
+
+    return lower
+
+
+def _bitwise(integer_type: type[Operation]) -> _Lowering:
+    def lower(b: ScalarBuilder, op: Operation, args: Sequence[SSAValue], type: Attribute) -> SSAValue:
+        return integer_op(b, integer_type, *args, hint=_hint(op))
+
+    return lower
+
+
+def _hint(op: Operation) -> str | None:
+    return op.results[0].name_hint
+
+
+def _neg(b: ScalarBuilder, op: Operation, args: Sequence[SSAValue], type: Attribute) -> SSAValue:
+    if is_float(type):
+        return float_op(b, arith.NegfOp, args[0], fastmath=_fastmath(op), hint=_hint(op))
+    return integer_op(b, arith.SubiOp, b.constant(0, args[0].type), args[0], hint=_hint(op))
+
+
+def _abs(b: ScalarBuilder, op: Operation, args: Sequence[SSAValue], type: Attribute) -> SSAValue:
+    value = args[0]
+    if is_float(type):
+        return float_op(b, math.AbsFOp, value, fastmath=_fastmath(op), hint=_hint(op))
+    if is_unsigned(type):
+        return value
+    negated = integer_op(b, arith.SubiOp, b.constant(0, value.type), value)
+    return b.op(arith.MaxSIOp, value, negated, hint=_hint(op))
+
+
+def _rsqrt(b: ScalarBuilder, op: Operation, args: Sequence[SSAValue], type: Attribute) -> SSAValue:
+    root = float_op(b, math.SqrtOp, args[0], fastmath=_fastmath(op))
+    one = b.constant(1.0, args[0].type)
+    return rounded(b, float_op(b, arith.DivfOp, one, root, fastmath=_fastmath(op), hint=_hint(op)), type)
+
+
+def _recip(b: ScalarBuilder, op: Operation, args: Sequence[SSAValue], type: Attribute) -> SSAValue:
+    one = b.constant(1.0, args[0].type)
+    return rounded(b, float_op(b, arith.DivfOp, one, args[0], fastmath=_fastmath(op), hint=_hint(op)), type)
+
+
+def _relu(b: ScalarBuilder, op: Operation, args: Sequence[SSAValue], type: Attribute) -> SSAValue:
+    value = args[0]
+    if is_float(type):
+        zero = b.constant(0.0, value.type)
+        return float_op(b, arith.MaximumfOp, value, zero, fastmath=_fastmath(op), hint=_hint(op))
+    if is_unsigned(type):
+        return value
+    return b.op(arith.MaxSIOp, value, b.constant(0, value.type), hint=_hint(op))
+
+
+def _not(b: ScalarBuilder, op: Operation, args: Sequence[SSAValue], type: Attribute) -> SSAValue:
+    return b.op(arith.XOrIOp, args[0], b.constant(-1, args[0].type), hint=_hint(op))
+
+
+def _extremum(float_type: type[Operation], signed: type[Operation], unsigned: type[Operation]) -> _Lowering:
+    def lower(b: ScalarBuilder, op: Operation, args: Sequence[SSAValue], type: Attribute) -> SSAValue:
+        if is_float(type):
+            return float_op(b, float_type, *args, fastmath=_fastmath(op), hint=_hint(op))
+        return b.op(unsigned if is_unsigned(type) else signed, *args, hint=_hint(op))
+
+    return lower
+
+
+def _safe_divisor(b: ScalarBuilder, divisor: SSAValue, signed: bool) -> tuple[SSAValue, SSAValue, SSAValue | None]:
+    """Returns a divisor that cannot trap, whether the real one is 0, and whether it is -1 (if signed)."""
+    one = b.constant(1, divisor.type)
+    is_zero = cmpi(b, "eq", divisor, b.constant(0, divisor.type))
+    if not signed:
+        return select(b, is_zero, one, divisor), is_zero, None
+    is_minus_one = cmpi(b, "eq", divisor, b.constant(-1, divisor.type))
+    unsafe = b.op(arith.OrIOp, is_zero, is_minus_one)
+    return select(b, unsafe, one, divisor), is_zero, is_minus_one
+
+
+def _differs_in_sign(b: ScalarBuilder, remainder: SSAValue, divisor: SSAValue) -> SSAValue:
+    zero = b.constant(0, divisor.type)
+    mixed = cmpi(b, "slt", b.op(arith.XOrIOp, remainder, divisor), zero)
+    return b.op(arith.AndIOp, cmpi(b, "ne", remainder, zero), mixed)
+
+
+def _div(b: ScalarBuilder, op: Operation, args: Sequence[SSAValue], type: Attribute) -> SSAValue:
+    if is_float(type):
+        return rounded(b, float_op(b, arith.DivfOp, *args, fastmath=_fastmath(op), hint=_hint(op)), type)
+    dividend, divisor = args
+    zero = b.constant(0, dividend.type)
+    if is_unsigned(type):
+        safe, is_zero, _ = _safe_divisor(b, divisor, signed=False)
+        return select(b, is_zero, zero, b.op(arith.DivUIOp, dividend, safe), _hint(op))
+    safe, is_zero, is_minus_one = _safe_divisor(b, divisor, signed=True)
+    assert is_minus_one is not None
+    quotient = b.op(arith.DivSIOp, dividend, safe)
+    remainder = b.op(arith.RemSIOp, dividend, safe)
+    lower = integer_op(b, arith.SubiOp, quotient, b.constant(1, dividend.type))
+    floored = select(b, _differs_in_sign(b, remainder, safe), lower, quotient)
+    negated = integer_op(b, arith.SubiOp, zero, dividend)
+    return select(b, is_zero, zero, select(b, is_minus_one, negated, floored), _hint(op))
+
+
+def _mod(b: ScalarBuilder, op: Operation, args: Sequence[SSAValue], type: Attribute) -> SSAValue:
+    dividend, divisor = args
+    if is_float(type):
+        return rounded(b, _float_mod(b, op, dividend, divisor), type)
+    if is_unsigned(type):
+        safe, _, _ = _safe_divisor(b, divisor, signed=False)
+        return b.op(arith.RemUIOp, dividend, safe, hint=_hint(op))
+    safe, _, _ = _safe_divisor(b, divisor, signed=True)
+    remainder = b.op(arith.RemSIOp, dividend, safe)
+    raised = integer_op(b, arith.AddiOp, remainder, safe)
+    return select(b, _differs_in_sign(b, remainder, safe), raised, remainder, _hint(op))
+
+
+def _float_mod(b: ScalarBuilder, op: Operation, dividend: SSAValue, divisor: SSAValue) -> SSAValue:
+    """`fmod`, moved to the divisor's sign; a zero takes that sign too."""
+    zero = b.constant(0.0, dividend.type)
+    remainder = b.op(low.RemfOp, dividend, divisor)
+    negative_divisor = cmpf(b, "olt", divisor, zero)
+    mixed = cmpi(b, "ne", negative_divisor, cmpf(b, "olt", remainder, zero))
+    raised = float_op(b, arith.AddfOp, remainder, divisor)
+    moved = select(b, mixed, raised, remainder)
+    signed_zero = float_op(b, math.CopySignOp, zero, divisor)
+    return select(b, cmpf(b, "oeq", remainder, zero), signed_zero, moved, _hint(op))
+
+
+def _pow(b: ScalarBuilder, op: Operation, args: Sequence[SSAValue], type: Attribute) -> SSAValue:
+    if is_float(type):
+        return rounded(b, float_op(b, math.PowFOp, *args, fastmath=_fastmath(op), hint=_hint(op)), type)
+    return _integer_pow(b, op, args[0], args[1], is_unsigned(type))
+
+
+def _integer_pow(
+    b: ScalarBuilder, op: Operation, base: SSAValue, exponent: SSAValue, unsigned: bool
+) -> SSAValue:
+    """Square and multiply over every bit of the exponent, wrapping (Knuth, TAOCP 2, 4.6.3)."""
+    type = base.type
+    assert isinstance(type, IntegerType)
+    zero, one = b.constant(0, type), b.constant(1, type)
+    result, square = one, base
+    width = type.width.data if unsigned else type.width.data - 1
+    for bit in range(width):
+        shifted = b.op(arith.ShRUIOp, exponent, b.constant(bit, type)) if bit else exponent
+        is_set = cmpi(b, "ne", b.op(arith.AndIOp, shifted, one), zero)
+        result = select(b, is_set, integer_op(b, arith.MuliOp, result, square), result)
+        if bit + 1 < width:
+            square = integer_op(b, arith.MuliOp, square, square)
+    if unsigned:
+        return result
+    is_odd = cmpi(b, "ne", b.op(arith.AndIOp, exponent, one), zero)
+    minus_one = b.constant(-1, type)
+    of_minus_one = select(b, is_odd, minus_one, one)
+    inverse = select(b, cmpi(b, "eq", base, minus_one), of_minus_one, zero)
+    inverse = select(b, cmpi(b, "eq", base, one), one, inverse)
+    return select(b, cmpi(b, "slt", exponent, zero), inverse, result, _hint(op))
+
+
+def _shift(left: bool) -> _Lowering:
+    def lower(b: ScalarBuilder, op: Operation, args: Sequence[SSAValue], type: Attribute) -> SSAValue:
+        value, amount = args
+        assert isinstance(value.type, IntegerType)
+        zero, last = b.constant(0, value.type), b.constant(value.type.width.data - 1, value.type)
+        fits = cmpi(b, "ule", amount, last)
+        if not left and not is_unsigned(type):
+            return b.op(arith.ShRSIOp, value, select(b, fits, amount, last), hint=_hint(op))
+        safe = select(b, fits, amount, zero)
+        shifted = integer_op(b, arith.ShLIOp if left else arith.ShRUIOp, value, safe)
+        return select(b, fits, shifted, zero, _hint(op))
+
+    return lower
+
+
+def _compare(b: ScalarBuilder, op: Operation, args: Sequence[SSAValue], type: Attribute) -> SSAValue:
+    kind = op.__class__
+    if is_float(type):
+        return cmpf(b, _CMPF[kind], *args, hint=_hint(op))
+    return cmpi(b, (_CMPUI if is_unsigned(type) else _CMPI)[kind], *args, hint=_hint(op))
+
+
+def _select(b: ScalarBuilder, op: Operation, args: Sequence[SSAValue], type: Attribute) -> SSAValue:
+    return select(b, args[0], args[1], args[2], _hint(op))
+
+
+def _cast(b: ScalarBuilder, op: Operation, args: Sequence[SSAValue], source: Attribute) -> SSAValue:
+    return cast(b, args[0], source, element_type(op.results[0]))
+
+
+def cast(b: ScalarBuilder, value: SSAValue, source: Attribute, target: Attribute) -> SSAValue:
+    """Converts a scalar in the compute type of `source` to that of `target`, as `graph.cast` does."""
+    if source == target:
+        return value
+    held, wanted = compute_type(source), compute_type(target)
+    if is_float(source) and is_float(target):
+        if target in (f16, bf16):
+            return rounded(b, value, target)
+        if held == wanted:
+            return value
+        return _extf(b, value, wanted) if wanted == f64 else _truncf(b, value, wanted)
+    if is_float(source):
+        if target == i1:
+            return cmpf(b, "une", value, b.constant(0.0, value.type))
+        kind = low.Conversion.FPTOUI if is_unsigned(target) else low.Conversion.FPTOSI
+        return convert(b, kind, value, wanted)
+    if is_float(target):
+        kind = low.Conversion.UITOFP if is_unsigned(source) else low.Conversion.SITOFP
+        return rounded(b, convert(b, kind, value, wanted), target)
+    if target == i1:
+        return cmpi(b, "ne", value, b.constant(0, value.type))
+    assert isinstance(held, IntegerType) and isinstance(wanted, IntegerType)
+    if held.width.data == wanted.width.data:
+        return value
+    if held.width.data > wanted.width.data:
+        return convert(b, low.Conversion.TRUNCI, value, wanted)
+    return convert(b, low.Conversion.EXTUI if is_unsigned(source) else low.Conversion.EXTSI, value, wanted)
+
+
+def lower_iota(b: ScalarBuilder, index: SSAValue, type: Attribute) -> SSAValue:
+    """Returns an index as an element of `type`."""
+    assert index.type == INDEX
+    if is_float(type):
+        wide = b.op(arith.IndexCastOp, index, result_type=i64)
+        return rounded(b, convert(b, low.Conversion.SITOFP, wide, compute_type(type)), type)
+    return b.op(arith.IndexCastOp, index, result_type=compute_type(type))
+
+
+_RULES: dict[type[Operation], _Lowering] = {
+    graph.NegOp: _neg,
+    graph.AbsOp: _abs,
+    graph.ExpOp: _float_function(math.ExpOp),
+    graph.LogOp: _float_function(math.LogOp),
+    graph.SqrtOp: _float_function(math.SqrtOp),
+    graph.RsqrtOp: _rsqrt,
+    graph.RecipOp: _recip,
+    graph.TanhOp: _float_function(math.TanhOp),
+    graph.ErfOp: _float_function(math.ErfOp),
+    graph.SinOp: _float_function(math.SinOp),
+    graph.CosOp: _float_function(math.CosOp),
+    graph.FloorOp: _float_function(math.FloorOp, exact=True),
+    graph.CeilOp: _float_function(math.CeilOp, exact=True),
+    graph.TruncOp: _float_function(math.TruncOp, exact=True),
+    graph.ReluOp: _relu,
+    graph.NotOp: _not,
+    graph.AddOp: _binary(arith.AddfOp, arith.AddiOp),
+    graph.SubOp: _binary(arith.SubfOp, arith.SubiOp),
+    graph.MulOp: _binary(arith.MulfOp, arith.MuliOp),
+    graph.DivOp: _div,
+    graph.ModOp: _mod,
+    graph.PowOp: _pow,
+    graph.MaxOp: _extremum(arith.MaximumfOp, arith.MaxSIOp, arith.MaxUIOp),
+    graph.MinOp: _extremum(arith.MinimumfOp, arith.MinSIOp, arith.MinUIOp),
+    graph.AndOp: _bitwise(arith.AndIOp),
+    graph.OrOp: _bitwise(arith.OrIOp),
+    graph.XorOp: _bitwise(arith.XOrIOp),
+    graph.ShlOp: _shift(left=True),
+    graph.ShrOp: _shift(left=False),
+    graph.SelectOp: _select,
+    graph.FmaOp: _float_function(math.FmaOp),
+    graph.CastOp: _cast,
+    **dict.fromkeys(_CMPF, _compare),
+}

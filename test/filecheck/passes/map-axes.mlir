@@ -1,0 +1,106 @@
+// RUN: tenon-opt -p map-axes %s | filecheck %s
+// RUN: tenon-opt -p 'map-axes{vector-nbytes=16 block-elements=64}' %s | filecheck %s --check-prefix SMALL
+
+// A contiguous axis becomes vectors, a reduction over it several of them; the rows become work-groups.
+// CHECK-LABEL: sched.kernel @rows
+// CHECK-NEXT:    sched.axis %i = 128 block(16) {
+// CHECK-NEXT:      %sum = sched.reduce addf %j = 1000 vector(8) unroll(4) : f32 {
+// CHECK:           sched.axis %j_1 = 1000 vector(8) {
+// SMALL-LABEL: sched.kernel @rows
+// SMALL-NEXT:    sched.axis %i = 128 block {
+// SMALL-NEXT:      %sum = sched.reduce addf %j = 1000 vector(4) unroll(4) : f32 {
+sched.kernel @rows(%x: memref<128x1000xf32>, %y: memref<128x1000xf32>) {
+  sched.axis %i = 128 {
+    %sum = sched.reduce addf %j = 1000 : f32 {
+      %v = memref.load %x[%i, %j] : memref<128x1000xf32>
+      sched.yield %v : f32
+    }
+    sched.axis %j_1 = 1000 {
+      %v_1 = memref.load %x[%i, %j_1] : memref<128x1000xf32>
+      %q = arith.divf %v_1, %sum : f32
+      memref.store %q, %y[%i, %j_1] : memref<128x1000xf32>
+    }
+  }
+}
+
+// A sum over the first dim: the columns are the vectors, and the reduction stays in order.
+// CHECK-LABEL: sched.kernel @columns
+// CHECK-NEXT:    sched.axis %j = 1000 block({{.*}}) vector(8) unroll(2) {
+// CHECK-NEXT:      %sum = sched.reduce addf %i = 128 : f32 {
+sched.kernel @columns(%x: memref<128x1000xf32>, %y: memref<1000xf32>) {
+  sched.axis %j = 1000 {
+    %sum = sched.reduce addf %i = 128 : f32 {
+      %v = memref.load %x[%i, %j] : memref<128x1000xf32>
+      sched.yield %v : f32
+    }
+    memref.store %sum, %y[%j] : memref<1000xf32>
+  }
+}
+
+// A matrix product gets a register tile.
+// CHECK-LABEL: sched.kernel @product
+// CHECK-NEXT:    sched.axis %i = 64 block(4) unroll(4) {
+// CHECK-NEXT:      sched.axis %j = 64 vector(8) unroll(2) {
+// CHECK-NEXT:        %sum = sched.reduce addf %k = 64 : f32 {
+sched.kernel @product(%a: memref<64x64xf32>, %b: memref<64x64xf32>, %c: memref<64x64xf32>) {
+  sched.axis %i = 64 {
+    sched.axis %j = 64 {
+      %sum = sched.reduce addf %k = 64 : f32 {
+        %v = memref.load %a[%i, %k] : memref<64x64xf32>
+        %w = memref.load %b[%k, %j] : memref<64x64xf32>
+        %p = arith.mulf %v, %w : f32
+        sched.yield %p : f32
+      }
+      memref.store %sum, %c[%i, %j] : memref<64x64xf32>
+    }
+  }
+}
+
+// A transpose has no axis with stride 1 on both sides: it stays scalar.
+// CHECK-LABEL: sched.kernel @transpose
+// CHECK-NEXT:    sched.axis %i = 64 block(64) {
+// CHECK-NEXT:      sched.axis %j = 64 {
+sched.kernel @transpose(%x: memref<64x64xf32>, %y: memref<64x64xf32>) {
+  sched.axis %i = 64 {
+    sched.axis %j = 64 {
+      %v = memref.load %x[%j, %i] : memref<64x64xf32>
+      memref.store %v, %y[%i, %j] : memref<64x64xf32>
+    }
+  }
+}
+
+// A kernel that is mapped already stays as it is.
+// CHECK-LABEL: sched.kernel @mapped
+// CHECK-NEXT:    sched.axis %i = 64 vector(2) {
+sched.kernel @mapped(%x: memref<64xf32>, %y: memref<64xf32>) {
+  sched.axis %i = 64 vector(2) {
+    %v = memref.load %x[%i] : memref<64xf32>
+    memref.store %v, %y[%i] : memref<64xf32>
+  }
+}
+
+// Too short for a vector; wide elements make fewer lanes; a scalar has no axis at all.
+// CHECK-LABEL: sched.kernel @short
+// CHECK-NEXT:    sched.axis %i = 7 block(7) {
+sched.kernel @short(%x: memref<7xf32>, %y: memref<7xf32>) {
+  sched.axis %i = 7 {
+    %v = memref.load %x[%i] : memref<7xf32>
+    memref.store %v, %y[%i] : memref<7xf32>
+  }
+}
+
+// CHECK-LABEL: sched.kernel @wide
+// CHECK-NEXT:    sched.axis %i = 64 block(64) vector(4) {
+sched.kernel @wide(%x: memref<64xf64>, %y: memref<64xf64>) {
+  sched.axis %i = 64 {
+    %v = memref.load %x[%i] : memref<64xf64>
+    memref.store %v, %y[%i] : memref<64xf64>
+  }
+}
+
+// CHECK-LABEL: sched.kernel @scalar
+// CHECK-NEXT:    %v = memref.load
+sched.kernel @scalar(%x: memref<f32>, %y: memref<f32>) {
+  %v = memref.load %x[] : memref<f32>
+  memref.store %v, %y[] : memref<f32>
+}

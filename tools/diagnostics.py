@@ -1,0 +1,41 @@
+"""Diagnostics as the tools print them: `file:line:col: error: ...`, the source line and a caret."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from ..errors import TenonError
+
+_LOCATION = re.compile(r"(?P<file>.*):(?P<line>\d+):(?P<column>\d+)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """
+    An error at a place in a file; `line` and `column` count from 1 and are 0 where the place is not known.
+    """
+
+    message: str
+    file: str
+    line: int = 0
+    column: int = 0
+
+    @staticmethod
+    def from_error(error: TenonError, file: str) -> Diagnostic:
+        """Returns the diagnostic of an error that was met in `file`, in which its location may be unknown."""
+        if error.location and (match := _LOCATION.fullmatch(error.location)):
+            return Diagnostic(error.message, match["file"], int(match["line"]), int(match["column"]))
+        return Diagnostic(error.message, file)
+
+    def format(self, file: str, text: str) -> str:
+        """Returns the lines to print; `text` is the contents of `file`."""
+        if not self.line:
+            return f"{self.file}: error: {self.message}\n"
+        header = f"{self.file}:{self.line}:{self.column}: error: {self.message}\n"
+        lines = text.split("\n")
+        if self.file != file or self.line > len(lines):
+            return header
+        source = lines[self.line - 1].rstrip("\r")
+        indent = "".join("\t" if char == "\t" else " " for char in source[: self.column - 1])
+        return f"{header}{source}\n{indent.ljust(self.column - 1)}^\n"

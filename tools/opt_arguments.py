@@ -1,0 +1,171 @@
+"""
+The command line of `tenon-opt`.
+
+Flags have mlir-opt's names and meanings; where xdsl-opt has a name of its own for one, that works too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Callable, Sequence
+
+_BARE_VALUES = {"--verify-each": "true", "--verify-semantics": "1"}
+"""Flags whose value may be left out, with the value this means."""
+
+EPILOG = """\ exit codes: 0 success, 1 diagnostics, 2 wrong command line, 70 a bug of Tenon (a reproducer is
+written). --verify-diagnostics has mlir-opt's meaning, not xdsl-opt's: it compares errors with
+expected-error comments."""
+
+
+def normalize_arguments(arguments: Sequence[str]) -> list[str]:
+    """
+    Returns the arguments with values put in where they may be left out, and `-mlir-...` as `--mlir-...`.
+    """
+    normal: list[str] = []
+    for argument in arguments:
+        argument = re.sub(r"^-(?=(mlir|verify|pass-pipeline|split-input|allow-unreg)-?)", "--", argument)
+        normal.append(f"{argument}={_BARE_VALUES[argument]}" if argument in _BARE_VALUES else argument)
+    return normal
+
+
+def _flag(text: str) -> bool:
+    match text.lower():
+        case "1" | "true":
+            return True
+        case "0" | "false":
+            return False
+        case _:
+            raise argparse.ArgumentTypeError(f"expected true or false, found '{text}'")
+
+
+def _positive(text: str) -> int:
+    if not text.isdecimal() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"expected a number from 1 up, found '{text}'")
+    return int(text)
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name for name in text.split(",") if name)
+
+
+def add_arguments(
+    parser: argparse.ArgumentParser, target: Callable[[str], str], pass_name: Callable[[str], str]
+) -> None:
+    """
+    Adds all arguments. `target` and `pass_name` return what they are given, or raise `ArgumentTypeError`.
+    """
+    parser.allow_abbrev = False
+    parser.usage = "%(prog)s [file] [-p passes] [-t target] [-o file] [flags]; see --help"
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = EPILOG
+    parser.add_argument("input_file", nargs="?", metavar="file", help="the input; - or none: standard input")
+    _add_work(parser, target)
+    _add_input(parser)
+    _add_output(parser)
+    _add_checks(parser)
+    _add_dumps(parser, lambda text: tuple(pass_name(name) for name in _names(text)))
+    _add_information(parser)
+
+
+def _add_work(parser: argparse.ArgumentParser, target: Callable[[str], str]) -> None:
+    work = parser.add_argument_group("what to do")
+    work.add_argument(
+        "-p", "--passes", "--pass-pipeline", default=None, metavar="PIPELINE",
+        help="passes to run: a,b{x=1}, or builtin.module(a,b{x=1})",
+    )
+    work.add_argument("-t", "--target", default="mlir", type=target, help="what to write (default: mlir)")
+    work.add_argument("-o", "--output-file", metavar="FILE", help="where to write it; default: standard output")
+    work.add_argument(
+        "--run-reproducer", action="store_true", help="run the pipeline that the input, a reproducer, holds"
+    )
+
+
+def _add_input(parser: argparse.ArgumentParser) -> None:
+    source = parser.add_argument_group("input")
+    source.add_argument(
+        "--split-input-file", action="store_true", help="process the chunks between `// -----` one by one"
+    )
+    source.add_argument(
+        "--allow-unregistered-dialect", action="store_true", help="accept ops of dialects that are not known"
+    )
+
+
+def _add_output(parser: argparse.ArgumentParser) -> None:
+    output = parser.add_argument_group("output")
+    output.add_argument(
+        "--mlir-print-op-generic", "--print-op-generic", dest="print_op_generic", action="store_true",
+        help="print ops in generic form",
+    )
+    output.add_argument(
+        "--mlir-print-debuginfo", "--print-debuginfo", dest="print_debuginfo", action="store_true",
+        help="print locations",
+    )
+    output.add_argument("--print-no-properties", action="store_true", help="print properties as attributes")
+    output.add_argument("--syntax-highlight", action="store_true", help="print in colours")
+
+
+def _add_checks(parser: argparse.ArgumentParser) -> None:
+    checks = parser.add_argument_group("checks")
+    checks.add_argument(
+        "--verify-each", type=_flag, default=True, metavar="BOOL", help="verify after each pass (default: true)"
+    )
+    checks.add_argument("--disable-verify", action="store_true", help="verify nothing at all")
+    checks.add_argument(
+        "--verify-diagnostics", action="store_true",
+        help="succeed if the errors are those that comments announce: // expected-error@+1 {{part of it}}",
+    )
+    checks.add_argument(
+        "--verify-semantics", type=_positive, default=0, metavar="SEEDS", help="run the module before and
+        after each pass on random inputs (default: from 1 seed) and fail at the " "first pass that changes
+        an answer",
+    )
+    checks.add_argument(
+        "--mlir-pass-pipeline-crash-reproducer", dest="crash_reproducer", metavar="FILE",
+        help="where to write a reproducer when a pass fails",
+    )
+    checks.add_argument(
+        "--mlir-pass-pipeline-local-reproducer", dest="local_reproducer", action="store_true",
+        help="the reproducer holds only the failing pass, and the module before it",
+    )
+    checks.add_argument("--debug", action="store_true", help="show the Python traceback of a bug of Tenon")
+
+
+def _add_dumps(parser: argparse.ArgumentParser, names: Callable[[str], tuple[str, ...]]) -> None:
+    dumps = parser.add_argument_group("watching passes (printed to standard error)")
+    for when in ("before", "after"):
+        dumps.add_argument(
+            f"--mlir-print-ir-{when}", type=names, default=(), metavar="PASSES",
+            help=f"print the IR {when} these passes",
+        )
+    dumps.add_argument("--mlir-print-ir-before-all", action="store_true", help="print the IR before each pass")
+    dumps.add_argument(
+        "--mlir-print-ir-after-all", "--print-between-passes", dest="mlir_print_ir_after_all",
+        action="store_true", help="print the IR after each pass",
+    )
+    dumps.add_argument(
+        "--mlir-print-ir-after-change", action="store_true",
+        help="print the IR after passes (all, or those given) only where it changed",
+    )
+    dumps.add_argument(
+        "--mlir-print-ir-after-failure", action="store_true",
+        help="print the IR after passes (all, or those given) only where they failed",
+    )
+    dumps.add_argument(
+        "--mlir-print-ir-tree-dir", metavar="DIR", help="write the IR to DIR/00-input.mlir, DIR/01-<pass>.mlir, ..."
+    )
+    dumps.add_argument(
+        "--mlir-timing", "--time-passes", dest="timing", action="store_true", help="print how long each pass took"
+    )
+    dumps.add_argument(
+        "--mlir-pass-statistics", dest="statistics", action="store_true",
+        help="print how each pass changed the number of ops",
+    )
+    dumps.add_argument("--dump-pass-pipeline", action="store_true", help="print the pipeline with all options")
+
+
+def _add_information(parser: argparse.ArgumentParser) -> None:
+    information = parser.add_argument_group("information")
+    information.add_argument("--list-passes", action="store_true", help="list Tenon's passes")
+    information.add_argument("--show-dialects", action="store_true", help="list all known dialects")
+    information.add_argument("-v", "--version", action="store_true", help="print the versions")

@@ -1,0 +1,71 @@
+"""The instruments that `tenon-opt`'s flags ask for."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO
+
+from xdsl.dialects.builtin import ModuleOp
+
+from ..passes.instruments.crash_reproducer import CrashReproducer
+from ..passes.instruments.interface import PassInstrument
+from ..passes.instruments.print_ir import EveryPass, PrintIR
+from ..passes.instruments.statistics import Statistics
+from ..passes.instruments.timing import Timing
+from ..passes.instruments.tree_dump import TreeDump
+
+
+def make_instruments(
+    args: argparse.Namespace,
+    chunk: int | None,
+    verify_each: bool,
+    timing: Timing,
+    statistics: Statistics,
+    print_module: Callable[[ModuleOp, IO[str]], None],
+) -> list[PassInstrument]:
+    """
+    Returns the instruments for one run over one chunk (None: the whole input). `timing` and `statistics`
+    add up over all of them.
+    """
+    instruments: list[PassInstrument] = []
+    if args.verify_semantics:
+        instruments.append(_verify_semantics(args.verify_semantics))
+    if args.crash_reproducer:
+        instruments.append(CrashReproducer(Path(args.crash_reproducer), args.local_reproducer, verify_each))
+    if printing := _print_ir(args, print_module):
+        instruments.append(printing)
+    if args.mlir_print_ir_tree_dir:
+        directory = Path(args.mlir_print_ir_tree_dir)
+        instruments.append(TreeDump(directory if chunk is None else directory / f"{chunk:02d}", print_module))
+    if args.statistics:
+        instruments.append(statistics)
+    if args.timing:
+        instruments.append(timing)
+    return instruments
+
+
+def _print_ir(args: argparse.Namespace, print_module: Callable[[ModuleOp, IO[str]], None]) -> PrintIR | None:
+    only = args.mlir_print_ir_after_change or args.mlir_print_ir_after_failure
+    before = EveryPass() if args.mlir_print_ir_before_all else args.mlir_print_ir_before
+    after_all = args.mlir_print_ir_after_all or (only and not args.mlir_print_ir_after)
+    after = EveryPass() if after_all else args.mlir_print_ir_after
+    if not (args.mlir_print_ir_before_all or args.mlir_print_ir_before or after_all or after):
+        return None
+    return PrintIR(
+        sys.stderr,
+        before,
+        after,
+        args.mlir_print_ir_after_change,
+        args.mlir_print_ir_after_failure,
+        print_module,
+    )
+
+
+def _verify_semantics(n_seeds: int) -> PassInstrument:
+    from ..backends.reference.execute import run_module
+    from ..passes.instruments.verify_semantics import VerifySemantics
+
+    return VerifySemantics(run_module, range(n_seeds))

@@ -1,0 +1,55 @@
+"""Reads a tool's input: a file or standard input, whole or in chunks."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from ..errors import TenonError
+
+STDIN = "<stdin>"
+
+SPLIT_MARKER = "// -----"
+
+
+def display_name(path: str | None) -> str:
+    """Returns what diagnostics call an input: None and `-` are standard input."""
+    return STDIN if path in (None, "-") else path
+
+
+def read_source(path: str | None) -> str:
+    """
+    Returns the text of a file, of standard input for None and `-`.
+
+    Raises `TenonError` for a file that is not there, cannot be read or is not UTF-8.
+    """
+    try:
+        data = sys.stdin.buffer.read() if path in (None, "-") else Path(path).read_bytes()
+    except FileNotFoundError as error:
+        raise TenonError(f"no such file: {path}") from error
+    except OSError as error:
+        raise TenonError(f"cannot read {path}: {(error.strerror or str(error)).lower()}") from error
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        column = error.start - data.rfind(b"\n", 0, error.start)
+        raise TenonError(
+            f"byte {data[error.start]:#04x} is not UTF-8", location=f"{display_name(path)}:{line}:{column}"
+        ) from error
+
+
+def split_source(text: str) -> Iterator[str]:
+    """
+    Yields the chunks between lines that are `// -----`. Line breaks are put before each chunk, so that its
+    lines have the numbers they have in `text`.
+    """
+    chunk: list[str] = []
+    for number, line in enumerate(text.splitlines(keepends=True), 1):
+        if line.rstrip() == SPLIT_MARKER:
+            yield "".join(chunk)
+            chunk = ["\n"] * number
+        else:
+            chunk.append(line)
+    yield "".join(chunk)

@@ -1,0 +1,224 @@
+"""
+`tenon-opt`: runs passes on a module and writes what comes out, as text or through a target.
+
+xDSL's driver knows the dialects, passes and targets that are installed; this adds instruments, source
+locations and mlir-opt's flags.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO, NoReturn
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+from xdsl.printer import Printer
+from xdsl.utils.arg_spec import parse_spec
+from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException
+from xdsl.xdsl_opt_main import xDSLOptMain
+
+from ..dialects.parsing import parse_module, verify_module
+from ..errors import TenonError
+from ..passes.instruments.crash_reproducer import CrashReproducer, Reproducer
+from ..passes.instruments.interface import PassInstrument
+from ..passes.instruments.statistics import Statistics
+from ..passes.instruments.timing import Timing
+from ..passes.pass_manager import PassManager
+from ..passes.pipeline_text import did_you_mean, parse_passes
+from ..passes.util.failing_location import failing_location
+from .diagnostics import Diagnostic
+from .diagnostics_check import check_diagnostics
+from .exit_codes import DIAGNOSTICS, SUCCESS
+from .information import list_dialects, list_passes, versions
+from .opt_arguments import add_arguments, normalize_arguments
+from .opt_instruments import make_instruments
+from .source_text import SPLIT_MARKER, display_name, read_source, split_source
+from .tool_run import ToolRun
+
+TOOL = "tenon-opt"
+
+
+class TenonOpt(xDSLOptMain):
+    """One call of the tool."""
+
+    passes: Sequence[ModulePass]
+
+    def __init__(self, arguments: Sequence[str]):
+        super().__init__("Runs passes on a module of the graph, sched or low dialect.", arguments)
+        self.file = display_name(self.args.input_file)
+        self.timing = Timing()
+        self.statistics = Statistics()
+        self.chunk = ""
+        self.instruments: Sequence[PassInstrument] = ()
+
+    def register_all_arguments(self, arg_parser: argparse.ArgumentParser) -> None:
+        self._parser = arg_parser
+        add_arguments(arg_parser, self._known_target, self._known_pass)
+
+    def _known_target(self, text: str) -> str:
+        try:
+            name = parse_spec(text).name
+        except ArgSpecParseError as error:
+            raise argparse.ArgumentTypeError(f"cannot read '{text}'") from error
+        if name not in self.available_targets:
+            raise argparse.ArgumentTypeError(
+                f"unknown target '{name}'{did_you_mean(name, self.available_targets)} "
+                f"(choose from {', '.join(sorted(self.available_targets))})"
+            )
+        return text
+
+    def _known_pass(self, name: str) -> str:
+        if name not in self.available_passes:
+            raise argparse.ArgumentTypeError(
+                f"unknown pass '{name}'{did_you_mean(name, self.available_passes)}"
+            )
+        return name
+
+    def setup_pipeline(self) -> None:
+        if self.args.run_reproducer and self.args.passes is not None:
+            self._usage_error("--run-reproducer takes the passes from its input, found -p too")
+        try:
+            self.passes = parse_passes(self.args.passes or "", self.available_passes)
+        except TenonError as error:
+            self._usage_error(str(error))
+
+    def _usage_error(self, message: str) -> NoReturn:
+        self._parser.error(message)
+
+    def execute(self) -> int:
+        """Does what the arguments ask for and returns the exit code."""
+        if self.args.version:
+            sys.stdout.write(versions())
+            return SUCCESS
+        if self.args.list_passes:
+            sys.stdout.write(list_passes())
+            return SUCCESS
+        if self.args.show_dialects:
+            sys.stdout.write(list_dialects(self.ctx.registered_dialect_names))
+            return SUCCESS
+        if self.args.dump_pass_pipeline:
+            self._dump_pass_pipeline()
+        is_good = self._process_input()
+        if self.args.statistics:
+            sys.stderr.write(self.statistics.report())
+        if self.args.timing:
+            sys.stderr.write(self.timing.report())
+        return SUCCESS if is_good else DIAGNOSTICS
+
+    def _dump_pass_pipeline(self) -> None:
+        pipeline = ",".join(str(pass_.spec(include_default=True)) for pass_ in self.passes)
+        print(f"Pass Manager with {len(self.passes)} passes:\nbuiltin.module({pipeline})\n", file=sys.stderr)
+
+    def _process_input(self) -> bool:
+        """Processes every chunk of the input and returns whether all is well."""
+        source = read_source(self.args.input_file)
+        chunks = list(split_source(source)) if self.args.split_input_file else [source]
+        results: list[str] = []
+        is_good = True
+        for number, self.chunk in enumerate(chunks):
+            found: list[Diagnostic] = []
+            try:
+                results.append(self._process(self.chunk, number if len(chunks) > 1 else None))
+            except TenonError as error:
+                results.append("")
+                found.append(Diagnostic.from_error(error, self.file))
+                if path := self._written_reproducer():
+                    print(f"note: reproducer written to {path}", file=sys.stderr)
+            if self.args.verify_diagnostics:
+                found = check_diagnostics(self.chunk, self.file, found)
+            for diagnostic in found:
+                is_good = False
+                sys.stderr.write(diagnostic.format(self.file, source))
+        output = f"{SPLIT_MARKER}\n".join(results)
+        if self.args.output_file in (None, "-"):
+            sys.stdout.write(output)
+            sys.stdout.flush()
+        elif is_good:
+            _write(Path(self.args.output_file), output)
+        return is_good
+
+    def _process(self, text: str, number: int | None) -> str:
+        """Parses, verifies and rewrites one chunk, and returns it in the form of the target."""
+        self.instruments = ()
+        passes, verify_each = self.passes, self.args.verify_each
+        if reproducer := Reproducer.read(text):
+            text = reproducer.text
+        if self.args.run_reproducer:
+            if reproducer is None:
+                raise TenonError("--run-reproducer: the input does not end in a reproducer")
+            passes, verify_each = (
+                parse_passes(reproducer.pipeline, self.available_passes),
+                reproducer.verify_each,
+            )
+        with self.timing.phase("parser"):
+            module = parse_module(text, self.file)
+            if not self.args.disable_verify:
+                verify_module(module)
+        verify_each = verify_each and not self.args.disable_verify
+        self.instruments = make_instruments(
+            self.args, number, verify_each, self.timing, self.statistics, self.print_module
+        )
+        PassManager(passes, self.instruments, verify_each).run(self.ctx, module)
+        with self.timing.phase("output"):
+            return self._emit(module)
+
+    def _emit(self, module: ModuleOp) -> str:
+        try:
+            return self.output_resulting_program(module).rstrip("\n") + "\n"
+        except DiagnosticException as error:
+            raise TenonError(str(error), location=failing_location(error)) from error
+
+    def print_module(self, module: ModuleOp, stream: IO[str]) -> None:
+        """Prints a module in the form that the arguments ask for, and a line break."""
+        Printer(
+            stream,
+            print_generic_format=self.args.print_op_generic,
+            print_properties_as_attributes=self.args.print_no_properties,
+            print_debuginfo=self.args.print_debuginfo,
+        ).print_op(module)
+        stream.write("\n")
+
+    def _written_reproducer(self) -> Path | None:
+        """Returns where a failing pass of the current chunk has left a reproducer."""
+        for instrument in self.instruments:
+            if isinstance(instrument, CrashReproducer) and instrument.is_written:
+                return instrument.path
+        return None
+
+    def report_bug(self) -> str:
+        """Writes a reproducer of what is being processed and returns the command that runs it."""
+        command = f"--debug -t '{self.args.target}'" if self.args.target != "mlir" else "--debug"
+        path = self._written_reproducer()
+        if path is None:
+            path = Path(self.args.crash_reproducer or _temporary_file())
+            pipeline = ",".join(map(str, self.passes))
+            again = Reproducer.read(self.chunk) if self.args.run_reproducer else None
+            path.write_text(
+                str(again or Reproducer(self.chunk, pipeline, self.args.verify_each)), encoding="utf-8"
+            )
+        return f"{TOOL} {path} --run-reproducer {command}"
+
+
+def _temporary_file() -> str:
+    with tempfile.NamedTemporaryFile(prefix=f"{TOOL}-", suffix=".mlir", delete=False) as file:
+        return file.name
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise TenonError(f"cannot write {path}: {(error.strerror or str(error)).lower()}") from error
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs `tenon-opt` with the arguments of the process, or those given, and returns its exit code."""
+    with ToolRun(TOOL) as run:
+        tool = TenonOpt(normalize_arguments(sys.argv[1:] if arguments is None else arguments))
+        run.debug, run.report_bug = tool.args.debug, tool.report_bug
+        run.exit_code = tool.execute()
+    return run.exit_code

@@ -1,0 +1,59 @@
+"""Turns what a tool raises into its exit code and what the user reads."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from types import TracebackType
+
+from ..errors import TenonError
+from .exit_codes import BROKEN_PIPE, DIAGNOSTICS, INTERNAL, INTERRUPTED, SUCCESS
+
+
+class ToolRun:
+    """
+    A context in which a tool runs. `exit_code` says afterwards how it went: an error of the user's was
+    printed in one line, so was a bug, after `report_bug` wrote a reproducer and returned how to run it. A
+    closed pipe and an interrupt are quiet.
+    """
+
+    def __init__(self, tool: str):
+        self.tool = tool
+        self.exit_code = SUCCESS
+        self.debug = False
+        self.report_bug: Callable[[], str | None] = lambda: None
+
+    def __enter__(self) -> ToolRun:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        match error:
+            case None:
+                return False
+            case SystemExit():
+                return False
+            case KeyboardInterrupt():
+                self.exit_code = INTERRUPTED
+            case BrokenPipeError():
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+                self.exit_code = BROKEN_PIPE
+            case TenonError():
+                self.exit_code = DIAGNOSTICS
+                print(f"{self.tool}: error: {error}" if not error.location else error, file=sys.stderr)
+            case _:
+                self.exit_code = INTERNAL
+                self._print_bug(error)
+        return True
+
+    def _print_bug(self, error: BaseException) -> None:
+        if self.debug:
+            traceback.print_exception(error)
+        notes = [note for note in getattr(error, "__notes__", ()) if "\n" not in note]
+        summary = " ".join([type(error).__name__ + ":", *str(error).split("\n", 1)[:1], *notes])
+        print(f"{self.tool}: internal error: {summary}", file=sys.stderr)
+        if rerun := self.report_bug():
+            print(f"{self.tool}: to reproduce: {rerun}", file=sys.stderr)
