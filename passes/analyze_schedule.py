@@ -36,7 +36,7 @@ from xdsl.utils.exceptions import PassFailedException
 from ..dialects import sched
 from .util.buffer_size import nbytes_of
 from .util.dependencies import items_of
-from .util.kernel_access import kernels_of
+from ..dialects.kernel_access import kernels_of
 from .util.kernel_cost import KernelCost, accessed_nbytes, cost_of
 
 

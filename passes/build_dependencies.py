@@ -24,7 +24,7 @@ from xdsl.passes import ModulePass
 
 from ..dialects import sched
 from .util.dependencies import fill_dependencies
-from .util.kernel_access import accesses_of
+from ..dialects.kernel_access import accesses_of
 
 
 @dataclass(frozen=True)

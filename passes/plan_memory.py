@@ -39,7 +39,7 @@ from xdsl.utils.exceptions import PassFailedException
 from ..dialects import sched
 from .util.buffer_size import nbytes_of
 from .util.dependencies import fill_dependencies, items_of
-from .util.kernel_access import accesses_of
+from ..dialects.kernel_access import accesses_of
 from .util.slab_layout import Span, lay_out, peak_nbytes
 
 CONSTANT_POOL = 1

@@ -9,7 +9,6 @@ from importlib.metadata import version
 from ..passes.named_pipelines import NAMED_PIPELINES
 from ..passes.registry import ALL_PASSES
 
-
 _OF_XDSL = {
     "cse": "Merges ops that compute the same value.",
     "dce": "Erases ops without effects whose results are not used.",
@@ -23,9 +22,12 @@ def list_passes() -> str:
     Returns one line for each pass that works on Tenon's dialects, then for each named pipeline: its name
     and the first sentence of its docstring.
     """
-    lines = [f"{name} - {_OF_XDSL.get(name) or _first_sentence(load())}\n" for name, load in
-    ALL_PASSES.items()] lines += [f"{name} - {_first_sentence(make)}\n" for name, make in
-    NAMED_PIPELINES.items()] return "".join(lines)
+    lines: list[str] = []
+    for name, load in ALL_PASSES.items():
+        lines.append(f"{name} - {_OF_XDSL.get(name) or _first_sentence(load())}\n")
+    for name, make in NAMED_PIPELINES.items():
+        lines.append(f"{name} - {_first_sentence(make)}\n")
+    return "".join(lines)
 
 
 def _first_sentence(documented: object) -> str:

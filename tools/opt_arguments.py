@@ -13,9 +13,10 @@ from collections.abc import Callable, Sequence
 _BARE_VALUES = {"--verify-each": "true", "--verify-semantics": "1"}
 """Flags whose value may be left out, with the value this means."""
 
-EPILOG = """\ exit codes: 0 success, 1 diagnostics, 2 wrong command line, 70 a bug of Tenon (a reproducer is
-written). --verify-diagnostics has mlir-opt's meaning, not xdsl-opt's: it compares errors with
-expected-error comments."""
+EPILOG = """\
+exit codes: 0 success, 1 diagnostics, 2 wrong command line, 70 a bug of Tenon (a reproducer is written).
+--verify-diagnostics has mlir-opt's meaning, not xdsl-opt's: it compares the errors that happen with
+those that expected-error comments announce."""
 
 
 def normalize_arguments(arguments: Sequence[str]) -> list[str]:
@@ -71,11 +72,15 @@ def add_arguments(
 def _add_work(parser: argparse.ArgumentParser, target: Callable[[str], str]) -> None:
     work = parser.add_argument_group("what to do")
     work.add_argument(
-        "-p", "--passes", "--pass-pipeline", default=None, metavar="PIPELINE",
+        "-p",
+        "--passes",
+        "--pass-pipeline",
+        default=None,
+        metavar="PIPELINE",
         help="passes to run: a,b{x=1}, or builtin.module(a,b{x=1})",
     )
     work.add_argument("-t", "--target", default="mlir", type=target, help="what to write (default: mlir)")
-    work.add_argument("-o", "--output-file", metavar="FILE", help="where to write it; default: standard output")
+    work.add_argument("-o", "--output-file", metavar="FILE", help="where to (default: standard output)")
     work.add_argument(
         "--run-reproducer", action="store_true", help="run the pipeline that the input, a reproducer, holds"
     )
@@ -94,11 +99,17 @@ def _add_input(parser: argparse.ArgumentParser) -> None:
 def _add_output(parser: argparse.ArgumentParser) -> None:
     output = parser.add_argument_group("output")
     output.add_argument(
-        "--mlir-print-op-generic", "--print-op-generic", dest="print_op_generic", action="store_true",
+        "--mlir-print-op-generic",
+        "--print-op-generic",
+        dest="print_op_generic",
+        action="store_true",
         help="print ops in generic form",
     )
     output.add_argument(
-        "--mlir-print-debuginfo", "--print-debuginfo", dest="print_debuginfo", action="store_true",
+        "--mlir-print-debuginfo",
+        "--print-debuginfo",
+        dest="print_debuginfo",
+        action="store_true",
         help="print locations",
     )
     output.add_argument("--print-no-properties", action="store_true", help="print properties as attributes")
@@ -108,24 +119,36 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
 def _add_checks(parser: argparse.ArgumentParser) -> None:
     checks = parser.add_argument_group("checks")
     checks.add_argument(
-        "--verify-each", type=_flag, default=True, metavar="BOOL", help="verify after each pass (default: true)"
+        "--verify-each",
+        type=_flag,
+        default=True,
+        metavar="BOOL",
+        help="verify after each pass (default: true)",
     )
     checks.add_argument("--disable-verify", action="store_true", help="verify nothing at all")
     checks.add_argument(
-        "--verify-diagnostics", action="store_true",
+        "--verify-diagnostics",
+        action="store_true",
         help="succeed if the errors are those that comments announce: // expected-error@+1 {{part of it}}",
     )
     checks.add_argument(
-        "--verify-semantics", type=_positive, default=0, metavar="SEEDS", help="run the module before and
-        after each pass on random inputs (default: from 1 seed) and fail at the " "first pass that changes
-        an answer",
+        "--verify-semantics",
+        type=_positive,
+        default=0,
+        metavar="SEEDS",
+        help="run the module before and after each pass on random inputs (default: from 1 seed) and fail at "
+        "the first pass that changes an answer",
     )
     checks.add_argument(
-        "--mlir-pass-pipeline-crash-reproducer", dest="crash_reproducer", metavar="FILE",
+        "--mlir-pass-pipeline-crash-reproducer",
+        dest="crash_reproducer",
+        metavar="FILE",
         help="where to write a reproducer when a pass fails",
     )
     checks.add_argument(
-        "--mlir-pass-pipeline-local-reproducer", dest="local_reproducer", action="store_true",
+        "--mlir-pass-pipeline-local-reproducer",
+        dest="local_reproducer",
+        action="store_true",
         help="the reproducer holds only the failing pass, and the module before it",
     )
     checks.add_argument("--debug", action="store_true", help="show the Python traceback of a bug of Tenon")
@@ -135,33 +158,53 @@ def _add_dumps(parser: argparse.ArgumentParser, names: Callable[[str], tuple[str
     dumps = parser.add_argument_group("watching passes (printed to standard error)")
     for when in ("before", "after"):
         dumps.add_argument(
-            f"--mlir-print-ir-{when}", type=names, default=(), metavar="PASSES",
+            f"--mlir-print-ir-{when}",
+            type=names,
+            default=(),
+            metavar="PASSES",
             help=f"print the IR {when} these passes",
         )
-    dumps.add_argument("--mlir-print-ir-before-all", action="store_true", help="print the IR before each pass")
     dumps.add_argument(
-        "--mlir-print-ir-after-all", "--print-between-passes", dest="mlir_print_ir_after_all",
-        action="store_true", help="print the IR after each pass",
+        "--mlir-print-ir-before-all", action="store_true", help="print the IR before each pass"
     )
     dumps.add_argument(
-        "--mlir-print-ir-after-change", action="store_true",
+        "--mlir-print-ir-after-all",
+        "--print-between-passes",
+        dest="mlir_print_ir_after_all",
+        action="store_true",
+        help="print the IR after each pass",
+    )
+    dumps.add_argument(
+        "--mlir-print-ir-after-change",
+        action="store_true",
         help="print the IR after passes (all, or those given) only where it changed",
     )
     dumps.add_argument(
-        "--mlir-print-ir-after-failure", action="store_true",
+        "--mlir-print-ir-after-failure",
+        action="store_true",
         help="print the IR after passes (all, or those given) only where they failed",
     )
     dumps.add_argument(
-        "--mlir-print-ir-tree-dir", metavar="DIR", help="write the IR to DIR/00-input.mlir, DIR/01-<pass>.mlir, ..."
+        "--mlir-print-ir-tree-dir",
+        metavar="DIR",
+        help="write the IR to numbered files, DIR/00-input.mlir and so on",
     )
     dumps.add_argument(
-        "--mlir-timing", "--time-passes", dest="timing", action="store_true", help="print how long each pass took"
+        "--mlir-timing",
+        "--time-passes",
+        dest="timing",
+        action="store_true",
+        help="print how long each pass took",
     )
     dumps.add_argument(
-        "--mlir-pass-statistics", dest="statistics", action="store_true",
+        "--mlir-pass-statistics",
+        dest="statistics",
+        action="store_true",
         help="print how each pass changed the number of ops",
     )
-    dumps.add_argument("--dump-pass-pipeline", action="store_true", help="print the pipeline with all options")
+    dumps.add_argument(
+        "--dump-pass-pipeline", action="store_true", help="print the pipeline with all options"
+    )
 
 
 def _add_information(parser: argparse.ArgumentParser) -> None:

@@ -1,9 +1,9 @@
 """
 Compiles LLVM IR to machine code in this process, through llvmlite.
 
-A kernel with vectors was vectorised when it was made, with its loops as they should be: LLVM's middle end makes
-such code no faster and takes longer than all the rest, so it goes straight to the code generator. A module in
-which a kernel has no vectors at all takes the middle end's O3 with loop vectorisation.
+A kernel with vectors was vectorised when it was made, with its loops as they should be: LLVM's middle end
+makes such code no faster and takes longer than all the rest, so it goes straight to the code generator. A
+module in which a kernel has no vectors at all takes the middle end's O3 with loop vectorisation.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from ...errors import KernelCompileError
 from ..interface import CompiledArtifact, DeviceInfo
 from .device import CpuDevice
 from .entry_points import EntryPoint, find_entry_points
+from .library import llvmlite_binding
 from .render import SCALAR_LOOPS
 
 
@@ -37,7 +38,7 @@ class LLVMCompiler:
     _n_libraries: int = 0
 
     def compile(self, source: str, device: DeviceInfo) -> CompiledArtifact:
-        import llvmlite.binding as llvm
+        llvm = llvmlite_binding()
 
         module, machine = self._optimized(source, device)
         entry_points = {found.kernel: found for found in find_entry_points(source)}
@@ -61,7 +62,7 @@ class LLVMCompiler:
         return machine.emit_assembly(module)
 
     def _optimized(self, source: str, device: DeviceInfo) -> tuple[Any, Any]:
-        import llvmlite.binding as llvm
+        llvm = llvmlite_binding()
 
         machine = self._machine(device)
         try:
@@ -80,7 +81,7 @@ class LLVMCompiler:
         return module, machine
 
     def _machine(self, device: DeviceInfo) -> Any:
-        import llvmlite.binding as llvm
+        llvm = llvmlite_binding()
 
         assert isinstance(device, CpuDevice), f"llvm cannot compile for {device}"
         key = (device.name, device.features)

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import f16
 from xdsl.ir import Attribute
 
 from ...dialects.element_types import ELEMENT_TYPES
+from .library import llvmlite_binding
 from .rules import PRIVATE_NBYTES_LIMIT
 
 
@@ -30,8 +31,7 @@ class CpuDevice:
 
 def host_device() -> CpuDevice:
     """Returns the processor that this process runs on."""
-    import llvmlite.binding as llvm
-
+    llvm = llvmlite_binding()
     enabled = llvm.get_host_cpu_features()
     is_x86 = llvm.get_process_triple().startswith(("x86", "i386", "i686"))
     return CpuDevice(

@@ -1,9 +1,9 @@
 """
 Conversions between float formats, rounded once, to nearest even.
 
-What x86 has no instruction for, LLVM turns into calls of routines that a JIT does not have. So bf16 is converted
-by integer arithmetic on its bits, and f64 goes to f16 and bf16 through f32 rounded to odd: with more than two
-bits to spare, the second rounding then gives what one rounding would have.
+What x86 has no instruction for, LLVM turns into calls of routines that a JIT does not have. So bf16 is
+converted by integer arithmetic on its bits, and f64 goes to f16 and bf16 through f32 rounded to odd: with
+more than two bits to spare, the second rounding then gives what one rounding would have.
 """
 
 from xdsl.dialects.builtin import bf16, f16, f32, f64
@@ -98,13 +98,16 @@ def from_integer(
     emitter: Emitter,
     value: str,
     instruction: str,
-    width: int,
+    integer: str,
     target: Attribute,
     lanes: int | None,
     hint: str | None = None,
 ) -> str:
-    """Returns the i`width` `value` rounded to the float type `target`; `instruction` is sitofp or uitofp."""
-    source = shaped(f"i{width}", lanes)
+    """
+    Returns `value`, of LLVM type `integer`, rounded to the float type `target`; `instruction` is sitofp or
+    uitofp.
+    """
+    source = shaped(integer, lanes)
     single, double = shaped("float", lanes), shaped("double", lanes)
     if target == f64:
         return emitter.emit(f"{instruction} {source} {value} to {double}", hint)
@@ -114,7 +117,7 @@ def from_integer(
         # f32 holds every integer up to 2^24, and larger ones are infinite in f16 already.
         wide = emitter.emit(f"{instruction} {source} {value} to {single}")
         return truncate(emitter, wide, f32, f16, lanes, hint)
-    if width == 64:
+    if integer == "i64":
         value = _keep_53_bits(emitter, value, instruction == "uitofp", lanes)
     wide = emitter.emit(f"{instruction} {source} {value} to {double}")
     return truncate(emitter, wide, f64, target, lanes, hint)

@@ -17,18 +17,17 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects import memref, vector
-from xdsl.dialects.builtin import MemRefType, ModuleOp, VectorType
+from xdsl.dialects.builtin import ModuleOp, VectorType
 from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
-from ...dialects.element_types import NBYTES
 from ...dialects.low import Dimension, KernelOp
 from ...dialects.sched import ProgramOp
 from ..interface import DeviceInfo
 from .emitter import Emitter, Loop
 from .entry_points import EntryPoint
 from .names import function_stem
-from .rules import RULES
+from .rules import RULES, storage
 
 SCALAR_LOOPS = '"loops"="scalar"'
 """The function attribute of a kernel without any vector: its loops are left to LLVM to vectorise."""
@@ -65,10 +64,10 @@ def _range_function(kernel: KernelOp, device: DeviceInfo, declarations: dict[str
     written, has_vectors = _survey(kernel)
     parameters: list[str] = []
     for argument in arguments:
-        assert isinstance(argument.type, MemRefType), f"argument of type {argument.type}"
+        _, alignment = storage(kernel, argument.type)
         name = emitter.values[argument] = emitter.names.fresh(argument.name_hint)
         access = "" if argument in written else "readonly "
-        parameters.append(f"ptr noalias {access}align {NBYTES[argument.type.element_type]} {name}")
+        parameters.append(f"ptr noalias {access}align {alignment} {name}")
     begin, end = emitter.names.fresh("begin"), emitter.names.fresh("end")
     emitter.start(emitter.names.fresh("entry"))
     after_label = len(emitter.lines)

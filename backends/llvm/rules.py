@@ -19,7 +19,6 @@ from xdsl.dialects.builtin import (
     Float16Type,
     IndexType,
     IntegerAttr,
-    IntegerType,
     MemRefType,
     bf16,
     f16,
@@ -147,14 +146,14 @@ def _select(emitter: Emitter, op: SelectOp) -> None:
 
 def _constant(emitter: Emitter, op: arith.ConstantOp) -> None:
     emitter.type(op, op.result.type)
-    emitter.values[op.result] = constant_text(op.value)
+    emitter.values[op.result] = constant_text(op.value, op.result.type)
 
 
 def _bitcast(emitter: Emitter, op: arith.BitcastOp) -> None:
     source, target = emitter.type(op, op.input.type), emitter.type(op, op.result.type)
-    if isinstance(op.input.type, MemRefType) or (
-        {source, target} & {"i64"} and {source, target} - {"i64", "double"}
-    ):
+    # xDSL lets an index stand for an integer of any width, and takes buffers too.
+    differs_in_width = source != target and "i64" in (source, target) and "double" not in (source, target)
+    if source == "ptr" or differs_in_width:
         raise DiagnosticException(f"llvm: {op.name}: cannot bitcast {op.input.type} to {op.result.type}")
     if source == target:
         emitter.values[op.result] = emitter.values[op.input]
@@ -206,10 +205,10 @@ def _convert(emitter: Emitter, op: ConvertOp) -> None:
     element = element_type_of(op.source.type)
     match kind:
         case Conversion.SITOFP | Conversion.UITOFP:
-            assert isinstance(element, IntegerType)
-            width, target_element = element.width.data, element_type_of(op.result.type)
+            integer, target_element = llvm_type(element), element_type_of(op.result.type)
+            assert integer is not None, f"{op.name}: no LLVM type for {element}"
             emitter.values[op.result] = from_integer(
-                emitter, value, kind.value, width, target_element, lanes, op.result.name_hint
+                emitter, value, kind.value, integer, target_element, lanes, op.result.name_hint
             )
         case Conversion.FPTOSI | Conversion.FPTOUI:
             if element in (f16, bf16):
@@ -221,10 +220,15 @@ def _convert(emitter: Emitter, op: ConvertOp) -> None:
             emitter.define(op.result, f"{_INTEGER_CONVERSIONS[kind]} {source} {value} to {target}")
 
 
-def _storage(op: Operation, type: Attribute) -> tuple[str, int]:
-    """Returns the LLVM type of one element in memory and its bytes."""
-    assert isinstance(type, MemRefType)
-    element = type.element_type
+def storage(op: Operation, type: Attribute) -> tuple[str, int]:
+    """
+    Returns the LLVM type of one element of a buffer, and its bytes.
+
+    Raises:
+        DiagnosticException: `type` has several dims, or its elements cannot be stored.
+    """
+    element = element_type_of(type)
+    assert isinstance(type, MemRefType), f"{op.name}: {type} is not a buffer"
     name = llvm_type(element)
     if name is None or name == "i1" or element not in NBYTES or len(type.get_shape()) != 1:
         raise DiagnosticException(f"llvm: {op.name}: {type} is not a row of a storage type")
@@ -233,7 +237,7 @@ def _storage(op: Operation, type: Attribute) -> tuple[str, int]:
 
 def _address(emitter: Emitter, op: Any, buffer: SSAValue) -> tuple[str, int]:
     """Writes the address of the element that `op` names in `buffer`; returns it and its alignment."""
-    element, nbytes = _storage(op, buffer.type)
+    element, nbytes = storage(op, buffer.type)
     (index,) = op.indices
     pointer, offset = emitter.values[buffer], emitter.values[index]
     return emitter.emit(f"getelementptr inbounds {element}, ptr {pointer}, i64 {offset}", "at"), nbytes
@@ -269,7 +273,7 @@ def _store(value_of: Callable[[Any], SSAValue], buffer_of: Callable[[Any], SSAVa
 
 def _alloca(emitter: Emitter, op: memref.AllocaOp) -> None:
     type = op.memref.type
-    element, nbytes = _storage(op, type)
+    element, nbytes = storage(op, type)
     emitter.type(op, element_type_of(type))
     assert isinstance(type, MemRefType)
     if not type.has_static_shape():

@@ -83,16 +83,16 @@ def _integer_text(value: int, type: Attribute) -> str:
     return ("true" if value else "false") if type == i1 else str(value)
 
 
-def constant_text(value: Attribute) -> str:
-    """Returns the constant of a float, integer or dense vector attribute; a float by its bits."""
+def constant_text(value: Attribute, type: Attribute) -> str:
+    """Returns the constant of a float, integer or dense vector attribute of `type`; a float by its bits."""
     match value:
         case FloatAttr():
-            return _float_text(value.value.data, value.type)
+            return _float_text(value.value.data, type)
         case IntegerAttr():
-            return _integer_text(value.value.data, value.type)
+            return _integer_text(value.value.data, type)
         case _:
             assert isinstance(value, DenseIntOrFPElementsAttr), f"no LLVM constant for {value}"
-            element = element_type_of(value.type)
+            element = element_type_of(type)
             name = llvm_type(element)
             return f"<{', '.join(f'{name} {_element_text(x, element)}' for x in value.iter_values())}>"
 

@@ -1,9 +1,9 @@
 """
 The functions in front of the kernels, for what OpenCL C has no operator for.
 
-Each is written once for scalars and vectors alike, in plain arithmetic: vendors' builtins for rounding, maximum and
-saturating conversion differ in NaN, in signed zeros or at the limits, and on CPUs they are often calls that
-are not inlined. A helper's name says what it does and on what: `tenon_maximum_f32x8`.
+Each is written once for scalars and vectors alike, in plain arithmetic: builtins for rounding, maximum and
+saturating conversion differ in NaN, in signed zeros or at the limits, and on CPUs they are often calls that are
+not inlined. A helper's name says what it does and on what: `tenon_maximum_f32x8`.
 """
 
 from __future__ import annotations
@@ -145,8 +145,8 @@ $H $name($F x) {
     return convert_$H(value | (sign >> ($U)($sign_shift)));
 }
 """)
-"""Rounds once, to nearest even: a carry out of the mantissa is right, up to infinity; a sum with a number whose last
-bit is the least subnormal rounds the subnormals."""
+"""Rounds once, to nearest even. A carry out of the mantissa is right, up to infinity; adding a number whose
+last bit is worth the least subnormal rounds the subnormals."""
 
 _REMAINDER = Template("""\
 $F $name($F a, $F b) {
@@ -280,7 +280,10 @@ class Helpers:
         template = _HALF_TO_FLOAT if kind == "f16" else _BFLOAT_TO_FLOAT
         if name not in self._texts:
             self._texts[name] = template.substitute(
-                name=name, F=vector_type("float", lanes), H=vector_type("ushort", lanes), U=vector_type("uint", lanes)
+                name=name,
+                F=vector_type("float", lanes),
+                H=vector_type("ushort", lanes),
+                U=vector_type("uint", lanes),
             )
         return name
 

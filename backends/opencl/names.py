@@ -10,34 +10,34 @@ HELPER_PREFIX = "tenon_"
 """What the name of every helper function begins with, and no other name."""
 
 _KEYWORDS = """
-auto break case char const continue default do double else enum extern float for goto if inline int long register
-restrict return short signed sizeof static struct switch typedef union unsigned void volatile while bool true false
-half quad complex imaginary uchar ushort uint ulong size_t ptrdiff_t intptr_t uintptr_t event_t sampler_t
-image1d_t image1d_array_t image1d_buffer_t image2d_t image2d_array_t image3d_t queue_t ndrange_t pipe
-kernel global local constant private generic read_only write_only read_write uniform
-asm typeof main defined this class template typename namespace new delete operator and or not xor
+auto break case char const continue default do double else enum extern float for goto if inline int long
+register restrict return short signed sizeof static struct switch typedef union unsigned void volatile
+while bool true false half quad complex imaginary uchar ushort uint ulong size_t ptrdiff_t intptr_t
+uintptr_t event_t sampler_t image1d_t image1d_array_t image1d_buffer_t image2d_t image2d_array_t image3d_t
+queue_t ndrange_t pipe kernel global local constant private generic read_only write_only read_write
+uniform asm typeof main defined this class template typename namespace new delete operator and or not xor
 NULL NAN INFINITY HUGE_VAL HUGE_VALF MAXFLOAT unix linux
 """
 
 _BUILTINS = """
-abs abs_diff acos acosh acospi add_sat all any asin asinh asinpi atan atan2 atan2pi atanh atanpi atomic_add
-atomic_and atomic_cmpxchg atomic_dec atomic_inc atomic_max atomic_min atomic_or atomic_sub atomic_xchg atomic_xor
-barrier bitselect cbrt ceil clamp clz copysign cos cosh cospi cross ctz degrees distance dot erf erfc
-exp exp10 exp2 expm1 fabs fast_distance fast_length fast_normalize fdim floor fma fmax fmin fmod fract frexp hadd
-half_cos half_divide half_exp half_exp10 half_exp2 half_log half_log10 half_log2 half_powr half_recip half_rsqrt
-half_sin half_sqrt half_tan hypot ilogb isequal isfinite isgreater isgreaterequal isinf isless islessequal
-islessgreater isnan isnormal isnotequal isordered isunordered ldexp length lgamma lgamma_r log log10 log1p log2
-logb mad mad24 mad_hi mad_sat max maxmag mem_fence min minmag mix modf mul24 mul_hi nan nextafter
-normalize popcount pow pown powr prefetch printf radians read_mem_fence remainder remquo rhadd rint rootn
-rotate round rsqrt select shuffle shuffle2 sign signbit sin sincos sinh sinpi smoothstep sqrt step sub_sat tan tanh
-tanpi tgamma trunc upsample vec_step wait_group_events work_group_barrier write_mem_fence
+abs abs_diff acos acosh acospi add_sat all any asin asinh asinpi atan atan2 atan2pi atanh atanpi
+atomic_add atomic_and atomic_cmpxchg atomic_dec atomic_inc atomic_max atomic_min atomic_or atomic_sub
+atomic_xchg atomic_xor barrier bitselect cbrt ceil clamp clz copysign cos cosh cospi cross ctz degrees
+distance dot erf erfc exp exp10 exp2 expm1 fabs fast_distance fast_length fast_normalize fdim floor fma
+fmax fmin fmod fract frexp hadd half_cos half_divide half_exp half_exp10 half_exp2 half_log half_log10
+half_log2 half_powr half_recip half_rsqrt half_sin half_sqrt half_tan hypot ilogb isequal isfinite
+isgreater isgreaterequal isinf isless islessequal islessgreater isnan isnormal isnotequal isordered
+isunordered ldexp length lgamma lgamma_r log log10 log1p log2 logb mad mad24 mad_hi mad_sat max maxmag
+mem_fence min minmag mix modf mul24 mul_hi nan nextafter normalize popcount pow pown powr prefetch printf
+radians read_mem_fence remainder remquo rhadd rint rootn rotate round rsqrt select shuffle shuffle2 sign
+signbit sin sincos sinh sinpi smoothstep sqrt step sub_sat tan tanh tanpi tgamma trunc upsample vec_step
+wait_group_events work_group_barrier write_mem_fence
 """
 
-_VECTORS = [
-    f"{element}{lanes}"
-    for element in "char uchar short ushort int uint long ulong half float double bool".split()
-    for lanes in (3, *LANES)
-]
+_ELEMENTS = ("char", "uchar", "short", "ushort", "int", "uint", "long", "ulong")
+_FLOATS = ("half", "float", "double", "bool")
+
+_VECTORS = [f"{element}{lanes}" for element in (*_ELEMENTS, *_FLOATS) for lanes in (3, *LANES)]
 
 RESERVED = frozenset([*_KEYWORDS.split(), *_BUILTINS.split(), *_VECTORS])
 """Names that mean something in OpenCL C."""

@@ -1,8 +1,8 @@
 """
 How the types and constants of `low` are spelled in OpenCL C.
 
-Integers and indices are signed; arithmetic that may wrap goes through the unsigned type. f16 and bf16 are held as
-their bits. A vector of i1 is a mask: lanes of 0 or -1, as wide as what was compared.
+Integers and indices are signed; arithmetic that may wrap goes through the unsigned type. f16 and bf16 are
+held as their bits. A vector of i1 is a mask: lanes of 0 or -1, as wide as what was compared.
 """
 
 from __future__ import annotations
@@ -83,6 +83,27 @@ def float_literal(type: Attribute, value: float) -> str:
     if not np.isfinite(value):
         return f"as_double({struct.unpack('<Q', struct.pack('<d', value))[0]:#018x}UL)"
     return _decimal(repr(float(value)), "")
+
+
+def cast(to: str, lanes: int | None, text: str) -> str:
+    """Returns `text` converted to `lanes` of `to` as C does: exactly, to nearest even, or the low bits."""
+    return f"({to}){text}" if lanes is None else f"convert_{to}{lanes}({text})"
+
+
+def as_unsigned(element: str, lanes: int | None, text: str) -> str:
+    """Returns the integers `text` of the signed type `element` read as unsigned."""
+    unsigned = UNSIGNED[element]
+    return f"({unsigned}){text}" if lanes is None else f"as_{unsigned}{lanes}({text})"
+
+
+def as_signed(element: str, lanes: int | None, text: str) -> str:
+    """Returns the unsigned integers `text` read as the signed type `element`."""
+    return f"({element})({text})" if lanes is None else f"as_{element}{lanes}({text})"
+
+
+def nbytes_of(element: str) -> int:
+    """Returns the bytes of one value of the C type `element`."""
+    return 2 if element == "ushort" else NBITS[element] // 8
 
 
 def _decimal(text: str, suffix: str) -> str:

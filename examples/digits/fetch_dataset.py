@@ -2,8 +2,8 @@
 Writes digits.npz from the copy of the dataset that scikit-learn ships.
 
 Only needed to make digits.npz again; scikit-learn is not needed to train or to run. The file holds `images`
-uint8 (1797, 64) with pixels 0..16, `labels` uint8 (1797,), and `held_out` int64 (360,): the sorted indices of the
-images that training never sees.
+uint8 (1797, 64) with pixels 0..16, `labels` uint8 (1797,), and `held_out` int64 (360,): the sorted indices of
+the images that training never sees.
 """
 
 from pathlib import Path

@@ -1,14 +1,16 @@
 """
 Trains the digits model and writes weights.npz: an MLP 64 -> 128 -> 64 -> 10 with relu, in plain numpy.
 
-The settings were chosen by the lowest loss in a cross-validation within the training images (`--validate`). The
-final weights come from all training images. The held-out images serve only to print the accuracy after training.
+The settings were chosen by the lowest loss in a cross-validation within the training images (`--validate`).
+The final weights come from all training images. The held-out images serve only to print the accuracy after
+training.
 """
 
 from __future__ import annotations
 
 import argparse
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -49,7 +51,7 @@ def load_split(path: Path) -> tuple[tuple[Array, npt.NDArray[np.uint8]], tuple[A
 def initial_parameters(generator: np.random.Generator) -> Parameters:
     """Returns He-initialised weights and zero biases, named w1, b1, w2, ..."""
     parameters: Parameters = {}
-    for layer, (rows, columns) in enumerate(zip(LAYER_SIZES, LAYER_SIZES[1:], strict=False), start=1):
+    for layer, (rows, columns) in enumerate(pairwise(LAYER_SIZES), start=1):
         scale = np.sqrt(2 / rows)
         parameters[f"w{layer}"] = (generator.standard_normal((rows, columns)) * scale).astype(np.float32)
         parameters[f"b{layer}"] = np.zeros(columns, dtype=np.float32)
@@ -107,7 +109,7 @@ def shifted(images: Array, generator: np.random.Generator, largest: float) -> Ar
 
 
 def train(images: Array, labels: npt.NDArray[np.uint8], settings: Settings) -> Parameters:
-    """Returns parameters trained by Adam with decoupled weight decay and a learning rate falling along a cosine."""
+    """Returns parameters trained by Adam with decoupled weight decay; the learning rate falls as a cosine."""
     generator = np.random.default_rng(SEED)
     parameters = initial_parameters(generator)
     mean = {name: np.zeros_like(value) for name, value in parameters.items()}
@@ -143,7 +145,8 @@ def validate(images: Array, labels: npt.NDArray[np.uint8]) -> None:
                 parameters = train(images[kept], labels[kept], Settings(weight_decay, shift))
                 results.append(loss_and_accuracy(parameters, images[fold], labels[fold]))
             loss, accuracy = np.mean(results, axis=0)
-            print(f"shift {shift:.2f}  weight decay {weight_decay:.1f}  loss {loss:.4f}  accuracy {accuracy:.2%}")
+            settings = f"shift {shift:.2f}  weight decay {weight_decay:.1f}"
+            print(f"{settings}  loss {loss:.4f}  accuracy {accuracy:.2%}")
 
 
 def main() -> None:

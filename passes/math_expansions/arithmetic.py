@@ -1,9 +1,9 @@
 """
 The arithmetic that expansions are written in: floats, bit patterns and masks with Python's operators.
 
-An expansion is a function of `Float`s. What an operation does is up to the `Arithmetic` its operands belong to:
-`emitter.py` writes ops into a kernel, `array_arithmetic.py` computes numpy arrays. Every operation has exactly
-one result by IEEE 754 and two's complement, so the two agree bit for bit, and so does every backend.
+An expansion is a function of `Float`s. What an operation does is up to the `Arithmetic` its operands belong
+to: `emitter.py` writes ops into a kernel, `array_arithmetic.py` computes numpy arrays. Every operation has
+exactly one result by IEEE 754 and two's complement, so the two agree bit for bit, and so does every backend.
 """
 
 from __future__ import annotations
@@ -108,6 +108,9 @@ class Float(Generic[T]):
     def __sub__(self, other: Float[T] | float) -> Float[T]:
         return self._apply("subf", self.value, self._operand(other))
 
+    def __rsub__(self, other: float) -> Float[T]:
+        return self._apply("subf", self._operand(other), self.value)
+
     def __mul__(self, other: Float[T] | float) -> Float[T]:
         return self._apply("mulf", self.value, self._operand(other))
 
@@ -153,6 +156,10 @@ class Float(Generic[T]):
         """Returns the greater of self and `bound`; NaN stays."""
         return (self < bound).select(bound, self)
 
+    def with_sign_of(self, other: Float[T]) -> Float[T]:
+        """Returns self, which is not negative, with the sign of `other`."""
+        return (self.bits() | (other.bits() & self.arithmetic.format.sign_bit)).as_float()
+
     def polynomial(self, coefficients: Sequence[float]) -> Float[T]:
         """Returns `coefficients[0] + coefficients[1] * self + ...` by Horner's rule."""
         result = self.arithmetic.constant(coefficients[-1])
@@ -161,7 +168,9 @@ class Float(Generic[T]):
         return result
 
     def bits(self) -> Integer[T]:
-        return Integer(self.arithmetic, self.arithmetic.bits_of_float(self.value), self.arithmetic.format.width)
+        return Integer(
+            self.arithmetic, self.arithmetic.bits_of_float(self.value), self.arithmetic.format.width
+        )
 
 
 class Integer(Generic[T]):

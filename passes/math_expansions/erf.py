@@ -1,64 +1,69 @@
-"""The error function: a rational function of x^2 times x (see `rational.py`)."""
+"""
+The error function.
+
+erf(|x|) = 1 - e^-g with g = -log(erfc(|x|)), a smooth function that grows like x^2: g = |x| (2 / sqrt(pi) +
+|x| q(|x|)), q a minimax polynomial in f32 and a rational function in f64, fitted for the error relative to
+erf. With e^-g = s + s p (see `exp.py`) the result is (1 - s) - s p, so that small arguments keep all their
+digits. From `bound` on it is 1.
+"""
 
 from __future__ import annotations
 
-from .arithmetic import Float, T
-from .float_format import F32, F64, FloatFormat
-from .rational import SaturatingRational, saturating_rational
+from dataclasses import dataclass
 
-_TABLES: dict[FloatFormat, SaturatingRational] = {
-    F32: SaturatingRational(
+from .arithmetic import Float, T
+from .exp import exp_parts
+from .float_format import F32, F64, FloatFormat
+
+
+@dataclass(frozen=True)
+class _Table:
+    bound: float
+    slope: float
+    """2 / sqrt(pi), the derivative at 0."""
+    numerator: tuple[float, ...]
+    denominator: tuple[float, ...]
+
+
+_TABLES: dict[FloatFormat, _Table] = {
+    F32: _Table(
         bound=3.93,
+        slope=1.1283792,
         numerator=(
-            1.1283792,
-            0.19249001,
-            0.05559495,
-            0.0041969134,
-            0.00040615906,
-            6.6040616e-06,
+            0.6366195,
+            0.1027768,
+            -0.019149596,
+            -0.00016635773,
+            0.0016726516,
+            -0.0006357677,
+            0.00011842883,
+            -9.341081e-06,
         ),
-        denominator=(
-            1.0,
-            0.50392324,
-            0.11724357,
-            0.0162193,
-            0.0014085567,
-            7.122152e-05,
-            2.4987537e-07,
-        ),
+        denominator=(),
     ),
-    F64: SaturatingRational(
+    F64: _Table(
         bound=5.93,
+        slope=1.1283791670955126,
         numerator=(
-            1.1283791670955126,
-            0.222984197774709,
-            0.06697670270893638,
-            0.0071127432771784455,
-            0.0008904386326919742,
-            6.0843772762605784e-05,
-            4.260491301470977e-06,
-            1.9276853937389693e-07,
-            8.082324900471278e-09,
-            2.2204672969018897e-10,
-            4.955678081317428e-12,
-            4.509586160766343e-14,
-            7.598111245802e-17,
+            0.6366197723675814,
+            1.1190264999855855,
+            0.9422845517835674,
+            0.475265720316374,
+            0.15243105185766864,
+            0.030541499427253364,
+            0.0034545206670338305,
+            0.00016174363258307948,
+            1.3520179650761579e-09,
         ),
         denominator=(
             1.0,
-            0.5309479333517639,
-            0.13633920176928405,
-            0.022464635670224168,
-            0.002655410235883143,
-            0.00023824951245380444,
-            1.6719187989296896e-05,
-            9.296394767024464e-07,
-            4.087836488421942e-08,
-            1.3926973952358735e-09,
-            3.4809011221287304e-11,
-            5.584660979868851e-13,
-            2.410062052580392e-15,
-            1.0673484905665416e-18,
+            1.5963278880016798,
+            1.2524810893850797,
+            0.5926448762779448,
+            0.17925794246581575,
+            0.03392842274863544,
+            0.0036320066148497723,
+            0.0001618358164298542,
         ),
     ),
 }
@@ -66,4 +71,11 @@ _TABLES: dict[FloatFormat, SaturatingRational] = {
 
 def erf(x: Float[T]) -> Float[T]:
     """Returns erf(x)."""
-    return saturating_rational(x, _TABLES[x.arithmetic.format])
+    table = _TABLES[x.arithmetic.format]
+    magnitude = abs(x).at_most(table.bound)
+    q = magnitude.polynomial(table.numerator)
+    if table.denominator:
+        q = q / magnitude.polynomial(table.denominator)
+    g = magnitude * q.times_plus(magnitude, table.slope)
+    scale, part = exp_parts(-g)
+    return ((1.0 - scale) - scale * part).with_sign_of(x)

@@ -1,11 +1,11 @@
 """
 The exponential function.
 
-e^x = 2^n e^r with n = round(x / ln 2) and r = x - n ln 2, |r| <= ln(2) / 2, after Cody and Waite (Software Manual
-for the Elementary Functions, 1980): ln 2 is split so that n times its high part is exact. n is rounded by adding
-and subtracting 1.5 * 2^mantissa_bits, which also leaves n in the low bits of the sum; 2^n is made from them in
-two factors, so that results beyond the largest power of two and subnormal ones are rounded once. e^r is
-1 + r + r^2 q(r), q a minimax polynomial.
+e^x = 2^n e^r with n = round(x / ln 2) and r = x - n ln 2, |r| <= ln(2) / 2, after Cody and Waite (Software
+Manual for the Elementary Functions, 1980): ln 2 is split so that n times its high part is exact. n is rounded
+by adding and subtracting 1.5 * 2^mantissa_bits, which also leaves n in the low bits of the sum; 2^n is made
+from them in two factors, so that results beyond the largest power of two and subnormal ones are rounded once.
+e^r is 1 + r + r^2 q(r), q a minimax polynomial.
 """
 
 from __future__ import annotations
@@ -60,26 +60,43 @@ TABLES: dict[FloatFormat, _Table] = {
 }
 
 
-def scaled_exp(x: Float[T], correction: Float[T] | None = None) -> Float[T]:
-    """Returns e^(x + correction) for `lowest <= x <= highest` and a correction much smaller than 1."""
+def _reduce(x: Float[T], offset: int) -> tuple[Float[T], Float[T]]:
+    """Returns a float with n + offset in the low bits of its encoding, and r."""
     format = x.arithmetic.format
     table = TABLES[format]
-    # The low bits of the sum hold n + 2 * bias, which is never negative.
-    rounder = 1.5 * 2.0**format.mantissa_bits + 2 * format.bias
+    rounder = 1.5 * 2.0**format.mantissa_bits + offset
     rounded = x.times_plus(table.log2_e, rounder)
     n = rounded - rounder
     r = n.times_plus(-table.ln2_high, x)
-    r = n.times_plus(-table.ln2_low, r)
+    return rounded, n.times_plus(-table.ln2_low, r)
+
+
+def exp_within(x: Float[T], correction: Float[T] | None = None) -> Float[T]:
+    """Returns e^(x + correction) for `lowest <= x <= highest` and a correction much smaller than 1."""
+    format = x.arithmetic.format
+    # The low bits of the sum hold n + 2 * bias, which is never negative.
+    rounded, r = _reduce(x, 2 * format.bias)
     if correction is not None:
         r = r + correction
     bits = rounded.bits()
     half = bits >> 1
     first = (half << format.mantissa_bits).as_float()
     second = ((bits - half) << format.mantissa_bits).as_float()
-    return r.polynomial(table.polynomial) * first * second
+    return r.polynomial(TABLES[format].polynomial) * first * second
 
 
 def exp(x: Float[T]) -> Float[T]:
     """Returns e^x."""
     table = TABLES[x.arithmetic.format]
-    return scaled_exp(x.at_least(table.lowest).at_most(table.highest))
+    return exp_within(x.at_least(table.lowest).at_most(table.highest))
+
+
+def exp_parts(x: Float[T]) -> tuple[Float[T], Float[T]]:
+    """
+    Returns s and p with e^x = s + s p, s a power of two: what e^x - 1 needs to be accurate near 0. Requires
+    `|x|` to be below 80, or 700 in f64.
+    """
+    format = x.arithmetic.format
+    rounded, r = _reduce(x, format.bias)
+    scale = (rounded.bits() << format.mantissa_bits).as_float()
+    return scale, (r * r).times_plus(r.polynomial(TABLES[format].polynomial[2:]), r)

@@ -27,7 +27,7 @@ class FloatFormat:
 
     @property
     def high_half_mask(self) -> int:
-        """Keeps so many leading bits that the product of two numbers cut by it is exact (12 of 24, 26 of 53)."""
+        """Keeps 12 of 24 or 26 of 53 bits, so that the product of two numbers cut by it is exact."""
         return (1 << self.width) - (1 << ((self.mantissa_bits + 2) // 2))
 
     @property

@@ -1,10 +1,11 @@
 """
 The natural logarithm.
 
-x = 2^k m with m in [sqrt(1/2), sqrt(2)), and log(x) = k ln 2 + 2 atanh(s), s = (m - 1) / (m + 1). With f = m - 1,
-2 s = f - s f exactly, so that log(m) = f - s (f - R), where R = 2 atanh(s) / s - 2 is s^2 times a minimax
-polynomial in s^2: for x near 1 nothing is lost (Tang, Table-driven implementation of the logarithm function in
-IEEE floating-point arithmetic, 1990, uses the same series). ln 2 is split so that k times its high part is exact.
+x = 2^k m with m in [sqrt(1/2), sqrt(2)), and log(x) = k ln 2 + 2 atanh(s), s = (m - 1) / (m + 1). With f = m
+- 1, 2 s = f - s f exactly, so that log(m) = f - s (f - R), where R = 2 atanh(s) / s - 2 is s^2 times a
+minimax polynomial in s^2: for x near 1 nothing is lost (Tang, Table-driven implementation of the logarithm
+function in IEEE floating-point arithmetic, 1990, uses the same series). ln 2 is split so that k times its
+high part is exact.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from xdsl.ir import OpResult, SSAValue
 
 from ...dialects import sched
 from .buffer_size import nbytes_of
-from .kernel_access import KernelAccess
+from ...dialects.kernel_access import KernelAccess
 
 Item = sched.LaunchOp | sched.TransferOp | sched.SyncOp
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -42,8 +42,9 @@ def random_inputs(function_type: FunctionType, seed: int) -> list[npt.NDArray[An
 def _random_array(type_: Attribute, generator: np.random.Generator) -> npt.NDArray[Any]:
     if not isinstance(type_, TensorType):
         raise TenonError(f"random inputs: {type_} is no tensor")
-    shape = [DYNAMIC_EXTENT if extent == DYNAMIC_INDEX else extent for extent in type_.get_shape()]
-    match type_.element_type:
+    tensor = cast("TensorType[Attribute]", type_)
+    shape = [DYNAMIC_EXTENT if extent == DYNAMIC_INDEX else extent for extent in tensor.get_shape()]
+    match tensor.element_type:
         case Float64Type():
             return generator.standard_normal(shape)
         case Float32Type():
@@ -54,7 +55,7 @@ def _random_array(type_: Attribute, generator: np.random.Generator) -> npt.NDArr
             import ml_dtypes
 
             return generator.standard_normal(shape).astype(ml_dtypes.bfloat16)
-        case IntegerType(width=width, signedness=signedness) if width.data == 1:
+        case IntegerType(width=width) if width.data == 1:
             return generator.integers(0, 2, shape).astype(np.bool_)
         case IntegerType(width=width, signedness=signedness) if signedness.data is Signedness.UNSIGNED:
             return generator.integers(0, 17, shape).astype(f"u{width.data // 8}")

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 from xdsl.dialects import memref, vector
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import BlockArgument, SSAValue
 
-from ...dialects import low, sched
+from . import low, sched
 
 
 @dataclass(frozen=True)
@@ -25,27 +24,18 @@ def kernels_of(module: ModuleOp) -> dict[str, sched.KernelOp | low.KernelOp]:
 
 
 def access_of(kernel: sched.KernelOp | low.KernelOp) -> KernelAccess:
-    """Returns which arguments `kernel` reads and writes; its own buffers do not count."""
-    entry = kernel.body.block
+    """Returns which arguments `kernel` reads and writes; an argument may be neither."""
     reads: set[int] = set()
     writes: set[int] = set()
-
-    def note(indices: set[int], buffer: SSAValue) -> None:
-        if isinstance(buffer, BlockArgument) and buffer.owner is entry:
-            indices.add(buffer.index)
-
-    for op in kernel.walk():
-        match op:
-            case memref.LoadOp():
-                note(reads, op.memref)
-            case memref.StoreOp():
-                note(writes, op.memref)
-            case vector.LoadOp():
-                note(reads, op.base)
-            case vector.StoreOp():
-                note(writes, op.base)
-            case _:
-                pass
+    for argument in kernel.body.block.args:
+        for use in argument.uses:
+            match use.operation:
+                case memref.LoadOp() | vector.LoadOp():
+                    reads.add(argument.index)
+                case memref.StoreOp() | vector.StoreOp():
+                    writes.add(argument.index)
+                case op:
+                    raise AssertionError(f"{kernel.name}: {op.name} uses argument {argument.index}")
     return KernelAccess(tuple(sorted(reads)), tuple(sorted(writes)))
 
 

@@ -1,7 +1,7 @@
 """
 Prints the coefficient tables of `passes/math_expansions`; a development tool that needs mpmath.
 
-    python tools/fit_polynomials.py [exp log sin cos tanh erf power constants]
+    python benchmarks/accuracy/fit_polynomials.py [exp log sin cos erf power constants]
 
 Polynomials are minimax fits by Remez' exchange algorithm, for the error relative to the whole function.
 Rational functions are fitted by least squares on Chebyshev nodes, linearised with the last denominator as
@@ -50,7 +50,7 @@ def extrema(points: Sequence[Real], errors: Sequence[Real]) -> list[int]:
 def fit_polynomial(
     function: Function, weight: Function, low: Real, high: Real, degree: int
 ) -> tuple[list[Real], Real]:
-    """Returns the polynomial that minimises the largest `|weight * (function - polynomial)|`, and that error."""
+    """Returns the polynomial with the least largest `|weight * (function - polynomial)|`, and that error."""
     n_points, n_grid = degree + 2, 3000
 
     def chebyshev(k: int, n: int) -> Real:
@@ -70,9 +70,7 @@ def fit_polynomial(
             right[i] = function(x)
         solution = mp.lu_solve(matrix, right)
         coefficients = [solution[j] for j in range(degree + 1)]
-        errors = [
-            w * (v - evaluate(coefficients, x)) for x, v, w in zip(grid, values, weights, strict=True)
-        ]
+        errors = [w * (v - evaluate(coefficients, x)) for x, v, w in zip(grid, values, weights, strict=True)]
         largest = max(abs(error) for error in errors)
         chosen = extrema(grid, errors)
         if largest - abs(solution[degree + 1]) < largest / 1000 or len(chosen) < n_points:
@@ -84,22 +82,27 @@ def fit_polynomial(
 
 
 def fit_rational(
-    function: Function, low: Real, high: Real, numerator_degree: int, denominator_degree: int
+    function: Function,
+    weight: Function,
+    low: Real,
+    high: Real,
+    numerator_degree: int,
+    denominator_degree: int,
 ) -> tuple[list[Real], list[Real], Real]:
-    """Returns numerator and denominator (constant term 1) of a relative fit, and its largest error."""
+    """Returns numerator and denominator (constant term 1), and the largest error times `weight`."""
     n_unknowns = numerator_degree + denominator_degree + 1
     n_points = 6 * n_unknowns
     points = [
         (low + high) / 2 + (high - low) / 2 * mp.cos(mp.pi * (2 * k + 1) / (2 * n_points))
         for k in range(n_points)
     ]
-    values = [function(x) for x in points]
+    values, weights = [function(x) for x in points], [weight(x) for x in points]
     denominators, emphasis = [mp.mpf(1)] * n_points, [mp.mpf(1)] * n_points
     best: tuple[list[Real], list[Real], Real] = ([], [], mp.inf)
     for iteration in range(16):
         matrix, right = mp.matrix(n_points, n_unknowns), mp.matrix(n_points, 1)
         for i, x in enumerate(points):
-            scale = mp.sqrt(emphasis[i]) / (values[i] * denominators[i])
+            scale = mp.sqrt(emphasis[i]) * weights[i] / denominators[i]
             for j in range(numerator_degree + 1):
                 matrix[i, j] = scale * x**j
             for j in range(1, denominator_degree + 1):
@@ -110,8 +113,8 @@ def fit_rational(
         denominator = [mp.mpf(1), *solution[numerator_degree + 1 :]]
         denominators = [evaluate(denominator, x) for x in points]
         errors = [
-            abs(evaluate(numerator, x) / d / v - 1)
-            for x, d, v in zip(points, denominators, values, strict=True)
+            w * abs(evaluate(numerator, x) / d - v)
+            for x, w, d, v in zip(points, weights, denominators, values, strict=True)
         ]
         if max(errors) < best[2]:
             best = (numerator, denominator, max(errors))
@@ -138,13 +141,20 @@ def show(title: str, width: int, coefficients: Sequence[Real], error: Real | Non
 
 def fit_exp() -> None:
     """e^r = 1 + r + r^2 q(r) for |r| <= ln(2) / 2."""
-    # An interval a little longer than needed and not symmetric keeps 0, where the weight vanishes, off the grid.
+    # The weight vanishes at 0. An interval that is not quite symmetric keeps 0 off the grid.
     bound = mp.log(2) / 2
     for width, degree in ((32, 4), (64, 9)):
-        show("exp", width, *fit_polynomial(
-            lambda r: (mp.exp(r) - 1 - r) / r**2, lambda r: r**2 / mp.exp(r),
-            -bound * mp.mpf("1.0001"), bound * mp.mpf("1.0002"), degree,
-        ))
+        show(
+            "exp",
+            width,
+            *fit_polynomial(
+                lambda r: (mp.exp(r) - 1 - r) / r**2,
+                lambda r: r**2 / mp.exp(r),
+                -bound * mp.mpf("1.0001"),
+                bound * mp.mpf("1.0002"),
+                degree,
+            ),
+        )
 
 
 S_SQUARED_BOUND = ((mp.sqrt(2) - 1) / (mp.sqrt(2) + 1)) ** 2
@@ -161,55 +171,76 @@ def atanh_ratio(z: Real) -> Real:
 def fit_log() -> None:
     """2 atanh(s) = 2 s + s z q(z), z = s^2."""
     for width, degree in ((32, 2), (64, 6)):
-        show("log", width, *fit_polynomial(
-            lambda z: 2 * (atanh_ratio(z) - 1) / z, lambda z: z / 2, TINY, S_SQUARED_BOUND, degree
-        ))
+        show(
+            "log",
+            width,
+            *fit_polynomial(
+                lambda z: 2 * (atanh_ratio(z) - 1) / z, lambda z: z / 2, TINY, S_SQUARED_BOUND, degree
+            ),
+        )
 
 
 def fit_power() -> None:
     """atanh(s) = s + s z (1/3 + z q(z)), z = s^2."""
     for width, degree in ((32, 2), (64, 7)):
-        show("power", width, *fit_polynomial(
-            lambda z: (atanh_ratio(z) - 1 - z / 3) / z**2, lambda z: z**2, TINY, S_SQUARED_BOUND, degree
-        ))
+        show(
+            "power",
+            width,
+            *fit_polynomial(
+                lambda z: (atanh_ratio(z) - 1 - z / 3) / z**2, lambda z: z**2, TINY, S_SQUARED_BOUND, degree
+            ),
+        )
 
 
 def fit_sin() -> None:
     """sin(r) = r + r z q(z), z = r^2, r <= pi / 4."""
     for width, degree in ((32, 2), (64, 5)):
-        show("sin", width, *fit_polynomial(
-            lambda z: (mp.sin(mp.sqrt(z)) / mp.sqrt(z) - 1) / z,
-            lambda z: z * mp.sqrt(z) / mp.sin(mp.sqrt(z)), TINY, (mp.pi / 4) ** 2 * mp.mpf("1.0001"), degree,
-        ))
+        show(
+            "sin",
+            width,
+            *fit_polynomial(
+                lambda z: (mp.sin(mp.sqrt(z)) / mp.sqrt(z) - 1) / z,
+                lambda z: z * mp.sqrt(z) / mp.sin(mp.sqrt(z)),
+                TINY,
+                (mp.pi / 4) ** 2 * mp.mpf("1.0001"),
+                degree,
+            ),
+        )
 
 
 def fit_cos() -> None:
     """cos(r) = 1 - z / 2 + z^2 q(z), z = r^2, r <= pi / 4."""
     for width, degree in ((32, 2), (64, 5)):
-        show("cos", width, *fit_polynomial(
-            lambda z: (mp.cos(mp.sqrt(z)) - 1 + z / 2) / z**2,
-            lambda z: z**2 / mp.cos(mp.sqrt(z)), TINY, (mp.pi / 4) ** 2 * mp.mpf("1.0001"), degree,
-        ))
-
-
-def fit_tanh() -> None:
-    """tanh(x) = x p(z) / q(z), z = x^2, up to where it rounds to 1."""
-    for width, bound, degrees in ((32, "9.02", (4, 5)), (64, "19.07", (10, 10))):
-        numerator, denominator, error = fit_rational(
-            lambda z: mp.tanh(mp.sqrt(z)) / mp.sqrt(z), TINY, mp.mpf(bound) ** 2, *degrees
+        show(
+            "cos",
+            width,
+            *fit_polynomial(
+                lambda z: (mp.cos(mp.sqrt(z)) - 1 + z / 2) / z**2,
+                lambda z: z**2 / mp.cos(mp.sqrt(z)),
+                TINY,
+                (mp.pi / 4) ** 2 * mp.mpf("1.0001"),
+                degree,
+            ),
         )
-        show("tanh numerator", width, numerator, error)
-        show("tanh denominator", width, denominator)
 
 
 def fit_erf() -> None:
-    """erf(x) = x p(z) / q(z), z = x^2, up to where it rounds to 1."""
-    for width, bound, degrees in ((32, "3.93", (5, 6)), (64, "5.93", (12, 13))):
-        numerator, denominator, error = fit_rational(
-            lambda z: mp.erf(mp.sqrt(z)) / mp.sqrt(z), TINY, mp.mpf(bound) ** 2, *degrees
-        )
-        show("erf numerator", width, numerator, error)
-        show("erf denominator", width, denominator)
+    """erf(x) = 1 - exp(-x (2 / sqrt(pi) + x q(x))), up to where it rounds to 1."""
+    slope = 2 / mp.sqrt(mp.pi)
+    show("erf slope", 32, [slope])
+    show("erf slope", 64, [slope])
+
+    def q(x: Real) -> Real:
+        return (-mp.log(mp.erfc(x)) / x - slope) / x
+
+    def weight(x: Real) -> Real:
+        """Turns an error of q into the relative error of erf."""
+        return x**2 * mp.erfc(x) / mp.erf(x)
+
+    show("erf", 32, *fit_polynomial(q, weight, TINY, mp.mpf("3.93"), 7))
+    numerator, denominator, error = fit_rational(q, weight, TINY, mp.mpf("5.93"), 8, 7)
+    show("erf numerator", 64, numerator, error)
+    show("erf denominator", 64, denominator)
 
 
 def truncated(value: Real, n_bits: int) -> Real:
@@ -240,7 +271,6 @@ FITS: dict[str, Callable[[], None]] = {
     "power": fit_power,
     "sin": fit_sin,
     "cos": fit_cos,
-    "tanh": fit_tanh,
     "erf": fit_erf,
     "constants": print_constants,
 }

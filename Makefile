@@ -1,0 +1,49 @@
+# make run     recognises handwritten digits (examples/digits) on every backend
+# make test    passes every test
+# make check   lints and type-checks
+# make bench   compares the speed with numpy's
+#
+# Each sets up .venv first, which needs a Python >= 3.11 and nothing else.
+
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --quiet --no-input --disable-pip-version-check
+PROBE := import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))
+JOBS ?= 2
+
+.PHONY: run test unit lit check bench clean
+
+run: .venv/.examples
+	$(BIN)/python examples/digits/run.py
+
+test: unit lit
+
+unit: .venv/.dev
+	$(BIN)/python -m pytest -q -n $(JOBS) test
+
+lit: .venv/.dev
+	$(BIN)/lit -q -j $(JOBS) test/filecheck
+
+check: .venv/.dev
+	$(BIN)/ruff check .
+	$(BIN)/basedpyright
+
+bench: .venv/.dev
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf .venv build out *.egg-info
+
+.venv/.python:
+	@for python in python3.13 python3.12 python3.11 python3 python; do \
+	    if $$python -c '$(PROBE)' 2>/dev/null; then $$python -m venv .venv; exit; fi; \
+	done; \
+	echo 'make: found no Python >= 3.11 that has the modules venv and ensurepip' >&2; exit 1
+	@touch $@
+
+.venv/.examples: .venv/.python pyproject.toml
+	$(PIP) --editable '.[examples]'
+	@touch $@
+
+.venv/.dev: .venv/.python pyproject.toml
+	$(PIP) --editable '.[dev]'
+	@touch .venv/.examples $@

@@ -1,0 +1,111 @@
+"""The choice of an OpenCL device, and its limits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from xdsl.dialects.builtin import bf16, f16, f32, f64, i1, i8, i16, i32, i64
+from xdsl.ir import Attribute
+
+from ...dialects.element_types import ui8
+from ...errors import DeviceError
+
+if TYPE_CHECKING:
+    import pyopencl
+
+_ALWAYS_SUPPORTED: tuple[Attribute, ...] = (f32, f16, bf16, i64, i32, i16, i8, ui8, i1)
+
+_POCL = "Portable Computing Language"
+
+_CPU_VECTOR_NBYTES = 32
+_GPU_VECTOR_NBYTES = 16
+
+
+@dataclass(frozen=True)
+class OpenCLDeviceInfo:
+    """The limits of one OpenCL device. f16 and bf16 need no hardware: kernels hold them as bits."""
+
+    name: str
+    vector_nbytes: int
+    max_shared_nbytes: int
+    max_block: tuple[int, int, int]
+    max_buffer_nbytes: int
+    has_f64: bool
+
+    def supports(self, element_type: Attribute) -> bool:
+        return element_type in _ALWAYS_SUPPORTED or (element_type == f64 and self.has_f64)
+
+
+UNLIMITED = OpenCLDeviceInfo(
+    name="any",
+    vector_nbytes=_CPU_VECTOR_NBYTES,
+    max_shared_nbytes=1 << 62,
+    max_block=(1 << 31, 1 << 31, 1 << 31),
+    max_buffer_nbytes=1 << 62,
+    has_f64=True,
+)
+"""No device in particular: what text is printed for when none is asked for."""
+
+
+def choose_device(text: str | None) -> pyopencl.Device:
+    """
+    Returns the first device whose platform and name contain `text`, in any case; without a text the first
+    device of PoCL, or of any platform where there is no PoCL.
+
+    Raises:
+        DeviceError: there is no such device.
+    """
+    devices = _devices()
+    if text is None:
+        pocl = [device for device in devices if is_pocl(device)]
+        if not devices:
+            raise DeviceError("opencl: there is no device")
+        return (pocl or devices)[0]
+    for device in devices:
+        if text.casefold() in full_name(device).casefold():
+            return device
+    present = ", ".join(full_name(device) for device in devices) or "none"
+    raise DeviceError(f"opencl: no device matches {text!r} (there are: {present})")
+
+
+def full_name(device: pyopencl.Device) -> str:
+    """Returns the platform's name and the device's."""
+    return f"{device.platform.name.strip()}: {device.name.strip()}"
+
+
+def is_pocl(device: pyopencl.Device) -> bool:
+    return device.platform.name == _POCL
+
+
+def is_cpu(device: pyopencl.Device) -> bool:
+    import pyopencl
+
+    return bool(device.type & pyopencl.device_type.CPU)
+
+
+def device_info(device: pyopencl.Device) -> OpenCLDeviceInfo:
+    """Asks `device` for its limits."""
+    sizes = [min(size, device.max_work_group_size) for size in device.max_work_item_sizes]
+    return OpenCLDeviceInfo(
+        name=device.name.strip(),
+        vector_nbytes=_CPU_VECTOR_NBYTES if is_cpu(device) else _GPU_VECTOR_NBYTES,
+        max_shared_nbytes=device.local_mem_size,
+        max_block=(sizes[0], sizes[1], sizes[2]),
+        max_buffer_nbytes=device.max_mem_alloc_size,
+        has_f64="cl_khr_fp64" in device.extensions.split(),
+    )
+
+
+def _devices() -> list[pyopencl.Device]:
+    import pyopencl
+
+    try:
+        platforms = pyopencl.get_platforms()
+    except pyopencl.Error:
+        # the loader reports the absence of every platform as an error
+        return []
+    devices: list[pyopencl.Device] = []
+    for platform in platforms:
+        devices.extend(platform.get_devices())
+    return devices

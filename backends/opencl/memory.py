@@ -1,0 +1,87 @@
+"""Rules for memory and for what is special to vectors."""
+
+from __future__ import annotations
+
+from xdsl.dialects import memref, vector
+from xdsl.dialects.builtin import MemRefType
+
+from ...dialects import low
+from ...dialects.element_types import is_float, lanes_of
+from .arithmetic import combine
+from .kernel import KernelWriter
+
+_REDUCTIONS: dict[str, tuple[str, str]] = {
+    "add": ("addf", "addi"),
+    "mul": ("mulf", "muli"),
+    "maximumf": ("maximumf", ""),
+    "minimumf": ("minimumf", ""),
+    "minsi": ("", "minsi"),
+    "minui": ("", "minui"),
+    "maxsi": ("", "maxsi"),
+    "maxui": ("", "maxui"),
+    "and": ("", "andi"),
+    "or": ("", "ori"),
+    "xor": ("", "xori"),
+}
+"""What a kind of `vector.reduction` does on floats, and on integers."""
+
+
+def load(kernel: KernelWriter, op: memref.LoadOp) -> None:
+    kernel.define(op, f"{kernel.expressions[op.memref]}[{kernel.index(op, op.indices)}]")
+
+
+def store(kernel: KernelWriter, op: memref.StoreOp) -> None:
+    array, index = kernel.expressions[op.memref], kernel.index(op, op.indices)
+    kernel.line(f"{array}[{index}] = {kernel.expressions[op.value]};")
+
+
+def vector_load(kernel: KernelWriter, op: vector.LoadOp) -> None:
+    index = kernel.index(op, op.indices)
+    kernel.define(op, f"vload{lanes_of(op.result.type)}(0, {kernel.expressions[op.base]} + {index})")
+
+
+def vector_store(kernel: KernelWriter, op: vector.StoreOp) -> None:
+    array, index = kernel.expressions[op.base], kernel.index(op, op.indices)
+    value = kernel.expressions[op.vector]
+    kernel.line(f"vstore{lanes_of(op.vector.type)}({value}, 0, {array} + {index});")
+
+
+def alloca(kernel: KernelWriter, op: memref.AllocaOp) -> None:
+    type = op.memref.type
+    assert isinstance(type, MemRefType)
+    if type.memory_space == low.SHARED:
+        return
+    kernel.array(op, "")
+
+
+def broadcast(kernel: KernelWriter, op: vector.BroadcastOp) -> None:
+    lanes = lanes_of(op.vector.type)
+    element = kernel.element(op.vector.type, op)
+    text = kernel.expressions[op.source]
+    if lanes_of(op.source.type) is not None:
+        raise kernel.fail(op, f"cannot broadcast {op.source.type} to {op.vector.type}")
+    if element == "bool":
+        kernel.define(op, f"(int{lanes})({text} ? -1 : 0)", "int")
+    else:
+        kernel.define(op, f"({element}{lanes})({text})")
+
+
+def reduction(kernel: KernelWriter, op: vector.ReductionOp) -> None:
+    type = op.dest.type
+    lanes = lanes_of(op.vector.type)
+    assert lanes is not None
+    on_floats, on_integers = _REDUCTIONS.get(op.kind.data.value, ("", ""))
+    kind = on_floats if is_float(type) else on_integers
+    if not kind:
+        raise kernel.fail(op, f"no rule for {op.kind.data.value} of {op.vector.type}")
+    result = kernel.c_type(op.dest, op)
+    numbers = kernel.expressions[op.vector]
+    values = [f"{numbers}.s{lane:x}" for lane in range(lanes)]
+    if op.vector in kernel.masks:
+        values = [f"({value} != 0)" for value in values]
+    if op.acc is not None:
+        values.insert(0, kernel.expressions[op.acc])
+    name = kernel.name(op.dest)
+    kernel.line(f"{result} {name} = {combine(kernel, op, kind, type, values[0], values[1])};")
+    for value in values[2:]:
+        kernel.line(f"{name} = {combine(kernel, op, kind, type, name, value)};")

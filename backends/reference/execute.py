@@ -1,0 +1,134 @@
+"""
+Runs a function of a module in numpy, whatever level the module is at.
+
+A host program runs its items in the order of the text. Where memory is planned, buffers share memory as the plan
+says; where items say what they wait for, a hazard that this leaves open is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects import func
+from xdsl.dialects.builtin import MemRefType, ModuleOp
+from xdsl.ir import Attribute, SSAValue
+
+from ...dialects import low, sched
+from ...dialects.element_types import NBYTES
+from ...dialects.entry import find_entry
+from ...dialects.kernel_access import accesses_of, kernels_of
+from ...errors import TenonError
+from . import low as low_interpreter
+from . import sched as sched_interpreter
+from .graph import run_graph
+from .hazards import check_dependencies
+from .numpy_types import array_of, dtype_of, storage_dtype
+
+Array = npt.NDArray[Any]
+
+
+def run_module(module: ModuleOp, name: str | None, inputs: Sequence[Array]) -> list[Array]:
+    """
+    Returns what the function or program `@name` (for None: the only one) gives for `inputs`, which fit its type.
+
+    Raises:
+        TenonError: there is no such function, or a program's dependencies leave a hazard open.
+    """
+    entry = find_entry(module, name)
+    if isinstance(entry, func.FuncOp):
+        return list(run_graph(module, entry.sym_name.data, inputs))
+    return _Program(module, entry).run(inputs)
+
+
+class _Program:
+    """One run of a host program. `_memory` are the bytes of the planned temporaries."""
+
+    def __init__(self, module: ModuleOp, program: sched.ProgramOp) -> None:
+        self._module = module
+        self._program = program
+        self._kernels = kernels_of(module)
+        self._buffers: dict[SSAValue, Array] = {}
+        self._memory = np.full(_planned_nbytes(program), 0xFF, np.uint8)
+
+    def run(self, inputs: Sequence[Array]) -> list[Array]:
+        program = self._program
+        for argument, array in zip(program.body.block.args, inputs, strict=True):
+            stored = np.ascontiguousarray(array).reshape(-1).view(storage_dtype(argument.type)).reshape(array.shape)
+            # A kernel that writes to an argument fails in numpy, not silently in the caller's array.
+            stored.flags.writeable = False
+            self._buffers[argument] = stored
+        check_dependencies(program, accesses_of(self._module))
+        for op in program.body.block.ops:
+            match op:
+                case sched.BufferOp():
+                    self._buffers[op.result] = self._allocate(op)
+                case sched.ConstantOp():
+                    self._buffers[op.result] = _constant(op)
+                case sched.LaunchOp():
+                    self._launch(op)
+                case sched.TransferOp():
+                    np.copyto(self._buffers[op.target], self._buffers[op.source], casting="no")
+                case sched.SyncOp():
+                    pass
+                case sched.ReturnOp():
+                    return [
+                        _logical(self._buffers[buffer], type)
+                        for buffer, type in zip(op.buffers, program.function_type.outputs, strict=True)
+                    ]
+                case _:
+                    raise TenonError(f"reference: cannot run {op.name} in a program")
+        raise AssertionError(f"@{program.sym_name.data} ends in no sched.return")
+
+    def _allocate(self, op: sched.BufferOp) -> Array:
+        """Returns memory for a buffer; every byte of it is 0xff, which is NaN in every float type."""
+        shape, dtype = _shape(op.result.type), storage_dtype(op.result.type)
+        nbytes = _nbytes(op.result.type)
+        if op.slab is None:
+            memory = np.full(nbytes, 0xFF, np.uint8)
+        else:
+            memory = self._memory[op.slab.offset.data : op.slab.offset.data + nbytes]
+        return memory.view(dtype).reshape(shape)
+
+    def _launch(self, op: sched.LaunchOp) -> None:
+        kernel = self._kernels[op.kernel.root_reference.data]
+        arrays = [
+            self._buffers[buffer].reshape(_shape(argument.type))
+            for buffer, argument in zip(op.arguments, kernel.body.block.args, strict=True)
+        ]
+        if isinstance(kernel, low.KernelOp):
+            low_interpreter.run_kernel(kernel, arrays)
+        else:
+            sched_interpreter.run_kernel(kernel, arrays)
+
+
+def _planned_nbytes(program: sched.ProgramOp) -> int:
+    ends = [0]
+    for op in program.body.block.ops:
+        if isinstance(op, sched.BufferOp) and op.slab is not None:
+            ends.append(op.slab.offset.data + _nbytes(op.result.type))
+    return max(ends)
+
+
+def _shape(type: Attribute) -> tuple[int, ...]:
+    assert isinstance(type, MemRefType), f"{type} is no buffer"
+    return type.get_shape()
+
+
+def _nbytes(type: Attribute) -> int:
+    assert isinstance(type, MemRefType), f"{type} is no buffer"
+    return NBYTES[type.element_type] * type.element_count()
+
+
+def _constant(op: sched.ConstantOp) -> Array:
+    array = np.ascontiguousarray(array_of(op.value)).reshape(_shape(op.result.type))
+    stored = array.view(storage_dtype(op.result.type))
+    stored.flags.writeable = False
+    return stored
+
+
+def _logical(stored: Array, type: Attribute) -> Array:
+    """Returns a copy of a buffer as an array of the tensor type that it holds."""
+    return np.array(stored, order="C").view(dtype_of(type))

@@ -1,0 +1,101 @@
+"""`a * b + c` rounded once, on machines and numpy versions that offer no fma."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import copysign, inf
+
+import numpy as np
+
+from .numpy_types import F32, Array, is_narrow
+
+
+def fma(a: Array, b: Array, c: Array) -> Array:
+    """
+    Returns `a * b + c` rounded once, for floats of one dtype; f16 and bf16 are computed by an f32 fma and then
+    rounded to their own precision.
+    """
+    dtype = a.dtype
+    if is_narrow(dtype):
+        return _fma_f32(a.astype(F32), b.astype(F32), c.astype(F32)).astype(dtype)
+    return _fma_f32(a, b, c) if dtype == F32 else _fma_f64(a, b, c)
+
+
+def round_to_odd(nearest: Array, error: Array) -> Array:
+    """
+    Returns the sum of `nearest` and `error` rounded to odd, given that `nearest` is that sum rounded to nearest.
+
+    A value rounded to odd keeps, in its last bit, that it was inexact; rounding it once more, to a precision at
+    least two bits narrower, gives what rounding the exact sum would have given (Boldo and Melquiond 2008).
+    """
+    nearest = np.asarray(nearest)
+    bits = nearest.view(np.int32 if nearest.dtype == F32 else np.int64)
+    moves = (bits & 1 == 0) & (error != 0) & np.isfinite(nearest)
+    towards = np.copysign(np.inf, error).astype(nearest.dtype)
+    return np.where(moves, np.nextafter(nearest, towards), nearest)
+
+
+def _two_sum(a: Array, b: Array) -> tuple[Array, Array]:
+    """Returns the rounded sum and its exact error (Knuth)."""
+    total = a + b
+    b_part = total - a
+    return total, (a - (total - b_part)) + (b - b_part)
+
+
+def _two_product(a: Array, b: Array) -> tuple[Array, Array]:
+    """Returns the rounded f64 product and its exact error (Dekker), if nothing over- or underflows."""
+    product = a * b
+    a_high, a_low = _split(a)
+    b_high, b_low = _split(b)
+    return product, a_low * b_low - (((product - a_high * b_high) - a_low * b_high) - a_high * b_low)
+
+
+def _split(value: Array) -> tuple[Array, Array]:
+    """Splits an f64 into two halves of 26 bits (Veltkamp)."""
+    scaled = value * np.float64(2**27 + 1)
+    high = scaled - (scaled - value)
+    return high, value - high
+
+
+def _fma_f32(a: Array, b: Array, c: Array) -> Array:
+    product = np.multiply(a, b, dtype=np.float64)  # exact: 48 bits, and f64 has the range
+    return round_to_odd(*_two_sum(product, np.asarray(c, np.float64))).astype(F32)
+
+
+def _fma_f64(a: Array, b: Array, c: Array) -> Array:
+    """
+    Boldo and Melquiond's algorithm where no intermediate can over- or underflow, exact rational arithmetic where
+    one could, and plain arithmetic where an operand is zero, infinite or NaN.
+    """
+    a, b, c = np.broadcast_arrays(a, b, c)
+    product, product_error = _two_product(a, b)
+    high, high_error = _two_sum(c, product_error)
+    total, total_error = _two_sum(product, high)
+    result = total + round_to_odd(*_two_sum(high_error, total_error))
+
+    factors_finite = np.isfinite(a) & np.isfinite(b)
+    factors_nonzero = (a != 0) & (b != 0)
+    # a product that overflows or underflows must not meet an infinite or a zero `c` rounded
+    plain = np.where(factors_finite & ~np.isfinite(c), c, a * b + c)
+    plain = np.where(factors_finite & factors_nonzero & (c == 0), a * b, plain)
+    is_plain = ~(factors_finite & np.isfinite(c) & factors_nonzero & (c != 0))
+    result = np.where(is_plain, plain, result)
+    is_safe = _within(a, 2.0**400) & _within(b, 2.0**400) & _within(c, 2.0**900)
+    for index in zip(*np.nonzero(np.atleast_1d(~is_plain & ~is_safe)), strict=True):
+        exact = [float(np.atleast_1d(operand)[index]) for operand in (a, b, c)]
+        result = np.atleast_1d(result)
+        result[index] = _fma_exactly(*exact)
+    return result.reshape(a.shape)
+
+
+def _within(value: Array, limit: float) -> Array:
+    magnitude = np.abs(value)
+    return (magnitude <= limit) & (magnitude >= 1 / limit)
+
+
+def _fma_exactly(a: float, b: float, c: float) -> float:
+    exact = Fraction(a) * Fraction(b) + Fraction(c)
+    try:
+        return copysign(float(exact), exact) if exact else 0.0
+    except OverflowError:
+        return copysign(inf, exact)

@@ -1,0 +1,273 @@
+"""
+What one element of an op's result is, exactly, in the element type's own precision.
+
+Shared by the interpreters of all levels. Functions take arrays (or numpy scalars) of one dtype and return that
+dtype. Arithmetic on f16 and bf16 is done in f32 and rounded once. Functions that are not exactly rounded by
+IEEE 754 (exp, log, tanh, erf, sin, cos, pow) are computed in f64 and rounded; for f64 they are numpy's.
+Callers run them under `np.errstate(all="ignore")`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from xdsl.ir import Attribute
+
+from ...dialects.sched import CombineKind
+from .fused_multiply_add import fma, round_to_odd
+from .numpy_types import BF16, BOOL, F32, F64, Array, dtype_of, is_floating, is_narrow
+
+__all__ = ["COMBINE", "cast", "fma", "identity"]
+
+Function = Callable[..., Array]
+
+
+def _rounded_once(function: Function) -> Function:
+    """Lets a function of f32 and wider take f16 and bf16 too, through f32."""
+
+    def compute(*operands: Array) -> Array:
+        dtype = operands[0].dtype
+        if is_narrow(dtype):
+            return function(*(operand.astype(F32) for operand in operands)).astype(dtype)
+        return function(*operands)
+
+    return compute
+
+
+def _through_f64(function: Function) -> Function:
+    """Computes an f32 in f64 and rounds the result."""
+
+    def compute(*operands: Array) -> Array:
+        dtype = operands[0].dtype
+        return np.asarray(function(*(operand.astype(F64) for operand in operands))).astype(dtype)
+
+    return _rounded_once(compute)
+
+
+_erf_of_objects = np.frompyfunc(math.erf, 1, 1)
+
+
+def _erf(value: Array) -> Array:
+    return np.asarray(_erf_of_objects(value), F64)
+
+
+def _reciprocal(value: Array) -> Array:
+    return np.divide(value.dtype.type(1), value)
+
+
+def _maximum(lhs: Array, rhs: Array) -> Array:
+    result = np.maximum(lhs, rhs)
+    if result.dtype.kind != "f":
+        return result
+    # numpy leaves open which of two zeros is the greater; their sum is -0.0 only if both are
+    return np.where((lhs == 0) & (rhs == 0), lhs + rhs, result)
+
+
+def _minimum(lhs: Array, rhs: Array) -> Array:
+    if lhs.dtype.kind != "f":
+        return np.minimum(lhs, rhs)
+    return -_maximum(-lhs, -rhs)
+
+
+negate = _rounded_once(np.negative)
+absolute = _rounded_once(np.absolute)
+sqrt = _rounded_once(np.sqrt)
+reciprocal = _rounded_once(_reciprocal)
+rsqrt = _rounded_once(lambda value: _reciprocal(np.sqrt(value)))
+floor = _rounded_once(np.floor)
+ceil = _rounded_once(np.ceil)
+trunc = _rounded_once(np.trunc)
+round_even = _rounded_once(np.rint)
+exp = _through_f64(np.exp)
+log = _through_f64(np.log)
+tanh = _through_f64(np.tanh)
+erf = _through_f64(_erf)
+sin = _through_f64(np.sin)
+cos = _through_f64(np.cos)
+
+add = _rounded_once(np.add)
+subtract = _rounded_once(np.subtract)
+multiply = _rounded_once(np.multiply)
+maximum = _rounded_once(_maximum)
+minimum = _rounded_once(_minimum)
+copy_sign = _rounded_once(np.copysign)
+truncated_remainder = _rounded_once(np.fmod)
+"""C's `fmod`: the sign of the dividend."""
+
+_divide_floats = _rounded_once(np.divide)
+_remainder_of_floats = _rounded_once(np.mod)
+_power_of_floats = _through_f64(np.power)
+
+
+def divide(lhs: Array, rhs: Array) -> Array:
+    """Returns the quotient; for integers its floor, 0 for a divisor of 0, wrapped for the least by -1."""
+    return _divide_floats(lhs, rhs) if is_floating(lhs.dtype) else np.floor_divide(lhs, rhs)
+
+
+def remainder(lhs: Array, rhs: Array) -> Array:
+    """Returns the remainder with the sign of the divisor; for integers 0 for a divisor of 0."""
+    return _remainder_of_floats(lhs, rhs) if is_floating(lhs.dtype) else np.remainder(lhs, rhs)
+
+
+def power(base: Array, exponent: Array) -> Array:
+    """Returns the power; integers wrap, and 1 / base**-exponent is cut to an integer, 0 for a base of 0."""
+    if is_floating(base.dtype):
+        return _power_of_floats(base, exponent)
+    square, rest = np.broadcast_arrays(base, exponent)
+    unsigned = np.dtype(f"u{base.dtype.itemsize}")
+    result, rest = np.ones_like(square), rest.view(unsigned)
+    while rest.any():
+        result = np.where(rest & 1 == 1, result * square, result)
+        square, rest = square * square, rest >> unsigned.type(1)
+    if base.dtype.kind == "u":
+        return result
+    is_odd = exponent & 1 == 1
+    inverse = np.where(base == -1, np.where(is_odd, -1, 1), base == 1).astype(base.dtype)
+    return np.where(exponent < 0, inverse, result)
+
+
+def relu(value: Array) -> Array:
+    """Returns the greater of the value and +0."""
+    return maximum(value, np.zeros((), value.dtype))
+
+
+def shift_left(value: Array, amount: Array) -> Array:
+    """Returns `value << amount`, 0 if the amount is negative or not below the width."""
+    fits, safe = _shift_amount(amount)
+    return np.where(fits, np.left_shift(value, safe), np.zeros((), value.dtype))
+
+
+def shift_right(value: Array, amount: Array) -> Array:
+    """Returns `value >> amount`; an amount that is negative or not below the width leaves only the sign."""
+    fits, safe = _shift_amount(amount)
+    sign = np.where(value < 0, -1, 0).astype(value.dtype)
+    return np.where(fits, np.right_shift(value, safe), sign)
+
+
+def _shift_amount(amount: Array) -> tuple[Array, Array]:
+    fits = (amount >= 0) & (amount < amount.dtype.itemsize * 8)
+    return fits, np.where(fits, amount, np.zeros((), amount.dtype))
+
+
+def cast(value: Array, dtype: np.dtype[np.generic]) -> Array:
+    """
+    Returns `value` in another dtype: floats rounded once to nearest even (an integer to f16 or bf16 by way of
+    f32), integers cut to their low bits, floats to integers towards zero, saturating, with NaN as 0, and
+    anything to bool by `!= 0`.
+    """
+    source = value.dtype
+    if source == dtype:
+        return value
+    if dtype == BOOL:
+        return np.not_equal(value, source.type(0))
+    if is_floating(source):
+        if not is_floating(dtype):
+            return _saturated(value, dtype)
+        if source == F64 and dtype == BF16:  # ml_dtypes goes by way of f32, rounding twice
+            nearest = value.astype(F32)
+            value = round_to_odd(nearest, value - nearest)
+        return value.astype(dtype)
+    return value.astype(F32).astype(dtype) if is_narrow(dtype) else value.astype(dtype)
+
+
+def _saturated(value: Array, dtype: np.dtype[np.generic]) -> Array:
+    limits = np.iinfo(dtype)
+    low, above = float(limits.min), 2.0 ** (limits.bits - (dtype.kind == "i"))
+    whole = np.trunc(value.astype(F64))
+    inside = np.where((whole >= low) & (whole < above), whole, 0).astype(dtype)
+    saturated = np.where(whole < low, dtype.type(limits.min), inside)
+    return np.where(whole >= above, dtype.type(limits.max), saturated)
+
+
+_UNSIGNED: dict[np.dtype[Any], np.dtype[Any]] = {
+    np.dtype(f"{kind}{nbytes}"): np.dtype(f"u{nbytes}") for kind in "iu" for nbytes in (1, 2, 4, 8)
+}
+_UNSIGNED[BOOL] = np.dtype(np.uint8)
+
+
+def as_unsigned(value: Array) -> Array:
+    """Returns the bits of an integer read as unsigned; a boolean is 0 or 1."""
+    return np.asarray(value).view(_UNSIGNED[value.dtype])
+
+
+def as_signed(value: Array) -> Array:
+    """Returns the value of a signless integer read as signed; of one bit, true is -1."""
+    return np.negative(value.view(np.int8)) if value.dtype == BOOL else value
+
+
+def _wrapped(result: Array, dtype: np.dtype[Any]) -> Array:
+    return result & 1 != 0 if dtype == BOOL else np.asarray(result).view(dtype)
+
+
+def on_unsigned(function: Function) -> Function:
+    """Returns `function` of signless integers, i1 included, read as unsigned; the result wraps."""
+
+    def compute(lhs: Array, rhs: Array) -> Array:
+        return _wrapped(function(as_unsigned(lhs), as_unsigned(rhs)), lhs.dtype)
+
+    return compute
+
+
+def on_signed(function: Function) -> Function:
+    """Returns `function` of signless integers, i1 included, read as signed; the result wraps."""
+
+    def compute(lhs: Array, rhs: Array) -> Array:
+        if lhs.dtype != BOOL:
+            return function(lhs, rhs)
+        return _wrapped(function(as_signed(lhs), as_signed(rhs)), BOOL)
+
+    return compute
+
+
+def _number_or_other(choose: Function) -> Function:
+    """IEEE 754-2008 minNum and maxNum: an operand that is NaN loses to one that is a number."""
+
+    def compute(lhs: Array, rhs: Array) -> Array:
+        chosen = choose(lhs, rhs)
+        return np.where(np.isnan(lhs), rhs, np.where(np.isnan(rhs), lhs, chosen))
+
+    return _rounded_once(compute)
+
+
+maximum_number = _number_or_other(_maximum)
+minimum_number = _number_or_other(_minimum)
+
+COMBINE: dict[CombineKind, Function] = {
+    CombineKind.ADDF: add,
+    CombineKind.MULF: multiply,
+    CombineKind.MAXIMUMF: maximum,
+    CombineKind.MINIMUMF: minimum,
+    CombineKind.ADDI: on_signed(np.add),
+    CombineKind.MULI: on_signed(np.multiply),
+    CombineKind.MAXSI: on_signed(np.maximum),
+    CombineKind.MINSI: on_signed(np.minimum),
+    CombineKind.MAXUI: on_unsigned(np.maximum),
+    CombineKind.MINUI: on_unsigned(np.minimum),
+    CombineKind.ANDI: np.bitwise_and,
+    CombineKind.ORI: np.bitwise_or,
+}
+"""How two values of a reduction are combined."""
+
+
+def identity(kind: CombineKind, type: Attribute) -> Array:
+    """Returns the value of `type`, as a 0-d array, that changes nothing when combined by `kind`."""
+    dtype = dtype_of(type)
+    match kind:
+        case CombineKind.ADDF | CombineKind.ADDI | CombineKind.ORI | CombineKind.MAXUI:
+            return np.zeros((), dtype)
+        case CombineKind.MULF | CombineKind.MULI:
+            return np.ones((), dtype)
+        case CombineKind.MAXIMUMF:
+            return np.array(-np.inf).astype(dtype)
+        case CombineKind.MINIMUMF:
+            return np.array(np.inf).astype(dtype)
+        case CombineKind.ANDI | CombineKind.MINUI:
+            return np.invert(np.zeros((), dtype), dtype=dtype)
+        case CombineKind.MAXSI | CombineKind.MINSI:
+            if dtype == BOOL:
+                return np.array(kind is CombineKind.MAXSI)
+            limits = np.iinfo(dtype)
+            return np.array(limits.min if kind is CombineKind.MAXSI else limits.max, dtype)

@@ -1,0 +1,121 @@
+"""Element types as numpy dtypes, and constants as arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    bf16,
+    f16,
+    f32,
+    f64,
+    i1,
+    i8,
+    i16,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute
+
+from ...dialects.element_types import element_type_of, ui8
+from ...errors import TenonError
+
+Array = npt.NDArray[Any]
+"""An array, or a numpy scalar, of any element type."""
+
+F64, F32, F16 = np.dtype(np.float64), np.dtype(np.float32), np.dtype(np.float16)
+BF16 = np.dtype(ml_dtypes.bfloat16)
+BOOL = np.dtype(np.bool_)
+
+_DTYPES: dict[Attribute, np.dtype[Any]] = {
+    f64: F64,
+    f32: F32,
+    f16: F16,
+    bf16: BF16,
+    i64: np.dtype(np.int64),
+    i32: np.dtype(np.int32),
+    i16: np.dtype(np.int16),
+    i8: np.dtype(np.int8),
+    ui8: np.dtype(np.uint8),
+    i1: BOOL,
+    IndexType(): np.dtype(np.int64),
+}
+_ELEMENT_TYPES = {dtype: type for type, dtype in _DTYPES.items() if type != IndexType()}
+
+
+def dtype_of(type: Attribute) -> np.dtype[Any]:
+    """
+    Returns the dtype of the values of an element type, or of the elements of a shaped type: signless integers
+    are signed, i1 is bool, index is int64.
+
+    Raises TenonError for a type that is none of Tenon's.
+    """
+    dtype = _DTYPES.get(element_type_of(type))
+    if dtype is None:
+        raise TenonError(f"reference: no numpy dtype for {type}")
+    return dtype
+
+
+def storage_dtype(type: Attribute) -> np.dtype[Any]:
+    """Returns the dtype of a buffer that holds elements of `type`: int8 for ui8 and i1, else the values' own."""
+    dtype = dtype_of(type)
+    return np.dtype(np.int8) if dtype.itemsize == 1 else dtype
+
+
+def element_type_of_dtype(dtype: np.dtype[Any]) -> Attribute:
+    """
+    Returns the element type whose values have `dtype`.
+
+    Raises TenonError for a dtype that no element type has.
+    """
+    element_type = _ELEMENT_TYPES.get(dtype)
+    if element_type is None:
+        raise TenonError(f"reference: no element type for dtype {dtype}")
+    return element_type
+
+
+def is_narrow(dtype: np.dtype[Any]) -> bool:
+    """Returns whether arithmetic on a dtype is done in f32: f16 and bf16."""
+    return dtype in (F16, BF16)
+
+
+def is_floating(dtype: np.dtype[Any]) -> bool:
+    """Returns whether a dtype is one of the floats, bf16 included (numpy calls its kind `V`)."""
+    return dtype.kind == "f" or dtype == BF16
+
+
+def array_of(value: Attribute) -> Array:
+    """
+    Returns the value of a constant: a 0-d array for an integer or a float, else an array of its type's shape.
+
+    Raises TenonError for an attribute that is no constant.
+    """
+    match value:
+        case IntegerAttr():
+            dtype = dtype_of(value.type)
+            if dtype == BOOL:
+                return np.array(value.value.data & 1 == 1)
+            return np.array(_wrapped(value.value.data, dtype), dtype)
+        case FloatAttr():
+            with np.errstate(all="ignore"):
+                return np.array(value.value.data).astype(dtype_of(value.type))
+        case DenseIntOrFPElementsAttr():
+            dtype, shape = dtype_of(value.type), value.get_shape()
+            stored = np.frombuffer(value.data.data, np.dtype(np.int8) if dtype == BOOL else dtype)
+            elements = stored != 0 if dtype == BOOL else stored
+            return np.broadcast_to(elements, shape) if len(elements) == 1 else elements.reshape(shape)
+        case _:
+            raise TenonError(f"reference: {value} is no constant")
+
+
+def _wrapped(value: int, dtype: np.dtype[Any]) -> int:
+    bits = dtype.itemsize * 8
+    value &= (1 << bits) - 1
+    return value - (1 << bits) if dtype.kind == "i" and value >> (bits - 1) else value

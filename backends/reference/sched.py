@@ -1,0 +1,168 @@
+"""
+Runs `sched` kernels on numpy arrays.
+
+All iterations of a parallel axis are evaluated at once: a value inside of n axes is an array of n dims (outermost
+first, an extent of 1 where it is the same for all). A reduction evaluates its body likewise and then combines in
+exactly the order that `sched.reduce` defines, so that a kernel and its lowering agree bit for bit. Axes whose
+iterations would take too much memory together are evaluated in pieces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Block, Operation, SSAValue
+
+from ...dialects import sched
+
+from .errors import InterpreterError, describe
+from .numerics import COMBINE, identity
+from .numpy_types import storage_dtype
+from .scalars import evaluate
+
+Array = npt.NDArray[Any]
+
+LANES_LIMIT = 1 << 22
+"""The most iterations evaluated at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Buffer:
+    """Memory of a kernel: `outer` leading dims of `array` belong to the axes around its allocation."""
+
+    array: Array
+    outer: int
+
+
+def run_kernel(kernel: sched.KernelOp, arguments: Sequence[Array]) -> None:
+    """
+    Runs `kernel` on arrays of the arguments' shapes and storage dtypes, changing them in place.
+
+    Raises InterpreterError, with the op and where it stands, for an index out of bounds or an unknown op.
+    """
+    run = _Run()
+    for argument, array in zip(kernel.body.block.args, arguments, strict=True):
+        run.buffers[argument] = _Buffer(array, 0)
+    with np.errstate(all="ignore"):
+        run.block(kernel.body.block, ())
+
+
+class _Run:
+    def __init__(self) -> None:
+        self.values: dict[SSAValue, Array] = {}
+        self.buffers: dict[SSAValue, _Buffer] = {}
+
+    def block(self, block: Block, extents: tuple[int, ...]) -> None:
+        """Runs the ops of a block inside of axes of the given extents."""
+        for op in block.ops:
+            match op:
+                case sched.AxisOp():
+                    self._axis(op, extents)
+                case sched.ReduceOp():
+                    self.values[op.result] = self._reduce(op, extents)
+                case sched.AllocOp():
+                    self._alloc(op, extents)
+                case memref.LoadOp():
+                    where = self._subscripts(op, op.memref, op.indices, extents)
+                    self.values[op.res] = self.buffers[op.memref].array[where]
+                case memref.StoreOp():
+                    where = self._subscripts(op, op.memref, op.indices, extents)
+                    self.buffers[op.memref].array[where] = self._value(op.value, len(extents))
+                case sched.YieldOp():
+                    pass
+                case _:
+                    operands = [self._value(operand, len(extents)) for operand in op.operands]
+                    self.values[op.results[0]] = evaluate(op, operands)
+
+    def _value(self, value: SSAValue, depth: int) -> Array:
+        """The value of a scalar, with a dim for each of `depth` axes."""
+        array = np.asarray(self.values[value])
+        return array.reshape(array.shape + (1,) * (depth - array.ndim))
+
+    def _axis(self, op: sched.AxisOp, extents: tuple[int, ...]) -> None:
+        for begin, end in _pieces(op.extent.data, extents, 1):
+            self.values[op.index] = _index(begin, end, len(extents))
+            self.block(op.body.block, (*extents, end - begin))
+
+    def _reduce(self, op: sched.ReduceOp, extents: tuple[int, ...]) -> Array:
+        combine = COMBINE[op.kind.data]
+        lanes, unroll = op.mapping.vector.data, op.mapping.unroll.data
+        step = lanes * unroll
+        dtype = storage_dtype(op.result.type)
+        start = identity(op.kind.data, op.result.type)
+        main = op.extent.data - op.extent.data % step if step > 1 else 0
+        sums: Array = np.full((*extents, unroll, lanes), start, dtype)
+        for begin, end in _pieces(main, extents, step):
+            values = self._body(op, extents, begin, end).reshape(*extents, -1, unroll, lanes)
+            for number in range(values.shape[-3]):
+                sums = combine(sums, values[..., number, :, :])
+        total: Array
+        if main:
+            across = sums[..., 0, :]
+            for number in range(1, unroll):
+                across = combine(across, sums[..., number, :])
+            total = across[..., 0]
+            for number in range(1, lanes):
+                total = combine(total, across[..., number])
+        else:
+            total = np.full(extents, start, dtype)
+        for begin, end in _pieces(op.extent.data - main, extents, 1):
+            values = self._body(op, extents, main + begin, main + end)
+            for number in range(values.shape[-1]):
+                total = combine(total, values[..., number])
+        return total
+
+    def _body(self, op: sched.ReduceOp, extents: tuple[int, ...], begin: int, end: int) -> Array:
+        """What the body yields for the indices from `begin` to `end`, as one more dim."""
+        self.values[op.index] = _index(begin, end, len(extents))
+        inner = (*extents, end - begin)
+        self.block(op.body.block, inner)
+        return np.broadcast_to(self._value(op.yielded, len(inner)), inner)
+
+    def _alloc(self, op: sched.AllocOp, extents: tuple[int, ...]) -> None:
+        type = op.result.type
+        assert isinstance(type, MemRefType)
+        array = np.zeros((*extents, *type.get_shape()), storage_dtype(type.element_type))
+        if array.dtype.kind == "f":
+            array.fill(np.nan)  # an element that is read before it is written shows
+        self.buffers[op.result] = _Buffer(array, len(extents))
+
+    def _subscripts(
+        self, op: Operation, buffer: SSAValue, indices: Sequence[SSAValue], extents: tuple[int, ...]
+    ) -> tuple[Array, ...]:
+        memory = self.buffers[buffer]
+        shape = memory.array.shape[memory.outer :]
+        depth = len(extents)
+        own = [
+            np.arange(extent).reshape((-1,) + (1,) * (depth - axis - 1))
+            for axis, extent in enumerate(extents[: memory.outer])
+        ]
+        subscripts = [self._value(index, depth) for index in indices]
+        for dim, (subscript, extent) in enumerate(zip(subscripts, shape, strict=True)):
+            if subscript.size and (subscript.min() < 0 or subscript.max() >= extent):
+                wrong = subscript[(subscript < 0) | (subscript >= extent)].flat[0]
+                raise InterpreterError(
+                    f"{describe(op)}: index {wrong} is out of bounds for dim {dim} of extent {extent}"
+                )
+        return (*own, *subscripts)
+
+
+def _index(begin: int, end: int, axis: int) -> Array:
+    return np.arange(begin, end, dtype=np.int64).reshape((1,) * axis + (-1,))
+
+
+def _pieces(extent: int, extents: tuple[int, ...], step: int) -> list[tuple[int, int]]:
+    """Cuts an axis into pieces, whole steps each, that keep the iterations at once below the limit."""
+    around = int(np.prod(extents, dtype=np.int64))
+    if around == 0:
+        return []
+    size = max(step, LANES_LIMIT // around // step * step)
+    return [(begin, min(begin + size, extent)) for begin in range(0, extent, size)]
+
+

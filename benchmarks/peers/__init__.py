@@ -1,0 +1,1 @@
+"""Other libraries doing the same work, one file each."""

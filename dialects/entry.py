@@ -1,0 +1,104 @@
+"""The functions of a module that can be run: `func.func`s over tensors, and `sched.program`s."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.utils.str_enum import StrEnum
+
+from ..errors import TenonError
+from . import low, sched
+from .kernel_access import kernels_of
+
+Entry = func.FuncOp | sched.ProgramOp
+
+
+class IRLevel(StrEnum):
+    """The levels of the IR, highest first."""
+
+    GRAPH = "graph"
+    SCHED = "sched"
+    LOW = "low"
+
+
+def entries_of(module: ModuleOp) -> list[Entry]:
+    """Returns the functions with a body and the programs of a module, in their order."""
+    return [
+        op
+        for op in module.body.ops
+        if isinstance(op, sched.ProgramOp) or (isinstance(op, func.FuncOp) and not op.is_declaration)
+    ]
+
+
+def find_entry(module: ModuleOp, name: str | None) -> Entry:
+    """
+    Returns the entry of a module called `name`, or for None the only one.
+
+    Raises:
+        TenonError: there is none, there is none of that name, or there are several and no name was given.
+    """
+    entries = entries_of(module)
+    names = [entry.sym_name.data for entry in entries]
+    listed = ", ".join(f"@{found}" for found in names)
+    if not entries:
+        raise TenonError("the module has no function to run")
+    if name is None:
+        if len(entries) > 1:
+            raise TenonError(f"the module has {len(entries)} functions ({listed}); say which one to run")
+        return entries[0]
+    if name not in names:
+        nearest = get_close_matches(name, names, n=1, cutoff=0.6)
+        hint = f", did you mean @{nearest[0]}?" if nearest else ""
+        raise TenonError(f"there is no function @{name} (functions: {listed}){hint}")
+    return entries[names.index(name)]
+
+
+def level_of(module: ModuleOp, entry: Entry) -> IRLevel:
+    """Returns the level that `entry` is at: a program is at `low` where all kernels that it launches are."""
+    if isinstance(entry, func.FuncOp):
+        return IRLevel.GRAPH
+    kernels = kernels_of(module)
+    launched = (op.kernel.root_reference.data for op in entry.body.block.ops if isinstance(op, sched.LaunchOp))
+    return IRLevel.LOW if all(isinstance(kernels[name], low.KernelOp) for name in launched) else IRLevel.SCHED
+
+
+def argument_names(entry: Entry) -> tuple[str, ...]:
+    """
+    Returns the names of the arguments as written, `arg0`, `arg1`, ... where there are none; a name that was taken
+    by an earlier argument gets a number.
+    """
+    names: list[str] = []
+    for argument in entry.body.block.args:
+        wanted = name = argument.name_hint or f"arg{argument.index}"
+        number = 0
+        while name in names:
+            number += 1
+            name = f"{wanted}_{number}"
+        names.append(name)
+    return tuple(names)
+
+
+def keep_only(module: ModuleOp, entry: Entry) -> None:
+    """Erases the other entries of a module, and the kernels that `entry` does not launch."""
+    launched: set[str] = set()
+    if isinstance(entry, sched.ProgramOp):
+        for op in entry.body.block.ops:
+            if isinstance(op, sched.LaunchOp):
+                launched.add(op.kernel.root_reference.data)
+    erased: list[Operation] = []
+    for op in module.body.ops:
+        match op:
+            case sched.KernelOp() | low.KernelOp():
+                if op.sym_name.data not in launched:
+                    erased.append(op)
+            case func.FuncOp() | sched.ProgramOp():
+                if op is not entry:
+                    erased.append(op)
+            case _:
+                pass
+    for op in erased:
+        op.detach()
+        op.erase()

@@ -1,0 +1,69 @@
+"""What the ops of `graph` have in common."""
+
+from __future__ import annotations
+
+from abc import ABC
+from typing import Any, ClassVar
+
+from xdsl.dialects.arith import FastMathFlagsAttr
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute
+from xdsl.irdl import IRDLOperation, traits_def
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from .types import ANY, FLOATS, ElementKind, difference, tensor_type_of
+
+
+class GraphOp(IRDLOperation, ABC):
+    """An op of the `graph` dialect: pure, with one tensor as its result."""
+
+    traits = traits_def(Pure())
+
+
+class ElementwiseOp(GraphOp, ABC):
+    """
+    An op whose result has at each index what it makes of the elements of its operands at that index. `ELEMENTS`
+    says which element types its operands may have.
+    """
+
+    ELEMENTS: ClassVar[ElementKind] = ANY
+
+    def verify_(self) -> None:
+        type = tensor_type_of(self.operands[-1], self.name)
+        self.ELEMENTS.check(self.name, type)
+        check_fastmath(self, type)
+
+
+class MovementOp(GraphOp, ABC):
+    """An op whose result has elements of its operands at other indices, and computes none."""
+
+
+def fastmath_properties(fastmath: FastMathFlagsAttr | None) -> dict[str, Attribute]:
+    return {} if fastmath is None else {"fastmath": fastmath}
+
+
+def check_fastmath(op: IRDLOperation, type: TensorType[Any]) -> None:
+    """Raises `VerifyException` if `op` has fastmath flags and the elements of `type` are no floats."""
+    if "fastmath" in op.properties and type.element_type not in FLOATS.types:
+        raise VerifyException(
+            f"{op.name}: fastmath is for floats only (element type {type.element_type} of {type})"
+        )
+
+
+def check_result(op: IRDLOperation, expected: TensorType[Any], why: str) -> None:
+    """Raises `VerifyException` if the result of `op` disagrees with the type it should have; `why` tells."""
+    found = tensor_type_of(op.results[0], op.name)
+    where = difference(found, expected)
+    if where is not None:
+        raise VerifyException(f"{op.name}: result is {found}, expected {expected} ({where}; {why})")
+
+
+def check_exact_result(op: IRDLOperation, expected: TensorType[Any], why: str) -> None:
+    """As `check_result`, for results whose type is not printed: they must be `expected` to the last `?`."""
+    check_result(op, expected, why)
+    found = op.results[0].type
+    if found != expected:
+        raise VerifyException(
+            f"{op.name}: result is {found}, expected {expected} (`?` in one of them; {why})"
+        )

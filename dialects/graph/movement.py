@@ -1,0 +1,380 @@
+"""Ops that put elements at other indices and compute none."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
+from xdsl.ir import Operation, SSAValue
+from xdsl.irdl import (
+    VarConstraint,
+    base,
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    result_def,
+    var_operand_def,
+)
+from xdsl.utils.exceptions import VerifyException
+
+from .attributes import AxisAttr, IntsAttr
+from .base import MovementOp, check_exact_result, check_result
+from .types import (
+    TENSOR,
+    TENSOR_T,
+    Computed,
+    are_equal_extents,
+    check_axes,
+    check_one_per_axis,
+    difference,
+    scalar_like,
+    shape_text,
+    tensor_of,
+    tensor_type_of,
+)
+
+
+def _ints(variable: str) -> VarConstraint[IntsAttr]:
+    return VarConstraint(variable, base(IntsAttr))
+
+
+@irdl_op_definition
+class ReshapeOp(MovementOp):
+    """
+    The same elements in row-major order under another shape.
+
+    ```mlir
+    %y = graph.reshape %x : tensor<4x8xf32> -> tensor<32xf32>
+    ```
+    """
+
+    name = "graph.reshape"
+    source = operand_def(TENSOR)
+    result = result_def(TENSOR)
+    assembly_format = "$source attr-dict `:` type($source) `->` type($result)"
+
+    def __init__(self, source: SSAValue, result_type: TensorType[Any]):
+        Operation.__init__(self, operands=(source,), result_types=(result_type,))
+
+    def verify_(self) -> None:
+        source, result = tensor_type_of(self.source, self.name), tensor_type_of(self.result, self.name)
+        _check_element_type(self.name, source, result)
+        if source.has_static_shape() and result.has_static_shape():
+            before, after = math.prod(source.get_shape()), math.prod(result.get_shape())
+            if before != after:
+                raise VerifyException(
+                    f"{self.name}: cannot reshape {source} to {result} ({before} elements to {after})"
+                )
+
+
+def permuted_type(source: TensorType[Any], permutation: IntsAttr) -> TensorType[Any]:
+    """
+    Returns the type of `source` with dim k being its dim `permutation[k]`.
+
+    Raises `VerifyException` unless `permutation` has every axis of `source` once.
+    """
+    who, axes = PermuteOp.name, permutation.data
+    check_axes(who, axes, source)
+    check_one_per_axis(who, "axes", axes, source)
+    shape = source.get_shape()
+    return tensor_of(source.element_type, tuple(shape[axis] for axis in axes))
+
+
+@irdl_op_definition
+class PermuteOp(MovementOp):
+    """
+    Dim k of the result is dim `permutation[k]` of the source.
+
+    ```mlir
+    %y = graph.permute %x [1, 0] : tensor<4x8xf32>
+    ```
+
+    The result is a `tensor<8x4xf32>`.
+    """
+
+    name = "graph.permute"
+    source = operand_def(TENSOR_T)
+    permutation = prop_def(_ints("PERMUTATION"))
+    result = result_def(Computed(permuted_type, ("T", "PERMUTATION")))
+    assembly_format = "$source $permutation attr-dict `:` type($source)"
+
+    def __init__(self, source: SSAValue, permutation: Sequence[int] | IntsAttr):
+        permutation = IntsAttr.of(permutation)
+        result_type = permuted_type(tensor_type_of(source, self.name), permutation)
+        Operation.__init__(
+            self, operands=(source,), result_types=(result_type,), properties={"permutation": permutation}
+        )
+
+    def verify_(self) -> None:
+        source = tensor_type_of(self.source, self.name)
+        check_exact_result(
+            self,
+            permuted_type(source, self.permutation),
+            f"{source} permuted by {list(self.permutation.data)}",
+        )
+
+
+@irdl_op_definition
+class BroadcastOp(MovementOp):
+    """
+    Repeats the source along dims that it lacks at the front and dims in which its extent is 1 (numpy's rule:
+    shapes are aligned at the last dim).
+
+    ```mlir
+    %y = graph.broadcast %x : tensor<4x1xf32> -> tensor<2x4x8xf32>
+    ```
+    """
+
+    name = "graph.broadcast"
+    source = operand_def(TENSOR)
+    result = result_def(TENSOR)
+    assembly_format = "$source attr-dict `:` type($source) `->` type($result)"
+
+    def __init__(self, source: SSAValue, result_type: TensorType[Any]):
+        Operation.__init__(self, operands=(source,), result_types=(result_type,))
+
+    def verify_(self) -> None:
+        source, result = tensor_type_of(self.source, self.name), tensor_type_of(self.result, self.name)
+        _check_element_type(self.name, source, result)
+        before, after = source.get_shape(), result.get_shape()
+        added = len(after) - len(before)
+        if added < 0:
+            raise VerifyException(
+                f"{self.name}: cannot broadcast {source} to {result} (rank {len(before)} to {len(after)})"
+            )
+        for axis, (extent, wanted) in enumerate(zip(before, after[added:], strict=True)):
+            if extent != 1 and not are_equal_extents(extent, wanted):
+                raise VerifyException(
+                    f"{self.name}: cannot broadcast {source} to {result} "
+                    f"(axis {axis} of {extent} to axis {axis + added} of {wanted})"
+                )
+
+
+def padded_type(source: TensorType[Any], low: IntsAttr, high: IntsAttr) -> TensorType[Any]:
+    """
+    Returns the type of `source` with `low[k]` and `high[k]` more elements before and after it in dim k.
+
+    Raises `VerifyException` unless there is one `low` and one `high` from 0 up for each axis.
+    """
+    who = PadOp.name
+    for what, values in (("low", low.data), ("high", high.data)):
+        check_one_per_axis(who, what, values, source)
+        for axis, value in enumerate(values):
+            if value < 0:
+                raise VerifyException(f"{who}: {what} of axis {axis} is negative ({value}, source {source})")
+    shape = tuple(
+        extent if extent == DYNAMIC_INDEX else before + extent + after
+        for before, extent, after in zip(low.data, source.get_shape(), high.data, strict=True)
+    )
+    return tensor_of(source.element_type, shape)
+
+
+@irdl_op_definition
+class PadOp(MovementOp):
+    """
+    Puts `low[k]` copies of `value` before and `high[k]` after the source in dim k.
+
+    ```mlir
+    %y = graph.pad %x, %v low [0, 1] high [0, 2] : tensor<4x8xf32>
+    ```
+
+    `%v` is a `tensor<f32>`, the result a `tensor<4x11xf32>`.
+    """
+
+    name = "graph.pad"
+    source = operand_def(TENSOR_T)
+    value = operand_def(Computed(scalar_like, ("T",)))
+    low = prop_def(_ints("LOW"))
+    high = prop_def(_ints("HIGH"))
+    result = result_def(Computed(padded_type, ("T", "LOW", "HIGH")))
+    assembly_format = "$source `,` $value `low` $low `high` $high attr-dict `:` type($source)"
+
+    def __init__(
+        self, source: SSAValue, value: SSAValue, low: Sequence[int] | IntsAttr, high: Sequence[int] | IntsAttr
+    ):
+        low, high = IntsAttr.of(low), IntsAttr.of(high)
+        result_type = padded_type(tensor_type_of(source, self.name), low, high)
+        Operation.__init__(
+            self, operands=(source, value), result_types=(result_type,), properties={"low": low, "high": high}
+        )
+
+    def verify_(self) -> None:
+        source = tensor_type_of(self.source, self.name)
+        if self.value.type != scalar_like(source):
+            raise VerifyException(
+                f"{self.name}: value is {self.value.type}, expected {scalar_like(source)} (source {source})"
+            )
+        expected = padded_type(source, self.low, self.high)
+        check_exact_result(
+            self, expected, f"{source} padded by {list(self.low.data)} and {list(self.high.data)}"
+        )
+
+
+def sliced_type(
+    source: TensorType[Any], offsets: IntsAttr, sizes: IntsAttr, strides: IntsAttr
+) -> TensorType[Any]:
+    """
+    Returns the type of `sizes[k]` elements of dim k of `source`.
+
+    Raises `VerifyException` unless there is one offset, size and stride for each axis and all that is read
+    lies in `source`; a dim of unknown extent is not checked.
+    """
+    who = SliceOp.name
+    for what, values, least in (
+        ("offsets", offsets.data, 0),
+        ("sizes", sizes.data, 0),
+        ("strides", strides.data, 1),
+    ):
+        check_one_per_axis(who, what, values, source)
+        for axis, value in enumerate(values):
+            if value < least:
+                raise VerifyException(
+                    f"{who}: {what} of axis {axis} is below {least} ({value}, source {source})"
+                )
+    steps = zip(source.get_shape(), offsets.data, sizes.data, strides.data, strict=True)
+    for axis, (extent, offset, size, stride) in enumerate(steps):
+        end = offset + (size - 1) * stride + 1 if size else offset
+        if extent != DYNAMIC_INDEX and end > extent:
+            raise VerifyException(
+                f"{who}: axis {axis} is read up to {end} of {extent} "
+                f"(offset {offset}, size {size}, stride {stride}, source {source})"
+            )
+    return tensor_of(source.element_type, sizes.data)
+
+
+@irdl_op_definition
+class SliceOp(MovementOp):
+    """
+    `sizes[k]` elements of dim k of the source, from `offsets[k]` on, every `strides[k]`th.
+
+    ```mlir
+    %y = graph.slice %x offsets [0, 1] sizes [4, 3] strides [1, 2] : tensor<4x8xf32>
+    ```
+
+    The result is a `tensor<4x3xf32>`.
+    """
+
+    name = "graph.slice"
+    source = operand_def(TENSOR_T)
+    offsets = prop_def(_ints("OFFSETS"))
+    sizes = prop_def(_ints("SIZES"))
+    strides = prop_def(_ints("STRIDES"))
+    result = result_def(Computed(sliced_type, ("T", "OFFSETS", "SIZES", "STRIDES")))
+    assembly_format = (
+        "$source `offsets` $offsets `sizes` $sizes `strides` $strides attr-dict `:` type($source)"
+    )
+
+    def __init__(
+        self,
+        source: SSAValue,
+        offsets: Sequence[int] | IntsAttr,
+        sizes: Sequence[int] | IntsAttr,
+        strides: Sequence[int] | IntsAttr,
+    ):
+        offsets, sizes, strides = IntsAttr.of(offsets), IntsAttr.of(sizes), IntsAttr.of(strides)
+        result_type = sliced_type(tensor_type_of(source, self.name), offsets, sizes, strides)
+        Operation.__init__(
+            self,
+            operands=(source,),
+            result_types=(result_type,),
+            properties={"offsets": offsets, "sizes": sizes, "strides": strides},
+        )
+
+    def verify_(self) -> None:
+        source = tensor_type_of(self.source, self.name)
+        expected = sliced_type(source, self.offsets, self.sizes, self.strides)
+        check_exact_result(self, expected, f"sizes {list(self.sizes.data)} of {source}")
+
+
+@irdl_op_definition
+class FlipOp(MovementOp):
+    """
+    The source with the order of its elements reversed along `axes`.
+
+    ```mlir
+    %y = graph.flip %x axes [0] : tensor<4x8xf32>
+    ```
+    """
+
+    name = "graph.flip"
+    source = operand_def(TENSOR_T)
+    axes = prop_def(IntsAttr)
+    result = result_def(TENSOR_T)
+    assembly_format = "$source `axes` $axes attr-dict `:` type($result)"
+
+    def __init__(self, source: SSAValue, axes: Sequence[int] | IntsAttr):
+        Operation.__init__(
+            self, operands=(source,), result_types=(source.type,), properties={"axes": IntsAttr.of(axes)}
+        )
+
+    def verify_(self) -> None:
+        check_axes(self.name, self.axes.data, tensor_type_of(self.source, self.name))
+
+
+def concatenated_type(inputs: Sequence[TensorType[Any]], axis: AxisAttr) -> TensorType[Any]:
+    """
+    Returns the type of `inputs` one after the other along `axis`.
+
+    Raises `VerifyException` unless there is one and all agree in element type and all other dims.
+    """
+    who = ConcatOp.name
+    if not inputs:
+        raise VerifyException(f"{who}: no inputs, expected one or more")
+    first = inputs[0]
+    check_axes(who, (axis.data,), first)
+    shape = list(first.get_shape())
+    for position, type in enumerate(inputs[1:], 1):
+        extents = type.get_shape()
+        if len(extents) == len(shape):
+            along, shape[axis.data] = shape[axis.data], extents[axis.data]
+            where = difference(type, tensor_of(first.element_type, tuple(shape)))
+            is_unknown = DYNAMIC_INDEX in (along, extents[axis.data])
+            shape[axis.data] = DYNAMIC_INDEX if is_unknown else along + extents[axis.data]
+        else:
+            where = difference(type, first)
+        if where is not None:
+            raise VerifyException(
+                f"{who}: cannot join {type} to {first} along axis {axis.data} (input {position}: {where})"
+            )
+        for dim, extent in enumerate(extents):
+            if shape[dim] == DYNAMIC_INDEX and dim != axis.data:
+                shape[dim] = extent
+    return tensor_of(first.element_type, tuple(shape))
+
+
+@irdl_op_definition
+class ConcatOp(MovementOp):
+    """
+    The inputs one after the other along `axis`.
+
+    ```mlir
+    %y = graph.concat %a, %b axis 0 : tensor<4x8xf32>, tensor<2x8xf32> -> tensor<6x8xf32>
+    ```
+    """
+
+    name = "graph.concat"
+    inputs = var_operand_def(TENSOR)
+    axis = prop_def(AxisAttr)
+    result = result_def(TENSOR)
+    assembly_format = "$inputs `axis` $axis attr-dict `:` type($inputs) `->` type($result)"
+
+    def __init__(self, inputs: Sequence[SSAValue], axis: int | AxisAttr):
+        axis = axis if isinstance(axis, AxisAttr) else AxisAttr(axis)
+        result_type = concatenated_type([tensor_type_of(value, self.name) for value in inputs], axis)
+        Operation.__init__(self, operands=inputs, result_types=(result_type,), properties={"axis": axis})
+
+    def verify_(self) -> None:
+        types = [tensor_type_of(value, self.name) for value in self.inputs]
+        expected = concatenated_type(types, self.axis)
+        joined = ", ".join(shape_text(type.get_shape()) for type in types)
+        check_result(self, expected, f"{joined} along axis {self.axis.data}")
+
+
+def _check_element_type(who: str, source: TensorType[Any], result: TensorType[Any]) -> None:
+    if source.element_type != result.element_type:
+        raise VerifyException(
+            f"{who}: cannot change the element type "
+            f"({source.element_type} to {result.element_type}, {source} to {result})"
+        )

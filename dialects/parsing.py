@@ -1,0 +1,234 @@
+"""
+Text to modules, with the place of every op, and errors that say where.
+
+Every op and block argument without an explicit `loc(...)` gets the line and column of its name in the text.
+"""
+
+from __future__ import annotations
+
+import difflib
+import struct
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import (
+    UNKNOWN_LOC,
+    ArrayAttr,
+    CallSiteLoc,
+    FileLineColLoc,
+    FusedLoc,
+    IntAttr,
+    LocationAttr,
+    ModuleOp,
+    NameLoc,
+    StringAttr,
+)
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.parser import Parser
+from xdsl.traits import IsTerminator, NoTerminator
+from xdsl.utils.exceptions import MultipleSpansParseError, ParseError, VerifyException
+from xdsl.utils.lexer import Span
+
+from ..errors import TenonError
+from . import context
+
+MAX_REPORTED = 20
+"""How many wrong ops `verify_module` lists."""
+
+
+class LocatingParser(Parser):
+    """xDSL's parser, which notes where ops and block arguments stand and suggests names for unknown ops."""
+
+    def __init__(self, ctx: Context, text: str, filename: str):
+        self._filename = StringAttr(filename)
+        self._line_starts = [0, *(at + 1 for at, char in enumerate(text) if char == "\n")]
+        self._op_positions: list[int] = []
+        super().__init__(ctx, text, filename)
+
+    def location_at(self, position: int) -> FileLineColLoc:
+        """Returns the place of a character of the text, both counted from 1."""
+        line = bisect_right(self._line_starts, position)
+        column = position - self._line_starts[line - 1] + 1
+        return FileLineColLoc(self._filename, IntAttr(line), IntAttr(column))
+
+    @property
+    def failing_position(self) -> int:
+        """Where the innermost op that is being read starts; the next token's place outside of ops."""
+        return self._op_positions[-1] if self._op_positions else self.pos
+
+    def parse_operation(self) -> Operation:
+        op = super().parse_operation()
+        position = self._op_positions.pop()
+        if op.location is UNKNOWN_LOC:
+            op.location = self.location_at(position)
+        for region in op.regions:
+            for block in region.blocks:
+                # Terminators that are not written are made by their op's parser, without a place.
+                if (last := block.last_op) is not None and last.location is UNKNOWN_LOC:
+                    last.location = op.location
+        return op
+
+    def _parse_op_result_list(self) -> list[tuple[Span, int]]:
+        # The one step between the start of an op and its name; each call is answered by one op.
+        self._op_positions.append(self.pos)
+        results = super()._parse_op_result_list()
+        self._op_positions[-1] = self.pos
+        return results
+
+    def _register_ssa_definition(self, name: str, values: Sequence[SSAValue], span: Span) -> None:
+        super()._register_ssa_definition(name, values, span)
+        for value in values:
+            if isinstance(value, BlockArgument) and value.location is UNKNOWN_LOC:
+                value.location = self.location_at(span.start)
+
+    def _get_op_by_name(self, name: str) -> type[Operation]:
+        op_type = self.ctx.get_optional_op(name, dialect_stack=self._parser_state.dialect_stack)
+        if op_type is None:
+            self.raise_error(f"unknown op {name}{self._suggestion(name)}", self.failing_position)
+        return op_type
+
+    def _suggestion(self, name: str) -> str:
+        for dialect in sorted(self.ctx.registered_dialect_names):
+            if self.ctx.get_optional_dialect(dialect) is None:
+                self.ctx.load_registered_dialect(dialect)
+        known = sorted(op_type.name for op_type in self.ctx.loaded_ops)
+        nearest = difflib.get_close_matches(name, known, 1)
+        return f" (hint: did you mean {nearest[0]}?)" if nearest else ""
+
+
+def parse_module(text: str, filename: str = "<string>", *, ctx: Context | None = None) -> ModuleOp:
+    """
+    Returns the module that `text` holds; ops outside of a module are put into one. It is not verified.
+
+    Raises `TenonError` with the place where the text is wrong.
+    """
+    start = f"{filename}:1:1"
+    try:
+        parser = LocatingParser(context() if ctx is None else ctx, text, filename)
+    except ParseError as error:
+        raise _parse_error(error) from error
+    try:
+        module = parser.parse_module()
+    except ParseError as error:
+        raise _parse_error(error) from error
+    except VerifyException as error:
+        message = _one_line(str(error))
+    except (OverflowError, ValueError, struct.error) as error:
+        # Numbers that do not fit their type leave xDSL's attributes as these.
+        message = f"number out of range ({_one_line(str(error))})"
+    except RecursionError:
+        message = "ops are nested too deeply"
+    else:
+        if module.location is UNKNOWN_LOC:
+            module.location = FileLineColLoc(StringAttr(filename), IntAttr(1), IntAttr(1))
+        return module
+    location = location_text(parser.location_at(parser.failing_position))
+    raise TenonError(message, location=location or start)
+
+
+def _parse_error(error: ParseError) -> TenonError:
+    message = _one_line(error.msg)
+    if isinstance(error, MultipleSpansParseError) and error.refs:
+        message += f" ({_one_line(error.ref_text or 'see')} {error.refs[0][0].get_location()})"
+    return TenonError(message, location=str(error.span.get_location()))
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def location_text(location: Attribute) -> str | None:
+    """
+    Returns `file:line:col` of a location: of the first part of a fused one that has it, of what a name stands for,
+    and of the callee of a call site or else its caller. Returns None where no file is known.
+    """
+    match location:
+        case FileLineColLoc():
+            return f"{location.filename.data}:{location.line.data}:{location.column.data}"
+        case NameLoc():
+            return location_text(location.location)
+        case CallSiteLoc():
+            return location_text(location.callee) or location_text(location.caller)
+        case FusedLoc(locations=ArrayAttr() as parts):
+            return next((text for part in parts.data if (text := location_text(part))), None)
+        case _:
+            return None
+
+
+def verify_module(module: ModuleOp) -> None:
+    """
+    Checks every op, and that values are defined before they are used.
+
+    Raises `TenonError` with the message and the place of the first wrong op, inner ones before the ops around them;
+    the others, up to `MAX_REPORTED` in all, follow line by line.
+    """
+    found: list[tuple[LocationAttr, str]] = []
+    try:
+        for op, message in _wrong_ops(module, set()):
+            found.append((op.location, message))
+            if len(found) == MAX_REPORTED:
+                break
+    except RecursionError:
+        found.append((module.location, f"{module.name}: ops are nested too deeply"))
+    if found:
+        (location, message), *others = found
+        lines = [str(TenonError(text, location=location_text(place))) for place, text in others]
+        raise TenonError("\n".join([message, *lines]), location=location_text(location))
+
+
+def _wrong_ops(op: Operation, visible: set[SSAValue]) -> Iterator[tuple[Operation, str]]:
+    """Yields every wrong op in `op`, itself last, with what is wrong. `visible` are the values it may use."""
+    for position, operand in enumerate(op.operands):
+        if operand not in visible:
+            name = f"%{operand.name_hint}" if operand.name_hint else f"a {operand.type}"
+            yield op, f"{op.name}: operand {position} is used before it is defined ({name})"
+    for region in op.regions:
+        yield from _wrong_ops_in_region(region, visible)
+    if message := _structural_error(op):
+        yield op, message
+    try:
+        op.verify_()
+    except VerifyException as error:
+        message = _one_line(str(error))
+        yield op, message if message.startswith(op.name) else f"{op.name}: {message}"
+
+
+def _wrong_ops_in_region(region: Region, visible: set[SSAValue]) -> Iterator[tuple[Operation, str]]:
+    defined: list[SSAValue] = [argument for block in region.blocks for argument in block.args]
+    if len(region.blocks) > 1:
+        # Order between blocks is a matter of control flow, which no op of ours has.
+        defined += [result for block in region.blocks for op in block.ops for result in op.results]
+    visible.update(defined)
+    for block in region.blocks:
+        for op in block.ops:
+            yield from _wrong_ops(op, visible)
+            defined.extend(op.results)
+            visible.update(op.results)
+    visible.difference_update(defined)
+
+
+def _structural_error(op: Operation) -> str | None:
+    """Returns what is wrong with where `op` stands in its block, or with an empty block of its own."""
+    for region in op.regions:
+        for block in region.blocks:
+            if block.is_empty and len(region.blocks) == 1 and not op.has_trait(NoTerminator):
+                return f"{op.name}: its block is empty, expected a terminator at the end"
+    block = op.parent
+    if block is None or block.parent is None:
+        return None
+    is_last = block.last_op is op
+    if op.successors and not is_last:
+        return f"{op.name}: an op with successors must be the last one of its block"
+    if any(successor.parent is not block.parent for successor in op.successors):
+        return f"{op.name}: branches to a block of another region"
+    if is_last and not op.has_trait(IsTerminator) and _needs_terminator(block):
+        return f"{op.name}: it ends its block but is not a terminator"
+    return None
+
+
+def _needs_terminator(block: Block) -> bool:
+    region = block.parent
+    assert region is not None, "a block outside of a region"
+    around = region.parent
+    return len(region.blocks) > 1 or (around is not None and not around.has_trait(NoTerminator))

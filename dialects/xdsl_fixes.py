@@ -1,0 +1,149 @@
+"""
+Work-arounds for xDSL 0.74, applied when `dialects` is imported; without them constants are silently wrong.
+
+* `dense<0x7F800000> : tensor<f32>` is read as the integer 2139095040 and not as the bits of +inf, although
+  the printer itself writes hex for inf, NaN, and finite values that need no `.` in `%.9g` (16777216.0)
+* an element that does not fit its type leaves the parser as a ValueError or OverflowError without a place
+* `dense<[0.0, -0.0]>` prints as the splat `dense<0.0>`; `is_splat` of no elements is an IndexError
+* long i1 constants print as one byte per element, which MLIR reads as one bit per element
+* splats are expanded element by element (seconds for a few million)
+* the values of `true` are -1: `dense_values` gives True
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from typing import Any, NoReturn, cast
+
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    BytesAttr,
+    DenseIntOrFPElementsAttr,
+    IntegerType,
+    i1,
+)
+from xdsl.ir import Attribute
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+
+MAX_DENSE_NBYTES = 2**31
+"""The largest `dense` constant that is read."""
+
+_HEX_ABOVE = 100
+"""Constants of more elements print as one hex string, as in MLIR."""
+
+
+def dense_values(attribute: DenseIntOrFPElementsAttr[Any]) -> tuple[int | float | bool, ...]:
+    """Returns all elements in row-major order: bools for i1, ints and floats for the other types."""
+    if attribute.get_element_type() == i1:
+        return tuple(byte != 0 for byte in attribute.data.data)
+    return cast(tuple[int | float, ...], attribute.get_values())
+
+
+def is_splat(self: DenseIntOrFPElementsAttr[Any]) -> bool:
+    """Returns whether there are elements and all have the same bits."""
+    data, nbytes = self.data.data, self.get_element_type().compile_time_size
+    return bool(data) and data == data[:nbytes] * (len(data) // nbytes)
+
+
+def print_without_type(self: DenseIntOrFPElementsAttr[Any], printer: Printer) -> None:
+    """Prints `dense<...>` so that it is read back as the same bits."""
+    element_type, length = self.get_element_type(), len(self)
+    printer.print_string("dense")
+    with printer.in_angle_brackets():
+        if not length:
+            return
+        if self.is_splat():
+            nbytes = element_type.compile_time_size
+            value = element_type.unpack(self.data.data[:nbytes], 1)[0]
+            self._print_one_elem(value, printer)  # pyright: ignore[reportPrivateUsage]
+        elif length > _HEX_ABOVE and element_type != i1:
+            printer.print_string(f'"0x{self.data.data.hex().upper()}"')
+        else:
+            shape = self.get_shape() if self.shape_is_complete else (length,)
+            self._print_dense_list(self.get_values(), shape, printer)  # pyright: ignore[reportPrivateUsage]
+
+
+def parse_dense(self: AttrParser, type: Any) -> DenseIntOrFPElementsAttr[Any]:
+    """
+    Parses what follows `dense`, and the type too if `type` is None.
+
+    Raises `ParseError` where the elements fit neither the element type nor the shape.
+    """
+    start = self.pos
+    self.parse_punctuation("<", " in dense attribute")
+    text, elements, shape = None, list[Any](), [0]
+    if self.parse_optional_punctuation(">") is None:
+        text = self.parse_optional_str_literal()
+        if text is None:
+            elements, shape = self._parse_tensor_literal()  # pyright: ignore[reportPrivateUsage]
+        self.parse_punctuation(">", " in dense attribute")
+    if type is None:
+        self.parse_punctuation(":", " in dense attribute")
+        type = self._parse_dense_literal_type()  # pyright: ignore[reportPrivateUsage]
+    end = self.pos
+
+    def fail(message: str) -> NoReturn:
+        self.raise_error(message, start, end)
+
+    element_type, wanted = type.element_type, list(type.get_shape())
+    count = math.prod(wanted)
+    if count * element_type.compile_time_size > MAX_DENSE_NBYTES:
+        fail(
+            f"dense: {type} has {count} elements, more than {MAX_DENSE_NBYTES} bytes "
+            "(hint: broadcast a smaller constant)"
+        )
+    if text is not None:
+        data = _from_hex(text)
+        if data is None:
+            fail(f'dense: "{text}" is no hex string that starts with 0x')
+        if len(data) == element_type.compile_time_size:
+            data *= count
+        if len(data) != count * element_type.compile_time_size:
+            fail(
+                f"dense: {len(data)} bytes do not fit {type} "
+                f"({count} elements of {element_type.compile_time_size} bytes)"
+            )
+        if element_type == i1:
+            data = bytes(0xFF if byte else 0 for byte in data)
+        return DenseIntOrFPElementsAttr(type, BytesAttr(data))
+    is_splat_literal = not shape
+    if not is_splat_literal and shape != wanted and not (len(elements) == count == 0):
+        fail(f"dense: elements of shape {shape} do not fit {type} (shape {wanted})")
+    packed = [_pack(self, element, element_type) for element in elements]
+    return DenseIntOrFPElementsAttr(
+        type, BytesAttr(packed[0] * count if is_splat_literal else b"".join(packed))
+    )
+
+
+def _from_hex(text: str) -> bytes | None:
+    if not text.startswith("0x"):
+        return None
+    try:
+        return bytes.fromhex(text[2:])
+    except ValueError:
+        return None
+
+
+def _pack(parser: AttrParser, element: Any, type: Attribute) -> bytes:
+    """Returns the bytes of one element of a literal. Raises `ParseError` where it does not fit."""
+    text: str = element.span.text
+    packable = cast(Any, type)
+    is_bits = isinstance(type, AnyFloat) and "0x" in text[:3].lower()
+    try:
+        if is_bits and isinstance(element.value, int):
+            return element.value.to_bytes(packable.compile_time_size, "little")
+        value = element.to_type(parser, type)
+        if isinstance(type, IntegerType):
+            value = type.get_normalized_value(value)
+        return packable.pack((value,))
+    except (OverflowError, ValueError, struct.error):
+        parser.raise_error(f"dense: {text} is out of range for {type}", element.span)
+
+
+def apply() -> None:
+    """Installs the work-arounds; a second call changes nothing."""
+    DenseIntOrFPElementsAttr.is_splat = is_splat
+    DenseIntOrFPElementsAttr.print_without_type = print_without_type
+    AttrParser.parse_dense_int_or_fp_elements_attr = parse_dense

@@ -1,0 +1,207 @@
+"""`tenon.compile`: from text or a module to an executable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import DiagnosticException
+
+from .backends.interface import Backend, CompiledArtifact
+from .backends.registry import BACKEND_NAMES, get_backend
+from .context import make_context
+from .dialects import sched
+from .dialects.entry import Entry, IRLevel, argument_names, find_entry, keep_only, level_of
+from .dialects.parsing import parse_module, verify_module
+from .errors import TenonError
+from .passes.instruments.interface import PassInstrument
+from .passes.pass_manager import PassManager
+from .passes.pipeline import phases
+from .passes.util.failing_location import failing_location
+from .runtime.device_executable import DeviceExecutable
+from .runtime.executable import Executable
+from .runtime.program_plan import plan_program
+from .runtime.reference_executable import ReferenceExecutable
+from .runtime.signature import Signature
+from .runtime.stages import Stages
+
+REFERENCE = "reference"
+"""The backend that interprets a module in numpy, at whatever level it is."""
+
+BACKENDS = (*BACKEND_NAMES, REFERENCE)
+"""The names of backends that `compile` takes."""
+
+_VECTOR_NBYTES = 32
+"""What the reference backend schedules for: reductions then run in the order they have on most processors."""
+
+
+def compile(
+    program: ModuleOp | str,
+    *,
+    backend: str | Backend = "llvm",
+    pipeline: PassManager | str | None = None,
+    entry: str | None = None,
+    level: str | None = None,
+    filename: str = "<string>",
+    instruments: Sequence[PassInstrument] = (),
+) -> Executable:
+    """
+    Compiles one function of a module for a backend: a name in `BACKENDS`, or a backend with its device, which
+    executables may share. A module is left as it is.
+
+    `pipeline` replaces the default passes: its text, or a pass manager, whose instruments are then told too. By
+    default a module at `graph` runs through all phases, one at `sched` or `low` through those that are left.
+    `level` (`graph`, `sched` or `low`) is for the reference backend: the level to lower to before interpreting;
+    None interprets the module as it is.
+
+    `entry` names the function, which may be left out where there is only one. `filename` is what errors call the
+    text.
+
+    Raises:
+        TenonError: the module, the pipeline or a name is wrong, or the device lacks something it takes.
+        MissingExtraError: the backend's package is not installed.
+        KernelCompileError: the backend's compiler rejected its input.
+    """
+    module = parse_module(program, filename) if isinstance(program, str) else program.clone()
+    verify_module(module)
+    chosen = find_entry(module, entry)
+    keep_only(module, chosen)
+    if isinstance(backend, str) and backend == REFERENCE:
+        return _interpreted(module, chosen, pipeline, level, instruments)
+    if level is not None:
+        raise TenonError(f"compile: level '{level}' is for the reference backend only")
+    if isinstance(backend, str):
+        if backend not in BACKENDS:
+            raise TenonError(f"backend '{backend}' is not one of {', '.join(BACKENDS)}")
+        backend = get_backend(backend)
+    work = _Lowering(module, chosen, pipeline, IRLevel.LOW, backend.device.vector_nbytes, instruments)
+    return _compiled(work, backend)
+
+
+class _Lowering:
+    """
+    A module on its way down. `phases` are the passes by the stage they end at; `module` is what they left;
+    `text_of` gives the text at the end of a stage, for which all but the last stage is run again.
+    """
+
+    def __init__(
+        self,
+        module: ModuleOp,
+        entry: Entry,
+        pipeline: PassManager | str | None,
+        level: IRLevel | None,
+        vector_nbytes: int,
+        instruments: Sequence[PassInstrument],
+    ) -> None:
+        self.entry_name = entry.sym_name.data
+        self._input = module.clone()
+        self.module = module
+        verify_each = True
+        if isinstance(pipeline, str):
+            pipeline = PassManager.parse(pipeline)
+        if pipeline is not None:
+            instruments = (*pipeline.instruments, *instruments)
+            verify_each = pipeline.verify_each
+            self.phases: Mapping[str, tuple[ModulePass, ...]] = {"": tuple(pipeline.passes)}
+        else:
+            self.phases = _default_phases(module, entry, level, vector_nbytes)
+        passes = tuple(pass_ for phase in self.phases.values() for pass_ in phase)
+        PassManager(passes, instruments, verify_each).run(make_context(), module)
+        self.entry = find_entry(module, self.entry_name)
+        self.level = level_of(module, self.entry)
+        if pipeline is not None:
+            self.phases = {self.level.value: passes}
+
+    def stages(self) -> dict[str, Callable[[], str]]:
+        """Returns what makes the text of each stage."""
+        *earlier, last = self.phases or (self.level.value,)
+        run = cache(self._run_again)
+        makers: dict[str, Callable[[], str]] = {stage: lambda stage=stage: run()[stage] for stage in earlier}
+        makers[last] = lambda: f"{self.module}\n"
+        return makers
+
+    def _run_again(self) -> dict[str, str]:
+        module, ctx = self._input.clone(), make_context()
+        texts: dict[str, str] = {}
+        for stage, passes in self.phases.items():
+            PassManager(passes, verify_each=False).run(ctx, module)
+            texts[stage] = f"{module}\n"
+        return texts
+
+
+def _default_phases(
+    module: ModuleOp, entry: Entry, level: IRLevel | None, vector_nbytes: int
+) -> dict[str, tuple[ModulePass, ...]]:
+    """
+    Returns the phases that take `entry` from where it is to `level`, None for no phase at all. Of the phase that
+    makes `sched`, a module that already is there gets what plans its memory, if that was not done.
+    """
+    if level is None:
+        return {}
+    found = level_of(module, entry)
+    levels = list(IRLevel)
+    if levels.index(found) > levels.index(level):
+        raise TenonError(f"@{entry.sym_name.data}: the module is at {found.value}, which is below {level.value}")
+    wanted = {
+        stage: passes
+        for stage, passes in phases(vector_nbytes=vector_nbytes).items()
+        if levels.index(found) <= levels.index(IRLevel(stage)) <= levels.index(level)
+    }
+    if isinstance(entry, sched.ProgramOp):
+        wanted = {IRLevel.SCHED.value: _planning(entry)} | {
+            stage: passes for stage, passes in wanted.items() if stage != IRLevel.SCHED.value
+        }
+    return wanted
+
+
+def _planning(program: sched.ProgramOp) -> tuple[ModulePass, ...]:
+    from .passes.build_dependencies import BuildDependenciesPass
+    from .passes.plan_memory import PlanMemoryPass
+
+    return () if "memory_plan" in program.attributes else (BuildDependenciesPass(), PlanMemoryPass())
+
+
+def _interpreted(
+    module: ModuleOp,
+    entry: Entry,
+    pipeline: PassManager | str | None,
+    level: str | None,
+    instruments: Sequence[PassInstrument],
+) -> ReferenceExecutable:
+    from .backends.reference.execute import run_module
+
+    if level is not None and level not in list(IRLevel):
+        raise TenonError(f"compile: level '{level}' is not one of {', '.join(IRLevel)}")
+    if level is not None and pipeline is not None:
+        raise TenonError("compile: level and pipeline exclude each other")
+    wanted = None if level is None else IRLevel(level)
+    work = _Lowering(module, entry, pipeline, wanted, _VECTOR_NBYTES, instruments)
+    type = work.entry.function_type
+    signature = Signature.of(work.entry_name, argument_names(work.entry), type)
+    makers = work.stages()
+    return ReferenceExecutable(
+        signature, Stages(makers), list(makers)[-1], lambda arrays: run_module(work.module, work.entry_name, arrays)
+    )
+
+
+def _compiled(work: _Lowering, backend: Backend) -> DeviceExecutable:
+    if isinstance(work.entry, func.FuncOp):
+        raise TenonError(
+            f"@{work.entry_name}: the pipeline leaves a func.func, but backend {backend.name} runs a "
+            "sched.program (hint: end it in sched-pipeline,low-pipeline)"
+        )
+    keep_only(work.module, work.entry)
+    plan = plan_program(work.module, work.entry)
+    source = ""
+    artifact = CompiledArtifact(None, ())
+    if plan.kernel_names:
+        try:
+            source = backend.renderer.render(work.module, backend.device)
+        except DiagnosticException as error:
+            raise TenonError(str(error), location=failing_location(error)) from error
+        artifact = backend.compiler.compile(source, backend.device)
+    stages = Stages({**work.stages(), "source": lambda: source})
+    return DeviceExecutable(backend, artifact, plan, stages)

@@ -1,0 +1,201 @@
+"""Expansions written into a kernel as ops."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Literal
+
+from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    Float32Type,
+    Float64Type,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    LocationAttr,
+    VectorType,
+    f32,
+    f64,
+    i1,
+    i32,
+    i64,
+)
+from xdsl.dialects.utils import FastMathFlag
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from ...dialects.low import Conversion, ConversionAttr, ConvertOp, SelectOp
+from .arithmetic import Arithmetic, FloatKind, IntegerKind, Predicate
+from .float_format import F64, FloatFormat
+
+_FLOAT_OPS: dict[FloatKind, type[Operation]] = {
+    "addf": arith.AddfOp,
+    "subf": arith.SubfOp,
+    "mulf": arith.MulfOp,
+    "divf": arith.DivfOp,
+    "negf": arith.NegfOp,
+    "absf": math.AbsFOp,
+    "floor": math.FloorOp,
+}
+_INTEGER_OPS: dict[IntegerKind, type[Operation]] = {
+    "addi": arith.AddiOp,
+    "subi": arith.SubiOp,
+    "muli": arith.MuliOp,
+    "andi": arith.AndIOp,
+    "ori": arith.OrIOp,
+    "xori": arith.XOrIOp,
+    "shli": arith.ShLIOp,
+    "shrui": arith.ShRUIOp,
+}
+_PREDICATES: dict[Predicate, IntegerAttr] = {
+    name: IntegerAttr(arith.CMPF_COMPARISON_OPERATIONS.index(name), i64) for name in ("oeq", "olt", "uno")
+}
+_NOT_EQUAL = IntegerAttr(arith.CMPI_COMPARISON_OPERATIONS.index("ne"), i64)
+_STRICT = arith.FastMathFlagsAttr("none")
+_CONTRACT = arith.FastMathFlagsAttr([FastMathFlag.ALLOW_CONTRACT])
+_EXTUI = ConversionAttr(Conversion.EXTUI)
+_TRUNCI = ConversionAttr(Conversion.TRUNCI)
+_NO_OVERFLOW_FLAGS = arith.IntegerOverflowAttr("none")
+
+
+@cache
+def _shaped(element_type: Attribute, lanes: int | None) -> Attribute:
+    return element_type if lanes is None else VectorType(element_type, [lanes])
+
+
+@cache
+def _float_constant(value: float, element_type: Float32Type | Float64Type, lanes: int | None) -> Attribute:
+    if lanes is None:
+        return FloatAttr(value, element_type)
+    return DenseIntOrFPElementsAttr.from_list(VectorType(element_type, [lanes]), [value])
+
+
+@cache
+def _integer_constant(bits: int, element_type: IntegerType, lanes: int | None) -> Attribute:
+    width = element_type.width.data
+    value = bits - (1 << width) if bits >> (width - 1) else bits
+    if lanes is None:
+        return IntegerAttr(value, element_type)
+    return DenseIntOrFPElementsAttr.from_list(VectorType(element_type, [lanes]), [value])
+
+
+class KernelConstants:
+    """The constants that expansions bring to one kernel, each once, at the front of the kernel."""
+
+    def __init__(self, block: Block):
+        self._block = block
+        self._known: dict[tuple[str, Attribute], SSAValue] = {}
+        self._ops: list[Operation] = []
+
+    def get(self, key: str, type: Attribute) -> SSAValue | None:
+        """Returns the constant written as `key`, if it is known."""
+        return self._known.get((key, type))
+
+    def add(self, key: str, type: Attribute, value: Attribute, location: LocationAttr) -> SSAValue:
+        op = arith.ConstantOp.create(result_types=(type,), properties={"value": value}, location=location)
+        self._ops.append(op)
+        result = self._known[key, type] = op.results[0]
+        result.name_hint = "cst"
+        return result
+
+    def insert(self) -> None:
+        """Puts the constants where they belong. To be called once, at the end."""
+        first = self._block.first_op
+        assert first is not None, "a kernel without ops has nothing to expand"
+        self._block.insert_ops_before(self._ops, first)
+
+
+class Emitter(Arithmetic[SSAValue]):
+    """
+    Collects the ops that replace one op. Only the contraction of a multiply-add is taken over from the op's
+    fast-math flags: the others would let steps that are exact on purpose be simplified away.
+    """
+
+    def __init__(self, op: Operation, format: FloatFormat, lanes: int | None, constants: KernelConstants):
+        super().__init__(format)
+        self.ops: list[Operation] = []
+        self._location = op.location
+        self._constants = constants
+        self._hint = op.name.rpartition(".")[2]
+        flags = op.properties.get("fastmath")
+        may_contract = (
+            isinstance(flags, arith.FastMathFlagsAttr) and FastMathFlag.ALLOW_CONTRACT in flags.data
+        )
+        self._multiply_add_flags = _CONTRACT if may_contract else _STRICT
+        self._lanes = lanes
+        self._float_type = _shaped(f64 if format is F64 else f32, lanes)
+        self._integer_type = _shaped(i64 if format is F64 else i32, lanes)
+        self._wide_type = _shaped(i64, lanes)
+        self._mask_type = _shaped(i1, lanes)
+
+    def _insert(
+        self,
+        op_type: type[Operation],
+        operands: tuple[SSAValue, ...],
+        result_type: Attribute,
+        properties: dict[str, Attribute],
+    ) -> SSAValue:
+        op = op_type.create(
+            operands=operands, result_types=(result_type,), properties=properties, location=self._location
+        )
+        self.ops.append(op)
+        result = op.results[0]
+        result.name_hint = self._hint
+        return result
+
+    def float_constant(self, value: float) -> SSAValue:
+        value = self.format.round(value)
+        key = repr(value)
+        known = self._constants.get(key, self._float_type)
+        if known is None:
+            attribute = _float_constant(value, f64 if self.format is F64 else f32, self._lanes)
+            known = self._constants.add(key, self._float_type, attribute, self._location)
+        return known
+
+    def integer_constant(self, value: int, width: int) -> SSAValue:
+        key, type = str(value), self._wide_type if width == 64 else self._integer_type
+        known = self._constants.get(key, type)
+        if known is None:
+            attribute = _integer_constant(value, i64 if width == 64 else i32, self._lanes)
+            known = self._constants.add(key, type, attribute, self._location)
+        return known
+
+    def float_operation(self, kind: FloatKind, *operands: SSAValue) -> SSAValue:
+        return self._insert(_FLOAT_OPS[kind], operands, self._float_type, {"fastmath": _STRICT})
+
+    def multiply_add(self, a: SSAValue, b: SSAValue, c: SSAValue) -> SSAValue:
+        flags = self._multiply_add_flags
+        product = self._insert(arith.MulfOp, (a, b), self._float_type, {"fastmath": flags})
+        return self._insert(arith.AddfOp, (product, c), self._float_type, {"fastmath": flags})
+
+    def integer_operation(self, kind: IntegerKind, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+        properties: dict[str, Attribute] = (
+            {"overflowFlags": _NO_OVERFLOW_FLAGS} if kind in ("addi", "subi", "muli", "shli") else {}
+        )
+        return self._insert(_INTEGER_OPS[kind], (lhs, rhs), lhs.type, properties)
+
+    def compare(self, predicate: Predicate, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+        properties: dict[str, Attribute] = {"predicate": _PREDICATES[predicate], "fastmath": _STRICT}
+        return self._insert(arith.CmpfOp, (lhs, rhs), self._mask_type, properties)
+
+    def is_nonzero(self, value: SSAValue, width: int) -> SSAValue:
+        zero = self.integer_constant(0, width)
+        return self._insert(arith.CmpiOp, (value, zero), self._mask_type, {"predicate": _NOT_EQUAL})
+
+    def combine_masks(self, kind: Literal["andi", "ori", "xori"], lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+        return self._insert(_INTEGER_OPS[kind], (lhs, rhs), self._mask_type, {})
+
+    def select(self, condition: SSAValue, on_true: SSAValue, on_false: SSAValue) -> SSAValue:
+        return self._insert(SelectOp, (condition, on_true, on_false), on_true.type, {})
+
+    def bits_of_float(self, value: SSAValue) -> SSAValue:
+        return self._insert(arith.BitcastOp, (value,), self._integer_type, {})
+
+    def float_of_bits(self, value: SSAValue) -> SSAValue:
+        return self._insert(arith.BitcastOp, (value,), self._float_type, {})
+
+    def widen(self, value: SSAValue) -> SSAValue:
+        return self._insert(ConvertOp, (value,), self._wide_type, {"conversion": _EXTUI})
+
+    def narrow(self, value: SSAValue) -> SSAValue:
+        return self._insert(ConvertOp, (value,), self._integer_type, {"conversion": _TRUNCI})

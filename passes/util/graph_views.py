@@ -1,0 +1,134 @@
+"""Rules for `graph`'s movement ops: a view of a view is one view, and a view of everything is nothing."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+
+from ...dialects import graph
+
+
+class ComposeReshape(RewritePattern):
+    """`reshape(x : t) : t --> x`, `reshape(reshape(x)) --> reshape(x)`"""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.ReshapeOp, rewriter: PatternRewriter, /) -> None:
+        inner = op.source.owner
+        if op.source.type == op.result.type:
+            rewriter.replace(op, (), (op.source,))
+        elif isinstance(inner, graph.ReshapeOp):
+            assert isinstance(op.result.type, TensorType)
+            rewriter.replace(op, graph.ReshapeOp(inner.source, op.result.type))
+
+
+class ComposePermute(RewritePattern):
+    """`permute(x, [0, 1, ...]) --> x`, `permute(permute(x, p), q) --> permute(x, p[q])`"""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.PermuteOp, rewriter: PatternRewriter, /) -> None:
+        axes = op.permutation.data
+        inner = op.source.owner
+        if axes == tuple(range(len(axes))):
+            rewriter.replace(op, (), (op.source,))
+        elif isinstance(inner, graph.PermuteOp):
+            composed = [inner.permutation.data[axis] for axis in axes]
+            rewriter.replace(op, graph.PermuteOp(inner.source, composed))
+
+
+class ComposeBroadcast(RewritePattern):
+    """`broadcast(x : t) : t --> x`, `broadcast(broadcast(x)) --> broadcast(x)`"""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.BroadcastOp, rewriter: PatternRewriter, /) -> None:
+        inner = op.source.owner
+        if op.source.type == op.result.type:
+            rewriter.replace(op, (), (op.source,))
+        elif isinstance(inner, graph.BroadcastOp):
+            assert isinstance(op.result.type, TensorType)
+            rewriter.replace(op, graph.BroadcastOp(inner.source, op.result.type))
+
+
+class ComposeSlice(RewritePattern):
+    """`x[:] --> x`, `x[o1 + s1 * i][o2 + s2 * i] --> x[o1 + s1 * o2 + s1 * s2 * i]`"""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.SliceOp, rewriter: PatternRewriter, /) -> None:
+        inner = op.source.owner
+        if (
+            op.source.type == op.result.type
+            and op.result.type.has_static_shape()  # pyright: ignore[reportAttributeAccessIssue]
+        ):
+            rewriter.replace(op, (), (op.source,))
+        elif isinstance(inner, graph.SliceOp):
+            steps = zip(inner.offsets.data, inner.strides.data, op.offsets.data, strict=True)
+            offsets = [offset + stride * outer for offset, stride, outer in steps]
+            strides = [a * b for a, b in zip(inner.strides.data, op.strides.data, strict=True)]
+            rewriter.replace(op, graph.SliceOp(inner.source, offsets, op.sizes.data, strides))
+
+
+class ComposeFlip(RewritePattern):
+    """`flip(x, []) --> x`, `flip(flip(x, a), b) --> flip(x, the axes in just one of a and b)`"""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.FlipOp, rewriter: PatternRewriter, /) -> None:
+        inner = op.source.owner
+        if not op.axes.data:
+            rewriter.replace(op, (), (op.source,))
+        elif isinstance(inner, graph.FlipOp):
+            once = sorted(frozenset(op.axes.data) ^ frozenset(inner.axes.data))
+            rewriter.replace(op, graph.FlipOp(inner.source, once))
+
+
+class DropEmptyPad(RewritePattern):
+    """`pad(x, v, [0, ...], [0, ...]) --> x`"""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.PadOp, rewriter: PatternRewriter, /) -> None:
+        if not any(op.low.data) and not any(op.high.data):
+            rewriter.replace(op, (), (op.source,))
+
+
+class ComposeConcat(RewritePattern):
+    """`concat(x) --> x`, `concat(concat(x, y), z) --> concat(x, y, z)` along one axis"""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.ConcatOp, rewriter: PatternRewriter, /) -> None:
+        if len(op.inputs) == 1:
+            rewriter.replace(op, (), (op.inputs[0],))
+            return
+        inputs = [
+            value
+            for operand in op.inputs
+            for value in (
+                operand.owner.inputs
+                if isinstance(operand.owner, graph.ConcatOp) and operand.owner.axis == op.axis
+                else (operand,)
+            )
+        ]
+        if len(inputs) > len(op.inputs):
+            rewriter.replace(op, graph.ConcatOp(inputs, op.axis.data))
+
+
+class DropUnitReduce(RewritePattern):
+    """`reduce(x, axes) --> reshape(x)` where all axes have an extent of 1"""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.ReduceOp, rewriter: PatternRewriter, /) -> None:
+        source, result = op.source.type, op.result.type
+        assert isinstance(source, TensorType) and isinstance(result, TensorType)
+        shape = source.get_shape()
+        if all(shape[axis] == 1 for axis in op.axes.data) and source.has_static_shape():
+            rewriter.replace(op, graph.ReshapeOp(op.source, result))
+
+
+PATTERNS: tuple[type[RewritePattern], ...] = (
+    ComposeReshape,
+    ComposePermute,
+    ComposeBroadcast,
+    ComposeSlice,
+    ComposeFlip,
+    DropEmptyPad,
+    ComposeConcat,
+    DropUnitReduce,
+)
+"""The rules, each with its equation as its docstring."""

@@ -1,0 +1,46 @@
+"""A program that is interpreted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from .executable import Executable
+from .signature import Array, Signature
+from .stages import Stages
+
+
+class ReferenceExecutable(Executable):
+    """Calls `interpret` with the arguments. `executed_stage` is the stage whose text that interprets."""
+
+    def __init__(
+        self,
+        signature: Signature,
+        stages: Stages,
+        executed_stage: str,
+        interpret: Callable[[Sequence[Array]], Sequence[Array]],
+    ) -> None:
+        super().__init__(signature, "reference", stages)
+        self._executed_stage = executed_stage
+        self._interpret: Callable[[Sequence[Array]], Sequence[Array]] | None = interpret
+
+    @property
+    def source(self) -> str:
+        return self.stages[self._executed_stage]
+
+    def close(self) -> None:
+        self._interpret = None
+
+    def _run(self, arrays: list[Array], targets: list[Array] | None) -> list[Array]:
+        interpret = self._interpret
+        if interpret is None:
+            raise self._closed_error()
+        results: list[Array] = []
+        for number, result in enumerate(interpret(arrays)):
+            if targets is not None:
+                np.copyto(targets[number], result, casting="no")
+                results.append(targets[number])
+            else:
+                results.append(np.array(result, order="C"))
+        return results

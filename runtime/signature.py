@@ -1,0 +1,184 @@
+"""What a program takes and gives, and the check of what it is called with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.builtin import FunctionType, TensorType
+from xdsl.ir import Attribute
+
+from ..errors import CallError, TenonError
+from .array_types import dtype_of
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayType:
+    """The dtype and shape of an array; an extent of -1 agrees with every extent."""
+
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return f"{self.dtype}{shape_text(self.shape)}"
+
+    def accepts_shape(self, shape: tuple[int, ...]) -> bool:
+        """Returns whether an array may have `shape`."""
+        return shape == self.shape or (
+            len(shape) == len(self.shape)
+            and all(mine in (-1, extent) for mine, extent in zip(self.shape, shape, strict=True))
+        )
+
+
+def shape_text(shape: Sequence[int]) -> str:
+    """Returns a shape as messages write it: `[4, ?]`."""
+    return f"[{', '.join('?' if extent < 0 else str(extent) for extent in shape)}]"
+
+
+@dataclass(frozen=True)
+class Signature:
+    """The names and types of a program's arguments, and the types of its results."""
+
+    name: str
+    argument_names: tuple[str, ...]
+    argument_types: tuple[ArrayType, ...]
+    result_types: tuple[ArrayType, ...]
+    _indices: Mapping[str, int] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_indices", {name: i for i, name in enumerate(self.argument_names)})
+
+    @staticmethod
+    def of(name: str, argument_names: Sequence[str], function_type: FunctionType) -> Signature:
+        """
+        Returns the signature of a function over tensors.
+
+        Raises:
+            TenonError: an argument or a result is no tensor.
+        """
+        return Signature(
+            name,
+            tuple(argument_names),
+            tuple(
+                _array_type(type, f"{name}: argument '{argument}'")
+                for argument, type in zip(argument_names, function_type.inputs, strict=True)
+            ),
+            tuple(_array_type(type, f"{name}: result {i}") for i, type in enumerate(function_type.outputs)),
+        )
+
+    def bind(self, positional: Sequence[object], named: Mapping[str, object]) -> list[Array]:
+        """
+        Returns the arguments in order, each C-contiguous and aligned: what is not is copied. Numpy scalars count
+        as arrays of rank 0.
+
+        Raises:
+            CallError: the arguments are too many, too few or not known, or one has another dtype or shape.
+        """
+        values = self._ordered(positional, named) if named else positional
+        types = self.argument_types
+        if len(values) != len(types):
+            raise CallError(self._wrong_arity(len(values)))
+        arrays: list[Array] = []
+        for i, (value, type) in enumerate(zip(values, types, strict=True)):
+            if not (isinstance(value, np.ndarray) and value.dtype == type.dtype and value.shape == type.shape):
+                value = self._checked(value, type, f"argument '{self.argument_names[i]}'")
+            flags = value.flags
+            arrays.append(value if flags.c_contiguous and flags.aligned else np.array(value, order="C"))
+        return arrays
+
+    def bind_out(self, out: object) -> list[Array]:
+        """
+        Returns the arrays to write the results into: `out` is one array for one result, else a sequence of them.
+
+        Raises:
+            CallError: their number, a dtype, a shape or a layout is wrong, or two of them overlap.
+        """
+        types = self.result_types
+        values: Sequence[object]
+        if isinstance(out, np.ndarray):
+            values = (out,)
+        elif isinstance(out, tuple | list):
+            values = out
+        else:
+            raise CallError(f"{self.name}: out is {_kind(out)}, expected a numpy array or a tuple of them")
+        if len(values) != len(types):
+            raise CallError(f"{self.name}: out has {_counted(len(values), 'array')}, expected {len(types)}")
+        arrays: list[Array] = []
+        for i, (value, type) in enumerate(zip(values, types, strict=True)):
+            who = f"out {i}"
+            if not isinstance(value, np.ndarray):
+                raise CallError(f"{who}: expected a numpy array, found {_kind(value)}")
+            array = self._checked(value, type, who)
+            flags = array.flags
+            if not (flags.c_contiguous and flags.aligned and flags.writeable):
+                problem = "not writeable" if not flags.writeable else "not contiguous and aligned"
+                raise CallError(f"{who}: the array is {problem}")
+            for j, other in enumerate(arrays):
+                if np.may_share_memory(array, other):
+                    raise CallError(f"{who}: the array overlaps out {j}")
+            arrays.append(array)
+        return arrays
+
+    def empty_results(self) -> list[Array]:
+        """Returns fresh arrays for the results."""
+        return [np.empty(type.shape, type.dtype) for type in self.result_types]
+
+    def _ordered(self, positional: Sequence[object], named: Mapping[str, object]) -> list[object]:
+        names = self.argument_names
+        if len(positional) > len(names):
+            raise CallError(self._wrong_arity(len(positional) + len(named)))
+        given: dict[int, object] = dict(enumerate(positional))
+        for name, value in named.items():
+            index = self._indices.get(name)
+            if index is None:
+                nearest = get_close_matches(name, names, n=1, cutoff=0.6)
+                hint = f", did you mean '{nearest[0]}'?" if nearest else ""
+                listed = ", ".join(names) or "none"
+                raise CallError(f"{self.name}: there is no argument '{name}' (arguments: {listed}){hint}")
+            if index in given:
+                raise CallError(f"{self.name}: argument '{name}' is given twice")
+            given[index] = value
+        for index, name in enumerate(names):
+            if index not in given:
+                raise CallError(f"{self.name}: argument '{name}' is missing")
+        return [given[index] for index in range(len(names))]
+
+    def _wrong_arity(self, found: int) -> str:
+        names = f" ({', '.join(self.argument_names)})" if self.argument_names else ""
+        return f"{self.name}: takes {_counted(len(self.argument_names), 'argument')}{names}, found {found}"
+
+    def _checked(self, value: object, type: ArrayType, who: str) -> Array:
+        if not isinstance(value, np.ndarray | np.generic):
+            raise CallError(
+                f"{who}: expected a numpy array, found {_kind(value)} "
+                f"(hint: np.asarray(..., dtype={type.dtype}))"
+            )
+        array = np.asarray(value)
+        if array.dtype != type.dtype:
+            hint = ""
+            if not array.dtype.isnative and array.dtype.newbyteorder("=") == type.dtype:
+                hint = " (the byte order is not the machine's)"
+            raise CallError(f"{who}: dtype {array.dtype}, expected {type.dtype}{hint}")
+        if not type.accepts_shape(array.shape):
+            raise CallError(f"{who}: shape {shape_text(array.shape)}, expected {shape_text(type.shape)}")
+        return array
+
+
+def _array_type(type: Attribute, who: str) -> ArrayType:
+    if not isinstance(type, TensorType):
+        raise TenonError(f"{who}: {type} is no tensor")
+    return ArrayType(dtype_of(type.element_type), type.get_shape())
+
+
+def _kind(value: object) -> str:
+    return "None" if value is None else type(value).__name__
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"

@@ -1,0 +1,27 @@
+"""The texts that a program went through, made when first asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+
+class Stages(Mapping[str, str]):
+    """Texts by the name of their stage, in order. `makers` are called once each, when their text is asked for."""
+
+    def __init__(self, makers: Mapping[str, Callable[[], str]]) -> None:
+        self._makers = dict(makers)
+        self._texts: dict[str, str] = {}
+
+    def __getitem__(self, stage: str) -> str:
+        if stage not in self._texts:
+            self._texts[stage] = self._makers[stage]()
+        return self._texts[stage]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._makers)
+
+    def __len__(self) -> int:
+        return len(self._makers)
+
+    def __repr__(self) -> str:
+        return f"Stages({', '.join(self._makers)})"

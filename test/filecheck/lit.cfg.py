@@ -1,0 +1,22 @@
+"""How lit runs the `.mlir` tests: with the tools of the environment that lit itself is installed in."""
+
+import os
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import lit.formats
+
+root = Path(__file__).parents[2]
+
+config.name = "tenon"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir"]
+config.test_source_root = str(Path(__file__).parent)
+config.test_exec_root = str(root / "out" / "lit")
+config.environment["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+config.environment["HOME"] = config.test_exec_root
+config.environment["PYTHONHASHSEED"] = "0"
+config.available_features.add("llvm")
+if find_spec("pyopencl") is not None:
+    config.available_features.add("opencl")

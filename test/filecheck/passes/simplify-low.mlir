@@ -1,0 +1,91 @@
+// RUN: tenon-opt -p simplify-low %s | filecheck %s
+
+// Integer constants fold and wrap; neutral elements vanish; powers of two become shifts.
+// CHECK-LABEL: func.func @integers
+func.func @integers(%i: index, %n: i8) -> (index, index, index, i8, index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %big = arith.constant 127 : i8
+  %one = arith.constant 1 : i8
+  // CHECK-NOT:  arith.muli
+  %a = arith.addi %i, %c0 : index
+  %b = arith.muli %c1, %a : index
+  // CHECK:      %q = arith.shrui %i, %{{.*}} : index
+  %q = arith.divui %b, %c8 : index
+  // CHECK:      %r = arith.andi %i, %{{.*}} : index
+  %r = arith.remui %b, %c8 : index
+  // CHECK:      arith.constant -128 : i8
+  %w = arith.addi %big, %one : i8
+  %z = arith.muli %i, %c0 : index
+  func.return %b, %q, %r, %w, %z : index, index, index, i8, index
+}
+
+// Float rules hold for every value: x + 0.0 is not x where x is -0.0, and 0.0 * x may be NaN.
+// CHECK-LABEL: func.func @floats
+// CHECK:       %kept = arith.addf %x, %{{.*}} : f32
+// CHECK-NEXT:  %zero_times = arith.mulf %x, %{{.*}} : f32
+// CHECK-NEXT:  func.return %x, %x, %kept, %zero_times, %x
+func.func @floats(%x: f32, %h: f16) -> (f32, f32, f32, f32, f32) {
+  %one = arith.constant 1.0 : f32
+  %zero = arith.constant 0.0 : f32
+  %minus_zero = arith.constant -0.0 : f32
+  %a = arith.mulf %x, %one : f32
+  %b = arith.subf %a, %zero : f32
+  %c = arith.addf %b, %minus_zero : f32
+  %kept = arith.addf %x, %zero : f32
+  %zero_times = arith.mulf %x, %zero : f32
+  %n = arith.negf %x : f32
+  %nn = arith.negf %n : f32
+  func.return %b, %c, %kept, %zero_times, %nn : f32, f32, f32, f32, f32
+}
+
+// Widening is exact, so narrowing it again is nothing; narrowing first is rounding, and stays.
+// CHECK-LABEL: func.func @round_trip
+// CHECK-NEXT:  %t = arith.truncf %x : f32 to f16
+// CHECK-NEXT:  %e = arith.extf %t : f16 to f32
+// CHECK-NEXT:  func.return %h, %e
+func.func @round_trip(%h: f16, %x: f32) -> (f16, f32) {
+  %w = arith.extf %h : f16 to f32
+  %n = arith.truncf %w : f32 to f16
+  %t = arith.truncf %x : f32 to f16
+  %e = arith.extf %t : f16 to f32
+  func.return %n, %e : f16, f32
+}
+
+// A stored boolean that is read again; a select that has no choice.
+// CHECK-LABEL: func.func @booleans
+// CHECK-NEXT:  func.return %b, %x, %y
+func.func @booleans(%b: i1, %x: f32, %y: f32) -> (i1, f32, f32) {
+  %zero = arith.constant 0 : i8
+  %false = arith.constant false
+  %w = low.convert extui %b : i1 to i8
+  %bit = arith.cmpi ne, %w, %zero : i8
+  %same = low.select %b, %x, %x : f32
+  %other = low.select %false, %x, %y : f32
+  func.return %bit, %same, %other : i1, f32, f32
+}
+
+// Loops of one iteration and of none go; one of two stays.
+// CHECK-LABEL: func.func @loops
+// CHECK:       %once = arith.addf %x, %x : f32
+// CHECK-NOT:   arith.mulf
+// CHECK:       %{{.*}} = scf.for %k = %c0 to %c8 step %c4
+func.func @loops(%x: f32) -> (f32, f32, f32) {
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %c8 = arith.constant 8 : index
+  %a = scf.for %i = %c0 to %c8 step %c8 iter_args(%s = %x) -> (f32) {
+    %once = arith.addf %s, %x : f32
+    scf.yield %once : f32
+  }
+  %b = scf.for %j = %c8 to %c8 step %c4 iter_args(%t = %a) -> (f32) {
+    %never = arith.mulf %t, %x : f32
+    scf.yield %never : f32
+  }
+  %c = scf.for %k = %c0 to %c8 step %c4 iter_args(%u = %b) -> (f32) {
+    %twice = arith.addf %u, %x : f32
+    scf.yield %twice : f32
+  }
+  func.return %a, %b, %c : f32, f32, f32
+}

@@ -1,0 +1,67 @@
+// RUN: tenon-opt -t llvm-ir %s | filecheck %s
+
+// A kernel is a function over a range of the grid, and one that takes the arguments in a table.
+
+// CHECK:      define void @scale.range(ptr noalias readonly align 4 %x, ptr noalias align 4 %y, i64 %begin, i64 %end) nounwind {
+// CHECK:      %group = phi i64 [ %begin, %entry ], [ %next, %loop_body ]
+// CHECK:      %at = getelementptr inbounds float, ptr %x, i64 %i
+// CHECK-NEXT: %v = load <8 x float>, ptr %at, align 4
+// CHECK-NEXT: %scaled = fmul contract <8 x float> %v, <float 0x4000000000000000, {{.*}}>
+// CHECK:      store <8 x float> %scaled, ptr %at.1, align 4
+// CHECK:      define void @scale.packed(ptr %table) nounwind "arguments"="2" "grid"="16,1,1" "block"="1,1,1" {
+// CHECK:      call void @scale.range(ptr %argument0, ptr %argument1, i64 0, i64 16)
+low.kernel @scale(%x: memref<128xf32>, %y: memref<128xf32>) grid [16, 1, 1] block [1, 1, 1] {
+  %block = low.block_id x
+  %width = arith.constant 8 : index
+  %i = arith.muli %block, %width : index
+  %two = arith.constant dense<2.0> : vector<8xf32>
+  %v = vector.load %x[%i] : memref<128xf32>, vector<8xf32>
+  %scaled = arith.mulf %v, %two fastmath<contract> : vector<8xf32>
+  vector.store %scaled, %y[%i] : memref<128xf32>, vector<8xf32>
+}
+
+// A loop carries its values in phis; a reduction starts from its accumulator and keeps the order.
+
+// CHECK:      define void @row_sum.range(
+// CHECK:      loop.1:
+// CHECK-NEXT: %j = phi i64 [ 0, %loop_body ], [ %next, %loop_body.1 ]
+// CHECK-NEXT: %sum = phi float [ 0x0000000000000000, %loop_body ], [ %larger, %loop_body.1 ]
+// CHECK-NEXT: %more.1 = icmp slt i64 %j, 64
+// CHECK:      %larger = call float @llvm.vector.reduce.fadd.v8f32(float %sum, <8 x float> %v)
+// CHECK:      store float %sum, ptr %at.1, align 4
+low.kernel @row_sum(%x: memref<1024xf32>, %y: memref<16xf32>) grid [16, 1, 1] block [1, 1, 1] {
+  %row = low.block_id x
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  %c64 = arith.constant 64 : index
+  %zero = arith.constant 0.0 : f32
+  %base = arith.muli %row, %c64 : index
+  %total = scf.for %j = %c0 to %c64 step %c8 iter_args(%sum = %zero) -> (f32) {
+    %i = arith.addi %base, %j : index
+    %v = vector.load %x[%i] : memref<1024xf32>, vector<8xf32>
+    %larger = vector.reduction <add>, %v, %sum : vector<8xf32> into f32
+    scf.yield %larger : f32
+  }
+  memref.store %total, %y[%row] : memref<16xf32>
+}
+
+// Without vectors, the loops are left to LLVM's vectoriser. A branch yields phis; bf16 is arithmetic on bits.
+
+// CHECK:      define void @clip.range({{.*}}) nounwind "loops"="scalar" {
+// CHECK:      %is_negative = fcmp olt float %wide, 0x0000000000000000
+// CHECK-NEXT: br i1 %is_negative, label %then, label %else
+// CHECK:      %r = phi float [ 0x0000000000000000, %then ], [ %wide, %else ]
+// CHECK:      declare float @llvm.vector.reduce.fadd.v8f32(float, <8 x float>)
+low.kernel @clip(%x: memref<128xbf16>, %y: memref<128xf32>) grid [128, 1, 1] block [1, 1, 1] {
+  %i = low.block_id x
+  %zero = arith.constant 0.0 : f32
+  %v = memref.load %x[%i] : memref<128xbf16>
+  %wide = arith.extf %v : bf16 to f32
+  %is_negative = arith.cmpf olt, %wide, %zero : f32
+  %r = scf.if %is_negative -> (f32) {
+    scf.yield %zero : f32
+  } else {
+    scf.yield %wide : f32
+  }
+  memref.store %r, %y[%i] : memref<128xf32>
+}

@@ -1,0 +1,88 @@
+"""Who imports whom, as docs/architecture.md says."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+FOLDERS = ("dialects", "passes", "backends", "runtime", "tools")
+
+MAY_IMPORT = {
+    "errors": (),
+    "dialects": ("errors", "dialects"),
+    "passes": ("errors", "dialects", "passes"),
+    "backends": ("errors", "dialects", "backends"),
+    "runtime": ("errors", "dialects", "runtime", "backends.interface", "backends.registry"),
+}
+"""The prefixes of the modules that each part may import; parts that are not listed sit on top."""
+
+ONLY_IN = {"llvmlite": "backends.llvm", "pyopencl": "backends.opencl"}
+"""The one package that may import each outside library."""
+
+FORBIDDEN = {
+    "dialects": ("numpy", "ml_dtypes", "subprocess", "os", "pathlib"),
+    "passes": ("subprocess", "os"),
+}
+"""Outside libraries that a part has no business with."""
+
+
+def library_files() -> list[Path]:
+    files = list(ROOT.glob("*.py"))
+    for folder in FOLDERS:
+        files += (ROOT / folder).rglob("*.py")
+    return sorted(files)
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imports(path: Path) -> Iterator[tuple[str, str | None]]:
+    """Yields what a file imports: a module of Tenon's and None, or an empty name and an outside library."""
+    package = [*path.relative_to(ROOT).parts[:-1]]
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield "", alias.name
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            assert node.module is not None
+            yield "", node.module
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] + (node.module.split(".") if node.module else [])
+            for alias in node.names:
+                yield ".".join([*base, alias.name]), None
+
+
+def is_within(module: str, prefix: str) -> bool:
+    return module == prefix or module.startswith(f"{prefix}.")
+
+
+@pytest.mark.parametrize("path", library_files(), ids=module_name)
+def test_a_module_imports_only_what_stands_below_it(path: Path):
+    part = module_name(path).split(".")[0]
+    for module, library in imports(path):
+        if library is not None:
+            assert not is_within(library, "tenon"), f"{library}: imports inside the library are relative"
+            for name, owner in ONLY_IN.items():
+                if is_within(library, name):
+                    assert is_within(module_name(path), owner), f"only {owner} imports {name}"
+            assert library.split(".")[0] not in FORBIDDEN.get(part, ()), f"{part} has no use for {library}"
+        elif part in MAY_IMPORT:
+            allowed = MAY_IMPORT[part]
+            assert any(is_within(module, prefix) for prefix in allowed), f"{part} must not import {module}"
+
+
+def test_a_pass_never_prints_or_reads_the_environment():
+    for path in library_files():
+        if module_name(path).split(".")[0] != "passes" or is_within(module_name(path), "passes.instruments"):
+            continue
+        names = {
+            node.id
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+            if isinstance(node, ast.Name)
+        }
+        assert not names & {"print", "input", "open"}, path

@@ -1,0 +1,115 @@
+import os
+import shutil
+import subprocess
+import sys
+import time
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+FOLDERS = ("dialects", "passes", "backends", "runtime", "tools")
+
+
+def run_python(code: str, **environment: str) -> str:
+    """Runs code in a new process outside the repository and returns what it printed."""
+    result = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd="/",
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+    )
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel, built from a copy, so that nothing is left in the repository."""
+    source = tmp_path_factory.mktemp("source") / "tenon"
+    ignored = shutil.ignore_patterns(
+        ".git", ".venv", "out", "build", "dist", "*.egg-info", "__pycache__", ".*_cache"
+    )
+    shutil.copytree(ROOT, source, ignore=ignored)
+    command = ["-m", "build", "--wheel", "--no-isolation", "--outdir", str(source.parent), str(source)]
+    result = subprocess.run([sys.executable, *command], capture_output=True, text=True)
+    assert result.returncode == 0, result.stdout + result.stderr
+    (built,) = source.parent.glob("*.whl")
+    return built
+
+
+def test_the_wheel_holds_the_library_and_nothing_else(wheel: Path):
+    with zipfile.ZipFile(wheel) as archive:
+        names = {name for name in archive.namelist() if ".dist-info/" not in name}
+    library = list(ROOT.glob("*.py"))
+    for folder in FOLDERS:
+        library += (ROOT / folder).rglob("*.py")
+    expected = {f"tenon/{path.relative_to(ROOT).as_posix()}" for path in library} | {"tenon/py.typed"}
+    assert names == expected
+
+
+def test_every_module_of_the_wheel_can_be_imported(wheel: Path, tmp_path: Path):
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path)
+        modules = sorted(
+            name.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+            for name in archive.namelist()
+            if name.endswith(".py")
+        )
+    code = (
+        "import importlib\n"
+        f"for name in {modules!r}:\n"
+        "    module = importlib.import_module(name)\n"
+        f"    assert module.__file__.startswith({str(tmp_path)!r}), module.__file__\n"
+    )
+    run_python(code, PYTHONPATH=str(tmp_path))
+
+
+def seconds_to_import(code: str) -> float:
+    def once() -> float:
+        start = time.perf_counter()
+        run_python(code)
+        return time.perf_counter() - start
+
+    return min(once() for _ in range(7))
+
+
+def test_importing_tenon_costs_little_more_than_xdsl_and_numpy():
+    base = seconds_to_import("import numpy, xdsl.dialects.builtin, xdsl.parser, xdsl.printer, xdsl.passes")
+    assert seconds_to_import("import tenon") - base < 0.100
+
+
+def test_importing_tenon_loads_no_backend_library():
+    code = "import sys, tenon; print([name for name in ('llvmlite', 'pyopencl') if name in sys.modules])"
+    assert run_python(code).strip() == "[]"
+
+
+def test_tenon_is_imported_where_the_backends_libraries_are_missing():
+    run_python(
+        "import sys; sys.modules['pyopencl'] = sys.modules['llvmlite'] = None; import tenon, tenon.universe"
+    )
+
+
+def xdsl_opt(*arguments: str, text: str = "") -> str:
+    command = [str(Path(sys.executable).parent / "xdsl-opt"), *arguments]
+    result = subprocess.run(command, input=text, capture_output=True, text=True, cwd="/")
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def test_stock_xdsl_opt_lists_our_passes_and_targets():
+    words = xdsl_opt("--help").replace(",", " ").split()
+    for name in ("canonicalize-graph", "convert-graph-to-sched", "expand-math", "llvm-ir", "asm", "opencl-c"):
+        assert name in words
+
+
+def test_stock_xdsl_opt_knows_our_dialects():
+    text = "func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {\n  %y = graph.exp %x : tensor<4xf32>\n"
+    text += "  func.return %y : tensor<4xf32>\n}\n"
+    text += "low.kernel @k(%x: memref<4xf32>) grid [1, 1, 1] block [1, 1, 1] {\n  %i = low.block_id x\n}\n"
+    output = xdsl_opt("-p", "canonicalize-graph", text=text)
+    assert "graph.exp %x : tensor<4xf32>" in output
+    assert "low.kernel @k" in output

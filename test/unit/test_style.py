@@ -1,0 +1,89 @@
+"""The style rules that a machine can check."""
+
+import ast
+import dataclasses
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+from tenon.dialects.graph import GRAPH
+from tenon.dialects.low import LOW
+from tenon.dialects.sched import SCHED
+from tenon.passes.registry import TENON_PASS_NAMES, TENON_PASSES, class_name_of, file_name_of
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+
+ROOT = Path(__file__).parents[2]
+
+MACHINERY = {"__init__", "named_pipelines", "pass_manager", "pipeline", "pipeline_text", "registry"}
+"""The files in `passes` that are no pass."""
+
+PYTHON_FILES = sorted(
+    path
+    for folder in (".", "dialects", "passes", "backends", "runtime", "tools")
+    for path in (ROOT.glob("*.py") if folder == "." else (ROOT / folder).rglob("*.py"))
+)
+
+OPERATIONS = sorted(
+    (op for dialect in (GRAPH, SCHED, LOW) for op in dialect.operations), key=lambda op: op.name
+)
+
+
+def test_every_pass_file_is_in_the_registry():
+    files = {path.stem for path in (ROOT / "passes").glob("*.py")} - MACHINERY
+    assert sorted(files) == sorted(file_name_of(name) for name in TENON_PASS_NAMES)
+    assert list(TENON_PASS_NAMES) == sorted(TENON_PASS_NAMES)
+
+
+@pytest.mark.parametrize("name", TENON_PASS_NAMES)
+def test_one_name_for_pass_file_class_and_test(name: str):
+    pass_type = TENON_PASSES[name]()
+    assert pass_type.name == name
+    assert pass_type.__name__ == class_name_of(name)
+    assert pass_type.__module__ == f"tenon.passes.{file_name_of(name)}"
+    assert (ROOT / "test" / "filecheck" / "passes" / f"{name}.mlir").exists()
+
+
+@pytest.mark.parametrize("name", TENON_PASS_NAMES)
+def test_a_pass_file_holds_one_frozen_pass_and_says_what_it_does(name: str):
+    pass_type = TENON_PASSES[name]()
+    module = inspect.getmodule(pass_type)
+    assert module is not None
+    defined = [
+        value
+        for value in vars(module).values()
+        if isinstance(value, type) and issubclass(value, ModulePass) and value.__module__ == module.__name__
+    ]
+    assert defined == [pass_type]
+    assert dataclasses.is_dataclass(pass_type)
+    assert pass_type.__dataclass_params__.frozen  # pyright: ignore
+    assert "Requires:" in (module.__doc__ or "")
+    assert "Ensures:" in (module.__doc__ or "")
+    assert (pass_type.__doc__ or "").strip().split("\n")[0].endswith((".", ",")) or "." in pass_type.__doc__
+
+
+@pytest.mark.parametrize("op", OPERATIONS, ids=lambda op: op.name)
+def test_an_op_has_an_example_and_is_named_for_what_it_is(op: type[Operation]):
+    assert "```mlir" in (op.__doc__ or "")
+    words = re.split(r"[._]", op.name)[1:]
+    assert op.__name__ == "".join(word.capitalize() for word in words) + "Op"
+
+
+@pytest.mark.parametrize("path", PYTHON_FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_file_says_what_it_is_and_leaves_nothing_undone(path: Path):
+    text = path.read_text(encoding="utf-8")
+    tree = ast.parse(text)
+    assert ast.get_docstring(tree) or not tree.body
+    assert "TODO" not in text
+    assert "NotImplementedError" not in text
+    assert not re.search(r"^\s*#\s*[-=#*]{4,}", text, re.MULTILINE), "a banner"
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ExceptHandler):
+            caught = ast.unparse(node.type) if node.type else "everything"
+            assert caught not in ("Exception", "everything"), f"line {node.lineno} catches {caught}"
+
+
+def test_every_test_file_of_lit_runs_something():
+    for path in (ROOT / "test" / "filecheck").rglob("*.mlir"):
+        assert "// RUN: " in path.read_text(encoding="utf-8"), path
