@@ -12,14 +12,13 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from .backends.interface import Backend, CompiledArtifact
 from .backends.registry import BACKEND_NAMES, get_backend
-from .context import make_context
-from .dialects import sched
+from .dialects import context, sched
+
 from .dialects.entry import Entry, IRLevel, argument_names, find_entry, keep_only, level_of
 from .dialects.parsing import parse_module, verify_module
 from .errors import TenonError
 from .passes.instruments.interface import PassInstrument
 from .passes.pass_manager import PassManager
-from .passes.pipeline import phases
 from .passes.util.failing_location import failing_location
 from .runtime.device_executable import DeviceExecutable
 from .runtime.executable import Executable
@@ -109,7 +108,7 @@ class _Lowering:
         else:
             self.phases = _default_phases(module, entry, level, vector_nbytes)
         passes = tuple(pass_ for phase in self.phases.values() for pass_ in phase)
-        PassManager(passes, instruments, verify_each).run(make_context(), module)
+        PassManager(passes, instruments, verify_each).run(context(), module)
         self.entry = find_entry(module, self.entry_name)
         self.level = level_of(module, self.entry)
         if pipeline is not None:
@@ -120,15 +119,15 @@ class _Lowering:
         *earlier, last = self.phases or (self.level.value,)
         run = cache(self._run_again)
         makers: dict[str, Callable[[], str]] = {stage: lambda stage=stage: run()[stage] for stage in earlier}
-        makers[last] = lambda: f"{self.module}\n"
+        makers[last] = lambda: str(self.module) + "\n"
         return makers
 
     def _run_again(self) -> dict[str, str]:
-        module, ctx = self._input.clone(), make_context()
+        module, ctx = self._input.clone(), context()
         texts: dict[str, str] = {}
         for stage, passes in self.phases.items():
             PassManager(passes, verify_each=False).run(ctx, module)
-            texts[stage] = f"{module}\n"
+            texts[stage] = str(module) + "\n"
         return texts
 
 
@@ -141,6 +140,8 @@ def _default_phases(
     """
     if level is None:
         return {}
+    from .passes.pipeline import phases
+
     found = level_of(module, entry)
     levels = list(IRLevel)
     if levels.index(found) > levels.index(level):
@@ -191,7 +192,7 @@ def _compiled(work: _Lowering, backend: Backend) -> DeviceExecutable:
     if isinstance(work.entry, func.FuncOp):
         raise TenonError(
             f"@{work.entry_name}: the pipeline leaves a func.func, but backend {backend.name} runs a "
-            "sched.program (hint: end it in sched-pipeline,low-pipeline)"
+            "sched.program (hint: end the pipeline in sched-pipeline,low-pipeline)"
         )
     keep_only(work.module, work.entry)
     plan = plan_program(work.module, work.entry)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from xdsl.context import Context
 from xdsl.ir import Dialect
 
-from . import xdsl_fixes
+from . import xdsl_fixes, xdsl_vector_compare
 
 xdsl_fixes.apply()
+xdsl_vector_compare.apply()
 
 
 def _builtin() -> Dialect:

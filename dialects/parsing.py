@@ -29,6 +29,7 @@ from xdsl.parser import Parser
 from xdsl.traits import IsTerminator, NoTerminator
 from xdsl.utils.exceptions import MultipleSpansParseError, ParseError, VerifyException
 from xdsl.utils.lexer import Span
+from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from ..errors import TenonError
 from . import context
@@ -43,7 +44,7 @@ class LocatingParser(Parser):
     def __init__(self, ctx: Context, text: str, filename: str):
         self._filename = StringAttr(filename)
         self._line_starts = [0, *(at + 1 for at, char in enumerate(text) if char == "\n")]
-        self._op_positions: list[int] = []
+        self._open_ops: list[tuple[int, str | None]] = []
         super().__init__(ctx, text, filename)
 
     def location_at(self, position: int) -> FileLineColLoc:
@@ -53,13 +54,25 @@ class LocatingParser(Parser):
         return FileLineColLoc(self._filename, IntAttr(line), IntAttr(column))
 
     @property
-    def failing_position(self) -> int:
-        """Where the innermost op that is being read starts; the next token's place outside of ops."""
-        return self._op_positions[-1] if self._op_positions else self.pos
+    def innermost_op(self) -> tuple[int, str | None]:
+        """Where the innermost op that is being read stands, and its name; outside of ops the next token."""
+        return self._open_ops[-1] if self._open_ops else (self.pos, None)
+
+    def undefined_value(self) -> tuple[str, Attribute] | None:
+        """Returns the name of a value that is used and not defined, and the location of a user."""
+        for name, references in self.forward_ssa_references.items():
+            for value in references.values():
+                for use in value.uses:
+                    return name, use.operation.location
+        return None
+
+    def parse_whole(self) -> ModuleOp:
+        """Parses all of the text. No text at all is an empty module."""
+        return ModuleOp([]) if self._current_token.kind is MLIRTokenKind.EOF else self.parse_module()
 
     def parse_operation(self) -> Operation:
         op = super().parse_operation()
-        position = self._op_positions.pop()
+        position, _ = self._open_ops.pop()
         if op.location is UNKNOWN_LOC:
             op.location = self.location_at(position)
         for region in op.regions:
@@ -71,9 +84,9 @@ class LocatingParser(Parser):
 
     def _parse_op_result_list(self) -> list[tuple[Span, int]]:
         # The one step between the start of an op and its name; each call is answered by one op.
-        self._op_positions.append(self.pos)
+        self._open_ops.append((self.pos, None))
         results = super()._parse_op_result_list()
-        self._op_positions[-1] = self.pos
+        self._open_ops[-1] = (self.pos, None)
         return results
 
     def _register_ssa_definition(self, name: str, values: Sequence[SSAValue], span: Span) -> None:
@@ -83,10 +96,17 @@ class LocatingParser(Parser):
                 value.location = self.location_at(span.start)
 
     def _get_op_by_name(self, name: str) -> type[Operation]:
+        position, _ = self._open_ops[-1]
         op_type = self.ctx.get_optional_op(name, dialect_stack=self._parser_state.dialect_stack)
         if op_type is None:
-            self.raise_error(f"unknown op {name}{self._suggestion(name)}", self.failing_position)
+            self.raise_error(f"unknown op {name}{self._suggestion(name)}", position)
+        self._open_ops[-1] = (position, op_type.name)
         return op_type
+
+    def _parse_block(self) -> Block:
+        if self._current_token.kind is not MLIRTokenKind.CARET_IDENT:
+            self.raise_error("expected an op, a block or `}`")
+        return super()._parse_block()
 
     def _suggestion(self, name: str) -> str:
         for dialect in sorted(self.ctx.registered_dialect_names):
@@ -103,32 +123,40 @@ def parse_module(text: str, filename: str = "<string>", *, ctx: Context | None =
 
     Raises `TenonError` with the place where the text is wrong.
     """
-    start = f"{filename}:1:1"
     try:
         parser = LocatingParser(context() if ctx is None else ctx, text, filename)
     except ParseError as error:
-        raise _parse_error(error) from error
+        raise _located(error) from error
     try:
-        module = parser.parse_module()
+        module = parser.parse_whole()
     except ParseError as error:
-        raise _parse_error(error) from error
+        if error.msg.startswith("values used but not defined") and (undefined := parser.undefined_value()):
+            name, location = undefined
+            raise TenonError(f"%{name} is not defined", location=location_text(location)) from error
+        raise _located(error) from error
     except VerifyException as error:
-        message = _one_line(str(error))
+        message, cause = _one_line(str(error)), error
     except (OverflowError, ValueError, struct.error) as error:
         # Numbers that do not fit their type leave xDSL's attributes as these.
-        message = f"number out of range ({_one_line(str(error))})"
-    except RecursionError:
-        message = "ops are nested too deeply"
+        message, cause = f"number out of range ({_one_line(str(error))})", error
+    except NotImplementedError as error:
+        message, cause = f"xDSL cannot read this ({_one_line(str(error))})", error
+    except RecursionError as error:
+        message, cause = "ops are nested too deeply", error
     else:
         if module.location is UNKNOWN_LOC:
-            module.location = FileLineColLoc(StringAttr(filename), IntAttr(1), IntAttr(1))
+            module.location = parser.location_at(0)
         return module
-    location = location_text(parser.location_at(parser.failing_position))
-    raise TenonError(message, location=location or start)
+    position, name = parser.innermost_op
+    if name is not None and not message.startswith(name):
+        message = f"{name}: {message}"
+    raise TenonError(message, location=location_text(parser.location_at(position))) from cause
 
 
-def _parse_error(error: ParseError) -> TenonError:
+def _located(error: ParseError) -> TenonError:
     message = _one_line(error.msg)
+    if message == "Could not parse entire input!":
+        message = "expected an op"
     if isinstance(error, MultipleSpansParseError) and error.refs:
         message += f" ({_one_line(error.ref_text or 'see')} {error.refs[0][0].get_location()})"
     return TenonError(message, location=str(error.span.get_location()))
@@ -140,8 +168,8 @@ def _one_line(text: str) -> str:
 
 def location_text(location: Attribute) -> str | None:
     """
-    Returns `file:line:col` of a location: of the first part of a fused one that has it, of what a name stands for,
-    and of the callee of a call site or else its caller. Returns None where no file is known.
+    Returns `file:line:col` of a location: of the first part of a fused one that has it, of what a name stands
+    for, and of the callee of a call site or else its caller. Returns None where no file is known.
     """
     match location:
         case FileLineColLoc():
@@ -160,8 +188,8 @@ def verify_module(module: ModuleOp) -> None:
     """
     Checks every op, and that values are defined before they are used.
 
-    Raises `TenonError` with the message and the place of the first wrong op, inner ones before the ops around them;
-    the others, up to `MAX_REPORTED` in all, follow line by line.
+    Raises `TenonError` with the message and the place of the first wrong op, inner ones before the ops around
+    them; the others, up to `MAX_REPORTED` in all, follow line by line.
     """
     found: list[tuple[LocationAttr, str]] = []
     try:
@@ -185,13 +213,13 @@ def _wrong_ops(op: Operation, visible: set[SSAValue]) -> Iterator[tuple[Operatio
             yield op, f"{op.name}: operand {position} is used before it is defined ({name})"
     for region in op.regions:
         yield from _wrong_ops_in_region(region, visible)
-    if message := _structural_error(op):
-        yield op, message
     try:
         op.verify_()
     except VerifyException as error:
         message = _one_line(str(error))
         yield op, message if message.startswith(op.name) else f"{op.name}: {message}"
+    if message := _structural_error(op):
+        yield op, message
 
 
 def _wrong_ops_in_region(region: Region, visible: set[SSAValue]) -> Iterator[tuple[Operation, str]]:

@@ -2,8 +2,8 @@
 The functions in front of the kernels, for what OpenCL C has no operator for.
 
 Each is written once for scalars and vectors alike, in plain arithmetic: builtins for rounding, maximum and
-saturating conversion differ in NaN, in signed zeros or at the limits, and on CPUs they are often calls that are
-not inlined. A helper's name says what it does and on what: `tenon_maximum_f32x8`.
+saturating conversion differ in NaN, in signed zeros or at the limits, and on CPUs they are often calls that
+are not inlined. A helper's name says what it does and on what: `tenon_maximum_f32x8`.
 """
 
 from __future__ import annotations

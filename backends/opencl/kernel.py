@@ -104,8 +104,8 @@ class KernelWriter:
 
     def memref_element(self, type: Attribute, op: Operation) -> str:
         """Returns the C type of the elements of a memref, or raises naming `op`."""
-        assert isinstance(type, MemRefType), f"{op.name}: {type} is not a memref"
         element = element_type_of(type)
+        assert isinstance(type, MemRefType), f"{op.name}: {type} is not a memref"
         if element in (i1, IndexType()) or type.get_num_dims() != 1:
             raise self.fail(op, f"no C array for {type}")
         return self.element(element, op)

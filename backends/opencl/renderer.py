@@ -86,7 +86,7 @@ def _rounding_rule(kind: str) -> Rule:
     return lambda kernel, op: arithmetic.rounding(kernel, op, kind)
 
 
-_RULES: dict[type[Operation], Rule] = {
+RULES: dict[type[Operation], Rule] = {
     **{type: _binary_rule(kind) for type, kind in _BINARY.items()},
     **{type: _rounding_rule(kind) for type, kind in _ROUNDINGS.items()},
     scf.ForOp: control.for_loop,
@@ -144,7 +144,7 @@ class OpenCLRenderer:
                 if name in symbols:
                     raise source.fail(op, f"@{symbols[name]} and @{symbol} are both called {name} in C")
                 symbols[name] = symbol
-                kernels.append(KernelWriter(source, _RULES, op).text(name))
+                kernels.append(KernelWriter(source, RULES, op).text(name))
             elif op.name != "sched.program":
                 raise DiagnosticException(f"{self.who}: no rule for {op.name}")
         pragmas = "#pragma OPENCL FP_CONTRACT OFF\n"

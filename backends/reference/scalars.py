@@ -21,7 +21,7 @@ from ...dialects import low
 from . import numerics
 from .errors import InterpreterError, describe
 from .numerics import as_signed, as_unsigned, on_signed, on_unsigned
-from .numpy_types import BOOL, Array, array_of, dtype_of, is_narrow
+from .numpy_types import BOOL, Array, array_of, dtype_of
 
 Function = Callable[..., Array]
 """What an op computes: its operands' values to its result's."""
@@ -34,14 +34,16 @@ def evaluate(op: Operation, operands: Sequence[Array]) -> Array:
     """
     Returns the value of the result of `op`.
 
-    Raises InterpreterError for an op without a rule, and for what the op leaves undefined.
+    Raises InterpreterError for an op without a rule, and for a division that traps.
     """
+    if type(op) in DIVISIONS:
+        check_division(op, *operands)
     return function_of(op)(*operands)
 
 
 def function_of(op: Operation) -> Function:
     """
-    Returns what `op` computes.
+    Returns what `op` computes; divisions are for the caller to check (`check_division`).
 
     Raises InterpreterError for an op without a rule.
     """
@@ -67,17 +69,15 @@ def _divide(lhs: Array, rhs: Array) -> Array:
     return quotient + ((rest != 0) & ((lhs < 0) != (rhs < 0))).astype(lhs.dtype)
 
 
-def _division(function: Function, signed: bool) -> Rule:
-    """Checks the operands where they are active; see `GuardedFunction`."""
-    compute = on_signed(function) if signed else on_unsigned(function)
 
-    def rule(op: Operation) -> Function:
-        def divide(lhs: Array, rhs: Array) -> Array:
-            return compute(lhs, rhs)
+def _remainder(lhs: Array, rhs: Array) -> Array:
+    """The remainder of a division towards zero."""
+    rest = np.remainder(lhs, rhs)
+    return np.where((rest != 0) & ((lhs < 0) != (rhs < 0)), rest - rhs, rest)
 
-        return divide
 
-    return rule
+DIVISIONS: frozenset[type[Operation]] = frozenset((arith.DivSIOp, arith.DivUIOp, arith.RemSIOp, arith.RemUIOp))
+"""The integer divisions, which trap on some operands."""
 
 
 def check_division(op: Operation, lhs: Array, rhs: Array) -> None:
@@ -87,4 +87,173 @@ def check_division(op: Operation, lhs: Array, rhs: Array) -> None:
     if isinstance(op, arith.DivSIOp | arith.RemSIOp) and lhs.dtype != BOOL:
         least = np.iinfo(lhs.dtype).min
         if np.any((rhs == -1) & (lhs == least)):
-            raise InterpreterError(f"{describe(op)}: {least} / -1 overflows {op.operands[0].type}")
+            raise InterpreterError(f"{describe(op)}: {least} / -1 overflows")
+
+
+def _shift(function: Function, signed: bool) -> Function:
+    def shift(value: Array, amount: Array) -> Array:
+        width = 1 if value.dtype == BOOL else value.dtype.itemsize * 8
+        value, amount = (as_signed if signed else as_unsigned)(value), as_unsigned(amount)
+        shifted = function(value, (amount & amount.dtype.type(width - 1)).astype(value.dtype))
+        return shifted & 1 != 0 if width == 1 else shifted
+
+    def compute(value: Array, amount: Array) -> Array:
+        return np.asarray(shift(value, amount)).view(value.dtype)
+
+    return compute
+
+
+def _is_nan(lhs: Array, rhs: Array) -> Array:
+    return (lhs != lhs) | (rhs != rhs)
+
+
+_CMPF: dict[str, Function] = {
+    "false": lambda lhs, rhs: _is_nan(lhs, rhs) & False,
+    "oeq": lambda lhs, rhs: lhs == rhs,
+    "ogt": lambda lhs, rhs: lhs > rhs,
+    "oge": lambda lhs, rhs: lhs >= rhs,
+    "olt": lambda lhs, rhs: lhs < rhs,
+    "ole": lambda lhs, rhs: lhs <= rhs,
+    "one": lambda lhs, rhs: (lhs < rhs) | (lhs > rhs),
+    "ord": lambda lhs, rhs: ~_is_nan(lhs, rhs),
+    "ueq": lambda lhs, rhs: ~((lhs < rhs) | (lhs > rhs)),
+    "ugt": lambda lhs, rhs: ~(lhs <= rhs),
+    "uge": lambda lhs, rhs: ~(lhs < rhs),
+    "ult": lambda lhs, rhs: ~(lhs >= rhs),
+    "ule": lambda lhs, rhs: ~(lhs > rhs),
+    "une": lambda lhs, rhs: lhs != rhs,
+    "uno": _is_nan,
+    "true": lambda lhs, rhs: _is_nan(lhs, rhs) | True,
+}
+
+_CMPI: dict[str, Function] = {
+    "eq": lambda lhs, rhs: lhs == rhs,
+    "ne": lambda lhs, rhs: lhs != rhs,
+    "slt": lambda lhs, rhs: as_signed(lhs) < as_signed(rhs),
+    "sle": lambda lhs, rhs: as_signed(lhs) <= as_signed(rhs),
+    "sgt": lambda lhs, rhs: as_signed(lhs) > as_signed(rhs),
+    "sge": lambda lhs, rhs: as_signed(lhs) >= as_signed(rhs),
+    "ult": lambda lhs, rhs: as_unsigned(lhs) < as_unsigned(rhs),
+    "ule": lambda lhs, rhs: as_unsigned(lhs) <= as_unsigned(rhs),
+    "ugt": lambda lhs, rhs: as_unsigned(lhs) > as_unsigned(rhs),
+    "uge": lambda lhs, rhs: as_unsigned(lhs) >= as_unsigned(rhs),
+}
+
+
+def _cmpf(op: Operation) -> Function:
+    assert isinstance(op, arith.CmpfOp)
+    return _CMPF[CMPF_COMPARISON_OPERATIONS[op.predicate.value.data]]
+
+
+def _cmpi(op: Operation) -> Function:
+    assert isinstance(op, arith.CmpiOp)
+    return _CMPI[CMPI_COMPARISON_OPERATIONS[op.predicate.value.data]]
+
+
+def _bitcast(op: Operation) -> Function:
+    assert isinstance(op, arith.BitcastOp)
+    if isinstance(op.input.type, MemRefType):
+        raise InterpreterError(f"{describe(op)}: cannot bitcast {op.input.type} to {op.result.type}")
+    source, dtype = dtype_of(op.input.type), dtype_of(op.result.type)
+    if source.itemsize != dtype.itemsize or BOOL in (source, dtype) and source != dtype:
+        raise InterpreterError(f"{describe(op)}: cannot bitcast {op.input.type} to {op.result.type}")
+    return lambda value: np.asarray(value).view(dtype)
+
+
+def _index_cast(op: Operation) -> Function:
+    dtype = dtype_of(op.results[0].type)
+    if dtype == BOOL:
+        return lambda value: value & 1 != 0
+    return lambda value: as_signed(value).astype(dtype)
+
+
+def _float_cast(op: Operation) -> Function:
+    dtype = dtype_of(op.results[0].type)
+    return lambda value: numerics.cast(value, dtype)
+
+
+def _convert(op: Operation) -> Function:
+    assert isinstance(op, low.ConvertOp)
+    kind, dtype = op.conversion.data, dtype_of(op.result.type)
+    match kind:
+        case low.Conversion.SITOFP:
+            return lambda value: numerics.cast(as_signed(value), dtype)
+        case low.Conversion.UITOFP:
+            return lambda value: numerics.cast(as_unsigned(value), dtype)
+        case low.Conversion.FPTOSI | low.Conversion.FPTOUI:
+            return _float_to_integer(dtype, kind is low.Conversion.FPTOSI)
+        case low.Conversion.EXTSI:
+            return lambda value: as_signed(value).astype(dtype)
+        case low.Conversion.EXTUI:
+            return lambda value: as_unsigned(value).astype(dtype)
+        case low.Conversion.TRUNCI:
+            if dtype == BOOL:
+                return lambda value: value & 1 != 0
+            return lambda value: value.astype(dtype)
+
+
+def _float_to_integer(dtype: np.dtype[np.generic], signed: bool) -> Function:
+    if dtype == BOOL:  # one bit holds -1 and 0, or 0 and 1
+        if signed:
+            return lambda value: value <= -1
+        return lambda value: value >= 1
+    held = np.dtype(f"{'i' if signed else 'u'}{dtype.itemsize}")
+    return lambda value: np.asarray(numerics.cast(value, held)).view(dtype)
+
+
+def _where(condition: Array, on_true: Array, on_false: Array) -> Array:
+    return np.where(condition, on_true, on_false)
+
+
+SCALAR_RULES: dict[type[Operation], Rule] = {
+    arith.ConstantOp: _constant,
+    arith.AddiOp: _always(on_signed(np.add)),
+    arith.SubiOp: _always(on_signed(np.subtract)),
+    arith.MuliOp: _always(on_signed(np.multiply)),
+    arith.DivSIOp: _always(on_signed(_divide)),
+    arith.DivUIOp: _always(on_unsigned(np.floor_divide)),
+    arith.RemSIOp: _always(on_signed(_remainder)),
+    arith.RemUIOp: _always(on_unsigned(np.remainder)),
+    arith.MinSIOp: _always(on_signed(np.minimum)),
+    arith.MinUIOp: _always(on_unsigned(np.minimum)),
+    arith.MaxSIOp: _always(on_signed(np.maximum)),
+    arith.MaxUIOp: _always(on_unsigned(np.maximum)),
+    arith.AndIOp: _always(np.bitwise_and),
+    arith.OrIOp: _always(np.bitwise_or),
+    arith.XOrIOp: _always(np.bitwise_xor),
+    arith.ShLIOp: _always(_shift(np.left_shift, signed=True)),
+    arith.ShRSIOp: _always(_shift(np.right_shift, signed=True)),
+    arith.ShRUIOp: _always(_shift(np.right_shift, signed=False)),
+    arith.CmpiOp: _cmpi,
+    arith.AddfOp: _always(numerics.add),
+    arith.SubfOp: _always(numerics.subtract),
+    arith.MulfOp: _always(numerics.multiply),
+    arith.DivfOp: _always(numerics.divide),
+    arith.NegfOp: _always(numerics.negate),
+    arith.MaximumfOp: _always(numerics.maximum),
+    arith.MinimumfOp: _always(numerics.minimum),
+    arith.CmpfOp: _cmpf,
+    arith.BitcastOp: _bitcast,
+    arith.ExtFOp: _float_cast,
+    arith.TruncFOp: _float_cast,
+    arith.IndexCastOp: _index_cast,
+    math.AbsFOp: _always(numerics.absolute),
+    math.SqrtOp: _always(numerics.sqrt),
+    math.FloorOp: _always(numerics.floor),
+    math.CeilOp: _always(numerics.ceil),
+    math.TruncOp: _always(numerics.trunc),
+    math.RoundEvenOp: _always(numerics.round_even),
+    math.CopySignOp: _always(numerics.copy_sign),
+    math.FmaOp: _always(numerics.fma),
+    math.ExpOp: _always(numerics.exp),
+    math.LogOp: _always(numerics.log),
+    math.TanhOp: _always(numerics.tanh),
+    math.ErfOp: _always(numerics.erf),
+    math.SinOp: _always(numerics.sin),
+    math.CosOp: _always(numerics.cos),
+    math.PowFOp: _always(numerics.power),
+    low.SelectOp: _always(_where),
+    low.RemfOp: _always(numerics.truncated_remainder),
+    low.ConvertOp: _convert,
+}
+"""Every op of the two levels that computes values from values alone."""

@@ -227,8 +227,6 @@ def fit_cos() -> None:
 def fit_erf() -> None:
     """erf(x) = 1 - exp(-x (2 / sqrt(pi) + x q(x))), up to where it rounds to 1."""
     slope = 2 / mp.sqrt(mp.pi)
-    show("erf slope", 32, [slope])
-    show("erf slope", 64, [slope])
 
     def q(x: Real) -> Real:
         return (-mp.log(mp.erfc(x)) / x - slope) / x

@@ -23,8 +23,8 @@ class GraphOp(IRDLOperation, ABC):
 
 class ElementwiseOp(GraphOp, ABC):
     """
-    An op whose result has at each index what it makes of the elements of its operands at that index. `ELEMENTS`
-    says which element types its operands may have.
+    An op whose result has at each index what it makes of the elements of its operands at that index.
+    `ELEMENTS` says which element types its operands may have.
     """
 
     ELEMENTS: ClassVar[ElementKind] = ANY

@@ -39,8 +39,8 @@ def reduced_type(source: TensorType[Any], axes: IntsAttr, keep: bool) -> TensorT
 class ReduceOp(GraphOp):
     """
     Combines all elements along `axes`, in an order that is not part of the program. The reduced dims go, or
-    stay with an extent of 1 under `keep`. Of no elements the result is the identity of `kind`; over no axes it
-    is the source. NaN wins in max and min.
+    stay with an extent of 1 under `keep`. Of no elements the result is the identity of `kind`; over no axes
+    it is the source. NaN wins in max and min.
 
     ```mlir
     %s = graph.reduce add %x axes [1] keep : tensor<4x8xf32> -> tensor<4x1xf32>

@@ -122,7 +122,8 @@ class SameTensor(VarConstraint[TensorType[Any]]):
 @dataclass(frozen=True)
 class Computed(AttrConstraint[TensorType[Any]]):
     """
-    A tensor type that `compute` makes from the constraint variables `sources`, so that formats need not show it. The op's verifier compares the type with what it should be, as variables of attributes come last.
+    A tensor type that `compute` makes from the constraint variables `sources`, so that formats need not show
+    it. The op's verifier compares the type with what it should be, as variables of attributes come last.
     """
 
     compute: Callable[..., TensorType[Any]]

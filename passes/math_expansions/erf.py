@@ -9,6 +9,7 @@ digits. From `bound` on it is 1.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from .arithmetic import Float, T
@@ -19,16 +20,16 @@ from .float_format import F32, F64, FloatFormat
 @dataclass(frozen=True)
 class _Table:
     bound: float
-    slope: float
-    """2 / sqrt(pi), the derivative at 0."""
     numerator: tuple[float, ...]
     denominator: tuple[float, ...]
 
 
+_SLOPE = 2.0 / math.sqrt(math.pi)
+"""The derivative at 0; less 1 it is a constant with digits to spare."""
+
 _TABLES: dict[FloatFormat, _Table] = {
     F32: _Table(
         bound=3.93,
-        slope=1.1283792,
         numerator=(
             0.6366195,
             0.1027768,
@@ -43,7 +44,6 @@ _TABLES: dict[FloatFormat, _Table] = {
     ),
     F64: _Table(
         bound=5.93,
-        slope=1.1283791670955126,
         numerator=(
             0.6366197723675814,
             1.1190264999855855,
@@ -76,6 +76,6 @@ def erf(x: Float[T]) -> Float[T]:
     q = magnitude.polynomial(table.numerator)
     if table.denominator:
         q = q / magnitude.polynomial(table.denominator)
-    g = magnitude * q.times_plus(magnitude, table.slope)
+    g = magnitude.times_plus(q.times_plus(magnitude, _SLOPE - 1.0), magnitude)
     scale, part = exp_parts(-g)
     return ((1.0 - scale) - scale * part).with_sign_of(x)

@@ -19,8 +19,9 @@ from .float_format import F32, F64, FloatFormat
 @dataclass(frozen=True)
 class _Table:
     lowest: float
-    """e^x rounds to 0 from here down, and is infinite from `highest` up."""
+    """Here both factors of 2^n are 0: far below, e^x is 0 without the slow arithmetic of subnormal numbers."""
     highest: float
+    """From here up e^x is infinite."""
     log2_e: float
     ln2_high: float
     ln2_low: float
@@ -29,7 +30,7 @@ class _Table:
 
 TABLES: dict[FloatFormat, _Table] = {
     F32: _Table(
-        lowest=-104.0,
+        lowest=-176.0,
         highest=89.0,
         log2_e=1.442695,
         ln2_high=0.69314575,
@@ -37,7 +38,7 @@ TABLES: dict[FloatFormat, _Table] = {
         polynomial=(1.0, 1.0, 0.49999994, 0.16666521, 0.041668385, 0.008368721, 0.0013814827),
     ),
     F64: _Table(
-        lowest=-746.0,
+        lowest=-1418.0,
         highest=710.0,
         log2_e=1.4426950408889634,
         ln2_high=0.6931471805598903,

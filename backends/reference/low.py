@@ -1,0 +1,483 @@
+"""
+Runs `low` kernels on numpy arrays, all work-items at once.
+
+A value that is the same for all work-items is a 0-d array (a vector: one of its lanes); any other has a leading
+dim with one entry per work-item. The work-items of a work-group are always evaluated together and in step, so a
+barrier waits for nobody; instead of waiting, it is checked that it is reached by whole work-groups and that shared
+memory is not exchanged without one. Where work-items take different ways, each way runs under a mask of those who
+take it. A large grid runs in pieces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects import memref, scf, vector
+from xdsl.dialects.builtin import MemRefType, NoneAttr
+from xdsl.dialects.vector import CombiningKindFlag
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+
+from ...dialects import low
+from ...dialects.element_types import lanes_of
+from ...errors import CallError
+from . import numerics
+from .errors import InterpreterError, describe
+from .kernel_memory import KernelMemory, Mask
+from .numpy_types import Array, dtype_of, is_floating
+from .scalars import DIVISIONS, check_division, function_of
+from .shared_access_log import SharedAccessLog
+
+ELEMENTS_LIMIT = 1 << 18
+"""About how many elements a value of all work-items at hand may have; more than this runs in pieces."""
+
+
+def run_kernel(kernel: low.KernelOp, arguments: Sequence[Array], *, check_races: bool = True) -> None:
+    """
+    Runs `kernel` on one-dimensional arrays of the arguments' storage dtypes, changing them in place.
+
+    Memory that a kernel allocates holds NaN, or a pattern of bits that is no likely integer, until it is stored to.
+    `check_races` also compares what was stored with what was to be stored.
+
+    Raises:
+        CallError: the arrays do not fit the kernel's arguments.
+        InterpreterError: an op without a rule, or something undefined: an index out of bounds, an integer division
+            by 0, a race, a barrier that only part of a work-group reaches.
+    """
+    _check_arguments(kernel, arguments)
+    steps = _steps_of(kernel.body.block)
+    grid, block = kernel.grid.data, kernel.block_dims.data
+    n_groups, n_threads = prod(grid), prod(block)
+    groups_at_once = max(1, ELEMENTS_LIMIT // (n_threads * _elements_per_item(kernel)))
+    with np.errstate(all="ignore"):
+        for begin in range(0, n_groups, groups_at_once):
+            run = _Run(grid, block, begin, min(begin + groups_at_once, n_groups), check_races)
+            for argument, array in zip(kernel.body.block.args, arguments, strict=True):
+                run.memories[argument] = KernelMemory(array)
+            for step in steps:
+                step(run)
+
+
+def _check_arguments(kernel: low.KernelOp, arguments: Sequence[Array]) -> None:
+    name, wanted = kernel.sym_name.data, kernel.body.block.args
+    if len(arguments) != len(wanted):
+        raise CallError(f"@{name}: {len(arguments)} arguments given, expected {len(wanted)}")
+    for argument, array in zip(wanted, arguments, strict=True):
+        type = argument.type
+        assert isinstance(type, MemRefType)
+        (size,) = type.get_shape()
+        if array.dtype != dtype_of(type) or array.ndim != 1 or size not in (-1, array.shape[0]):
+            raise CallError(
+                f"@{name}: argument {argument.index} is {array.dtype} {list(array.shape)}, expected {type}"
+            )
+
+
+def _elements_per_item(kernel: low.KernelOp) -> int:
+    elements = 1
+    for op in kernel.body.walk():
+        for result in op.results:
+            if isinstance(result.type, MemRefType):
+                elements = max(elements, prod(result.type.get_shape()))
+            else:
+                elements = max(elements, lanes_of(result.type) or 1)
+    return elements
+
+
+class _Run:
+    """The work-items of some work-groups: their values, and which of them are active (None for all)."""
+
+    __slots__ = (
+        "_block",
+        "_first_group",
+        "_grid",
+        "check_races",
+        "groups",
+        "logs",
+        "mask",
+        "memories",
+        "n_groups",
+        "n_items",
+        "n_threads",
+        "values",
+    )
+
+    def __init__(self, grid: tuple[int, ...], block: tuple[int, ...], begin: int, end: int, check_races: bool):
+        self._grid, self._block = grid, block
+        self.n_threads = prod(block)
+        self.n_groups = end - begin
+        self.n_items = self.n_groups * self.n_threads
+        self.groups = np.repeat(np.arange(self.n_groups), self.n_threads)
+        """The work-group of each work-item, counted from the first at hand."""
+        self._first_group = begin
+        self.check_races = check_races
+        self.values: dict[SSAValue, Array] = {}
+        self.memories: dict[SSAValue, KernelMemory] = {}
+        self.logs: list[SharedAccessLog] = []
+        self.mask: Mask | None = None
+
+    def block_id(self, dimension: int) -> Array:
+        groups = self.groups[:1] if self.n_groups == 1 else self.groups
+        return _coordinates(groups + self._first_group, self._grid, dimension)
+
+    def thread_id(self, dimension: int) -> Array:
+        items = np.arange(self.n_items) % self.n_threads
+        return _coordinates(items, self._block, dimension)
+
+
+def _coordinates(numbers: npt.NDArray[np.int64], extents: tuple[int, ...], dimension: int) -> Array:
+    """Coordinates in a box that is counted along the first dimension first; 0-d if they are all the same."""
+    if extents[dimension] == 1 or len(numbers) == 1:
+        numbers = numbers[0]
+    return numbers // prod(extents[:dimension]) % extents[dimension]
+
+
+_Step = Callable[[_Run], None]
+"""What one op does."""
+
+
+def _steps_of(block: Block) -> list[_Step]:
+    """
+    Looks at every op of a block once.
+
+    Raises InterpreterError for an op without a rule.
+    """
+    return [_STEPS.get(type(op), _compute)(op) for op in block.ops if not isinstance(op, scf.YieldOp)]
+
+
+def _compute(op: Operation) -> _Step:
+    """An op that computes values from values alone."""
+    function, operands = function_of(op), tuple(op.operands)
+    (result,) = op.results
+    if type(op) in DIVISIONS:
+
+        def divide(run: _Run) -> None:
+            lhs, rhs = (run.values[operand] for operand in operands)
+            if run.mask is None:
+                check_division(op, lhs, rhs)
+            else:
+                check_division(op, *(_active(value, operands[0].type, run.mask) for value in (lhs, rhs)))
+            run.values[result] = function(lhs, rhs)
+
+        return divide
+
+    match operands:
+        case ():
+
+            def compute(run: _Run) -> None:
+                run.values[result] = function()
+
+        case (operand,):
+
+            def compute(run: _Run) -> None:
+                run.values[result] = function(run.values[operand])
+
+        case (lhs, rhs):
+
+            def compute(run: _Run) -> None:
+                values = run.values
+                values[result] = function(values[lhs], values[rhs])
+
+        case _:
+
+            def compute(run: _Run) -> None:
+                values = run.values
+                values[result] = function(*(values[operand] for operand in operands))
+
+    return compute
+
+
+def _is_varying(value: Array, type: Attribute) -> bool:
+    return value.ndim > (lanes_of(type) is not None)
+
+
+def _active(value: Array, type: Attribute, mask: Mask) -> Array:
+    return value[mask] if _is_varying(value, type) else value
+
+
+def _block_id(op: Operation) -> _Step:
+    assert isinstance(op, low.BlockIdOp)
+    dimension, result = op.dimension.data.index, op.result
+
+    def step(run: _Run) -> None:
+        run.values[result] = run.block_id(dimension)
+
+    return step
+
+
+def _thread_id(op: Operation) -> _Step:
+    assert isinstance(op, low.ThreadIdOp)
+    dimension, result = op.dimension.data.index, op.result
+
+    def step(run: _Run) -> None:
+        run.values[result] = run.thread_id(dimension)
+
+    return step
+
+
+def _barrier(op: Operation) -> _Step:
+    def step(run: _Run) -> None:
+        if run.mask is not None:
+            arrived = run.mask.reshape(-1, run.n_threads)
+            partly = arrived.any(axis=1) & ~arrived.all(axis=1)
+            if partly.any():
+                count = int(arrived[partly][0].sum())
+                raise InterpreterError(
+                    f"{describe(op)}: only {count} of the {run.n_threads} work-items of a work-group arrive"
+                )
+        for log in run.logs:
+            log.forget(run.mask)
+
+    return step
+
+
+def _load(op: Operation) -> _Step:
+    assert isinstance(op, memref.LoadOp | vector.LoadOp)
+    buffer = op.memref if isinstance(op, memref.LoadOp) else op.base
+    index, result = _only_index(op, op.indices), op.results[0]
+    lanes = lanes_of(result.type)
+
+    def step(run: _Run) -> None:
+        run.values[result] = run.memories[buffer].load(op, run.values[index], run.mask, lanes)
+
+    return step
+
+
+def _store(op: Operation) -> _Step:
+    assert isinstance(op, memref.StoreOp | vector.StoreOp)
+    buffer, value = (op.memref, op.value) if isinstance(op, memref.StoreOp) else (op.base, op.vector)
+    index, lanes = _only_index(op, op.indices), lanes_of(value.type)
+
+    def step(run: _Run) -> None:
+        values = run.values
+        run.memories[buffer].store(op, values[value], values[index], run.mask, lanes, run.check_races)
+
+    return step
+
+
+def _only_index(op: Operation, indices: Sequence[SSAValue]) -> SSAValue:
+    if len(indices) != 1:
+        raise InterpreterError(f"{describe(op)}: {len(indices)} indices, expected one linear index")
+    return indices[0]
+
+
+def _alloca(op: Operation) -> _Step:
+    assert isinstance(op, memref.AllocaOp)
+    type, result = op.memref.type, op.memref
+    assert isinstance(type, MemRefType)
+    shape, space = type.get_shape(), type.memory_space
+    if len(shape) != 1 or -1 in shape:
+        raise InterpreterError(f"{describe(op)}: cannot allocate {type} (need one static extent)")
+    if space != low.SHARED and not isinstance(space, NoneAttr):
+        raise InterpreterError(f"{describe(op)}: unknown memory space {space}")
+    (size,), dtype = shape, dtype_of(type)
+
+    def step(run: _Run) -> None:
+        if run.n_items == 1:
+            run.memories[result] = KernelMemory(_undefined((size,), dtype))
+        elif space == low.SHARED and run.n_threads > 1:
+            log = SharedAccessLog(run.groups, size)
+            run.logs.append(log)
+            copies = _undefined((run.n_groups, size), dtype)
+            run.memories[result] = KernelMemory(copies, run.groups, log=log)
+        else:
+            copies = _undefined((run.n_items, size), dtype)
+            run.memories[result] = KernelMemory(copies, np.arange(run.n_items), is_private=True)
+
+    return step
+
+
+def _undefined(shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> Array:
+    if is_floating(dtype):
+        return np.full(shape, np.nan).astype(dtype)
+    return np.full((*shape, dtype.itemsize), 0xA5, np.uint8).view(dtype).reshape(shape)
+
+
+def _broadcast(op: Operation) -> _Step:
+    assert isinstance(op, vector.BroadcastOp)
+    source, result, lanes = op.source, op.vector, lanes_of(op.vector.type)
+    is_vector = lanes_of(source.type) is not None
+
+    def step(run: _Run) -> None:
+        value = np.asarray(run.values[source])
+        if not is_vector:
+            value = value[..., np.newaxis]
+        run.values[result] = np.broadcast_to(value, (*value.shape[:-1], lanes))
+
+    return step
+
+
+_COMBINE_FLOATS: dict[CombiningKindFlag, Callable[..., Array]] = {
+    CombiningKindFlag.ADD: numerics.add,
+    CombiningKindFlag.MUL: numerics.multiply,
+    CombiningKindFlag.MAXIMUMF: numerics.maximum,
+    CombiningKindFlag.MINIMUMF: numerics.minimum,
+    CombiningKindFlag.MAXNUMF: numerics.maximum_number,
+    CombiningKindFlag.MINNUMF: numerics.minimum_number,
+}
+_COMBINE_INTEGERS: dict[CombiningKindFlag, Callable[..., Array]] = {
+    CombiningKindFlag.ADD: numerics.on_signed(np.add),
+    CombiningKindFlag.MUL: numerics.on_signed(np.multiply),
+    CombiningKindFlag.MAXSI: numerics.on_signed(np.maximum),
+    CombiningKindFlag.MINSI: numerics.on_signed(np.minimum),
+    CombiningKindFlag.MAXUI: numerics.on_unsigned(np.maximum),
+    CombiningKindFlag.MINUI: numerics.on_unsigned(np.minimum),
+    CombiningKindFlag.AND: np.bitwise_and,
+    CombiningKindFlag.OR: np.bitwise_or,
+    CombiningKindFlag.XOR: np.bitwise_xor,
+}
+
+
+def _reduction(op: Operation) -> _Step:
+    assert isinstance(op, vector.ReductionOp)
+    source, start, result = op.vector, op.acc, op.dest
+    kind, lanes = op.kind.data, lanes_of(source.type)
+    assert lanes is not None
+    table = _COMBINE_FLOATS if is_floating(dtype_of(result.type)) else _COMBINE_INTEGERS
+    combine = table.get(kind)
+    if combine is None:
+        raise InterpreterError(f"{describe(op)}: cannot combine {source.type} by {kind.value}")
+
+    def step(run: _Run) -> None:
+        value = run.values[source]
+        total = value[..., 0] if start is None else combine(run.values[start], value[..., 0])
+        for lane in range(1, lanes):
+            total = combine(total, value[..., lane])
+        run.values[result] = total
+
+    return step
+
+
+def _yielded(op: Operation, block: Block) -> tuple[SSAValue, ...]:
+    values = tuple(block.last_op.operands) if isinstance(block.last_op, scf.YieldOp) else ()
+    for value in values:
+        if isinstance(value.type, MemRefType):
+            raise InterpreterError(f"{describe(op)}: cannot yield {value.type}")
+    return values
+
+
+def _merged(mask: Mask, chosen: Array, other: Array, type: Attribute) -> Array:
+    """`chosen` for the work-items in `mask`, else `other`."""
+    return np.where(mask if lanes_of(type) is None else mask[:, np.newaxis], chosen, other)
+
+
+def _for(op: Operation) -> _Step:
+    assert isinstance(op, scf.ForOp)
+    block = op.body.block
+    steps, yields = _steps_of(block), _yielded(op, block)
+    bounds, starts, results = (op.lb, op.ub, op.step), tuple(op.iter_args), tuple(op.results)
+    counter, carried = block.args[0], tuple(block.args[1:])
+    scalar = dtype_of(counter.type).type
+
+    def step(run: _Run) -> None:
+        values = run.values
+        lower, upper, stride = (values[bound] for bound in bounds)
+        current = [values[start] for start in starts]
+        active = _active(stride, counter.type, run.mask) if run.mask is not None else stride
+        if np.any(active <= 0):
+            wrong = np.ravel(active)[np.ravel(active <= 0)][0]
+            raise InterpreterError(f"{describe(op)}: step {wrong} is not positive")
+        if lower.ndim or upper.ndim or stride.ndim:
+            current = diverging(run, lower, upper, stride, current)
+        else:
+            for index in range(int(lower), int(upper), int(stride)):
+                values[counter] = scalar(index)
+                for argument, value in zip(carried, current, strict=True):
+                    values[argument] = value
+                for inner in steps:
+                    inner(run)
+                current = [values[value] for value in yields]
+        for result, value in zip(results, current, strict=True):
+            values[result] = value
+
+    def diverging(run: _Run, lower: Array, upper: Array, stride: Array, current: list[Array]) -> list[Array]:
+        values, outer = run.values, run.mask
+        lower, upper, stride = (np.asarray(bound, np.int64) for bound in (lower, upper, stride))
+        one = np.uint64(1)
+        span = upper.view(np.uint64) - lower.view(np.uint64)  # right where upper > lower, even across 2**63
+        trips = (span - one) // np.maximum(stride, 1).view(np.uint64) + one
+        trips = np.where(upper > lower, trips, np.uint64(0))
+        trips = np.broadcast_to(trips, (run.n_items,))
+        if outer is not None:
+            trips = np.where(outer, trips, np.uint64(0))
+        for trip in range(int(trips.max())):
+            mask = trips > trip
+            run.mask = None if mask.all() else mask
+            values[counter] = (lower + trip * stride).astype(scalar)
+            for argument, value in zip(carried, current, strict=True):
+                values[argument] = value
+            for inner in steps:
+                inner(run)
+            current = [
+                values[value] if run.mask is None else _merged(mask, values[value], before, value.type)
+                for value, before in zip(yields, current, strict=True)
+            ]
+        run.mask = outer
+        return current
+
+    return step
+
+
+def _if(op: Operation) -> _Step:
+    assert isinstance(op, scf.IfOp)
+    condition, results = op.cond, tuple(op.results)
+    on_true, on_false = _branch(op, op.true_region), _branch(op, op.false_region)
+
+    def step(run: _Run) -> None:
+        holds = run.values[condition]
+        if not holds.ndim:
+            chosen = on_true(run) if holds else on_false(run)
+        else:
+            outer = run.mask
+            wants_true = holds if outer is None else holds & outer
+            wants_false = ~holds if outer is None else ~holds & outer
+            if not wants_false.any():
+                chosen = on_true(run)
+            elif not wants_true.any():
+                chosen = on_false(run)
+            else:
+                run.mask = wants_true
+                if_true = on_true(run)
+                run.mask = wants_false
+                if_false = on_false(run)
+                run.mask = outer
+                chosen = [
+                    _merged(holds, value, other, result.type)
+                    for value, other, result in zip(if_true, if_false, results, strict=True)
+                ]
+        for result, value in zip(results, chosen, strict=True):
+            run.values[result] = value
+
+    return step
+
+
+def _branch(op: Operation, region: Region) -> Callable[[_Run], list[Array]]:
+    """Returns what runs a branch and gives what it yields; a branch that is not there yields nothing."""
+    if not region.blocks:
+        return lambda run: []
+    steps, yields = _steps_of(region.block), _yielded(op, region.block)
+
+    def branch(run: _Run) -> list[Array]:
+        for step in steps:
+            step(run)
+        return [run.values[value] for value in yields]
+
+    return branch
+
+
+_STEPS: dict[type[Operation], Callable[[Operation], _Step]] = {
+    scf.ForOp: _for,
+    scf.IfOp: _if,
+    memref.LoadOp: _load,
+    memref.StoreOp: _store,
+    memref.AllocaOp: _alloca,
+    vector.LoadOp: _load,
+    vector.StoreOp: _store,
+    vector.BroadcastOp: _broadcast,
+    vector.ReductionOp: _reduction,
+    low.BlockIdOp: _block_id,
+    low.ThreadIdOp: _thread_id,
+    low.BarrierOp: _barrier,
+}
+"""The ops that do more than compute values from values."""

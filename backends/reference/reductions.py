@@ -1,0 +1,114 @@
+"""`graph.reduce` and `graph.contract` on numpy arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+from xdsl.ir.affine import AffineDimExpr, AffineMap
+
+from ...dialects.graph import ReduceKind
+from .errors import InterpreterError
+from .numerics import cast
+from .numpy_types import F32, Array, is_floating, is_narrow
+
+_UFUNCS: dict[ReduceKind, np.ufunc] = {
+    ReduceKind.ADD: np.add,
+    ReduceKind.MUL: np.multiply,
+    ReduceKind.MAX: np.maximum,
+    ReduceKind.MIN: np.minimum,
+    ReduceKind.AND: np.bitwise_and,
+    ReduceKind.OR: np.bitwise_or,
+}
+
+
+def reduce(kind: ReduceKind, source: Array, axes: Sequence[int], keep: bool) -> Array:
+    """
+    Returns the elements of `source` combined along `axes`, which go or (if `keep`) stay with an extent of 1.
+
+    f16 and bf16 are combined in f32 and rounded once; integers wrap; of no elements the result is the identity.
+    """
+    if not axes:
+        return source
+    if is_narrow(source.dtype):
+        return reduce(kind, source.astype(F32), axes, keep).astype(source.dtype)
+    dtype, over = source.dtype, tuple(axes)
+    initial = _identity(kind, dtype)
+    result = np.asarray(
+        _UFUNCS[kind].reduce(source, axis=over, dtype=dtype, keepdims=keep, initial=initial)
+    )
+    if kind in (ReduceKind.MAX, ReduceKind.MIN) and is_floating(dtype) and np.any(result == 0):
+        return _with_signed_zeros(kind, source, over, keep, result)
+    return result
+
+
+def _identity(kind: ReduceKind, dtype: np.dtype[np.generic]) -> Array:
+    match kind:
+        case ReduceKind.ADD | ReduceKind.OR:
+            return np.zeros((), dtype)
+        case ReduceKind.MUL:
+            return np.ones((), dtype)
+        case ReduceKind.AND:
+            return np.invert(np.zeros((), dtype), dtype=dtype)
+        case ReduceKind.MAX | ReduceKind.MIN:
+            if is_floating(dtype):
+                return np.array(-np.inf if kind is ReduceKind.MAX else np.inf, dtype)
+            limits = np.iinfo(dtype)
+            return np.array(limits.min if kind is ReduceKind.MAX else limits.max, dtype)
+
+
+def _with_signed_zeros(
+    kind: ReduceKind, source: Array, axes: tuple[int, ...], keep: bool, result: Array
+) -> Array:
+    """Gives zeros the sign that numpy leaves open: the greatest is +0.0 if any is, the least -0.0 if any is."""
+    wants_negative = kind is ReduceKind.MIN
+    wanted = (source == 0) & (np.signbit(source) == wants_negative)
+    has_wanted = np.any(wanted, axis=axes, keepdims=keep)
+    zero = np.where(has_wanted == wants_negative, -0.0, 0.0).astype(result.dtype)
+    return np.where(result == 0, zero, result)
+
+
+def contract(who: str, lhs: Array, rhs: Array, maps: Sequence[AffineMap], dtype: np.dtype[np.generic]) -> Array:
+    """
+    Returns the sum of products of `lhs` and `rhs`, cast to `dtype`, that `maps` describe (`graph.contract`).
+
+    f16 and bf16 are accumulated in f32 and rounded once; integers wrap.
+
+    Raises InterpreterError, naming `who`, if the maps give a dim two extents.
+    """
+    lhs_dims, rhs_dims, result_dims = (_dims(map) for map in maps)
+    extents: dict[int, int] = {}
+    for dims, operand in ((lhs_dims, lhs), (rhs_dims, rhs)):
+        for dim, extent in zip(dims, operand.shape, strict=True):
+            if extents.setdefault(dim, extent) != extent:
+                raise InterpreterError(f"{who}: dim d{dim} is both {extents[dim]} and {extent}")
+    accumulated = F32 if is_narrow(dtype) else dtype
+    lhs, rhs = (cast(operand, dtype).astype(accumulated) for operand in (lhs, rhs))
+
+    both = [dim for dim in result_dims if dim in lhs_dims and dim in rhs_dims]
+    only_lhs = [dim for dim in result_dims if dim not in rhs_dims]
+    only_rhs = [dim for dim in result_dims if dim not in lhs_dims]
+    summed = [dim for dim in sorted(extents) if dim not in result_dims]
+
+    def matrices(operand: Array, dims: Sequence[int], rows: Sequence[int], columns: Sequence[int]) -> Array:
+        order = [*both, *rows, *columns]
+        present = np.transpose(operand, [dims.index(dim) for dim in order if dim in dims])
+        missing = tuple(axis for axis, dim in enumerate(order) if dim not in dims)
+        full = np.broadcast_to(np.expand_dims(present, missing), [extents[dim] for dim in order])
+        return full.reshape([prod(extents[dim] for dim in part) for part in (both, rows, columns)])
+
+    products = np.matmul(
+        matrices(lhs, lhs_dims, only_lhs, summed), matrices(rhs, rhs_dims, summed, only_rhs)
+    )
+    order = [*both, *only_lhs, *only_rhs]
+    shaped = products.reshape([extents[dim] for dim in order])
+    return np.transpose(shaped, [order.index(dim) for dim in result_dims]).astype(dtype)
+
+
+def _dims(map: AffineMap) -> list[int]:
+    dims: list[int] = []
+    for expr in map.results:
+        assert isinstance(expr, AffineDimExpr), f"{map} is not of dims"
+        dims.append(expr.position)
+    return dims

@@ -1,0 +1,76 @@
+"""Finds accesses to shared memory that lack a barrier."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.ir import Operation
+
+from .errors import InterpreterError, describe
+from .numpy_types import Array
+
+_NOBODY, _SEVERAL = -1, -2
+
+
+class SharedAccessLog:
+    """
+    Who read and wrote each element of one shared buffer since its work-group's last barrier.
+
+    The interpreter runs work-items in step, so that a missing barrier would not show in its results; on a device
+    it is a race. Work-items are numbered across all work-groups at hand, `threads` to a work-group.
+    """
+
+    __slots__ = ("_groups", "_items", "_readers", "_writers")
+
+    def __init__(self, groups: npt.NDArray[np.int64], size: int):
+        self._items = np.arange(len(groups))
+        self._groups = groups
+        n_groups = int(groups[-1]) + 1
+        self._readers = np.full((n_groups, size), _NOBODY, np.int64)
+        self._writers = np.full((n_groups, size), _NOBODY, np.int64)
+
+    def forget(self, mask: npt.NDArray[np.bool_] | None) -> None:
+        """A barrier for the work-groups of the active work-items."""
+        groups = slice(None) if mask is None else self._groups[mask]
+        self._readers[groups] = _NOBODY
+        self._writers[groups] = _NOBODY
+
+    def read(self, op: Operation, index: Array, mask: npt.NDArray[np.bool_] | None, lanes: int) -> None:
+        """Raises InterpreterError if an element was written by another work-item since the last barrier."""
+        place, items = self._place(index, mask, lanes)
+        self._check(op, "reads", "wrote", place, items, self._writers)
+        self._note(self._readers, place, items)
+
+    def write(self, op: Operation, index: Array, mask: npt.NDArray[np.bool_] | None, lanes: int) -> None:
+        """Raises InterpreterError if an element was read or written by another since the last barrier."""
+        place, items = self._place(index, mask, lanes)
+        self._check(op, "writes", "read", place, items, self._readers)
+        self._check(op, "writes", "wrote", place, items, self._writers)
+        self._note(self._writers, place, items)
+
+    def _place(
+        self, index: Array, mask: npt.NDArray[np.bool_] | None, lanes: int
+    ) -> tuple[tuple[Array, Array], Array]:
+        index = np.broadcast_to(index, self._items.shape)
+        items, groups = self._items, self._groups
+        if mask is not None:
+            index, items, groups = index[mask], items[mask], groups[mask]
+        elements = index[:, None] + np.arange(lanes)
+        return (groups[:, None], elements), np.broadcast_to(items[:, None], elements.shape)
+
+    def _check(
+        self, op: Operation, does: str, did: str, place: tuple[Array, Array], items: Array, log: Array
+    ) -> None:
+        before = log[place]
+        conflicts = (before != _NOBODY) & (before != items)
+        if conflicts.any():
+            at = int(place[1][conflicts][0])
+            raise InterpreterError(
+                f"{describe(op)}: {does} shared element {at}, which another work-item {did} since the last barrier"
+            )
+
+    def _note(self, log: Array, place: tuple[Array, Array], items: Array) -> None:
+        others = (log[place] != _NOBODY) & (log[place] != items)
+        log[place] = items
+        shared = others | (log[place] != items)
+        log[tuple(np.broadcast_to(part, shared.shape)[shared] for part in place)] = _SEVERAL

@@ -1,0 +1,70 @@
+"""Rules that compute `graph` ops on constants, with the meaning that the reference interpreter gives them."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType
+from xdsl.ir import Operation
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+
+from ...dialects import graph
+from ...semantics.constants import array_of, dense_of
+from ...semantics.tensor_ops import evaluate
+
+FOLD_ELEMENTS_LIMIT = 1024
+"""The most elements, of an operand or of the result, that are computed when compiling."""
+
+
+def _constants(op: Operation) -> list[DenseIntOrFPElementsAttr] | None:
+    values = [operand.owner.value for operand in op.operands if isinstance(operand.owner, graph.ConstantOp)]
+    return values if len(values) == len(op.operands) else None
+
+
+def _static_type(op: Operation) -> TensorType | None:
+    type = op.results[0].type
+    assert isinstance(type, TensorType)
+    return type if type.has_static_shape() else None
+
+
+class FoldSplat(RewritePattern):
+    """`op(splat c1, splat c2, ...) --> splat op(c1, c2, ...)` for elementwise ops; a view of a splat is a splat"""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if not isinstance(op, graph.ElementwiseOp | graph.MovementOp) or not op.operands:
+            return
+        values, type = _constants(op), _static_type(op)
+        if values is None or type is None or not all(value.is_splat() for value in values):
+            return
+        if isinstance(op, graph.ElementwiseOp):
+            elements = [array_of(value).reshape(-1)[:1] for value in values]
+            if any(element.size == 0 for element in elements):
+                return
+            with np.errstate(all="ignore"):
+                result = evaluate(op, elements)
+            rewriter.replace(op, graph.ConstantOp(dense_of(result.reshape(-1)[:1], type)))
+        elif len({element.tobytes() for element in (array_of(v).reshape(-1)[:1] for v in values)}) == 1:
+            first = array_of(values[0]).reshape(-1)[:1]
+            rewriter.replace(op, graph.ConstantOp(dense_of(first, type)))
+
+
+class FoldConstants(RewritePattern):
+    """`op(c1, c2, ...) --> c` where no tensor has more than `FOLD_ELEMENTS_LIMIT` elements"""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if not isinstance(op, graph.GraphOp) or isinstance(op, graph.ConstantOp) or not op.operands:
+            return
+        values, type = _constants(op), _static_type(op)
+        if values is None or type is None:
+            return
+        counts = [prod(value.get_shape()) for value in values] + [prod(type.get_shape())]
+        if max(counts) > FOLD_ELEMENTS_LIMIT:
+            return
+        with np.errstate(all="ignore"):
+            result = evaluate(op, [array_of(value) for value in values])
+        rewriter.replace(op, graph.ConstantOp(dense_of(result, type)))
+
+
+PATTERNS: tuple[type[RewritePattern], ...] = (FoldSplat, FoldConstants)
+"""The rules, each with its equation as its docstring."""

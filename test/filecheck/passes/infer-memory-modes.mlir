@@ -1,0 +1,92 @@
+// RUN: tenon-opt -p infer-memory-modes --split-input-file --verify-diagnostics %s | filecheck %s
+
+// Reductions of one kernel are local, and so is what two of its stages read; the rest is virtual.
+// CHECK-LABEL: func.func @softmax
+// CHECK-NEXT:    graph.reduce max {{.*}}#graph.memory_mode<local, "combined in registers, once for each (i)">
+// CHECK-NEXT:    graph.broadcast {{.*}}#graph.memory_mode<virtual, "a view: only the index changes">
+// CHECK-NEXT:    graph.sub {{.*}}#graph.memory_mode<virtual, "computed where it is read">
+// CHECK-NEXT:    graph.exp {{.*}}#graph.memory_mode<local, "a buffer that is read in 2 ways by one kernel">
+// CHECK-NEXT:    graph.reduce add {{.*}}#graph.memory_mode<local, "combined in registers, once for each (i)">
+// CHECK-NEXT:    graph.broadcast
+// CHECK-NEXT:    graph.div {{.*}}#graph.memory_mode<materialized, "returned by the function">
+func.func @softmax(%x : tensor<128x1000xf32>) -> tensor<128x1000xf32> {
+  %max  = graph.reduce max %x axes [1] keep : tensor<128x1000xf32> -> tensor<128x1xf32>
+  %base = graph.broadcast %max : tensor<128x1xf32> -> tensor<128x1000xf32>
+  %diff = graph.sub %x, %base : tensor<128x1000xf32>
+  %e    = graph.exp %diff : tensor<128x1000xf32>
+  %sum  = graph.reduce add %e axes [1] keep : tensor<128x1000xf32> -> tensor<128x1xf32>
+  %den  = graph.broadcast %sum : tensor<128x1xf32> -> tensor<128x1000xf32>
+  %y    = graph.div %e, %den : tensor<128x1000xf32>
+  func.return %y : tensor<128x1000xf32>
+}
+
+// -----
+
+// A row too long for a local buffer is a buffer in global memory.
+// CHECK-LABEL: func.func @long_rows
+// CHECK:         graph.exp {{.*}}#graph.memory_mode<materialized, "a local buffer of 200000 bytes would be too large">
+func.func @long_rows(%x : tensor<128x50000xf32>) -> tensor<128x50000xf32> {
+  %e   = graph.exp %x : tensor<128x50000xf32>
+  %sum = graph.reduce add %e axes [1] keep : tensor<128x50000xf32> -> tensor<128x1xf32>
+  %den = graph.broadcast %sum : tensor<128x1xf32> -> tensor<128x50000xf32>
+  %y   = graph.div %e, %den : tensor<128x50000xf32>
+  func.return %y : tensor<128x50000xf32>
+}
+
+// -----
+
+// Two kernels that read a value share a buffer of it; a contraction's operand is computed once.
+// CHECK-LABEL: func.func @shared
+// CHECK-NEXT:    graph.neg {{.*}}#graph.memory_mode<materialized, "read by 2 kernels">
+// CHECK-NEXT:    graph.abs {{.*}}#graph.memory_mode<materialized, "would be computed 4 times inside a reduction">
+func.func @shared(%x: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>) {
+  %n = graph.neg %x : tensor<4x4xf32>
+  %a = graph.abs %x : tensor<4x4xf32>
+  %y = graph.contract %a, %n maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
+  %z = graph.exp %n : tensor<4x4xf32>
+  func.return %y, %z : tensor<4x4xf32>, tensor<4x4xf32>
+}
+
+// -----
+
+// A request is kept, with its reason; a reduction over everything is too little work for one kernel with the rest.
+// CHECK-LABEL: func.func @requested
+// CHECK-NEXT:    graph.neg {{.*}}#graph.memory_mode<materialized, "the user wants to see it">
+// CHECK-NEXT:    graph.reduce {{.*}}#graph.memory_mode<materialized, "the kernel that reads it would have too little to do side by side">
+func.func @requested(%x: tensor<1000x1000xf32>) -> tensor<1000x1000xf32> {
+  %n = graph.neg %x {memory_mode = #graph.memory_mode<materialized, "the user wants to see it">} : tensor<1000x1000xf32>
+  %s = graph.reduce add %n axes [0, 1] keep : tensor<1000x1000xf32> -> tensor<1x1xf32>
+  %b = graph.broadcast %s : tensor<1x1xf32> -> tensor<1000x1000xf32>
+  %y = graph.sub %n, %b : tensor<1000x1000xf32>
+  func.return %y : tensor<1000x1000xf32>
+}
+
+// -----
+
+func.func @impossible(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @below {{graph.neg: cannot be virtual (returned by the function), asked for by "no buffer, please"}}
+  %n = graph.neg %x {memory_mode = #graph.memory_mode<virtual, "no buffer, please">} : tensor<4xf32>
+  func.return %n : tensor<4xf32>
+}
+
+// -----
+
+func.func @not_local(%x: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>) {
+  // expected-error @below {{graph.neg: cannot be local (materialized: read by 2 kernels), asked for by "keep it close"}}
+  %n = graph.neg %x {memory_mode = #graph.memory_mode<local, "keep it close">} : tensor<4x4xf32>
+  %y = graph.exp %n : tensor<4x4xf32>
+  %z = graph.abs %n : tensor<4x4xf32>
+  func.return %y, %z : tensor<4x4xf32>, tensor<4x4xf32>
+}
+
+// -----
+
+// A scalar and a tensor without elements.
+// CHECK-LABEL: func.func @edges
+// CHECK-NEXT:    graph.neg {{.*}}materialized
+// CHECK-NEXT:    graph.neg {{.*}}materialized
+func.func @edges(%x: tensor<f32>, %e: tensor<0xf32>) -> (tensor<f32>, tensor<0xf32>) {
+  %n = graph.neg %x : tensor<f32>
+  %m = graph.neg %e : tensor<0xf32>
+  func.return %n, %m : tensor<f32>, tensor<0xf32>
+}

@@ -1,0 +1,119 @@
+"""Reads a program's arguments from .npy and .npz files, never unpickling anything."""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import TenonError
+from ..runtime.signature import Signature
+
+Array = npt.NDArray[Any]
+
+
+def read_array(path: Path) -> Array:
+    """
+    Returns the array of an .npy file.
+
+    Raises:
+        TenonError: the file is not there, cannot be read, or holds something else.
+    """
+    loaded = _load(path)
+    if not isinstance(loaded, np.ndarray):
+        raise TenonError(f"{path}: holds several arrays, expected one (hint: use --inputs)")
+    return loaded
+
+
+def read_arrays(path: Path) -> dict[str, Array]:
+    """
+    Returns the arrays of an .npz file by their names.
+
+    Raises:
+        TenonError: the file is not there, cannot be read, or holds something else.
+    """
+    loaded = _load(path)
+    if isinstance(loaded, np.ndarray):
+        raise TenonError(f"{path}: holds one array, expected an .npz file (hint: use --input)")
+    return loaded
+
+
+def _load(path: Path) -> Array | dict[str, Array]:
+    try:
+        loaded = np.load(path, allow_pickle=False)
+        if isinstance(loaded, np.ndarray):
+            return loaded
+        with loaded:
+            return {name: loaded[name] for name in loaded.files}
+    except FileNotFoundError as error:
+        raise TenonError(f"no such file: {path}") from error
+    except (ValueError, OSError, EOFError, MemoryError, zipfile.BadZipFile, zlib.error) as error:
+        reason = str(error).split("\n")[0]
+        if "allow_pickle" in reason or "pickle" in reason:
+            raise TenonError(
+                f"{path}: holds Python objects or is no .npy or .npz file (only plain arrays are read)"
+            ) from error
+        if isinstance(error, OSError) and error.strerror:
+            reason = error.strerror.lower()
+        raise TenonError(f"cannot read {path}: {reason or type(error).__name__}") from error
+
+
+def collect_arguments(
+    signature: Signature, archive: Path | None, files: Sequence[str], fallback: Mapping[str, Array] | None
+) -> tuple[list[Array], list[str]]:
+    """
+    Returns the arguments in order, and what the user may want to be told. Each of `files` is `name=path` or, for
+    the arguments in order, `path`; they win over the arrays of `archive`, and those over `fallback`.
+
+    Raises:
+        TenonError: an argument has no array, or a file cannot be read.
+    """
+    given: dict[str, Array] = dict(fallback or {})
+    notes: list[str] = []
+    names = signature.argument_names
+    found: list[str] = []
+    if archive is not None:
+        arrays = read_arrays(archive)
+        found = list(arrays)
+        for name, array in arrays.items():
+            if name in names:
+                given[name] = array
+            else:
+                notes.append(f"{archive}: array '{name}' is not an argument of {signature.name}")
+    given |= _named_files(signature, files)
+    for name in names:
+        if name not in given:
+            held = f" ({archive} has: {', '.join(found) or 'nothing'})" if archive is not None else ""
+            raise TenonError(f"{signature.name}: there is no array for argument '{name}'{held}")
+    types = dict(zip(names, signature.argument_types, strict=True))
+    return [_retyped(given[name], types[name].dtype) for name in names], notes
+
+
+def _named_files(signature: Signature, files: Sequence[str]) -> dict[str, Array]:
+    named: dict[str, Array] = {}
+    names = signature.argument_names
+    position = 0
+    for text in files:
+        name, equals, path = text.partition("=")
+        if not equals:
+            if position == len(names):
+                raise TenonError(f"{signature.name}: takes {len(names)} arguments, --input {text} is one more")
+            name, path = names[position], text
+            position += 1
+        elif name not in names:
+            raise TenonError(f"{signature.name}: there is no argument '{name}' (arguments: {', '.join(names)})")
+        if name in named:
+            raise TenonError(f"{signature.name}: argument '{name}' is given twice")
+        named[name] = read_array(Path(path))
+    return named
+
+
+def _retyped(array: Array, dtype: np.dtype[Any]) -> Array:
+    """Returns an array as it was before numpy saved it: .npy files keep the bytes of a bfloat16, not its name."""
+    is_foreign = dtype.isbuiltin != 1 and array.dtype.kind == "V" and array.dtype.names is None
+    return array.view(dtype) if is_foreign and array.dtype.itemsize == dtype.itemsize else array

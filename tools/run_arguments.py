@@ -1,0 +1,93 @@
+"""The command line of `tenon-run`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..backends.registry import BACKEND_NAMES
+from ..dialects.entry import IRLevel
+
+REFERENCE = "reference"
+
+EPILOG = """\
+exit codes: 0 success, 1 diagnostics or a comparison that failed, 2 wrong command line, 70 a bug of Tenon.
+Without --inputs and --input the arguments are random, from --random-seed 0. Arrays are never unpickled."""
+
+
+def _number(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"expected a number from 0 up, found '{text}'")
+    return int(text)
+
+
+def _positive(text: str) -> int:
+    if (number := _number(text)) == 0:
+        raise argparse.ArgumentTypeError("expected a number from 1 up, found '0'")
+    return number
+
+
+def _array_file(text: str) -> Path:
+    path = Path(text)
+    if path.suffix not in (".npy", ".npz"):
+        raise argparse.ArgumentTypeError(f"expected a name that ends in .npy or .npz, found '{text}'")
+    return path
+
+
+def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """Returns the arguments, of the process where None; exits with 2 where they are wrong."""
+    parser = argparse.ArgumentParser(
+        prog="tenon-run",
+        description="Runs a function of a module.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("input_file", nargs="?", metavar="file", help="the module; - or none: standard input")
+    parser.add_argument("--entry", metavar="NAME", help="the function; may be left out where there is one")
+    parser.add_argument(
+        "--backend", choices=(*BACKEND_NAMES, REFERENCE), help="what runs it (default: llvm)"
+    )
+    parser.add_argument(
+        "--level", choices=tuple(level.value for level in IRLevel),
+        help="lower to this level and interpret that (only with --backend reference, which it implies)",
+    )
+    parser.add_argument("-p", "--pipeline", metavar="PASSES", help="passes instead of the default pipeline")
+    _add_arrays(parser)
+    parser.add_argument("--time", type=_positive, metavar="N", help="time the compilation and N runs")
+    parser.add_argument(
+        "--dump-dir", type=Path, metavar="DIR", help="write the module after each pass, and the kernels, there"
+    )
+    parser.add_argument(
+        "--compare", action="store_true", help="interpret the module too and compare; 1 if the results differ"
+    )
+    parser.add_argument("--debug", action="store_true", help="show the Python traceback of a bug of Tenon")
+    parsed = parser.parse_args(arguments)
+    if parsed.backend is None:
+        parsed.backend = REFERENCE if parsed.level else "llvm"
+    if parsed.level and parsed.backend != REFERENCE:
+        parser.error(f"--level is for --backend {REFERENCE} only, found {parsed.backend}")
+    if parsed.level and parsed.pipeline is not None:
+        parser.error("--level and --pipeline exclude each other")
+    return parsed
+
+
+def _add_arrays(parser: argparse.ArgumentParser) -> None:
+    arrays = parser.add_argument_group("arguments and results")
+    arrays.add_argument("--inputs", type=Path, metavar="FILE", help="an .npz with the arguments by their names")
+    arrays.add_argument(
+        "--input", action="append", default=[], metavar="[NAME=]FILE",
+        help="an .npy with one argument; without names they are taken in order",
+    )
+    arrays.add_argument(
+        "--random-seed", type=_number, metavar="N", help="random arrays for the arguments that are not given"
+    )
+    arrays.add_argument(
+        "--print", choices=("values", "all", "summary", "none"), default="values",
+        help="of each result: its values, shortened (default) or all; its type and range only; or nothing",
+    )
+    arrays.add_argument(
+        "--output", "--save", type=_array_file, metavar="FILE",
+        help="save the results: result0, result1, ... in an .npz, or the only one in an .npy",
+    )
