@@ -11,10 +11,10 @@ from typing import Any
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import VectorType, i1
-from xdsl.irdl import EqAttrConstraint
+from xdsl.irdl import EqAttrConstraint, RangeOf
 from xdsl.rewriter import Rewriter
 
-_BooleanLike = EqAttrConstraint(i1) | VectorType.constr(i1)
+_BOOLEAN_LIKE = RangeOf(EqAttrConstraint(i1) | VectorType.constr(i1)).of_length(1)
 
 
 def _with_vector_result(initialize: Callable[..., None]) -> Callable[..., None]:
@@ -32,7 +32,7 @@ def apply() -> None:
     """Installs the work-around; a second call changes nothing."""
     for op_type in (arith.CmpiOp, arith.CmpfOp):
         ((_, result),) = op_type.get_irdl_definition().results
-        if result.constr is _BooleanLike:
+        if result.constr is _BOOLEAN_LIKE:
             continue
-        result.constr = _BooleanLike
+        result.constr = _BOOLEAN_LIKE
         op_type.__init__ = _with_vector_result(op_type.__init__)

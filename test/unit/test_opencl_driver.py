@@ -83,7 +83,7 @@ def test_a_missing_pyopencl_says_what_to_install(monkeypatch: pytest.MonkeyPatch
 
 
 def test_importing_the_backend_does_not_import_pyopencl():
-    script = "import sys, tenon.backends.opencl, tenon.backends.opencl.target; assert 'pyopencl' not in sys.modules"
+    script = "import sys, tenon.backends.opencl.target; assert 'pyopencl' not in sys.modules"
     subprocess.run([sys.executable, "-c", script], check=True)
 
 
@@ -142,8 +142,8 @@ def test_a_launch_that_fails_names_the_kernel(driver: Any):
     kernel = driver.get_kernel(add_one(), "add_one")
     with pytest.raises(
         DeviceError,
-        match=r"^opencl: cannot launch @add_one with 1 arguments, grid \[1, 1, 1\] block \[3, 1, 1\] on device .+"
-        r"\(.*INVALID_WORK_GROUP_SIZE",
+        match=r"^opencl: cannot launch @add_one with 1 arguments, grid \[1, 1, 1\] block \[3, 1, 1\] on device "
+        r".+\(.*INVALID_WORK_GROUP_SIZE",
     ):
         driver.launch(kernel, (1, 1, 1), (3, 1, 1), [BufferLoc(1, 0)])
     with pytest.raises(DeviceError, match=r"^opencl: cannot launch @add_one with 2 arguments, grid"):

@@ -198,7 +198,8 @@ UNSUPPORTED = {
     "%w = arith.constant dense<1> : vector<4xi32>\n%c = arith.cmpi slt, %w, %w : vector<4xi32>": (
         "arith.cmpi: operands of type vector<4xi32> cannot give a result of type i1"
     ),
-    "%w = arith.constant dense<1.0> : vector<4xf32>\n%c = vector.broadcast %w : vector<4xf32> to vector<8xf32>": (
+    "%w = arith.constant dense<1.0> : vector<4xf32>\n"
+    "%c = vector.broadcast %w : vector<4xf32> to vector<8xf32>": (
         "vector.broadcast: cannot broadcast vector<4xf32> to vector<8xf32>"
     ),
     "%w = arith.constant dense<1.0> : vector<4xf32>\n"
