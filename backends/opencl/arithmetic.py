@@ -219,7 +219,6 @@ def rounding(kernel: KernelWriter, op: Operation, kind: str) -> None:
 def cmpf(kernel: KernelWriter, op: arith.CmpfOp) -> None:
     type = op.lhs.type
     element = arithmetic_type(kernel, op, type, integer=False)
-    _check_comparison(kernel, op, type)
     mask = MASK_ELEMENTS[element]
     lanes = lanes_of(type)
     is_true, is_false = ("true", "false") if lanes is None else (f"({mask}{lanes})({x})" for x in (-1, 0))
@@ -231,7 +230,6 @@ def cmpf(kernel: KernelWriter, op: arith.CmpfOp) -> None:
 def cmpi(kernel: KernelWriter, op: arith.CmpiOp) -> None:
     type = op.lhs.type
     element = kernel.element(type, op)
-    _check_comparison(kernel, op, type)
     lanes = lanes_of(type)
     predicate = op.predicate.value.data
     a, b = kernel.expressions[op.lhs], kernel.expressions[op.rhs]
@@ -246,12 +244,6 @@ def cmpi(kernel: KernelWriter, op: arith.CmpiOp) -> None:
         if predicate >= _FIRST_UNSIGNED_CMPI:
             a, b = as_unsigned(element, lanes, a), as_unsigned(element, lanes, b)
     kernel.define(op, f"{a} {_CMPI[predicate]} {b}", element if lanes is not None else None)
-
-
-def _check_comparison(kernel: KernelWriter, op: Operation, type: Attribute) -> None:
-    result = op.results[0].type
-    if lanes_of(result) != lanes_of(type):
-        raise kernel.fail(op, f"operands of type {type} cannot give a result of type {result}")
 
 
 def select(kernel: KernelWriter, op: low.SelectOp) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,7 +31,7 @@ class _Kernel:
     """A kernel and the arguments it was last given: setting one again costs as much as a small launch."""
 
     kernel: pyopencl.Kernel
-    arguments: list[tuple[pyopencl.Buffer, int] | None] = field(default_factory=list)
+    arguments: list[tuple[pyopencl.Buffer, int] | None]
 
 
 class OpenCLDriver:
@@ -135,7 +135,8 @@ class OpenCLDriver:
         if function not in artifact.entry_points:
             present = ", ".join(artifact.entry_points) or "none"
             raise DeviceError(f"opencl: no kernel @{name} (there are: {present})")
-        return CallableKernel(_Kernel(pyopencl.Kernel(artifact.native, function)), name)
+        kernel = pyopencl.Kernel(artifact.native, function)
+        return CallableKernel(_Kernel(kernel, [None] * (kernel.num_args // 2)), name)
 
     def launch(
         self,
@@ -152,8 +153,10 @@ class OpenCLDriver:
             return
         native = kernel.native
         assert isinstance(native, _Kernel), f"{kernel.name} is not a kernel of this backend"
-        if not native.arguments:
-            native.arguments = [None] * len(arguments)
+        if len(arguments) != len(native.arguments):
+            raise DeviceError(
+                f"opencl: @{kernel.name} takes {len(native.arguments)} arguments, {len(arguments)} are given"
+            )
         try:
             for index, (argument, pool) in enumerate(zip(arguments, pools, strict=True)):
                 last = native.arguments[index]
@@ -166,7 +169,7 @@ class OpenCLDriver:
             pyopencl.enqueue_nd_range_kernel(self._queue, native.kernel, items, tuple(block))
         except pyopencl.Error as error:
             raise DeviceError(
-                f"opencl: cannot launch @{kernel.name} with {len(arguments)} arguments, grid {list(grid)} "
+                f"opencl: cannot launch @{kernel.name} with grid {list(grid)} "
                 f"block {list(block)} on device {self._info.name} ({error})"
             ) from None
 

@@ -42,8 +42,8 @@ class Difference:
 
 def ulp_difference(a: Array, b: Array) -> npt.NDArray[np.uint64]:
     """
-    Returns how many floats lie from each element of `a` to that of `b`, both of one float dtype. -0.0 is 0.0, inf
-    is next to the greatest number; two NaNs are 0 apart, a NaN and a number 2**64 - 1.
+    Returns how many floats lie from each element of `a` to that of `b`, both of one float dtype. -0.0 is 0.0,
+    inf is next to the greatest number; two NaNs are 0 apart, a NaN and a number 2**64 - 1.
     """
     a, b = np.broadcast_arrays(a, b)
     first, second = _position(a), _position(b)
@@ -76,8 +76,8 @@ def differences(
     Returns how two arrays of the same dtype and shape disagree, None if they agree.
 
     Floats agree if both are NaN, if they are equal (-0.0 with 0.0 too), or if they are finite and not further
-    apart than `ulps` (for None: `ULPS` of the type) units in the last place of the largest finite magnitude of
-    `expected`, times the square root of `terms`, the number of terms that were summed for an element. With
+    apart than `ulps` (for None: `ULPS` of the type) units in the last place of the largest finite magnitude
+    of `expected`, times the square root of `terms`, the number of terms that were summed for an element. With
     `exact`, and always for integers and booleans, they agree if they are the same, sign of zero included.
     """
     is_float = is_floating(dtype_of(element_type))
@@ -96,13 +96,19 @@ def differences(
                 largest = _largest_finite(expected)
                 wide, wide_expected = actual.astype(np.float64), expected.astype(np.float64)
                 off = np.abs(wide - wide_expected)
-                is_close = np.isfinite(wide) & np.isfinite(wide_expected) & (off <= allowed * _ulp(largest, actual.dtype))
+                is_close = (
+                    np.isfinite(wide)
+                    & np.isfinite(wide_expected)
+                    & (off <= allowed * _ulp(largest, actual.dtype))
+                )
                 wrong &= ~is_close
                 bound = f" by more than {allowed:g} ulps of {largest:g}"
     if not wrong.any():
         return None
     distance = ulp_difference(actual, expected) if is_float else None
-    worst = int(np.argmax(wrong if distance is None else np.where(wrong, distance + np.uint64(1), np.uint64(0))))
+    worst = int(
+        np.argmax(wrong if distance is None else np.where(wrong, distance + np.uint64(1), np.uint64(0)))
+    )
     index = tuple(int(part) for part in np.unravel_index(worst, wrong.shape))
     return Difference(
         int(wrong.sum()),
@@ -122,7 +128,11 @@ def _largest_finite(value: Array) -> float:
 
 def _ulp(magnitude: float, dtype: np.dtype[Any]) -> float:
     """The distance from `magnitude`, a float of `dtype`, to the next greater one."""
-    precision, least = (8, -133) if dtype == BF16 else (np.finfo(dtype).nmant + 1, int(np.finfo(dtype).minexp) - np.finfo(dtype).nmant)
+    precision, least = (
+        (8, -133)
+        if dtype == BF16
+        else (np.finfo(dtype).nmant + 1, int(np.finfo(dtype).minexp) - np.finfo(dtype).nmant)
+    )
     _, exponent = np.frexp(magnitude)
     return float(np.ldexp(1.0, max(int(exponent) - precision, least)))
 
@@ -144,7 +154,9 @@ def assert_close(
     """
     dtype = dtype_of(element_type)
     if actual.dtype != dtype or expected.dtype != dtype:
-        raise AssertionError(f"{what}: got {actual.dtype}, expected {expected.dtype} (both should be {dtype})")
+        raise AssertionError(
+            f"{what}: got {actual.dtype}, expected {expected.dtype} (both should be {dtype})"
+        )
     if actual.shape != expected.shape:
         raise AssertionError(f"{what}: got shape {list(actual.shape)}, expected {list(expected.shape)}")
     found = differences(actual, expected, element_type=element_type, terms=terms, exact=exact, ulps=ulps)

@@ -12,8 +12,8 @@ from .numpy_types import F32, Array, is_narrow
 
 def fma(a: Array, b: Array, c: Array) -> Array:
     """
-    Returns `a * b + c` rounded once, for floats of one dtype; f16 and bf16 are computed by an f32 fma and then
-    rounded to their own precision.
+    Returns `a * b + c` rounded once, for floats of one dtype; f16 and bf16 are computed by an f32 fma and
+    then rounded to their own precision.
     """
     dtype = a.dtype
     if is_narrow(dtype):
@@ -23,10 +23,11 @@ def fma(a: Array, b: Array, c: Array) -> Array:
 
 def round_to_odd(nearest: Array, error: Array) -> Array:
     """
-    Returns the sum of `nearest` and `error` rounded to odd, given that `nearest` is that sum rounded to nearest.
+    Returns the sum of `nearest` and `error` rounded to odd, given that `nearest` is that sum rounded to
+    nearest.
 
-    A value rounded to odd keeps, in its last bit, that it was inexact; rounding it once more, to a precision at
-    least two bits narrower, gives what rounding the exact sum would have given (Boldo and Melquiond 2008).
+    A value rounded to odd keeps, in its last bit, that it was inexact; rounding it once more, to a precision
+    at least two bits narrower, gives what rounding the exact sum would have given (Boldo and Melquiond 2008).
     """
     nearest = np.asarray(nearest)
     bits = nearest.view(np.int32 if nearest.dtype == F32 else np.int64)
@@ -64,8 +65,8 @@ def _fma_f32(a: Array, b: Array, c: Array) -> Array:
 
 def _fma_f64(a: Array, b: Array, c: Array) -> Array:
     """
-    Boldo and Melquiond's algorithm where no intermediate can over- or underflow, exact rational arithmetic where
-    one could, and plain arithmetic where an operand is zero, infinite or NaN.
+    Boldo and Melquiond's algorithm where no intermediate can over- or underflow, exact rational arithmetic
+    where one could, and plain arithmetic where an operand is zero, infinite or NaN.
     """
     a, b, c = np.broadcast_arrays(a, b, c)
     product, product_error = _two_product(a, b)

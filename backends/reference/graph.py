@@ -56,7 +56,9 @@ def _check_inputs(function: func.FuncOp, inputs: Sequence[Array]) -> None:
         if not isinstance(type, TensorType):
             raise CallError(f"{name}: argument '{written}' is {type}, expected a tensor")
         if array.dtype != dtype_of(type):
-            raise CallError(f"{name}: argument '{written}' has dtype {array.dtype}, expected {dtype_of(type)}")
+            raise CallError(
+                f"{name}: argument '{written}' has dtype {array.dtype}, expected {dtype_of(type)}"
+            )
         if not _fits(array.shape, type.get_shape()):
             raise CallError(
                 f"{name}: argument '{written}' has shape {list(array.shape)}, "
@@ -77,7 +79,11 @@ def _run(function: func.FuncOp, inputs: Sequence[Array], callers: tuple[func.Fun
         operands = [values[operand] for operand in op.operands]
         if isinstance(op, func.ReturnOp):
             return operands
-        results = _call(op, operands, (*callers, function)) if isinstance(op, func.CallOp) else [_evaluate(op, operands)]
+        results = (
+            _call(op, operands, (*callers, function))
+            if isinstance(op, func.CallOp)
+            else [_evaluate(op, operands)]
+        )
         for result, value in zip(op.results, results, strict=True):
             _check_result(op, result, value)
             values[result] = value

@@ -20,8 +20,8 @@ class KernelMemory:
     row a work-item sees; else `array` is one-dimensional and `rows` is None.
 
     An index is 0-d where it is the same for all work-items, else an array of one index per work-item; so is a
-    loaded or stored value, with one more dim of `lanes` for vectors. Under a `mask` only the work-items that it
-    names take part; some do.
+    loaded or stored value, with one more dim of `lanes` for vectors. Under a `mask` only the work-items that
+    it names take part; some do.
     """
 
     __slots__ = ("_views", "array", "is_private", "log", "rows", "size")
@@ -45,7 +45,8 @@ class KernelMemory:
         """
         Returns what work-items read; what an inactive work-item gets is left open.
 
-        Raises InterpreterError if an active work-item reads outside, or what another wrote since the last barrier.
+        Raises InterpreterError if an active work-item reads outside, or what another wrote since the last
+        barrier.
         """
         self._check(op, index, mask, lanes or 1)
         if self.log is not None:
@@ -59,7 +60,13 @@ class KernelMemory:
         return loaded if index.ndim or self.rows is not None else loaded.copy()
 
     def store(
-        self, op: Operation, value: Array, index: Array, mask: Mask | None, lanes: int | None, check_races: bool
+        self,
+        op: Operation,
+        value: Array,
+        index: Array,
+        mask: Mask | None,
+        lanes: int | None,
+        check_races: bool,
     ) -> None:
         """
         Writes what active work-items store.

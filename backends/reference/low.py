@@ -1,11 +1,11 @@
 """
 Runs `low` kernels on numpy arrays, all work-items at once.
 
-A value that is the same for all work-items is a 0-d array (a vector: one of its lanes); any other has a leading
-dim with one entry per work-item. The work-items of a work-group are always evaluated together and in step, so a
-barrier waits for nobody; instead of waiting, it is checked that it is reached by whole work-groups and that shared
-memory is not exchanged without one. Where work-items take different ways, each way runs under a mask of those who
-take it. A large grid runs in pieces.
+A value that is the same for all work-items is a 0-d array (a vector: one of its lanes); any other has a
+leading dim with one entry per work-item. The work-items of a work-group are always evaluated together and in
+step, so a barrier waits for nobody; instead of waiting, it is checked that it is reached by whole work-groups
+and that shared memory is not exchanged without one. Where work-items take different ways, each way runs under
+a mask of those who take it. A large grid runs in pieces.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ def run_kernel(kernel: low.KernelOp, arguments: Sequence[Array], *, check_races:
     """
     Runs `kernel` on one-dimensional arrays of the arguments' storage dtypes, changing them in place.
 
-    Memory that a kernel allocates holds NaN, or a pattern of bits that is no likely integer, until it is stored to.
-    `check_races` also compares what was stored with what was to be stored.
+    Memory that a kernel allocates holds NaN, or a pattern of bits that is no likely integer, until it is
+    stored to. `check_races` also compares what was stored with what was to be stored.
 
     Raises:
-        CallError: the arrays do not fit the kernel's arguments.
-        InterpreterError: an op without a rule, or something undefined: an index out of bounds, an integer division
+        CallError: the arrays do not fit the kernel's arguments. InterpreterError: an op without a rule, or
+        something undefined: an index out of bounds, an integer division
             by 0, a race, a barrier that only part of a work-group reaches.
     """
     _check_arguments(kernel, arguments)
@@ -103,7 +103,9 @@ class _Run:
         "values",
     )
 
-    def __init__(self, grid: tuple[int, ...], block: tuple[int, ...], begin: int, end: int, check_races: bool):
+    def __init__(
+        self, grid: tuple[int, ...], block: tuple[int, ...], begin: int, end: int, check_races: bool
+    ):
         self._grid, self._block = grid, block
         self.n_threads = prod(block)
         self.n_groups = end - begin

@@ -1,9 +1,9 @@
 """
 What one element of an op's result is, exactly, in the element type's own precision.
 
-Shared by the interpreters of all levels. Functions take arrays (or numpy scalars) of one dtype and return that
-dtype. Arithmetic on f16 and bf16 is done in f32 and rounded once. Functions that are not exactly rounded by
-IEEE 754 (exp, log, tanh, erf, sin, cos, pow) are computed in f64 and rounded; for f64 they are numpy's.
+Shared by the interpreters of all levels. Functions take arrays (or numpy scalars) of one dtype and return
+that dtype. Arithmetic on f16 and bf16 is done in f32 and rounded once. Functions that are not exactly rounded
+by IEEE 754 (exp, log, tanh, erf, sin, cos, pow) are computed in f64 and rounded; for f64 they are numpy's.
 Callers run them under `np.errstate(all="ignore")`.
 """
 

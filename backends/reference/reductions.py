@@ -27,7 +27,8 @@ def reduce(kind: ReduceKind, source: Array, axes: Sequence[int], keep: bool) -> 
     """
     Returns the elements of `source` combined along `axes`, which go or (if `keep`) stay with an extent of 1.
 
-    f16 and bf16 are combined in f32 and rounded once; integers wrap; of no elements the result is the identity.
+    f16 and bf16 are combined in f32 and rounded once; integers wrap; of no elements the result is the
+    identity.
     """
     if not axes:
         return source
@@ -35,9 +36,7 @@ def reduce(kind: ReduceKind, source: Array, axes: Sequence[int], keep: bool) -> 
         return reduce(kind, source.astype(F32), axes, keep).astype(source.dtype)
     dtype, over = source.dtype, tuple(axes)
     initial = _identity(kind, dtype)
-    result = np.asarray(
-        _UFUNCS[kind].reduce(source, axis=over, dtype=dtype, keepdims=keep, initial=initial)
-    )
+    result = np.asarray(_UFUNCS[kind].reduce(source, axis=over, dtype=dtype, keepdims=keep, initial=initial))
     if kind in (ReduceKind.MAX, ReduceKind.MIN) and is_floating(dtype) and np.any(result == 0):
         return _with_signed_zeros(kind, source, over, keep, result)
     return result
@@ -69,7 +68,9 @@ def _with_signed_zeros(
     return np.where(result == 0, zero, result)
 
 
-def contract(who: str, lhs: Array, rhs: Array, maps: Sequence[AffineMap], dtype: np.dtype[np.generic]) -> Array:
+def contract(
+    who: str, lhs: Array, rhs: Array, maps: Sequence[AffineMap], dtype: np.dtype[np.generic]
+) -> Array:
     """
     Returns the sum of products of `lhs` and `rhs`, cast to `dtype`, that `maps` describe (`graph.contract`).
 
@@ -98,9 +99,7 @@ def contract(who: str, lhs: Array, rhs: Array, maps: Sequence[AffineMap], dtype:
         full = np.broadcast_to(np.expand_dims(present, missing), [extents[dim] for dim in order])
         return full.reshape([prod(extents[dim] for dim in part) for part in (both, rows, columns)])
 
-    products = np.matmul(
-        matrices(lhs, lhs_dims, only_lhs, summed), matrices(rhs, rhs_dims, summed, only_rhs)
-    )
+    products = np.matmul(matrices(lhs, lhs_dims, only_lhs, summed), matrices(rhs, rhs_dims, summed, only_rhs))
     order = [*both, *only_lhs, *only_rhs]
     shaped = products.reshape([extents[dim] for dim in order])
     return np.transpose(shaped, [order.index(dim) for dim in result_dims]).astype(dtype)

@@ -1,10 +1,10 @@
 """
 The scalar and vector ops that `sched` bodies and `low` kernels share, on numpy arrays.
 
-Values are arrays (or numpy scalars) of the dtype of their element type, whatever their shape: an i1 is a bool, an
-index an int64. Fast-math flags allow other results than these and are ignored. What the ops leave undefined is an
-`InterpreterError` where a machine traps (division by 0, the least integer by -1); a shift by the width or more
-takes the amount modulo the width, as most machines do and no pass may rely on.
+Values are arrays (or numpy scalars) of the dtype of their element type, whatever their shape: an i1 is a
+bool, an index an int64. Fast-math flags allow other results than these and are ignored. What the ops leave
+undefined is an `InterpreterError` where a machine traps (division by 0, the least integer by -1); a shift by
+the width or more takes the amount modulo the width, as most machines do and no pass may rely on.
 """
 
 from __future__ import annotations
@@ -69,14 +69,15 @@ def _divide(lhs: Array, rhs: Array) -> Array:
     return quotient + ((rest != 0) & ((lhs < 0) != (rhs < 0))).astype(lhs.dtype)
 
 
-
 def _remainder(lhs: Array, rhs: Array) -> Array:
     """The remainder of a division towards zero."""
     rest = np.remainder(lhs, rhs)
     return np.where((rest != 0) & ((lhs < 0) != (rhs < 0)), rest - rhs, rest)
 
 
-DIVISIONS: frozenset[type[Operation]] = frozenset((arith.DivSIOp, arith.DivUIOp, arith.RemSIOp, arith.RemUIOp))
+DIVISIONS: frozenset[type[Operation]] = frozenset(
+    (arith.DivSIOp, arith.DivUIOp, arith.RemSIOp, arith.RemUIOp)
+)
 """The integer divisions, which trap on some operands."""
 
 
@@ -155,7 +156,7 @@ def _bitcast(op: Operation) -> Function:
     if isinstance(op.input.type, MemRefType):
         raise InterpreterError(f"{describe(op)}: cannot bitcast {op.input.type} to {op.result.type}")
     source, dtype = dtype_of(op.input.type), dtype_of(op.result.type)
-    if source.itemsize != dtype.itemsize or BOOL in (source, dtype) and source != dtype:
+    if source.itemsize != dtype.itemsize or (source != dtype and BOOL in (source, dtype)):
         raise InterpreterError(f"{describe(op)}: cannot bitcast {op.input.type} to {op.result.type}")
     return lambda value: np.asarray(value).view(dtype)
 

@@ -16,8 +16,8 @@ class SharedAccessLog:
     """
     Who read and wrote each element of one shared buffer since its work-group's last barrier.
 
-    The interpreter runs work-items in step, so that a missing barrier would not show in its results; on a device
-    it is a race. Work-items are numbered across all work-groups at hand, `threads` to a work-group.
+    The interpreter runs work-items in step, so that a missing barrier would not show in its results; on a
+    device it is a race. Work-items are numbered across all work-groups at hand, `threads` to a work-group.
     """
 
     __slots__ = ("_groups", "_items", "_readers", "_writers")

@@ -3,9 +3,9 @@ Measures the error of every expansion of `expand-math`; where the numbers of doc
 
     python benchmarks/accuracy/sweep.py [--stride N] [exp log tanh erf sin cos powf]
 
-f32 functions of one operand are compared with float64 at every N-th bit pattern (default 1, all of them: minutes
-each); f32 powf, erf and the f64 functions with long double at random and at hard operands. erf needs mpmath.
-Prints the largest error in units in the last place, and where it is.
+f32 functions of one operand are compared with float64 at every N-th bit pattern (default 1, all of them:
+minutes each); f32 powf, erf and the f64 functions with long double at random and at hard operands. erf needs
+mpmath. Prints the largest error in units in the last place, and where it is.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ REFERENCES: dict[str, Callable[..., Array]] = {
 
 def errors_in_ulps(computed: Array, exact: Array) -> Array:
     """
-    Returns the error of each element in units in the last place of `computed`'s type, infinite where one is NaN
-    or infinite and the other is not. `exact` has a wider type.
+    Returns the error of each element in units in the last place of `computed`'s type, infinite where one is
+    NaN or infinite and the other is not. `exact` has a wider type.
     """
     information = np.finfo(computed.dtype)
     with np.errstate(all="ignore"):

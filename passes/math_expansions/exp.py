@@ -19,7 +19,7 @@ from .float_format import F32, F64, FloatFormat
 @dataclass(frozen=True)
 class _Table:
     lowest: float
-    """Here both factors of 2^n are 0: far below, e^x is 0 without the slow arithmetic of subnormal numbers."""
+    """Here both factors of 2^n are 0, so that far below no slow subnormal arithmetic is needed for 0."""
     highest: float
     """From here up e^x is infinite."""
     log2_e: float

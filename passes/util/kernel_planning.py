@@ -328,7 +328,7 @@ class _Planner:
         mode, why = requested.mode.data, requested.why.data
 
         def refuse(reason: str) -> PassFailedException:
-            return PassFailedException(f"{op.name}: cannot be {mode.value} ({reason}), asked for by "{why}"")
+            return PassFailedException(f'{op.name}: cannot be {mode.value} ({reason}), asked for by "{why}"')
 
         if mode is MemoryMode.MATERIALIZED or not accesses:
             return Decision(mode, why)

@@ -142,11 +142,11 @@ def test_a_launch_that_fails_names_the_kernel(driver: Any):
     kernel = driver.get_kernel(add_one(), "add_one")
     with pytest.raises(
         DeviceError,
-        match=r"^opencl: cannot launch @add_one with 1 arguments, grid \[1, 1, 1\] block \[3, 1, 1\] on device "
+        match=r"^opencl: cannot launch @add_one with grid \[1, 1, 1\] block \[3, 1, 1\] on device "
         r".+\(.*INVALID_WORK_GROUP_SIZE",
     ):
         driver.launch(kernel, (1, 1, 1), (3, 1, 1), [BufferLoc(1, 0)])
-    with pytest.raises(DeviceError, match=r"^opencl: cannot launch @add_one with 2 arguments, grid"):
+    with pytest.raises(DeviceError, match=r"^opencl: @add_one takes 1 arguments, 2 are given$"):
         driver.launch(kernel, (1, 1, 1), (2, 1, 1), [BufferLoc(1, 0), BufferLoc(1, 0)])
 
 

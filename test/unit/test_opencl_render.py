@@ -192,12 +192,6 @@ UNSUPPORTED = {
     "%w = memref.alloca() : memref<2xi1>": "memref.alloca: no C array for memref<2xi1>",
     "%w = memref.alloca(%0) : memref<?xf32>": "memref.alloca: the extent of memref<?xf32> is not known",
     '%w = "memref.load"(%x) : (memref<16xf32>) -> f32': ("memref.load: 0 indices, expected one linear index"),
-    "%w = arith.constant dense<1.0> : vector<4xf32>\n%c = arith.cmpf olt, %w, %w : vector<4xf32>": (
-        "arith.cmpf: operands of type vector<4xf32> cannot give a result of type i1"
-    ),
-    "%w = arith.constant dense<1> : vector<4xi32>\n%c = arith.cmpi slt, %w, %w : vector<4xi32>": (
-        "arith.cmpi: operands of type vector<4xi32> cannot give a result of type i1"
-    ),
     "%w = arith.constant dense<1.0> : vector<4xf32>\n"
     "%c = vector.broadcast %w : vector<4xf32> to vector<8xf32>": (
         "vector.broadcast: cannot broadcast vector<4xf32> to vector<8xf32>"
