@@ -40,6 +40,7 @@ _FLOAT_INFIX: dict[str, str] = {"addf": "+", "subf": "-", "mulf": "*", "divf": "
 _WRAPPING_INFIX: dict[str, str] = {"addi": "+", "subi": "-", "muli": "*"}
 _BIT_INFIX: dict[str, str] = {"andi": "&", "ori": "|", "xori": "^"}
 _DIVISIONS = {"divsi": "/", "remsi": "%", "divui": "/", "remui": "%"}
+_SHIFTS = {"shli": "<<", "shrsi": ">>", "shrui": ">>"}
 _EXTREMES = {"minsi": "<", "maxsi": ">", "minui": "<", "maxui": ">"}
 
 _CMPF = (
@@ -172,18 +173,25 @@ def combine(kernel: KernelWriter, op: Operation, kind: str, type: Attribute, a: 
     if element_type_of(type) == _INDEX and kind in _WRAPPING_INFIX:
         # an index that overflows is out of range wherever it is used
         return f"{a} {_WRAPPING_INFIX[kind]} {b}"
-    if kind == "shrsi":
-        text = f"{a} >> {b}"
-        return f"({spelled})({text})" if lanes is None and NBITS[spelled] < 32 else text
-    if kind in ("shli", "shrui"):
-        amount = b if lanes is None else as_unsigned(spelled, lanes, b)
-        shift = "<<" if kind == "shli" else ">>"
-        return as_signed(spelled, lanes, f"{as_unsigned(spelled, lanes, a)} {shift} {amount}")
+    if kind in _SHIFTS:
+        return _shift(kind, spelled, lanes, a, b)
     infix = _WRAPPING_INFIX[kind]
     if lanes is None and NBITS[spelled] < 32:
         return f"({spelled})({a} {infix} {b})"
     unsigned = (as_unsigned(spelled, lanes, x) for x in (a, b))
     return as_signed(spelled, lanes, f" {infix} ".join(unsigned))
+
+
+def _shift(kind: str, element: str, lanes: int | None, a: str, b: str) -> str:
+    """Shifts by the amount modulo the width, as OpenCL C does once it has promoted narrow scalars."""
+    is_narrow = lanes is None and NBITS[element] < 32
+    if is_narrow:
+        b = f"({b} & {NBITS[element] - 1})"
+    if kind == "shrsi":
+        text = f"{a} >> {b}"
+        return f"({element})({text})" if is_narrow else text
+    amount = b if lanes is None else as_unsigned(element, lanes, b)
+    return as_signed(element, lanes, f"{as_unsigned(element, lanes, a)} {_SHIFTS[kind]} {amount}")
 
 
 def _multiply_add(kernel: KernelWriter, op: Operation, product: Operation, kind: str) -> None:

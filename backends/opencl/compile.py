@@ -13,7 +13,7 @@ from ..interface import CompiledArtifact, DeviceInfo
 if TYPE_CHECKING:
     import pyopencl
 
-_KERNEL = re.compile(r"^void (\w+)\(", re.MULTILINE)
+_KERNEL = re.compile(r"^__kernel void (\w+)\(", re.MULTILINE)
 
 
 @dataclass(frozen=True)

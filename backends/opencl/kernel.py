@@ -61,9 +61,9 @@ class KernelWriter:
         parameters = self._parameters()
         self._shared_arrays()
         self._block(self._op.body.block, ())
-        separator = ",\n" + " " * len(f"void {name}(")
-        head = f"__kernel __attribute__((reqd_work_group_size({block[0]}, {block[1]}, {block[2]})))\n"
-        head += f"void {name}({separator.join(parameters)}) {{\n"
+        separator = ",\n" + " " * len(f"__kernel void {name}(")
+        head = f"__attribute__((reqd_work_group_size({block[0]}, {block[1]}, {block[2]})))\n"
+        head += f"__kernel void {name}({separator.join(parameters)}) {{\n"
         return head + "".join(f"{line}\n" for line in self._lines) + "}\n"
 
     def _parameters(self) -> list[str]:

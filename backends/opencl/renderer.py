@@ -10,9 +10,9 @@ Renders a module of `low.kernel`s as OpenCL C 1.2 in one walk.
 
 becomes
 
-    __kernel __attribute__((reqd_work_group_size(1, 1, 1)))
-    void k_double(__global const uchar *p0, ulong o0,
-                  __global uchar *p1, ulong o1) {
+    __attribute__((reqd_work_group_size(1, 1, 1)))
+    __kernel void k_double(__global const uchar *p0, ulong o0,
+                           __global uchar *p1, ulong o1) {
         __global const float *restrict x = (__global const float *)(p0 + o0);
         __global float *restrict y = (__global float *)(p1 + o1);
         const long i = (long)get_group_id(0);

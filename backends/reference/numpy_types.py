@@ -110,7 +110,7 @@ def array_of(value: Attribute) -> Array:
             dtype, shape = dtype_of(value.type), value.get_shape()
             stored = np.frombuffer(value.data.data, np.dtype(np.int8) if dtype == BOOL else dtype)
             elements = stored != 0 if dtype == BOOL else stored
-            return np.broadcast_to(elements, shape) if len(elements) == 1 else elements.reshape(shape)
+            return np.broadcast_to(elements[0], shape) if len(elements) == 1 else elements.reshape(shape)
         case _:
             raise TenonError(f"reference: {value} is no constant")
 

@@ -18,8 +18,8 @@ from tenon.errors import DeviceError, KernelCompileError, MissingExtraError
 cl = pytest.importorskip("pyopencl")
 
 ADD_ONE = """
-__kernel __attribute__((reqd_work_group_size(2, 1, 1)))
-void add_one(__global uchar *p0, ulong o0) {
+__attribute__((reqd_work_group_size(2, 1, 1)))
+__kernel void add_one(__global uchar *p0, ulong o0) {
     __global float *x = (__global float *)(p0 + o0);
     x[get_global_id(0)] += 1.0f;
 }

@@ -14,6 +14,7 @@ import pytest
 from tenon.backends.interface import Backend, BufferLoc
 from tenon.backends.opencl import backend
 from tenon.backends.opencl.renderer import RULES
+from tenon.backends.reference.low import run_kernel
 from tenon.dialects import context
 from tenon.dialects.low import BODY_OPS, EXPANDED_OPS
 from xdsl.dialects import scf
@@ -52,9 +53,14 @@ def parse(text: str) -> ModuleOp:
     return module
 
 
-def run(text: str, *arrays: Array) -> None:
-    """Runs the kernels of `text` one after the other, each on all the arrays, in place."""
+def run(text: str, *arrays: Array, is_defined: bool = True) -> None:
+    """
+    Runs the kernels of `text` one after the other, each on all the arrays, in place.
+
+    Where every interpreter must agree on what they do, the reference does the same.
+    """
     it = opencl()
+    copies = [array.ravel().copy() for array in arrays]
     module = parse(text)
     artifact = it.compiler.compile(it.renderer.render(module, it.device), it.device)
     locations = [BufferLoc(pool_id, 0) for pool_id in range(len(arrays))]
@@ -64,9 +70,13 @@ def run(text: str, *arrays: Array) -> None:
     for kernel in module.body.block.ops:
         name, grid, block = kernel.sym_name.data, kernel.grid.data, kernel.block_dims.data  # pyright: ignore
         it.driver.launch(it.driver.get_kernel(artifact, name), grid, block, locations)
-    for location, array in zip(locations, arrays, strict=True):
+        if is_defined:
+            run_kernel(kernel, copies)  # pyright: ignore
+    for location, array, copy in zip(locations, arrays, copies, strict=True):
         it.driver.copy_from_device(array, location)
         it.driver.free_pool(location.pool_id)
+        if is_defined:
+            assert_same_bits(array.ravel(), copy.ravel(), "the reference")
 
 
 @dataclass(frozen=True)

@@ -49,9 +49,9 @@ def test_a_kernel_is_one_statement_per_op_with_its_own_names():
         """\
 #pragma OPENCL FP_CONTRACT OFF
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1)))
-void scale(__global const uchar *p0, ulong o0,
-           __global uchar *p1, ulong o1) {
+__attribute__((reqd_work_group_size(1, 1, 1)))
+__kernel void scale(__global const uchar *p0, ulong o0,
+                    __global uchar *p1, ulong o1) {
     __global const float *restrict x = (__global const float *)(p0 + o0);
     __global float *restrict y = (__global float *)(p1 + o1);
     const long i = (long)get_group_id(0);
@@ -84,8 +84,8 @@ def test_values_named_like_c_or_like_each_other_get_other_names():
 
 
 def test_symbols_that_c_cannot_take_are_mangled_and_must_stay_apart():
-    assert "\nvoid softmax_x2e_1(" in render(kernel("", name='"softmax.1"'))
-    assert "\nvoid k_max(" in render(kernel("", name="max"))
+    assert "\n__kernel void softmax_x2e_1(" in render(kernel("", name='"softmax.1"'))
+    assert "\n__kernel void k_max(" in render(kernel("", name="max"))
     with pytest.raises(
         DiagnosticException, match=r"^opencl: low.kernel: @a\.b and @a_x2e_b are both called a_x2e_b in C$"
     ):
