@@ -13,7 +13,6 @@ from xdsl.utils.exceptions import DiagnosticException
 from .backends.interface import Backend, CompiledArtifact
 from .backends.registry import BACKEND_NAMES, get_backend
 from .dialects import context, sched
-
 from .dialects.entry import Entry, IRLevel, argument_names, find_entry, keep_only, level_of
 from .dialects.parsing import parse_module, verify_module
 from .errors import TenonError
@@ -51,13 +50,13 @@ def compile(
     Compiles one function of a module for a backend: a name in `BACKENDS`, or a backend with its device, which
     executables may share. A module is left as it is.
 
-    `pipeline` replaces the default passes: its text, or a pass manager, whose instruments are then told too. By
-    default a module at `graph` runs through all phases, one at `sched` or `low` through those that are left.
-    `level` (`graph`, `sched` or `low`) is for the reference backend: the level to lower to before interpreting;
-    None interprets the module as it is.
+    `pipeline` replaces the default passes: its text, or a pass manager, whose instruments are then told too.
+    By default a module at `graph` runs through all phases, one at `sched` or `low` through those that are
+    left. `level` (`graph`, `sched` or `low`) is for the reference backend: the level to lower to before
+    interpreting; None interprets the module as it is.
 
-    `entry` names the function, which may be left out where there is only one. `filename` is what errors call the
-    text.
+    `entry` names the function, which may be left out where there is only one. `filename` is what errors call
+    the text.
 
     Raises:
         TenonError: the module, the pipeline or a name is wrong, or the device lacks something it takes.
@@ -135,8 +134,8 @@ def _default_phases(
     module: ModuleOp, entry: Entry, level: IRLevel | None, vector_nbytes: int
 ) -> dict[str, tuple[ModulePass, ...]]:
     """
-    Returns the phases that take `entry` from where it is to `level`, None for no phase at all. Of the phase that
-    makes `sched`, a module that already is there gets what plans its memory, if that was not done.
+    Returns the phases that take `entry` from where it is to `level`, None for no phase at all. Of the phase
+    that makes `sched`, a module that already is there gets what plans its memory, if that was not done.
     """
     if level is None:
         return {}
@@ -145,7 +144,7 @@ def _default_phases(
     found = level_of(module, entry)
     levels = list(IRLevel)
     if levels.index(found) > levels.index(level):
-        raise TenonError(f"@{entry.sym_name.data}: the module is at {found.value}, which is below {level.value}")
+        raise TenonError(f"@{entry.sym_name.data}: the module is at {found.value}, below {level.value}")
     wanted = {
         stage: passes
         for stage, passes in phases(vector_nbytes=vector_nbytes).items()
@@ -184,7 +183,10 @@ def _interpreted(
     signature = Signature.of(work.entry_name, argument_names(work.entry), type)
     makers = work.stages()
     return ReferenceExecutable(
-        signature, Stages(makers), list(makers)[-1], lambda arrays: run_module(work.module, work.entry_name, arrays)
+        signature,
+        Stages(makers),
+        list(makers)[-1],
+        lambda arrays: run_module(work.module, work.entry_name, arrays),
     )
 
 

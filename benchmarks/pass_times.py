@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
 
-from tenon.context import make_context
+from tenon.dialects import context
 from tenon.dialects.parsing import parse_module
 from tenon.passes.instruments.interface import PassInstrument
 from tenon.passes.pass_manager import PassManager
@@ -43,7 +43,7 @@ def time_passes(text: str, vector_nbytes: int = 32) -> tuple[list[Row], ModuleOp
     parsing = ("parse", perf_counter() - start)
     times = PassTimes()
     passes = [pass_ for phase in phases(vector_nbytes=vector_nbytes).values() for pass_ in phase]
-    PassManager(passes, (times,), verify_each=False).run(make_context(), module)
+    PassManager(passes, (times,), verify_each=False).run(context(), module)
     return [parsing, *times.rows], module
 
 

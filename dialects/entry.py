@@ -61,14 +61,21 @@ def level_of(module: ModuleOp, entry: Entry) -> IRLevel:
     if isinstance(entry, func.FuncOp):
         return IRLevel.GRAPH
     kernels = kernels_of(module)
-    launched = (op.kernel.root_reference.data for op in entry.body.block.ops if isinstance(op, sched.LaunchOp))
-    return IRLevel.LOW if all(isinstance(kernels[name], low.KernelOp) for name in launched) else IRLevel.SCHED
+    is_low = all(isinstance(kernels[name], low.KernelOp) for name in _launched(entry))
+    return IRLevel.LOW if is_low else IRLevel.SCHED
+
+
+def _launched(program: sched.ProgramOp) -> dict[str, None]:
+    """Returns the names of the kernels that a program launches, in order."""
+    return {
+        op.kernel.root_reference.data: None for op in program.body.block.ops if isinstance(op, sched.LaunchOp)
+    }
 
 
 def argument_names(entry: Entry) -> tuple[str, ...]:
     """
-    Returns the names of the arguments as written, `arg0`, `arg1`, ... where there are none; a name that was taken
-    by an earlier argument gets a number.
+    Returns the names of the arguments as written, `arg0`, `arg1`, ... where there are none; a name that was
+    taken by an earlier argument gets a number.
     """
     names: list[str] = []
     for argument in entry.body.block.args:
@@ -83,11 +90,7 @@ def argument_names(entry: Entry) -> tuple[str, ...]:
 
 def keep_only(module: ModuleOp, entry: Entry) -> None:
     """Erases the other entries of a module, and the kernels that `entry` does not launch."""
-    launched: set[str] = set()
-    if isinstance(entry, sched.ProgramOp):
-        for op in entry.body.block.ops:
-            if isinstance(op, sched.LaunchOp):
-                launched.add(op.kernel.root_reference.data)
+    launched = _launched(entry) if isinstance(entry, sched.ProgramOp) else {}
     erased: list[Operation] = []
     for op in module.body.ops:
         match op:

@@ -8,24 +8,34 @@ Work-arounds for xDSL 0.74, applied when `dialects` is imported; without them co
 * long i1 constants print as one byte per element, which MLIR reads as one bit per element
 * splats are expanded element by element (seconds for a few million)
 * the values of `true` are -1: `dense_values` gives True
+* a string that is not closed takes time exponential in its length
+* strings that are not ASCII print with escapes that are then read as bytes and not as a string
 """
 
 from __future__ import annotations
 
 import math
+import re
 import struct
 from typing import Any, NoReturn, cast
 
 from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
     AnyFloat,
     BytesAttr,
+    ComplexType,
     DenseIntOrFPElementsAttr,
+    IndexType,
     IntegerType,
     i1,
 )
 from xdsl.ir import Attribute
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
+from xdsl.utils.lexer import Position
+from xdsl.utils.mlir_lexer import MLIRLexer, MLIRToken, MLIRTokenKind, StringLiteral
+
+from .element_types import element_type_of
 
 MAX_DENSE_NBYTES = 2**31
 """The largest `dense` constant that is read."""
@@ -81,13 +91,18 @@ def parse_dense(self: AttrParser, type: Any) -> DenseIntOrFPElementsAttr[Any]:
         self.parse_punctuation(">", " in dense attribute")
     if type is None:
         self.parse_punctuation(":", " in dense attribute")
-        type = self._parse_dense_literal_type()  # pyright: ignore[reportPrivateUsage]
+        type = self.parse_type()
     end = self.pos
 
     def fail(message: str) -> NoReturn:
         self.raise_error(message, start, end)
 
-    element_type, wanted = type.element_type, list(type.get_shape())
+    element_type = element_type_of(type)
+    if element_type is type or not isinstance(element_type, AnyFloat | IntegerType | IndexType | ComplexType):
+        fail(f"dense: {type} is no tensor, vector or memref of numbers")
+    wanted = list(type.get_shape())
+    if DYNAMIC_INDEX in wanted:
+        fail(f"dense: {type} has a dim that is known at run time only")
     count = math.prod(wanted)
     if count * element_type.compile_time_size > MAX_DENSE_NBYTES:
         fail(
@@ -142,8 +157,28 @@ def _pack(parser: AttrParser, element: Any, type: Attribute) -> bytes:
         parser.raise_error(f"dense: {text} is out of range for {type}", element.span)
 
 
+_STRING = re.compile(r'"[^"\\\n\v\f]*(?:\\(?:["nt\\]|[0-9A-Fa-f]{2})[^"\\\n\v\f]*)*"')
+"""A string literal; no text matches in two ways, so that matching takes linear time."""
+
+_lex_string_literal = MLIRLexer._lex_string_literal  # pyright: ignore[reportPrivateUsage]
+
+
+def lex_string(self: MLIRLexer, start_pos: Position) -> MLIRToken:
+    """Reads a string literal; it is bytes only where it is no UTF-8."""
+    token = _lex_string_literal(self, start_pos)
+    if token.kind is MLIRTokenKind.BYTES_LIT:
+        try:
+            StringLiteral.from_span(token.span).bytes_contents.decode()
+        except UnicodeDecodeError:
+            return token
+        token.kind = MLIRTokenKind.STRING_LIT
+    return token
+
+
 def apply() -> None:
     """Installs the work-arounds; a second call changes nothing."""
+    MLIRLexer._unescaped_characters_regex = _STRING  # pyright: ignore[reportPrivateUsage]
+    MLIRLexer._lex_string_literal = lex_string  # pyright: ignore[reportPrivateUsage]
     DenseIntOrFPElementsAttr.is_splat = is_splat
     DenseIntOrFPElementsAttr.print_without_type = print_without_type
     AttrParser.parse_dense_int_or_fp_elements_attr = parse_dense

@@ -9,13 +9,14 @@ Says what each item of a program costs, and what the program costs.
            registers 2, shared_nbytes 0, occupancy 128, estimated_ns 1052> : ...
     and on the program {summary = #sched.summary<critical_path_ns 1052, total_ns 1052, flops 128>}
 
-* `flops`: operations on floats and on integers other than `index`, in all work-items (`FLOPS` in kernel_cost.py)
+* `flops`: operations on floats and on integers other than `index`, in all work-items (`FLOPS` in
+  kernel_cost.py)
 * `read_nbytes`, `written_nbytes`: as if each element of each buffer moved once, and no more than are accessed
 * `registers`: the most scalar or vector values, constants apart, that one iteration holds at once
 * `shared_nbytes`: memory of one work-group
 * `occupancy`: work-items that may run at once; of stages side by side the most
-* `estimated_ns`: `launch_ns`, and the longer of the operations at `gflops` and the bytes at `gbps`. The defaults
-  are one present-day CPU core's. It is for comparing schedules, not a forecast.
+* `estimated_ns`: `launch_ns`, and the longer of the operations at `gflops` and the bytes at `gbps`. The
+  defaults are one present-day CPU core's. It is for comparing schedules, not a forecast.
 
 The critical path is the dearest chain of items that `after` links. A sync costs nothing.
 
@@ -34,9 +35,9 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
 from ..dialects import sched
-from .util.buffer_size import nbytes_of
-from .util.dependencies import items_of
+from ..dialects.buffer_size import nbytes_of
 from ..dialects.kernel_access import kernels_of
+from .util.dependencies import items_of
 from .util.kernel_cost import KernelCost, accessed_nbytes, cost_of
 
 

@@ -23,8 +23,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from ..dialects import sched
-from .util.dependencies import fill_dependencies
 from ..dialects.kernel_access import accesses_of
+from .util.dependencies import fill_dependencies
 
 
 @dataclass(frozen=True)

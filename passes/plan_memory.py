@@ -14,15 +14,15 @@ Gives every buffer of a program its lifetime, and every temporary and constant i
     %b = sched.buffer global temporary lifetime <1, 2> slab <2, 64> : memref<16xf32>
     %c = sched.buffer global temporary lifetime <2, 3> slab <2, 0> : memref<16xf32>
 
-The pools are the program's own: 0 is the merge buffer, which no program here uses, 1 holds the constants, 2 the
-temporaries. Arguments and results are the caller's and have no slab. An item's position in the text is its time,
-and the return's is that after the last item. Temporaries whose lifetimes have no item in common may share bytes:
-the largest are placed first, each into the smallest gap that takes it. A buffer that nothing uses gets neither a
-lifetime nor a slab.
+The pools are the program's own: 0 is the merge buffer, which no program here uses, 1 holds the constants, 2
+the temporaries. Arguments and results are the caller's and have no slab. An item's position in the text is
+its time, and the return's is that after the last item. Temporaries whose lifetimes have no item in common may
+share bytes: the largest are placed first, each into the smallest gap that takes it. A buffer that nothing
+uses gets neither a lifetime nor a slab.
 
 Requires: static shapes.
-Ensures: no two temporaries that are alive at the same item share a byte; `after` holds the edges that the sharing
-makes necessary; `memory_plan` of the program says what the plan takes.
+Ensures: no two temporaries that are alive at the same item share a byte; `after` holds the edges that the
+sharing makes necessary; `memory_plan` of the program says what the plan takes.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
 from ..dialects import sched
-from .util.buffer_size import nbytes_of
-from .util.dependencies import fill_dependencies, items_of
+from ..dialects.buffer_size import nbytes_of
 from ..dialects.kernel_access import accesses_of
+from .util.dependencies import fill_dependencies, items_of
 from .util.slab_layout import Span, lay_out, peak_nbytes
 
 CONSTANT_POOL = 1

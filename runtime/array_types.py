@@ -29,8 +29,8 @@ _DTYPES: dict[Attribute, np.dtype[Any]] = {
 @cache
 def dtype_of(element_type: Attribute) -> np.dtype[Any]:
     """
-    Returns the dtype of arrays of `element_type`. It has the size and the bytes of the element's storage: a bool
-    is a byte of 0 or 1.
+    Returns the dtype of arrays of `element_type`. It has the size and the bytes of the element's storage: a
+    bool is a byte of 0 or 1.
     """
     assert element_type in _DTYPES, f"no dtype for {element_type}"
     return _DTYPES[element_type]

@@ -23,19 +23,21 @@ ALIGNMENT = 64
 
 class DeviceExecutable(Executable):
     """
-    Owns a slab for its constants, one for its temporaries and, where the device cannot work in host arrays, one
-    for its arguments and results, until it is closed. Calls of it and of all others on its device run one after
-    the other.
+    Owns a slab for its constants, one for its temporaries and, where the device cannot work in host arrays,
+    one for its arguments and results, until it is closed. Calls of it and of all others on its device run one
+    after the other.
     """
 
-    def __init__(self, backend: Backend, artifact: CompiledArtifact, plan: ProgramPlan, stages: Stages) -> None:
+    def __init__(
+        self, backend: Backend, artifact: CompiledArtifact, plan: ProgramPlan, stages: Stages
+    ) -> None:
         super().__init__(plan.signature, backend.name, stages)
         self.program = plan
         self._driver = driver = backend.driver
         self._pool = slab_pool_of(driver)
         self._is_mapped = isinstance(driver, HostMapped)
         self._slabs: list[Slab] = []
-        # Registered before anything is allocated, and given the list that grows: a failure frees what there is.
+        # Given the list that grows, before anything is allocated: a failure frees what there is.
         self._finalizer = weakref.finalize(self, self._pool.free, self._slabs)
         self._finalizer.atexit = False
         try:
@@ -67,7 +69,7 @@ class DeviceExecutable(Executable):
         self._finalizer()
 
     def _locate(self, plan: ProgramPlan) -> list[BufferLoc]:
-        """Allocates the slabs and returns where each buffer lies. Buffers of no bytes all lie in one place."""
+        """Allocates the slabs and returns where each buffer lies. Buffers of no bytes share a place."""
         constants = self._allocate(plan.constants.nbytes)
         temporaries = self._allocate(plan.temporary_nbytes)
         empty = self._allocate(ALIGNMENT if any(not buffer.nbytes for buffer in plan.buffers) else 0)
@@ -118,8 +120,8 @@ class DeviceExecutable(Executable):
         self, plan: ProgramPlan
     ) -> tuple[list[tuple[int, BufferLoc]], list[tuple[int, BufferLoc]]]:
         """
-        Returns the numbers and places of the results that are computed in place, and of those that are copies: of
-        an argument, a constant, a temporary, or a result before them.
+        Returns the numbers and places of the results that are computed in place, and of those that are
+        copies: of an argument, a constant, a temporary, or a result before them.
         """
         in_place: list[tuple[int, BufferLoc]] = []
         copied: list[tuple[int, BufferLoc]] = []
@@ -169,13 +171,12 @@ class DeviceExecutable(Executable):
             driver.copy_from_device(results[number], location)
 
     def _run_steps(self) -> None:
-        name = None
-        try:
-            for name, step in self._steps:
+        for name, step in self._steps:
+            try:
                 step()
-        except DeviceError as error:
-            where = "" if name is None or name in error.message else f"{name}: "
-            raise DeviceError(f"{self.name}: {where}{error.message}") from error
+            except DeviceError as error:
+                where = "" if name in error.message else f"{name}: "
+                raise DeviceError(f"{self.name}: {where}{error.message}") from error
 
 
 def _kernel_of(step: Step) -> str:

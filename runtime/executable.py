@@ -50,12 +50,12 @@ class Executable(ABC):
 
     def __call__(self, /, *arguments: object, **named: object) -> Any:
         """
-        Runs the program on numpy arrays, given in order, by name, or both. Returns one array for one result, else
-        a tuple of them; they are new at each call.
+        Runs the program on numpy arrays, given in order, by name, or both. Returns one array for one result,
+        else a tuple of them; they are new at each call.
 
         With `out=` the results are written into the arrays given there (one array, or a tuple) and those are
-        returned; an argument that overlaps them is copied first. Where the program has an argument named `out`
-        the name means that argument, and results are always new.
+        returned; an argument that overlaps them is copied first. Where the program has an argument named
+        `out` the name means that argument, and results are always new.
 
         An argument must have the very dtype and shape that the program was compiled for; one that is not
         contiguous or not aligned is copied.

@@ -8,11 +8,11 @@ from enum import Enum
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import MemRefType, ModuleOp, i1
+from xdsl.dialects.builtin import ModuleOp, i1
 from xdsl.ir import SSAValue
 
 from ..dialects import low, sched
-from ..dialects.element_types import NBYTES
+from ..dialects.buffer_size import nbytes_of
 from ..dialects.entry import argument_names
 from ..dialects.kernel_access import access_of
 from ..errors import TenonError
@@ -71,8 +71,8 @@ Step = LaunchStep | TransferStep | SyncStep
 @dataclass(frozen=True)
 class ProgramPlan:
     """
-    A program as data. `returned` are the numbers of the buffers that hold the results; a result's buffer is in the
-    memory of the first result that returns it. `constants` are the bytes of the constant pool.
+    A program as data. `returned` are the numbers of the buffers that hold the results; a result's buffer is
+    in the memory of the first result that returns it. `constants` are the bytes of the constant pool.
     """
 
     signature: Signature
@@ -97,11 +97,12 @@ class ProgramPlan:
 
 def plan_program(module: ModuleOp, program: sched.ProgramOp) -> ProgramPlan:
     """
-    Returns what `program` does, a program of a module of `low` kernels. Launches that run nothing, and transfers
-    of no bytes, are left out.
+    Returns what `program` does, a program of a module of `low` kernels. Launches that run nothing, and
+    transfers of no bytes, are left out.
 
     Raises:
-        TenonError: the program was not lowered this far, its memory is not planned, or it writes to an argument.
+        TenonError: the program was not lowered this far, its memory is not planned, or it writes to an
+        argument.
     """
     return _Planner(module, program).plan()
 
@@ -139,7 +140,7 @@ class _Planner:
                         steps.append(step)
                 case sched.TransferOp():
                     self._check_target(op.target, op.name)
-                    if nbytes := _nbytes(op.source):
+                    if nbytes := nbytes_of(op.source.type):
                         source, target = self._numbers[op.source], self._numbers[op.target]
                         steps.append(TransferStep(source, target, nbytes))
                 case sched.SyncOp():
@@ -158,7 +159,7 @@ class _Planner:
 
     def _add(self, buffer: SSAValue, kind: BufferKind, offset: int = 0, number: int = 0) -> None:
         self._numbers[buffer] = len(self._buffers)
-        self._buffers.append(BufferPlan(kind, _nbytes(buffer), offset, number))
+        self._buffers.append(BufferPlan(kind, nbytes_of(buffer.type), offset, number))
 
     def _add_buffer(self, op: sched.BufferOp, results: Mapping[SSAValue, int]) -> None:
         if op.result.first_use is None:
@@ -186,7 +187,7 @@ class _Planner:
         name = op.kernel.root_reference.data
         kernel = self._kernels.get(name)
         if kernel is None:
-            raise TenonError(f"{op.name}: @{name} is not lowered to low.kernel (hint: run convert-sched-to-low)")
+            raise TenonError(f"{op.name}: @{name} is no low.kernel (hint: run convert-sched-to-low)")
         for index in self._stores[name]:
             self._check_target(op.arguments[index], f"{op.name}: @{name}")
         grid, block = kernel.grid.data, kernel.block_dims.data
@@ -210,13 +211,6 @@ class _Planner:
         return memory
 
 
-def _nbytes(buffer: SSAValue) -> int:
-    type = buffer.type
-    if not isinstance(type, MemRefType) or not type.has_static_shape():
-        raise TenonError(f"sched.program: buffer {_label(buffer)} of {type} has a dynamic extent")
-    return NBYTES[type.element_type] * type.element_count()
-
-
 def _stored_bytes(op: sched.ConstantOp) -> npt.NDArray[np.uint8]:
     """Returns the bytes of a constant as kernels see them; xDSL keeps a true as the byte 0xff."""
     data: npt.NDArray[np.uint8] = np.frombuffer(op.value.data.data, np.uint8)
@@ -224,4 +218,4 @@ def _stored_bytes(op: sched.ConstantOp) -> npt.NDArray[np.uint8]:
 
 
 def _label(buffer: SSAValue) -> str:
-    return f"'{buffer.name_hint}'" if buffer.name_hint else "without a name"
+    return f"'{buffer.name_hint}'" if buffer.name_hint else "a buffer without a name"

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 from xdsl.dialects.builtin import FunctionType, TensorType
 from xdsl.ir import Attribute
 
+from ..dialects.element_types import element_type_of
 from ..errors import CallError, TenonError
 from .array_types import dtype_of
 
@@ -72,10 +73,10 @@ class Signature:
             tuple(_array_type(type, f"{name}: result {i}") for i, type in enumerate(function_type.outputs)),
         )
 
-    def bind(self, positional: Sequence[object], named: Mapping[str, object]) -> list[Array]:
+    def bind(self, positional: Sequence[Any], named: Mapping[str, Any]) -> list[Array]:
         """
-        Returns the arguments in order, each C-contiguous and aligned: what is not is copied. Numpy scalars count
-        as arrays of rank 0.
+        Returns the arguments in order, each C-contiguous and aligned: what is not is copied. Numpy scalars
+        count as arrays of rank 0.
 
         Raises:
             CallError: the arguments are too many, too few or not known, or one has another dtype or shape.
@@ -86,26 +87,25 @@ class Signature:
             raise CallError(self._wrong_arity(len(values)))
         arrays: list[Array] = []
         for i, (value, type) in enumerate(zip(values, types, strict=True)):
-            if not (isinstance(value, np.ndarray) and value.dtype == type.dtype and value.shape == type.shape):
-                value = self._checked(value, type, f"argument '{self.argument_names[i]}'")
-            flags = value.flags
-            arrays.append(value if flags.c_contiguous and flags.aligned else np.array(value, order="C"))
+            array: Array = value
+            is_array = isinstance(value, np.ndarray)
+            if not (is_array and array.dtype == type.dtype and array.shape == type.shape):
+                array = self._checked(value, type, f"argument '{self.argument_names[i]}'")
+            flags = array.flags
+            arrays.append(array if flags.c_contiguous and flags.aligned else np.array(array, order="C"))
         return arrays
 
-    def bind_out(self, out: object) -> list[Array]:
+    def bind_out(self, out: Any) -> list[Array]:
         """
-        Returns the arrays to write the results into: `out` is one array for one result, else a sequence of them.
+        Returns the arrays to write the results into: `out` is one array for one result, else a sequence of
+        them.
 
         Raises:
             CallError: their number, a dtype, a shape or a layout is wrong, or two of them overlap.
         """
         types = self.result_types
-        values: Sequence[object]
-        if isinstance(out, np.ndarray):
-            values = (out,)
-        elif isinstance(out, tuple | list):
-            values = out
-        else:
+        values = cast(Sequence[Any], out) if isinstance(out, tuple | list) else (cast(Array, out),)
+        if not isinstance(out, np.ndarray | tuple | list):
             raise CallError(f"{self.name}: out is {_kind(out)}, expected a numpy array or a tuple of them")
         if len(values) != len(types):
             raise CallError(f"{self.name}: out has {_counted(len(values), 'array')}, expected {len(types)}")
@@ -129,15 +129,15 @@ class Signature:
         """Returns fresh arrays for the results."""
         return [np.empty(type.shape, type.dtype) for type in self.result_types]
 
-    def _ordered(self, positional: Sequence[object], named: Mapping[str, object]) -> list[object]:
+    def _ordered(self, positional: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
         names = self.argument_names
         if len(positional) > len(names):
             raise CallError(self._wrong_arity(len(positional) + len(named)))
-        given: dict[int, object] = dict(enumerate(positional))
+        given: dict[int, Any] = dict(enumerate(positional))
         for name, value in named.items():
             index = self._indices.get(name)
             if index is None:
-                nearest = get_close_matches(name, names, n=1, cutoff=0.6)
+                nearest = get_close_matches(name, names, n=1, cutoff=0.5)
                 hint = f", did you mean '{nearest[0]}'?" if nearest else ""
                 listed = ", ".join(names) or "none"
                 raise CallError(f"{self.name}: there is no argument '{name}' (arguments: {listed}){hint}")
@@ -153,13 +153,13 @@ class Signature:
         names = f" ({', '.join(self.argument_names)})" if self.argument_names else ""
         return f"{self.name}: takes {_counted(len(self.argument_names), 'argument')}{names}, found {found}"
 
-    def _checked(self, value: object, type: ArrayType, who: str) -> Array:
+    def _checked(self, value: Any, type: ArrayType, who: str) -> Array:
         if not isinstance(value, np.ndarray | np.generic):
             raise CallError(
                 f"{who}: expected a numpy array, found {_kind(value)} "
                 f"(hint: np.asarray(..., dtype={type.dtype}))"
             )
-        array = np.asarray(value)
+        array: Array = np.asarray(cast(Any, value))
         if array.dtype != type.dtype:
             hint = ""
             if not array.dtype.isnative and array.dtype.newbyteorder("=") == type.dtype:
@@ -173,7 +173,7 @@ class Signature:
 def _array_type(type: Attribute, who: str) -> ArrayType:
     if not isinstance(type, TensorType):
         raise TenonError(f"{who}: {type} is no tensor")
-    return ArrayType(dtype_of(type.element_type), type.get_shape())
+    return ArrayType(dtype_of(element_type_of(cast(Attribute, type))), type.get_shape())
 
 
 def _kind(value: object) -> str:

@@ -33,15 +33,16 @@ class Slab:
 
     def at(self, offset: int) -> BufferLoc:
         """Returns the place `offset` bytes in."""
-        assert 0 <= offset <= self.nbytes, f"pool {self.pool_id}: {offset:#x} is outside its {self.nbytes} bytes"
+        assert 0 <= offset <= self.nbytes, f"{offset:#x} is outside pool {self.pool_id} ({self.nbytes} bytes)"
         return BufferLoc(self.pool_id, offset)
 
 
 @dataclass(eq=False)
 class SlabPool:
     """
-    The pools of one device, handed out as slabs. A new slab gets the lowest free id, so that the same calls give
-    the same ids. Any thread may call; `lock` guards the device and is not held by callers of these methods.
+    The pools of one device, handed out as slabs. A new slab gets the lowest free id, so that the same calls
+    give the same ids. Any thread may call; `lock` guards the device and is not held by callers of these
+    methods.
     """
 
     memory: Memory
@@ -83,8 +84,8 @@ class SlabPool:
 
     def free(self, slabs: Sequence[Slab]) -> None:
         """
-        Gives slabs back. While the device is busy this returns at once and the next call of the pool frees them:
-        the garbage collector may call it at any time, in any thread.
+        Gives slabs back. While the device is busy this returns at once and the next call of the pool frees
+        them: the garbage collector may call it at any time, in any thread.
         """
         self._condemned.extend(slabs)
         if self.lock.acquire(blocking=False):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 
 class Stages(Mapping[str, str]):
-    """Texts by the name of their stage, in order. `makers` are called once each, when their text is asked for."""
+    """Texts by the name of their stage, in order, each made when first asked for and then kept."""
 
     def __init__(self, makers: Mapping[str, Callable[[], str]]) -> None:
         self._makers = dict(makers)

@@ -6,7 +6,7 @@ import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -45,9 +45,9 @@ def read_arrays(path: Path) -> dict[str, Array]:
 
 def _load(path: Path) -> Array | dict[str, Array]:
     try:
-        loaded = np.load(path, allow_pickle=False)
+        loaded: Any = np.load(path, allow_pickle=False)
         if isinstance(loaded, np.ndarray):
-            return loaded
+            return cast(Array, loaded)
         with loaded:
             return {name: loaded[name] for name in loaded.files}
     except FileNotFoundError as error:
@@ -67,8 +67,8 @@ def collect_arguments(
     signature: Signature, archive: Path | None, files: Sequence[str], fallback: Mapping[str, Array] | None
 ) -> tuple[list[Array], list[str]]:
     """
-    Returns the arguments in order, and what the user may want to be told. Each of `files` is `name=path` or, for
-    the arguments in order, `path`; they win over the arrays of `archive`, and those over `fallback`.
+    Returns the arguments in order, and what the user may want to be told. Each of `files` is `name=path` or,
+    for the arguments in order, `path`; they win over the arrays of `archive`, and those over `fallback`.
 
     Raises:
         TenonError: an argument has no array, or a file cannot be read.
@@ -102,11 +102,13 @@ def _named_files(signature: Signature, files: Sequence[str]) -> dict[str, Array]
         name, equals, path = text.partition("=")
         if not equals:
             if position == len(names):
-                raise TenonError(f"{signature.name}: takes {len(names)} arguments, --input {text} is one more")
+                raise TenonError(f"{signature.name}: takes {len(names)} arguments, {text} is one more")
             name, path = names[position], text
             position += 1
         elif name not in names:
-            raise TenonError(f"{signature.name}: there is no argument '{name}' (arguments: {', '.join(names)})")
+            raise TenonError(
+                f"{signature.name}: there is no argument '{name}' (arguments: {', '.join(names)})"
+            )
         if name in named:
             raise TenonError(f"{signature.name}: argument '{name}' is given twice")
         named[name] = read_array(Path(path))
@@ -114,6 +116,6 @@ def _named_files(signature: Signature, files: Sequence[str]) -> dict[str, Array]
 
 
 def _retyped(array: Array, dtype: np.dtype[Any]) -> Array:
-    """Returns an array as it was before numpy saved it: .npy files keep the bytes of a bfloat16, not its name."""
+    """Returns an array as it was before numpy saved it: of a bfloat16 a file keeps only the bytes."""
     is_foreign = dtype.isbuiltin != 1 and array.dtype.kind == "V" and array.dtype.names is None
     return array.view(dtype) if is_foreign and array.dtype.itemsize == dtype.itemsize else array

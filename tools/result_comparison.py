@@ -5,18 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
+from xdsl.ir import Attribute
 
+from ..backends.reference.comparison import differences
 from ..runtime.signature import shape_text
 
 Array = npt.NDArray[Any]
-
-RELATIVE_TOLERANCE = {"float64": 1e-9, "float32": 1e-4, "float16": 2e-2, "bfloat16": 1e-1}
-"""
-How far results may lie apart, by dtype, in units of the larger of the expected value and the mean of them all:
-`graph` leaves the order of a float reduction open. Other dtypes agree exactly.
-"""
 
 
 @dataclass(frozen=True)
@@ -27,38 +22,20 @@ class Comparison:
     text: str
 
 
-def compare(found: Array, expected: Array) -> Comparison:
-    """Compares two arrays of one dtype; a NaN agrees with every NaN."""
-    assert found.dtype == expected.dtype, f"{found.dtype} and {expected.dtype}"
+def compare(found: Array, expected: Array, element_type: Attribute, terms: int) -> Comparison:
+    """
+    Compares two results of `element_type`. Floats may differ as much as the order of a sum of `terms` terms
+    can make them, for `graph` leaves that order open; integers and booleans may not.
+    """
     if found.shape != expected.shape:
         return Comparison(False, f"shape {shape_text(found.shape)}, expected {shape_text(expected.shape)}")
     if found.tobytes() == expected.tobytes():
         return Comparison(True, "same bits")
-    tolerance = RELATIVE_TOLERANCE.get(found.dtype.name)
-    if tolerance is None:
-        differs = found != expected
-        return Comparison(False, f"{_counted(differs)} differ, {_worst(found, expected, differs)}")
-    actual, wanted = found.astype(np.float64), expected.astype(np.float64)
-    same = (actual == wanted) | (np.isnan(actual) & np.isnan(wanted))
-    if same.all():
-        return Comparison(True, "equal, but for the bits of NaN or the signs of zeros")
-    finite = np.abs(wanted[np.isfinite(wanted)])
-    scale = np.maximum(np.abs(wanted), finite.mean() if finite.size else 0.0)
-    with np.errstate(all="ignore"):
-        error = np.where(same, 0.0, np.abs(actual - wanted) / scale)
-    error = np.where(np.isnan(error), np.inf, error)
-    agrees = bool((error <= tolerance).all())
-    words = "differ within" if agrees else "differ beyond"
-    return Comparison(
-        agrees, f"{_counted(error > 0)} {words} a relative {tolerance:g}, {_worst(found, expected, error)}"
-    )
-
-
-def _counted(differs: npt.NDArray[Any]) -> str:
-    return f"{int(np.count_nonzero(differs))} of {differs.size} elements"
-
-
-def _worst(found: Array, expected: Array, error: npt.NDArray[Any]) -> str:
-    index = np.unravel_index(int(np.argmax(error)), error.shape)
-    place = ", ".join(str(int(i)) for i in index)
-    return f"most at [{place}]: {found[index]}, expected {expected[index]}"
+    if beyond := differences(found, expected, element_type=element_type, terms=terms):
+        return Comparison(False, str(beyond))
+    if within := differences(found, expected, element_type=element_type, ulps=0):
+        count, place = f"{within.count} of {within.total}", ", ".join(map(str, within.index))
+        return Comparison(
+            True, f"agree; {count} elements differ, the worst by {within.ulps} ulps at [{place}]"
+        )
+    return Comparison(True, "equal, but for the bits of NaN or the signs of zeros")

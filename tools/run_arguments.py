@@ -46,18 +46,20 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("input_file", nargs="?", metavar="file", help="the module; - or none: standard input")
     parser.add_argument("--entry", metavar="NAME", help="the function; may be left out where there is one")
+    parser.add_argument("--backend", choices=(*BACKEND_NAMES, REFERENCE), help="what runs it (default: llvm)")
     parser.add_argument(
-        "--backend", choices=(*BACKEND_NAMES, REFERENCE), help="what runs it (default: llvm)"
-    )
-    parser.add_argument(
-        "--level", choices=tuple(level.value for level in IRLevel),
+        "--level",
+        choices=tuple(level.value for level in IRLevel),
         help="lower to this level and interpret that (only with --backend reference, which it implies)",
     )
     parser.add_argument("-p", "--pipeline", metavar="PASSES", help="passes instead of the default pipeline")
     _add_arrays(parser)
     parser.add_argument("--time", type=_positive, metavar="N", help="time the compilation and N runs")
     parser.add_argument(
-        "--dump-dir", type=Path, metavar="DIR", help="write the module after each pass, and the kernels, there"
+        "--dump-dir",
+        type=Path,
+        metavar="DIR",
+        help="write the module after each pass, and the kernels, there",
     )
     parser.add_argument(
         "--compare", action="store_true", help="interpret the module too and compare; 1 if the results differ"
@@ -75,19 +77,29 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 def _add_arrays(parser: argparse.ArgumentParser) -> None:
     arrays = parser.add_argument_group("arguments and results")
-    arrays.add_argument("--inputs", type=Path, metavar="FILE", help="an .npz with the arguments by their names")
     arrays.add_argument(
-        "--input", action="append", default=[], metavar="[NAME=]FILE",
+        "--inputs", type=Path, metavar="FILE", help="an .npz with the arguments by their names"
+    )
+    arrays.add_argument(
+        "--input",
+        action="append",
+        default=[],
+        metavar="[NAME=]FILE",
         help="an .npy with one argument; without names they are taken in order",
     )
     arrays.add_argument(
         "--random-seed", type=_number, metavar="N", help="random arrays for the arguments that are not given"
     )
     arrays.add_argument(
-        "--print", choices=("values", "all", "summary", "none"), default="values",
+        "--print",
+        choices=("values", "all", "summary", "none"),
+        default="values",
         help="of each result: its values, shortened (default) or all; its type and range only; or nothing",
     )
     arrays.add_argument(
-        "--output", "--save", type=_array_file, metavar="FILE",
+        "--output",
+        "--save",
+        type=_array_file,
+        metavar="FILE",
         help="save the results: result0, result1, ... in an .npz, or the only one in an .npy",
     )

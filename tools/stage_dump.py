@@ -20,8 +20,9 @@ from ..runtime.program_plan import BufferKind, LaunchStep, ProgramPlan, Transfer
 @dataclass
 class StageDump(PassInstrument):
     """
-    Writes `00-<level>.mlir`, then `01-<pass>.mlir`, ... after each pass that changed the module; `finish` adds the
-    source and the assembly of the kernels, and the program's plan. Files of the same names are overwritten.
+    Writes `00-<level>.mlir`, then `01-<pass>.mlir`, ... after each pass that changed the module; `finish`
+    adds the source and the assembly of the kernels, and the program's plan. Files of the same names are
+    overwritten.
     """
 
     directory: Path

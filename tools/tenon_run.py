@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ..backends.interface import Backend
 from ..backends.registry import get_backend
+from ..dialects.element_types import element_type_of
 from ..dialects.entry import Entry, find_entry, level_of
 from ..dialects.parsing import parse_module, verify_module
 from ..driver import compile
@@ -66,7 +67,7 @@ class TenonRun:
                 _save(self.args.output, results)
             if self.args.time is not None:
                 _print_times(compile_seconds, executable, arguments, self.args.time)
-        return self._compare(module, arguments, results) if self.args.compare else SUCCESS
+        return self._compare(module, entry, arguments, results) if self.args.compare else SUCCESS
 
     def _compile(self, module: ModuleOp, entry: Entry) -> tuple[Executable, float]:
         args = self.args
@@ -108,12 +109,15 @@ class TenonRun:
                 threshold = result.size + 1 if self.args.print == "all" else 1000
                 print(np.array2string(result, threshold=threshold))
 
-    def _compare(self, module: ModuleOp, arguments: Sequence[Array], results: Sequence[Array]) -> int:
-        with compile(module, backend=REFERENCE, entry=self.args.entry) as reference:
+    def _compare(
+        self, module: ModuleOp, entry: Entry, arguments: Sequence[Array], results: Sequence[Array]
+    ) -> int:
+        with compile(module, backend=REFERENCE, entry=entry.sym_name.data) as reference:
             expected = _as_list(reference(*arguments))
+        terms = max((argument.size for argument in arguments), default=1)
         agree = True
-        for number, (found, wanted) in enumerate(zip(results, expected, strict=True)):
-            comparison = compare(found, wanted)
+        for number, type in enumerate(entry.function_type.outputs):
+            comparison = compare(results[number], expected[number], element_type_of(type), terms)
             agree &= comparison.agrees
             print(f"result{number}: {self.args.backend} and {REFERENCE}: {comparison.text}")
         return SUCCESS if agree else DIAGNOSTICS
@@ -131,7 +135,7 @@ class TenonRun:
 
 
 def _as_list(results: Any) -> list[Array]:
-    return list(results) if isinstance(results, tuple) else [results]
+    return [*results] if isinstance(results, tuple) else [results]
 
 
 def _range_text(result: Array) -> str:
@@ -148,15 +152,18 @@ def _save(path: Path, results: Sequence[Array]) -> None:
     try:
         if path.suffix == ".npy":
             if len(results) != 1:
-                raise TenonError(f"{path}: an .npy holds one array, found {len(results)} results (hint: .npz)")
+                raise TenonError(f"{path}: one array fits, found {len(results)} results (hint: .npz)")
             np.save(path, results[0], allow_pickle=False)
         else:
-            np.savez(path, **{f"result{number}": result for number, result in enumerate(results)})
+            named: dict[str, Any] = {f"result{number}": result for number, result in enumerate(results)}
+            np.savez(path, **named)
     except OSError as error:
         raise TenonError(f"cannot write {path}: {(error.strerror or str(error)).lower()}") from error
 
 
-def _print_times(compile_seconds: float, run: Callable[..., Any], arguments: Sequence[Array], count: int) -> None:
+def _print_times(
+    compile_seconds: float, run: Callable[..., Any], arguments: Sequence[Array], count: int
+) -> None:
     seconds: list[float] = []
     for _ in range(count):
         start = perf_counter()

@@ -39,8 +39,12 @@ _FLOATS = ("half", "float", "double", "bool")
 
 _VECTORS = [f"{element}{lanes}" for element in (*_ELEMENTS, *_FLOATS) for lanes in (3, *LANES)]
 
-RESERVED = frozenset([*_KEYWORDS.split(), *_BUILTINS.split(), *_VECTORS])
-"""Names that mean something in OpenCL C."""
+_CALLED = ("fabs", "sqrt", "fma", "barrier", "clz")
+
+_RESERVED_FOR_VALUES = frozenset([*_KEYWORDS.split(), *_VECTORS, *_CALLED])
+"""What a variable may not be called; it may hide a function that nothing here calls."""
+
+_RESERVED_FOR_KERNELS = _RESERVED_FOR_VALUES | frozenset(_BUILTINS.split())
 
 _RESERVED_PREFIXES = re.compile(
     rf"_|[0-9]|{HELPER_PREFIX}|(as|convert|vload|vstore|vloada|vstorea|get|CLK|CL|cl|native|async|atomic|read|write)_"
@@ -55,11 +59,8 @@ def kernel_name(symbol: str) -> str:
     Other characters become `_x2e_` and the like, and a name that C cannot take gets the prefix `k_`.
     """
     name = re.sub(r"[^A-Za-z0-9_]", lambda match: f"_x{ord(match[0]):x}_", symbol)
-    return f"k_{name}" if _is_reserved(name) or not name else name
-
-
-def _is_reserved(name: str) -> bool:
-    return name in RESERVED or _RESERVED_PREFIXES.match(name) is not None
+    is_reserved = not name or name in _RESERVED_FOR_KERNELS or _RESERVED_PREFIXES.match(name)
+    return f"k_{name}" if is_reserved else name
 
 
 class ValueNames:
@@ -72,7 +73,7 @@ class ValueNames:
     def fresh(self, hint: str | None, default: str = "v") -> str:
         """Returns a name not handed out before, as close to `hint` as C allows."""
         base = re.sub(r"[^A-Za-z0-9_]", "_", hint) if hint else default
-        if _is_reserved(base):
+        if base in _RESERVED_FOR_VALUES or _RESERVED_PREFIXES.match(base):
             base = f"v_{base.lstrip('_')}"
         name = base
         while name in self._taken:

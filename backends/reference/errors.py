@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import FileLineColLoc
 from xdsl.ir import Operation
 
+from ...dialects.parsing import location_text
 from ...errors import TenonError
 
 
 class InterpreterError(TenonError):
-    """A program did what its level leaves undefined, such as an index out of bounds, or uses an unknown op."""
+    """A program does what its level leaves undefined, such as an index out of bounds, or has unknown ops."""
 
 
 def describe(op: Operation) -> str:
     """Returns the name of an op and, where it is known, the place it was written at."""
-    location = op.location
-    if not isinstance(location, FileLineColLoc):
-        return op.name
-    return f"{op.name} at {location.filename.data}:{location.line.data}:{location.column.data}"
+    place = location_text(op.location)
+    return op.name if place is None else f"{op.name} at {place}"

@@ -1,25 +1,25 @@
 """
 Runs a function of a module in numpy, whatever level the module is at.
 
-A host program runs its items in the order of the text. Where memory is planned, buffers share memory as the plan
-says; where items say what they wait for, a hazard that this leaves open is an error.
+A host program runs its items in the order of the text. Where memory is planned, buffers share memory as the
+plan says; where items say what they wait for, a hazard that this leaves open is an error.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from xdsl.dialects import func
 from xdsl.dialects.builtin import MemRefType, ModuleOp
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, BlockArgument, SSAValue
 
 from ...dialects import low, sched
-from ...dialects.element_types import NBYTES
+from ...dialects.buffer_size import nbytes_of
 from ...dialects.entry import find_entry
-from ...dialects.kernel_access import accesses_of, kernels_of
+from ...dialects.kernel_access import KernelAccess, accesses_of, kernels_of
 from ...errors import TenonError
 from . import low as low_interpreter
 from . import sched as sched_interpreter
@@ -32,7 +32,8 @@ Array = npt.NDArray[Any]
 
 def run_module(module: ModuleOp, name: str | None, inputs: Sequence[Array]) -> list[Array]:
     """
-    Returns what the function or program `@name` (for None: the only one) gives for `inputs`, which fit its type.
+    Returns what the function or program `@name` (for None: the only one) gives for `inputs`, which fit its
+    type.
 
     Raises:
         TenonError: there is no such function, or a program's dependencies leave a hazard open.
@@ -56,11 +57,13 @@ class _Program:
     def run(self, inputs: Sequence[Array]) -> list[Array]:
         program = self._program
         for argument, array in zip(program.body.block.args, inputs, strict=True):
-            stored = np.ascontiguousarray(array).reshape(-1).view(storage_dtype(argument.type)).reshape(array.shape)
-            # A kernel that writes to an argument fails in numpy, not silently in the caller's array.
+            row = np.ascontiguousarray(array).reshape(-1)
+            stored = row.view(storage_dtype(argument.type)).reshape(array.shape)
             stored.flags.writeable = False
             self._buffers[argument] = stored
-        check_dependencies(program, accesses_of(self._module))
+        accesses = accesses_of(self._module)
+        check_dependencies(program, accesses)
+        self._check_targets(accesses)
         for op in program.body.block.ops:
             match op:
                 case sched.BufferOp():
@@ -82,10 +85,26 @@ class _Program:
                     raise TenonError(f"reference: cannot run {op.name} in a program")
         raise AssertionError(f"@{program.sym_name.data} ends in no sched.return")
 
+    def _check_targets(self, accesses: Mapping[str, KernelAccess]) -> None:
+        """Raises TenonError where the program writes to an argument or a constant."""
+        for op in self._program.body.block.ops:
+            targets: list[SSAValue] = []
+            if isinstance(op, sched.LaunchOp):
+                writes = accesses[op.kernel.root_reference.data].writes
+                targets = [op.arguments[index] for index in writes]
+            elif isinstance(op, sched.TransferOp):
+                targets = [op.target]
+            for target in targets:
+                if not isinstance(target.owner, sched.BufferOp):
+                    kind = "argument" if isinstance(target, BlockArgument) else "constant"
+                    raise TenonError(
+                        f"{op.name}: @{self._program.sym_name.data} writes to its {kind} '{target.name_hint}'"
+                    )
+
     def _allocate(self, op: sched.BufferOp) -> Array:
         """Returns memory for a buffer; every byte of it is 0xff, which is NaN in every float type."""
         shape, dtype = _shape(op.result.type), storage_dtype(op.result.type)
-        nbytes = _nbytes(op.result.type)
+        nbytes = nbytes_of(op.result.type)
         if op.slab is None:
             memory = np.full(nbytes, 0xFF, np.uint8)
         else:
@@ -108,18 +127,13 @@ def _planned_nbytes(program: sched.ProgramOp) -> int:
     ends = [0]
     for op in program.body.block.ops:
         if isinstance(op, sched.BufferOp) and op.slab is not None:
-            ends.append(op.slab.offset.data + _nbytes(op.result.type))
+            ends.append(op.slab.offset.data + nbytes_of(op.result.type))
     return max(ends)
 
 
 def _shape(type: Attribute) -> tuple[int, ...]:
     assert isinstance(type, MemRefType), f"{type} is no buffer"
     return type.get_shape()
-
-
-def _nbytes(type: Attribute) -> int:
-    assert isinstance(type, MemRefType), f"{type} is no buffer"
-    return NBYTES[type.element_type] * type.element_count()
 
 
 def _constant(op: sched.ConstantOp) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from math import copysign, inf
+from math import inf
 
 import numpy as np
 
@@ -96,7 +96,10 @@ def _within(value: Array, limit: float) -> Array:
 
 def _fma_exactly(a: float, b: float, c: float) -> float:
     exact = Fraction(a) * Fraction(b) + Fraction(c)
+    if not exact:
+        return 0.0
     try:
-        return copysign(float(exact), exact) if exact else 0.0
+        magnitude = float(abs(exact))
     except OverflowError:
-        return copysign(inf, exact)
+        magnitude = inf
+    return magnitude if exact > 0 else -magnitude

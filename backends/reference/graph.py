@@ -52,17 +52,12 @@ def _check_inputs(function: func.FuncOp, inputs: Sequence[Array]) -> None:
     if len(inputs) != len(arguments):
         raise CallError(f"{name}: takes {len(arguments)} arguments, found {len(inputs)}")
     for argument, written, array in zip(arguments, argument_names(function), inputs, strict=True):
-        type = argument.type
-        if not isinstance(type, TensorType):
-            raise CallError(f"{name}: argument '{written}' is {type}, expected a tensor")
-        if array.dtype != dtype_of(type):
+        dtype, shape = dtype_of(argument.type), _shape(argument)
+        if array.dtype != dtype:
+            raise CallError(f"{name}: argument '{written}' has dtype {array.dtype}, expected {dtype}")
+        if not _fits(array.shape, shape):
             raise CallError(
-                f"{name}: argument '{written}' has dtype {array.dtype}, expected {dtype_of(type)}"
-            )
-        if not _fits(array.shape, type.get_shape()):
-            raise CallError(
-                f"{name}: argument '{written}' has shape {list(array.shape)}, "
-                f"expected {shape_text(type.get_shape())}"
+                f"{name}: argument '{written}' has shape {list(array.shape)}, expected {shape_text(shape)}"
             )
 
 
@@ -118,13 +113,12 @@ def _evaluate(op: Operation, operands: Sequence[Array]) -> Array:
 
 
 def _check_result(op: Operation, result: SSAValue, value: Array) -> None:
-    type = result.type
-    assert isinstance(type, TensorType), f"{op.name}: {type} is no tensor"
-    assert value.dtype == dtype_of(type), f"{op.name}: computed {value.dtype} for {type}"
-    if not _fits(value.shape, type.get_shape()):
+    assert value.dtype == dtype_of(result.type), f"{op.name}: computed {value.dtype} for {result.type}"
+    shape = _shape(result)
+    if not _fits(value.shape, shape):
         raise InterpreterError(
             f"{describe(op)}: the result has shape {list(value.shape)} at run time, "
-            f"expected {shape_text(type.get_shape())}"
+            f"expected {shape_text(shape)}"
         )
 
 
@@ -159,8 +153,10 @@ def _iota(op: Operation, operands: Sequence[Array]) -> Array:
 
 
 def _shape(value: SSAValue) -> tuple[int, ...]:
-    assert isinstance(value.type, TensorType)
-    return value.type.get_shape()
+    type = value.type
+    if not isinstance(type, TensorType):
+        raise InterpreterError(f"reference: {type} is not a tensor")
+    return type.get_shape()
 
 
 def _cast(op: Operation, operands: Sequence[Array]) -> Array:
@@ -249,7 +245,8 @@ def _reduce(op: Operation, operands: Sequence[Array]) -> Array:
 def _contract(op: Operation, operands: Sequence[Array]) -> Array:
     assert isinstance(op, graph.ContractOp)
     maps = [map.data for map in op.maps.data]
-    return contract(describe(op), *operands, maps, dtype_of(op.result.type))
+    lhs, rhs = operands
+    return contract(describe(op), lhs, rhs, maps, dtype_of(op.result.type))
 
 
 _RULES: dict[type[Operation], _Rule] = {

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import SSAValue
 
 from ...dialects import sched
-from ...dialects.element_types import NBYTES
+from ...dialects.buffer_size import nbytes_of
 from ...dialects.kernel_access import KernelAccess
 from ...errors import TenonError
 
 
 def check_dependencies(program: sched.ProgramOp, accesses: Mapping[str, KernelAccess]) -> None:
     """
-    Checks the `after` of every item and of the return; does nothing where none says anything, for then the order
-    of the text counts.
+    Checks the `after` of every item and of the return; does nothing where none says anything, for then the
+    order of the text counts.
 
     Raises:
         TenonError: an item conflicts with one before it that it does not wait for.
@@ -57,15 +56,14 @@ def _places(program: sched.ProgramOp) -> dict[SSAValue, _Place]:
     places: dict[SSAValue, _Place] = {}
     for op in program.body.block.ops:
         if isinstance(op, sched.BufferOp) and op.slab is not None:
-            type, start = op.result.type, op.slab.offset.data
-            assert isinstance(type, MemRefType), f"{type} is no buffer"
-            nbytes = NBYTES[type.element_type] * type.element_count()
-            places[op.result] = (op.slab.pool.data, start, start + nbytes)
+            start = op.slab.offset.data
+            places[op.result] = (op.slab.pool.data, start, start + nbytes_of(op.result.type))
     return places
 
 
 def _accessed(
-    op: sched.LaunchOp | sched.TransferOp | sched.SyncOp | sched.ReturnOp, accesses: Mapping[str, KernelAccess]
+    op: sched.LaunchOp | sched.TransferOp | sched.SyncOp | sched.ReturnOp,
+    accesses: Mapping[str, KernelAccess],
 ) -> tuple[list[SSAValue], list[SSAValue]]:
     match op:
         case sched.LaunchOp():

@@ -65,13 +65,18 @@ def _check_arguments(kernel: low.KernelOp, arguments: Sequence[Array]) -> None:
     if len(arguments) != len(wanted):
         raise CallError(f"@{name}: {len(arguments)} arguments given, expected {len(wanted)}")
     for argument, array in zip(wanted, arguments, strict=True):
-        type = argument.type
-        assert isinstance(type, MemRefType)
-        (size,) = type.get_shape()
-        if array.dtype != dtype_of(type) or array.ndim != 1 or size not in (-1, array.shape[0]):
+        (size,) = _extents(argument)
+        if array.dtype != dtype_of(argument.type) or array.ndim != 1 or size not in (-1, array.shape[0]):
             raise CallError(
-                f"@{name}: argument {argument.index} is {array.dtype} {list(array.shape)}, expected {type}"
+                f"@{name}: argument {argument.index} is {array.dtype} {list(array.shape)}, "
+                f"expected {argument.type}"
             )
+
+
+def _extents(buffer: SSAValue) -> tuple[int, ...]:
+    type = buffer.type
+    assert isinstance(type, MemRefType), f"{type} is no memref"
+    return type.get_shape()
 
 
 def _elements_per_item(kernel: low.KernelOp) -> int:
@@ -79,7 +84,7 @@ def _elements_per_item(kernel: low.KernelOp) -> int:
     for op in kernel.body.walk():
         for result in op.results:
             if isinstance(result.type, MemRefType):
-                elements = max(elements, prod(result.type.get_shape()))
+                elements = max(elements, prod(_extents(result)))
             else:
                 elements = max(elements, lanes_of(result.type) or 1)
     return elements
@@ -299,6 +304,7 @@ def _undefined(shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> Array:
 def _broadcast(op: Operation) -> _Step:
     assert isinstance(op, vector.BroadcastOp)
     source, result, lanes = op.source, op.vector, lanes_of(op.vector.type)
+    assert lanes is not None
     is_vector = lanes_of(source.type) is not None
 
     def step(run: _Run) -> None:
@@ -354,8 +360,9 @@ def _reduction(op: Operation) -> _Step:
 def _yielded(op: Operation, block: Block) -> tuple[SSAValue, ...]:
     values = tuple(block.last_op.operands) if isinstance(block.last_op, scf.YieldOp) else ()
     for value in values:
-        if isinstance(value.type, MemRefType):
-            raise InterpreterError(f"{describe(op)}: cannot yield {value.type}")
+        type = value.type
+        if isinstance(type, MemRefType):
+            raise InterpreterError(f"{describe(op)}: cannot yield a memref")
     return values
 
 

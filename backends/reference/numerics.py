@@ -58,6 +58,10 @@ def _reciprocal(value: Array) -> Array:
     return np.divide(value.dtype.type(1), value)
 
 
+def _reciprocal_of_sqrt(value: Array) -> Array:
+    return _reciprocal(np.sqrt(value))
+
+
 def _maximum(lhs: Array, rhs: Array) -> Array:
     result = np.maximum(lhs, rhs)
     if result.dtype.kind != "f":
@@ -76,7 +80,7 @@ negate = _rounded_once(np.negative)
 absolute = _rounded_once(np.absolute)
 sqrt = _rounded_once(np.sqrt)
 reciprocal = _rounded_once(_reciprocal)
-rsqrt = _rounded_once(lambda value: _reciprocal(np.sqrt(value)))
+rsqrt = _rounded_once(_reciprocal_of_sqrt)
 floor = _rounded_once(np.floor)
 ceil = _rounded_once(np.ceil)
 trunc = _rounded_once(np.trunc)
@@ -152,7 +156,7 @@ def _shift_amount(amount: Array) -> tuple[Array, Array]:
     return fits, np.where(fits, amount, np.zeros((), amount.dtype))
 
 
-def cast(value: Array, dtype: np.dtype[np.generic]) -> Array:
+def cast(value: Array, dtype: np.dtype[Any]) -> Array:
     """
     Returns `value` in another dtype: floats rounded once to nearest even (an integer to f16 or bf16 by way of
     f32), integers cut to their low bits, floats to integers towards zero, saturating, with NaN as 0, and
@@ -173,7 +177,7 @@ def cast(value: Array, dtype: np.dtype[np.generic]) -> Array:
     return value.astype(F32).astype(dtype) if is_narrow(dtype) else value.astype(dtype)
 
 
-def _saturated(value: Array, dtype: np.dtype[np.generic]) -> Array:
+def _saturated(value: Array, dtype: np.dtype[Any]) -> Array:
     limits = np.iinfo(dtype)
     low, above = float(limits.min), 2.0 ** (limits.bits - (dtype.kind == "i"))
     whole = np.trunc(value.astype(F64))

@@ -64,7 +64,7 @@ def dtype_of(type: Attribute) -> np.dtype[Any]:
 
 
 def storage_dtype(type: Attribute) -> np.dtype[Any]:
-    """Returns the dtype of a buffer that holds elements of `type`: int8 for ui8 and i1, else the values' own."""
+    """Returns the dtype of a buffer of elements of `type`: int8 for ui8 and i1, else the values' own."""
     dtype = dtype_of(type)
     return np.dtype(np.int8) if dtype.itemsize == 1 else dtype
 

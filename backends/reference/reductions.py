@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
+from typing import Any
 
 import numpy as np
 from xdsl.ir.affine import AffineDimExpr, AffineMap
@@ -42,7 +43,7 @@ def reduce(kind: ReduceKind, source: Array, axes: Sequence[int], keep: bool) -> 
     return result
 
 
-def _identity(kind: ReduceKind, dtype: np.dtype[np.generic]) -> Array:
+def _identity(kind: ReduceKind, dtype: np.dtype[Any]) -> Array:
     match kind:
         case ReduceKind.ADD | ReduceKind.OR:
             return np.zeros((), dtype)
@@ -60,7 +61,7 @@ def _identity(kind: ReduceKind, dtype: np.dtype[np.generic]) -> Array:
 def _with_signed_zeros(
     kind: ReduceKind, source: Array, axes: tuple[int, ...], keep: bool, result: Array
 ) -> Array:
-    """Gives zeros the sign that numpy leaves open: the greatest is +0.0 if any is, the least -0.0 if any is."""
+    """Gives zeros the sign that numpy leaves open: +0.0 is greater than -0.0."""
     wants_negative = kind is ReduceKind.MIN
     wanted = (source == 0) & (np.signbit(source) == wants_negative)
     has_wanted = np.any(wanted, axis=axes, keepdims=keep)
@@ -68,9 +69,7 @@ def _with_signed_zeros(
     return np.where(result == 0, zero, result)
 
 
-def contract(
-    who: str, lhs: Array, rhs: Array, maps: Sequence[AffineMap], dtype: np.dtype[np.generic]
-) -> Array:
+def contract(who: str, lhs: Array, rhs: Array, maps: Sequence[AffineMap], dtype: np.dtype[Any]) -> Array:
     """
     Returns the sum of products of `lhs` and `rhs`, cast to `dtype`, that `maps` describe (`graph.contract`).
 

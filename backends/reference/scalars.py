@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation
 
 from ...dialects import low
+from ...dialects.element_types import lanes_of
 from . import numerics
 from .errors import InterpreterError, describe
 from .numerics import as_signed, as_unsigned, on_signed, on_unsigned
@@ -25,6 +26,9 @@ from .numpy_types import BOOL, Array, array_of, dtype_of
 
 Function = Callable[..., Array]
 """What an op computes: its operands' values to its result's."""
+
+Unary = Callable[[Array], Array]
+Binary = Callable[[Array, Array], Array]
 
 Rule = Callable[[Operation], Function]
 """Looks at an op once and returns what it computes."""
@@ -108,7 +112,7 @@ def _is_nan(lhs: Array, rhs: Array) -> Array:
     return (lhs != lhs) | (rhs != rhs)
 
 
-_CMPF: dict[str, Function] = {
+_CMPF: dict[str, Binary] = {
     "false": lambda lhs, rhs: _is_nan(lhs, rhs) & False,
     "oeq": lambda lhs, rhs: lhs == rhs,
     "ogt": lambda lhs, rhs: lhs > rhs,
@@ -127,7 +131,7 @@ _CMPF: dict[str, Function] = {
     "true": lambda lhs, rhs: _is_nan(lhs, rhs) | True,
 }
 
-_CMPI: dict[str, Function] = {
+_CMPI: dict[str, Binary] = {
     "eq": lambda lhs, rhs: lhs == rhs,
     "ne": lambda lhs, rhs: lhs != rhs,
     "slt": lambda lhs, rhs: as_signed(lhs) < as_signed(rhs),
@@ -151,29 +155,32 @@ def _cmpi(op: Operation) -> Function:
     return _CMPI[CMPI_COMPARISON_OPERATIONS[op.predicate.value.data]]
 
 
-def _bitcast(op: Operation) -> Function:
+def _bitcast(op: Operation) -> Unary:
     assert isinstance(op, arith.BitcastOp)
-    if isinstance(op.input.type, MemRefType):
-        raise InterpreterError(f"{describe(op)}: cannot bitcast {op.input.type} to {op.result.type}")
     source, dtype = dtype_of(op.input.type), dtype_of(op.result.type)
-    if source.itemsize != dtype.itemsize or (source != dtype and BOOL in (source, dtype)):
+    is_possible = source.itemsize == dtype.itemsize and (source == BOOL) == (dtype == BOOL)
+    if (
+        isinstance(op.input.type, MemRefType)
+        or not is_possible
+        or lanes_of(op.input.type) != lanes_of(op.result.type)
+    ):
         raise InterpreterError(f"{describe(op)}: cannot bitcast {op.input.type} to {op.result.type}")
     return lambda value: np.asarray(value).view(dtype)
 
 
-def _index_cast(op: Operation) -> Function:
+def _index_cast(op: Operation) -> Unary:
     dtype = dtype_of(op.results[0].type)
     if dtype == BOOL:
         return lambda value: value & 1 != 0
     return lambda value: as_signed(value).astype(dtype)
 
 
-def _float_cast(op: Operation) -> Function:
+def _float_cast(op: Operation) -> Unary:
     dtype = dtype_of(op.results[0].type)
     return lambda value: numerics.cast(value, dtype)
 
 
-def _convert(op: Operation) -> Function:
+def _convert(op: Operation) -> Unary:
     assert isinstance(op, low.ConvertOp)
     kind, dtype = op.conversion.data, dtype_of(op.result.type)
     match kind:
@@ -193,7 +200,7 @@ def _convert(op: Operation) -> Function:
             return lambda value: value.astype(dtype)
 
 
-def _float_to_integer(dtype: np.dtype[np.generic], signed: bool) -> Function:
+def _float_to_integer(dtype: np.dtype[np.generic], signed: bool) -> Unary:
     if dtype == BOOL:  # one bit holds -1 and 0, or 0 and 1
         if signed:
             return lambda value: value <= -1

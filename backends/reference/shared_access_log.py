@@ -66,7 +66,8 @@ class SharedAccessLog:
         if conflicts.any():
             at = int(place[1][conflicts][0])
             raise InterpreterError(
-                f"{describe(op)}: {does} shared element {at}, which another work-item {did} since the last barrier"
+                f"{describe(op)}: {does} shared element {at}, "
+                f"which another work-item {did} since the last barrier"
             )
 
     def _note(self, log: Array, place: tuple[Array, Array], items: Array) -> None:

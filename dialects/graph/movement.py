@@ -323,7 +323,7 @@ def concatenated_type(inputs: Sequence[TensorType[Any]], axis: AxisAttr) -> Tens
     if not inputs:
         raise VerifyException(f"{who}: no inputs, expected one or more")
     first = inputs[0]
-    check_axes(who, (axis.data,), first)
+    check_axes(who, (axis.data,), first, "input")
     shape = list(first.get_shape())
     for position, type in enumerate(inputs[1:], 1):
         extents = type.get_shape()

@@ -66,4 +66,4 @@ class IotaOp(GraphOp):
     def verify_(self) -> None:
         type = tensor_type_of(self.result, self.name)
         NUMBERS.check(self.name, type)
-        check_axes(self.name, (self.axis.data,), type)
+        check_axes(self.name, (self.axis.data,), type, "type")

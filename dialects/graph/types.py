@@ -62,16 +62,16 @@ def difference(found: TensorType[Any], wanted: TensorType[Any]) -> str | None:
     return None
 
 
-def check_axes(who: str, axes: Sequence[int], source: TensorType[Any]) -> None:
-    """Raises `VerifyException` unless `axes` are axes of `source`, each at most once."""
+def check_axes(who: str, axes: Sequence[int], source: TensorType[Any], what: str = "source") -> None:
+    """Raises `VerifyException` unless `axes` are axes of `source`, the op's `what`, each at most once."""
     rank = source.get_num_dims()
     for position, axis in enumerate(axes):
         if axis < 0:
-            raise VerifyException(f"{who}: axis {axis} is negative (rank {rank}, source {source})")
+            raise VerifyException(f"{who}: axis {axis} is negative (rank {rank}, {what} {source})")
         if axis >= rank:
-            raise VerifyException(f"{who}: axis {axis} is out of range for rank {rank} (source {source})")
+            raise VerifyException(f"{who}: axis {axis} is out of range for rank {rank} ({what} {source})")
         if axis in axes[:position]:
-            raise VerifyException(f"{who}: axis {axis} is given twice ({list(axes)}, source {source})")
+            raise VerifyException(f"{who}: axis {axis} is given twice ({list(axes)}, {what} {source})")
 
 
 def check_one_per_axis(who: str, what: str, values: Sequence[int], source: TensorType[Any]) -> None:

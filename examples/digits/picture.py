@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from tenon.dialects.parsing import parse_module
+from tenon import parse_module
 
 matplotlib.use("Agg")
 

@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import DenseArrayBase, i32
 from xdsl.ir import OpResult, SSAValue
 
 from ...dialects import sched
-from .buffer_size import nbytes_of
+from ...dialects.buffer_size import nbytes_of
 from ...dialects.kernel_access import KernelAccess
 
 Item = sched.LaunchOp | sched.TransferOp | sched.SyncOp

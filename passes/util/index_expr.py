@@ -162,7 +162,7 @@ class IndexExpr:
         return _atom(Clamp(self, last))
 
     def _split(self, divisor: int) -> tuple[IndexExpr, IndexExpr]:
-        """Returns (whole, rest) with self = whole * divisor + rest and rest's constant in 0 .. divisor - 1."""
+        """Returns (whole, rest) with self = whole * divisor + rest and rest never negative."""
         whole: dict[Atom, int] = {}
         rest: dict[Atom, int] = {}
         for atom, factor in self.terms.items():
@@ -172,7 +172,12 @@ class IndexExpr:
             else:
                 rest[atom] = factor
         quotient, remainder = divmod(self.constant, divisor)
-        return IndexExpr(whole, quotient), IndexExpr(rest, remainder)
+        left = IndexExpr(rest, remainder)
+        if left.low < 0:
+            raised = -(left.low // divisor)
+            quotient -= raised
+            left = left + raised * divisor
+        return IndexExpr(whole, quotient), left
 
     def substitute(self, replacement: Callable[[Axis], IndexExpr]) -> IndexExpr:
         """Returns the expression with every axis replaced."""

@@ -1,8 +1,8 @@
 """
 What one run of a kernel costs, counted from its text.
 
-A loop counts as often as it runs; of an `scf.if` the dearer branch counts. Where a bound depends on an id or on
-an outer loop, the first work-item and the first iteration stand for all.
+A loop counts as often as it runs; of an `scf.if` the dearer branch counts. Where a bound depends on an id or
+on an outer loop, the first work-item and the first iteration stand for all.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
 from ...dialects import low, sched
+from ...dialects.buffer_size import nbytes_of
 from ...dialects.element_types import NBYTES, element_type_of, lanes_of
-from .buffer_size import nbytes_of
 
 FLOPS: dict[type[Operation], int] = {
     arith.AddiOp: 1,
@@ -64,8 +64,8 @@ FLOPS: dict[type[Operation], int] = {
     math.PowFOp: 60,
 }
 """
-Operations that an op counts for, in each lane: fma is two, and what `expand-math` replaces counts for about as
-many as its polynomial takes. Constants, selects, conversions and arithmetic on `index` count nothing.
+Operations that an op counts for, in each lane: fma is two, and what `expand-math` replaces counts for about
+as many as its polynomial takes. Constants, selects, conversions and arithmetic on `index` count nothing.
 """
 
 
@@ -110,7 +110,7 @@ def accessed_nbytes(elements: dict[int, int], arguments: Sequence[SSAValue]) -> 
 
 
 def _work_items(block: Block) -> int:
-    """Returns how many work-items the parallel axes of a `sched` kernel give, of stages side by side the most."""
+    """Returns how many work-items the axes of a `sched` kernel give, of stages side by side the most."""
     most = 1
     axes = [op for op in block.ops if isinstance(op, sched.AxisOp)]
     for number, axis in enumerate(axes):

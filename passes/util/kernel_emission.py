@@ -212,8 +212,8 @@ class _KernelEmitter:
         buffer = outer.builder.insert(sched.AllocOp(sched.Scope.LOCAL, type), result.name_hint).results[0]
         self.local_buffers[result] = buffer
         self._store(b, value, result, buffer, tuple(access.indices[dim] for dim in dims))
-        loops = [self.loops[axis] for axis in axes if axis.extent != 1]
-        for inner, around in zip(reversed(loops), [*reversed(loops[:-1]), outer], strict=True):
+        nest = [outer, *(self.loops[axis] for axis in axes if axis.extent != 1)]
+        for around, inner in zip(reversed(nest[:-1]), reversed(nest[1:]), strict=True):
             assert inner.op is not None
             around.builder.insert(inner.op)
 
@@ -243,8 +243,8 @@ class _KernelEmitter:
                 value = integer_op(inner, arith.MuliOp, *factors, hint="product")
         else:
             (value,) = operands
-        outer = b
-        for loop, around in zip(reversed(loops), [*(o.builder for o in reversed(loops[:-1])), outer], strict=True):
+        builders = [b, *(loop.builder for loop in loops)]
+        for loop, around in zip(reversed(loops), reversed(builders[:-1]), strict=True):
             assert isinstance(loop.op, sched.ReduceOp)
             loop.builder.location = op.location
             loop.builder.insert(sched.YieldOp(value))
@@ -332,8 +332,7 @@ class _KernelEmitter:
         if isinstance(atom, Clamp):
             raised = b.op(arith.MaxSIOp, operand, self.constants.get(0, INDEX))
             return b.op(arith.MinSIOp, raised, self.constants.get(atom.last, INDEX))
-        if atom.operand.low < 0:
-            raise PassFailedException(f"{op.name}: cannot divide index {atom.operand!r} (may be negative)")
+        assert atom.operand.low >= 0, f"division of index {atom.operand!r} that may be negative"
         op_type = arith.DivUIOp if isinstance(atom, FloorDiv) else arith.RemUIOp
         return b.op(op_type, operand, self.constants.get(atom.divisor, INDEX))
 

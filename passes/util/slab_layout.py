@@ -19,8 +19,8 @@ def lay_out(spans: Sequence[Span]) -> list[int]:
     """
     Returns an offset for each span, such that spans that are needed at a common time share no byte.
 
-    The largest come first, the earlier of equals; each goes into the smallest gap between those already placed
-    that takes it, the lowest of equals, or else on top. Spans of no bytes lie at offset 0.
+    The largest come first, the earlier of equals; each goes into the smallest gap between those already
+    placed that takes it, the lowest of equals, or else on top. Spans of no bytes lie at offset 0.
     """
     neighbours = _neighbours(spans)
     offsets: list[int | None] = [None] * len(spans)

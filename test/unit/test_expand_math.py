@@ -1,6 +1,7 @@
 """The expansions of math functions: their error, their special cases, and the pass that writes them."""
 
 import decimal
+import functools
 import re
 from collections.abc import Callable
 from decimal import Decimal
@@ -12,6 +13,9 @@ import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tenon.backends.interface import Backend, BufferLoc
+from tenon.backends.reference.low import run_kernel
+from tenon.backends.registry import BACKEND_NAMES, get_backend
 from tenon.dialects.low import BODY_OPS, EXPANDED_OPS, LOW, KernelOp
 from tenon.passes.expand_math import ExpandMathPass
 from tenon.passes.math_expansions import (
@@ -304,6 +308,75 @@ def vectorial(name: str, element_type: str) -> str:
         %r = math.{name} {operands} : vector<4x{element_type}>
         vector.store %r, %y[%i] : memref<64x{element_type}>, vector<4x{element_type}>
     """
+
+
+def kernel_of(name: str, element_type: str, lanes: int, n: int) -> ModuleOp:
+    """Returns a module with a kernel @k(x, z, y) that sets y to the function of x, or of x and z."""
+    memory = f"memref<{n}x{element_type}>"
+    type = element_type if lanes == 1 else f"vector<{lanes}x{element_type}>"
+    prefix, suffix = ("memref", f"{memory}") if lanes == 1 else ("vector", f"{memory}, {type}")
+    operands = "%a, %b" if name == "powf" else "%a"
+    text = f"""
+      low.kernel @k(%x: {memory}, %z: {memory}, %y: {memory}) grid [{n // lanes}, 1, 1] block [1, 1, 1] {{
+        %block = low.block_id x
+        %lanes = arith.constant {lanes} : index
+        %i = arith.muli %block, %lanes : index
+        %a = {prefix}.load %x[%i] : {suffix}
+        %b = {prefix}.load %z[%i] : {suffix}
+        %r = math.{name} {operands} : {type}
+        {prefix}.store %r, %y[%i] : {suffix}
+      }}
+    """
+    return expand(Parser(context(), text).parse_module())
+
+
+def run_on_reference(module: ModuleOp, x: Array, z: Array) -> Array:
+    kernel = module.body.block.first_op
+    assert isinstance(kernel, KernelOp)
+    y = np.zeros_like(x)
+    run_kernel(kernel, [x, z, y])
+    return y
+
+
+def run_on(backend: Backend, module: ModuleOp, x: Array, z: Array) -> Array:
+    kernel = module.body.block.first_op
+    assert isinstance(kernel, KernelOp)
+    source = backend.renderer.render(module, backend.device)
+    entry_point = backend.driver.get_kernel(backend.compiler.compile(source, backend.device), "k")
+    y = np.zeros_like(x)
+    locations = [BufferLoc(pool_id, 0) for pool_id in range(3)]
+    for location, array in zip(locations, (x, z, y), strict=True):
+        backend.driver.alloc_pool(location.pool_id, array.nbytes, 64)
+        backend.driver.copy_to_device(location, array)
+    backend.driver.launch(entry_point, kernel.grid.data, kernel.block_dims.data, locations)
+    backend.driver.copy_from_device(y, locations[2])
+    for location in locations:
+        backend.driver.free_pool(location.pool_id)
+    return y
+
+
+cached_backend = functools.cache(get_backend)
+
+
+@pytest.mark.parametrize("runner", ["reference", *BACKEND_NAMES])
+@pytest.mark.parametrize(("element_type", "lanes"), [("f32", 1), ("f32", 8), ("f64", 1), ("f64", 4)])
+@pytest.mark.parametrize("name", list(EXPANSIONS))
+def test_every_backend_computes_the_same_bits(name: str, element_type: str, lanes: int, runner: str):
+    if runner == "opencl":
+        pytest.importorskip("pyopencl")
+    x, z = (grid.ravel() for grid in np.meshgrid(edges(element_type), edges(element_type)[::3]))
+    n = len(x) // lanes * lanes
+    x = np.concatenate([x[:n], bit_patterns(element_type, 512, seed=8)])
+    z = np.concatenate([z[:n], bit_patterns(element_type, 512, seed=9)])
+    module = kernel_of(name, element_type, lanes, len(x))
+    if runner == "reference":
+        computed = run_on_reference(module, x, z)
+    else:
+        computed = run_on(cached_backend(runner), module, x, z)
+    expected = evaluate(EXPANSIONS[name], *((x, z) if name == "powf" else (x,)))
+    bits = BITS[element_type]
+    same = (computed.view(bits) == expected.view(bits)) | (np.isnan(computed) & np.isnan(expected))
+    assert same.all(), [(x[i], z[i], computed[i], expected[i]) for i in np.flatnonzero(~same)[:5]]
 
 
 def test_every_expanded_op_has_an_expansion():

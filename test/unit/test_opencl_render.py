@@ -70,16 +70,17 @@ def test_values_named_like_c_or_like_each_other_get_other_names():
         """
         %float = low.block_id x
         %get_group_id = low.block_id y
-        %exp = low.block_id z
+        %fma = low.block_id z
         %i.j = low.thread_id x
         %i_j = low.thread_id y
         %p0 = low.thread_id z
-        %0 = arith.addi %float, %exp : index
-        %1 = arith.addi %0, %p0 : index
+        %0 = arith.addi %float, %fma : index
+        %exp = arith.addi %0, %p0 : index
+        %1 = arith.addi %exp, %0 : index
         """
     )
     source = render(text)
-    for declared in ("v_float", "v_get_group_id", "v_exp", "i_j", "i_j_1", "p0_1", "v", "v_1"):
+    for declared in ("v_float", "v_get_group_id", "v_fma", "i_j", "i_j_1", "p0_1", "v", "exp", "v_1"):
         assert f"const long {declared} = " in source
 
 

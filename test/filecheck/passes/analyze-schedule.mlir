@@ -1,5 +1,5 @@
 // RUN: tenon-opt -p build-dependencies,analyze-schedule %s | filecheck %s
-// RUN: tenon-opt -p analyze-schedule{gflops=1 gbps=1 launch-ns=0} %s | filecheck %s --check-prefix SLOW
+// RUN: tenon-opt -p 'analyze-schedule{gflops=1 gbps=1 launch-ns=0}' %s | filecheck %s --check-prefix SLOW
 
 sched.kernel @softplus(%x: memref<4x8xf32>, %y: memref<4x8xf32>) {
   sched.axis %i = 4 block(2) {

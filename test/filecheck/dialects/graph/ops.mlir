@@ -1,0 +1,232 @@
+// RUN: tenon-opt %s | tenon-opt | filecheck %s
+// RUN: tenon-opt --mlir-print-op-generic %s | tenon-opt | filecheck %s
+
+// Ops without operands.
+// CHECK-LABEL: func.func @source
+func.func @source() {
+  // CHECK-NEXT: %{{.*}} = graph.constant dense<1.000000e+00> : tensor<4xf32>
+  %constant = graph.constant dense<1.0> : tensor<4xf32>
+  // CHECK-NEXT: %{{.*}} = graph.iota axis 1 : tensor<4x8xi32>
+  %iota = graph.iota axis 1 : tensor<4x8xi32>
+  func.return
+}
+
+// One operand; the type is printed once.
+// CHECK-LABEL: func.func @unary
+func.func @unary(%x: tensor<4x8xf32>, %c: tensor<4x8xi1>) {
+  // CHECK-NEXT: %{{.*}} = graph.neg %x : tensor<4x8xf32>
+  %neg = graph.neg %x : tensor<4x8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.abs %x : tensor<4x8xf32>
+  %abs = graph.abs %x : tensor<4x8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.exp %x : tensor<4x8xf32>
+  %exp = graph.exp %x : tensor<4x8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.log %x : tensor<4x8xf32>
+  %log = graph.log %x : tensor<4x8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.sqrt %x : tensor<4x8xf32>
+  %sqrt = graph.sqrt %x : tensor<4x8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.rsqrt %x : tensor<4x8xf32>
+  %rsqrt = graph.rsqrt %x : tensor<4x8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.recip %x : tensor<4x8xf32>
+  %recip = graph.recip %x : tensor<4x8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.tanh %x : tensor<4x8xf32>
+  %tanh = graph.tanh %x : tensor<4x8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.erf %x : tensor<4x8xf32>
+  %erf = graph.erf %x : tensor<4x8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.sin %x : tensor<4x8xf32>
+  %sin = graph.sin %x : tensor<4x8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.cos %x : tensor<4x8xf32>
+  %cos = graph.cos %x : tensor<4x8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.floor %x : tensor<4x8xf32>
+  %floor = graph.floor %x : tensor<4x8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.ceil %x : tensor<4x8xf32>
+  %ceil = graph.ceil %x : tensor<4x8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.trunc %x : tensor<4x8xf32>
+  %trunc = graph.trunc %x : tensor<4x8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.relu %x : tensor<4x8xf32>
+  %relu = graph.relu %x : tensor<4x8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.not %c : tensor<4x8xi1>
+  %not = graph.not %c : tensor<4x8xi1>
+  func.return
+}
+
+// Two operands of one type.
+// CHECK-LABEL: func.func @binary
+func.func @binary(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>, %i: tensor<4x8xi32>, %j: tensor<4x8xi32>) {
+  // CHECK-NEXT: %{{.*}} = graph.add %x, %y : tensor<4x8xf32>
+  %add = graph.add %x, %y : tensor<4x8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.sub %x, %y : tensor<4x8xf32>
+  %sub = graph.sub %x, %y : tensor<4x8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.mul %x, %y : tensor<4x8xf32>
+  %mul = graph.mul %x, %y : tensor<4x8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.div %x, %y : tensor<4x8xf32>
+  %div = graph.div %x, %y : tensor<4x8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.mod %x, %y : tensor<4x8xf32>
+  %mod = graph.mod %x, %y : tensor<4x8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.pow %x, %y : tensor<4x8xf32>
+  %pow = graph.pow %x, %y : tensor<4x8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.max %x, %y : tensor<4x8xf32>
+  %max = graph.max %x, %y : tensor<4x8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.min %x, %y : tensor<4x8xf32>
+  %min = graph.min %x, %y : tensor<4x8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.and %i, %j : tensor<4x8xi32>
+  %and = graph.and %i, %j : tensor<4x8xi32>
+  // CHECK-NEXT: %{{.*}} = graph.or %i, %j : tensor<4x8xi32>
+  %or = graph.or %i, %j : tensor<4x8xi32>
+  // CHECK-NEXT: %{{.*}} = graph.xor %i, %j : tensor<4x8xi32>
+  %xor = graph.xor %i, %j : tensor<4x8xi32>
+  // CHECK-NEXT: %{{.*}} = graph.shl %i, %j : tensor<4x8xi32>
+  %shl = graph.shl %i, %j : tensor<4x8xi32>
+  // CHECK-NEXT: %{{.*}} = graph.shr %i, %j : tensor<4x8xi32>
+  %shr = graph.shr %i, %j : tensor<4x8xi32>
+  func.return
+}
+
+// The result of a comparison is inferred: one i1 for each element.
+// CHECK-LABEL: func.func @compare
+func.func @compare(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>) {
+  // CHECK-NEXT: %{{.*}} = graph.eq %x, %y : tensor<4x8xf32>
+  %eq = graph.eq %x, %y : tensor<4x8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.ne %x, %y : tensor<4x8xf32>
+  %ne = graph.ne %x, %y : tensor<4x8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.lt %x, %y : tensor<4x8xf32>
+  %lt = graph.lt %x, %y : tensor<4x8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.le %x, %y : tensor<4x8xf32>
+  %le = graph.le %x, %y : tensor<4x8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.gt %x, %y : tensor<4x8xf32>
+  %gt = graph.gt %x, %y : tensor<4x8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.ge %x, %y : tensor<4x8xf32>
+  %ge = graph.ge %x, %y : tensor<4x8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.and %{{.*}}, %{{.*}} : tensor<4x8xi1>
+  %both = graph.and %eq, %ne : tensor<4x8xi1>
+  func.return
+}
+
+// Three operands; the type of the condition is inferred.
+// CHECK-LABEL: func.func @ternary
+func.func @ternary(%c: tensor<4x8xi1>, %x: tensor<4x8xf32>, %y: tensor<4x8xf32>, %z: tensor<4x8xf32>) {
+  // CHECK-NEXT: %{{.*}} = graph.select %c, %x, %y : tensor<4x8xf32>
+  %select = graph.select %c, %x, %y : tensor<4x8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.fma %x, %y, %z : tensor<4x8xf32>
+  %fma = graph.fma %x, %y, %z : tensor<4x8xf32>
+  func.return
+}
+
+// To another element type.
+// CHECK-LABEL: func.func @cast
+func.func @cast(%x: tensor<4x8xf32>, %c: tensor<4x8xi1>) {
+  // CHECK-NEXT: %{{.*}} = graph.cast %x : tensor<4x8xf32> -> tensor<4x8xi8>
+  %cast = graph.cast %x : tensor<4x8xf32> -> tensor<4x8xi8>
+  // CHECK-NEXT: %{{.*}} = graph.cast %c : tensor<4x8xi1> -> tensor<4x8xbf16>
+  %bool = graph.cast %c : tensor<4x8xi1> -> tensor<4x8xbf16>
+  func.return
+}
+
+// Float ops may carry fastmath flags.
+// CHECK-LABEL: func.func @fastmath
+func.func @fastmath(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>, %w: tensor<8x2xf32>) {
+  // CHECK-NEXT: %{{.*}} = graph.exp %x fastmath<fast> : tensor<4x8xf32>
+  %exp = graph.exp %x fastmath<fast> : tensor<4x8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.add %x, %y fastmath<nnan,contract> : tensor<4x8xf32>
+  %add = graph.add %x, %y fastmath<nnan,contract> : tensor<4x8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.fma %x, %x, %y fastmath<none> : tensor<4x8xf32>
+  %fma = graph.fma %x, %x, %y fastmath<none> : tensor<4x8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.reduce add %x axes [1] keep fastmath<reassoc> : tensor<4x8xf32> -> tensor<4x1xf32>
+  %sum = graph.reduce add %x axes [1] keep fastmath<reassoc> : tensor<4x8xf32> -> tensor<4x1xf32>
+  // CHECK-NEXT: %{{.*}} = graph.contract %x, %w maps [affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d2, d1)>, affine_map<(d0, d1, d2) -> (d0, d1)>] fastmath<contract> : tensor<4x8xf32>, tensor<8x2xf32> -> tensor<4x2xf32>
+  %product = graph.contract %x, %w maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] fastmath<contract> : tensor<4x8xf32>, tensor<8x2xf32> -> tensor<4x2xf32>
+  func.return
+}
+
+// Elements at other indices; result types that follow from the attributes are inferred.
+// CHECK-LABEL: func.func @movement
+func.func @movement(%x: tensor<4x8xf32>, %v: tensor<f32>, %z: tensor<2x8xf32>) {
+  // CHECK-NEXT: %{{.*}} = graph.reshape %x : tensor<4x8xf32> -> tensor<32xf32>
+  %reshape = graph.reshape %x : tensor<4x8xf32> -> tensor<32xf32>
+  // CHECK-NEXT: %{{.*}} = graph.permute %x [1, 0] : tensor<4x8xf32>
+  %permute = graph.permute %x [1, 0] : tensor<4x8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.permute %{{.*}} [1, 0] : tensor<8x4xf32>
+  %again = graph.permute %permute [1, 0] : tensor<8x4xf32>
+  // CHECK-NEXT: %{{.*}} = graph.broadcast %x : tensor<4x8xf32> -> tensor<2x4x8xf32>
+  %broadcast = graph.broadcast %x : tensor<4x8xf32> -> tensor<2x4x8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.pad %x, %v low [0, 1] high [0, 2] : tensor<4x8xf32>
+  %pad = graph.pad %x, %v low [0, 1] high [0, 2] : tensor<4x8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.neg %{{.*}} : tensor<4x11xf32>
+  %padded = graph.neg %pad : tensor<4x11xf32>
+  // CHECK-NEXT: %{{.*}} = graph.slice %x offsets [0, 1] sizes [4, 3] strides [1, 2] : tensor<4x8xf32>
+  %slice = graph.slice %x offsets [0, 1] sizes [4, 3] strides [1, 2] : tensor<4x8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.neg %{{.*}} : tensor<4x3xf32>
+  %sliced = graph.neg %slice : tensor<4x3xf32>
+  // CHECK-NEXT: %{{.*}} = graph.flip %x axes [0, 1] : tensor<4x8xf32>
+  %flip = graph.flip %x axes [0, 1] : tensor<4x8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.concat %x, %z axis 0 : tensor<4x8xf32>, tensor<2x8xf32> -> tensor<6x8xf32>
+  %concat = graph.concat %x, %z axis 0 : tensor<4x8xf32>, tensor<2x8xf32> -> tensor<6x8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.concat %x axis 1 : tensor<4x8xf32> -> tensor<4x8xf32>
+  %one = graph.concat %x axis 1 : tensor<4x8xf32> -> tensor<4x8xf32>
+  func.return
+}
+
+// Reduced dims go, or stay under `keep`.
+// CHECK-LABEL: func.func @reduce
+func.func @reduce(%x: tensor<4x8xf32>, %c: tensor<4x8xi1>) {
+  // CHECK-NEXT: %{{.*}} = graph.reduce add %x axes [1] : tensor<4x8xf32> -> tensor<4xf32>
+  %add = graph.reduce add %x axes [1] : tensor<4x8xf32> -> tensor<4xf32>
+  // CHECK-NEXT: %{{.*}} = graph.reduce mul %x axes [1] : tensor<4x8xf32> -> tensor<4xf32>
+  %mul = graph.reduce mul %x axes [1] : tensor<4x8xf32> -> tensor<4xf32>
+  // CHECK-NEXT: %{{.*}} = graph.reduce max %x axes [1] : tensor<4x8xf32> -> tensor<4xf32>
+  %max = graph.reduce max %x axes [1] : tensor<4x8xf32> -> tensor<4xf32>
+  // CHECK-NEXT: %{{.*}} = graph.reduce min %x axes [1] : tensor<4x8xf32> -> tensor<4xf32>
+  %min = graph.reduce min %x axes [1] : tensor<4x8xf32> -> tensor<4xf32>
+  // CHECK-NEXT: %{{.*}} = graph.reduce and %c axes [0, 1] : tensor<4x8xi1> -> tensor<i1>
+  %and = graph.reduce and %c axes [0, 1] : tensor<4x8xi1> -> tensor<i1>
+  // CHECK-NEXT: %{{.*}} = graph.reduce or %c axes [0, 1] : tensor<4x8xi1> -> tensor<i1>
+  %or = graph.reduce or %c axes [0, 1] : tensor<4x8xi1> -> tensor<i1>
+  // CHECK-NEXT: %{{.*}} = graph.reduce add %x axes [0] keep : tensor<4x8xf32> -> tensor<1x8xf32>
+  %keep = graph.reduce add %x axes [0] keep : tensor<4x8xf32> -> tensor<1x8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.reduce add %x axes [] : tensor<4x8xf32> -> tensor<4x8xf32>
+  %none = graph.reduce add %x axes [] : tensor<4x8xf32> -> tensor<4x8xf32>
+  func.return
+}
+
+// Batched matmul, a dot product, an outer product, and a result of a wider type.
+// CHECK-LABEL: func.func @contract
+func.func @contract(%a: tensor<3x4x8xf16>, %b: tensor<3x8x2xf16>, %u: tensor<8xi8>, %v: tensor<8xi8>) {
+  // CHECK-NEXT: %{{.*}} = graph.contract %a, %b maps [affine_map<(d0, d1, d2, d3) -> (d0, d1, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d3, d2)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>] : tensor<3x4x8xf16>, tensor<3x8x2xf16> -> tensor<3x4x2xf32>
+  %batched = graph.contract %a, %b maps [affine_map<(d0, d1, d2, d3) -> (d0, d1, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d3, d2)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>] : tensor<3x4x8xf16>, tensor<3x8x2xf16> -> tensor<3x4x2xf32>
+  // CHECK-NEXT: %{{.*}} = graph.contract %u, %v maps [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>, affine_map<(d0) -> ()>] : tensor<8xi8>, tensor<8xi8> -> tensor<i32>
+  %dot = graph.contract %u, %v maps [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>, affine_map<(d0) -> ()>] : tensor<8xi8>, tensor<8xi8> -> tensor<i32>
+  // CHECK-NEXT: %{{.*}} = graph.contract %u, %v maps [affine_map<(d0, d1) -> (d0)>, affine_map<(d0, d1) -> (d1)>, affine_map<(d0, d1) -> (d0, d1)>] : tensor<8xi8>, tensor<8xi8> -> tensor<8x8xi8>
+  %outer = graph.contract %u, %v maps [affine_map<(d0, d1) -> (d0)>, affine_map<(d0, d1) -> (d1)>, affine_map<(d0, d1) -> (d0, d1)>] : tensor<8xi8>, tensor<8xi8> -> tensor<8x8xi8>
+  func.return
+}
+
+// Scalars, zero-size tensors and extents of 1.
+// CHECK-LABEL: func.func @edges
+func.func @edges(%s: tensor<f32>, %e: tensor<0x8xf32>, %v: tensor<f32>) {
+  // CHECK-NEXT: %{{.*}} = graph.neg %s : tensor<f32>
+  %scalar = graph.neg %s : tensor<f32>
+  // CHECK-NEXT: %{{.*}} = graph.permute %s [] : tensor<f32>
+  %same = graph.permute %s [] : tensor<f32>
+  // CHECK-NEXT: %{{.*}} = graph.broadcast %s : tensor<f32> -> tensor<1x0xf32>
+  %full = graph.broadcast %s : tensor<f32> -> tensor<1x0xf32>
+  // CHECK-NEXT: %{{.*}} = graph.reshape %e : tensor<0x8xf32> -> tensor<3x0xf32>
+  %flat = graph.reshape %e : tensor<0x8xf32> -> tensor<3x0xf32>
+  // CHECK-NEXT: %{{.*}} = graph.reduce add %e axes [0] : tensor<0x8xf32> -> tensor<8xf32>
+  %zero = graph.reduce add %e axes [0] : tensor<0x8xf32> -> tensor<8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.slice %e offsets [0, 8] sizes [0, 0] strides [1, 1] : tensor<0x8xf32>
+  %slice = graph.slice %e offsets [0, 8] sizes [0, 0] strides [1, 1] : tensor<0x8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.pad %e, %v low [1, 0] high [0, 0] : tensor<0x8xf32>
+  %pad = graph.pad %e, %v low [1, 0] high [0, 0] : tensor<0x8xf32>
+  func.return
+}
+
+// Where a value lives, and why, is an attribute of any op.
+// CHECK-LABEL: func.func @memory_mode
+func.func @memory_mode(%x: tensor<4xf32>) {
+  // CHECK-NEXT: %{{.*}} = graph.exp %x {memory_mode = #graph.memory_mode<virtual, "read once">} : tensor<4xf32>
+  %y = graph.exp %x {memory_mode = #graph.memory_mode<virtual, "read once">} : tensor<4xf32>
+  // CHECK-NEXT: %{{.*}} = graph.exp %x {memory_mode = #graph.memory_mode<local, "\22quoted\22">} : tensor<4xf32>
+  %z = graph.exp %x {memory_mode = #graph.memory_mode<local, "\22quoted\22">} : tensor<4xf32>
+  // CHECK-NEXT: %{{.*}} = graph.constant {memory_mode = #graph.memory_mode<materialized, "caf\C3\A9">} dense<true> : tensor<4xi1>
+  %w = graph.constant {memory_mode = #graph.memory_mode<materialized, "café">} dense<true> : tensor<4xi1>
+  func.return
+}

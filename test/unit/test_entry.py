@@ -1,0 +1,88 @@
+import pytest
+from tenon.dialects.entry import IRLevel, argument_names, entries_of, find_entry, keep_only, level_of
+from tenon.dialects.parsing import parse_module, verify_module
+from tenon.errors import TenonError
+
+TEXT = """
+func.func @softmax(%x: tensor<4xf32>, %0: tensor<4xf32>) -> tensor<4xf32> {
+  func.return %x : tensor<4xf32>
+}
+func.func private @elsewhere(tensor<4xf32>) -> ()
+sched.kernel @high(%y: memref<4xf32>) {
+}
+low.kernel @deep(%y: memref<4xf32>) grid [0, 1, 1] block [1, 1, 1] {
+}
+low.kernel @unused(%y: memref<4xf32>) grid [0, 1, 1] block [1, 1, 1] {
+}
+sched.program @mixed(%x: memref<4xf32>) : (tensor<4xf32>) -> () {
+  %a = sched.buffer global temporary : memref<4xf32>
+  %t0 = sched.launch @high(%a) after() : memref<4xf32>
+  %t1 = sched.launch @deep(%a) after() : memref<4xf32>
+  sched.return after()
+}
+sched.program @lowered(%x: memref<4xf32>) : (tensor<4xf32>) -> () {
+  %a = sched.buffer global temporary : memref<4xf32>
+  %t1 = sched.launch @deep(%a) after() : memref<4xf32>
+  sched.return after()
+}
+"""
+
+
+def test_functions_with_a_body_and_programs_are_entries():
+    names = [entry.sym_name.data for entry in entries_of(parse_module(TEXT))]
+    assert names == ["softmax", "mixed", "lowered"]
+
+
+@pytest.mark.parametrize(
+    ("name", "level"), [("softmax", IRLevel.GRAPH), ("mixed", IRLevel.SCHED), ("lowered", IRLevel.LOW)]
+)
+def test_the_level_is_that_of_the_highest_kernel(name: str, level: IRLevel):
+    module = parse_module(TEXT)
+    assert level_of(module, find_entry(module, name)) is level
+
+
+def test_a_name_is_needed_only_where_there_are_several():
+    module = parse_module(TEXT)
+    with pytest.raises(
+        TenonError,
+        match=r"the module has 3 functions \(@softmax, @mixed, @lowered\); say which one to run",
+    ):
+        find_entry(module, None)
+    keep_only(module, find_entry(module, "mixed"))
+    assert find_entry(module, None).sym_name.data == "mixed"
+
+
+def test_an_unknown_name_suggests_the_nearest():
+    with pytest.raises(
+        TenonError,
+        match=r"there is no function @softmx \(functions: @softmax, @mixed, @lowered\), "
+        r"did you mean @softmax\?",
+    ):
+        find_entry(parse_module(TEXT), "softmx")
+    with pytest.raises(TenonError, match=r"there is no function @q \(functions: [^)]*\)$"):
+        find_entry(parse_module(TEXT), "q")
+
+
+def test_a_module_without_a_function_says_so():
+    with pytest.raises(TenonError, match="the module has no function to run"):
+        find_entry(parse_module(""), "f")
+
+
+def test_what_an_entry_does_not_launch_is_erased():
+    module = parse_module(TEXT)
+    keep_only(module, find_entry(module, "mixed"))
+    names = [op.properties["sym_name"].data for op in module.body.ops]  # pyright: ignore
+    assert names == ["high", "deep", "mixed"]
+    verify_module(module)
+
+
+def test_arguments_have_the_names_they_are_written_with():
+    module = parse_module(TEXT)
+    assert argument_names(find_entry(module, "softmax")) == ("x", "arg1")
+
+
+def test_argument_names_differ():
+    entry = find_entry(parse_module(TEXT), "softmax")
+    first, second = entry.body.block.args
+    first.name_hint = second.name_hint = "x"
+    assert argument_names(entry) == ("x", "x_1")
