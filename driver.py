@@ -97,7 +97,7 @@ class _Lowering:
         self.entry_name = entry.sym_name.data
         self._input = module.clone()
         self.module = module
-        verify_each = True
+        verify_each = False
         if isinstance(pipeline, str):
             pipeline = PassManager.parse(pipeline)
         if pipeline is not None:

@@ -126,7 +126,7 @@ def parse_dense(self: AttrParser, type: Any) -> DenseIntOrFPElementsAttr[Any]:
     is_splat_literal = not shape
     if not is_splat_literal and shape != wanted and not (len(elements) == count == 0):
         fail(f"dense: elements of shape {shape} do not fit {type} (shape {wanted})")
-    packed = [_pack(self, element, element_type) for element in elements]
+    packed = [_pack(self, element, cast(Attribute, element_type)) for element in elements]
     return DenseIntOrFPElementsAttr(
         type, BytesAttr(packed[0] * count if is_splat_literal else b"".join(packed))
     )

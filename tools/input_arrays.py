@@ -102,7 +102,9 @@ def _named_files(signature: Signature, files: Sequence[str]) -> dict[str, Array]
         name, equals, path = text.partition("=")
         if not equals:
             if position == len(names):
-                raise TenonError(f"{signature.name}: takes {len(names)} arguments, {text} is one more")
+                raise TenonError(
+                    f"{signature.name}: no argument is left for {text} (arguments: {', '.join(names)})"
+                )
             name, path = names[position], text
             position += 1
         elif name not in names:

@@ -16,7 +16,7 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 from xdsl.dialects import memref, scf, vector
-from xdsl.dialects.builtin import MemRefType, NoneAttr
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, NoneAttr
 from xdsl.dialects.vector import CombiningKindFlag
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
@@ -46,8 +46,8 @@ def run_kernel(kernel: low.KernelOp, arguments: Sequence[Array], *, check_races:
         something undefined: an index out of bounds, an integer division
             by 0, a race, a barrier that only part of a work-group reaches.
     """
-    _check_arguments(kernel, arguments)
     steps = _steps_of(kernel.body.block)
+    _check_arguments(kernel, arguments)
     grid, block = kernel.grid.data, kernel.block_dims.data
     n_groups, n_threads = prod(grid), prod(block)
     groups_at_once = max(1, ELEMENTS_LIMIT // (n_threads * _elements_per_item(kernel)))
@@ -66,7 +66,11 @@ def _check_arguments(kernel: low.KernelOp, arguments: Sequence[Array]) -> None:
         raise CallError(f"@{name}: {len(arguments)} arguments given, expected {len(wanted)}")
     for argument, array in zip(wanted, arguments, strict=True):
         (size,) = _extents(argument)
-        if array.dtype != dtype_of(argument.type) or array.ndim != 1 or size not in (-1, array.shape[0]):
+        if (
+            array.dtype != dtype_of(argument.type)
+            or array.ndim != 1
+            or size not in (DYNAMIC_INDEX, array.shape[0])
+        ):
             raise CallError(
                 f"@{name}: argument {argument.index} is {array.dtype} {list(array.shape)}, "
                 f"expected {argument.type}"
@@ -274,7 +278,7 @@ def _alloca(op: Operation) -> _Step:
     type, result = op.memref.type, op.memref
     assert isinstance(type, MemRefType)
     shape, space = type.get_shape(), type.memory_space
-    if len(shape) != 1 or -1 in shape:
+    if len(shape) != 1 or DYNAMIC_INDEX in shape:
         raise InterpreterError(f"{describe(op)}: cannot allocate {type} (need one static extent)")
     if space != low.SHARED and not isinstance(space, NoneAttr):
         raise InterpreterError(f"{describe(op)}: unknown memory space {space}")

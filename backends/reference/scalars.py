@@ -156,15 +156,11 @@ def _cmpi(op: Operation) -> Function:
 
 
 def _bitcast(op: Operation) -> Unary:
-    assert isinstance(op, arith.BitcastOp)
-    source, dtype = dtype_of(op.input.type), dtype_of(op.result.type)
-    is_possible = source.itemsize == dtype.itemsize and (source == BOOL) == (dtype == BOOL)
-    if (
-        isinstance(op.input.type, MemRefType)
-        or not is_possible
-        or lanes_of(op.input.type) != lanes_of(op.result.type)
-    ):
-        raise InterpreterError(f"{describe(op)}: cannot bitcast {op.input.type} to {op.result.type}")
+    operand, result = op.operands[0].type, op.results[0].type
+    source, dtype = dtype_of(operand), dtype_of(result)
+    is_same_size = source.itemsize == dtype.itemsize and (source == BOOL) == (dtype == BOOL)
+    if not is_same_size or lanes_of(operand) != lanes_of(result) or isinstance(operand, MemRefType):
+        raise InterpreterError(f"{describe(op)}: cannot bitcast {op.operands[0].type} to {result}")
     return lambda value: np.asarray(value).view(dtype)
 
 

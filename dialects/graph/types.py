@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, NoneAttr, TensorType, i1
 from xdsl.ir import Attribute, SSAValue
@@ -32,7 +32,7 @@ def tensor_type_of(value: SSAValue | Attribute, who: str) -> TensorType[Any]:
     type = value.type if isinstance(value, SSAValue) else value
     if not isinstance(type, TensorType):
         raise VerifyException(f"{who}: {type} is not a tensor")
-    return type
+    return cast(TensorType[Any], type)
 
 
 def extent_text(extent: int) -> str:
@@ -90,10 +90,11 @@ class TensorConstraint(AttrConstraint[TensorType[Any]]):
     def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
         if not isinstance(attr, TensorType):
             raise VerifyException(f"{attr} is not a tensor")
-        if attr.element_type not in _ELEMENTS or not isinstance(attr.encoding, NoneAttr):
+        type = cast(TensorType[Any], attr)
+        if type.element_type not in _ELEMENTS or not isinstance(type.encoding, NoneAttr):
             allowed = " ".join(map(str, ELEMENT_TYPES))
             raise VerifyException(f"{attr} is not a plain tensor of one of {allowed}")
-        count = math.prod(extent for extent in attr.get_shape() if extent > 0)
+        count = math.prod(extent for extent in type.get_shape() if extent > 0)
         if count > MAX_ELEMENTS:
             raise VerifyException(f"{attr} has too many elements ({count}, at most {MAX_ELEMENTS})")
 
@@ -110,10 +111,13 @@ class SameTensor(VarConstraint[TensorType[Any]]):
 
     def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
         known = constraint_context.get_variable(self.name)
-        if isinstance(known, TensorType) and isinstance(attr, TensorType) and attr != known:
-            where = difference(attr, known) or "`?` in one of them"
-            raise VerifyException(f"{attr} is not {known} ({where})")
-        super().verify(attr, constraint_context)
+        if known is None or known == attr:
+            super().verify(attr, constraint_context)
+            return
+        TENSOR.verify(attr, constraint_context)
+        found, wanted = cast(TensorType[Any], attr), cast(TensorType[Any], known)
+        where = difference(found, wanted) or "`?` in one of them"
+        raise VerifyException(f"{found} is not {wanted} ({where})")
 
     def mapping_type_vars(self, type_var_mapping: Any) -> SameTensor:
         return self
@@ -133,7 +137,7 @@ class Computed(AttrConstraint[TensorType[Any]]):
         TENSOR.verify(attr, constraint_context)
 
     def can_infer(self, var_constraint_names: AbstractSet[str]) -> bool:
-        return var_constraint_names.issuperset(self.sources)
+        return all(name in var_constraint_names for name in self.sources)
 
     def infer(self, context: InferenceContext) -> TensorType[Any]:
         return self.compute(*[context.get_variable(name) for name in self.sources])

@@ -110,7 +110,10 @@ def test_values_live_through_the_loops_that_they_cross():
 @pytest.mark.parametrize(
     ("bound", "reason"),
     [
-        ("%m = memref.load %n[%zero] : memref<64xi32>\n%end = arith.index_cast %m : i32 to index", "a memref.load"),
+        (
+            "%m = memref.load %n[%zero] : memref<64xi32>\n%end = arith.index_cast %m : i32 to index",
+            "a memref.load",
+        ),
         (
             "%end = scf.for %k = %zero to %one step %one iter_args(%a = %one) -> (index) {"
             " scf.for %i = %zero to %a step %one { }\n scf.yield %a : index }",

@@ -9,7 +9,7 @@ from tenon.passes.util.dependencies import fill_dependencies, items_of
 from xdsl.dialects.builtin import ModuleOp
 
 sys.path.insert(0, str(Path(__file__).parent))
-from random_programs import RandomProgram, programs
+from host_programs import RandomProgram, programs
 
 
 def program_of(module: ModuleOp) -> sched.ProgramOp:

@@ -186,7 +186,7 @@ def test_a_level_above_the_module_is_an_error():
 
 
 def test_wrong_text_is_told_with_its_place():
-    with pytest.raises(tenon.TenonError, match=r"^soft.mlir:8:8: error: "):
+    with pytest.raises(tenon.TenonError, match=r"^soft.mlir:9:8: error: "):
         tenon.compile(SOFTMAX.replace("graph.div %e", "graph.div %f"), filename="soft.mlir")
     with pytest.raises(tenon.TenonError, match=r"^soft.mlir:3:10: error: graph.reduce: "):
         tenon.compile(SOFTMAX.replace("axes [1] keep", "axes [2] keep", 1), filename="soft.mlir")

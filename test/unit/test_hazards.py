@@ -14,7 +14,7 @@ from tenon.passes.plan_memory import PlanMemoryPass
 from xdsl.dialects.builtin import ModuleOp
 
 sys.path.insert(0, str(Path(__file__).parent))
-from random_programs import KERNELS, RandomProgram, programs
+from host_programs import KERNELS, RandomProgram, programs
 
 
 def check(module: ModuleOp) -> None:

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import PassFailedException
 
 sys.path.insert(0, str(Path(__file__).parent))
-from random_programs import RandomProgram, programs
+from host_programs import RandomProgram, programs
 
 
 def planned(program: RandomProgram) -> ModuleOp:

@@ -11,7 +11,7 @@ from tenon.errors import TenonError
 from tenon.passes.plan_memory import PlanMemoryPass
 
 sys.path.insert(0, str(Path(__file__).parent))
-from random_programs import RandomProgram, programs
+from host_programs import RandomProgram, programs
 
 X = np.array([3, -1, 2**31 - 1, 7], np.int32)
 

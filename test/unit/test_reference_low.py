@@ -202,7 +202,8 @@ def test_loops_may_have_other_bounds_for_each_work_item():
           %low = arith.index_cast %b : index to i32
           %zero = arith.constant 0.0 : f32
           %none = arith.constant -1 : i32
-          %sum, %at = scf.for %j = %low to %m step %step iter_args(%acc = %zero, %prev = %none) -> (f32, i32) : i32 {
+          %sum, %at = scf.for %j = %low to %m step %step
+              iter_args(%acc = %zero, %prev = %none) -> (f32, i32) : i32 {
             %i = arith.index_cast %j : i32 to index
             %v = memref.load %x[%i] : memref<32xf32>
             %r = arith.addf %acc, %v : f32
@@ -367,7 +368,8 @@ def test_divisions_that_trap_are_errors(grid: int, op: str, divisor: int, messag
             "vector.load at t.mlir:9:.*: 4 elements from index 5 out of bounds of 8 elements",
         ),
         (
-            "%v = arith.constant dense<0.0> : vector<4xf32>\nvector.store %v, %x[%b] : memref<8xf32>, vector<4xf32>",
+            "%v = arith.constant dense<0.0> : vector<4xf32>\n"
+            "vector.store %v, %x[%b] : memref<8xf32>, vector<4xf32>",
             "vector.store at t.mlir:10:.*: 4 elements from index 5 out of bounds of 8 elements",
         ),
         (
@@ -468,7 +470,7 @@ def test_overlapping_vectors_of_different_values_are_a_race():
           vector.store %w, %y[%b] : memref<8xf32>, vector<4xf32>""",
         grid=2,
     )
-    message = r"^vector.store at t.mlir:12:\d+: work-items race to store different values at index 1 \(0.0 and 1.0\)$"
+    message = r"^vector.store at .*: work-items race to store different values at index 1 \(0.0 and 1.0\)$"
     with pytest.raises(InterpreterError, match=message):
         run(text, np.arange(8, dtype=np.float32), np.zeros(8, np.float32))
 
@@ -559,27 +561,27 @@ def test_a_tree_of_sums_over_a_work_group():
     [
         (
             REVERSE.replace("low.barrier\n", "\n"),
-            "memref.load at t.mlir:18:.*: reads shared element 7, which another work-item wrote since the last barrier",
+            "memref.load at t.mlir:18:.*: reads shared element 7, which another work-item wrote",
         ),
         (
             TREE.replace("        low.barrier\n", "\n"),
-            "memref.load at t.mlir:22:.*: reads shared element 2, which another work-item wrote since the last barrier",
+            "memref.load at t.mlir:23:.*: reads shared element 2, which another work-item wrote",
         ),
         (
             REVERSE.replace(
                 "memref.store %w, %y[%i] : memref<32xf32>",
                 'memref.store %w, %shared[%t] : memref<8xf32, "shared">',
             ),
-            "memref.store at t.mlir:19:.*: writes shared element 0, which another work-item read since the last barrier",
+            "memref.store at t.mlir:19:.*: writes shared element 0, which another work-item read",
         ),
         (
             REVERSE.replace("low.barrier", 'memref.store %v, %shared[%c0] : memref<8xf32, "shared">'),
-            "memref.store at t.mlir:15:.*: writes shared element 0, which another work-item wrote since the last barrier",
+            "memref.store at t.mlir:15:.*: writes shared element 0, which another work-item wrote",
         ),
     ],
 )
 def test_a_missing_barrier_is_an_error(text: str, message: str):
-    with pytest.raises(InterpreterError, match=f"^{message}$"):
+    with pytest.raises(InterpreterError, match=f"^{message} since the last barrier$"):
         run(text, np.zeros(32, np.float32), np.zeros(32, np.float32)[: 4 if "memref<4xf32>" in text else 32])
 
 

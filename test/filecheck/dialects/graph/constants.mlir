@@ -56,7 +56,7 @@ func.func @floats() {
   %c0 = graph.constant dense<[16777216.0, 3.40282347E+38, 1.40129846E-45, 0.1]> : tensor<4xf32>
   // CHECK-NEXT: %{{.*}} = graph.constant dense<[1.7976931348623157e+308, 4.940660e-324, 1.000000e-01]> : tensor<3xf64>
   %c1 = graph.constant dense<[1.7976931348623157E+308, 4.9406564584124654E-324, 0.1]> : tensor<3xf64>
-  // CHECK-NEXT: %{{.*}} = graph.constant dense<[6.550400e+04, 5.960464477539063e-08, 0.0999755859375]> : tensor<3xf16>
+  // CHECK-NEXT: %{{.*}} = graph.constant dense<[6.550400e+04, 5.960460e-08, 9.997560e-02]> : tensor<3xf16>
   %c2 = graph.constant dense<[65504.0, 5.960464477539063e-08, 0.1]> : tensor<3xf16>
   // CHECK-NEXT: %{{.*}} = graph.constant dense<[3.389530e+38, 1.000980e-01]> : tensor<2xbf16>
   %c3 = graph.constant dense<[3.3895313892515355e+38, 0.1]> : tensor<2xbf16>

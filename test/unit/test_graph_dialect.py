@@ -1,0 +1,105 @@
+"""Constructors and types of the `graph` dialect; its text is tested in test/filecheck/dialects/graph."""
+
+import pytest
+from tenon.dialects import graph
+from tenon.dialects.element_types import f16, f32, i1, i32
+from xdsl.dialects.arith import FastMathFlagsAttr
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    BytesAttr,
+    DenseIntOrFPElementsAttr,
+    TensorType,
+)
+from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.ir.affine import AffineMap
+from xdsl.traits import Commutative, Pure
+from xdsl.utils.exceptions import VerifyException
+
+
+def value(*shape: int, element_type: Attribute = f32) -> SSAValue:
+    return Block(arg_types=[TensorType(element_type, shape)]).args[0]
+
+
+def test_result_types_are_computed():
+    x = value(4, 8)
+    assert graph.ExpOp(x).result.type == x.type
+    assert graph.LtOp(x, x).result.type == graph.tensor_of(i1, (4, 8))
+    assert graph.PermuteOp(x, [1, 0]).result.type == graph.tensor_of(f32, (8, 4))
+    assert graph.PadOp(x, value(), [0, 1], [0, 2]).result.type == graph.tensor_of(f32, (4, 11))
+    assert graph.SliceOp(x, [0, 1], [4, 3], [1, 2]).result.type == graph.tensor_of(f32, (4, 3))
+    assert graph.ConcatOp([x, x], 1).result.type == graph.tensor_of(f32, (4, 16))
+    assert graph.ReduceOp(graph.ReduceKind.ADD, x, [1]).result.type == graph.tensor_of(f32, (4,))
+    assert graph.ReduceOp(graph.ReduceKind.ADD, x, [1], keep=True).result.type == graph.tensor_of(f32, (4, 1))
+
+
+def test_extents_known_at_run_time_only_stay_so():
+    x = value(DYNAMIC_INDEX, 8)
+    assert graph.PermuteOp(x, [1, 0]).result.type == graph.tensor_of(f32, (8, DYNAMIC_INDEX))
+    assert graph.PadOp(x, value(), [3, 1], [0, 0]).result.type == graph.tensor_of(f32, (DYNAMIC_INDEX, 9))
+    assert graph.ConcatOp([x, value(4, 8)], 0).result.type == graph.tensor_of(f32, (DYNAMIC_INDEX, 8))
+    assert graph.ConcatOp([x, value(4, 8)], 1).result.type == graph.tensor_of(f32, (4, 16))
+    assert graph.ReduceOp(graph.ReduceKind.MAX, x, [1]).result.type == graph.tensor_of(f32, (DYNAMIC_INDEX,))
+
+
+def test_constructed_ops_verify():
+    x, c, flags = value(4, 4), value(4, 4, element_type=i1), FastMathFlagsAttr("fast")
+    m, n, k = (AffineMap.identity(3).results[dim] for dim in range(3))
+    maps = [AffineMap(3, 0, (m, k)), AffineMap(3, 0, (k, n)), AffineMap(3, 0, (m, n))]
+    ops = [
+        graph.ConstantOp(DenseIntOrFPElementsAttr.from_list(TensorType(f32, (2,)), (1.0, 2.0))),
+        graph.IotaOp(1, TensorType(i32, (4, 8))),
+        graph.ExpOp(x, flags),
+        graph.AddOp(x, x, flags),
+        graph.SelectOp(c, x, x),
+        graph.FmaOp(x, x, x, flags),
+        graph.CastOp(x, TensorType(f16, (4, 4))),
+        graph.ReshapeOp(x, TensorType(f32, (16,))),
+        graph.BroadcastOp(x, TensorType(f32, (3, 4, 4))),
+        graph.FlipOp(x, [1]),
+        graph.ReduceOp(graph.ReduceKind.MAX, x, [0], keep=True, fastmath=flags),
+        graph.ContractOp(x, x, maps, TensorType(f32, (4, 4)), flags),
+    ]
+    for op in ops:
+        op.verify()
+
+
+def test_constructors_reject_what_has_no_result_type():
+    with pytest.raises(VerifyException, match="graph.permute: axis 2 is out of range for rank 2"):
+        graph.PermuteOp(value(4, 8), [0, 2])
+    with pytest.raises(VerifyException, match="graph.lt: f32 is not a tensor"):
+        scalar = Block(arg_types=[f32]).args[0]
+        graph.LtOp(scalar, scalar)
+
+
+def test_a_constant_of_unknown_extent_is_rejected():
+    type = TensorType(f32, (DYNAMIC_INDEX,))
+    op = graph.ConstantOp(DenseIntOrFPElementsAttr(type, BytesAttr(bytes(4))))
+    with pytest.raises(
+        VerifyException, match="graph.constant: tensor<.xf32> has a dim that is known at run time"
+    ):
+        op.verify_()
+
+
+def test_a_constant_of_too_few_elements_is_rejected():
+    op = graph.ConstantOp(DenseIntOrFPElementsAttr(TensorType(f32, (3,)), BytesAttr(bytes(8))))
+    with pytest.raises(VerifyException, match="graph.constant: value has 2 elements, tensor<3xf32> has 3"):
+        op.verify_()
+
+
+def test_every_op_is_pure_and_symmetric_ones_are_commutative():
+    assert all(op.has_trait(Pure) for op in graph.GRAPH.operations)
+    commutative = {
+        op.name.removeprefix("graph.") for op in graph.GRAPH.operations if op.has_trait(Commutative)
+    }
+    assert commutative == {"add", "mul", "max", "min", "and", "or", "xor", "eq", "ne"}
+
+
+def test_every_op_class_is_exported():
+    assert {op.__name__ for op in graph.GRAPH.operations} <= set(graph.__all__)
+    assert {attribute.__name__ for attribute in graph.GRAPH.attributes} <= set(graph.__all__)
+
+
+def test_a_memory_mode_has_a_mode_and_a_reason():
+    attribute = graph.MemoryModeAttr(graph.MemoryMode.LOCAL, "read twice")
+    assert attribute.mode.data is graph.MemoryMode.LOCAL
+    assert attribute.why.data == "read twice"
