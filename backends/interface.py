@@ -1,8 +1,9 @@
 """
 What a backend is: one Protocol per concern, and the records that cross between them.
 
-A backend takes a module of `low.kernel`s through `Renderer` and `Compiler` to an artifact whose entry points its
-`Driver` launches. Shared code names memory by `BufferLoc` only; the address behind it never leaves the driver.
+A backend takes a module of `low.kernel`s through `Renderer` and `Compiler` to an artifact whose entry points
+its `Driver` launches. Shared code names memory by `BufferLoc` only; the address behind it never leaves the
+driver.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class BufferLoc:
 
 @dataclass(frozen=True, slots=True)
 class CompiledArtifact:
-    """What a compiler made of one source text. `native` belongs to the backend; `text` is assembly, if any."""
+    """What a compiler made of one source text. `native` belongs to the backend."""
 
     native: Any
     entry_points: tuple[str, ...]

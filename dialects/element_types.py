@@ -1,8 +1,8 @@
 """
 Element types and their properties, shared by the three dialects.
 
-`graph` knows f64 f32 f16 bf16, the signless integers i8 i16 i32 i64 (read as signed), ui8, and i1 (a boolean).
-Buffers hold storage types: a ui8 and an i1 are stored as i8.
+`graph` knows f64 f32 f16 bf16, the signless integers i8 i16 i32 i64 (read as signed), ui8, and i1 (a
+boolean). Buffers hold storage types: a ui8 and an i1 are stored as i8.
 """
 
 from xdsl.dialects.builtin import (
@@ -30,7 +30,6 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 
 ui8 = IntegerType(8, Signedness.UNSIGNED)
-
 
 
 ELEMENT_TYPES: tuple[AnyFloat | IntegerType, ...] = (f64, f32, f16, bf16, i64, i32, i16, i8, ui8, i1)

@@ -7,12 +7,13 @@ closed list `BODY_OPS` below, so that a backend is a table plus a `match`:
 * `scf`: for (iter_args), if (with or without results), yield
 * `memref`: load, store (one linear index), alloca (private; or memory space `"shared"` for a work-group)
 * `vector`: load, store, broadcast, reduction (in lane order), on 1-d vectors of 2, 4, 8 or 16 lanes
-* `arith`: constant, integer and float arithmetic, bit operations, comparisons, bitcast, extf, truncf, index_cast
+* `arith`: constant, integer and float arithmetic, bit operations, comparisons, bitcast, extf, truncf,
+  index_cast
 * `math`: absf, sqrt, floor, ceil, trunc, roundeven, copysign, fma, and the functions `expand-math` expands
 * `low`: the ids, the barrier, select, convert, remf
 
-xDSL's `arith.select` and its integer conversions take scalars only; `low.select` and `low.convert` take vectors
-too and are used everywhere instead of them.
+xDSL's `arith.select` and its integer conversions take scalars only; `low.select` and `low.convert` take
+vectors too and are used everywhere instead of them.
 
 Kernel arguments are one-dimensional, contiguous memrefs of a storage type (f64 f32 f16 bf16 i64 i32 i16 i8; a
 boolean is stored as an i8 of 0 or 1) that do not overlap one another where one of them is written.
@@ -350,7 +351,9 @@ class ConvertOp(IRDLOperation):
             Conversion.FPTOUI: (False, True),
         }.get(kind, (True, True))
         if (from_integer, to_integer) != wanted or lanes_of(self.source.type) != lanes_of(self.result.type):
-            raise VerifyException(f"{self.name}: cannot {kind.value} {self.source.type} to {self.result.type}")
+            raise VerifyException(
+                f"{self.name}: cannot {kind.value} {self.source.type} to {self.result.type}"
+            )
         if isinstance(source, IntegerType) and isinstance(result, IntegerType):
             widens = result.width.data > source.width.data
             if widens == (kind is Conversion.TRUNCI) or result.width.data == source.width.data:

@@ -1,6 +1,6 @@
 """
-Lets `arith.cmpi` and `arith.cmpf` compare vectors. In xDSL 0.74 their result is always an i1, where MLIR's is a
-vector of i1 for vector operands: such an op neither parses nor verifies.
+Lets `arith.cmpi` and `arith.cmpf` compare vectors. In xDSL 0.74 their result is always an i1, where MLIR's
+is a vector of i1 for vector operands: such an op neither parses nor verifies.
 """
 
 from __future__ import annotations

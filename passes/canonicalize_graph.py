@@ -1,5 +1,6 @@
 """
-Brings `graph` into canonical form: folds constants, drops what changes nothing, and makes one view of several.
+Brings `graph` into canonical form: folds constants, drops what changes nothing, and makes one view of
+several.
 
     %one = graph.constant dense<1.0> : tensor<4x8xf32>
     %a = graph.mul %one, %x : tensor<4x8xf32>                (gone: %x)
@@ -7,7 +8,8 @@ Brings `graph` into canonical form: folds constants, drops what changes nothing,
     %c = graph.permute %b [1, 0] : tensor<8x4xf32>      -->  (gone: %x)
 
 The rules are in passes/util/graph_identities.py (arithmetic), passes/util/graph_views.py (movement) and
-passes/util/graph_folding.py (constants). None changes a bit of any result: `x + 0.0` is not `x` where x is -0.0.
+passes/util/graph_folding.py (constants). None changes a bit of any result: `x + 0.0` is not `x` where x is
+-0.0.
 
 Requires: nothing. Ensures: what the module computes is unchanged; ops without a use are gone.
 """

@@ -25,8 +25,8 @@ Turns functions over tensors into kernels and a host program.
       sched.return %s after() : memref<4xf32>
     }
 
-Each materialized value is computed by one kernel, which takes in all virtual and local values it is made from;
-see passes/util/kernel_planning.py for which those are.
+Each materialized value is computed by one kernel, which takes in all virtual and local values it is made
+from; see passes/util/kernel_planning.py for which those are.
 
 Requires: a module of functions over static tensors. Ensures: no `func` or `graph` op remains; every axis is
 serial and no item has dependencies yet (`map-axes` and `build-dependencies` do that).
@@ -54,27 +54,27 @@ class ConvertGraphToSchedPass(ModulePass):
     name = "convert-graph-to-sched"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        taken = {
-            name.data
-            for other in op.ops
-            if (name := getattr(other, "sym_name", None)) is not None
-        }
+        taken = {name.data for other in op.ops if (name := getattr(other, "sym_name", None)) is not None}
         for function in list(op.ops):
             if not isinstance(function, func.FuncOp):
                 continue
-            if function.is_declaration:
-                raise PassFailedException(f"{function.name}: @{function.sym_name.data} has no body")
-            for type in (*function.function_type.inputs, *function.function_type.outputs):
-                if not isinstance(type, TensorType):
-                    raise PassFailedException(
-                        f"{function.name}: @{function.sym_name.data} takes or returns {type}, expected tensors"
-                    )
+            _check_function(function)
             plan = plan_kernels(function)
             kernels, program = _ProgramBuilder(plan, taken).build()
             for new in (*kernels, program):
                 op.body.block.insert_op_before(new, function)
             function.detach()
             function.erase()
+
+
+def _check_function(op: func.FuncOp) -> None:
+    if op.is_declaration:
+        raise PassFailedException(f"{op.name}: @{op.sym_name.data} has no body")
+    for type in (*op.function_type.inputs, *op.function_type.outputs):
+        if not isinstance(type, TensorType):
+            raise PassFailedException(
+                f"{op.name}: @{op.sym_name.data} takes or returns {type}, expected tensors"
+            )
 
 
 class _ProgramBuilder:
@@ -156,5 +156,3 @@ class _ProgramBuilder:
                 buffer = copy.result
             results.append(buffer)
         self._add(sched.ReturnOp(results), terminator, None)
-
-

@@ -31,9 +31,9 @@ Writes every kernel out: loops with bounds and steps, vectors, linear indices, w
 The host program stays as it is; it launches the new kernels.
 
 Requires: verified `sched` kernels. Ensures: no `sched.kernel`, `sched.axis`, `sched.reduce` or `sched.alloc`
-remains. Raises PassFailedException, naming the op and the axis, for a mapping that is illegal: a vector over an
-access whose stride is neither 0 nor 1, a local buffer under a vector or unrolled axis, or work-groups that are
-not the outermost axes.
+remains. Raises PassFailedException, naming the op and the axis, for a mapping that is illegal: a vector over
+an access whose stride is neither 0 nor 1, a local buffer under a vector or unrolled axis, or work-groups
+that are not the outermost axes.
 """
 
 from dataclasses import dataclass

@@ -1,15 +1,22 @@
 """
 Gives every kernel its default schedule: which axes run as vectors, unrolled, or as work-groups.
 
-    sched.axis %i = 128 {                                sched.axis %i = 128 block {
-      %s = sched.reduce addf %j = 1000 : f32 { ... }  -->   %s = sched.reduce addf %j = 1000 vector(8) unroll(4) ...
-      sched.axis %j_1 = 1000 { ... }                        sched.axis %j_1 = 1000 vector(8) { ... }
-    }                                                    }
+    sched.axis %i = 128 {
+      %s = sched.reduce addf %j = 1000 : f32 { ... }
+      sched.axis %j_1 = 1000 { ... }
+    }
 
-* An axis becomes a vector if every access below it has stride 0 or 1 along it (the innermost such axis wins), a
-  reduction likewise if no axis around it is one. Reductions get four accumulators where they are long.
-* A vector axis around reductions is unrolled by two, and the axis right around it by four: a register tile, in
-  which every loaded vector is used four times.
+-->
+
+    sched.axis %i = 128 block(16) {
+      %s = sched.reduce addf %j = 1000 vector(8) unroll(4) : f32 { ... }
+      sched.axis %j_1 = 1000 vector(8) { ... }
+    }
+
+* An axis becomes a vector if every access below it has stride 0 or 1 along it (the innermost such axis wins),
+  a reduction likewise if no axis around it is one. Reductions get four accumulators where they are long.
+* A vector axis around reductions is unrolled by two, and the axis right around it by four: a register tile,
+  in which every loaded vector is used four times.
 * The outermost axis becomes work-groups, large enough to be worth starting.
 
 Only mappings change; an axis that is mapped already is left alone.
@@ -129,7 +136,9 @@ class _KernelMapper:
 
     def _map_blocks(self, kernel: sched.KernelOp) -> None:
         """Makes work-groups of the outermost axis, if it is all that the kernel does."""
-        outermost = [op for op in kernel.body.block.ops if isinstance(op, _Loop | memref.StoreOp | sched.AllocOp)]
+        outermost = [
+            op for op in kernel.body.block.ops if isinstance(op, _Loop | memref.StoreOp | sched.AllocOp)
+        ]
         if len(outermost) != 1 or not isinstance(outermost[0], sched.AxisOp):
             return
         axis = outermost[0]
@@ -148,7 +157,7 @@ class _KernelMapper:
 
 
 def _even_chunk(extent: int, wanted: int, step: int) -> int:
-    """Returns a multiple of `step` not above `wanted` that divides `extent`, if one is at least half as large."""
+    """Returns a multiple of `step` up to `wanted` that divides `extent`, if one is at least half of it."""
     if extent <= wanted:
         return max(extent, 1)
     for chunk in range(wanted, wanted // 2, -step):

@@ -5,8 +5,8 @@ Simplifies kernels of explicit loops.
     %q = arith.divui %i, %c8 : index      -->    %q = arith.shrui %i, %c3 : index
     scf.for %j = %c0 to %c8 step %c8 {           ... the body once, with %c0 for %j
 
-Every rule holds for all values, NaN and infinities and signed zeros included; what a rule leaves without a use is
-erased.
+Every rule holds for all values, NaN and infinities and signed zeros included; what a rule leaves without a
+use is erased.
 
 Requires: nothing. Ensures: what the module computes is unchanged, bit for bit.
 """
@@ -85,7 +85,9 @@ class FoldIntegers(RewritePattern):
 
 
 class DropIntegerIdentity(RewritePattern):
-    """`x + 0 --> x`, `x - 0 --> x`, `x * 1 --> x`, `x * 0 --> 0`, `x / 1 --> x`, and the first three mirrored"""
+    """
+    `x + 0 --> x`, `x - 0 --> x`, `x * 1 --> x`, `x * 0 --> 0`, `x / 1 --> x`, and the first three mirrored
+    """
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, arith.AddiOp | arith.SubiOp | arith.MuliOp | arith.DivUIOp | arith.DivSIOp):

@@ -3,8 +3,8 @@ Checks that a lowering left nothing behind.
 
     verify-stage{absent=func,graph,sched.kernel}
 
-Before and after: the module is the same. An op of a dialect or of a name in `absent` is an error that lists the
-offenders by name with how often each occurs.
+Before and after: the module is the same. An op of a dialect or of a name in `absent` is an error that lists
+the offenders by name with how often each occurs.
 
 Requires: nothing. Ensures: none of the named ops is in the module.
 """

@@ -1,1 +1,211 @@
-from ..backends.reference.graph import _evaluate as evaluate
+"""What each `graph` op computes, on whole numpy arrays. Shared by the interpreter and by constant folding."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
+from xdsl.ir import Operation, SSAValue
+
+from ..dialects import graph
+from ..dialects.graph.types import shape_text
+from . import numerics
+from .errors import InterpreterError, describe
+from .numpy_types import Array, array_of, dtype_of
+from .reductions import contract, reduce
+
+
+def evaluate(op: Operation, operands: Sequence[Array]) -> Array:
+    """
+    Returns the result of a `graph` op for `operands`. Callers run it under `np.errstate(all="ignore")`.
+
+    Raises InterpreterError for an op without a rule, and for extents that do not fit one another at run time.
+    """
+    rule = RULES.get(type(op))
+    if rule is None:
+        raise InterpreterError(f"reference: no rule for {describe(op)}")
+    return np.asarray(rule(op, operands))
+
+
+_Rule = Callable[[Operation, Sequence[Array]], Array]
+
+
+def _elementwise(function: Callable[..., Array]) -> _Rule:
+    def rule(op: Operation, operands: Sequence[Array]) -> Array:
+        for number, operand in enumerate(operands):
+            if operand.shape != operands[0].shape:
+                raise InterpreterError(
+                    f"{describe(op)}: operands 0 and {number} have shapes {list(operands[0].shape)} and "
+                    f"{list(operand.shape)} at run time"
+                )
+        return function(*operands)
+
+    return rule
+
+
+def _constant(op: Operation, operands: Sequence[Array]) -> Array:
+    assert isinstance(op, graph.ConstantOp)
+    return array_of(op.value)
+
+
+def _iota(op: Operation, operands: Sequence[Array]) -> Array:
+    assert isinstance(op, graph.IotaOp)
+    shape, axis = shape_of(op.result), op.axis.data
+    if DYNAMIC_INDEX in shape:
+        raise InterpreterError(f"{describe(op)}: nothing tells the extents of {op.result.type}")
+    indices = numerics.cast(np.arange(shape[axis], dtype=np.int64), dtype_of(op.result.type))
+    return np.broadcast_to(indices.reshape((-1,) + (1,) * (len(shape) - axis - 1)), shape)
+
+
+def shape_of(value: SSAValue) -> tuple[int, ...]:
+    """Returns the shape of a tensor value. Raises InterpreterError for any other value."""
+    type = value.type
+    if not isinstance(type, TensorType):
+        raise InterpreterError(f"reference: {type} is not a tensor")
+    return type.get_shape()
+
+
+def _cast(op: Operation, operands: Sequence[Array]) -> Array:
+    return numerics.cast(operands[0], dtype_of(op.results[0].type))
+
+
+def _reshape(op: Operation, operands: Sequence[Array]) -> Array:
+    assert isinstance(op, graph.ReshapeOp)
+    (source,), shape = operands, list(shape_of(op.result))
+    known = 1
+    for extent in shape:
+        known *= 1 if extent == DYNAMIC_INDEX else extent
+    n_unknown = shape.count(DYNAMIC_INDEX)
+    if n_unknown > 1 or (n_unknown and not known):
+        raise InterpreterError(f"{describe(op)}: nothing tells the extents of {op.result.type}")
+    if source.size % known if n_unknown else source.size != known:
+        raise InterpreterError(
+            f"{describe(op)}: cannot reshape {list(source.shape)} to {shape_text(shape)} at run time"
+        )
+    return source.reshape([source.size // known if extent == DYNAMIC_INDEX else extent for extent in shape])
+
+
+def _permute(op: Operation, operands: Sequence[Array]) -> Array:
+    assert isinstance(op, graph.PermuteOp)
+    return np.transpose(operands[0], op.permutation.data)
+
+
+def _broadcast(op: Operation, operands: Sequence[Array]) -> Array:
+    assert isinstance(op, graph.BroadcastOp)
+    (source,), written, shape = operands, shape_of(op.source), list(shape_of(op.result))
+    added = len(shape) - len(written)
+    for axis, extent in enumerate(shape):
+        if extent == DYNAMIC_INDEX:
+            if axis < added or written[axis - added] == 1:
+                raise InterpreterError(f"{describe(op)}: nothing tells the extents of {op.result.type}")
+            shape[axis] = source.shape[axis - added]
+    if any(mine not in (1, extent) for mine, extent in zip(source.shape, shape[added:], strict=True)):
+        raise InterpreterError(
+            f"{describe(op)}: cannot broadcast {list(source.shape)} to {shape} at run time"
+        )
+    return np.broadcast_to(source, shape)
+
+
+def _pad(op: Operation, operands: Sequence[Array]) -> Array:
+    assert isinstance(op, graph.PadOp)
+    source, value = operands
+    edges = list(zip(op.low.data, source.shape, op.high.data, strict=True))
+    result = np.full([low + extent + high for low, extent, high in edges], value, source.dtype)
+    result[tuple(slice(low, low + extent) for low, extent, _ in edges)] = source
+    return result
+
+
+def _slice(op: Operation, operands: Sequence[Array]) -> Array:
+    assert isinstance(op, graph.SliceOp)
+    (source,) = operands
+    taken: list[slice] = []
+    spans = zip(source.shape, op.offsets.data, op.sizes.data, op.strides.data, strict=True)
+    for axis, (extent, offset, size, stride) in enumerate(spans):
+        end = offset + (size - 1) * stride + 1 if size else offset
+        if end > extent:
+            raise InterpreterError(f"{describe(op)}: axis {axis} is read up to {end} of {extent} at run time")
+        taken.append(slice(offset, end, stride))
+    return source[tuple(taken)]
+
+
+def _flip(op: Operation, operands: Sequence[Array]) -> Array:
+    assert isinstance(op, graph.FlipOp)
+    return np.flip(operands[0], op.axes.data)
+
+
+def _concat(op: Operation, operands: Sequence[Array]) -> Array:
+    assert isinstance(op, graph.ConcatOp)
+    axis = op.axis.data
+    others = [(*operand.shape[:axis], *operand.shape[axis + 1 :]) for operand in operands]
+    if others.count(others[0]) != len(others):
+        shapes = ", ".join(str(list(operand.shape)) for operand in operands)
+        raise InterpreterError(f"{describe(op)}: cannot join {shapes} along axis {axis} at run time")
+    return np.concatenate(operands, axis)
+
+
+def _reduce(op: Operation, operands: Sequence[Array]) -> Array:
+    assert isinstance(op, graph.ReduceOp)
+    return reduce(op.kind.data, operands[0], op.axes.data, op.keep is not None)
+
+
+def _contract(op: Operation, operands: Sequence[Array]) -> Array:
+    assert isinstance(op, graph.ContractOp)
+    maps = [map.data for map in op.maps.data]
+    lhs, rhs = operands
+    return contract(describe(op), lhs, rhs, maps, dtype_of(op.result.type))
+
+
+RULES: dict[type[Operation], _Rule] = {
+    graph.ConstantOp: _constant,
+    graph.IotaOp: _iota,
+    graph.NegOp: _elementwise(numerics.negate),
+    graph.AbsOp: _elementwise(numerics.absolute),
+    graph.ExpOp: _elementwise(numerics.exp),
+    graph.LogOp: _elementwise(numerics.log),
+    graph.SqrtOp: _elementwise(numerics.sqrt),
+    graph.RsqrtOp: _elementwise(numerics.rsqrt),
+    graph.RecipOp: _elementwise(numerics.reciprocal),
+    graph.TanhOp: _elementwise(numerics.tanh),
+    graph.ErfOp: _elementwise(numerics.erf),
+    graph.SinOp: _elementwise(numerics.sin),
+    graph.CosOp: _elementwise(numerics.cos),
+    graph.FloorOp: _elementwise(numerics.floor),
+    graph.CeilOp: _elementwise(numerics.ceil),
+    graph.TruncOp: _elementwise(numerics.trunc),
+    graph.ReluOp: _elementwise(numerics.relu),
+    graph.NotOp: _elementwise(np.invert),
+    graph.AddOp: _elementwise(numerics.add),
+    graph.SubOp: _elementwise(numerics.subtract),
+    graph.MulOp: _elementwise(numerics.multiply),
+    graph.DivOp: _elementwise(numerics.divide),
+    graph.ModOp: _elementwise(numerics.remainder),
+    graph.PowOp: _elementwise(numerics.power),
+    graph.MaxOp: _elementwise(numerics.maximum),
+    graph.MinOp: _elementwise(numerics.minimum),
+    graph.AndOp: _elementwise(np.bitwise_and),
+    graph.OrOp: _elementwise(np.bitwise_or),
+    graph.XorOp: _elementwise(np.bitwise_xor),
+    graph.ShlOp: _elementwise(numerics.shift_left),
+    graph.ShrOp: _elementwise(numerics.shift_right),
+    graph.EqOp: _elementwise(np.equal),
+    graph.NeOp: _elementwise(np.not_equal),
+    graph.LtOp: _elementwise(np.less),
+    graph.LeOp: _elementwise(np.less_equal),
+    graph.GtOp: _elementwise(np.greater),
+    graph.GeOp: _elementwise(np.greater_equal),
+    graph.SelectOp: _elementwise(np.where),
+    graph.FmaOp: _elementwise(numerics.fma),
+    graph.CastOp: _cast,
+    graph.ReshapeOp: _reshape,
+    graph.PermuteOp: _permute,
+    graph.BroadcastOp: _broadcast,
+    graph.PadOp: _pad,
+    graph.SliceOp: _slice,
+    graph.FlipOp: _flip,
+    graph.ConcatOp: _concat,
+    graph.ReduceOp: _reduce,
+    graph.ContractOp: _contract,
+}
+"""Every op of `graph`."""
+"""What computes each op."""

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from xdsl.dialects.builtin import bf16, f16, f32, f64
 from xdsl.ir import Attribute
 
-from .numpy_types import BF16, Array, dtype_of, is_floating
+from ...semantics.numpy_types import BF16, Array, dtype_of, is_floating
 
 ULPS: dict[Attribute, float] = {f64: 8, f32: 8, f16: 2, bf16: 2}
 """How many units in the last place of the largest element a float result may be off, by element type."""

@@ -21,11 +21,11 @@ from ...dialects.buffer_size import nbytes_of
 from ...dialects.entry import find_entry
 from ...dialects.kernel_access import KernelAccess, accesses_of, kernels_of
 from ...errors import TenonError
+from ...semantics.numpy_types import array_of, dtype_of, storage_dtype
 from . import low as low_interpreter
 from . import sched as sched_interpreter
 from .graph import run_graph
 from .hazards import check_dependencies
-from .numpy_types import array_of, dtype_of, storage_dtype
 
 Array = npt.NDArray[Any]
 

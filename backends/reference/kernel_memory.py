@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 from xdsl.ir import Operation
 
-from .errors import InterpreterError, describe
-from .numpy_types import Array
+from ...semantics.errors import InterpreterError, describe
+from ...semantics.numpy_types import Array
 from .shared_access_log import SharedAccessLog
 
 Rows = npt.NDArray[np.int64]

@@ -23,10 +23,10 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from ...dialects import low
 from ...dialects.element_types import lanes_of
 from ...errors import CallError
-from . import numerics
-from .errors import InterpreterError, describe
+from ...semantics import numerics
+from ...semantics.errors import InterpreterError, describe
+from ...semantics.numpy_types import Array, dtype_of, is_floating
 from .kernel_memory import KernelMemory, Mask
-from .numpy_types import Array, dtype_of, is_floating
 from .scalars import DIVISIONS, check_division, function_of
 from .shared_access_log import SharedAccessLog
 

@@ -19,10 +19,10 @@ from xdsl.ir import Operation
 
 from ...dialects import low
 from ...dialects.element_types import lanes_of
-from . import numerics
-from .errors import InterpreterError, describe
-from .numerics import as_signed, as_unsigned, on_signed, on_unsigned
-from .numpy_types import BOOL, Array, array_of, dtype_of
+from ...semantics import numerics
+from ...semantics.errors import InterpreterError, describe
+from ...semantics.numerics import as_signed, as_unsigned, on_signed, on_unsigned
+from ...semantics.numpy_types import BOOL, Array, array_of, dtype_of
 
 Function = Callable[..., Array]
 """What an op computes: its operands' values to its result's."""

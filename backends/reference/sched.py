@@ -1,10 +1,10 @@
 """
 Runs `sched` kernels on numpy arrays.
 
-All iterations of a parallel axis are evaluated at once: a value inside of n axes is an array of n dims (outermost
-first, an extent of 1 where it is the same for all). A reduction evaluates its body likewise and then combines in
-exactly the order that `sched.reduce` defines, so that a kernel and its lowering agree bit for bit. Axes whose
-iterations would take too much memory together are evaluated in pieces.
+All iterations of a parallel axis are evaluated at once: a value inside of n axes is an array of n dims
+(outermost first, an extent of 1 where it is the same for all). A reduction evaluates its body likewise and
+then combines in exactly the order that `sched.reduce` defines, so that a kernel and its lowering agree bit
+for bit. Axes whose iterations would take too much memory together are evaluated in pieces.
 """
 
 from __future__ import annotations
@@ -20,10 +20,9 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects import sched
-
-from .errors import InterpreterError, describe
-from .numerics import COMBINE, identity
-from .numpy_types import storage_dtype
+from ...semantics.errors import InterpreterError, describe
+from ...semantics.numerics import COMBINE, identity
+from ...semantics.numpy_types import dtype_of, storage_dtype
 from .scalars import evaluate
 
 Array = npt.NDArray[Any]
@@ -94,7 +93,7 @@ class _Run:
         combine = COMBINE[op.kind.data]
         lanes, unroll = op.mapping.vector.data, op.mapping.unroll.data
         step = lanes * unroll
-        dtype = storage_dtype(op.result.type)
+        dtype = dtype_of(op.result.type)
         start = identity(op.kind.data, op.result.type)
         main = op.extent.data - op.extent.data % step if step > 1 else 0
         sums: Array = np.full((*extents, unroll, lanes), start, dtype)
@@ -164,5 +163,3 @@ def _pieces(extent: int, extents: tuple[int, ...], step: int) -> list[tuple[int,
         return []
     size = max(step, LANES_LIMIT // around // step * step)
     return [(begin, min(begin + size, extent)) for begin in range(0, extent, size)]
-
-

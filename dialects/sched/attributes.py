@@ -209,7 +209,9 @@ class SlabAttr(ParametrizedAttribute):
 
     def verify(self) -> None:
         if self.pool.data < 0 or self.offset.data < 0:
-            raise VerifyException(f"{self.name}: pool {self.pool.data}, offset {self.offset.data} is negative")
+            raise VerifyException(
+                f"{self.name}: pool {self.pool.data}, offset {self.offset.data} is negative"
+            )
 
 
 def _parse_pair(parser: AttrParser) -> Sequence[Attribute]:
@@ -252,7 +254,15 @@ class AnalysisAttr(_Counts):
     """
 
     name = "sched.analysis"
-    FIELDS = ("flops", "read_nbytes", "written_nbytes", "registers", "shared_nbytes", "occupancy", "estimated_ns")
+    FIELDS = (
+        "flops",
+        "read_nbytes",
+        "written_nbytes",
+        "registers",
+        "shared_nbytes",
+        "occupancy",
+        "estimated_ns",
+    )
     flops: IntAttr = param_def(converter=_integer)
     read_nbytes: IntAttr = param_def(converter=_integer)
     written_nbytes: IntAttr = param_def(converter=_integer)
@@ -264,7 +274,9 @@ class AnalysisAttr(_Counts):
 
 @irdl_attr_definition
 class SummaryAttr(_Counts):
-    """What a program costs: the longest chain of dependent items and all of them together, in estimated ns."""
+    """
+    What a program costs: the longest chain of dependent items and all of them together, in estimated ns.
+    """
 
     name = "sched.summary"
     FIELDS = ("critical_path_ns", "total_ns", "flops")
@@ -276,8 +288,8 @@ class SummaryAttr(_Counts):
 @irdl_attr_definition
 class MemoryPlanAttr(_Counts):
     """
-    The device memory a program needs beside its arguments and results: bytes of the temporary pool, bytes that
-    its buffers would take without reuse, and the largest sum of bytes live at one item.
+    The device memory a program needs beside its arguments and results: bytes of the temporary pool, bytes
+    that its buffers would take without reuse, and the largest sum of bytes live at one item.
     """
 
     name = "sched.memory_plan"

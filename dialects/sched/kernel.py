@@ -175,12 +175,13 @@ _INTEGER_KINDS = frozenset(
 class ReduceOp(IRDLOperation):
     """
     A reduction axis: combines what `body` yields for every index from 0 to `extent` - 1; the result of no
-    elements is the kind's identity (0, 1, -inf or the least integer, +inf or the greatest, all bits, no bits).
+    elements is the kind's identity (0, 1, -inf or the least integer, +inf or the greatest, all bits, no
+    bits).
 
     The order of combination is part of the meaning. With `vector(w) unroll(u)` there are `u` accumulators of
     `w` lanes, all starting at the identity; accumulator `a`, lane `l` takes the indices
-    `k * w * u + a * w + l` for k = 0, 1, ...; then accumulators 1, 2, ... are combined into accumulator 0, then
-    its lanes one after the other into the first; then the indices that fill no whole step, one by one.
+    `k * w * u + a * w + l` for k = 0, 1, ...; then accumulators 1, 2, ... are combined into accumulator 0,
+    then its lanes one after the other into the first; then the indices that fill no whole step, one by one.
 
     ```mlir
     %sum = sched.reduce addf %j = 1000 vector(8) unroll(4) : f32 {
@@ -324,8 +325,7 @@ SCALAR_OPS: tuple[type[Operation], ...] = (
     *(
         op
         for op in low.BODY_OPS
-        if op.name.startswith(("arith.", "math."))
-        or op in (low.SelectOp, low.ConvertOp, low.RemfOp)
+        if op.name.startswith(("arith.", "math.")) or op in (low.SelectOp, low.ConvertOp, low.RemfOp)
     ),
 )
 """Every op that may stand in a kernel's body beside the ops of this file."""

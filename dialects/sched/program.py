@@ -37,8 +37,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from .. import low
 from ..element_types import storage_type
-from .attributes import AnalysisAttr, LifetimeAttr, RoleAttr, ScopeAttr, SlabAttr, TokenType
-from .attributes import Role, Scope
+from .attributes import AnalysisAttr, LifetimeAttr, Role, RoleAttr, Scope, ScopeAttr, SlabAttr, TokenType
 from .kernel import KernelOp
 
 TOKEN = TokenType()
@@ -145,9 +144,7 @@ class BufferOp(IRDLOperation):
     lifetime = opt_prop_def(LifetimeAttr)
     slab = opt_prop_def(SlabAttr)
     result = result_def(MemRefType)
-    assembly_format = (
-        "$scope $role (`lifetime` $lifetime^)? (`slab` $slab^)? attr-dict `:` type($result)"
-    )
+    assembly_format = "$scope $role (`lifetime` $lifetime^)? (`slab` $slab^)? attr-dict `:` type($result)"
 
     def __init__(self, role: Role, result_type: MemRefType):
         Operation.__init__(
@@ -200,9 +197,7 @@ def _parse_after(parser: Parser) -> list[SSAValue]:
     return [parser.resolve_operand(token, TOKEN) for token in tokens]
 
 
-def _parse_buffers(
-    parser: Parser, buffers: Sequence[Parser.UnresolvedOperand], pos: int
-) -> list[SSAValue]:
+def _parse_buffers(parser: Parser, buffers: Sequence[Parser.UnresolvedOperand], pos: int) -> list[SSAValue]:
     types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type) if buffers else []
     if len(types) != len(buffers):
         parser.raise_error(f"{len(buffers)} buffers but {len(types)} types", pos)

@@ -13,7 +13,9 @@ Indices = tuple[IndexExpr, ...]
 
 
 def static_shape(value: SSAValue, who: str) -> tuple[int, ...]:
-    """Returns the shape of a tensor value. Raises PassFailedException, naming `who`, where a dim is dynamic."""
+    """
+    Returns the shape of a tensor value. Raises PassFailedException, naming `who`, where a dim is dynamic.
+    """
     type = value.type
     assert isinstance(type, TensorType), f"{type} is no tensor"
     shape = type.get_shape()
@@ -52,7 +54,8 @@ def operand_indices(op: Operation, indices: Indices) -> list[Indices]:
             shape = static_shape(op.source, op.name)
             return [
                 tuple(
-                    constant(shape[dim] - 1) - i if dim in op.axes.data else i for dim, i in enumerate(indices)
+                    constant(shape[dim] - 1) - i if dim in op.axes.data else i
+                    for dim, i in enumerate(indices)
                 )
             ]
         case graph.PadOp():

@@ -10,7 +10,7 @@ from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from ...dialects import graph
-from ...semantics.constants import array_of, dense_of
+from ...semantics.numpy_types import array_of, dense_of
 from ...semantics.tensor_ops import evaluate
 
 FOLD_ELEMENTS_LIMIT = 1024
@@ -29,7 +29,10 @@ def _static_type(op: Operation) -> TensorType | None:
 
 
 class FoldSplat(RewritePattern):
-    """`op(splat c1, splat c2, ...) --> splat op(c1, c2, ...)` for elementwise ops; a view of a splat is a splat"""
+    """
+    `op(splat c1, splat c2, ...) --> splat op(c1, c2, ...)` for elementwise ops; a view of a splat is a
+    splat
+    """
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, graph.ElementwiseOp | graph.MovementOp) or not op.operands:

@@ -1,6 +1,6 @@
 """
-Rules of arithmetic for `graph`. Each holds for every value of its element types, NaN, infinities, signed zeros and
-the least integer included; a rule that would change one bit is not here.
+Rules of arithmetic for `graph`. Each holds for every value of its element types, NaN, infinities, signed
+zeros and the least integer included; a rule that would change one bit is not here.
 """
 
 from __future__ import annotations

@@ -55,8 +55,7 @@ class ComposeSlice(RewritePattern):
     def match_and_rewrite(self, op: graph.SliceOp, rewriter: PatternRewriter, /) -> None:
         inner = op.source.owner
         if (
-            op.source.type == op.result.type
-            and op.result.type.has_static_shape()  # pyright: ignore[reportAttributeAccessIssue]
+            op.source.type == op.result.type and op.result.type.has_static_shape()  # pyright: ignore[reportAttributeAccessIssue]
         ):
             rewriter.replace(op, (), (op.source,))
         elif isinstance(inner, graph.SliceOp):

@@ -14,7 +14,10 @@ _UNKNOWN_EXTENT = 1 << 62
 
 
 class IndexAnalysis:
-    """Reads the index arithmetic of one kernel back into normal form. Results are kept: the kernel stays as it is."""
+    """
+    Reads the index arithmetic of one kernel back into normal form. Results are kept: the kernel stays as it
+    is.
+    """
 
     def __init__(self) -> None:
         self._axes: dict[Operation, Axis] = {}

@@ -1,9 +1,10 @@
 """
 Index arithmetic with ranges: linear sums of axes, and quotients, remainders and clamps of such sums.
 
-An `IndexExpr` is always in normal form, so that equal subscripts compare equal and `(e floordiv c) * c + e mod c`
-is `e` again: a reshape that only renames dims costs nothing. The rules are the usual ones for quasi-affine forms
-(Feautrier, "Parametric integer programming", 1988, uses the same quotients); ranges decide which apply.
+An `IndexExpr` is always in normal form, so that equal subscripts compare equal and `(e floordiv c) * c + e
+mod c` is `e` again: a reshape that only renames dims costs nothing. The rules are the usual ones for
+quasi-affine forms (Feautrier, "Parametric integer programming", 1988, uses the same quotients); ranges
+decide which apply.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from math import gcd
 
 
 class Axis:
-    """An index variable from 0 to `extent` - 1. Axes are told apart by identity. `hint` names it in the IR."""
+    """
+    An index variable from 0 to `extent` - 1. Axes are told apart by identity. `hint` names it in the IR.
+    """
 
     __slots__ = ("extent", "hint")
 
@@ -128,14 +131,14 @@ class IndexExpr:
         if divisor == 1:
             return self
         whole, rest = self._split(divisor)
-        if 0 <= rest.low and rest.high < divisor:
+        if rest.low >= 0 and rest.high < divisor:
             return whole
         common = _common_factor(rest, divisor)
         inner = _divide_exactly(rest, common)
         if divisor == common:
             return whole + inner
         if len(inner.terms) == 1 and inner.constant == 0:
-            (atom, factor), = inner.terms.items()
+            ((atom, factor),) = inner.terms.items()
             if isinstance(atom, FloorDiv) and factor == 1:
                 return whole + _atom(FloorDiv(atom.operand, atom.divisor * (divisor // common)))
         return whole + _atom(FloorDiv(inner, divisor // common))
@@ -144,7 +147,7 @@ class IndexExpr:
         """Returns the remainder, from 0 up, by a positive divisor."""
         assert divisor > 0, f"division by {divisor}"
         _, rest = self._split(divisor)
-        if 0 <= rest.low and rest.high < divisor:
+        if rest.low >= 0 and rest.high < divisor:
             return rest
         common = _common_factor(rest, divisor)
         inner = _divide_exactly(rest, common)
@@ -155,7 +158,7 @@ class IndexExpr:
 
     def clamp(self, last: int) -> IndexExpr:
         """Returns the expression held between 0 and `last`."""
-        if 0 <= self.low and self.high <= last:
+        if self.low >= 0 and self.high <= last:
             return self
         if last <= 0:
             return ZERO
@@ -255,9 +258,15 @@ def _recombined(terms: dict[Atom, int], constant_: int) -> IndexExpr:
 
 
 def _quotient_of_terms(atom: Mod, factor: int, terms: Mapping[Atom, int]) -> dict[Atom, int] | None:
-    """The terms that add up to `(atom.operand floordiv atom.divisor) * divisor * factor`, if they are there."""
+    """
+    The terms that add up to `(atom.operand floordiv atom.divisor) * divisor * factor`, if they are there.
+    """
     quotient = atom.operand.floordiv(atom.divisor) * (atom.divisor * factor)
-    if quotient.constant == 0 and quotient.terms and all(terms.get(a) == f for a, f in quotient.terms.items()):
+    if (
+        quotient.constant == 0
+        and quotient.terms
+        and all(terms.get(a) == f for a, f in quotient.terms.items())
+    ):
         return quotient.terms
     return None
 

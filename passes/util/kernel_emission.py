@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, MemRefType, i1
 from xdsl.ir import Attribute, Block, Operation, SSAValue
-from xdsl.utils.exceptions import PassFailedException
 
 from ...dialects import graph, sched
 from ...dialects.element_types import compute_type, is_float, is_unsigned, storage_type
@@ -175,7 +174,9 @@ class _KernelEmitter:
             buffer = self.local_buffers[value]
             subscripts = tuple(indices[dim] for dim in dims)
         else:
-            assert not (isinstance(owner, Operation) and owner in self.kernel.members), f"{owner.name}: not computed"
+            assert not (isinstance(owner, Operation) and owner in self.kernel.members), (
+                f"{owner.name}: not computed"
+            )
             buffer = self.buffers.get(value)
             if buffer is None:
                 buffer = self.block.insert_arg(sched.buffer_type(value.type), len(self.block.args))
@@ -187,7 +188,9 @@ class _KernelEmitter:
         assert isinstance(buffer.type, MemRefType)
         positions = [self._index(index, op) for index in subscripts]
         b.location = op.location
-        load = b.op(memref.LoadOp, buffer, *positions, result_type=buffer.type.element_type, hint=value.name_hint)
+        load = b.op(
+            memref.LoadOp, buffer, *positions, result_type=buffer.type.element_type, hint=value.name_hint
+        )
         result = from_storage(b, load, element_type(value))
         self.values[value, indices] = result
         return result

@@ -1,10 +1,11 @@
 """
 Lowers one `sched.kernel` to a `low.kernel`.
 
-The kernel is walked once. An axis mapped to vectors or unrolled is not a loop over single iterations but a set of
-lanes: every value below it is kept as one vector, or as several values side by side, exactly as far as it depends
-on that axis. A register tile of a matrix product needs no rule of its own: its loads depend on one axis, its sums
-on both. Index arithmetic is kept symbolic and written where it is first known, outside of loops it does not need.
+The kernel is walked once. An axis mapped to vectors or unrolled is not a loop over single iterations but a
+set of lanes: every value below it is kept as one vector, or as several values side by side, exactly as far
+as it depends on that axis. A register tile of a matrix product needs no rule of its own: its loads depend on
+one axis, its sums on both. Index arithmetic is kept symbolic and written where it is first known, outside of
+loops it does not need.
 """
 
 from __future__ import annotations
@@ -146,7 +147,9 @@ class _KernelLowering:
 
     # Work-groups
 
-    def _assign_ids(self) -> tuple[list[int], list[int], dict[Operation, tuple[type[Operation], low.Dimension]]]:
+    def _assign_ids(
+        self,
+    ) -> tuple[list[int], list[int], dict[Operation, tuple[type[Operation], low.Dimension]]]:
         """Gives every block and thread axis a dimension, the innermost x, and counts the grid."""
         extents = {Level.BLOCK: [1, 1, 1], Level.THREAD: [1, 1, 1]}
         ids: dict[Operation, tuple[type[Operation], low.Dimension]] = {}
@@ -217,12 +220,14 @@ class _KernelLowering:
         type = op.result.type
         assert isinstance(type, MemRefType)
         space = low.SHARED if op.scope.data is sched.Scope.SHARED else None
-        flat = MemRefType(type.element_type, [type.element_count()], memory_space=space) if space else _flat(type)
+        flat = (
+            MemRefType(type.element_type, [type.element_count()], memory_space=space)
+            if space
+            else _flat(type)
+        )
         builder = self.top.builder
         builder.location = op.location
-        new = memref.AllocaOp.create(
-            result_types=(flat,), properties={"operandSegmentSizes": _NO_SIZES}
-        )
+        new = memref.AllocaOp.create(result_types=(flat,), properties={"operandSegmentSizes": _NO_SIZES})
         # Every alloca is at the front: one inside a loop would grow the stack in each iteration.
         first = self.op.body.block.first_op
         if first is None:
@@ -313,7 +318,9 @@ class _KernelLowering:
         number = attribute.value.data  # pyright: ignore[reportAttributeAccessIssue]
         return self._dense((number,), value.type, lanes, value.name_hint)
 
-    def _dense(self, numbers: Sequence[int | float], type: Attribute, lanes: int, hint: str | None) -> SSAValue:
+    def _dense(
+        self, numbers: Sequence[int | float], type: Attribute, lanes: int, hint: str | None
+    ) -> SSAValue:
         dense = DenseIntOrFPElementsAttr.from_list(_vector(type, lanes), numbers)  # pyright: ignore
         return self.constants.dense(dense, hint)
 
@@ -338,7 +345,8 @@ class _KernelLowering:
                 stride = exprs[0].stride(lane_axis.axis)
                 if not isinstance(op, arith.IndexCastOp) or stride is None:
                     raise PassFailedException(
-                        f"{op.name}: cannot be a vector over axis %{lane_axis.axis.hint} (index is not linear)"
+                        f"{op.name}: cannot be a vector over axis %{lane_axis.axis.hint} "
+                        "(index is not linear)"
                     )
                 value = self._as_vector(value, lane_axis.vector)
                 numbers = [lane * stride for lane in range(lane_axis.vector)]
@@ -442,7 +450,9 @@ class _KernelLowering:
             value = known
         return value
 
-    def _term(self, place: _Place, atom: Axis | FloorDiv | Mod | Clamp, factor: int, location: LocationAttr) -> SSAValue:
+    def _term(
+        self, place: _Place, atom: Axis | FloorDiv | Mod | Clamp, factor: int, location: LocationAttr
+    ) -> SSAValue:
         alone = IndexExpr({atom: 1}, 0)
         value = place.indices.get(alone)
         if value is None:
@@ -533,7 +543,9 @@ class _KernelLowering:
         begin = self._index(first, op.location)
         place = self.places[-1]
         left = self._index_op(place, arith.SubiOp, self.constants.get(extent, INDEX), begin, op.location)
-        return first, self._index_op(place, arith.MinSIOp, left, self.constants.get(chunk, INDEX), op.location)
+        return first, self._index_op(
+            place, arith.MinSIOp, left, self.constants.get(chunk, INDEX), op.location
+        )
 
     def _insert_id(self, id_op: type[Operation], dimension: low.Dimension, op: sched.AxisOp) -> SSAValue:
         return self._emit(
@@ -549,7 +561,11 @@ class _KernelLowering:
             self.bindings[axis] = first + begin
             self._with_lanes(lanes, lambda: self._lower_block(op.body.block))
             return
-        bounds = (self.constants.get(begin, INDEX), self.constants.get(end, INDEX), self.constants.get(step, INDEX))
+        bounds = (
+            self.constants.get(begin, INDEX),
+            self.constants.get(end, INDEX),
+            self.constants.get(step, INDEX),
+        )
         self._for(op, axis, first, bounds, lanes, end)
 
     def _lower_guarded_axis(self, op: sched.AxisOp, axis: Axis, first: IndexExpr, count: SSAValue) -> None:

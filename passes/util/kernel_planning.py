@@ -1,19 +1,19 @@
 """
 Which values of a function become buffers, and which kernel computes each of the others, how often and where.
 
-A plan is made backwards, from results to arguments: when an op is reached, every use of its value is known as an
-`Access`: the kernel, the index in terms of the kernel's axes, and the loops around it. From these follows the
-op's memory mode:
+A plan is made backwards, from results to arguments: when an op is reached, every use of its value is known
+as an `Access`: the kernel, the index in terms of the kernel's axes, and the loops around it. From these
+follows the op's memory mode:
 
 * `materialized`: a buffer in global memory, computed by a kernel of its own (its root)
 * `local`: computed inside the one kernel that uses it, once per iteration of the outer axes it depends on: a
   reduction's scalar, or a small buffer that several stages of the kernel read
 * `virtual`: no place of its own; computed anew wherever it is read
 
-A kernel's outermost axes are those its local values depend on; the sets of axes must form a chain, so that each
-is a prefix of the loop nest. A value that would break the chain, or be computed more often than it has elements,
-is materialized instead. This is OCANNL's division of tensor nodes (virtual, local, materialized) with the reason
-kept; the multi-stage kernels are those of Halide's compute_at, found instead of scheduled.
+A kernel's outermost axes are those its local values depend on; the sets of axes must form a chain, so that
+each is a prefix of the loop nest. A value that would break the chain, or be computed more often than it has
+elements, is materialized instead. This is OCANNL's division of tensor nodes (virtual, local, materialized)
+with the reason kept; the multi-stage kernels are those of Halide's compute_at, found instead of scheduled.
 """
 
 from __future__ import annotations
@@ -106,7 +106,9 @@ class Kernel:
         """The root's axes, outermost first: those of each prefix before the others, else in dim order."""
         last = len(self.prefixes)
         return tuple(
-            sorted(self.axes, key=lambda axis: next((n for n, p in enumerate(self.prefixes) if axis in p), last))
+            sorted(
+                self.axes, key=lambda axis: next((n for n, p in enumerate(self.prefixes) if axis in p), last)
+            )
         )
 
     def accepts_prefix(self, axes: frozenset[Axis]) -> bool:
@@ -121,7 +123,9 @@ class Kernel:
     def keeps_busy(self, axes: frozenset[Axis]) -> bool:
         """Returns whether stages under `axes` leave enough to do side by side, or little to do at all."""
         total = prod(axis.extent for axis in self.axes)
-        return prod(axis.extent for axis in axes) >= min(PARALLEL_LIMIT, total) or total <= SERIAL_ELEMENTS_LIMIT
+        return (
+            prod(axis.extent for axis in axes) >= min(PARALLEL_LIMIT, total) or total <= SERIAL_ELEMENTS_LIMIT
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,7 +303,10 @@ class _Planner:
             for column in columns
         ]
         prefix = frozenset(
-            axis for column, is_outer in zip(columns, outer, strict=True) if is_outer for axis in column[0].axes()
+            axis
+            for column, is_outer in zip(columns, outer, strict=True)
+            if is_outer
+            for axis in column[0].axes()
         )
         dims = tuple(dim for dim, is_outer in enumerate(outer) if not is_outer)
         nbytes = prod(shape[dim] for dim in dims) * NBYTES[_element_type(op)]
@@ -330,11 +337,15 @@ class _Planner:
         def refuse(reason: str) -> PassFailedException:
             return PassFailedException(f'{op.name}: cannot be {mode.value} ({reason}), asked for by "{why}"')
 
-        if mode is MemoryMode.MATERIALIZED or not accesses:
+        if mode is MemoryMode.MATERIALIZED:
+            return Decision(mode, why)
+        if op.results[0] in self.returned:
+            raise refuse("returned by the function")
+        if not accesses:
             return Decision(mode, why)
         if mode is MemoryMode.VIRTUAL and not isinstance(op, FOLDING_OPS):
-            if op.results[0] in self.returned:
-                raise refuse("returned by the function")
+            if isinstance(op, graph.ConstantOp) and not op.value.is_splat():
+                raise refuse("a constant of several values")
             if isinstance(op, HEAVY_OPS) and len(accesses) == 1:
                 self._hoist(op, accesses[0])
             return Decision(mode, why)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
+    UNKNOWN_LOC,
     AnyFloat,
     DenseIntOrFPElementsAttr,
     FloatAttr,
@@ -11,7 +12,6 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     LocationAttr,
-    UNKNOWN_LOC,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
@@ -20,8 +20,8 @@ INDEX = IndexType()
 
 class ScalarBuilder:
     """
-    Inserts ops into `block`, before `anchor` if there is one. `constants` is shared by all builders of a kernel;
-    constants go to the front of the kernel's block.
+    Inserts ops into `block`, before `anchor` if there is one. `constants` is shared by all builders of a
+    kernel; constants go to the front of the kernel's block.
     """
 
     __slots__ = ("anchor", "block", "constants", "location")
@@ -88,7 +88,9 @@ class ConstantPool:
             return known
         return self._add(key, value, value.type, hint)
 
-    def _add(self, key: tuple[str, Attribute], value: Attribute, type: Attribute, hint: str | None) -> SSAValue:
+    def _add(
+        self, key: tuple[str, Attribute], value: Attribute, type: Attribute, hint: str | None
+    ) -> SSAValue:
         op = arith.ConstantOp.create(result_types=(type,), properties={"value": value})
         if self._last is not None:
             self._block.insert_op_after(op, self._last)

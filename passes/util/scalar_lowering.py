@@ -1,9 +1,9 @@
 """
 Scalar code for the elementwise ops of `graph`: one element in, one element out.
 
-f16 and bf16 are computed in f32 and every result is rounded to the type and widened again, so that values stay
-f32 in registers. ui8 is an i8 with unsigned ops. Every case numpy and IEEE leave a result for has that result
-(see docs/architecture.md, section `graph`); nothing here is undefined for LLVM or C.
+f16 and bf16 are computed in f32 and every result is rounded to the type and widened again, so that values
+stay f32 in registers. ui8 is an i8 with unsigned ops. Every case numpy and IEEE leave a result for has that
+result (see docs/architecture.md, section `graph`); nothing here is undefined for LLVM or C.
 """
 
 from __future__ import annotations
@@ -62,9 +62,7 @@ def select(
 
 
 def convert(b: ScalarBuilder, kind: low.Conversion, value: SSAValue, type: Attribute) -> SSAValue:
-    return b.op(
-        low.ConvertOp, value, result_type=type, properties={"conversion": low.ConversionAttr(kind)}
-    )
+    return b.op(low.ConvertOp, value, result_type=type, properties={"conversion": low.ConversionAttr(kind)})
 
 
 def float_op(
@@ -89,9 +87,7 @@ def integer_op(
     return b.op(op_type, lhs, rhs, properties=properties, hint=hint)
 
 
-_OVERFLOW_OPS = frozenset(
-    (arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.ShLIOp)
-)
+_OVERFLOW_OPS = frozenset((arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.ShLIOp))
 
 
 def from_storage(b: ScalarBuilder, value: SSAValue, element_type: Attribute) -> SSAValue:
@@ -227,7 +223,9 @@ def _extremum(float_type: type[Operation], signed: type[Operation], unsigned: ty
     return lower
 
 
-def _safe_divisor(b: ScalarBuilder, divisor: SSAValue, signed: bool) -> tuple[SSAValue, SSAValue, SSAValue | None]:
+def _safe_divisor(
+    b: ScalarBuilder, divisor: SSAValue, signed: bool
+) -> tuple[SSAValue, SSAValue, SSAValue | None]:
     """Returns a divisor that cannot trap, whether the real one is 0, and whether it is -1 (if signed)."""
     one = b.constant(1, divisor.type)
     is_zero = cmpi(b, "eq", divisor, b.constant(0, divisor.type))

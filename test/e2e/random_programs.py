@@ -1,9 +1,9 @@
 """
 Random programs: `graph` text built op by op beside the same computation in plain numpy.
 
-Floats start as small whole numbers, so that sums and products of them are exact whatever the order; from the first
-rounding op on a value counts as inexact, is compared within a tolerance, and feeds only ops that do not magnify
-errors (no comparison, no floor).
+Floats start as small whole numbers, so that sums and products of them are exact whatever the order; from the
+first rounding op on a value counts as inexact, is compared within a tolerance, and feeds only ops that do
+not magnify errors (no comparison, no floor).
 """
 
 from __future__ import annotations
@@ -89,7 +89,14 @@ _BOOLEAN_BINARY: dict[str, Callable[..., Array]] = {
     "or": np.logical_or,
     "xor": np.logical_xor,
 }
-_COMPARE = {"eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal}
+_COMPARE = {
+    "eq": np.equal,
+    "ne": np.not_equal,
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+}
 
 
 def _bounded(value: Value) -> bool:
@@ -100,7 +107,11 @@ def _unary(w: _Writer) -> None:
     value = w.pick(lambda v: v.type != "i1")
     if value is None:
         return
-    ops: dict[str, Callable[[Array], Array]] = {"neg": np.negative, "abs": np.abs, "relu": lambda a: np.maximum(a, 0)}
+    ops: dict[str, Callable[[Array], Array]] = {
+        "neg": np.negative,
+        "abs": np.abs,
+        "relu": lambda a: np.maximum(a, 0),
+    }
     if value.type == "i32":
         ops["not"] = np.invert
     elif value.exact:
@@ -133,8 +144,10 @@ def _binary(w: _Writer) -> None:
     op = w.draw(st.sampled_from(sorted(table)))
     if lhs.type == "f32" and op == "mul" and not (_bounded(lhs) and _bounded(rhs)):
         op = "add"
-    if lhs.type == "f32" and op in ("add", "sub") and not all(
-        v.array.size == 0 or np.abs(v.array).max() < 2**22 for v in (lhs, rhs)
+    if (
+        lhs.type == "f32"
+        and op in ("add", "sub")
+        and not all(v.array.size == 0 or np.abs(v.array).max() < 2**22 for v in (lhs, rhs))
     ):
         op = "max"
     with np.errstate(all="ignore"):
@@ -150,7 +163,9 @@ def _compare(w: _Writer) -> None:
     rhs = w.pick(lambda v: v.exact and v.type == lhs.type and v.array.shape == lhs.array.shape)
     assert rhs is not None
     op = w.draw(st.sampled_from(sorted(_COMPARE)))
-    w.add(op, _COMPARE[op](lhs.array, rhs.array), "i1", True, lambda v: f"%{lhs.name}, %{rhs.name} : {lhs.text}")
+    w.add(
+        op, _COMPARE[op](lhs.array, rhs.array), "i1", True, lambda v: f"%{lhs.name}, %{rhs.name} : {lhs.text}"
+    )
 
 
 def _select(w: _Writer) -> None:
@@ -380,7 +395,9 @@ def programs(draw: Callable[..., Any], max_steps: int = 12) -> Program:
     seed = draw(st.integers(0, 2**32 - 1))
     rng = np.random.default_rng(seed)
     for number in range(draw(st.integers(1, 3))):
-        shape = draw(st.sampled_from([(), (1,), (9,), (17, 5), (4, 19), (3, 4, 8), (2, 0), (33,), (16, 16), (1, 8)]))
+        shape = draw(
+            st.sampled_from([(), (1,), (9,), (17, 5), (4, 19), (3, 4, 8), (2, 0), (33,), (16, 16), (1, 8)])
+        )
         type = draw(st.sampled_from(["f32", "f32", "i32"]))
         array = rng.integers(-6, 7, shape).astype(TYPES[type])
         program.inputs.append(Value(f"x{number}", type, array, True))

@@ -64,9 +64,9 @@ def test_constructed_ops_verify():
 
 
 def test_constructors_reject_what_has_no_result_type():
-    with pytest.raises(VerifyException, match="graph.permute: axis 2 is out of range for rank 2"):
+    with pytest.raises(VerifyException, match=r"graph\.permute: axis 2 is out of range for rank 2"):
         graph.PermuteOp(value(4, 8), [0, 2])
-    with pytest.raises(VerifyException, match="graph.lt: f32 is not a tensor"):
+    with pytest.raises(VerifyException, match=r"graph\.lt: f32 is not a tensor"):
         scalar = Block(arg_types=[f32]).args[0]
         graph.LtOp(scalar, scalar)
 
@@ -75,14 +75,14 @@ def test_a_constant_of_unknown_extent_is_rejected():
     type = TensorType(f32, (DYNAMIC_INDEX,))
     op = graph.ConstantOp(DenseIntOrFPElementsAttr(type, BytesAttr(bytes(4))))
     with pytest.raises(
-        VerifyException, match="graph.constant: tensor<.xf32> has a dim that is known at run time"
+        VerifyException, match=r"graph\.constant: tensor<.xf32> has a dim that is known at run time"
     ):
         op.verify_()
 
 
 def test_a_constant_of_too_few_elements_is_rejected():
     op = graph.ConstantOp(DenseIntOrFPElementsAttr(TensorType(f32, (3,)), BytesAttr(bytes(8))))
-    with pytest.raises(VerifyException, match="graph.constant: value has 2 elements, tensor<3xf32> has 3"):
+    with pytest.raises(VerifyException, match=r"graph\.constant: value has 2 elements, tensor<3xf32> has 3"):
         op.verify_()
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from tenon.backends.reference import low as interpreter
-from tenon.backends.reference.errors import InterpreterError
+from tenon.semantics.errors import InterpreterError
 from tenon.backends.reference.low import run_kernel
 from tenon.backends.reference.scalars import SCALAR_RULES
 from tenon.dialects.low import BODY_OPS, EXPANDED_OPS, KernelOp

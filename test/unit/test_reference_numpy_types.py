@@ -5,7 +5,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from tenon.backends.reference.numpy_types import (
+from tenon.semantics.numpy_types import (
     array_of,
     dtype_of,
     element_type_of_dtype,

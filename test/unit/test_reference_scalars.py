@@ -7,7 +7,7 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 import pytest
-from tenon.backends.reference.errors import InterpreterError
+from tenon.semantics.errors import InterpreterError
 from tenon.backends.reference.scalars import evaluate
 from tenon.dialects.parsing import parse_module
 from xdsl.dialects.func import FuncOp

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from xdsl.ir import Operation
 
-from ...dialects.parsing import location_text
-from ...errors import TenonError
+from ..dialects.parsing import location_text
+from ..errors import TenonError
 
 
 class InterpreterError(TenonError):

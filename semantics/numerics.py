@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from xdsl.ir import Attribute
 
-from ...dialects.sched import CombineKind
+from ..dialects.sched import CombineKind
 from .fused_multiply_add import fma, round_to_odd
 from .numpy_types import BF16, BOOL, F32, F64, Array, dtype_of, is_floating, is_narrow
 

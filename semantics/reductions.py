@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 
-from ...dialects.graph import ReduceKind
+from ..dialects.graph import ReduceKind
 from .errors import InterpreterError
 from .numerics import cast
 from .numpy_types import F32, Array, is_floating, is_narrow

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 from xdsl.dialects.builtin import (
+    BytesAttr,
     DenseIntOrFPElementsAttr,
     FloatAttr,
     IndexType,
     IntegerAttr,
+    TensorType,
     bf16,
     f16,
     f32,
@@ -24,8 +27,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
-from ...dialects.element_types import element_type_of, ui8
-from ...errors import TenonError
+from ..dialects.element_types import element_type_of, ui8
+from ..errors import TenonError
 
 Array = npt.NDArray[Any]
 """An array, or a numpy scalar, of any element type."""
@@ -119,3 +122,12 @@ def _wrapped(value: int, dtype: np.dtype[Any]) -> int:
     bits = dtype.itemsize * 8
     value &= (1 << bits) - 1
     return value - (1 << bits) if dtype.kind == "i" and value >> (bits - 1) else value
+
+
+def dense_of(values: Array, type: TensorType[Attribute]) -> DenseIntOrFPElementsAttr[Any]:
+    """Returns a constant of a static tensor type; one value alone is a splat."""
+    stored = -values.astype(np.int8) if values.dtype == BOOL else values
+    data = np.ascontiguousarray(stored).tobytes()
+    return DenseIntOrFPElementsAttr(
+        type, BytesAttr(data * prod(type.get_shape()) if values.size == 1 else data)
+    )
