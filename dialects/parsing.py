@@ -108,6 +108,9 @@ class LocatingParser(Parser):
             self.raise_error("expected an op, a block or `}`")
         return super()._parse_block()
 
+    def _parse_external_resources(self) -> None:
+        self.raise_error("external resources cannot be read")
+
     def _suggestion(self, name: str) -> str:
         for dialect in sorted(self.ctx.registered_dialect_names):
             if self.ctx.get_optional_dialect(dialect) is None:
@@ -139,10 +142,11 @@ def parse_module(text: str, filename: str = "<string>", *, ctx: Context | None =
     except (OverflowError, ValueError, struct.error) as error:
         # Numbers that do not fit their type leave xDSL's attributes as these.
         message, cause = f"number out of range ({_one_line(str(error))})", error
-    except NotImplementedError as error:
-        message, cause = f"xDSL cannot read this ({_one_line(str(error))})", error
     except RecursionError as error:
         message, cause = "ops are nested too deeply", error
+    except RuntimeError as error:
+        # What xDSL raises for numbers of types that it cannot store.
+        message, cause = "cannot read numbers of more than 64 bits", error
     else:
         if module.location is UNKNOWN_LOC:
             module.location = parser.location_at(0)

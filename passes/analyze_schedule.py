@@ -36,8 +36,8 @@ from xdsl.utils.exceptions import PassFailedException
 
 from ..dialects import sched
 from ..dialects.buffer_size import nbytes_of
+from ..dialects.hazards import items_of
 from ..dialects.kernel_access import kernels_of
-from .util.dependencies import items_of
 from .util.kernel_cost import KernelCost, accessed_nbytes, cost_of
 
 

@@ -15,6 +15,7 @@ from .canonicalize_graph import CanonicalizeGraphPass
 from .convert_graph_to_sched import ConvertGraphToSchedPass
 from .convert_sched_to_low import ConvertSchedToLowPass
 from .expand_math import ExpandMathPass
+from .fuse_stages import FuseStagesPass
 from .infer_memory_modes import InferMemoryModesPass
 from .map_axes import MapAxesPass
 from .plan_memory import PlanMemoryPass
@@ -43,6 +44,8 @@ def sched_passes(vector_nbytes: int) -> tuple[ModulePass, ...]:
     return (
         ConvertGraphToSchedPass(),
         VerifyStagePass(absent=("func", "graph")),
+        # Before map-axes, which maps the loops that there are.
+        FuseStagesPass(),
         MapAxesPass(vector_nbytes=vector_nbytes),
         # Before plan-memory, which adds the dependencies that sharing memory brings to those of the data.
         BuildDependenciesPass(),

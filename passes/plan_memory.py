@@ -38,8 +38,9 @@ from xdsl.utils.exceptions import PassFailedException
 
 from ..dialects import sched
 from ..dialects.buffer_size import nbytes_of
+from ..dialects.hazards import items_of
 from ..dialects.kernel_access import accesses_of
-from .util.dependencies import fill_dependencies, items_of
+from .util.dependencies import fill_dependencies
 from .util.slab_layout import Span, lay_out, peak_nbytes
 
 CONSTANT_POOL = 1

@@ -21,6 +21,7 @@ TENON_PASS_NAMES: tuple[str, ...] = (
     "convert-graph-to-sched",
     "convert-sched-to-low",
     "expand-math",
+    "fuse-stages",
     "infer-memory-modes",
     "map-axes",
     "plan-memory",

@@ -24,8 +24,8 @@ from ...errors import TenonError
 from ...semantics.numpy_types import array_of, dtype_of, storage_dtype
 from . import low as low_interpreter
 from . import sched as sched_interpreter
+from .dependency_check import check_dependencies
 from .graph import run_graph
-from .hazards import check_dependencies
 
 Array = npt.NDArray[Any]
 

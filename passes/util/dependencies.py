@@ -1,41 +1,15 @@
-"""
-The dependencies between the items of a program: read after write, write after read, write after write.
-
-Two buffers conflict where they are the same or where their slabs share bytes.
-"""
+"""Sets what the items of a program wait for."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
 from xdsl.dialects.builtin import DenseArrayBase, i32
-from xdsl.ir import OpResult, SSAValue
+from xdsl.ir import SSAValue
 
 from ...dialects import sched
-from ...dialects.buffer_size import nbytes_of
+from ...dialects.hazards import Item, hazards_of, items_of, return_of
 from ...dialects.kernel_access import KernelAccess
-
-Item = sched.LaunchOp | sched.TransferOp | sched.SyncOp
-
-
-def items_of(program: sched.ProgramOp) -> list[Item]:
-    """Returns the items of a program in their order."""
-    return [op for op in program.body.block.ops if isinstance(op, sched.ITEMS)]
-
-
-def accessed_buffers(
-    item: Item, accesses: Mapping[str, KernelAccess]
-) -> tuple[list[SSAValue], list[SSAValue]]:
-    """Returns the buffers that an item reads and those that it writes."""
-    match item:
-        case sched.LaunchOp():
-            access = accesses[item.kernel.root_reference.data]
-            arguments = item.arguments
-            return [arguments[i] for i in access.reads], [arguments[i] for i in access.writes]
-        case sched.TransferOp():
-            return [item.source], [item.target]
-        case sched.SyncOp():
-            return [], []
 
 
 def set_after(op: Item | sched.ReturnOp, tokens: Sequence[SSAValue]) -> None:
@@ -84,66 +58,15 @@ def fill_dependencies(program: sched.ProgramOp, accesses: Mapping[str, KernelAcc
     hazard in the order of the text. A sync depends on all items before it, and all after it depend on it.
     """
     items = items_of(program)
-    aliases = _aliases(program)
     predecessors = _Predecessors()
-    writer: dict[SSAValue, int] = {}
-    readers: dict[SSAValue, list[int]] = {}
     last_sync: int | None = None
-
-    for index, item in enumerate(items):
-        candidates: list[int] = [] if last_sync is None else [last_sync]
-        reads, writes = accessed_buffers(item, accesses)
-        for buffer in reads:
-            candidates.extend(_writers(buffer, writer, aliases))
-        for buffer in writes:
-            candidates.extend(_writers(buffer, writer, aliases))
-            for alias in (buffer, *aliases.get(buffer, ())):
-                candidates.extend(readers.get(alias, ()))
-        if isinstance(item, sched.SyncOp):
-            candidates = list(range(index))
+    steps = (*items, return_of(program))
+    for index, (op, hazards) in enumerate(zip(steps, hazards_of(program, accesses), strict=True)):
+        candidates = [] if last_sync is None else [last_sync]
+        if isinstance(op, sched.SyncOp):
+            candidates = list(range(last_sync or 0, index))
             last_sync = index
+        candidates.extend(hazard.item for hazard in hazards)
         after = predecessors.least(candidates)
         predecessors.add(after)
-        set_after(item, [items[i].token for i in after])
-        for buffer in reads:
-            readers.setdefault(buffer, []).append(index)
-        for buffer in writes:
-            writer[buffer] = index
-            readers[buffer] = []
-
-    last = program.body.block.last_op
-    assert isinstance(last, sched.ReturnOp), f"@{program.sym_name.data} ends in no sched.return"
-    done = [] if last_sync is None else [last_sync]
-    for buffer in last.buffers:
-        done.extend(_writers(buffer, writer, aliases))
-    set_after(last, [items[i].token for i in predecessors.least(done)])
-
-
-def _writers(
-    buffer: SSAValue, writer: Mapping[SSAValue, int], aliases: Mapping[SSAValue, Sequence[SSAValue]]
-) -> Iterable[int]:
-    for alias in (buffer, *aliases.get(buffer, ())):
-        if alias in writer:
-            yield writer[alias]
-
-
-def _aliases(program: sched.ProgramOp) -> dict[SSAValue, list[SSAValue]]:
-    """Returns, for each buffer whose slab shares bytes with the slabs of others, those others."""
-    placed: dict[int, list[tuple[int, int, OpResult]]] = {}
-    for op in program.body.block.ops:
-        if isinstance(op, sched.BufferOp) and op.slab is not None:
-            start = op.slab.offset.data
-            end = start + nbytes_of(op.result.type)
-            if end > start:
-                placed.setdefault(op.slab.pool.data, []).append((start, end, op.result))
-    aliases: dict[SSAValue, list[SSAValue]] = {}
-    for pool in placed.values():
-        pool.sort(key=lambda place: place[0])
-        open_: list[tuple[int, int, OpResult]] = []
-        for place in pool:
-            open_ = [other for other in open_ if other[1] > place[0]]
-            for other in open_:
-                aliases.setdefault(place[2], []).append(other[2])
-                aliases.setdefault(other[2], []).append(place[2])
-            open_.append(place)
-    return aliases
+        set_after(op, [items[i].token for i in after])

@@ -37,7 +37,7 @@ DOCUMENTS = sorted(
 )
 
 _BLOCK = re.compile(
-    r"(?:^<!-- (?P<origin>.*) -->\n)?^```(?P<language>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
+    r"(?:^<!-- (?P<origin>[^\n]*) -->\n)?^```(?P<language>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
 )
 
 _SHOWN_FOLDERS = ("examples", "benchmarks", "docs", "test", "passes", "dialects")

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given
-from tenon.backends.reference.hazards import check_dependencies
+from tenon.backends.reference.dependency_check import check_dependencies
 from tenon.dialects import context, sched
 from tenon.dialects.entry import find_entry
 from tenon.dialects.kernel_access import accesses_of
