@@ -14,7 +14,7 @@ from .backends.interface import Backend, CompiledArtifact
 from .backends.registry import BACKEND_NAMES, get_backend
 from .dialects import context, sched
 from .dialects.entry import Entry, IRLevel, argument_names, find_entry, keep_only, level_of
-from .dialects.parsing import parse_module, verify_module
+from .dialects.parsing import location_text, parse_module, verify_module
 from .errors import TenonError
 from .passes.instruments.interface import PassInstrument
 from .passes.pass_manager import PassManager
@@ -66,9 +66,10 @@ def compile(
     module = parse_module(program, filename) if isinstance(program, str) else program.clone()
     verify_module(module)
     chosen = find_entry(module, entry)
+    signature = _signature_of(chosen)
     keep_only(module, chosen)
     if isinstance(backend, str) and backend == REFERENCE:
-        return _interpreted(module, chosen, pipeline, level, instruments)
+        return _interpreted(module, chosen, signature, pipeline, level, instruments)
     if level is not None:
         raise TenonError(f"compile: level '{level}' is for the reference backend only")
     if isinstance(backend, str):
@@ -77,6 +78,14 @@ def compile(
         backend = get_backend(backend)
     work = _Lowering(module, chosen, pipeline, IRLevel.LOW, backend.device.vector_nbytes, instruments)
     return _compiled(work, backend)
+
+
+def _signature_of(entry: Entry) -> Signature:
+    """Returns what `entry` takes and gives. Raises TenonError, with its place, where that is no tensor."""
+    try:
+        return Signature.of(entry.sym_name.data, argument_names(entry), entry.function_type)
+    except TenonError as error:
+        raise TenonError(error.message, location=location_text(entry.location)) from error
 
 
 class _Lowering:
@@ -167,6 +176,7 @@ def _planning(program: sched.ProgramOp) -> tuple[ModulePass, ...]:
 def _interpreted(
     module: ModuleOp,
     entry: Entry,
+    signature: Signature,
     pipeline: PassManager | str | None,
     level: str | None,
     instruments: Sequence[PassInstrument],
@@ -179,8 +189,6 @@ def _interpreted(
         raise TenonError("compile: level and pipeline exclude each other")
     wanted = None if level is None else IRLevel(level)
     work = _Lowering(module, entry, pipeline, wanted, _VECTOR_NBYTES, instruments)
-    type = work.entry.function_type
-    signature = Signature.of(work.entry_name, argument_names(work.entry), type)
     makers = work.stages()
     return ReferenceExecutable(
         signature,

@@ -6,7 +6,7 @@ closed list `BODY_OPS` below, so that a backend is a table plus a `match`:
 
 * `scf`: for (iter_args), if (with or without results), yield
 * `memref`: load, store (one linear index), alloca (private; or memory space `"shared"` for a work-group)
-* `vector`: load, store, broadcast, reduction (in lane order), on 1-d vectors of 2, 4, 8 or 16 lanes
+* `vector`: load, store, broadcast, reduction, on 1-d vectors of 2, 4, 8 or 16 lanes
 * `arith`: constant, integer and float arithmetic, bit operations, comparisons, bitcast, extf, truncf,
   index_cast
 * `math`: absf, sqrt, floor, ceil, trunc, roundeven, copysign, fma, and the functions `expand-math` expands
@@ -17,6 +17,9 @@ vectors too and are used everywhere instead of them.
 
 Kernel arguments are one-dimensional, contiguous memrefs of a storage type (f64 f32 f16 bf16 i64 i32 i16 i8; a
 boolean is stored as an i8 of 0 or 1) that do not overlap one another where one of them is written.
+`vector.reduction` combines the upper half of the lanes into the lower half, again and again, until one lane is
+left, and that into the accumulator if there is one: for four lanes `(v0 + v2) + (v1 + v3)`.
+
 Integers wrap. Float arithmetic is IEEE in the type's own precision, in the order written; nothing is
 contracted or reassociated unless an op's `fastmath` asks for it.
 """

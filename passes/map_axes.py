@@ -82,8 +82,11 @@ class _KernelMapper:
         if isinstance(loop, sched.ReduceOp) and not below:
             lanes = self._lanes(loop)
             if lanes:
-                unroll = 4 if loop.extent.data >= 8 * lanes else 1
-                loop.mapping = MappingAttr.get(vector=lanes, unroll=unroll)
+                # How many partial results there are must not depend on the width of the vectors: the order
+                # of combination does, and with it the last bits.
+                partials = 32 if loop.extent.data >= 256 else 8 if loop.extent.data >= 8 else 4
+                lanes = min(lanes, partials)
+                loop.mapping = MappingAttr.get(vector=lanes, unroll=partials // lanes)
             return
         for op in below:
             self._map_vectors(op)
@@ -117,8 +120,11 @@ class _KernelMapper:
                 return 0
             for result in op.results:
                 widest = max(widest, NBYTES.get(result.type, 1))
-        lanes = min(self.vector_nbytes // widest, 16)
-        return lanes if lanes >= 2 and loop.extent.data >= lanes else 0
+        # Whether a loop is a vector at all must not depend on the width either.
+        extent = loop.extent.data
+        if extent < 4:
+            return 0
+        return min(max(self.vector_nbytes // widest, 2), 16, 1 << (extent.bit_length() - 1))
 
     def _can_be_vector(self, op: Operation, axis: object) -> bool:
         """Returns whether an op that takes an index or gives a boolean reduction has a vector form."""

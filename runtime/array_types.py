@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import bf16, f16, f32, f64, i1, i8, i16, i32, i64
 from xdsl.ir import Attribute
 
 from ..dialects.element_types import ui8
+from ..errors import TenonError
 
 _DTYPES: dict[Attribute, np.dtype[Any]] = {
     f64: np.dtype(np.float64),
@@ -31,6 +32,10 @@ def dtype_of(element_type: Attribute) -> np.dtype[Any]:
     """
     Returns the dtype of arrays of `element_type`. It has the size and the bytes of the element's storage: a
     bool is a byte of 0 or 1.
+
+    Raises:
+        TenonError: it is no element type of Tenon's.
     """
-    assert element_type in _DTYPES, f"no dtype for {element_type}"
+    if element_type not in _DTYPES:
+        raise TenonError(f"there are no numpy arrays of {element_type}")
     return _DTYPES[element_type]

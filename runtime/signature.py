@@ -173,7 +173,8 @@ class Signature:
 def _array_type(type: Attribute, who: str) -> ArrayType:
     if not isinstance(type, TensorType):
         raise TenonError(f"{who}: {type} is no tensor")
-    return ArrayType(dtype_of(element_type_of(cast(Attribute, type))), type.get_shape())
+    shape = tuple(max(extent, -1) for extent in type.get_shape())
+    return ArrayType(dtype_of(element_type_of(cast(Attribute, type))), shape)
 
 
 def _kind(value: object) -> str:

@@ -37,7 +37,6 @@ def host_device() -> CpuDevice:
     return CpuDevice(
         name=llvm.get_host_cpu_name(),
         features=enabled.flatten(),
-        # Wider vectors exist on some processors, but lower their clock.
-        vector_nbytes=32 if enabled.get("avx") else 16,
+        vector_nbytes=64 if enabled.get("avx512f") else 32 if enabled.get("avx") else 16,
         has_f16=bool(enabled.get("f16c")) if is_x86 else True,
     )

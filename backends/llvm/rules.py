@@ -314,7 +314,7 @@ _INTEGER_COMBINERS: dict[CombiningKindFlag, tuple[str, str]] = {
 }
 """The suffix of the reduction's intrinsic, and the instruction; none where an intrinsic combines too."""
 
-_FLOAT_STARTS = {CombiningKindFlag.ADD: ("fadd", -0.0), CombiningKindFlag.MUL: ("fmul", 1.0)}
+_FLOAT_INSTRUCTIONS = {CombiningKindFlag.ADD: "fadd", CombiningKindFlag.MUL: "fmul"}
 _FLOAT_EXTREMA = {
     CombiningKindFlag.MAXIMUMF: ("fmaximum", "maximum"),
     CombiningKindFlag.MINIMUMF: ("fminimum", "minimum"),
@@ -323,7 +323,7 @@ _FLOAT_EXTREMA = {
 
 def _reduction(emitter: Emitter, op: vector.ReductionOp) -> None:
     kind = op.kind.data
-    is_float_kind = kind in _FLOAT_STARTS or kind in _FLOAT_EXTREMA
+    is_float_kind = kind in _FLOAT_INSTRUCTIONS or kind in _FLOAT_EXTREMA
     if is_float(op.dest.type) and is_float_kind:
         _float_reduction(emitter, op)
     elif not is_float(op.dest.type) and kind in _INTEGER_COMBINERS:
@@ -337,13 +337,9 @@ def _float_reduction(emitter: Emitter, op: vector.ReductionOp) -> None:
     element, type = _float_type(emitter, op, op.dest.type), emitter.type(op, op.vector.type)
     lanes = emitter.values[op.vector]
     accumulator = None if op.acc is None else emitter.values[op.acc]
-    if kind in _FLOAT_STARTS:
-        name, neutral = _FLOAT_STARTS[kind]
-        start = f"{neutral:.1f}" if accumulator is None else accumulator
-        arguments = [(element, start), (type, lanes)]
-        emitter.define(
-            op.dest, emitter.call(f"vector.reduce.{name}.{mangled(type)}", element, arguments, flags)
-        )
+    if kind in _FLOAT_INSTRUCTIONS:
+        instruction = f"{_FLOAT_INSTRUCTIONS[kind]} {flags}"
+        _halve(emitter, op, instruction, element)
         return
     name, combiner = _FLOAT_EXTREMA[kind]
     reduced = emitter.call(f"vector.reduce.{name}.{mangled(type)}", element, [(type, lanes)], flags)
@@ -352,6 +348,27 @@ def _float_reduction(emitter: Emitter, op: vector.ReductionOp) -> None:
     else:
         operands = [accumulator, emitter.emit(reduced)]
         emitter.define(op.dest, emitter.call_same_type(combiner, element, operands, flags))
+
+
+def _halve(emitter: Emitter, op: vector.ReductionOp, instruction: str, element: str) -> None:
+    """Combines the upper half of the lanes into the lower half until one is left, then the accumulator."""
+    value, width = emitter.values[op.vector], lanes_of(op.vector.type)
+    assert width is not None
+    while width > 1:
+        type, half = f"<{width} x {element}>", width // 2
+        halves: list[str] = []
+        for first in (0, half):
+            mask = ", ".join(f"i32 {lane}" for lane in range(first, first + half))
+            halves.append(
+                emitter.emit(f"shufflevector {type} {value}, {type} poison, <{half} x i32> <{mask}>")
+            )
+        value, width = emitter.emit(f"{instruction}<{half} x {element}> {', '.join(halves)}"), half
+    total = f"extractelement <1 x {element}> {value}, i64 0"
+    if op.acc is None:
+        emitter.define(op.dest, total)
+    else:
+        operands = [emitter.values[op.acc], emitter.emit(total)]
+        emitter.define(op.dest, f"{instruction}{element} {', '.join(operands)}")
 
 
 def _integer_reduction(emitter: Emitter, op: vector.ReductionOp) -> None:

@@ -139,6 +139,12 @@ class KernelWriter:
             element = self.masks.setdefault(value, "int")
         return vector_type(element, lanes)
 
+    def temporary(self, type: str, expression: str) -> str:
+        """Declares a variable that no SSA value stands for, and returns its name."""
+        name = self._names.fresh("part", "part")
+        self.line(f"const {type} {name} = {expression};")
+        return name
+
     def define(self, op: Operation, expression: str, mask: str | None = None) -> None:
         """Declares the result of `op`; `mask` is the lane type of a vector of i1."""
         result = op.results[0]

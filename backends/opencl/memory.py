@@ -79,9 +79,15 @@ def reduction(kernel: KernelWriter, op: vector.ReductionOp) -> None:
     values = [f"{numbers}.s{lane:x}" for lane in range(lanes)]
     if op.vector in kernel.masks:
         values = [f"({value} != 0)" for value in values]
-    if op.acc is not None:
-        values.insert(0, kernel.expressions[op.acc])
     name = kernel.name(op.dest)
-    kernel.line(f"{result} {name} = {combine(kernel, op, kind, type, values[0], values[1])};")
-    for value in values[2:]:
-        kernel.line(f"{name} = {combine(kernel, op, kind, type, name, value)};")
+    while len(values) > 2:
+        half = len(values) // 2
+        for lane in range(half):
+            combined = combine(kernel, op, kind, type, values[lane], values[lane + half])
+            values[lane] = kernel.temporary(result, combined)
+        del values[half:]
+    combined = combine(kernel, op, kind, type, values[0], values[1])
+    if op.acc is not None:
+        partial = kernel.temporary(result, combined)
+        combined = combine(kernel, op, kind, type, kernel.expressions[op.acc], partial)
+    kernel.line(f"{result} {name} = {combined};")

@@ -352,11 +352,12 @@ def _reduction(op: Operation) -> _Step:
         raise InterpreterError(f"{describe(op)}: cannot combine {source.type} by {kind.value}")
 
     def step(run: _Run) -> None:
-        value = run.values[source]
-        total = value[..., 0] if start is None else combine(run.values[start], value[..., 0])
-        for lane in range(1, lanes):
-            total = combine(total, value[..., lane])
-        run.values[result] = total
+        value, width = run.values[source], lanes
+        while width > 1:
+            width //= 2
+            value = combine(value[..., :width], value[..., width:])
+        total = value[..., 0]
+        run.values[result] = total if start is None else combine(run.values[start], total)
 
     return step
 

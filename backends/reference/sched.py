@@ -91,26 +91,19 @@ class _Run:
 
     def _reduce(self, op: sched.ReduceOp, extents: tuple[int, ...]) -> Array:
         combine = COMBINE[op.kind.data]
-        lanes, unroll = op.mapping.vector.data, op.mapping.unroll.data
-        step = lanes * unroll
+        step = op.mapping.step
         dtype = dtype_of(op.result.type)
         start = identity(op.kind.data, op.result.type)
         main = op.extent.data - op.extent.data % step if step > 1 else 0
-        sums: Array = np.full((*extents, unroll, lanes), start, dtype)
+        sums: Array = np.full((*extents, step if main else 1), start, dtype)
         for begin, end in _pieces(main, extents, step):
-            values = self._body(op, extents, begin, end).reshape(*extents, -1, unroll, lanes)
-            for number in range(values.shape[-3]):
-                sums = combine(sums, values[..., number, :, :])
-        total: Array
-        if main:
-            across = sums[..., 0, :]
-            for number in range(1, unroll):
-                across = combine(across, sums[..., number, :])
-            total = across[..., 0]
-            for number in range(1, lanes):
-                total = combine(total, across[..., number])
-        else:
-            total = np.full(extents, start, dtype)
+            values = self._body(op, extents, begin, end).reshape(*extents, -1, step)
+            for number in range(values.shape[-2]):
+                sums = combine(sums, values[..., number, :])
+        while sums.shape[-1] > 1:
+            half = sums.shape[-1] // 2
+            sums = combine(sums[..., :half], sums[..., half:])
+        total: Array = sums[..., 0]
         for begin, end in _pieces(op.extent.data - main, extents, 1):
             values = self._body(op, extents, main + begin, main + end)
             for number in range(values.shape[-1]):

@@ -178,10 +178,10 @@ class ReduceOp(IRDLOperation):
     elements is the kind's identity (0, 1, -inf or the least integer, +inf or the greatest, all bits, no
     bits).
 
-    The order of combination is part of the meaning. With `vector(w) unroll(u)` there are `u` accumulators of
-    `w` lanes, all starting at the identity; accumulator `a`, lane `l` takes the indices
-    `k * w * u + a * w + l` for k = 0, 1, ...; then accumulators 1, 2, ... are combined into accumulator 0,
-    then its lanes one after the other into the first; then the indices that fill no whole step, one by one.
+    The order of combination is part of the meaning. With `vector(w) unroll(u)` there are n = w * u partial
+    results, all starting at the identity, and number p takes the indices k * n + p for k = 0, 1, ...; then the
+    upper half of them is combined into the lower half, until one is left; then the indices that fill no whole
+    step, one by one. So what is computed depends on n only, and not on how wide the vectors are.
 
     ```mlir
     %sum = sched.reduce addf %j = 1000 vector(8) unroll(4) : f32 {
@@ -268,6 +268,10 @@ class ReduceOp(IRDLOperation):
             found = last.value.type if isinstance(last, YieldOp) else "no sched.yield"
             raise VerifyException(f"{self.name}: body yields {found}, expected {self.result.type}")
         kind = self.kind.data
+        if self.mapping.step & (self.mapping.step - 1):
+            raise VerifyException(
+                f"{self.name}: {self.mapping.step} partial results cannot be halved (need a power of two)"
+            )
         if is_float(self.result.type) != kind.value.endswith("f") or not (
             is_float(self.result.type) or isinstance(self.result.type, IntegerType)
         ):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, MemRefType, i1
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, MemRefType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...dialects import graph, sched
@@ -240,8 +240,6 @@ class _KernelEmitter:
             ]
             if is_float(type):
                 value = float_op(inner, arith.MulfOp, *factors, fastmath=_fastmath(op), hint="product")
-            elif type == i1:
-                value = inner.op(arith.AndIOp, *factors, hint="product")
             else:
                 value = integer_op(inner, arith.MuliOp, *factors, hint="product")
         else:
@@ -374,6 +372,4 @@ def _combine_kind(op: Operation) -> CombineKind:
     kind = op.kind.data if isinstance(op, graph.ReduceOp) else ReduceKind.ADD
     if is_float(type):
         return _FLOAT_KINDS[kind]
-    if type == i1 and kind is ReduceKind.ADD:
-        return CombineKind.ORI
     return (_UNSIGNED_KINDS if is_unsigned(type) else _INTEGER_KINDS)[kind]

@@ -711,12 +711,13 @@ class _ReduceLowering:
         sums = self._steps(0, end, own, start)
         totals: list[SSAValue] = []
         for number in range(sets):
-            total = sums[number * unroll]
-            for other in sums[number * unroll + 1 : (number + 1) * unroll]:
-                total = kernel.combine(self.op, total, other)
-            if mapping.vector.data > 1:
-                total = self._across_lanes(total)
-            totals.append(total)
+            parts = sums[number * unroll : (number + 1) * unroll]
+            while len(parts) > 1:
+                half = len(parts) // 2
+                pairs = zip(parts[:half], parts[half:], strict=True)
+                parts = [kernel.combine(self.op, lower, upper) for lower, upper in pairs]
+            (total,) = parts
+            totals.append(self._across_lanes(total) if mapping.vector.data > 1 else total)
         return totals
 
     def _across_lanes(self, value: SSAValue) -> SSAValue:

@@ -214,10 +214,17 @@ def _not(b: ScalarBuilder, op: Operation, args: Sequence[SSAValue], type: Attrib
     return b.op(arith.XOrIOp, args[0], b.constant(-1, args[0].type), hint=_hint(op))
 
 
-def _extremum(float_type: type[Operation], signed: type[Operation], unsigned: type[Operation]) -> _Lowering:
+def _extremum(
+    float_type: type[Operation],
+    signed: type[Operation],
+    unsigned: type[Operation],
+    boolean: type[Operation],
+) -> _Lowering:
     def lower(b: ScalarBuilder, op: Operation, args: Sequence[SSAValue], type: Attribute) -> SSAValue:
         if is_float(type):
             return float_op(b, float_type, *args, fastmath=_fastmath(op), hint=_hint(op))
+        if type == i1:
+            return b.op(boolean, *args, hint=_hint(op))
         return b.op(unsigned if is_unsigned(type) else signed, *args, hint=_hint(op))
 
     return lower
@@ -407,8 +414,8 @@ _RULES: dict[type[Operation], _Lowering] = {
     graph.DivOp: _div,
     graph.ModOp: _mod,
     graph.PowOp: _pow,
-    graph.MaxOp: _extremum(arith.MaximumfOp, arith.MaxSIOp, arith.MaxUIOp),
-    graph.MinOp: _extremum(arith.MinimumfOp, arith.MinSIOp, arith.MinUIOp),
+    graph.MaxOp: _extremum(arith.MaximumfOp, arith.MaxSIOp, arith.MaxUIOp, arith.OrIOp),
+    graph.MinOp: _extremum(arith.MinimumfOp, arith.MinSIOp, arith.MinUIOp, arith.AndIOp),
     graph.AndOp: _bitwise(arith.AndIOp),
     graph.OrOp: _bitwise(arith.OrIOp),
     graph.XorOp: _bitwise(arith.XOrIOp),

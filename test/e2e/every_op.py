@@ -1,9 +1,9 @@
 """
 One function per element type with every op of `graph` that takes it, on values where arithmetic has edges.
 
-`case_of` writes the function beside its inputs and what its results are called. Each elementwise op runs on all
-pairs of edge values, as a vector that no number of lanes divides, and on tensors of one element, of none and of
-rank 0; each other op on tensors whose rows no number of lanes divides either.
+`case_of` writes the function beside its inputs and what its results are called. Each elementwise op runs on
+all pairs of edge values, as a vector that no number of lanes divides, and on tensors of one element, of none
+and of rank 0; each other op on tensors whose rows no number of lanes divides either.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from tenon.dialects.graph import (
 from tenon.dialects.graph.contraction import _REDUCE_ELEMENTS
 from tenon.dialects.graph.types import NUMBERS
 from tenon.semantics.numpy_types import dtype_of
+from xdsl.dialects.builtin import f32, i1, i16
 from xdsl.ir import Attribute
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -47,7 +48,7 @@ TRANSCENDENTAL |= {"pow": "powf"}
 
 @dataclass(frozen=True)
 class Result:
-    """One result of the function: its name, its type as text, and how many terms were summed for an element."""
+    """One result: its name, the op as text, its type, and how many terms were summed for an element."""
 
     name: str
     op: str
@@ -97,7 +98,7 @@ def edge_values(type: Attribute) -> Array:
 
 
 def edge_pairs(type: Attribute) -> tuple[Array, Array, Array]:
-    """Returns three rows of edge values: all pairs in the first two, and as many lanes as leave a rest of 19."""
+    """Returns three rows of edge values, with all pairs in the first two; their length is 19 modulo 32."""
     values = edge_values(type)
     first, second = np.repeat(values, len(values)), np.tile(values, len(values))
     third = np.roll(second, 1 + len(values) // 2)
@@ -140,14 +141,10 @@ def case_of(type: Attribute) -> Case:
     ]
     for number, shape_as in enumerate(shapes):
         operands = [w.input(shape_as(array)) for array in (x, y, z)]
-        condition = w.input(shape_as(conditions), _I1)
+        condition = w.input(shape_as(conditions), i1)
         _elementwise(w, operands, condition, shape_as(x).shape, every_cast=number == 0)
     _rows(w)
     return w.case
-
-
-(_I1,) = [type for type in ELEMENT_TYPES if str(type) == "i1"]
-(_F32,) = [type for type in ELEMENT_TYPES if str(type) == "f32"]
 
 
 def _elementwise(
@@ -159,14 +156,14 @@ def _elementwise(
         if not issubclass(op, ElementwiseOp) or w.type not in op.ELEMENTS.types:
             continue
         if op is CastOp:
-            for to in ELEMENT_TYPES if every_cast else (_F32,):
+            for to in ELEMENT_TYPES if every_cast else (f32,):
                 w.result(op, f"graph.cast {x} : {text} -> {tensor(shape, to)}", shape, to)
         elif op is SelectOp:
             w.result(op, f"graph.select {condition}, {x}, {y} : {text}", shape)
         elif op is FmaOp:
             w.result(op, f"graph.fma {x}, {y}, {z} : {text}", shape)
         elif issubclass(op, CompareOp):
-            w.result(op, f"{op.name} {x}, {y} : {text}", shape, _I1)
+            w.result(op, f"{op.name} {x}, {y} : {text}", shape, i1)
         elif issubclass(op, UnaryOp):
             w.result(op, f"{op.name} {x} : {text}", shape)
         else:
@@ -195,17 +192,26 @@ def _rows(w: _Writer) -> None:
             continue
         start = f"graph.reduce {kind.value}"
         w.result(ReduceOp, f"{start} {matrix} axes [1] : {text} -> {tensor((3,), type)}", (3,))
-        w.result(ReduceOp, f"{start} {other} axes [0] keep : {tensor((19, 37), type)} -> {tensor((1, 37), type)}", (1, 37))
+        w.result(
+            ReduceOp,
+            f"{start} {other} axes [0] keep : {tensor((19, 37), type)} -> {tensor((1, 37), type)}",
+            (1, 37),
+        )
         w.result(ReduceOp, f"{start} {matrix} axes [0, 1] : {text} -> {tensor((), type)}", ())
         w.result(ReduceOp, f"{start} {empty} axes [1] : {empty_text} -> {tensor((3,), type)}", (3,))
         if kind in (ReduceKind.MAX, ReduceKind.MIN) or not is_float(type):
-            w.result(ReduceOp, f"{start} {edges} axes [1] : {tensor((3, 37), type)} -> {tensor((3,), type)}", (3,))
-    rest = f"{text}, {tensor((19, 37), type)} -> {tensor((3, 37), type)}"
-    product = _maps("(m, k)", "(k, n)", "(m, n)")
-    w.result(ContractOp, f"graph.contract {matrix}, {other} maps [{product}] : {rest}", (3, 37))
-    rest = f"{empty_text}, {empty_text} -> {tensor((3, 3), type)}"
-    product = _maps("(m, k)", "(n, k)", "(m, n)")
-    w.result(ContractOp, f"graph.contract {empty}, {empty} maps [{product}] : {rest}", (3, 3))
+            w.result(
+                ReduceOp, f"{start} {edges} axes [1] : {tensor((3, 37), type)} -> {tensor((3,), type)}", (3,)
+            )
+    for to in ELEMENT_TYPES if type == i1 else (type, f32, i16):
+        if to == i1:
+            continue
+        rest = f"{text}, {tensor((19, 37), type)} -> {tensor((3, 37), to)}"
+        product = _maps("(m, k)", "(k, n)", "(m, n)")
+        w.result(ContractOp, f"graph.contract {matrix}, {other} maps [{product}] : {rest}", (3, 37), to)
+        rest = f"{empty_text}, {empty_text} -> {tensor((3, 3), to)}"
+        product = _maps("(m, k)", "(n, k)", "(m, n)")
+        w.result(ContractOp, f"graph.contract {empty}, {empty} maps [{product}] : {rest}", (3, 3), to)
     if is_float(type):
         rng = np.random.default_rng(5)
         a = w.input(rng.standard_normal((3, 83)).astype(dtype_of(type)))

@@ -192,6 +192,33 @@ def test_wrong_text_is_told_with_its_place():
         tenon.compile(SOFTMAX.replace("axes [1] keep", "axes [2] keep", 1), filename="soft.mlir")
 
 
+@pytest.mark.parametrize("backend", ["llvm", "reference"])
+def test_a_function_is_over_tensors_of_numbers(backend: str):
+    def identity(type: str) -> str:
+        return f"func.func @f(%x: {type}) -> {type} {{ func.return %x : {type} }}"
+
+    with pytest.raises(tenon.TenonError, match=r"^s:1:1: error: f: argument 'x': f32 is no tensor"):
+        tenon.compile(identity("f32"), backend=backend, filename="s")
+    with pytest.raises(tenon.TenonError, match=r"^s:1:1: error: there are no numpy arrays of index"):
+        tenon.compile(identity("tensor<4xindex>"), backend=backend, filename="s")
+
+
+def test_the_reference_takes_any_extent_for_one_that_is_not_known():
+    text = """
+func.func @f(%x: tensor<?x3xf32>) -> tensor<?x3xf32> {
+  %y = graph.add %x, %x : tensor<?x3xf32>
+  func.return %y : tensor<?x3xf32>
+}
+"""
+    executable = tenon.compile(text, backend="reference")
+    for extent in (0, 1, 5):
+        assert executable(np.ones((extent, 3), np.float32)).tolist() == [[2, 2, 2]] * extent
+    with pytest.raises(tenon.CallError, match=r"argument 'x': shape \[2, 4\], expected \[\?, 3\]"):
+        executable(np.ones((2, 4), np.float32))
+    with pytest.raises(tenon.TenonError, match=r"dynamic"):
+        tenon.compile(text)
+
+
 def test_a_function_without_kernels_runs():
     text = """
 func.func @swap(%a: tensor<2xi8>, %b: tensor<i1>) -> (tensor<i1>, tensor<2xi8>) {

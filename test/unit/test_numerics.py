@@ -10,9 +10,9 @@ import numpy.typing as npt
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from tenon.semantics import numerics
 from tenon.dialects.element_types import ui8
 from tenon.dialects.sched import CombineKind
+from tenon.semantics import numerics
 from xdsl.dialects.builtin import bf16, f16, f32, f64, i1, i8, i16, i32, i64
 
 Array = npt.NDArray[Any]

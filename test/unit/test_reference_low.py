@@ -7,12 +7,12 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from tenon.backends.reference import low as interpreter
-from tenon.semantics.errors import InterpreterError
 from tenon.backends.reference.low import run_kernel
 from tenon.backends.reference.scalars import SCALAR_RULES
 from tenon.dialects.low import BODY_OPS, EXPANDED_OPS, KernelOp
 from tenon.dialects.parsing import parse_module
 from tenon.errors import CallError
+from tenon.semantics.errors import InterpreterError
 from xdsl.dialects import scf
 
 Array = npt.NDArray[Any]
@@ -89,9 +89,10 @@ def test_softmax_is_computed_in_the_order_that_is_written():
     run(SOFTMAX, x.reshape(-1), y.reshape(-1))
     e = np.exp((x - x.max(axis=1, keepdims=True)).astype(np.float64)).astype(np.float32)
     lanes = e[:, :8] + e[:, 8:]
+    while lanes.shape[1] > 1:
+        half = lanes.shape[1] // 2
+        lanes = lanes[:, :half] + lanes[:, half:]
     total = lanes[:, 0]
-    for lane in range(1, 8):
-        total = total + lanes[:, lane]
     assert y.tobytes() == (e / total[:, np.newaxis]).tobytes()
 
 

@@ -5,6 +5,9 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from tenon.dialects.element_types import ELEMENT_TYPES, ui8
+from tenon.dialects.parsing import parse_module
+from tenon.errors import TenonError
 from tenon.semantics.numpy_types import (
     array_of,
     dtype_of,
@@ -13,9 +16,6 @@ from tenon.semantics.numpy_types import (
     is_narrow,
     storage_dtype,
 )
-from tenon.dialects.element_types import ELEMENT_TYPES, ui8
-from tenon.dialects.parsing import parse_module
-from tenon.errors import TenonError
 from xdsl.dialects.builtin import (
     FloatAttr,
     IndexType,

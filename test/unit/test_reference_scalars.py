@@ -7,9 +7,9 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 import pytest
-from tenon.semantics.errors import InterpreterError
 from tenon.backends.reference.scalars import evaluate
 from tenon.dialects.parsing import parse_module
+from tenon.semantics.errors import InterpreterError
 from xdsl.dialects.func import FuncOp
 
 Array = npt.NDArray[Any]

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 from tenon.errors import CallError, TenonError
 from tenon.runtime.signature import ArrayType, Signature
-from xdsl.dialects.builtin import FunctionType, TensorType, bf16, f32, i1
+from xdsl.dialects.builtin import DYNAMIC_INDEX, FunctionType, IntegerType, TensorType, bf16, f32, i1
 
 F32 = np.dtype(np.float32)
 
@@ -19,7 +19,7 @@ W1 = np.zeros(5, np.int8)
 
 def test_a_signature_is_made_of_a_function_type():
     made = Signature.of(
-        "g", ("a",), FunctionType.from_lists([TensorType(bf16, [2, -1])], [TensorType(i1, [])])
+        "g", ("a",), FunctionType.from_lists([TensorType(bf16, [2, DYNAMIC_INDEX])], [TensorType(i1, [])])
     )
     assert made.argument_types == (ArrayType(np.dtype(ml_dtypes.bfloat16), (2, -1)),)
     assert made.result_types == (ArrayType(np.dtype(np.bool_), ()),)
@@ -31,6 +31,12 @@ def test_only_tensors_are_arguments_and_results():
         Signature.of("g", ("a",), FunctionType.from_lists([f32], []))
     with pytest.raises(TenonError, match=r"g: result 0: f32 is no tensor"):
         Signature.of("g", (), FunctionType.from_lists([], [f32]))
+
+
+def test_only_element_types_of_tenon_have_arrays():
+    odd = TensorType(IntegerType(4), [2])
+    with pytest.raises(TenonError, match=r"there are no numpy arrays of i4"):
+        Signature.of("g", ("a",), FunctionType.from_lists([odd], []))
 
 
 @pytest.mark.parametrize(

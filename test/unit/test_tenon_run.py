@@ -184,6 +184,13 @@ ERRORS = {
 }
 
 
+def test_a_stage_that_cannot_be_written_is_told(folder: Path, capsys: pytest.CaptureFixture[str]):
+    Path("dump/00-graph.mlir").mkdir(parents=True)
+    code, _, err = run(capsys, "one.mlir", "--dump-dir", "dump")
+    assert code == DIAGNOSTICS
+    assert err == "one.mlir: error: cannot write dump/00-graph.mlir: is a directory\n"
+
+
 @pytest.mark.parametrize("name", ERRORS)
 def test_a_users_error_is_one_line(folder: Path, capsys: pytest.CaptureFixture[str], name: str):
     arguments, message = ERRORS[name]

@@ -1,0 +1,128 @@
+"""
+Every op of `graph`, on every element type it takes: each level and each backend gives what the interpreter of
+`graph` does, to the last bit where that is defined.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+import tenon
+from tenon.backends.reference.comparison import assert_close, ulp_difference
+from tenon.backends.registry import get_backend
+from tenon.dialects.element_types import ELEMENT_TYPES, is_float
+from tenon.dialects.graph import GRAPH, GraphOp
+from tenon.passes.math_expansions import ULP_BOUNDS
+from xdsl.dialects.builtin import bf16, f16
+from xdsl.ir import Attribute
+
+from .every_op import TRANSCENDENTAL, Array, Case, Result, case_of
+
+WAYS: dict[str, dict[str, Any]] = {
+    "graph": {"backend": "reference"},
+    "canonical": {"backend": "reference", "level": "graph"},
+    "sched": {"backend": "reference", "level": "sched"},
+    "low": {"backend": "reference", "level": "low"},
+    "llvm": {"backend": "llvm"},
+    "opencl": {"backend": "opencl"},
+}
+
+GRAPH_ULPS = 0.5
+"""How far the interpreter of `graph` itself is off at most, in units in the last place."""
+
+TYPES = pytest.mark.parametrize("type", ELEMENT_TYPES, ids=str)
+
+cached_case = cache(case_of)
+
+
+@cache
+def results(type: Attribute, way: str) -> tuple[Array, ...]:
+    case = cached_case(type)
+    return tenon.compile(case.text, **WAYS[way])(*case.inputs)
+
+
+def bits(array: Array) -> Array:
+    """Returns what is compared: the bits, of one NaN for all of them."""
+    if array.dtype.kind not in "fV":
+        return array
+    found = array.view(f"u{array.dtype.itemsize}").copy()
+    found[np.isnan(array)] = 0xFFFF
+    return found
+
+
+def assert_same_bits(actual: Array, expected: Array, result: Result) -> None:
+    assert actual.dtype == expected.dtype and actual.shape == expected.shape, result.op
+    wrong = np.argwhere(bits(actual) != bits(expected))
+    if len(wrong):
+        index = tuple(wrong[0])
+        pytest.fail(f"{result.op}: {len(wrong)} differ, at {index} {actual[index]} for {expected[index]}")
+
+
+def ulps_allowed(result: Result) -> float:
+    """Returns how far a result may be off that of the interpreter of `graph`."""
+    name = result.op.removeprefix("graph.").partition(" ")[0]
+    if name not in TRANSCENDENTAL or not is_float(result.element_type):
+        return 0.0
+    if result.element_type in (f16, bf16):
+        return 1.0  # rounded once more, from f32: what is next to a tie may go either way
+    return ULP_BOUNDS[TRANSCENDENTAL[name]][str(result.element_type)] + GRAPH_ULPS
+
+
+def assert_agrees(case: Case, actual: tuple[Array, ...], expected: tuple[Array, ...], what: str) -> None:
+    for result, found, wanted in zip(case.results, actual, expected, strict=True):
+        if result.terms:
+            assert_close(
+                found, wanted, what=what, element_type=result.element_type, terms=result.terms, exact=False
+            )
+        elif allowed := ulps_allowed(result):
+            off = ulp_difference(found, wanted)
+            assert off.size == 0 or off.max() <= allowed, f"{what}: {result.op}: {off.max()} ulps"
+        else:
+            assert_same_bits(found, wanted, result)
+
+
+@TYPES
+def test_case_has_every_op_that_takes_the_type(type: Attribute) -> None:
+    takes = {op for op in GRAPH.operations if type in getattr(op, "ELEMENTS", _EVERY).types}
+    assert all(issubclass(op, GraphOp) for op in takes)
+    missing = takes - cached_case(type).ops
+    assert sorted(op.name for op in missing) == (["graph.iota"] if str(type) == "i1" else [])
+
+
+class _EVERY:
+    types = frozenset(ELEMENT_TYPES)
+
+
+@TYPES
+@pytest.mark.parametrize("way", ["canonical", "sched", "low"])
+def test_every_level_agrees_with_graph(type: Attribute, way: str) -> None:
+    assert_agrees(cached_case(type), results(type, way), results(type, "graph"), way)
+
+
+@TYPES
+@pytest.mark.parametrize("way", ["llvm", "opencl"])
+def test_every_backend_agrees_with_graph(type: Attribute, way: str) -> None:
+    assert_agrees(cached_case(type), results(type, way), results(type, "graph"), way)
+
+
+@TYPES
+@pytest.mark.parametrize("way", ["llvm", "opencl"])
+def test_every_backend_gives_the_bits_of_low(type: Attribute, way: str) -> None:
+    has_same_lanes = get_backend(way).device.vector_nbytes == 32
+    for result, found, wanted in zip(
+        cached_case(type).results, results(type, way), results(type, "low"), strict=True
+    ):
+        if has_same_lanes or not result.terms:  # the number of lanes is the order of a sum
+            assert_same_bits(found, wanted, result)
+
+
+@TYPES
+def test_low_gives_the_bits_of_sched_but_for_functions(type: Attribute) -> None:
+    for result, found, wanted in zip(
+        cached_case(type).results, results(type, "low"), results(type, "sched"), strict=True
+    ):
+        if not ulps_allowed(result):
+            assert_same_bits(found, wanted, result)
