@@ -1,1 +1,1 @@
-""
+"""The passes, one file each, and what runs them."""

@@ -14,7 +14,7 @@ from xdsl.ir import Attribute
 
 from ..dialects.element_types import element_type_of
 from ..errors import CallError, TenonError
-from .array_types import dtype_of
+from ..semantics.numpy_types import dtype_of
 
 Array = npt.NDArray[Any]
 

@@ -1,1 +1,1 @@
-"""What ops mean, in numpy."""
+"""What the ops of `graph` mean, in numpy: shared by constant folding and the interpreters."""

@@ -62,7 +62,7 @@ def dtype_of(type: Attribute) -> np.dtype[Any]:
     """
     dtype = _DTYPES.get(element_type_of(type))
     if dtype is None:
-        raise TenonError(f"reference: no numpy dtype for {type}")
+        raise TenonError(f"no numpy dtype for {type}")
     return dtype
 
 
@@ -80,7 +80,7 @@ def element_type_of_dtype(dtype: np.dtype[Any]) -> Attribute:
     """
     element_type = _ELEMENT_TYPES.get(dtype)
     if element_type is None:
-        raise TenonError(f"reference: no element type for dtype {dtype}")
+        raise TenonError(f"no element type for dtype {dtype}")
     return element_type
 
 

@@ -155,7 +155,7 @@ class TenonOpt(xDSLOptMain):
                 reproducer.verify_each,
             )
         with self.timing.phase("parser"):
-            module = parse_module(text, self.file)
+            module = parse_module(text, self.file, ctx=self.ctx)
             if not self.args.disable_verify:
                 verify_module(module)
         verify_each = verify_each and not self.args.disable_verify

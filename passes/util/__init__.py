@@ -1,1 +1,1 @@
-""
+"""What several passes share, one topic a file."""
