@@ -12,7 +12,7 @@ import numpy.typing as npt
 from xdsl.dialects.builtin import FunctionType, TensorType
 from xdsl.ir import Attribute
 
-from ..dialects.element_types import element_type_of
+from ..dialects.element_types import ELEMENT_TYPES, element_type_of
 from ..errors import CallError, TenonError
 from ..semantics.numpy_types import dtype_of
 
@@ -173,8 +173,11 @@ class Signature:
 def _array_type(type: Attribute, who: str) -> ArrayType:
     if not isinstance(type, TensorType):
         raise TenonError(f"{who}: {type} is no tensor")
+    element_type = element_type_of(cast(Attribute, type))
+    if element_type not in ELEMENT_TYPES:
+        raise TenonError(f"{who}: there are no numpy arrays of {element_type}")
     shape = tuple(max(extent, -1) for extent in type.get_shape())
-    return ArrayType(dtype_of(element_type_of(cast(Attribute, type))), shape)
+    return ArrayType(dtype_of(element_type), shape)
 
 
 def _kind(value: object) -> str:

@@ -117,6 +117,8 @@ class MappingAttr(ParametrizedAttribute):
             raise VerifyException(
                 f"{self.name}: chunk {self.chunk.data} and unroll {self.unroll.data} must be 1 or more"
             )
+        if self.level.data is Level.SERIAL and self.chunk.data != 1:
+            raise VerifyException(f"{self.name}: chunk {self.chunk.data} is for block and thread, not serial")
 
 
 class CombineKind(StrEnum):

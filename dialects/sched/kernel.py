@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import cast
 
 from xdsl.dialects import arith, math, memref
-from xdsl.dialects.builtin import IndexType, IntAttr, IntegerType, MemRefType, StringAttr
+from xdsl.dialects.builtin import IndexType, IntAttr, IntegerType, MemRefType, NoneAttr, StringAttr
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import (
     AnyAttr,
@@ -85,10 +85,11 @@ class KernelOp(IRDLOperation):
 
     def verify_(self) -> None:
         for argument in self.body.block.args:
-            if not isinstance(argument.type, MemRefType):
+            type = argument.type
+            if not isinstance(type, MemRefType) or not isinstance(type.layout, NoneAttr):
                 raise VerifyException(
-                    f"{self.name}: argument {argument.index} of @{self.sym_name.data} is {argument.type}, "
-                    "expected a memref"
+                    f"{self.name}: argument {argument.index} of @{self.sym_name.data} is {type}, "
+                    "expected a memref without a layout"
                 )
 
 
@@ -164,11 +165,6 @@ class AxisOp(IRDLOperation):
 
     def verify_(self) -> None:
         _verify_loop(self)
-
-
-_INTEGER_KINDS = frozenset(
-    kind for kind in CombineKind if kind.value.endswith("i") and not kind.value.endswith("f")
-)
 
 
 @irdl_op_definition
@@ -319,8 +315,11 @@ class AllocOp(IRDLOperation):
     def verify_(self) -> None:
         if self.scope.data is Scope.GLOBAL:
             raise VerifyException(f"{self.name}: a kernel cannot allocate a global buffer")
-        if not cast(MemRefType[Attribute], self.result.type).has_static_shape():
-            raise VerifyException(f"{self.name}: {self.result.type} has a dynamic extent")
+        type = cast(MemRefType[Attribute], self.result.type)
+        if not type.has_static_shape():
+            raise VerifyException(f"{self.name}: {type} has a dynamic extent")
+        if not isinstance(type.layout, NoneAttr):
+            raise VerifyException(f"{self.name}: {type} has a layout")
 
 
 SCALAR_OPS: tuple[type[Operation], ...] = (

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
+    FlatSymbolRefAttrConstr,
     FunctionType,
     MemRefType,
     StringAttr,
@@ -36,7 +37,7 @@ from xdsl.traits import IsolatedFromAbove, IsTerminator, SymbolOpInterface, Symb
 from xdsl.utils.exceptions import VerifyException
 
 from .. import low
-from ..element_types import storage_type
+from ..element_types import ELEMENT_TYPES, storage_type
 from .attributes import AnalysisAttr, LifetimeAttr, Role, RoleAttr, Scope, ScopeAttr, SlabAttr, TokenType
 from .kernel import KernelOp
 
@@ -47,6 +48,11 @@ def buffer_type(tensor: Attribute) -> MemRefType:
     """Returns the type of the buffer that holds a tensor: same shape, storage element type."""
     assert isinstance(tensor, TensorType), f"no buffer for {tensor}"
     return MemRefType(storage_type(tensor.element_type), tensor.shape)
+
+
+def _check_tensor(who: str, type: Attribute) -> None:
+    if not isinstance(type, TensorType) or type.element_type not in ELEMENT_TYPES:
+        raise VerifyException(f"{who}: {type} is no tensor of numbers or booleans")
 
 
 @irdl_op_definition
@@ -108,6 +114,8 @@ class ProgramOp(IRDLOperation):
         printer.print_region(self.body, print_entry_block_args=False)
 
     def verify_(self) -> None:
+        for type in (*self.function_type.inputs, *self.function_type.outputs):
+            _check_tensor(self.name, type)
         found = [argument.type for argument in self.body.block.args]
         expected = [buffer_type(type) for type in self.function_type.inputs]
         if found != expected:
@@ -178,6 +186,7 @@ class ConstantOp(IRDLOperation):
         Operation.__init__(self, result_types=(buffer_type(value.type),), properties={"value": value})
 
     def verify_(self) -> None:
+        _check_tensor(self.name, self.value.type)
         if buffer_type(self.value.type) != self.result.type:
             raise VerifyException(
                 f"{self.name}: {self.value.type} is held by {buffer_type(self.value.type)}, "
@@ -215,7 +224,7 @@ class LaunchOp(IRDLOperation):
     """
 
     name = "sched.launch"
-    kernel = prop_def(SymbolRefAttr)
+    kernel = prop_def(FlatSymbolRefAttrConstr)
     analysis = opt_prop_def(AnalysisAttr)
     arguments = var_operand_def(MemRefType)
     after = var_operand_def(TOKEN)

@@ -133,14 +133,13 @@ class IndexExpr:
         whole, rest = self._split(divisor)
         if rest.low >= 0 and rest.high < divisor:
             return whole
-        common = _common_factor(rest, divisor)
-        inner = _divide_exactly(rest, common)
+        inner, common, _ = _take_apart(rest, divisor)
         if divisor == common:
             return whole + inner
         if len(inner.terms) == 1 and inner.constant == 0:
             ((atom, factor),) = inner.terms.items()
             if isinstance(atom, FloorDiv) and factor == 1:
-                return whole + _atom(FloorDiv(atom.operand, atom.divisor * (divisor // common)))
+                return whole + atom.operand.floordiv(atom.divisor * (divisor // common))
         return whole + _atom(FloorDiv(inner, divisor // common))
 
     def mod(self, divisor: int) -> IndexExpr:
@@ -149,12 +148,10 @@ class IndexExpr:
         _, rest = self._split(divisor)
         if rest.low >= 0 and rest.high < divisor:
             return rest
-        common = _common_factor(rest, divisor)
-        inner = _divide_exactly(rest, common)
-        low_bits = rest.constant % common
+        inner, common, remainder = _take_apart(rest, divisor)
         if divisor == common:
-            return constant(low_bits)
-        return _atom(Mod(inner, divisor // common)) * common + low_bits
+            return remainder
+        return _atom(Mod(inner, divisor // common)) * common + remainder
 
     def clamp(self, last: int) -> IndexExpr:
         """Returns the expression held between 0 and `last`."""
@@ -231,15 +228,21 @@ def _atom_range(atom: Atom) -> tuple[int, int]:
             return 0, last
 
 
-def _common_factor(expr: IndexExpr, divisor: int) -> int:
-    return reduce(gcd, expr.terms.values(), divisor)
-
-
-def _divide_exactly(expr: IndexExpr, factor: int) -> IndexExpr:
-    """Divides an expression whose factors are multiples of `factor`; the constant is rounded down."""
-    if factor == 1:
-        return expr
-    return IndexExpr({atom: f // factor for atom, f in expr.terms.items()}, expr.constant // factor)
+def _take_apart(expr: IndexExpr, divisor: int) -> tuple[IndexExpr, int, IndexExpr]:
+    """
+    Returns (inner, common, remainder) with expr = inner * common + remainder, 0 <= remainder < common, and
+    the greatest `common` there is among the factors of `divisor`; neither part is negative if `expr` is not.
+    """
+    terms = sorted(expr.terms.items(), key=lambda term: abs(term[1]))
+    for count in reversed(range(len(terms))):
+        common = reduce(gcd, (factor for _, factor in terms[count:]), divisor)
+        remainder = IndexExpr(dict(terms[:count]), expr.constant % common)
+        if remainder.low >= 0 and remainder.high < common:
+            break
+    else:
+        common, remainder = divisor, constant(expr.constant % divisor)
+    outer = {atom: factor // common for atom, factor in terms if atom not in remainder.terms}
+    return IndexExpr(outer, expr.constant // common), common, remainder
 
 
 def _recombined(terms: dict[Atom, int], constant_: int) -> IndexExpr:

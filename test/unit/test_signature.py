@@ -35,7 +35,7 @@ def test_only_tensors_are_arguments_and_results():
 
 def test_only_element_types_of_tenon_have_arrays():
     odd = TensorType(IntegerType(4), [2])
-    with pytest.raises(TenonError, match=r"no numpy dtype for i4"):
+    with pytest.raises(TenonError, match=r"g: argument 'a': there are no numpy arrays of i4"):
         Signature.of("g", ("a",), FunctionType.from_lists([odd], []))
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from tenon.dialects.graph import AbsOp, NegOp
 from tenon.tools import tenon_opt
 from tenon.tools.diagnostics import Diagnostic
 from tenon.tools.diagnostics_check import check_diagnostics, read_expectations
@@ -14,6 +15,7 @@ from tenon.tools.source_text import split_source
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException
 from xdsl.xdsl_opt_main import xDSLOptMain
 
@@ -56,13 +58,25 @@ class RefusePass(ModulePass):
         raise PassFailedException(f"{op.name}: refused")
 
 
+@dataclass(frozen=True)
+class MistakePass(ModulePass):
+    """Takes neg for abs."""
+
+    name = "mistake"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for inner in list(op.walk()):
+            if isinstance(inner, NegOp):
+                Rewriter.replace_op(inner, AbsOp(inner.operands[0]))
+
+
 @pytest.fixture(autouse=True)
 def own_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     register = xDSLOptMain.register_all_passes
 
     def register_more(self: xDSLOptMain) -> None:
         register(self)
-        for pass_type in (CrashPass, RefusePass):
+        for pass_type in (CrashPass, RefusePass, MistakePass):
             self.register_pass(pass_type.name, lambda pass_type=pass_type: pass_type)
 
     monkeypatch.setattr(xDSLOptMain, "register_all_passes", register_more)
@@ -194,6 +208,27 @@ def test_a_bug_leaves_a_reproducer_that_runs(run, tmp_path: Path, monkeypatch: p
     again = run(str(path), "--run-reproducer", "--debug")
     assert again.code == 70
     assert "Traceback" in again.err
+
+
+def test_the_first_pass_that_changes_an_answer_is_a_bug_with_a_reproducer(run, tmp_path: Path):
+    path = tmp_path / "mistake.mlir"
+    text = """\
+func.func @negate(%x: tensor<2xi32>) -> tensor<2xi32> {
+  %y = graph.neg %x : tensor<2xi32>
+  func.return %y : tensor<2xi32>
+}
+"""
+    flags = ("--verify-semantics=2", f"--mlir-pass-pipeline-crash-reproducer={path}")
+    assert run("-p", "cse,canonicalize-graph", *flags, stdin=text).code == 0
+    outcome = run("-p", "cse,mistake,dce", *flags, stdin=text)
+    assert outcome.code == 70
+    assert re.match(
+        r"tenon-opt: internal error: SemanticsError: pass `mistake`: changed what @negate computes: "
+        r"output 0 at \[\d\] was -?\d, is now -?\d \(inputs from seed \d\)\n",
+        outcome.err,
+    )
+    assert f"tenon-opt {path} --run-reproducer --debug" in outcome.err
+    assert "cse,mistake,dce" in path.read_text()
 
 
 def test_the_reproducer_of_a_reproducer_is_the_same(run, tmp_path: Path):
@@ -371,7 +406,9 @@ def test_the_pipeline_can_be_shown(run):
     assert outcome.err == ('Pass Manager with 2 passes:\nbuiltin.module(verify-stage{absent="scf"},cse)\n\n')
 
 
-def test_deeply_nested_regions_are_read(run):
-    depth = 150
-    text = "scf.execute_region {\n" * depth + "scf.yield\n}\n" * 1 + "scf.yield\n}\n" * (depth - 1)
-    assert run(stdin=text).code == 0
+@pytest.mark.parametrize(("depth", "code"), [(100, 0), (400, 1)])
+def test_regions_may_be_nested_deeply_and_too_deeply(run, depth: int, code: int):
+    text = "scf.execute_region {\n" * depth + "scf.yield\n}\n" * depth
+    outcome = run(stdin=text)
+    assert outcome.code == code
+    assert ("error: ops are nested too deeply" in outcome.err) == (code == 1)

@@ -5,7 +5,7 @@
 
 // GENERIC: "func.return"() : () -> ()
 // CUSTOM: func.return{{$}}
-// DEBUG: func.return loc("{{.*}}printing.mlir":[[#@LINE+2]]:3)
+// DEBUG: func.return loc("{{.*}}printing.mlir":[[# @LINE + 2]]:3)
 func.func @f() {
   func.return
 }

@@ -16,7 +16,7 @@ func.func @verify(%x: f32) -> i32 {
 // -----
 
 // An error of a pass, at no place.
-// expected-error@unknown {{ops remain that this stage must not have: scf.yield (1), scf.for (1)}}
+// expected-error@unknown {{ops remain that this stage must not have: scf.for (1), scf.yield (1)}}
 func.func @refused(%n: index) {
   scf.for %i = %n to %n step %n {
     scf.yield
