@@ -24,6 +24,9 @@ from .named_pipelines import NAMED_PIPELINES
 
 _NESTED = re.compile(r"([\w.-]+)\s*\((.*)\)", re.DOTALL)
 
+_QUOTED_OR_DOTTED = re.compile(r'"(?:\\.|[^"\\])*"|(?<=[=,])[A-Za-z_][\w-]*(?:\.[\w-]+)+')
+"""A quoted value, or one with dots in it such as an op's name, which xDSL reads only in quotes."""
+
 
 def parse_passes(
     text: str, available: Mapping[str, Callable[[], type[ModulePass]]]
@@ -57,11 +60,15 @@ def _specs(text: str) -> Iterable[ArgSpec]:
         if not piece:
             raise TenonError(f"pipeline: a pass name is missing in '{text}'")
         try:
-            yield from parse_pipeline(piece)
+            yield from parse_pipeline(_QUOTED_OR_DOTTED.sub(_quote, piece))
         except ArgSpecParseError as error:
             reason = str(error).splitlines()[-1].strip()
             reason = reason[:1].lower() + reason[1:]
             raise TenonError(f"pipeline: cannot read '{piece}' ({reason})") from error
+
+
+def _quote(value: re.Match[str]) -> str:
+    return value[0] if value[0].startswith('"') else f'"{value[0]}"'
 
 
 def _split(text: str) -> Iterable[str]:

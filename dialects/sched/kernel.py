@@ -272,6 +272,9 @@ class ReduceOp(IRDLOperation):
             is_float(self.result.type) or isinstance(self.result.type, IntegerType)
         ):
             raise VerifyException(f"{self.name}: cannot combine {self.result.type} by {kind.value}")
+        unroll = self.mapping.unroll.data
+        if unroll & (unroll - 1):
+            raise VerifyException(f"{self.name}: unroll({unroll}) is no power of two, so it has no halves")
 
 
 @irdl_op_definition

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from ...dialects.parsing import location_text
@@ -11,14 +10,14 @@ from ...dialects.parsing import location_text
 def failing_location(error: BaseException) -> str | None:
     """
     Returns `file:line:col` of the op that the innermost frame of a failure calls `op`, as patterns and
-    handlers do, and None where no frame has an op with a file location but the module. xDSL's exceptions do
-    not carry their op.
+    handlers do, and None where no frame has an op with a file location. xDSL's exceptions do not carry
+    their op.
     """
     location = None
     traceback = error.__traceback__
     while traceback is not None:
         op = traceback.tb_frame.f_locals.get("op")
-        if isinstance(op, Operation) and not isinstance(op, ModuleOp):
+        if isinstance(op, Operation):
             location = location_text(op.location) or location
         traceback = traceback.tb_next
     return location

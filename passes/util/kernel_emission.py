@@ -52,7 +52,7 @@ class _KernelEmitter:
         self.op = sched.KernelOp(name, ())
         self.op.location = kernel.root.location
         self.block = self.op.body.block
-        self.constants = ConstantPool(self.block)
+        self.constants = ConstantPool(self.block, self.op.location)
         self.top = _Loop(ScalarBuilder(self.block, None, self.constants), 0)
         self.loops: dict[Axis, _Loop] = {}
         self.values: dict[tuple[SSAValue, Indices], SSAValue] = {}

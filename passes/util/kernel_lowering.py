@@ -14,9 +14,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import product
+from typing import NoReturn
 
 from xdsl.dialects import arith, memref, scf, vector
 from xdsl.dialects.builtin import (
+    AnyFloat,
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
     IndexType,
@@ -82,8 +84,24 @@ def _flat(type: MemRefType[Attribute]) -> MemRefType[Attribute]:
 
 
 def lower_kernel(kernel: sched.KernelOp) -> low.KernelOp:
-    """Returns the lowered kernel. Raises PassFailedException for a mapping that is illegal."""
+    """
+    Returns the lowered kernel.
+
+    Raises PassFailedException, naming the op, for a mapping that is illegal, a dynamic extent, an index that
+    is not made of axes and constants, and an op that no kernel's body may have.
+    """
+    _check_arguments(kernel)
     return _KernelLowering(kernel).lower()
+
+
+def _check_arguments(op: sched.KernelOp) -> None:
+    for argument in op.body.block.args:
+        type = argument.type
+        assert isinstance(type, MemRefType), f"{type} is no buffer"
+        if not type.has_static_shape():
+            raise PassFailedException(
+                f"{op.name}: cannot lower @{op.sym_name.data} (argument {argument.index} is {type})"
+            )
 
 
 @dataclass(eq=False, slots=True)
@@ -126,7 +144,7 @@ class _KernelLowering:
         self.op = low.KernelOp(kernel.sym_name.data, arguments, grid, block)
         self.op.location = kernel.location
         body = self.op.body.block
-        self.constants = ConstantPool(body)
+        self.constants = ConstantPool(body, kernel.location)
         self.top = _Place(ScalarBuilder(body, None, self.constants), 0)
         self.places: list[_Place] = [self.top]
         self.homes: dict[SSAValue, _Place] = {}
@@ -161,21 +179,21 @@ class _KernelLowering:
             if not mapped:
                 break
             if len(loops) != 1 or any(isinstance(op, memref.StoreOp) for op in ops):
-                raise self._illegal(mapped[0], "other code stands beside it")
+                self.refuse(mapped[0], "other code stands beside it")
             (axis,) = mapped
             if not isinstance(axis, sched.AxisOp):
-                raise self._illegal(axis, "it is a reduction")
+                self.refuse(axis, "it is a reduction")
             nest.append(axis)
             ops = list(axis.body.block.ops)
             loops = [op for op in ops if isinstance(op, _Loop)]
         outermost = set(nest)
         for op in self.kernel.walk():
             if isinstance(op, _Loop) and op.mapping.level.data is not Level.SERIAL and op not in outermost:
-                raise self._illegal(op, "an axis around it is serial")
+                self.refuse(op, "an axis around it is serial")
         for level, id_op in ((Level.BLOCK, low.BlockIdOp), (Level.THREAD, low.ThreadIdOp)):
             axes = [axis for axis in nest if axis.mapping.level.data is level]
             if len(axes) > 3:
-                raise self._illegal(axes[3], "there are three dimensions only")
+                self.refuse(axes[3], "there are three dimensions only")
             for dimension, axis in zip(low.Dimension, reversed(axes), strict=False):
                 extents[level][dimension.index] = -(-axis.extent.data // axis.mapping.chunk.data)
                 ids[axis] = (id_op, dimension)
@@ -185,9 +203,9 @@ class _KernelLowering:
             grid = [0, 1, 1]
         return grid, block, ids
 
-    def _illegal(self, op: _Loop, why: str) -> PassFailedException:
+    def refuse(self, op: _Loop, why: str) -> NoReturn:
         name = op.index.name_hint or "?"
-        return PassFailedException(f"{op.name}: axis %{name} cannot be {op.mapping.words()} ({why})")
+        raise PassFailedException(f"{op.name}: axis %{name} cannot be {op.mapping.words()} ({why})")
 
     # Blocks of ops
 
@@ -256,6 +274,10 @@ class _KernelLowering:
 
     def _lower_scalar(self, op: Operation) -> None:
         result = op.results[0]
+        if not isinstance(result.type, IntegerType | AnyFloat):
+            raise PassFailedException(
+                f"{op.name}: cannot give {result.type} in a kernel's body (need a scalar)"
+            )
         if isinstance(op, arith.ConstantOp):
             self._lower_constant(op)
             return
@@ -338,7 +360,7 @@ class _KernelLowering:
         is_vector = lane_axis is not None and lane_axis.axis in depends
         values: dict[_Lanes, SSAValue] = {}
         for lanes in self._lane_sets(active):
-            at = [self._index(self._bound(expr, active, lanes), op.location) for expr in exprs]
+            at = [self._index(self._bound(op, expr, active, lanes), op.location) for expr in exprs]
             value = self._emit(op.__class__, at, result.type, op.location, result.name_hint, op.properties)
             if is_vector:
                 assert lane_axis is not None
@@ -366,7 +388,7 @@ class _KernelLowering:
         is_vector = lane_axis is not None and self._stride(op, address, lane_axis, (0, 1)) == 1
         values: dict[_Lanes, SSAValue] = {}
         for lanes in self._lane_sets(active):
-            at = self._index(self._bound(address, active, lanes), op.location)
+            at = self._index(self._bound(op, address, active, lanes), op.location)
             operands = (self.buffers[op.memref], at)
             if is_vector:
                 assert lane_axis is not None
@@ -393,7 +415,7 @@ class _KernelLowering:
         value = self.scalars[op.value]
         place = self.places[-1]
         for lanes in self._lane_sets(active):
-            at = self._index(self._bound(address, active, lanes), op.location)
+            at = self._index(self._bound(op, address, active, lanes), op.location)
             stored = self._pick(value, active, lanes)
             if lane_axis is not None:
                 stored = self._as_vector(stored, lane_axis.vector)
@@ -415,12 +437,17 @@ class _KernelLowering:
 
     # Indices
 
-    def _bound(self, expr: IndexExpr, active: Sequence[_LaneAxis], lanes: _Lanes) -> IndexExpr:
-        """An index of the kernel in terms of the values at hand, for one combination of lanes."""
+    def _bound(self, op: Operation, expr: IndexExpr, active: Sequence[_LaneAxis], lanes: _Lanes) -> IndexExpr:
+        """An index that `op` uses in terms of the values at hand, for one combination of lanes."""
         offsets = {lane.axis: number * lane.vector for lane, number in zip(active, lanes, strict=True)}
 
         def replacement(axis: Axis) -> IndexExpr:
-            return self.bindings[axis] + offsets.get(axis, 0)
+            bound = self.bindings.get(axis)
+            if bound is None:
+                raise PassFailedException(
+                    f"{op.name}: cannot lower its index (it is not made of axes and constants only)"
+                )
+            return bound + offsets.get(axis, 0)
 
         return expr.substitute(replacement)
 
@@ -517,14 +544,15 @@ class _KernelLowering:
         lanes = _LaneAxis(axis, mapping.vector.data, mapping.unroll.data)
         main = count - count % mapping.step
         if main and mapping.step > 1:
-            self._check_lanes(op)
+            self.check_lanes(op)
             self._repeat(op, axis, first, 0, main, lanes)
         if main < count or mapping.step == 1:
             self._repeat(op, axis, first, main if mapping.step > 1 else 0, count, None)
 
-    def _check_lanes(self, op: _Loop) -> None:
-        if op.mapping.vector.data > 1 and self._vector_axis() is not None:
-            raise self._illegal(op, f"axis %{self.lane_axes[-1].axis.hint} around it is a vector")
+    def check_lanes(self, op: _Loop) -> None:
+        around = self._vector_axis()
+        if op.mapping.vector.data > 1 and around is not None:
+            self.refuse(op, f"axis %{around.axis.hint} around it is a vector")
 
     def _range(self, op: sched.AxisOp) -> tuple[IndexExpr, int | SSAValue]:
         """The first index that this work-item takes, and how many."""
@@ -575,7 +603,7 @@ class _KernelLowering:
         if mapping.step == 1:
             self._for(op, axis, first, (zero, count, one), None, chunk)
             return
-        self._check_lanes(op)
+        self.check_lanes(op)
         place = self.places[-1]
         step = self.constants.get(mapping.step, INDEX)
         rest = self._index_op(place, arith.RemUIOp, count, step, op.location)
@@ -671,8 +699,8 @@ class _ReduceLowering:
         self.outer = kernel._active(depends)
         around = kernel._vector_axis()
         self.around = around if around is not None and around.axis in depends else None
-        if self.mapping.vector.data > 1 and self.around is not None:
-            raise kernel._illegal(op, f"axis %{self.around.axis.hint} around it is a vector")
+        if self.mapping.vector.data > 1:
+            kernel.check_lanes(op)
 
     def lower(self) -> None:
         kernel, op = self.kernel, self.op

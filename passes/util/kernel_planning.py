@@ -375,8 +375,7 @@ def _iteration_extents(op: graph.ContractOp) -> dict[int, int]:
     extents: dict[int, int] = {}
     for attribute, value in zip(op.maps.data, (op.lhs, op.rhs, op.result), strict=True):
         for expr, extent in zip(attribute.data.results, static_shape(value, op.name), strict=True):
-            if not isinstance(expr, AffineDimExpr):
-                raise PassFailedException(f"{op.name}: cannot schedule index {expr} (need plain dims)")
+            assert isinstance(expr, AffineDimExpr), f"{op.name}: index {expr} is no plain dim"
             extents[expr.position] = extent
     return extents
 

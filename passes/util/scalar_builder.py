@@ -66,12 +66,16 @@ class ScalarBuilder:
 
 
 class ConstantPool:
-    """The constants of one kernel, each written once, at the front of the kernel in order of first use."""
+    """
+    The constants of one kernel, each written once, at the front of the kernel in order of first use. They
+    have the location of the kernel, as they belong to all of its ops.
+    """
 
-    __slots__ = ("_block", "_first", "_known", "_last")
+    __slots__ = ("_block", "_known", "_last", "_location")
 
-    def __init__(self, block: Block):
+    def __init__(self, block: Block, location: LocationAttr):
         self._block = block
+        self._location = location
         self._known: dict[tuple[str, Attribute], SSAValue] = {}
         self._last: Operation | None = None
 
@@ -92,6 +96,7 @@ class ConstantPool:
         self, key: tuple[str, Attribute], value: Attribute, type: Attribute, hint: str | None
     ) -> SSAValue:
         op = arith.ConstantOp.create(result_types=(type,), properties={"value": value})
+        op.location = self._location
         if self._last is not None:
             self._block.insert_op_after(op, self._last)
         elif (first := self._block.first_op) is not None:

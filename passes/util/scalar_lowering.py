@@ -13,7 +13,6 @@ from collections.abc import Callable, Sequence
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, TensorType, bf16, f16, f32, f64, i1, i64
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.utils.exceptions import PassFailedException
 
 from ...dialects import graph, low
 from ...dialects.element_types import compute_type, is_float, is_unsigned
@@ -130,14 +129,9 @@ def element_type(value: SSAValue) -> Attribute:
 
 
 def lower_elementwise(b: ScalarBuilder, op: Operation, operands: Sequence[SSAValue]) -> SSAValue:
-    """
-    Inserts the scalar code of an elementwise `graph` op and returns its value, in the compute type.
-
-    Raises PassFailedException naming the op if there is no rule for it.
-    """
+    """Inserts the scalar code of an elementwise `graph` op and returns its value, in the compute type."""
     rule = _RULES.get(type(op))
-    if rule is None:
-        raise PassFailedException(f"{op.name}: no scalar code for it")
+    assert rule is not None, f"{op.name}: no scalar code for it"
     return rule(b, op, operands, element_type(op.operands[-1]))
 
 

@@ -156,6 +156,11 @@ def test_module_nesting_and_spaces_are_read_past():
     assert str(parse("builtin.module(  append ,\n append{times=2} )")) == "append,append{times=2}"
 
 
+def test_names_of_ops_need_no_quotes():
+    text = 'append{label=graph.add},append{label="a=b.c,d.e" times=1}'
+    assert str(parse(text)) == 'append{label="graph.add"},append{label="a=b.c,d.e"}'
+
+
 @pytest.mark.parametrize("text", ["", "  ", "builtin.module()"])
 def test_an_empty_pipeline_changes_nothing(text: str):
     assert parse(text).passes == ()

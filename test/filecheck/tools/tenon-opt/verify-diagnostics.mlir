@@ -15,13 +15,15 @@ func.func @verify(%x: f32) -> i32 {
 
 // -----
 
-// An error of a pass, at no place.
-// expected-error@unknown {{ops remain that this stage must not have: scf.for (1), scf.yield (1)}}
-func.func @refused(%n: index) {
-  scf.for %i = %n to %n step %n {
-    scf.yield
+// An error of a pass.
+// expected-error@below {{ops remain that this stage must not have: scf.for (1), scf.yield (1)}}
+builtin.module {
+  func.func @refused(%n: index) {
+    scf.for %i = %n to %n step %n {
+      scf.yield
+    }
+    func.return
   }
-  func.return
 }
 
 // -----
