@@ -5,6 +5,8 @@ Element types and their properties, shared by the three dialects.
 boolean). Buffers hold storage types: a ui8 and an i1 are stored as i8.
 """
 
+from typing import cast
+
 from xdsl.dialects.builtin import (
     AnyFloat,
     BFloat16Type,
@@ -41,12 +43,20 @@ NBYTES: dict[Attribute, int] = {f64: 8, f32: 4, f16: 2, bf16: 2, i64: 8, i32: 4,
 
 def element_type_of(type: Attribute) -> Attribute:
     """Returns the element type of a tensor, memref or vector, and any other type unchanged."""
-    return type.element_type if isinstance(type, TensorType | MemRefType | VectorType) else type
+    if isinstance(type, TensorType | MemRefType | VectorType):
+        return cast("TensorType | MemRefType | VectorType", type).element_type
+    return type
 
 
 def lanes_of(type: Attribute) -> int | None:
     """Returns the number of lanes of a 1-d vector type, None for a scalar."""
     return type.get_shape()[0] if isinstance(type, VectorType) else None
+
+
+def width_of(type: Attribute) -> int:
+    """Returns the bits of an integer type; an index has 64."""
+    assert isinstance(type, IntegerType | IndexType), f"{type} is no integer type"
+    return 64 if isinstance(type, IndexType) else type.bitwidth
 
 
 def is_float(type: Attribute) -> bool:
@@ -55,9 +65,10 @@ def is_float(type: Attribute) -> bool:
 
 def is_unsigned(type: Attribute) -> bool:
     """Returns whether an integer type is read as unsigned: ui8, and i1."""
-    return isinstance(type, IntegerType) and (
-        type.signedness.data is Signedness.UNSIGNED or type.width.data == 1
-    )
+    if not isinstance(type, IntegerType):
+        return False
+    integer = cast(IntegerType, type)
+    return integer.signedness.data is Signedness.UNSIGNED or integer.bitwidth == 1
 
 
 def storage_type(type: Attribute) -> AnyFloat | IntegerType:
@@ -65,7 +76,7 @@ def storage_type(type: Attribute) -> AnyFloat | IntegerType:
     if type in (ui8, i1):
         return i8
     assert isinstance(type, AnyFloat | IntegerType), f"no storage type for {type}"
-    return type
+    return cast("AnyFloat | IntegerType", type)
 
 
 def compute_type(type: Attribute) -> AnyFloat | IntegerType | IndexType:
@@ -78,4 +89,4 @@ def compute_type(type: Attribute) -> AnyFloat | IntegerType | IndexType:
     if type == ui8:
         return i8
     assert isinstance(type, AnyFloat | IntegerType | IndexType), f"no compute type for {type}"
-    return type
+    return cast("AnyFloat | IntegerType | IndexType", type)

@@ -1,8 +1,8 @@
 """
 The `low` dialect: one kernel, nothing left to decide.
 
-A kernel's body is written in xDSL's own dialects; `low` adds only what they lack. The whole vocabulary is the
-closed list `BODY_OPS` below, so that a backend is a table plus a `match`:
+A kernel's body is written in xDSL's own dialects; `low` adds only what they lack. The whole vocabulary is
+the closed list `BODY_OPS` below, so that a backend is a table plus a `match`:
 
 * `scf`: for (iter_args), if (with or without results), yield
 * `memref`: load, store (one linear index), alloca (private; or memory space `"shared"` for a work-group)
@@ -15,10 +15,10 @@ closed list `BODY_OPS` below, so that a backend is a table plus a `match`:
 xDSL's `arith.select` and its integer conversions take scalars only; `low.select` and `low.convert` take
 vectors too and are used everywhere instead of them.
 
-Kernel arguments are one-dimensional, contiguous memrefs of a storage type (f64 f32 f16 bf16 i64 i32 i16 i8; a
-boolean is stored as an i8 of 0 or 1) that do not overlap one another where one of them is written.
-`vector.reduction` combines the upper half of the lanes into the lower half, again and again, until one lane is
-left, and that into the accumulator if there is one: for four lanes `(v0 + v2) + (v1 + v3)`.
+Kernel arguments are one-dimensional, contiguous memrefs of a storage type (f64 f32 f16 bf16 i64 i32 i16 i8;
+a boolean is stored as an i8 of 0 or 1) that do not overlap one another where one of them is written.
+`vector.reduction` combines the upper half of the lanes into the lower half, again and again, until one lane
+is left, and that into the accumulator if there is one: for four lanes `(v0 + v2) + (v1 + v3)`.
 
 Integers wrap. Float arithmetic is IEEE in the type's own precision, in the order written; nothing is
 contracted or reassociated unless an op's `fastmath` asks for it.
@@ -103,7 +103,8 @@ class Dimension(StrEnum):
     Z = "z"
 
     @property
-    def index(self) -> int:
+    def number(self) -> int:
+        """0 for x, 1 for y, 2 for z: where grids and blocks have the dimension's extent."""
         return "xyz".index(self.value)
 
 
@@ -195,9 +196,10 @@ class KernelOp(IRDLOperation):
 
     def verify_(self) -> None:
         for argument in self.body.block.args:
-            if not isinstance(argument.type, MemRefType) or len(argument.type.get_shape()) != 1:
+            type = argument.type
+            if not isinstance(type, MemRefType) or len(type.get_shape()) != 1:
                 raise VerifyException(
-                    f"{self.name}: argument {argument.index} of @{self.sym_name.data} is {argument.type}, "
+                    f"{self.name}: argument {argument.index} of @{self.sym_name.data} is {type}, "
                     "expected a one-dimensional memref"
                 )
         if any(extent < 1 for extent in self.block_dims.data):
@@ -358,8 +360,8 @@ class ConvertOp(IRDLOperation):
                 f"{self.name}: cannot {kind.value} {self.source.type} to {self.result.type}"
             )
         if isinstance(source, IntegerType) and isinstance(result, IntegerType):
-            widens = result.width.data > source.width.data
-            if widens == (kind is Conversion.TRUNCI) or result.width.data == source.width.data:
+            widens = result.bitwidth > source.bitwidth
+            if widens == (kind is Conversion.TRUNCI) or result.bitwidth == source.bitwidth:
                 raise VerifyException(
                     f"{self.name}: cannot {kind.value} {self.source.type} to {self.result.type}"
                 )

@@ -10,9 +10,10 @@ Runs two stages of a kernel in one loop where the second reads just what the fir
       sched.yield %v : f32
     }
 
-The first loop must be next before the second but for code that does not touch memory, have its extent, hold no
-loop of its own, and store one local buffer at the loop's index; the second must hold no loop either and read that
-buffer at its own index only. Every element is then stored before it is read, and the reduction's order stays.
+The first loop must be next before the second but for code that does not touch memory, have its extent, hold
+no loop of its own, and store one local buffer at the loop's index; the second must hold no loop either and
+read that buffer at its own index only. Every element is then stored before it is read, and the reduction's
+order stays.
 
 Requires: unmapped `sched` kernels. Ensures: what each kernel computes is unchanged, bit for bit.
 """
@@ -68,11 +69,12 @@ def _stored_value(fill: sched.AxisOp) -> memref.StoreOp | None:
 def _can_fuse(fill: sched.AxisOp, reduce: sched.ReduceOp, store: memref.StoreOp) -> bool:
     if fill.extent != reduce.extent or fill.mapping != reduce.mapping:
         return False
-    reads = [op for op in reduce.body.block.ops if isinstance(op, memref.LoadOp) and op.memref is store.memref]
+    body = reduce.body.block
+    reads = [op for op in body.ops if isinstance(op, memref.LoadOp) and op.memref is store.memref]
     return (
         bool(reads)
         and all(list(read.indices) == [reduce.index] for read in reads)
-        and not any(isinstance(op, (*_LOOPS, memref.StoreOp)) for op in reduce.body.block.ops)
+        and not any(isinstance(op, (*_LOOPS, memref.StoreOp)) for op in body.ops)
     )
 
 

@@ -9,8 +9,8 @@ Decides, for every value of a function, whether it becomes a buffer, and says wh
     %e = graph.exp %d {memory_mode = #graph.memory_mode<local, "a buffer that is read in 2 ways ...">} ...
     %s = graph.reduce add %e axes [1] keep {memory_mode = #graph.memory_mode<local, "combined in ...">} ...
 
-The modes and the rules are those of passes/util/kernel_planning.py. A mode that is there already is a request:
-it is kept, and everything else is decided around it.
+The modes and the rules are those of passes/util/kernel_planning.py. A mode that is there already is a
+request: it is kept, and everything else is decided around it.
 
 Requires: functions over static tensors, of `graph` ops only. Ensures: every `graph` op has a `memory_mode`;
 one that is impossible as requested is an error with both reasons.

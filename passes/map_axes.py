@@ -37,6 +37,7 @@ from ..dialects import sched
 from ..dialects.element_types import NBYTES
 from ..dialects.sched import Level, MappingAttr
 from .util.index_analysis import IndexAnalysis
+from .util.index_expr import Axis
 
 _SERIAL = MappingAttr.get()
 _Loop = sched.AxisOp | sched.ReduceOp
@@ -126,7 +127,7 @@ class _KernelMapper:
             return 0
         return min(max(self.vector_nbytes // widest, 2), 16, 1 << (extent.bit_length() - 1))
 
-    def _can_be_vector(self, op: Operation, axis: object) -> bool:
+    def _can_be_vector(self, op: Operation, axis: Axis) -> bool:
         """Returns whether an op that takes an index or gives a boolean reduction has a vector form."""
         if isinstance(op, sched.ReduceOp):
             return op.result.type != IntegerType(1)

@@ -11,7 +11,9 @@ use is erased.
 Requires: nothing. Ensures: what the module computes is unchanged, bit for bit.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects import arith, scf
@@ -22,6 +24,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from xdsl.rewriter import InsertPoint
 
 from ..dialects import low
+from ..dialects.element_types import width_of
 from ..dialects.low import Conversion
 from .util.located_rewriter import rewrite_greedily
 
@@ -43,7 +46,7 @@ def _float(value: SSAValue) -> float | None:
 
 def _wrap(value: int, type: Attribute) -> int:
     """Brings an integer into the signed range of its type; an index has 64 bits."""
-    width = 64 if isinstance(type, IndexType) else type.width.data if isinstance(type, IntegerType) else 64
+    width = width_of(type)
     if width == 1:
         return value & 1
     half = 1 << (width - 1)
@@ -52,22 +55,21 @@ def _wrap(value: int, type: Attribute) -> int:
 
 def _constant(value: int, type: Attribute) -> arith.ConstantOp:
     assert isinstance(type, IntegerType | IndexType)
-    op = arith.ConstantOp.create(
-        result_types=(type,), properties={"value": IntegerAttr(value, type, truncate_bits=True)}
-    )
+    attribute = IntegerAttr(value, cast("IntegerType | IndexType", type), truncate_bits=True)
+    op = arith.ConstantOp.create(result_types=(attribute.type,), properties={"value": attribute})
     op.results[0].name_hint = f"c{value}" if value >= 0 else f"cm{-value}"
     return op
 
 
-_FOLDS = {
-    arith.AddiOp: lambda a, b: a + b,
-    arith.SubiOp: lambda a, b: a - b,
-    arith.MuliOp: lambda a, b: a * b,
+_FOLDS: dict[type[Operation], Callable[[int, int], int]] = {
+    arith.AddiOp: int.__add__,
+    arith.SubiOp: int.__sub__,
+    arith.MuliOp: int.__mul__,
     arith.MinSIOp: min,
     arith.MaxSIOp: max,
-    arith.AndIOp: lambda a, b: a & b,
-    arith.OrIOp: lambda a, b: a | b,
-    arith.XOrIOp: lambda a, b: a ^ b,
+    arith.AndIOp: int.__and__,
+    arith.OrIOp: int.__or__,
+    arith.XOrIOp: int.__xor__,
 }
 
 
@@ -197,10 +199,9 @@ class InlineShortLoop(RewritePattern):
             block = op.body.block
             last = block.last_op
             assert isinstance(last, scf.YieldOp), "scf.for: body ends in no scf.yield"
-            results = list(last.operands)
             arguments = [op.lb, *op.iter_args]
-            by_argument = dict(zip(block.args, arguments, strict=True))
-            results = [by_argument.get(value, value) for value in results]
+            by_argument: dict[SSAValue, SSAValue] = dict(zip(block.args, arguments, strict=True))
+            results = [by_argument.get(value, value) for value in last.operands]
             rewriter.erase(last)
             rewriter.inline_block(block, InsertPoint.before(op), arguments)
             rewriter.replace(op, (), results)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from ..errors import DeviceError
 from .executable import Executable
 from .signature import Array, Signature
 from .stages import Stages
@@ -37,7 +38,11 @@ class ReferenceExecutable(Executable):
         if interpret is None:
             raise self._closed_error()
         results: list[Array] = []
-        for number, result in enumerate(interpret(arrays)):
+        try:
+            computed = interpret(arrays)
+        except MemoryError as error:
+            raise DeviceError(f"{self.name}: the reference interpreter has no memory left ({error})") from None
+        for number, result in enumerate(computed):
             if targets is not None:
                 np.copyto(targets[number], result, casting="no")
                 results.append(targets[number])

@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import FunctionType, TensorType
 from xdsl.ir import Attribute
 
 from ..dialects.element_types import ELEMENT_TYPES, element_type_of
-from ..errors import CallError, TenonError
+from ..errors import CallError, DeviceError, TenonError
 from ..semantics.numpy_types import dtype_of
 
 Array = npt.NDArray[Any]
@@ -126,8 +126,14 @@ class Signature:
         return arrays
 
     def empty_results(self) -> list[Array]:
-        """Returns fresh arrays for the results."""
-        return [np.empty(type.shape, type.dtype) for type in self.result_types]
+        """Returns fresh arrays for the results. Raises `DeviceError` where the host has no memory for one."""
+        results: list[Array] = []
+        for number, type in enumerate(self.result_types):
+            try:
+                results.append(np.empty(type.shape, type.dtype))
+            except (MemoryError, ValueError) as error:
+                raise DeviceError(f"{self.name}: cannot allocate result {number}, {type} ({error})") from None
+        return results
 
     def _ordered(self, positional: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
         names = self.argument_names

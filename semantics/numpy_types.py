@@ -124,7 +124,7 @@ def _wrapped(value: int, dtype: np.dtype[Any]) -> int:
     return value - (1 << bits) if dtype.kind == "i" and value >> (bits - 1) else value
 
 
-def dense_of(values: Array, type: TensorType[Attribute]) -> DenseIntOrFPElementsAttr[Any]:
+def dense_of(values: Array, type: TensorType[Any]) -> DenseIntOrFPElementsAttr[Any]:
     """Returns a constant of a static tensor type; one value alone is a splat."""
     stored = -values.astype(np.int8) if values.dtype == BOOL else values
     data = np.ascontiguousarray(stored).tobytes()

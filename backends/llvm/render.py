@@ -107,14 +107,14 @@ def _begin_grid(emitter: Emitter, grid: Sequence[int], begin: str, end: str) -> 
     ids = emitter.block_ids
     for dimension in Dimension:
         ids[dimension] = "0"
-    long = [dimension for dimension in Dimension if grid[dimension.index] != 1]
+    long = [dimension for dimension in Dimension if grid[dimension.number] != 1]
     if len(long) <= 1:
         loop = emitter.begin_loop("group", "i64", begin, end)
         if long:
             ids[long[0]] = loop.index
         return [loop]
     inner, *outer = long
-    width = max(grid[inner.index], 1)
+    width = max(grid[inner.number], 1)
     first = emitter.emit(f"udiv i64 {begin}, {width}", "first_row")
     rounded_up = emitter.emit(f"add nsw i64 {end}, {width - 1}", "rounded_up")
     last = emitter.emit(f"udiv i64 {rounded_up}, {width}", "last_row")
@@ -126,7 +126,7 @@ def _begin_grid(emitter: Emitter, grid: Sequence[int], begin: str, end: str) -> 
     upper = emitter.emit(emitter.call_same_type("smin", "i64", [left, str(width)]), "upper")
     ids[outer[0]] = rows.index
     if len(outer) == 2:
-        height = max(grid[outer[0].index], 1)
+        height = max(grid[outer[0].number], 1)
         ids[outer[0]] = emitter.emit(f"urem i64 {rows.index}, {height}", outer[0].value)
         ids[outer[1]] = emitter.emit(f"udiv i64 {rows.index}, {height}", outer[1].value)
     columns = emitter.begin_loop(inner.value, "i64", lower, upper)
@@ -139,9 +139,9 @@ def _begin_block(emitter: Emitter, block: Sequence[int]) -> list[Loop]:
     loops: list[Loop] = []
     for dimension in reversed(Dimension):
         emitter.thread_ids[dimension] = "0"
-        if block[dimension.index] != 1:
+        if block[dimension.number] != 1:
             loops.append(
-                emitter.begin_loop(f"thread_{dimension.value}", "i64", "0", str(block[dimension.index]))
+                emitter.begin_loop(f"thread_{dimension.value}", "i64", "0", str(block[dimension.number]))
             )
             emitter.thread_ids[dimension] = loops[-1].index
     return loops

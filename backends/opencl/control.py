@@ -44,7 +44,7 @@ def if_else(kernel: KernelWriter, op: scf.IfOp) -> None:
 
 
 def work_item_id(kernel: KernelWriter, op: low.BlockIdOp | low.ThreadIdOp, function: str) -> None:
-    kernel.define(op, f"(long){function}({op.dimension.data.index})")
+    kernel.define(op, f"(long){function}({op.dimension.data.number})")
 
 
 def barrier(kernel: KernelWriter, op: low.BarrierOp) -> None:

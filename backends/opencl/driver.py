@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -64,13 +64,19 @@ class OpenCLDriver:
                 f"opencl: pool {pool_id} cannot be aligned to {alignment} bytes "
                 f"(device {self._info.name} aligns to {base_alignment})"
             )
+        flags = pyopencl.mem_flags.READ_WRITE
+        self._add_pool(pool_id, nbytes, lambda: pyopencl.Buffer(self._context, flags, max(nbytes, 1)))
+
+    def _add_pool(self, pool_id: int, nbytes: int, make_buffer: Callable[[], Any]) -> None:
+        import pyopencl
+
         if nbytes > self._info.max_buffer_nbytes:
             raise DeviceError(
                 f"opencl: pool {pool_id} of {nbytes} bytes is too large for device {self._info.name} "
                 f"(at most {self._info.max_buffer_nbytes})"
             )
         try:
-            buffer = pyopencl.Buffer(self._context, pyopencl.mem_flags.READ_WRITE, max(nbytes, 1))
+            buffer = make_buffer()
         except pyopencl.Error as error:
             raise DeviceError(
                 f"opencl: cannot allocate pool {pool_id} of {nbytes} bytes on device {self._info.name} "
@@ -213,9 +219,11 @@ class HostMappingDriver(OpenCLDriver):
 
         self._check_new(pool_id)
         flags = pyopencl.mem_flags
-        if array.nbytes == 0:
-            buffer = pyopencl.Buffer(self._context, flags.READ_WRITE, 1)
-        else:
-            access = flags.READ_WRITE if array.flags.writeable else flags.READ_ONLY
-            buffer = pyopencl.Buffer(self._context, access | flags.USE_HOST_PTR, hostbuf=array)
-        self._pools[pool_id] = _Pool(buffer, array.nbytes)
+        access = flags.READ_WRITE if array.flags.writeable else flags.READ_ONLY
+
+        def make_buffer() -> Any:
+            if array.nbytes == 0:
+                return pyopencl.Buffer(self._context, flags.READ_WRITE, 1)
+            return pyopencl.Buffer(self._context, access | flags.USE_HOST_PTR, hostbuf=array)
+
+        self._add_pool(pool_id, array.nbytes, make_buffer)

@@ -209,7 +209,7 @@ def _active(value: Array, type: Attribute, mask: Mask) -> Array:
 
 def _block_id(op: Operation) -> _Step:
     assert isinstance(op, low.BlockIdOp)
-    dimension, result = op.dimension.data.index, op.result
+    dimension, result = op.dimension.data.number, op.result
 
     def step(run: _Run) -> None:
         run.values[result] = run.block_id(dimension)
@@ -219,7 +219,7 @@ def _block_id(op: Operation) -> _Step:
 
 def _thread_id(op: Operation) -> _Step:
     assert isinstance(op, low.ThreadIdOp)
-    dimension, result = op.dimension.data.index, op.result
+    dimension, result = op.dimension.data.number, op.result
 
     def step(run: _Run) -> None:
         run.values[result] = run.thread_id(dimension)

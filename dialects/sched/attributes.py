@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import IntAttr
 from xdsl.dialects.utils.enum_attribute import EnumAttribute
@@ -77,17 +77,14 @@ class MappingAttr(ParametrizedAttribute):
             parser.parse_punctuation(")")
             return value
 
-        values = {"level": Level.SERIAL, "chunk": 1, "vector": 1, "unroll": 1}
-        for level in (Level.BLOCK, Level.THREAD, Level.SERIAL):
-            if parser.parse_optional_keyword(level.value) is not None:
-                values["level"] = level
-                if level is not Level.SERIAL:
-                    values["chunk"] = argument()
+        level, chunk = Level.SERIAL, 1
+        for word in (Level.BLOCK, Level.THREAD, Level.SERIAL):
+            if parser.parse_optional_keyword(word.value) is not None:
+                level, chunk = word, 1 if word is Level.SERIAL else argument()
                 break
-        for word in ("vector", "unroll"):
-            if parser.parse_optional_keyword(word) is not None:
-                values[word] = argument()
-        return MappingAttr.get(**values)
+        vector = argument() if parser.parse_optional_keyword("vector") is not None else 1
+        unroll = argument() if parser.parse_optional_keyword("unroll") is not None else 1
+        return MappingAttr.get(level, chunk, vector, unroll)
 
     def words(self) -> str:
         """The mapping as written in an op: empty for serial."""
@@ -241,7 +238,7 @@ class _Counts(ParametrizedAttribute):
 
     def print_parameters(self, printer: Printer) -> None:
         with printer.in_angle_brackets():
-            values = [parameter.data for parameter in self.parameters if isinstance(parameter, IntAttr)]
+            values = [cast(IntAttr, parameter).data for parameter in self.parameters]
             printer.print_string(
                 ", ".join(f"{field} {value}" for field, value in zip(self.FIELDS, values, strict=True))
             )

@@ -9,7 +9,6 @@ under a shared outer axis and hand scalars (`sched.reduce`) and local buffers (`
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
 
 from xdsl.dialects import arith, math, memref
 from xdsl.dialects.builtin import IndexType, IntAttr, IntegerType, MemRefType, NoneAttr, StringAttr
@@ -175,9 +174,9 @@ class ReduceOp(IRDLOperation):
     bits).
 
     The order of combination is part of the meaning. With `vector(w) unroll(u)` there are n = w * u partial
-    results, all starting at the identity, and number p takes the indices k * n + p for k = 0, 1, ...; then the
-    upper half of them is combined into the lower half, until one is left; then the indices that fill no whole
-    step, one by one. So what is computed depends on n only, and not on how wide the vectors are.
+    results, all starting at the identity, and number p takes the indices k * n + p for k = 0, 1, ...; then
+    the upper half of them is combined into the lower half, until one is left; then the indices that fill no
+    whole step, one by one. So what is computed depends on n only, and not on how wide the vectors are.
 
     ```mlir
     %sum = sched.reduce addf %j = 1000 vector(8) unroll(4) : f32 {
@@ -318,7 +317,7 @@ class AllocOp(IRDLOperation):
     def verify_(self) -> None:
         if self.scope.data is Scope.GLOBAL:
             raise VerifyException(f"{self.name}: a kernel cannot allocate a global buffer")
-        type = cast(MemRefType[Attribute], self.result.type)
+        type = self.result.type
         if not type.has_static_shape():
             raise VerifyException(f"{self.name}: {type} has a dynamic extent")
         if not isinstance(type.layout, NoneAttr):

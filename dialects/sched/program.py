@@ -31,13 +31,13 @@ from xdsl.irdl import (
     traits_def,
     var_operand_def,
 )
-from xdsl.parser import Parser
+from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove, IsTerminator, SymbolOpInterface, SymbolTable
 from xdsl.utils.exceptions import VerifyException
 
 from .. import low
-from ..element_types import ELEMENT_TYPES, storage_type
+from ..element_types import ELEMENT_TYPES, element_type_of, storage_type
 from .attributes import AnalysisAttr, LifetimeAttr, Role, RoleAttr, Scope, ScopeAttr, SlabAttr, TokenType
 from .kernel import KernelOp
 
@@ -46,12 +46,13 @@ TOKEN = TokenType()
 
 def buffer_type(tensor: Attribute) -> MemRefType:
     """Returns the type of the buffer that holds a tensor: same shape, storage element type."""
+    element_type = element_type_of(tensor)
     assert isinstance(tensor, TensorType), f"no buffer for {tensor}"
-    return MemRefType(storage_type(tensor.element_type), tensor.shape)
+    return MemRefType(storage_type(element_type), tensor.shape)
 
 
 def _check_tensor(who: str, type: Attribute) -> None:
-    if not isinstance(type, TensorType) or type.element_type not in ELEMENT_TYPES:
+    if element_type_of(type) not in ELEMENT_TYPES or not isinstance(type, TensorType):
         raise VerifyException(f"{who}: {type} is no tensor of numbers or booleans")
 
 
@@ -206,7 +207,7 @@ def _parse_after(parser: Parser) -> list[SSAValue]:
     return [parser.resolve_operand(token, TOKEN) for token in tokens]
 
 
-def _parse_buffers(parser: Parser, buffers: Sequence[Parser.UnresolvedOperand], pos: int) -> list[SSAValue]:
+def _parse_buffers(parser: Parser, buffers: Sequence[UnresolvedOperand], pos: int) -> list[SSAValue]:
     types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type) if buffers else []
     if len(types) != len(buffers):
         parser.raise_error(f"{len(buffers)} buffers but {len(types)} types", pos)
@@ -285,8 +286,9 @@ class LaunchOp(IRDLOperation):
 
 def _flat(type: Attribute) -> tuple[Attribute, int]:
     """A buffer as kernels of every level see it: its element type and its number of elements."""
+    element_type = element_type_of(type)
     assert isinstance(type, MemRefType), f"{type} is no buffer"
-    return type.element_type, type.element_count()
+    return element_type, type.element_count()
 
 
 @irdl_op_definition
@@ -397,7 +399,7 @@ class ReturnOp(IRDLOperation):
     @classmethod
     def parse(cls, parser: Parser) -> ReturnOp:
         pos = parser.pos
-        buffers: list[Parser.UnresolvedOperand] = []
+        buffers: list[UnresolvedOperand] = []
         while (operand := parser.parse_optional_unresolved_operand()) is not None:
             buffers.append(operand)
             if parser.parse_optional_punctuation(",") is None:

@@ -39,8 +39,8 @@ def operand_indices(op: Operation, indices: Indices) -> list[Indices]:
         case graph.ReshapeOp():
             source, result = static_shape(op.source, op.name), static_shape(op.result, op.name)
             if _without_ones(source) == _without_ones(result):
-                moved = iter([i for extent, i in zip(result, indices, strict=True) if extent != 1])
-                return [tuple(ZERO if extent == 1 else next(moved) for extent in source)]
+                rest = iter([i for extent, i in zip(result, indices, strict=True) if extent != 1])
+                return [tuple(ZERO if extent == 1 else next(rest) for extent in source)]
             return [delinearize(linearize(indices, row_major_strides(result)), source)]
         case graph.PermuteOp():
             moved: list[IndexExpr] = [ZERO] * len(indices)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import prod
+from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType
@@ -10,6 +11,7 @@ from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from ...dialects import graph
+from ...dialects.graph.types import tensor_type_of
 from ...semantics.numpy_types import array_of, dense_of
 from ...semantics.tensor_ops import evaluate
 
@@ -22,9 +24,8 @@ def _constants(op: Operation) -> list[DenseIntOrFPElementsAttr] | None:
     return values if len(values) == len(op.operands) else None
 
 
-def _static_type(op: Operation) -> TensorType | None:
-    type = op.results[0].type
-    assert isinstance(type, TensorType)
+def _static_type(op: Operation) -> TensorType[Any] | None:
+    type = tensor_type_of(op.results[0], op.name)
     return type if type.has_static_shape() else None
 
 

@@ -5,12 +5,13 @@ zeros and the least integer included; a rule that would change one bit is not he
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, TensorType, i1
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, i1
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from ...dialects import graph
-from ...dialects.element_types import is_float, is_unsigned
+from ...dialects.element_types import element_type_of, is_float, is_unsigned
+from ...dialects.graph.types import tensor_type_of
 
 
 def splat(value: SSAValue) -> int | float | None:
@@ -29,13 +30,8 @@ def splat_of(value: DenseIntOrFPElementsAttr) -> int | float:
     return abs(number) if value.get_element_type() == i1 else number
 
 
-def _type(value: SSAValue) -> TensorType:
-    assert isinstance(value.type, TensorType)
-    return value.type
-
-
 def _is_float(value: SSAValue) -> bool:
-    return is_float(_type(value).element_type)
+    return is_float(element_type_of(value.type))
 
 
 class ConstantToTheRight(RewritePattern):
@@ -91,7 +87,7 @@ class DropNeutralOperand(RewritePattern):
             case graph.OrOp() | graph.XorOp() | graph.ShlOp() | graph.ShrOp():
                 return number == 0
             case graph.AndOp():
-                element = _type(op.lhs).element_type
+                element = element_type_of(op.lhs.type)
                 return number == (1 if element == i1 else 255 if is_unsigned(element) else -1)
             case _:
                 return False
@@ -120,7 +116,7 @@ class CancelSelf(RewritePattern):
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if isinstance(op, graph.SubOp | graph.XorOp) and op.lhs is op.rhs and not _is_float(op.lhs):
-            type = _type(op.lhs)
+            type = tensor_type_of(op.lhs, op.name)
             if type.has_static_shape():
                 zero = DenseIntOrFPElementsAttr.from_list(type, [0])
                 rewriter.replace(op, graph.ConstantOp(zero))
@@ -169,7 +165,7 @@ class DropCast(RewritePattern):
         if (
             isinstance(inner, graph.CastOp)
             and inner.source.type == op.result.type
-            and (str(_type(inner.source).element_type), str(_type(inner.result).element_type)) in _EXACT
+            and (str(element_type_of(inner.source.type)), str(element_type_of(inner.result.type))) in _EXACT
         ):
             rewriter.replace(op, (), (inner.source,))
 

@@ -59,8 +59,9 @@ class ComposeSlice(RewritePattern):
         ):
             rewriter.replace(op, (), (op.source,))
         elif isinstance(inner, graph.SliceOp):
-            steps = zip(inner.offsets.data, inner.strides.data, op.offsets.data, strict=True)
-            offsets = [offset + stride * outer for offset, stride, outer in steps]
+            steps = zip(inner.offsets.data, inner.strides.data, op.offsets.data, op.sizes.data, strict=True)
+            # What has no elements may begin anywhere; the sum could lie outside.
+            offsets = [offset + stride * outer if size else 0 for offset, stride, outer, size in steps]
             strides = [a * b for a, b in zip(inner.strides.data, op.strides.data, strict=True)]
             rewriter.replace(op, graph.SliceOp(inner.source, offsets, op.sizes.data, strides))
 
@@ -109,7 +110,10 @@ class ComposeConcat(RewritePattern):
 
 
 class DropUnitReduce(RewritePattern):
-    """`reduce(x, axes) --> reshape(x)` where all axes have an extent of 1"""
+    """
+    `reduce(x, axes) --> reshape(x)` where all axes have an extent of 1. Like the order of a sum, whether it
+    starts from 0.0 is not part of the program: a sum of -0.0 alone may be -0.0.
+    """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.ReduceOp, rewriter: PatternRewriter, /) -> None:

@@ -108,7 +108,7 @@ class IndexAnalysis:
             return self.dependences(owner.yielded) - {self.axis(owner)}
         if not owner.operands:
             return frozenset()
-        return frozenset().union(*(self.dependences(operand) for operand in owner.operands))
+        return frozenset[Axis]().union(*(self.dependences(operand) for operand in owner.operands))
 
     def _enclosing(self, op: Operation) -> frozenset[Axis]:
         axes: set[Axis] = set()

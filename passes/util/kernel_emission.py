@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAt
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...dialects import graph, sched
-from ...dialects.element_types import compute_type, is_float, is_unsigned, storage_type
+from ...dialects.element_types import compute_type, element_type_of, is_float, is_unsigned, storage_type
 from ...dialects.graph import ReduceKind
 from ...dialects.sched import CombineKind
 from .access import Indices, operand_indices, static_shape
@@ -185,12 +185,10 @@ class _KernelEmitter:
                     buffer.location = owner.location
                 self.buffers[value] = buffer
             subscripts = indices
-        assert isinstance(buffer.type, MemRefType)
         positions = [self._index(index, op) for index in subscripts]
         b.location = op.location
-        load = b.op(
-            memref.LoadOp, buffer, *positions, result_type=buffer.type.element_type, hint=value.name_hint
-        )
+        stored_type = element_type_of(buffer.type)
+        load = b.op(memref.LoadOp, buffer, *positions, result_type=stored_type, hint=value.name_hint)
         result = from_storage(b, load, element_type(value))
         self.values[value, indices] = result
         return result

@@ -195,7 +195,7 @@ class _KernelLowering:
             if len(axes) > 3:
                 self.refuse(axes[3], "there are three dimensions only")
             for dimension, axis in zip(low.Dimension, reversed(axes), strict=False):
-                extents[level][dimension.index] = -(-axis.extent.data // axis.mapping.chunk.data)
+                extents[level][dimension.number] = -(-axis.extent.data // axis.mapping.chunk.data)
                 ids[axis] = (id_op, dimension)
         block = [max(extent, 1) for extent in extents[Level.THREAD]]
         grid = extents[Level.BLOCK]

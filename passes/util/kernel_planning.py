@@ -22,19 +22,18 @@ from dataclasses import dataclass, field
 from math import prod
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr
 from xdsl.utils.exceptions import PassFailedException
 
 from ...dialects import graph
-from ...dialects.element_types import NBYTES
+from ...dialects.element_types import NBYTES, element_type_of
 from ...dialects.graph import MemoryMode, MemoryModeAttr
 from .access import Indices, operand_indices, static_shape
 from .index_expr import Axis, IndexExpr, variable
 
 LOCAL_NBYTES_LIMIT = 32 * 1024
-"""The largest local buffer: it should stay in a core's first-level cache."""
+"""The most bytes of local buffers in one kernel: they should stay in a core's first-level cache."""
 
 SERIAL_ELEMENTS_LIMIT = 4096
 """Up to this many elements, a kernel whose stages share no parallel axis is still worth one launch."""
@@ -101,6 +100,8 @@ class Kernel:
     """The dims of a value that its local buffer has."""
     fill_axes: dict[Operation, tuple[Axis, ...]] = field(default_factory=dict)
     """The axes that a local buffer is filled over, one for each of its dims."""
+    local_nbytes: int = 0
+    """Bytes of all local buffers."""
 
     def ordered_axes(self) -> tuple[Axis, ...]:
         """The root's axes, outermost first: those of each prefix before the others, else in dim order."""
@@ -232,12 +233,12 @@ class _Planner:
     def _decide(self, op: Operation, accesses: list[Access]) -> Decision:
         if op.results[0] in self.returned:
             return Decision(MemoryMode.MATERIALIZED, "returned by the function")
+        if not accesses:
+            return Decision(MemoryMode.VIRTUAL, "never read")
         if isinstance(op, graph.ConstantOp):
             if op.value.is_splat():
                 return Decision(MemoryMode.VIRTUAL, "one value, written where it is used")
             return Decision(MemoryMode.MATERIALIZED, "a constant of several values")
-        if not accesses:
-            return Decision(MemoryMode.VIRTUAL, "never read")
         first = accesses[0].kernel
         full = next((a.kernel for a in accesses if len(a.kernel.members) >= KERNEL_OPS_LIMIT), None)
         if full is not None:
@@ -309,9 +310,11 @@ class _Planner:
             for axis in column[0].axes()
         )
         dims = tuple(dim for dim, is_outer in enumerate(outer) if not is_outer)
-        nbytes = prod(shape[dim] for dim in dims) * NBYTES[_element_type(op)]
+        nbytes = prod(shape[dim] for dim in dims) * NBYTES[element_type_of(op.results[0].type)]
         if nbytes > LOCAL_NBYTES_LIMIT:
             return f"a local buffer of {nbytes} bytes would be too large"
+        if kernel.local_nbytes + nbytes > LOCAL_NBYTES_LIMIT:
+            return f"its kernel has {kernel.local_nbytes} bytes of local buffers already"
         if not kernel.accepts_prefix(prefix):
             return "its axes cannot be outermost in the kernel that reads it"
         if not kernel.keeps_busy(prefix):
@@ -325,6 +328,7 @@ class _Planner:
         )
         axes = tuple(inner.values())
         kernel.local_dims[op] = dims
+        kernel.local_nbytes += nbytes
         loops = (*(axis for axis in kernel.axes if axis in prefix), *axes)
         kernel.fill_axes[op] = axes
         self._add(op, Access(kernel, indices, loops))
@@ -412,12 +416,6 @@ def folding_operand_indices(op: Operation, indices: Indices, folded: tuple[Axis,
 
 def _hint(dim: int) -> str:
     return "ijklmn"[dim] if dim < 6 else f"i{dim}"
-
-
-def _element_type(op: Operation):
-    type = op.results[0].type
-    assert isinstance(type, TensorType)
-    return type.element_type
 
 
 def _hoisted_loops(access: Access) -> tuple[Axis, ...]:

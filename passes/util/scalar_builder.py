@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
     UNKNOWN_LOC,
@@ -113,7 +115,7 @@ def _attribute(value: int | float, type: Attribute) -> Attribute:
     if isinstance(type, AnyFloat):
         return FloatAttr(float(value), type)
     assert isinstance(type, IntegerType | IndexType), f"no constant of type {type}"
-    return IntegerAttr(int(value), type, truncate_bits=True)
+    return IntegerAttr(int(value), cast("IntegerType | IndexType", type), truncate_bits=True)
 
 
 def _constant_hint(value: int | float) -> str:

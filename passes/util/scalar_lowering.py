@@ -11,16 +11,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import IntegerAttr, IntegerType, TensorType, bf16, f16, f32, f64, i1, i64
+from xdsl.dialects.builtin import IntegerAttr, TensorType, bf16, f16, f32, f64, i1, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects import graph, low
-from ...dialects.element_types import compute_type, is_float, is_unsigned
+from ...dialects.element_types import compute_type, element_type_of, is_float, is_unsigned, width_of
 from .scalar_builder import INDEX, ScalarBuilder
 
 _Lowering = Callable[[ScalarBuilder, Operation, Sequence[SSAValue], Attribute], SSAValue]
 
-_CMPF = {
+_CMPF: dict[type[Operation], str] = {
     graph.EqOp: "oeq",
     graph.NeOp: "une",
     graph.LtOp: "olt",
@@ -28,7 +28,7 @@ _CMPF = {
     graph.GtOp: "ogt",
     graph.GeOp: "oge",
 }
-_CMPI = {
+_CMPI: dict[type[Operation], str] = {
     graph.EqOp: "eq",
     graph.NeOp: "ne",
     graph.LtOp: "slt",
@@ -36,7 +36,13 @@ _CMPI = {
     graph.GtOp: "sgt",
     graph.GeOp: "sge",
 }
-_CMPUI = {**_CMPI, graph.LtOp: "ult", graph.LeOp: "ule", graph.GtOp: "ugt", graph.GeOp: "uge"}
+_CMPUI: dict[type[Operation], str] = {
+    **_CMPI,
+    graph.LtOp: "ult",
+    graph.LeOp: "ule",
+    graph.GtOp: "ugt",
+    graph.GeOp: "uge",
+}
 
 _PREDICATES_F = arith.CMPF_COMPARISON_OPERATIONS
 _PREDICATES_I = arith.CMPI_COMPARISON_OPERATIONS
@@ -123,9 +129,9 @@ def _truncf(b: ScalarBuilder, value: SSAValue, type: Attribute) -> SSAValue:
 
 
 def element_type(value: SSAValue) -> Attribute:
-    type = value.type
-    assert isinstance(type, TensorType), f"{type} is no tensor"
-    return type.element_type
+    type = element_type_of(value.type)
+    assert isinstance(value.type, TensorType), f"{value.type} is no tensor"
+    return type
 
 
 def lower_elementwise(b: ScalarBuilder, op: Operation, operands: Sequence[SSAValue]) -> SSAValue:
@@ -297,10 +303,9 @@ def _integer_pow(
 ) -> SSAValue:
     """Square and multiply over every bit of the exponent, wrapping (Knuth, TAOCP 2, 4.6.3)."""
     type = base.type
-    assert isinstance(type, IntegerType)
     zero, one = b.constant(0, type), b.constant(1, type)
     result, square = one, base
-    width = type.width.data if unsigned else type.width.data - 1
+    width = width_of(type) if unsigned else width_of(type) - 1
     for bit in range(width):
         shifted = b.op(arith.ShRUIOp, exponent, b.constant(bit, type)) if bit else exponent
         is_set = cmpi(b, "ne", b.op(arith.AndIOp, shifted, one), zero)
@@ -320,8 +325,7 @@ def _integer_pow(
 def _shift(left: bool) -> _Lowering:
     def lower(b: ScalarBuilder, op: Operation, args: Sequence[SSAValue], type: Attribute) -> SSAValue:
         value, amount = args
-        assert isinstance(value.type, IntegerType)
-        zero, last = b.constant(0, value.type), b.constant(value.type.width.data - 1, value.type)
+        zero, last = b.constant(0, value.type), b.constant(width_of(value.type) - 1, value.type)
         fits = cmpi(b, "ule", amount, last)
         if not left and not is_unsigned(type):
             return b.op(arith.ShRSIOp, value, select(b, fits, amount, last), hint=_hint(op))
@@ -368,10 +372,9 @@ def cast(b: ScalarBuilder, value: SSAValue, source: Attribute, target: Attribute
         return rounded(b, convert(b, kind, value, wanted), target)
     if target == i1:
         return cmpi(b, "ne", value, b.constant(0, value.type))
-    assert isinstance(held, IntegerType) and isinstance(wanted, IntegerType)
-    if held.width.data == wanted.width.data:
+    if width_of(held) == width_of(wanted):
         return value
-    if held.width.data > wanted.width.data:
+    if width_of(held) > width_of(wanted):
         return convert(b, low.Conversion.TRUNCI, value, wanted)
     return convert(b, low.Conversion.EXTUI if is_unsigned(source) else low.Conversion.EXTSI, value, wanted)
 

@@ -12,11 +12,18 @@ import numpy as np
 import pytest
 import tenon
 from tenon.backends.reference.comparison import assert_close, ulp_difference
+from tenon.backends.reference.graph import run_graph
 from tenon.backends.registry import get_backend
+from tenon.dialects import context
 from tenon.dialects.element_types import ELEMENT_TYPES, is_float
-from tenon.dialects.graph import GRAPH, GraphOp
+from tenon.dialects.graph import GRAPH, ConstantOp, GraphOp
+from tenon.dialects.parsing import parse_module
+from tenon.passes.canonicalize_graph import CanonicalizeGraphPass
 from tenon.passes.math_expansions import ULP_BOUNDS
-from xdsl.dialects.builtin import bf16, f16
+from tenon.passes.pass_manager import PassManager
+from tenon.semantics.numpy_types import dense_of
+from xdsl.dialects import func
+from xdsl.dialects.builtin import TensorType, bf16, f16
 from xdsl.ir import Attribute
 
 from .every_op import TRANSCENDENTAL, Array, Case, Result, case_of
@@ -49,7 +56,8 @@ def bits(array: Array) -> Array:
     if array.dtype.kind not in "fV":
         return array
     found = array.view(f"u{array.dtype.itemsize}").copy()
-    found[np.isnan(array)] = 0xFFFF
+    with np.errstate(all="ignore"):
+        found[np.isnan(array)] = 0xFFFF
     return found
 
 
@@ -100,6 +108,25 @@ class _EVERY:
 @pytest.mark.parametrize("way", ["canonical", "sched", "low"])
 def test_every_level_agrees_with_graph(type: Attribute, way: str) -> None:
     assert_agrees(cached_case(type), results(type, way), results(type, "graph"), way)
+
+
+@TYPES
+def test_folding_gives_what_running_gives(type: Attribute) -> None:
+    case = cached_case(type)
+    module = parse_module(case.text)
+    function = module.body.block.first_op
+    assert isinstance(function, func.FuncOp)
+    block = function.body.block
+    for argument, array in zip(list(block.args), case.inputs, strict=True):
+        assert isinstance(argument.type, TensorType)
+        constant = ConstantOp(dense_of(array, argument.type))
+        block.insert_op_before(constant, next(iter(block.ops)))
+        argument.replace_all_uses_with(constant.result)
+        block.erase_arg(argument)
+    function.update_function_type()
+    PassManager([CanonicalizeGraphPass()]).run(context(), module)
+    assert {op.name for op in block.ops} <= {"graph.constant", "graph.iota", "func.return"}
+    assert_agrees(case, tuple(run_graph(module, "main", [])), results(type, "graph"), "folded")
 
 
 @TYPES

@@ -61,7 +61,7 @@ def test_a_type_without_a_dtype_is_an_error():
 
 
 def test_a_dtype_without_a_type_is_an_error():
-    with pytest.raises(TenonError, match="^no element type for dtype complex64"):
+    with pytest.raises(TenonError, match=r"^no element type for dtype complex64"):
         element_type_of_dtype(np.dtype(np.complex64))
 
 

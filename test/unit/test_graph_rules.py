@@ -1,0 +1,433 @@
+"""Every rule of canonicalize-graph fires where it should, and changes no bit of any result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tenon.backends.reference.graph import run_graph
+from tenon.dialects.element_types import ELEMENT_TYPES, is_float
+from tenon.dialects.graph import GRAPH, ElementwiseOp
+from tenon.dialects.parsing import parse_module, verify_module
+from tenon.passes.canonicalize_graph import PATTERNS
+from tenon.passes.util import graph_folding, graph_identities, graph_views
+from tenon.passes.util.graph_identities import _COMMUTATIVE, _EXACT, _REPEATABLE
+from tenon.passes.util.located_rewriter import rewrite_greedily
+from tenon.semantics.numpy_types import dtype_of
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute
+from xdsl.pattern_rewriter import RewritePattern
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+BY_NAME = {str(type): type for type in ELEMENT_TYPES}
+FLOATS = [name for name, type in BY_NAME.items() if is_float(type)]
+INTEGERS = [name for name in BY_NAME if name not in FLOATS and name != "i1"]
+NUMBERS = [*FLOATS, *INTEGERS]
+BITS = [*INTEGERS, "i1"]
+
+
+def edges(type: Attribute) -> Array:
+    """Returns every value of a type of up to 16 bits, else values where arithmetic has edges."""
+    dtype = dtype_of(type)
+    if dtype == np.bool_:
+        return np.array([False, True])
+    if dtype.itemsize <= 2:
+        return np.arange(1 << (8 * dtype.itemsize)).astype(f"u{dtype.itemsize}").view(dtype)
+    if is_float(type):
+        numbers = [0.0, -0.0, 1.0, -1.0, 0.1, 2.5, -2.5, 1e-30, 1e30, np.inf, -np.inf, np.nan]
+        info = np.finfo(dtype)
+        return np.array([*numbers, info.max, -info.max, info.tiny, info.smallest_subnormal], dtype)
+    info = np.iinfo(dtype)
+    return np.array([0, 1, -1, 2, -2, 7, 31, 64, info.min, info.min + 1, info.max], dtype)
+
+
+def bits(array: Array) -> Array:
+    if array.dtype.kind not in "fV":
+        return array
+    found = array.view(f"u{array.dtype.itemsize}").copy()
+    with np.errstate(all="ignore"):
+        found[np.isnan(array)] = 0xFFFF
+    return found
+
+
+@dataclass(frozen=True)
+class Rewrite:
+    """A function on which a rule fires: the types of its arguments, its ops, and its result."""
+
+    rule: type[RewritePattern]
+    arguments: tuple[str, ...]
+    body: str
+    result: str
+
+    @property
+    def text(self) -> str:
+        arguments = ", ".join(f"%{'xyz'[n]}: tensor<{type}>" for n, type in enumerate(self.arguments))
+        return (
+            f"func.func @f({arguments}) -> tensor<{self.result}> {{\n{self.body}\n"
+            f"func.return %r : tensor<{self.result}>\n}}"
+        )
+
+    def __str__(self) -> str:
+        return f"{self.rule.__name__}: {self.body.splitlines()[-1]}"
+
+
+def parsed(text: str) -> ModuleOp:
+    module = parse_module(text, "f.mlir")
+    verify_module(module)
+    return module
+
+
+def inputs_of(module: ModuleOp) -> list[Array]:
+    function = module.body.block.first_op
+    assert function is not None
+    rng = np.random.default_rng(0)
+    arrays: list[Array] = []
+    for number, argument in enumerate(function.regions[0].block.args):
+        values = np.roll(edges(argument.type.element_type), 3 * number)  # pyright: ignore
+        shape = argument.type.get_shape()  # pyright: ignore
+        count = int(np.prod(shape))
+        arrays.append(np.resize(values, shape) if count <= len(values) else rng.choice(values, shape))
+    return arrays
+
+
+def assert_unchanged(before: ModuleOp, after: ModuleOp, inputs: Sequence[Array], what: str) -> None:
+    (expected,), (actual,) = run_graph(before, "f", inputs), run_graph(after, "f", inputs)
+    assert actual.dtype == expected.dtype and actual.shape == expected.shape, what
+    np.testing.assert_array_equal(bits(actual), bits(expected), err_msg=what)
+
+
+def check(rewrite: Rewrite) -> ModuleOp:
+    before = parsed(rewrite.text)
+    after = before.clone()
+    assert rewrite_greedily(after, [rewrite.rule()]), f"{rewrite.text}: does not fire"
+    verify_module(after)
+    assert_unchanged(before, after, inputs_of(before), rewrite.text)
+    return after
+
+
+def literal(type: str, number: float) -> str:
+    if type == "i1":
+        return "true" if number else "false"
+    return repr(float(number)) if type in FLOATS else str(int(number))
+
+
+def binary(
+    rule: type[RewritePattern], op: str, type: str, number: float, constant_first: bool = False
+) -> Rewrite:
+    count = len(edges(BY_NAME[type]))
+    operands = "%c, %x" if constant_first else "%x, %c"
+    result = "i1" if op in ("eq", "ne") else type
+    body = f"%c = graph.constant dense<{literal(type, number)}> : tensor<{count}x{type}>\n"
+    body += f"%r = graph.{op} {operands} : tensor<{count}x{type}>"
+    return Rewrite(rule, (f"{count}x{type}",), body, f"{count}x{result}")
+
+
+def constants_to_the_right() -> Iterator[Rewrite]:
+    rule = graph_identities.ConstantToTheRight
+    for op in _COMMUTATIVE:
+        for name, type in BY_NAME.items():
+            if type in op.ELEMENTS.types:
+                for number in (3, -0.0):
+                    yield binary(rule, op.name.removeprefix("graph."), name, number, constant_first=True)
+
+
+def neutral_operands() -> Iterator[Rewrite]:
+    rule = graph_identities.DropNeutralOperand
+    for type in FLOATS:
+        yield binary(rule, "add", type, -0.0)
+        yield binary(rule, "sub", type, 0.0)
+    for type in INTEGERS:
+        for op in ("add", "sub", "or", "xor", "shl", "shr"):
+            yield binary(rule, op, type, 0)
+        yield binary(rule, "pow", type, 1)
+        yield binary(rule, "and", type, 255 if type == "ui8" else -1)
+    for op, number in (("or", 0), ("xor", 0), ("and", 1)):
+        yield binary(rule, op, "i1", number)
+    for type in NUMBERS:
+        yield binary(rule, "mul", type, 1)
+        yield binary(rule, "div", type, 1)
+
+
+def absorbed_integers() -> Iterator[Rewrite]:
+    for type in INTEGERS:
+        yield binary(graph_identities.AbsorbIntegers, "mul", type, 0)
+    for type in BITS:
+        yield binary(graph_identities.AbsorbIntegers, "and", type, 0)
+
+
+def on_itself(rule: type[RewritePattern], op: str, type: str) -> Rewrite:
+    text = f"{len(edges(BY_NAME[type]))}x{type}"
+    return Rewrite(rule, (text,), f"%r = graph.{op} %x, %x : tensor<{text}>", text)
+
+
+def idempotent() -> Iterator[Rewrite]:
+    rule = graph_identities.DropIdempotent
+    for type in BY_NAME:
+        yield on_itself(rule, "max", type)
+        yield on_itself(rule, "min", type)
+        text = f"2x{type}"
+        yield Rewrite(rule, ("2xi1", text), f"%r = graph.select %x, %y, %y : tensor<{text}>", text)
+    for type in BITS:
+        yield on_itself(rule, "and", type)
+        yield on_itself(rule, "or", type)
+
+
+def cancelled() -> Iterator[Rewrite]:
+    for type in INTEGERS:
+        yield on_itself(graph_identities.CancelSelf, "sub", type)
+    for type in BITS:
+        yield on_itself(graph_identities.CancelSelf, "xor", type)
+
+
+def twice(rule: type[RewritePattern], op: str, type: str) -> Rewrite:
+    text = f"{len(edges(BY_NAME[type]))}x{type}"
+    body = f"%a = graph.{op} %x : tensor<{text}>\n%r = graph.{op} %a : tensor<{text}>"
+    return Rewrite(rule, (text,), body, text)
+
+
+def inverses() -> Iterator[Rewrite]:
+    for type in NUMBERS:
+        yield twice(graph_identities.DropInverse, "neg", type)
+    for type in BITS:
+        yield twice(graph_identities.DropInverse, "not", type)
+
+
+def repeated() -> Iterator[Rewrite]:
+    for op in _REPEATABLE:
+        for name, type in BY_NAME.items():
+            if type in op.ELEMENTS.types:
+                yield twice(graph_identities.DropRepeated, op.name.removeprefix("graph."), name)
+
+
+def chosen() -> Iterator[Rewrite]:
+    for word in ("true", "false"):
+        body = f"%c = graph.constant dense<{word}> : tensor<12xi1>\n"
+        body += "%r = graph.select %c, %x, %y : tensor<12xf32>"
+        yield Rewrite(graph_identities.ChooseSelect, ("12xf32", "12xf32"), body, "12xf32")
+
+
+def casts() -> Iterator[Rewrite]:
+    for name, type in BY_NAME.items():
+        text = f"{len(edges(type))}x{name}"
+        body = f"%r = graph.cast %x : tensor<{text}> -> tensor<{text}>"
+        yield Rewrite(graph_identities.DropCast, (text,), body, text)
+    for narrow, wide in sorted(_EXACT):
+        count = len(edges(BY_NAME[narrow]))
+        text, between = f"{count}x{narrow}", f"{count}x{wide}"
+        body = f"%a = graph.cast %x : tensor<{text}> -> tensor<{between}>\n"
+        body += f"%r = graph.cast %a : tensor<{between}> -> tensor<{text}>"
+        yield Rewrite(graph_identities.DropCast, (text,), body, text)
+
+
+def views() -> Iterator[Rewrite]:
+    v = graph_views
+    x = "4x6xf32"
+    yield Rewrite(v.ComposeReshape, (x,), "%r = graph.reshape %x : tensor<4x6xf32> -> tensor<4x6xf32>", x)
+    body = "%a = graph.reshape %x : tensor<4x6xf32> -> tensor<24xf32>\n"
+    yield Rewrite(
+        v.ComposeReshape,
+        (x,),
+        body + "%r = graph.reshape %a : tensor<24xf32> -> tensor<2x12xf32>",
+        "2x12xf32",
+    )
+    yield Rewrite(v.ComposePermute, (x,), "%r = graph.permute %x [0, 1] : tensor<4x6xf32>", x)
+    body = "%a = graph.permute %x [2, 0, 1] : tensor<2x3x4xf32>\n"
+    yield Rewrite(
+        v.ComposePermute,
+        ("2x3x4xf32",),
+        body + "%r = graph.permute %a [2, 1, 0] : tensor<4x2x3xf32>",
+        "3x2x4xf32",
+    )
+    yield Rewrite(v.ComposeBroadcast, (x,), "%r = graph.broadcast %x : tensor<4x6xf32> -> tensor<4x6xf32>", x)
+    body = "%a = graph.broadcast %x : tensor<6xf32> -> tensor<1x4x6xf32>\n"
+    body += "%r = graph.broadcast %a : tensor<1x4x6xf32> -> tensor<3x4x6xf32>"
+    yield Rewrite(v.ComposeBroadcast, ("6xf32",), body, "3x4x6xf32")
+    body = "%r = graph.slice %x offsets [0, 0] sizes [4, 6] strides [1, 1] : tensor<4x6xf32>"
+    yield Rewrite(v.ComposeSlice, (x,), body, x)
+    yield Rewrite(v.ComposeFlip, (x,), "%r = graph.flip %x axes [] : tensor<4x6xf32>", x)
+    body = "%a = graph.flip %x axes [1, 0] : tensor<4x6xf32>\n%r = graph.flip %a axes [0] : tensor<4x6xf32>"
+    yield Rewrite(v.ComposeFlip, (x,), body, x)
+    body = "%r = graph.pad %x, %y low [0, 0] high [0, 0] : tensor<4x6xf32>"
+    yield Rewrite(v.DropEmptyPad, (x, "f32"), body, x)
+    yield Rewrite(
+        v.ComposeConcat, (x,), "%r = graph.concat %x axis 1 : tensor<4x6xf32> -> tensor<4x6xf32>", x
+    )
+    body = "%a = graph.concat %x, %y axis 1 : tensor<4x6xf32>, tensor<4x2xf32> -> tensor<4x8xf32>\n"
+    body += "%r = graph.concat %y, %a, %x axis 1 : tensor<4x2xf32>, tensor<4x8xf32>, tensor<4x6xf32> "
+    body += "-> tensor<4x16xf32>"
+    yield Rewrite(v.ComposeConcat, (x, "4x2xf32"), body, "4x16xf32")
+
+
+def unit_reductions() -> Iterator[Rewrite]:
+    for kind in ("mul", "max", "min"):
+        for type in NUMBERS:
+            count = len(edges(BY_NAME[type]))
+            body = (
+                f"%r = graph.reduce {kind} %x axes [0] : tensor<1x{count}x{type}> -> tensor<{count}x{type}>"
+            )
+            yield Rewrite(graph_views.DropUnitReduce, (f"1x{count}x{type}",), body, f"{count}x{type}")
+    for type in INTEGERS:
+        body = f"%r = graph.reduce add %x axes [0, 2] keep : tensor<1x9x1x{type}> -> tensor<1x9x1x{type}>"
+        yield Rewrite(graph_views.DropUnitReduce, (f"1x9x1x{type}",), body, f"1x9x1x{type}")
+    for type in BITS:
+        body = f"%r = graph.reduce and %x axes [] : tensor<9x{type}> -> tensor<9x{type}>"
+        yield Rewrite(graph_views.DropUnitReduce, (f"9x{type}",), body, f"9x{type}")
+
+
+def folded() -> Iterator[Rewrite]:
+    splat = "%c = graph.constant dense<-2.5> : tensor<3xf32>\n"
+    for body, result in (
+        ("%r = graph.exp %c : tensor<3xf32>", "3xf32"),
+        ("%r = graph.lt %c, %c : tensor<3xf32>", "3xi1"),
+        ("%r = graph.broadcast %c : tensor<3xf32> -> tensor<2x3xf32>", "2x3xf32"),
+        ("%r = graph.concat %c, %c axis 0 : tensor<3xf32>, tensor<3xf32> -> tensor<6xf32>", "6xf32"),
+    ):
+        yield Rewrite(graph_folding.FoldSplat, (), splat + body, result)
+    several = "%c = graph.constant dense<[0.0, -0.0, 1.5]> : tensor<3xf32>\n"
+    for body, result in (
+        ("%r = graph.div %c, %c : tensor<3xf32>", "3xf32"),
+        ("%r = graph.flip %c axes [0] : tensor<3xf32>", "3xf32"),
+        ("%r = graph.reduce max %c axes [0] : tensor<3xf32> -> tensor<f32>", "f32"),
+        ("%r = graph.slice %c offsets [1] sizes [0] strides [1] : tensor<3xf32>", "0xf32"),
+    ):
+        yield Rewrite(graph_folding.FoldConstants, (), several + body, result)
+
+
+REWRITES = [
+    *constants_to_the_right(),
+    *neutral_operands(),
+    *absorbed_integers(),
+    *idempotent(),
+    *cancelled(),
+    *inverses(),
+    *repeated(),
+    *chosen(),
+    *casts(),
+    *views(),
+    *unit_reductions(),
+    *folded(),
+]
+
+
+def test_every_rule_has_a_case():
+    assert {rewrite.rule for rewrite in REWRITES} == set(PATTERNS)
+
+
+@pytest.mark.parametrize("rule", PATTERNS, ids=lambda rule: rule.__name__)
+def test_rule_fires_and_changes_no_bit(rule: type[RewritePattern]) -> None:
+    for rewrite in REWRITES:
+        if rewrite.rule is rule:
+            check(rewrite)
+
+
+KEPT = [
+    binary(graph_identities.DropNeutralOperand, "add", "f32", 0.0),
+    binary(graph_identities.DropNeutralOperand, "sub", "f32", -0.0),
+    binary(graph_identities.DropNeutralOperand, "mul", "f32", -1.0),
+    binary(graph_identities.DropNeutralOperand, "mod", "i32", 1),
+    binary(graph_identities.DropNeutralOperand, "and", "ui8", 127),
+    binary(graph_identities.AbsorbIntegers, "mul", "f32", 0.0),
+    on_itself(graph_identities.CancelSelf, "sub", "f32"),
+    on_itself(graph_identities.DropIdempotent, "mul", "i32"),
+    twice(graph_identities.DropInverse, "abs", "f32"),
+    twice(graph_identities.DropRepeated, "neg", "f32"),
+    Rewrite(
+        graph_folding.FoldSplat,
+        (),
+        "%c = graph.constant dense<1.0> : tensor<2xf32>\n%d = graph.constant dense<2.0> : tensor<2xf32>\n"
+        "%r = graph.concat %c, %d axis 0 : tensor<2xf32>, tensor<2xf32> -> tensor<4xf32>",
+        "4xf32",
+    ),
+    Rewrite(
+        graph_folding.FoldConstants,
+        (),
+        "%c = graph.constant dense<[1, 2]> : tensor<2xi8>\n"
+        "%r = graph.broadcast %c : tensor<2xi8> -> tensor<1024x2xi8>",
+        "1024x2xi8",
+    ),
+    Rewrite(
+        graph_views.DropUnitReduce,
+        ("2x1xf32",),
+        "%r = graph.reduce add %x axes [0, 1] : tensor<2x1xf32> -> tensor<f32>",
+        "f32",
+    ),
+    Rewrite(
+        graph_views.ComposeConcat,
+        ("2x2xf32",),
+        "%a = graph.concat %x, %x axis 0 : tensor<2x2xf32>, tensor<2x2xf32> -> tensor<4x2xf32>\n"
+        "%r = graph.concat %a, %a axis 1 : tensor<4x2xf32>, tensor<4x2xf32> -> tensor<4x4xf32>",
+        "4x4xf32",
+    ),
+    Rewrite(
+        graph_identities.DropCast,
+        ("4xf32",),
+        "%a = graph.cast %x : tensor<4xf32> -> tensor<4xf16>\n"
+        "%r = graph.cast %a : tensor<4xf16> -> tensor<4xf32>",
+        "4xf32",
+    ),
+]
+
+
+@pytest.mark.parametrize("rewrite", KEPT, ids=str)
+def test_what_would_change_a_bit_is_kept(rewrite: Rewrite) -> None:
+    module = parsed(rewrite.text)
+    before = str(module)
+    rewrite_greedily(module, [rewrite.rule()])
+    assert str(module) == before
+
+
+SPANS = st.tuples(st.integers(0, 12), st.integers(0, 12), st.integers(1, 4))
+"""An offset, a size and a stride."""
+
+
+@settings(max_examples=200, deadline=None)
+@given(extent=st.integers(0, 12), first=SPANS, second=SPANS)
+def test_slice_of_a_slice_is_a_slice(
+    extent: int, first: tuple[int, int, int], second: tuple[int, int, int]
+) -> None:
+    def within(span: tuple[int, int, int], whole: int) -> tuple[int, int, int]:
+        offset = min(span[0], whole)
+        most = -(-(whole - offset) // span[2])
+        return offset, min(span[1], most), span[2]
+
+    a, b = within(first, extent), within(second, within(first, extent)[1])
+    body = f"%a = graph.slice %x offsets [{a[0]}] sizes [{a[1]}] strides [{a[2]}] : tensor<{extent}xi16>\n"
+    body += f"%r = graph.slice %a offsets [{b[0]}] sizes [{b[1]}] strides [{b[2]}] : tensor<{a[1]}xi16>"
+    after = check(Rewrite(graph_views.ComposeSlice, (f"{extent}xi16",), body, f"{b[1]}xi16"))
+    assert sum(op.name == "graph.slice" for op in after.walk()) <= 1
+
+
+@settings(max_examples=100, deadline=None)
+@given(first=st.permutations(range(4)), second=st.permutations(range(4)))
+def test_permutation_of_a_permutation_is_a_permutation(first: list[int], second: list[int]) -> None:
+    shape = [2, 3, 4, 5]
+    between = [shape[axis] for axis in first]
+    result = [between[axis] for axis in second]
+    texts = ["x".join(map(str, each)) + "xi16" for each in (shape, between, result)]
+    body = f"%a = graph.permute %x {first} : tensor<{texts[0]}>\n"
+    body += f"%r = graph.permute %a {second} : tensor<{texts[1]}>"
+    check(Rewrite(graph_views.ComposePermute, (texts[0],), body, texts[2]))
+
+
+def test_every_elementwise_op_folds_on_splats_of_edge_values():
+    for op in GRAPH.operations:
+        if not issubclass(op, ElementwiseOp) or op.name in ("graph.select", "graph.cast", "graph.fma"):
+            continue
+        for name, type in BY_NAME.items():
+            if type not in op.ELEMENTS.types or name in ("f16", "bf16"):
+                continue
+            count = 1 if "source" in [name for name, _ in op.get_irdl_definition().operands] else 2
+            operands = ["%c", "%d"][:count]
+            for first, second in ((0, 0), (-1, 2), (1, 0), (3, -1)):
+                low = 0 if name in ("ui8", "i1") else -99
+                body = f"%c = graph.constant dense<{literal(name, max(first, low))}> : tensor<3x{name}>\n"
+                body += f"%d = graph.constant dense<{literal(name, max(second, low))}> : tensor<3x{name}>\n"
+                body += f"%r = {op.name} {', '.join(operands)} : tensor<3x{name}>"
+                compares = op.name in {f"graph.{word}" for word in ("eq", "ne", "lt", "le", "gt", "ge")}
+                check(Rewrite(graph_folding.FoldSplat, (), body, f"3x{'i1' if compares else name}"))
