@@ -69,6 +69,7 @@ from xdsl.traits import IsolatedFromAbove, NoTerminator, Pure, SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
+from .argument_list import parse_arguments, print_arguments
 from .element_types import element_type_of, lanes_of
 
 SHARED = StringAttr("shared")
@@ -172,7 +173,7 @@ class KernelOp(IRDLOperation):
     @classmethod
     def parse(cls, parser: Parser) -> KernelOp:
         name = parser.parse_symbol_name()
-        arguments = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_argument)
+        arguments = parse_arguments(parser)
         parser.parse_keyword("grid")
         grid = DimsAttr(DimsAttr.parse_parameter(parser))
         parser.parse_keyword("block")
@@ -187,8 +188,7 @@ class KernelOp(IRDLOperation):
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
         printer.print_symbol_name(self.sym_name.data)
-        with printer.in_parens():
-            printer.print_list(self.body.block.args, printer.print_block_argument)
+        print_arguments(printer, self.body.block)
         printer.print_string(f" grid {list(self.grid.data)} block {list(self.block_dims.data)}")
         printer.print_op_attributes(self.attributes, print_keyword=True)
         printer.print_string(" ")

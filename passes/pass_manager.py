@@ -21,6 +21,7 @@ from ..errors import TenonError
 from .instruments.interface import PassInstrument
 from .pipeline_text import parse_passes
 from .registry import ALL_PASSES
+from .util.collection_pause import collection_paused
 from .util.failing_location import failing_location
 
 
@@ -76,6 +77,10 @@ class PassManager:
         module that does not verify. Any other exception of a pass goes through, with a note naming the
         pass; so does what an instrument raises. The module is then as the failing pass left it.
         """
+        with collection_paused():
+            self._run(ctx, module)
+
+    def _run(self, ctx: Context, module: ModuleOp) -> None:
         comparing = any(instrument.wants_changed for instrument in self.instruments)
         text = str(module) if comparing and self.passes else ""
         for instrument in self.instruments:

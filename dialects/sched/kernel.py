@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from xdsl.dialects import arith, math, memref
 from xdsl.dialects.builtin import IndexType, IntAttr, IntegerType, MemRefType, NoneAttr, StringAttr
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.irdl import (
     AnyAttr,
     IRDLOperation,
@@ -30,6 +30,7 @@ from xdsl.traits import IsolatedFromAbove, IsTerminator, NoTerminator, Pure, Sym
 from xdsl.utils.exceptions import VerifyException
 
 from .. import low
+from ..argument_list import parse_arguments, print_arguments
 from ..element_types import is_float
 from .attributes import CombineKind, CombineKindAttr, MappingAttr, Scope, ScopeAttr
 
@@ -65,7 +66,7 @@ class KernelOp(IRDLOperation):
     @classmethod
     def parse(cls, parser: Parser) -> KernelOp:
         name = parser.parse_symbol_name()
-        arguments = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_argument)
+        arguments = parse_arguments(parser)
         attributes = parser.parse_optional_attr_dict_with_keyword(("sym_name",))
         region = parser.parse_region(arguments)
         op = cls.create(properties={"sym_name": name}, regions=[region])
@@ -76,8 +77,7 @@ class KernelOp(IRDLOperation):
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
         printer.print_symbol_name(self.sym_name.data)
-        with printer.in_parens():
-            printer.print_list(self.body.block.args, printer.print_block_argument)
+        print_arguments(printer, self.body.block)
         printer.print_op_attributes(self.attributes, print_keyword=True)
         printer.print_string(" ")
         printer.print_region(self.body, print_entry_block_args=False, print_empty_block=False)
@@ -143,7 +143,7 @@ class AxisOp(IRDLOperation):
         )
 
     @property
-    def index(self) -> SSAValue:
+    def index(self) -> BlockArgument:
         return self.body.block.args[0]
 
     @classmethod
@@ -218,7 +218,7 @@ class ReduceOp(IRDLOperation):
         )
 
     @property
-    def index(self) -> SSAValue:
+    def index(self) -> BlockArgument:
         return self.body.block.args[0]
 
     @property
@@ -271,9 +271,6 @@ class ReduceOp(IRDLOperation):
             is_float(self.result.type) or isinstance(self.result.type, IntegerType)
         ):
             raise VerifyException(f"{self.name}: cannot combine {self.result.type} by {kind.value}")
-        unroll = self.mapping.unroll.data
-        if unroll & (unroll - 1):
-            raise VerifyException(f"{self.name}: unroll({unroll}) is no power of two, so it has no halves")
 
 
 @irdl_op_definition

@@ -37,6 +37,7 @@ from xdsl.traits import IsolatedFromAbove, IsTerminator, SymbolOpInterface, Symb
 from xdsl.utils.exceptions import VerifyException
 
 from .. import low
+from ..argument_list import parse_arguments, print_arguments
 from ..element_types import ELEMENT_TYPES, element_type_of, storage_type
 from .attributes import AnalysisAttr, LifetimeAttr, Role, RoleAttr, Scope, ScopeAttr, SlabAttr, TokenType
 from .kernel import KernelOp
@@ -91,7 +92,7 @@ class ProgramOp(IRDLOperation):
     @classmethod
     def parse(cls, parser: Parser) -> ProgramOp:
         name = parser.parse_symbol_name()
-        arguments = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_argument)
+        arguments = parse_arguments(parser)
         parser.parse_punctuation(":")
         function_type = parser.parse_attribute()
         if not isinstance(function_type, FunctionType):
@@ -106,8 +107,7 @@ class ProgramOp(IRDLOperation):
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
         printer.print_symbol_name(self.sym_name.data)
-        with printer.in_parens():
-            printer.print_list(self.body.block.args, printer.print_block_argument)
+        print_arguments(printer, self.body.block)
         printer.print_string(" : ")
         printer.print_attribute(self.function_type)
         printer.print_op_attributes(self.attributes, print_keyword=True)
@@ -279,8 +279,8 @@ class LaunchOp(IRDLOperation):
         expected = [_flat(argument.type) for argument in kernel.body.block.args]
         if found != expected:
             raise VerifyException(
-                f"{self.name}: @{name} takes {len(expected)} buffers ({', '.join(map(str, expected))}), "
-                f"found ({', '.join(map(str, found))})"
+                f"{self.name}: @{name} takes {len(expected)} buffers ({_sizes(expected)}), "
+                f"found ({_sizes(found)})"
             )
 
 
@@ -289,6 +289,10 @@ def _flat(type: Attribute) -> tuple[Attribute, int]:
     element_type = element_type_of(type)
     assert isinstance(type, MemRefType), f"{type} is no buffer"
     return element_type, type.element_count()
+
+
+def _sizes(buffers: Sequence[tuple[Attribute, int]]) -> str:
+    return ", ".join(f"{count} x {element_type}" for element_type, count in buffers)
 
 
 @irdl_op_definition

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, MemRefType
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from ...dialects import graph, sched
 from ...dialects.element_types import compute_type, element_type_of, is_float, is_unsigned, storage_type
@@ -89,6 +89,7 @@ class _KernelEmitter:
             op = sched.AxisOp(axis.extent)
             op.location = self.kernel.root.location
             op.index.name_hint = axis.hint
+            op.index.location = op.location
             loop.builder.insert(op)
             loop.builder.anchor = op
             loop = _Loop(ScalarBuilder(op.body.block, None, self.constants), loop.depth + 1, op)
@@ -118,6 +119,7 @@ class _KernelEmitter:
                 new = sched.ReduceOp(kind, axis.extent, type, fastmath=_fastmath(op))
             new.location = op.location
             new.index.name_hint = axis.hint
+            new.index.location = op.location
             loop = _Loop(ScalarBuilder(new.body.block, None, self.constants), loop.depth + 1, new)
             self._bind(axis, loop, new)
 
@@ -181,7 +183,9 @@ class _KernelEmitter:
             if buffer is None:
                 buffer = self.block.insert_arg(sched.buffer_type(value.type), len(self.block.args))
                 buffer.name_hint = value.name_hint
-                if not isinstance(owner, Block):
+                if isinstance(value, BlockArgument):
+                    buffer.location = value.location
+                elif isinstance(owner, Operation):
                     buffer.location = owner.location
                 self.buffers[value] = buffer
             subscripts = indices

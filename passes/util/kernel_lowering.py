@@ -658,6 +658,8 @@ class _KernelLowering:
         anchor, place.builder.anchor = place.builder.anchor, loop
         inner = _Place(ScalarBuilder(block, None, self.constants), place.depth + 1)
         self.places.append(inner)
+        for argument in block.args:
+            argument.location = location
         block.args[0].name_hint = hint
         for argument, value in zip(block.args[1:], carried, strict=True):
             argument.name_hint = value.name_hint

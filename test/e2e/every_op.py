@@ -215,12 +215,12 @@ def _rows(w: _Writer) -> None:
     if is_float(type):
         rng = np.random.default_rng(5)
         a = w.input(rng.standard_normal((3, 83)).astype(dtype_of(type)))
-        b = w.input(rng.standard_normal((83, 37)).astype(dtype_of(type)))
+        b = w.input(rng.standard_normal((83, 11)).astype(dtype_of(type)))
         wide = tensor((3, 83), type)
         w.result(ReduceOp, f"graph.reduce add {a} axes [1] : {wide} -> {tensor((3,), type)}", (3,), terms=83)
-        rest = f"{wide}, {tensor((83, 37), type)} -> {tensor((3, 37), type)}"
+        rest = f"{wide}, {tensor((83, 11), type)} -> {tensor((3, 11), type)}"
         product = _maps("(m, k)", "(k, n)", "(m, n)")
-        w.result(ContractOp, f"graph.contract {a}, {b} maps [{product}] : {rest}", (3, 37), terms=83)
+        w.result(ContractOp, f"graph.contract {a}, {b} maps [{product}] : {rest}", (3, 11), terms=83)
 
 
 def _maps(*results: str) -> str:

@@ -59,7 +59,7 @@ def edges(type: str) -> Array:
 
 @dataclass(frozen=True)
 class Rewrite:
-    """A kernel's code on which a rule fires: it reads %x, of type `source`, and gives %r, of type `result`."""
+    """Code on which a rule fires: it is given %x, of type `source`, and gives %r, of type `result`."""
 
     rule: type[RewritePattern]
     source: str

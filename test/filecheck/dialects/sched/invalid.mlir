@@ -1,0 +1,317 @@
+// RUN: tenon-opt %s --split-input-file --verify-diagnostics
+
+// expected-error @below {{sched.kernel: argument 1 of @f is f32, expected a memref without a layout}}
+sched.kernel @f(%x: memref<4xf32>, %s: f32) {
+}
+
+// -----
+
+// expected-error @below {{sched.kernel: argument 0 of @f is memref<4xf32, strided<[2]>>, expected a memref without a layout}}
+sched.kernel @f(%x: memref<4xf32, strided<[2]>>) {
+}
+
+// -----
+
+sched.kernel @f() {
+  // expected-error @below {{sched.axis: extent -4 is negative}}
+  sched.axis %i = -4 {
+  }
+}
+
+// -----
+
+sched.kernel @f() {
+  // expected-error @below {{sched.axis: body takes (f32), expected one index}}
+  "sched.axis"() <{extent = #builtin.int<4>, mapping = #sched.mapping<serial>}> ({
+  ^bb0(%i: f32):
+  }) : () -> ()
+}
+
+// -----
+
+sched.kernel @f() {
+  // expected-error @below {{sched.axis: body takes (), expected one index}}
+  "sched.axis"() <{extent = #builtin.int<4>, mapping = #sched.mapping<serial>}> ({
+  ^bb0:
+  }) : () -> ()
+}
+
+// -----
+
+sched.kernel @f() {
+  // expected-error @below {{sched.mapping: vector(3) is not 1, 2, 4, 8 or 16 lanes}}
+  sched.axis %i = 4 vector(3) {
+  }
+}
+
+// -----
+
+sched.kernel @f() {
+  // expected-error @below {{sched.mapping: chunk 0 and unroll 1 must be 1 or more}}
+  sched.axis %i = 4 block(0) {
+  }
+}
+
+// -----
+
+sched.kernel @f() {
+  // expected-error @below {{sched.mapping: chunk 2 and unroll 0 must be 1 or more}}
+  sched.axis %i = 4 thread(2) unroll(0) {
+  }
+}
+
+// -----
+
+sched.kernel @f(%x: memref<4xf32>) {
+  // expected-error @below {{sched.reduce: body yields f32, expected f64}}
+  %s = sched.reduce addf %i = 4 : f64 {
+    %v = memref.load %x[%i] : memref<4xf32>
+    sched.yield %v : f32
+  }
+}
+
+// -----
+
+sched.kernel @f() {
+  // expected-error @below {{sched.reduce: body yields no sched.yield, expected f64}}
+  %s = sched.reduce addf %i = 4 : f64 {
+  }
+}
+
+// -----
+
+sched.kernel @f() {
+  %c = arith.constant 1.0 : f32
+  %s = sched.reduce addf %i = 4 : f32 {
+    // expected-error @below {{arith.addf: it ends its block but is not a terminator}}
+    %v = arith.addf %c, %c : f32
+  }
+}
+
+// -----
+
+sched.kernel @f(%x: memref<4xf32>) {
+  // expected-error @below {{sched.reduce: cannot combine f32 by addi}}
+  %s = sched.reduce addi %i = 4 : f32 {
+    %v = memref.load %x[%i] : memref<4xf32>
+    sched.yield %v : f32
+  }
+}
+
+// -----
+
+sched.kernel @f(%x: memref<4xi32>) {
+  // expected-error @below {{sched.reduce: cannot combine i32 by maximumf}}
+  %s = sched.reduce maximumf %i = 4 : i32 {
+    %v = memref.load %x[%i] : memref<4xi32>
+    sched.yield %v : i32
+  }
+}
+
+// -----
+
+sched.kernel @f() {
+  // expected-error @below {{sched.reduce: cannot combine index by addi}}
+  %s = sched.reduce addi %i = 4 : index {
+    sched.yield %i : index
+  }
+}
+
+// -----
+
+sched.kernel @f(%x: memref<4xf32>) {
+  // expected-error @below {{sched.reduce: extent -1 is negative}}
+  %s = sched.reduce addf %i = -1 : f32 {
+    %v = memref.load %x[%i] : memref<4xf32>
+    sched.yield %v : f32
+  }
+}
+
+// -----
+
+sched.kernel @f(%x: memref<4xf32>) {
+  // expected-error @below {{sched.reduce: 3 partial results cannot be halved (need a power of two)}}
+  %s = sched.reduce addf %i = 4 unroll(3) : f32 {
+    %v = memref.load %x[%i] : memref<4xf32>
+    sched.yield %v : f32
+  }
+}
+
+// -----
+
+sched.kernel @f() {
+  // expected-error @below {{sched.alloc: a kernel cannot allocate a global buffer}}
+  %a = sched.alloc global : memref<4xf32>
+}
+
+// -----
+
+sched.kernel @f() {
+  // expected-error @below {{sched.alloc: memref<?xf32> has a dynamic extent}}
+  %a = sched.alloc local : memref<?xf32>
+}
+
+// -----
+
+sched.kernel @f() {
+  // expected-error @below {{sched.alloc: memref<4xf32, strided<[2]>> has a layout}}
+  %a = sched.alloc local : memref<4xf32, strided<[2]>>
+}
+
+// -----
+
+// expected-error @below {{sched.program: f32 is no tensor of numbers or booleans}}
+"sched.program"() <{sym_name = "f", function_type = (f32) -> ()}> ({
+^bb0(%x: memref<f32>):
+  "sched.return"() <{operandSegmentSizes = array<i32: 0, 0>}> : () -> ()
+}) : () -> ()
+
+// -----
+
+// expected-error @below {{sched.program: tensor<8xi7> is no tensor of numbers or booleans}}
+sched.program @f(%x: memref<8xi7>) : (tensor<8xi7>) -> () {
+  sched.return after()
+}
+
+// -----
+
+// expected-error @below {{sched.program: @f takes (memref<8xf32>), expected (memref<8xi8>)}}
+sched.program @f(%x: memref<8xf32>) : (tensor<8xi1>) -> () {
+  sched.return after()
+}
+
+// -----
+
+// expected-error @below {{sched.program: @f takes (), expected (memref<8xf32>)}}
+sched.program @f() : (tensor<8xf32>) -> () {
+  sched.return after()
+}
+
+// -----
+
+// expected-error @below {{sched.program: @f returns (memref<8xf32>), expected ()}}
+sched.program @f(%x: memref<8xf32>) : (tensor<8xf32>) -> () {
+  sched.return %x after() : memref<8xf32>
+}
+
+// -----
+
+// expected-error @below {{sched.program: @f ends in no sched.return}}
+sched.program @f() : () -> () {
+}
+
+// -----
+
+sched.program @f() : () -> () {
+  // expected-error @below {{sched.sync: it ends its block but is not a terminator}}
+  %t = sched.sync after()
+}
+
+// -----
+
+// expected-error @below {{expected a function type, found f32}}
+sched.program @f() : f32 {
+  sched.return after()
+}
+
+// -----
+
+sched.program @f() : () -> () {
+  // expected-error @below {{sched.buffer: a program's buffer is global, not local}}
+  %b = sched.buffer local temporary : memref<8xf32>
+  sched.return after()
+}
+
+// -----
+
+sched.program @f() : () -> () {
+  // expected-error @below {{sched.lifetime: 3 to 2 is not a lifetime}}
+  %b = sched.buffer global temporary lifetime <3, 2> : memref<8xf32>
+  sched.return after()
+}
+
+// -----
+
+sched.program @f() : () -> () {
+  // expected-error @below {{sched.slab: pool 1, offset -64 is negative}}
+  %b = sched.buffer global temporary slab <1, -64> : memref<8xf32>
+  sched.return after()
+}
+
+// -----
+
+sched.program @f() : () -> () {
+  // expected-error @below {{sched.constant: tensor<2xi1> is held by memref<2xi8>, found memref<2xi1>}}
+  %c = sched.constant dense<true> : tensor<2xi1> : memref<2xi1>
+  sched.return after()
+}
+
+// -----
+
+sched.program @f() : () -> () {
+  // expected-error @below {{sched.constant: vector<2xf32> is no tensor of numbers or booleans}}
+  %c = sched.constant dense<1.0> : vector<2xf32> : memref<2xf32>
+  sched.return after()
+}
+
+// -----
+
+sched.program @f() : () -> () {
+  // expected-error @below {{sched.launch: there is no kernel @k}}
+  %t = sched.launch @k() after()
+  sched.return after()
+}
+
+// -----
+
+sched.program @f() : () -> () {
+  // expected-error @below {{sched.launch: there is no kernel @f}}
+  %t = sched.launch @f() after()
+  sched.return after()
+}
+
+// -----
+
+sched.program @f() : () -> () {
+  // expected-error @below {{sched.launch: Expected SymbolRefAttr with no nested symbols}}
+  %t = "sched.launch"() <{kernel = @a::@b, operandSegmentSizes = array<i32: 0, 0>}> : () -> !sched.token
+  sched.return after()
+}
+
+// -----
+
+sched.kernel @k(%x: memref<2x4xf32>) {
+}
+sched.program @f(%x: memref<9xf32>) : (tensor<9xf32>) -> () {
+  // expected-error @below {{sched.launch: @k takes 1 buffers (8 x f32), found (9 x f32)}}
+  %t = sched.launch @k(%x) after() : memref<9xf32>
+  sched.return after()
+}
+
+// -----
+
+sched.kernel @k(%x: memref<8xf32>) {
+}
+sched.program @f() : () -> () {
+  // expected-error @below {{sched.launch: @k takes 1 buffers (8 x f32), found ()}}
+  %t = sched.launch @k() after()
+  sched.return after()
+}
+
+// -----
+
+sched.kernel @k(%x: memref<8xf32>) {
+}
+sched.program @f(%x: memref<8xf32>) : (tensor<8xf32>) -> () {
+  // expected-error @below {{1 buffers but 2 types}}
+  %t = sched.launch @k(%x) after() : memref<8xf32>, memref<8xf32>
+  sched.return after()
+}
+
+// -----
+
+sched.program @f(%x: memref<8xf32>, %y: memref<8xi32>) : (tensor<8xf32>, tensor<8xi32>) -> () {
+  // expected-error @below {{sched.transfer: cannot copy memref<8xf32> to memref<8xi32> (types differ)}}
+  %t = "sched.transfer"(%x, %y) : (memref<8xf32>, memref<8xi32>) -> !sched.token
+  sched.return after()
+}
