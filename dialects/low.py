@@ -70,7 +70,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from .argument_list import parse_arguments, print_arguments
-from .element_types import element_type_of, lanes_of
+from .element_types import element_type_of, is_float, lanes_of
 
 SHARED = StringAttr("shared")
 """The memory space of an alloca that all work-items of a work-group share."""
@@ -378,7 +378,7 @@ class RemfOp(IRDLOperation):
     """
 
     name = "low.remf"
-    T: ClassVar = VarConstraint("T", AnyFloatConstr | VectorType.constr(AnyFloatConstr))
+    T: ClassVar = VarConstraint("T", AnyAttr())
     lhs = operand_def(T)
     rhs = operand_def(T)
     result = result_def(T)
@@ -387,6 +387,10 @@ class RemfOp(IRDLOperation):
 
     def __init__(self, lhs: SSAValue, rhs: SSAValue):
         Operation.__init__(self, operands=(lhs, rhs), result_types=(lhs.type,))
+
+    def verify_(self) -> None:
+        if not is_float(element_type_of(self.result.type)):
+            raise VerifyException(f"{self.name}: {self.result.type} is no float and no vector of floats")
 
 
 BODY_OPS: tuple[type[Operation], ...] = (

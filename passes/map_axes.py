@@ -15,8 +15,8 @@ Gives every kernel its default schedule: which axes run as vectors, unrolled, or
 
 * An axis becomes a vector if every access below it has stride 0 or 1 along it (the innermost such axis wins),
   a reduction likewise if no axis around it is one. Reductions get four accumulators where they are long.
-* A vector axis around reductions is unrolled by two, and the axis right around it by four: a register tile,
-  in which every loaded vector is used four times.
+* A vector axis around reductions is unrolled by two, and the axis right around it by four (eight where vectors
+  have 64 bytes): a register tile, in which every loaded vector is used that often.
 * The outermost axis becomes work-groups, large enough to be worth starting.
 
 Only mappings change; an axis that is mapped already is left alone.
@@ -36,11 +36,10 @@ from xdsl.passes import ModulePass
 from ..dialects import sched
 from ..dialects.element_types import NBYTES
 from ..dialects.sched import Level, MappingAttr
-from .util.index_analysis import IndexAnalysis
+from .util.index_analysis import IndexAnalysis, Loop
 from .util.index_expr import Axis
 
 _SERIAL = MappingAttr.get()
-_Loop = sched.AxisOp | sched.ReduceOp
 
 
 @dataclass(frozen=True)
@@ -64,17 +63,17 @@ class _KernelMapper:
         self.analysis = IndexAnalysis()
 
     def map(self, kernel: sched.KernelOp) -> None:
-        loops = [op for op in kernel.walk() if isinstance(op, _Loop)]
+        loops = [op for op in kernel.walk() if isinstance(op, Loop)]
         if any(loop.mapping != _SERIAL for loop in loops):
             return
         for op in kernel.body.block.ops:
-            if isinstance(op, _Loop):
+            if isinstance(op, Loop):
                 self._map_vectors(op)
         self._map_blocks(kernel)
 
-    def _map_vectors(self, loop: _Loop) -> None:
+    def _map_vectors(self, loop: Loop) -> None:
         """Maps the innermost loops below `loop` that can be vectors, or `loop` itself."""
-        below = [op for op in loop.body.block.ops if isinstance(op, _Loop)]
+        below = [op for op in loop.body.block.ops if isinstance(op, Loop)]
         if isinstance(loop, sched.AxisOp) and not any(isinstance(op, sched.AxisOp) for op in below):
             lanes = self._lanes(loop)
             if lanes:
@@ -97,16 +96,18 @@ class _KernelMapper:
         unroll = 2 if reduces and axis.extent.data >= 2 * lanes else 1
         axis.mapping = MappingAttr.get(vector=lanes, unroll=unroll)
         outer = axis.parent_op()
+        # Processors with vectors of 64 bytes have twice the registers.
+        rows = 8 if self.vector_nbytes >= 64 else 4
         if (
             reduces
             and isinstance(outer, sched.AxisOp)
-            and outer.extent.data >= 4
+            and outer.extent.data >= rows
             and not any(isinstance(op, sched.AllocOp | sched.ReduceOp) for op in outer.body.block.ops)
             and sum(isinstance(op, sched.AxisOp) for op in outer.body.block.ops) == 1
         ):
-            outer.mapping = MappingAttr.get(unroll=4)
+            outer.mapping = MappingAttr.get(unroll=rows)
 
-    def _lanes(self, loop: _Loop) -> int:
+    def _lanes(self, loop: Loop) -> int:
         """Returns how many lanes `loop` can run in, 0 if it cannot be a vector."""
         axis = self.analysis.axis(loop)
         widest = 1
@@ -144,7 +145,7 @@ class _KernelMapper:
     def _map_blocks(self, kernel: sched.KernelOp) -> None:
         """Makes work-groups of the outermost axis, if it is all that the kernel does."""
         outermost = [
-            op for op in kernel.body.block.ops if isinstance(op, _Loop | memref.StoreOp | sched.AllocOp)
+            op for op in kernel.body.block.ops if isinstance(op, Loop | memref.StoreOp | sched.AllocOp)
         ]
         if len(outermost) != 1 or not isinstance(outermost[0], sched.AxisOp):
             return
@@ -157,9 +158,9 @@ class _KernelMapper:
 
     def _work(self, op: Operation) -> int:
         """Returns how many innermost iterations there are below `op`."""
-        if not isinstance(op, _Loop):
+        if not isinstance(op, Loop):
             return 1
-        inner = sum(self._work(child) for child in op.body.block.ops if isinstance(child, _Loop))
+        inner = sum(self._work(child) for child in op.body.block.ops if isinstance(child, Loop))
         return op.extent.data * max(inner, 1)
 
 

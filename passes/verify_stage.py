@@ -1,7 +1,7 @@
 """
 Checks that a lowering left nothing behind.
 
-    verify-stage{absent=func,graph,sched.kernel}
+    verify-stage{absent=func,graph,"sched.kernel"}
 
 Before and after: the module is the same. An op of a dialect or of a name in `absent` is an error that lists
 the offenders by name with how often each occurs.

@@ -9,6 +9,9 @@ from xdsl.ir import Block, Operation, SSAValue
 from ...dialects import sched
 from .index_expr import Axis, IndexExpr, constant, linearize, row_major_strides, variable
 
+Loop = sched.AxisOp | sched.ReduceOp
+"""An op that runs its body for every index of an axis."""
+
 _UNKNOWN_EXTENT = 1 << 62
 """The extent of an index that is loaded or otherwise unknown."""
 
@@ -21,11 +24,11 @@ class IndexAnalysis:
 
     def __init__(self) -> None:
         self._axes: dict[Operation, Axis] = {}
-        self._loops: dict[Axis, sched.AxisOp | sched.ReduceOp] = {}
+        self._loops: dict[Axis, Loop] = {}
         self._exprs: dict[SSAValue, IndexExpr] = {}
         self._dependences: dict[SSAValue, frozenset[Axis]] = {}
 
-    def axis(self, op: sched.AxisOp | sched.ReduceOp) -> Axis:
+    def axis(self, op: Loop) -> Axis:
         """Returns the axis that a loop runs over."""
         axis = self._axes.get(op)
         if axis is None:
@@ -44,7 +47,7 @@ class IndexAnalysis:
         owner = value.owner
         if isinstance(owner, Block):
             loop = owner.parent_op()
-            if isinstance(loop, sched.AxisOp | sched.ReduceOp):
+            if isinstance(loop, Loop):
                 return variable(self.axis(loop))
             return self._unknown()
         if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
@@ -113,7 +116,7 @@ class IndexAnalysis:
     def _enclosing(self, op: Operation) -> frozenset[Axis]:
         axes: set[Axis] = set()
         parent = op.parent_op()
-        while isinstance(parent, sched.AxisOp | sched.ReduceOp):
+        while isinstance(parent, Loop):
             axes.add(self.axis(parent))
             parent = parent.parent_op()
         return frozenset(axes)

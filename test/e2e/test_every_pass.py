@@ -71,7 +71,11 @@ def printed(module: ModuleOp, generic: bool, locations: bool) -> str:
 class ReadsBack(PassInstrument):
     """Prints the module in each form after each pass, reads the text, and prints that again."""
 
+    wants_changed = True
+
     def after(self, pass_: ModulePass, module: ModuleOp, changed: bool | None) -> None:
+        if changed is False:
+            return
         for generic in (False, True):
             for locations in (False, True):
                 text = printed(module, generic, locations)

@@ -4,7 +4,7 @@
 // CHECK-LABEL: func.func @fold
 // CHECK-DAG:     graph.constant dense<-128> : tensor<3xi8>
 // CHECK-DAG:     graph.constant dense<[-2, 2]> : tensor<2xi32>
-// CHECK-DAG:     graph.constant dense<0x7F800000> : tensor<4xf32>
+// CHECK-DAG:     graph.constant dense<0x7f800000> : tensor<4xf32>
 // CHECK-DAG:     graph.constant dense<6.000000e+00> : tensor<f32>
 // CHECK-NOT:     graph.add
 func.func @fold() -> (tensor<3xi8>, tensor<2xi32>, tensor<4xf32>, tensor<f32>) {
@@ -98,10 +98,12 @@ func.func @views(%x: tensor<4x8xf32>, %v: tensor<8xf32>) -> (tensor<4x8xf32>, te
   func.return %q, %s2, %f3, %b2, %r2 : tensor<4x8xf32>, tensor<1x2xf32>, tensor<4x8xf32>, tensor<2x4x8xf32>, tensor<4x8xf32>
 }
 
-// Edges: no padding, one input, an axis of extent 1, a scalar, no elements.
+// Edges: no padding, one input, an axis of extent 1, a scalar; of no elements there is no value to look at.
 // CHECK-LABEL: func.func @edges
 // CHECK-NEXT:    %r = graph.reshape %x : tensor<1x4xf32> -> tensor<4xf32>
-// CHECK-NEXT:    func.return %x, %x, %r, %s, %e
+// CHECK-NEXT:    %none = graph.constant dense<> : tensor<0xf32>
+// CHECK-NEXT:    %z = graph.mul %e, %none : tensor<0xf32>
+// CHECK-NEXT:    func.return %x, %x, %r, %s, %z
 func.func @edges(%x: tensor<1x4xf32>, %s: tensor<f32>, %e: tensor<0xf32>) -> (tensor<1x4xf32>, tensor<1x4xf32>, tensor<4xf32>, tensor<f32>, tensor<0xf32>) {
   %p = graph.pad %x, %s low [0, 0] high [0, 0] : tensor<1x4xf32>
   %c = graph.concat %x axis 0 : tensor<1x4xf32> -> tensor<1x4xf32>

@@ -22,14 +22,27 @@ func.func @softmax(%x : tensor<128x1000xf32>) -> tensor<128x1000xf32> {
 
 // -----
 
-// A row too long for a local buffer is a buffer in global memory.
+// What two stages read of a row too long for a local buffer is computed twice; read thrice, it is a buffer in global
+// memory.
 // CHECK-LABEL: func.func @long_rows
+// CHECK:         graph.exp {{.*}}#graph.memory_mode<virtual, "computed twice, as a local buffer of 200000 bytes would be too large">
+// CHECK-LABEL: func.func @longer_rows
 // CHECK:         graph.exp {{.*}}#graph.memory_mode<materialized, "a local buffer of 200000 bytes would be too large">
 func.func @long_rows(%x : tensor<128x50000xf32>) -> tensor<128x50000xf32> {
   %e   = graph.exp %x : tensor<128x50000xf32>
   %sum = graph.reduce add %e axes [1] keep : tensor<128x50000xf32> -> tensor<128x1xf32>
   %den = graph.broadcast %sum : tensor<128x1xf32> -> tensor<128x50000xf32>
   %y   = graph.div %e, %den : tensor<128x50000xf32>
+  func.return %y : tensor<128x50000xf32>
+}
+
+func.func @longer_rows(%x : tensor<128x50000xf32>) -> tensor<128x50000xf32> {
+  %e   = graph.exp %x : tensor<128x50000xf32>
+  %sum = graph.reduce add %e axes [1] keep : tensor<128x50000xf32> -> tensor<128x1xf32>
+  %max = graph.reduce max %e axes [1] keep : tensor<128x50000xf32> -> tensor<128x1xf32>
+  %den = graph.add %sum, %max : tensor<128x1xf32>
+  %all = graph.broadcast %den : tensor<128x1xf32> -> tensor<128x50000xf32>
+  %y   = graph.div %e, %all : tensor<128x50000xf32>
   func.return %y : tensor<128x50000xf32>
 }
 
@@ -67,6 +80,46 @@ func.func @impossible(%x: tensor<4xf32>) -> tensor<4xf32> {
   // expected-error @below {{graph.neg: cannot be virtual (returned by the function), asked for by "no buffer, please"}}
   %n = graph.neg %x {memory_mode = #graph.memory_mode<virtual, "no buffer, please">} : tensor<4xf32>
   func.return %n : tensor<4xf32>
+}
+
+// -----
+
+func.func @unread_but_returned(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @below {{graph.neg: cannot be local (returned by the function), asked for by "keep it close"}}
+  %n = graph.neg %x {memory_mode = #graph.memory_mode<local, "keep it close">} : tensor<4xf32>
+  func.return %n : tensor<4xf32>
+}
+
+// -----
+
+func.func @several_values(%x: tensor<2xf32>) -> tensor<2xf32> {
+  // expected-error @below {{graph.constant: cannot be virtual (a constant of several values), asked for by "inline it"}}
+  %c = graph.constant {memory_mode = #graph.memory_mode<virtual, "inline it">} dense<[1.0, 2.0]> : tensor<2xf32>
+  %n = graph.add %x, %c : tensor<2xf32>
+  func.return %n : tensor<2xf32>
+}
+
+// -----
+
+func.func @dynamic(%x: tensor<4x?xf32>) -> tensor<4x?xf32> {
+  // expected-error @below {{graph.neg: cannot schedule tensor<4x?xf32> (dim 1 is dynamic)}}
+  %n = graph.neg %x : tensor<4x?xf32>
+  func.return %n : tensor<4x?xf32>
+}
+
+// -----
+
+// A request for a view, a splat and what nobody reads is obeyed.
+// CHECK-LABEL: func.func @obeyed
+// CHECK-NEXT:    graph.constant {memory_mode = #graph.memory_mode<materialized, "a buffer, please">}
+// CHECK-NEXT:    graph.broadcast {{.*}}#graph.memory_mode<materialized, "a copy, please">
+// CHECK-NEXT:    graph.neg {{.*}}#graph.memory_mode<local, "nobody reads it">
+func.func @obeyed(%x: tensor<4xf32>) -> tensor<2x4xf32> {
+  %c = graph.constant {memory_mode = #graph.memory_mode<materialized, "a buffer, please">} dense<1.0> : tensor<2x4xf32>
+  %b = graph.broadcast %x {memory_mode = #graph.memory_mode<materialized, "a copy, please">} : tensor<4xf32> -> tensor<2x4xf32>
+  %n = graph.neg %b {memory_mode = #graph.memory_mode<local, "nobody reads it">} : tensor<2x4xf32>
+  %s = graph.add %b, %c : tensor<2x4xf32>
+  func.return %s : tensor<2x4xf32>
 }
 
 // -----

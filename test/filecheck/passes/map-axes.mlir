@@ -8,7 +8,7 @@
 // CHECK:           sched.axis %j_1 = 1000 vector(8) {
 // SMALL-LABEL: sched.kernel @rows
 // SMALL-NEXT:    sched.axis %i = 128 block {
-// SMALL-NEXT:      %sum = sched.reduce addf %j = 1000 vector(4) unroll(4) : f32 {
+// SMALL-NEXT:      %sum = sched.reduce addf %j = 1000 vector(4) unroll(8) : f32 {
 sched.kernel @rows(%x: memref<128x1000xf32>, %y: memref<128x1000xf32>) {
   sched.axis %i = 128 {
     %sum = sched.reduce addf %j = 1000 : f32 {
@@ -79,13 +79,91 @@ sched.kernel @mapped(%x: memref<64xf32>, %y: memref<64xf32>) {
   }
 }
 
-// Too short for a vector; wide elements make fewer lanes; a scalar has no axis at all.
+// Too short for a vector; too short for wide ones; wide elements make fewer lanes; a scalar has no axis at all.
 // CHECK-LABEL: sched.kernel @short
-// CHECK-NEXT:    sched.axis %i = 7 block(7) {
-sched.kernel @short(%x: memref<7xf32>, %y: memref<7xf32>) {
+// CHECK-NEXT:    sched.axis %i = 3 block(3) {
+sched.kernel @short(%x: memref<3xf32>, %y: memref<3xf32>) {
+  sched.axis %i = 3 {
+    %v = memref.load %x[%i] : memref<3xf32>
+    memref.store %v, %y[%i] : memref<3xf32>
+  }
+}
+
+// CHECK-LABEL: sched.kernel @shorter_than_a_vector
+// CHECK-NEXT:    sched.axis %i = 7 block(7) vector(4) {
+sched.kernel @shorter_than_a_vector(%x: memref<7xf32>, %y: memref<7xf32>) {
   sched.axis %i = 7 {
     %v = memref.load %x[%i] : memref<7xf32>
     memref.store %v, %y[%i] : memref<7xf32>
+  }
+}
+
+// An axis without iterations, or with one.
+// CHECK-LABEL: sched.kernel @none
+// CHECK-NEXT:    sched.axis %i = 0 block {
+sched.kernel @none(%x: memref<0xf32>) {
+  sched.axis %i = 0 {
+    %v = memref.load %x[%i] : memref<0xf32>
+    memref.store %v, %x[%i] : memref<0xf32>
+  }
+}
+
+// CHECK-LABEL: sched.kernel @one
+// CHECK-NEXT:    sched.axis %i = 1 block {
+sched.kernel @one(%x: memref<1xf32>) {
+  sched.axis %i = 1 {
+    %v = memref.load %x[%i] : memref<1xf32>
+    memref.store %v, %x[%i] : memref<1xf32>
+  }
+}
+
+// Loads at a distance, comparisons of the index and buffers below it keep an axis from being a vector; an index that
+// becomes a number does not.
+// CHECK-LABEL: sched.kernel @every_other
+// CHECK-NEXT:    %c2
+// CHECK-NEXT:    sched.axis %i = 64 block(64) {
+sched.kernel @every_other(%x: memref<128xf32>, %y: memref<64xf32>) {
+  %c2 = arith.constant 2 : index
+  sched.axis %i = 64 {
+    %j = arith.muli %i, %c2 : index
+    %v = memref.load %x[%j] : memref<128xf32>
+    memref.store %v, %y[%i] : memref<64xf32>
+  }
+}
+
+// CHECK-LABEL: sched.kernel @compared
+// CHECK-NEXT:    %c2
+// CHECK-NEXT:    sched.axis %i = 64 block(64) {
+sched.kernel @compared(%x: memref<64xi8>) {
+  %c2 = arith.constant 2 : index
+  sched.axis %i = 64 {
+    %b = arith.cmpi slt, %i, %c2 : index
+    %v = low.convert extui %b : i1 to i8
+    memref.store %v, %x[%i] : memref<64xi8>
+  }
+}
+
+// CHECK-LABEL: sched.kernel @numbered
+// CHECK-NEXT:    sched.axis %i = 64 block(64) vector(8) {
+sched.kernel @numbered(%x: memref<64xi32>) {
+  sched.axis %i = 64 {
+    %v = arith.index_cast %i : index to i32
+    memref.store %v, %x[%i] : memref<64xi32>
+  }
+}
+
+// Work that stands beside the outermost axis keeps it from becoming work-groups.
+// CHECK-LABEL: sched.kernel @two_loops
+// CHECK-NEXT:    sched.axis %i = 64 vector(8) {
+// CHECK:         sched.axis %j = 64 vector(8) {
+sched.kernel @two_loops(%x: memref<64xf32>, %y: memref<64xf32>) {
+  sched.axis %i = 64 {
+    %v = memref.load %x[%i] : memref<64xf32>
+    memref.store %v, %y[%i] : memref<64xf32>
+  }
+  sched.axis %j = 64 {
+    %w = memref.load %y[%j] : memref<64xf32>
+    memref.store %w, %x[%j] : memref<64xf32>
   }
 }
 

@@ -1,4 +1,4 @@
-// RUN: tenon-opt -p 'verify-stage{absent=graph,func.call}' --split-input-file --verify-diagnostics %s | filecheck %s
+// RUN: tenon-opt -p 'verify-stage{absent="graph","func.call"}' --split-input-file --verify-diagnostics %s | filecheck %s
 
 // An op that may remain passes, whatever else its dialect has.
 // CHECK-LABEL: @allowed

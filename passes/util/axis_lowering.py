@@ -1,0 +1,107 @@
+"""
+Lowers one `sched.axis`: the part of it that a work-item takes, as a loop over steps of lanes and one over
+what fills no whole step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import arith
+from xdsl.ir import SSAValue
+
+from ...dialects import low, sched
+from .index_expr import IndexExpr, constant
+from .kernel_state import KernelState
+from .kernel_writer import Bounds
+from .lanes import LaneAxis
+from .scalar_builder import INDEX
+
+
+def lower_axis(state: KernelState, op: sched.AxisOp) -> None:
+    """Raises PassFailedException, naming the axis, for a vector inside of a vector."""
+    if op.extent.data == 0:
+        return
+    lowering = _AxisLowering(state, op)
+    first, count = lowering.share()
+    if isinstance(count, int):
+        lowering.lower_known(first, count)
+    else:
+        lowering.lower_guarded(first, count)
+
+
+class _AxisLowering:
+    def __init__(self, state: KernelState, op: sched.AxisOp):
+        self.state = state
+        self.op = op
+        self.axis = state.analysis.axis(op)
+        self.lanes = LaneAxis(self.axis, op.mapping.vector.data, op.mapping.unroll.data)
+
+    def share(self) -> tuple[IndexExpr, int | SSAValue]:
+        """Returns the first index that this work-item takes, and how many."""
+        op, indices = self.op, self.state.indices
+        extent, chunk = op.extent.data, op.mapping.chunk.data
+        if op not in self.state.ids:
+            return constant(0), extent
+        number = self._insert_id()
+        groups = -(-extent // chunk)
+        first = constant(0)
+        if groups > 1:
+            first = indices.bind(number, groups, op.index.name_hint or "i") * chunk
+        if extent % chunk == 0 or groups == 1:
+            return first, min(chunk, extent)
+        begin = indices.write(first, op.location)
+        constants = self.state.writer.constants
+        left = indices.op(arith.SubiOp, constants.get(extent, INDEX), begin, op.location)
+        return first, indices.op(arith.MinSIOp, left, constants.get(chunk, INDEX), op.location)
+
+    def _insert_id(self) -> SSAValue:
+        op = self.op
+        id_op, dimension = self.state.ids[op]
+        return self.state.writer.emit(
+            id_op, (), INDEX, op.location, op.index.name_hint, {"dimension": low.DimensionAttr(dimension)}
+        )
+
+    def lower_known(self, first: IndexExpr, count: int) -> None:
+        """Runs `count` iterations after `first`."""
+        step = self.lanes.step
+        main = count - count % step if step > 1 else 0
+        if main:
+            self.state.lanes.check_vector(self.op)
+            self._repeat(first, main, self.lanes)
+        if main < count:
+            self._repeat(first, count, None, begin=main)
+
+    def lower_guarded(self, first: IndexExpr, count: SSAValue) -> None:
+        """Runs a chunk that may be cut short by the end of the axis."""
+        state, location, chunk = self.state, self.op.location, self.op.mapping.chunk.data
+        zero, one = state.writer.constants.get(0, INDEX), state.writer.constants.get(1, INDEX)
+        if self.lanes.step == 1:
+            self._for(first, (zero, count, one), None, chunk)
+            return
+        state.lanes.check_vector(self.op)
+        step = state.writer.constants.get(self.lanes.step, INDEX)
+        rest = state.indices.op(arith.RemUIOp, count, step, location)
+        main = state.indices.op(arith.SubiOp, count, rest, location)
+        self._for(first, (zero, main, step), self.lanes, chunk)
+        self._for(first, (main, count, one), None, chunk)
+
+    def _repeat(self, first: IndexExpr, end: int, lanes: LaneAxis | None, begin: int = 0) -> None:
+        """Runs the axis from `begin` to `end` after `first`, in steps of the lanes or one by one."""
+        step = lanes.step if lanes else 1
+        if end - begin == step:
+            self._run_body(first + begin, lanes)
+        else:
+            self._for(first, self.state.writer.index_constants(begin, end, step), lanes, end)
+
+    def _for(self, first: IndexExpr, bounds: Bounds, lanes: LaneAxis | None, extent: int) -> None:
+        def body(index: SSAValue, _: Sequence[SSAValue]) -> list[SSAValue]:
+            self._run_body(first + self.state.indices.bind(index, extent, self.axis.hint), lanes)
+            return []
+
+        self.state.writer.loop(bounds, (), body, self.op.location, self.axis.hint)
+
+    def _run_body(self, index: IndexExpr, lanes: LaneAxis | None) -> None:
+        self.state.indices.bindings[self.axis] = index
+        with self.state.lanes.within(lanes):
+            self.state.lower_block(self.op.body.block)

@@ -1,0 +1,31 @@
+"""What is known while a `sched` kernel is lowered to a `low` kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from ...dialects import low
+from .index_analysis import IndexAnalysis
+from .index_writer import IndexWriter
+from .kernel_writer import KernelWriter
+from .lanes import LanedValue, LaneNest
+
+
+@dataclass(eq=False, slots=True)
+class KernelState:
+    """
+    Shared by the parts of the lowering. `ids` is what `work_groups` found, and `lower_block` lowers the body
+    of a loop.
+    """
+
+    writer: KernelWriter
+    indices: IndexWriter
+    ids: dict[Operation, tuple[type[Operation], low.Dimension]]
+    lower_block: Callable[[Block], None]
+    analysis: IndexAnalysis = field(default_factory=IndexAnalysis)
+    lanes: LaneNest = field(default_factory=LaneNest)
+    scalars: dict[SSAValue, LanedValue] = field(default_factory=dict)
+    buffers: dict[SSAValue, SSAValue] = field(default_factory=dict)

@@ -1,0 +1,72 @@
+"""Which axes of a `sched` kernel run as work-groups and work-items, and how many there are of those."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.dialects import memref
+from xdsl.ir import Operation
+
+from ...dialects import low, sched
+from ...dialects.sched import Level
+from .illegal_mapping import refuse_mapping
+from .index_analysis import Loop
+
+
+@dataclass(frozen=True, slots=True)
+class WorkGroups:
+    """The extents of the grid and of a work-group; for each of their axes, the op that gives its number."""
+
+    grid: list[int]
+    block: list[int]
+    ids: dict[Operation, tuple[type[Operation], low.Dimension]]
+
+
+def work_groups(kernel: sched.KernelOp) -> WorkGroups:
+    """
+    Gives every block and thread axis a dimension, the innermost x, and counts the grid.
+
+    Raises PassFailedException, naming the axis, for one that is not at the top of the kernel with nothing
+    beside it, for a reduction, and for a fourth axis of one level.
+    """
+    nest = _mapped_nest(kernel)
+    _check_all_are_in(nest, kernel)
+    extents = {Level.BLOCK: [1, 1, 1], Level.THREAD: [1, 1, 1]}
+    ids: dict[Operation, tuple[type[Operation], low.Dimension]] = {}
+    for level, id_op in ((Level.BLOCK, low.BlockIdOp), (Level.THREAD, low.ThreadIdOp)):
+        axes = [axis for axis in nest if axis.mapping.level.data is level]
+        if len(axes) > 3:
+            refuse_mapping(axes[3], "there are three dimensions only")
+        for dimension, axis in zip(low.Dimension, reversed(axes), strict=False):
+            extents[level][dimension.number] = -(-axis.extent.data // axis.mapping.chunk.data)
+            ids[axis] = (id_op, dimension)
+    grid = [0, 1, 1] if 0 in extents[Level.THREAD] else extents[Level.BLOCK]
+    return WorkGroups(grid, [max(extent, 1) for extent in extents[Level.THREAD]], ids)
+
+
+def _is_mapped(op: Loop) -> bool:
+    return op.mapping.level.data is not Level.SERIAL
+
+
+def _mapped_nest(kernel: sched.KernelOp) -> list[sched.AxisOp]:
+    """Returns the block and thread axes at the top of a kernel, outermost first."""
+    nest: list[sched.AxisOp] = []
+    block = kernel.body.block
+    while True:
+        loops = [op for op in block.ops if isinstance(op, Loop)]
+        mapped = [loop for loop in loops if _is_mapped(loop)]
+        if not mapped:
+            return nest
+        axis = mapped[0]
+        if len(loops) != 1 or any(isinstance(op, memref.StoreOp) for op in block.ops):
+            refuse_mapping(axis, "other code stands beside it")
+        if not isinstance(axis, sched.AxisOp):
+            refuse_mapping(axis, "it is a reduction")
+        nest.append(axis)
+        block = axis.body.block
+
+
+def _check_all_are_in(nest: list[sched.AxisOp], kernel: sched.KernelOp) -> None:
+    for op in kernel.walk():
+        if isinstance(op, Loop) and _is_mapped(op) and op not in nest:
+            refuse_mapping(op, "an axis around it is serial")

@@ -1,0 +1,84 @@
+// RUN: tenon-opt %s --split-input-file --verify-diagnostics
+
+// Buffers are one-dimensional.
+// expected-error @+1 {{low.kernel: argument 1 of @k is memref<4x8xf32>, expected a one-dimensional memref}}
+low.kernel @k(%x: memref<4xf32>, %y: memref<4x8xf32>) grid [1, 1, 1] block [1, 1, 1] {
+}
+
+// -----
+
+// expected-error @+1 {{low.kernel: argument 0 of @k is f32, expected a one-dimensional memref}}
+low.kernel @k(%x: f32) grid [1, 1, 1] block [1, 1, 1] {
+}
+
+// -----
+
+// A grid may be empty, a work-group not.
+// expected-error @+1 {{low.kernel: block [1, 0, 1] has an extent below 1}}
+low.kernel @k() grid [0, 1, 1] block [1, 0, 1] {
+}
+
+// -----
+
+// expected-error @+1 {{low.dims: [1, 1] is not three extents from 0 up}}
+low.kernel @k() grid [1, 1] block [1, 1, 1] {
+}
+
+// -----
+
+// A condition of other lanes than what it selects.
+low.kernel @k(%x: memref<8xf32>) grid [1, 1, 1] block [1, 1, 1] {
+  %i = low.block_id x
+  %v = vector.load %x[%i] : memref<8xf32>, vector<8xf32>
+  %c = arith.constant true
+  // expected-error @+1 {{low.select: condition i1 and result vector<8xf32> differ in lanes}}
+  %r = "low.select"(%c, %v, %v) : (i1, vector<8xf32>, vector<8xf32>) -> vector<8xf32>
+}
+
+// -----
+
+// Conversions that are none.
+low.kernel @k(%x: memref<8xf32>) grid [1, 1, 1] block [1, 1, 1] {
+  %i = low.block_id x
+  %v = memref.load %x[%i] : memref<8xf32>
+  // expected-error @+1 {{low.convert: cannot sitofp f32 to f64}}
+  %r = low.convert sitofp %v : f32 to f64
+}
+
+// -----
+
+low.kernel @k(%x: memref<8xi32>) grid [1, 1, 1] block [1, 1, 1] {
+  %i = low.block_id x
+  %v = memref.load %x[%i] : memref<8xi32>
+  // expected-error @+1 {{low.convert: cannot extsi i32 to i16}}
+  %r = low.convert extsi %v : i32 to i16
+}
+
+// -----
+
+low.kernel @k(%x: memref<8xi32>) grid [1, 1, 1] block [1, 1, 1] {
+  %i = low.block_id x
+  %v = memref.load %x[%i] : memref<8xi32>
+  // expected-error @+1 {{low.convert: cannot trunci i32 to i32}}
+  %r = low.convert trunci %v : i32 to i32
+}
+
+// -----
+
+// Lanes that differ.
+low.kernel @k(%x: memref<8xi32>) grid [1, 1, 1] block [1, 1, 1] {
+  %i = low.block_id x
+  %v = memref.load %x[%i] : memref<8xi32>
+  // expected-error @+1 {{low.convert: cannot sitofp i32 to vector<4xf32>}}
+  %r = low.convert sitofp %v : i32 to vector<4xf32>
+}
+
+// -----
+
+// A remainder of integers is arith.remsi.
+low.kernel @k(%x: memref<8xi32>) grid [1, 1, 1] block [1, 1, 1] {
+  %i = low.block_id x
+  %v = memref.load %x[%i] : memref<8xi32>
+  // expected-error @+1 {{low.remf: i32 is no float and no vector of floats}}
+  %r = low.remf %v, %v : i32
+}

@@ -1,0 +1,69 @@
+// RUN: tenon-opt %s | tenon-opt | filecheck %s
+// RUN: tenon-opt --mlir-print-op-generic %s | tenon-opt | filecheck %s
+// RUN: tenon-opt --mlir-print-debuginfo %s | tenon-opt | filecheck %s
+
+// CHECK:       low.kernel @every_op(%x: memref<128xf32>, %n: memref<128xi32>) grid [2, 3, 4] block [32, 2, 1] {
+// CHECK-NEXT:    %b = low.block_id x
+// CHECK-NEXT:    %b_1 = low.block_id y
+// CHECK-NEXT:    %b_2 = low.block_id z
+// CHECK-NEXT:    %t = low.thread_id x
+// CHECK-NEXT:    %t_1 = low.thread_id y
+// CHECK-NEXT:    %t_2 = low.thread_id z
+// CHECK-NEXT:    %s = memref.alloca() : memref<64xf32, "shared">
+// CHECK-NEXT:    %v = memref.load %x[%t] : memref<128xf32>
+// CHECK-NEXT:    memref.store %v, %s[%t] : memref<64xf32, "shared">
+// CHECK-NEXT:    low.barrier
+// CHECK-NEXT:    %c = arith.cmpi slt, %b, %t : index
+// CHECK-NEXT:    %r = low.select %c, %v, %v : f32
+// CHECK-NEXT:    %m = low.remf %r, %v : f32
+// CHECK-NEXT:    %w = vector.load %x[%t] : memref<128xf32>, vector<8xf32>
+// CHECK-NEXT:    %wc = arith.cmpf olt, %w, %w : vector<8xf32>
+// CHECK-NEXT:    %wr = low.select %wc, %w, %w : vector<8xf32>
+// CHECK-NEXT:    %wm = low.remf %wr, %w : vector<8xf32>
+// CHECK-NEXT:  }
+low.kernel @every_op(%x: memref<128xf32>, %n: memref<128xi32>) grid [2, 3, 4] block [32, 2, 1] {
+  %b = low.block_id x
+  %b_1 = low.block_id y
+  %b_2 = low.block_id z
+  %t = low.thread_id x
+  %t_1 = low.thread_id y
+  %t_2 = low.thread_id z
+  %s = memref.alloca() : memref<64xf32, "shared">
+  %v = memref.load %x[%t] : memref<128xf32>
+  memref.store %v, %s[%t] : memref<64xf32, "shared">
+  low.barrier
+  %c = arith.cmpi slt, %b, %t : index
+  %r = low.select %c, %v, %v : f32
+  %m = low.remf %r, %v : f32
+  %w = vector.load %x[%t] : memref<128xf32>, vector<8xf32>
+  %wc = arith.cmpf olt, %w, %w : vector<8xf32>
+  %wr = low.select %wc, %w, %w : vector<8xf32>
+  %wm = low.remf %wr, %w : vector<8xf32>
+}
+
+// CHECK:       low.kernel @conversions(%n: memref<8xi32>) grid [0, 1, 1] block [1, 1, 1] attributes {note = "mine"} {
+// CHECK-NEXT:    %i = low.block_id x
+// CHECK-NEXT:    %v = memref.load %n[%i] : memref<8xi32>
+// CHECK-NEXT:    %a = low.convert sitofp %v : i32 to f64
+// CHECK-NEXT:    %b = low.convert uitofp %v : i32 to bf16
+// CHECK-NEXT:    %c = low.convert fptosi %a : f64 to i64
+// CHECK-NEXT:    %d = low.convert fptoui %b : bf16 to i8
+// CHECK-NEXT:    %e = low.convert extsi %v : i32 to i64
+// CHECK-NEXT:    %f = low.convert extui %d : i8 to i16
+// CHECK-NEXT:    %g = low.convert trunci %e : i64 to i1
+// CHECK-NEXT:    %w = vector.load %n[%i] : memref<8xi32>, vector<4xi32>
+// CHECK-NEXT:    %h = low.convert sitofp %w {note = "mine"} : vector<4xi32> to vector<4xf16>
+// CHECK-NEXT:  }
+low.kernel @conversions(%n: memref<8xi32>) grid [0, 1, 1] block [1, 1, 1] attributes {note = "mine"} {
+  %i = low.block_id x
+  %v = memref.load %n[%i] : memref<8xi32>
+  %a = low.convert sitofp %v : i32 to f64
+  %b = low.convert uitofp %v : i32 to bf16
+  %c = low.convert fptosi %a : f64 to i64
+  %d = low.convert fptoui %b : bf16 to i8
+  %e = low.convert extsi %v : i32 to i64
+  %f = low.convert extui %d : i8 to i16
+  %g = low.convert trunci %e : i64 to i1
+  %w = vector.load %n[%i] : memref<8xi32>, vector<4xi32>
+  %h = low.convert sitofp %w {note = "mine"} : vector<4xi32> to vector<4xf16>
+}

@@ -1,0 +1,21 @@
+"""Attributes of the `sched` dialect made in Python; their text is tested in test/filecheck/dialects/sched."""
+
+import pytest
+from tenon.dialects.sched import AnalysisAttr, LifetimeAttr, MappingAttr, SlabAttr
+from xdsl.utils.exceptions import VerifyException
+
+
+def test_a_serial_axis_has_no_chunk():
+    with pytest.raises(VerifyException, match=r"sched\.mapping: chunk 4 is for block and thread, not serial"):
+        MappingAttr.get(chunk=4)
+
+
+def test_a_step_is_what_runs_side_by_side():
+    assert MappingAttr.get(vector=8, unroll=3).step == 24
+    assert MappingAttr.get().step == 1
+
+
+def test_integers_stand_for_their_attributes():
+    assert SlabAttr(1, 64).offset.data == 64
+    assert LifetimeAttr(0, 3).last.data == 3
+    assert AnalysisAttr(1, 2, 3, 4, 5, 6, 7).estimated_ns.data == 7
