@@ -6,6 +6,8 @@ A wrong program (its text, its shapes, the arguments it is called with) is a `Te
 exception; tools answer with exit code 70 and write a reproducer.
 """
 
+from collections.abc import Sequence
+
 
 class TenonError(Exception):
     """Something the user can mend. `location` is `file:line:col` where it is known."""
@@ -17,6 +19,15 @@ class TenonError(Exception):
 
     def __str__(self) -> str:
         return f"{self.location}: error: {self.message}" if self.location else self.message
+
+
+class ProgramError(TenonError):
+    """A program has one error or more: the first is this one, `others` are those after it."""
+
+    def __init__(self, message: str, others: Sequence[TenonError], *, location: str | None = None):
+        super().__init__("\n".join([message, *map(str, others)]), location=location)
+        self.first = TenonError(message, location=location)
+        self.others = tuple(others)
 
 
 class CallError(TenonError):

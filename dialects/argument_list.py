@@ -1,4 +1,4 @@
-"""The arguments of kernels and programs as text: `(%x: memref<8xf32>, ...)`, with their places where asked."""
+"""The arguments of kernels and programs as text: `(%x: memref<8xf32>, ...)`, with their places if asked."""
 
 from __future__ import annotations
 

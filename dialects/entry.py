@@ -12,6 +12,7 @@ from xdsl.utils.str_enum import StrEnum
 from ..errors import TenonError
 from . import low, sched
 from .kernel_access import kernels_of
+from .parsing import location_text
 
 Entry = func.FuncOp | sched.ProgramOp
 
@@ -38,7 +39,8 @@ def find_entry(module: ModuleOp, name: str | None) -> Entry:
     Returns the entry of a module called `name`, or for None the only one.
 
     Raises:
-        TenonError: there is none, there is none of that name, or there are several and no name was given.
+        TenonError: there is none, there is none of that name, there are several and no name was given, or the
+            one found has control flow.
     """
     entries = entries_of(module)
     names = [entry.sym_name.data for entry in entries]
@@ -48,12 +50,24 @@ def find_entry(module: ModuleOp, name: str | None) -> Entry:
     if name is None:
         if len(entries) > 1:
             raise TenonError(f"the module has {len(entries)} functions ({listed}); say which one to run")
-        return entries[0]
+        name = names[0]
     if name not in names:
         nearest = get_close_matches(name, names, n=1, cutoff=0.6)
         hint = f", did you mean @{nearest[0]}?" if nearest else ""
         raise TenonError(f"there is no function @{name} (functions: {listed}){hint}")
-    return entries[names.index(name)]
+    entry = entries[names.index(name)]
+    if isinstance(entry, func.FuncOp):
+        check_single_block(entry)
+    return entry
+
+
+def check_single_block(function: func.FuncOp) -> None:
+    """Raises TenonError, with the place, where a function has control flow."""
+    if (n_blocks := len(function.body.blocks)) != 1:
+        raise TenonError(
+            f"{function.name}: @{function.sym_name.data} has {n_blocks} blocks, expected one",
+            location=location_text(function.location),
+        )
 
 
 def level_of(module: ModuleOp, entry: Entry) -> IRLevel:
@@ -70,6 +84,21 @@ def _launched(program: sched.ProgramOp) -> dict[str, None]:
     return {
         op.kernel.root_reference.data: None for op in program.body.block.ops if isinstance(op, sched.LaunchOp)
     }
+
+
+def _called(module: ModuleOp, function: func.FuncOp) -> set[Operation]:
+    """Returns `function` and those that it calls, and that they call."""
+    functions = {op.sym_name.data: op for op in module.body.ops if isinstance(op, func.FuncOp)}
+    found: set[Operation] = {function}
+    waiting = [function]
+    while waiting:
+        for op in waiting.pop().walk():
+            if isinstance(op, func.CallOp):
+                callee = functions.get(op.callee.string_value())
+                if callee is not None and callee not in found:
+                    found.add(callee)
+                    waiting.append(callee)
+    return found
 
 
 def argument_names(entry: Entry) -> tuple[str, ...]:
@@ -89,8 +118,9 @@ def argument_names(entry: Entry) -> tuple[str, ...]:
 
 
 def keep_only(module: ModuleOp, entry: Entry) -> None:
-    """Erases the other entries of a module, and the kernels that `entry` does not launch."""
+    """Erases the functions and programs that `entry` does not call, and the kernels that it does not launch."""
     launched = _launched(entry) if isinstance(entry, sched.ProgramOp) else {}
+    kept = _called(module, entry) if isinstance(entry, func.FuncOp) else {entry}
     erased: list[Operation] = []
     for op in module.body.ops:
         match op:
@@ -98,7 +128,7 @@ def keep_only(module: ModuleOp, entry: Entry) -> None:
                 if op.sym_name.data not in launched:
                     erased.append(op)
             case func.FuncOp() | sched.ProgramOp():
-                if op is not entry:
+                if op not in kept:
                     erased.append(op)
             case _:
                 pass

@@ -31,7 +31,7 @@ from xdsl.utils.exceptions import MultipleSpansParseError, ParseError, VerifyExc
 from xdsl.utils.lexer import Span
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
-from ..errors import TenonError
+from ..errors import ProgramError, TenonError
 from . import context
 
 MAX_REPORTED = 20
@@ -143,7 +143,7 @@ def parse_module(text: str, filename: str = "<string>", *, ctx: Context | None =
         # Numbers that do not fit their type leave xDSL's attributes as these.
         message, cause = f"number out of range ({_one_line(str(error))})", error
     except RecursionError as error:
-        message, cause = "ops are nested too deeply", error
+        message, cause = "nested too deeply", error
     except RuntimeError as error:
         # What xDSL raises for numbers of types that it cannot store.
         message, cause = "cannot read numbers of more than 64 bits", error
@@ -161,6 +161,8 @@ def _located(error: ParseError) -> TenonError:
     message = _one_line(error.msg)
     if message == "Could not parse entire input!":
         message = "expected an op"
+    if "{first_char}" in message:
+        message = f"expected a name after {error.span.input.content[error.span.start]}"
     if isinstance(error, MultipleSpansParseError) and error.refs:
         message += f" ({_one_line(error.ref_text or 'see')} {error.refs[0][0].get_location()})"
     return TenonError(message, location=str(error.span.get_location()))
@@ -192,8 +194,8 @@ def verify_module(module: ModuleOp) -> None:
     """
     Checks every op, and that values are defined before they are used.
 
-    Raises `TenonError` with the message and the place of the first wrong op, inner ones before the ops around
-    them; the others, up to `MAX_REPORTED` in all, follow line by line.
+    Raises `ProgramError` with the message and the place of each wrong op, inner ones before the ops around
+    them, up to `MAX_REPORTED` in all.
     """
     found: list[tuple[LocationAttr, str]] = []
     try:
@@ -202,11 +204,14 @@ def verify_module(module: ModuleOp) -> None:
             if len(found) == MAX_REPORTED:
                 break
     except RecursionError:
-        found.append((module.location, f"{module.name}: ops are nested too deeply"))
+        found.append((module.location, f"{module.name}: nested too deeply"))
     if found:
         (location, message), *others = found
-        lines = [str(TenonError(text, location=location_text(place))) for place, text in others]
-        raise TenonError("\n".join([message, *lines]), location=location_text(location))
+        raise ProgramError(
+            message,
+            [TenonError(text, location=location_text(place)) for place, text in others],
+            location=location_text(location),
+        )
 
 
 def _wrong_ops(op: Operation, visible: set[SSAValue]) -> Iterator[tuple[Operation, str]]:

@@ -42,6 +42,7 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
 from ..dialects import graph, sched
+from ..dialects.element_types import ELEMENT_TYPES, element_type_of
 from ..dialects.graph import MemoryMode
 from .util.kernel_emission import emit_kernel
 from .util.kernel_planning import Plan, element_count, plan_kernels
@@ -71,9 +72,15 @@ def _check_function(op: func.FuncOp) -> None:
     if op.is_declaration:
         raise PassFailedException(f"{op.name}: @{op.sym_name.data} has no body")
     for type in (*op.function_type.inputs, *op.function_type.outputs):
+        element_type = element_type_of(type)
         if not isinstance(type, TensorType):
             raise PassFailedException(
                 f"{op.name}: @{op.sym_name.data} takes or returns {type}, expected tensors"
+            )
+        if element_type not in ELEMENT_TYPES:
+            raise PassFailedException(
+                f"{op.name}: @{op.sym_name.data} takes or returns {type}, expected elements of one of "
+                f"{' '.join(map(str, ELEMENT_TYPES))}"
             )
 
 

@@ -15,8 +15,8 @@ Gives every kernel its default schedule: which axes run as vectors, unrolled, or
 
 * An axis becomes a vector if every access below it has stride 0 or 1 along it (the innermost such axis wins),
   a reduction likewise if no axis around it is one. Reductions get four accumulators where they are long.
-* A vector axis around reductions is unrolled by two, and the axis right around it by four (eight where vectors
-  have 64 bytes): a register tile, in which every loaded vector is used that often.
+* A vector axis around reductions is unrolled by two, and the axis right around it by four (eight where
+  vectors have 64 bytes): a register tile, in which every loaded vector is used that often.
 * The outermost axis becomes work-groups, large enough to be worth starting.
 
 Only mappings change; an axis that is mapped already is left alone.

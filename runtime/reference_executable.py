@@ -41,7 +41,8 @@ class ReferenceExecutable(Executable):
         try:
             computed = interpret(arrays)
         except MemoryError as error:
-            raise DeviceError(f"{self.name}: the reference interpreter has no memory left ({error})") from None
+            message = f"{self.name}: the reference interpreter has no memory left ({error})"
+            raise DeviceError(message) from None
         for number, result in enumerate(computed):
             if targets is not None:
                 np.copyto(targets[number], result, casting="no")

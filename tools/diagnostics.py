@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from ..errors import TenonError
+from ..errors import ProgramError, TenonError
+
+_LINE_LIMIT = 240
+"""The most characters of a source line that are shown."""
 
 _LOCATION = re.compile(r"(?P<file>.*):(?P<line>\d+):(?P<column>\d+)", re.DOTALL)
 
@@ -22,6 +25,12 @@ class Diagnostic:
     column: int = 0
 
     @staticmethod
+    def all_of(error: TenonError, file: str) -> list[Diagnostic]:
+        """Returns the diagnostics of an error, more than one for a `ProgramError`; see `from_error`."""
+        errors = [error.first, *error.others] if isinstance(error, ProgramError) else [error]
+        return [Diagnostic.from_error(each, file) for each in errors]
+
+    @staticmethod
     def from_error(error: TenonError, file: str) -> Diagnostic:
         """Returns the diagnostic of an error that was met in `file`, in which its location may be unknown."""
         if error.location and (match := _LOCATION.fullmatch(error.location)):
@@ -36,6 +45,16 @@ class Diagnostic:
         lines = text.split("\n")
         if self.file != file or self.line > len(lines):
             return header
-        source = lines[self.line - 1].rstrip("\r")
-        indent = "".join("\t" if char == "\t" else " " for char in source[: self.column - 1])
-        return f"{header}{source}\n{indent.ljust(self.column - 1)}^\n"
+        source, before = _excerpt(lines[self.line - 1].rstrip("\r"), self.column - 1)
+        indent = "".join("\t" if char == "\t" else " " for char in source[:before])
+        return f"{header}{source}\n{indent.ljust(before)}^\n"
+
+
+def _excerpt(line: str, before: int) -> tuple[str, int]:
+    """Returns a line, or of a long one what is near place `before`, and where in that the place is."""
+    if len(line) <= _LINE_LIMIT:
+        return line, before
+    start = max(0, min(before - _LINE_LIMIT // 2, len(line) - _LINE_LIMIT))
+    end = start + _LINE_LIMIT
+    left, right = "..." if start else "", "..." if end < len(line) else ""
+    return left + line[start:end] + right, before - start + len(left)

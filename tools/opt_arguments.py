@@ -13,6 +13,11 @@ from collections.abc import Callable, Sequence
 _BARE_VALUES = {"--verify-each": "true", "--verify-semantics": "1"}
 """Flags whose value may be left out, with the value this means."""
 
+_ONE_DASH = re.compile(
+    r"-(?=(mlir|verify|disable-verify|pass-pipeline|split-input|allow-unreg|run-repro|dump-pass|list-passes|"
+    r"show-dialects|version|help)\b|mlir-|verify-|split-input-|allow-unregistered-|run-reproducer)"
+)
+
 EPILOG = """\
 exit codes: 0 success, 1 diagnostics, 2 wrong command line, 70 a bug of Tenon (a reproducer is written).
 --verify-diagnostics has mlir-opt's meaning, not xdsl-opt's: it compares the errors that happen with
@@ -25,7 +30,7 @@ def normalize_arguments(arguments: Sequence[str]) -> list[str]:
     """
     normal: list[str] = []
     for argument in arguments:
-        argument = re.sub(r"^-(?=(mlir|verify|pass-pipeline|split-input|allow-unreg)-?)", "--", argument)
+        argument = _ONE_DASH.sub("--", argument)
         normal.append(f"{argument}={_BARE_VALUES[argument]}" if argument in _BARE_VALUES else argument)
     return normal
 

@@ -25,7 +25,7 @@ def read_source(path: str | None) -> str:
     Raises `TenonError` for a file that is not there, cannot be read or is not UTF-8.
     """
     try:
-        data = sys.stdin.buffer.read() if path in (None, "-") else Path(path).read_bytes()
+        data = _standard_input() if path in (None, "-") else Path(path).read_bytes()
     except FileNotFoundError as error:
         raise TenonError(f"no such file: {path}") from error
     except OSError as error:
@@ -38,6 +38,12 @@ def read_source(path: str | None) -> str:
         raise TenonError(
             f"byte {data[error.start]:#04x} is not UTF-8", location=f"{display_name(path)}:{line}:{column}"
         ) from error
+
+
+def _standard_input() -> bytes:
+    if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison]
+        raise TenonError(f"cannot read {STDIN}: it is closed")
+    return sys.stdin.buffer.read()
 
 
 def split_source(text: str) -> Iterator[str]:

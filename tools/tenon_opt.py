@@ -37,7 +37,7 @@ from .information import list_dialects, list_passes, versions
 from .opt_arguments import add_arguments, normalize_arguments
 from .opt_instruments import make_instruments
 from .source_text import SPLIT_MARKER, display_name, read_source, split_source
-from .tool_run import ToolRun
+from .tool_run import ToolRun, reason_of
 
 TOOL = "tenon-opt"
 
@@ -61,14 +61,19 @@ class TenonOpt(xDSLOptMain):
 
     def _known_target(self, text: str) -> str:
         try:
-            name = parse_spec(text).name
+            spec = parse_spec(text)
         except ArgSpecParseError as error:
             raise argparse.ArgumentTypeError(f"cannot read '{text}'") from error
+        name = spec.name
         if name not in self.available_targets:
             raise argparse.ArgumentTypeError(
                 f"unknown target '{name}'{did_you_mean(name, self.available_targets)} "
                 f"(choose from {', '.join(sorted(self.available_targets))})"
             )
+        try:
+            self.available_targets[name]().from_spec(spec)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(f"cannot take the options of '{text}' ({error})") from error
         return text
 
     def _known_pass(self, name: str) -> str:
@@ -125,9 +130,9 @@ class TenonOpt(xDSLOptMain):
                 results.append(self._process(self.chunk, number if len(chunks) > 1 else None))
             except TenonError as error:
                 results.append("")
-                found.append(Diagnostic.from_error(error, self.file))
-                if path := self._written_reproducer():
-                    print(f"note: reproducer written to {path}", file=sys.stderr)
+                found += Diagnostic.all_of(error, self.file)
+                for note in self._notes_on_reproducers():
+                    print(f"note: {note}", file=sys.stderr)
             if self.args.verify_diagnostics:
                 found = check_diagnostics(self.chunk, self.file, found)
             for diagnostic in found:
@@ -182,8 +187,15 @@ class TenonOpt(xDSLOptMain):
         ).print_op(module)
         stream.write("\n")
 
+    def _notes_on_reproducers(self) -> list[str]:
+        """Returns where a failing pass of the current chunk has left a reproducer, or why it has not."""
+        return [
+            f"reproducer written to {instrument.path}" if instrument.is_written else instrument.problem
+            for instrument in self.instruments
+            if isinstance(instrument, CrashReproducer) and (instrument.is_written or instrument.problem)
+        ]
+
     def _written_reproducer(self) -> Path | None:
-        """Returns where a failing pass of the current chunk has left a reproducer."""
         for instrument in self.instruments:
             if isinstance(instrument, CrashReproducer) and instrument.is_written:
                 return instrument.path
@@ -194,25 +206,35 @@ class TenonOpt(xDSLOptMain):
         command = f"--debug -t '{self.args.target}'" if self.args.target != "mlir" else "--debug"
         path = self._written_reproducer()
         if path is None:
-            path = Path(self.args.crash_reproducer or _temporary_file())
             pipeline = ",".join(map(str, self.passes))
             again = Reproducer.read(self.chunk) if self.args.run_reproducer else None
-            path.write_text(
-                str(again or Reproducer(self.chunk, pipeline, self.args.verify_each)), encoding="utf-8"
-            )
+            text = str(again or Reproducer(self.chunk, pipeline, self.args.verify_each))
+            path = self._keep_reproducer(text)
         return f"{TOOL} {path} --run-reproducer {command}"
 
 
-def _temporary_file() -> str:
-    with tempfile.NamedTemporaryFile(prefix=f"{TOOL}-", suffix=".mlir", delete=False) as file:
-        return file.name
+    def _keep_reproducer(self, text: str) -> Path:
+        """Writes a reproducer to where the arguments say, or if that cannot be to a temporary file."""
+        if self.args.crash_reproducer:
+            path = Path(self.args.crash_reproducer)
+            try:
+                path.write_text(text, encoding="utf-8")
+            except OSError as error:
+                print(f"note: cannot write {path}: {reason_of(error)}", file=sys.stderr)
+            else:
+                return path
+        with tempfile.NamedTemporaryFile(
+            "w", prefix=f"{TOOL}-", suffix=".mlir", delete=False, encoding="utf-8"
+        ) as file:
+            file.write(text)
+        return Path(file.name)
 
 
 def _write(path: Path, text: str) -> None:
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise TenonError(f"cannot write {path}: {(error.strerror or str(error)).lower()}") from error
+        raise TenonError(f"cannot write {path}: {reason_of(error)}") from error
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -15,8 +15,8 @@ from .exit_codes import BROKEN_PIPE, DIAGNOSTICS, INTERNAL, INTERRUPTED, SUCCESS
 class ToolRun:
     """
     A context in which a tool runs. `exit_code` says afterwards how it went: an error of the user's was
-    printed in one line, so was a bug, after `report_bug` wrote a reproducer and returned how to run it. A
-    closed pipe and an interrupt are quiet.
+    printed in one line, so was a file, or a stream, that failed, and a bug, after `report_bug` wrote a
+    reproducer and returned how to run it. A closed pipe and an interrupt are quiet.
     """
 
     def __init__(self, tool: str):
@@ -26,6 +26,9 @@ class ToolRun:
         self.report_bug: Callable[[], str | None] = lambda: None
 
     def __enter__(self) -> ToolRun:
+        # What a caller has closed is None.
+        sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")
+        sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")
         return self
 
     def __exit__(
@@ -39,11 +42,16 @@ class ToolRun:
             case KeyboardInterrupt():
                 self.exit_code = INTERRUPTED
             case BrokenPipeError():
-                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+                _drop_output()
                 self.exit_code = BROKEN_PIPE
             case TenonError():
                 self.exit_code = DIAGNOSTICS
                 print(f"{self.tool}: error: {error}" if not error.location else error, file=sys.stderr)
+            case OSError():
+                self.exit_code = DIAGNOSTICS
+                what = f"cannot use {error.filename}" if error.filename else "cannot read or write"
+                print(f"{self.tool}: error: {what}: {reason_of(error)}", file=sys.stderr)
+                _drop_output()
             case _:
                 self.exit_code = INTERNAL
                 self._print_bug(error)
@@ -57,3 +65,13 @@ class ToolRun:
         print(f"{self.tool}: internal error: {summary}", file=sys.stderr)
         if rerun := self.report_bug():
             print(f"{self.tool}: to reproduce: {rerun}", file=sys.stderr)
+
+
+def reason_of(error: OSError) -> str:
+    """Returns what the system says went wrong, as messages write it."""
+    return (error.strerror or str(error)).lower()
+
+
+def _drop_output() -> None:
+    """Lets what standard output has not taken yet go nowhere, also at the end of the process."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -14,7 +14,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
 from xdsl.ir import Operation, SSAValue
 
-from ...dialects.entry import argument_names
+from ...dialects.entry import argument_names, check_single_block
 from ...dialects.graph.types import shape_text
 from ...errors import CallError
 from ...semantics.errors import InterpreterError, describe
@@ -99,6 +99,7 @@ def _function_called(module: ModuleOp, name: str, who: str) -> func.FuncOp:
         if isinstance(op, func.FuncOp) and op.sym_name.data == name:
             if op.is_declaration:
                 raise InterpreterError(f"{who}: @{name} has no body")
+            check_single_block(op)
             return op
     raise InterpreterError(f"{who}: there is no function @{name}")
 

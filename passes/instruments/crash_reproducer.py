@@ -68,7 +68,7 @@ class CrashReproducer(PassInstrument):
     """
     When a pass fails, writes a `Reproducer` to `path`: the module as it came in and the whole pipeline, or
     with `local` the module before the failing pass and this pass alone. Costs printing the module, `local`
-    before each pass.
+    before each pass. Where the file cannot be written `problem` says why, and the failure of the pass goes on.
     """
 
     path: Path
@@ -76,6 +76,7 @@ class CrashReproducer(PassInstrument):
     verify_each: bool = True
     print_module: Callable[[ModuleOp], str] = field(default=str)
     is_written: bool = field(default=False, init=False)
+    problem: str = field(default="", init=False)
     _text: str = field(default="", init=False)
     _passes: Sequence[ModulePass] = field(default=(), init=False)
 
@@ -89,6 +90,11 @@ class CrashReproducer(PassInstrument):
 
     def failed(self, pass_: ModulePass, module: ModuleOp, error: BaseException) -> None:
         pipeline = ",".join(str(each) for each in self._passes)
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        self.path.write_text(str(Reproducer(self._text, pipeline, self.verify_each)), encoding="utf-8")
-        self.is_written = True
+        reproducer = Reproducer(self._text, pipeline, self.verify_each)
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self.path.write_text(str(reproducer), encoding="utf-8")
+        except OSError as problem:
+            self.problem = f"cannot write {self.path}: {(problem.strerror or str(problem)).lower()}"
+        else:
+            self.is_written = True

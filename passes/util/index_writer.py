@@ -86,9 +86,7 @@ class IndexWriter:
             known = place.indices[expr] = self._op_at(place, arith.AddiOp, value, offset, location)
         return known
 
-    def op(
-        self, op_type: type[Operation], lhs: SSAValue, rhs: SSAValue, location: LocationAttr
-    ) -> SSAValue:
+    def op(self, op_type: type[Operation], lhs: SSAValue, rhs: SSAValue, location: LocationAttr) -> SSAValue:
         """Inserts an op on two indices at the innermost place."""
         return self._op_at(self.writer.place, op_type, lhs, rhs, location)
 

@@ -156,8 +156,12 @@ def plan_kernels(function: func.FuncOp) -> Plan:
     Plans `function`, obeying the `memory_mode` that an op already carries.
 
     Raises PassFailedException naming the op where a dim is dynamic, an op is not of the `graph` dialect, or a
-    requested memory mode is impossible.
+    requested memory mode is impossible, and for a function of several blocks.
     """
+    if (n_blocks := len(function.body.blocks)) != 1:
+        raise PassFailedException(
+            f"{function.name}: @{function.sym_name.data} has {n_blocks} blocks, expected one"
+        )
     return _Planner(function).plan()
 
 

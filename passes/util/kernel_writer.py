@@ -99,9 +99,7 @@ class KernelWriter:
         properties: dict[str, Attribute] | None = None,
     ) -> SSAValue:
         """Inserts an op with one result."""
-        op = op_type.create(
-            operands=operands, result_types=(result_type,), properties=dict(properties or {})
-        )
+        op = op_type.create(operands=operands, result_types=(result_type,), properties=dict(properties or {}))
         value = self.insert(op, location, hint).results[0]
         self.homes[value] = self.place
         return value

@@ -125,9 +125,7 @@ class _ReductionLowering:
             _COMBINE[kind], (lhs, rhs), lhs.type, op.location, op.result.name_hint, properties
         )
 
-    def _steps(
-        self, begin: int, end: int, own: LaneAxis | None, start: Sequence[SSAValue]
-    ) -> list[SSAValue]:
+    def _steps(self, begin: int, end: int, own: LaneAxis | None, start: Sequence[SSAValue]) -> list[SSAValue]:
         """Combines the iterations from `begin` to `end` into the accumulators `start`."""
         state, step = self.state, own.step if own else 1
         if end - begin == step:

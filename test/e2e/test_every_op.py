@@ -37,9 +37,6 @@ WAYS: dict[str, dict[str, Any]] = {
     "opencl": {"backend": "opencl"},
 }
 
-GRAPH_ULPS = 0.5
-"""How far the interpreter of `graph` itself is off at most, in units in the last place."""
-
 TYPES = pytest.mark.parametrize("type", ELEMENT_TYPES, ids=str)
 
 cached_case = cache(case_of)
@@ -70,13 +67,8 @@ def assert_same_bits(actual: Array, expected: Array, result: Result) -> None:
 
 
 def ulps_allowed(result: Result) -> float:
-    """Returns how far a result may be off that of the interpreter of `graph`."""
-    name = result.op.removeprefix("graph.").partition(" ")[0]
-    if name not in TRANSCENDENTAL or not is_float(result.element_type):
-        return 0.0
-    if result.element_type in (f16, bf16):
-        return 1.0  # rounded once more, from f32: what is next to a tie may go either way
-    return ULP_BOUNDS[TRANSCENDENTAL[name]][str(result.element_type)] + GRAPH_ULPS
+    """Returns how far a result may be off that of the interpreter of `graph`; for a sum, times its terms' root."""
+    return BOUNDS[result.op.removeprefix("graph.").partition(" ")[0]].get(str(result.element_type), 0.0)
 
 
 def assert_agrees(case: Case, actual: tuple[Array, ...], expected: tuple[Array, ...], what: str) -> None:

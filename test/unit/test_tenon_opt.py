@@ -411,4 +411,4 @@ def test_regions_may_be_nested_deeply_and_too_deeply(run, depth: int, code: int)
     text = "scf.execute_region {\n" * depth + "scf.yield\n}\n" * depth
     outcome = run(stdin=text)
     assert outcome.code == code
-    assert ("error: ops are nested too deeply" in outcome.err) == (code == 1)
+    assert ("error: nested too deeply" in outcome.err) == (code == 1)

@@ -20,14 +20,17 @@ low.kernel @scale(%x: memref<128xf32>, %y: memref<128xf32>) grid [16, 1, 1] bloc
   vector.store %scaled, %y[%i] : memref<128xf32>, vector<8xf32>
 }
 
-// A loop carries its values in phis; a reduction starts from its accumulator and keeps the order.
+// A loop carries its values in phis; a reduction halves its lanes and ends with its accumulator.
 
 // CHECK:      define void @row_sum.range(
 // CHECK:      loop.1:
 // CHECK-NEXT: %j = phi i64 [ 0, %loop_body ], [ %next, %loop_body.1 ]
 // CHECK-NEXT: %sum = phi float [ 0x0000000000000000, %loop_body ], [ %larger, %loop_body.1 ]
 // CHECK-NEXT: %more.1 = icmp slt i64 %j, 64
-// CHECK:      %larger = call float @llvm.vector.reduce.fadd.v8f32(float %sum, <8 x float> %v)
+// CHECK:      fadd <4 x float>
+// CHECK:      fadd <2 x float>
+// CHECK:      fadd <1 x float>
+// CHECK:      %larger = fadd float %sum, %{{.*}}
 // CHECK:      store float %sum, ptr %at.1, align 4
 low.kernel @row_sum(%x: memref<1024xf32>, %y: memref<16xf32>) grid [16, 1, 1] block [1, 1, 1] {
   %row = low.block_id x
@@ -51,7 +54,6 @@ low.kernel @row_sum(%x: memref<1024xf32>, %y: memref<16xf32>) grid [16, 1, 1] bl
 // CHECK:      %is_negative = fcmp olt float %wide, 0x0000000000000000
 // CHECK-NEXT: br i1 %is_negative, label %then, label %else
 // CHECK:      %r = phi float [ 0x0000000000000000, %then ], [ %wide, %else ]
-// CHECK:      declare float @llvm.vector.reduce.fadd.v8f32(float, <8 x float>)
 low.kernel @clip(%x: memref<128xbf16>, %y: memref<128xf32>) grid [128, 1, 1] block [1, 1, 1] {
   %i = low.block_id x
   %zero = arith.constant 0.0 : f32
