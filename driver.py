@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from types import NoneType
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
@@ -63,6 +64,9 @@ def compile(
         MissingExtraError: the backend's package is not installed.
         KernelCompileError: the backend's compiler rejected its input.
     """
+    _check_kind("program", program, "a module or its text", ModuleOp, str)
+    _check_kind("pipeline", pipeline, "a pass manager or its text", PassManager, str, NoneType)
+    _check_kind("entry", entry, "a function's name", str, NoneType)
     module = parse_module(program, filename) if isinstance(program, str) else program.clone()
     verify_module(module)
     chosen = find_entry(module, entry)
@@ -76,8 +80,14 @@ def compile(
         if backend not in BACKENDS:
             raise TenonError(f"backend '{backend}' is not one of {', '.join(BACKENDS)}")
         backend = get_backend(backend)
+    _check_kind("backend", backend, f"a backend or one of {', '.join(BACKENDS)}", Backend)
     work = _Lowering(module, chosen, pipeline, IRLevel.LOW, backend.device.vector_nbytes, instruments)
     return _compiled(work, backend)
+
+
+def _check_kind(who: str, value: object, expected: str, *kinds: type) -> None:
+    if not isinstance(value, kinds):
+        raise TenonError(f"compile: {who} is {value!r}, a {type(value).__name__}, expected {expected}")
 
 
 def _signature_of(entry: Entry) -> Signature:

@@ -1,9 +1,13 @@
 """The backends by name, each imported when first asked for."""
 
+import os
 from collections.abc import Callable
 
 from ..errors import TenonError
 from .interface import Backend
+
+OPENCL_DEVICE = "TENON_OPENCL_DEVICE"
+"""The environment variable with a part of the name of the OpenCL device to take, or of its platform's."""
 
 
 def _llvm() -> Backend:
@@ -15,7 +19,7 @@ def _llvm() -> Backend:
 def _opencl() -> Backend:
     from .opencl import backend
 
-    return backend()
+    return backend(os.environ.get(OPENCL_DEVICE) or None)
 
 
 _BACKENDS: dict[str, Callable[[], Backend]] = {"llvm": _llvm, "opencl": _opencl}
@@ -26,7 +30,8 @@ BACKEND_NAMES = tuple(_BACKENDS)
 
 def get_backend(name: str) -> Backend:
     """
-    Returns a fresh backend, with a driver and memory of its own.
+    Returns a fresh backend, with a driver and memory of its own. For OpenCL the environment variable
+    `OPENCL_DEVICE` may choose the device.
 
     Raises:
         TenonError: there is no backend of that name.

@@ -118,7 +118,7 @@ def argument_names(entry: Entry) -> tuple[str, ...]:
 
 
 def keep_only(module: ModuleOp, entry: Entry) -> None:
-    """Erases the functions and programs that `entry` does not call, and the kernels that it does not launch."""
+    """Erases the functions and programs that `entry` does not call, and the kernels it does not launch."""
     launched = _launched(entry) if isinstance(entry, sched.ProgramOp) else {}
     kept = _called(module, entry) if isinstance(entry, func.FuncOp) else {entry}
     erased: list[Operation] = []

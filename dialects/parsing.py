@@ -10,6 +10,7 @@ import difflib
 import struct
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
@@ -23,12 +24,22 @@ from xdsl.dialects.builtin import (
     ModuleOp,
     NameLoc,
     StringAttr,
+    UnregisteredAttr,
 )
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir import (
+    Attribute,
+    Block,
+    BlockArgument,
+    Data,
+    Operation,
+    ParametrizedAttribute,
+    Region,
+    SSAValue,
+)
 from xdsl.parser import Parser
 from xdsl.traits import IsTerminator, NoTerminator
 from xdsl.utils.exceptions import MultipleSpansParseError, ParseError, VerifyException
-from xdsl.utils.lexer import Span
+from xdsl.utils.lexer import Position, Span
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from ..errors import ProgramError, TenonError
@@ -102,6 +113,18 @@ class LocatingParser(Parser):
             self.raise_error(f"unknown op {name}{self._suggestion(name)}", position)
         self._open_ops[-1] = (position, op_type.name)
         return op_type
+
+    def _parse_dialect_type_or_attribute_body(
+        self, attr_name: str, is_type: bool, is_opaque: bool, starting_opaque_pos: Position | None
+    ) -> UnregisteredAttr | ParametrizedAttribute | Data[Any]:
+        find = self.ctx.get_optional_type if is_type else self.ctx.get_optional_attr
+        if "." in attr_name and find(attr_name) is None:
+            kind = "type" if is_type else "attribute"
+            start = self.lexer.input.content.rfind(attr_name, 0, self.pos)
+            self.raise_error(f"unknown {kind} {attr_name}", start)
+        return super()._parse_dialect_type_or_attribute_body(
+            attr_name, is_type, is_opaque, starting_opaque_pos
+        )
 
     def _parse_block(self) -> Block:
         if self._current_token.kind is not MLIRTokenKind.CARET_IDENT:

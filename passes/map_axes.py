@@ -32,6 +32,7 @@ from xdsl.dialects import memref
 from xdsl.dialects.builtin import IndexType, IntegerType, ModuleOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import PassFailedException
 
 from ..dialects import sched
 from ..dialects.element_types import NBYTES
@@ -51,6 +52,11 @@ class MapAxesPass(ModulePass):
     block_elements: int = 16384
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if self.vector_nbytes < 1 or self.block_elements < 1:
+            raise PassFailedException(
+                f"{self.name}: vector-nbytes {self.vector_nbytes} and block-elements {self.block_elements} "
+                "must be 1 or more"
+            )
         for kernel in op.ops:
             if isinstance(kernel, sched.KernelOp):
                 _KernelMapper(self.vector_nbytes, self.block_elements).map(kernel)

@@ -22,9 +22,6 @@ from .plan_memory import PlanMemoryPass
 from .simplify_low import SimplifyLowPass
 from .verify_stage import VerifyStagePass
 
-PHASES = ("graph", "sched", "low")
-"""The phases of the default pipeline, each named for the level that it ends at."""
-
 
 def graph_passes() -> tuple[ModulePass, ...]:
     """Returns the passes from `graph` to better `graph`."""

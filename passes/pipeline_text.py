@@ -143,6 +143,8 @@ def _check_values(spec: ArgSpec, types: Mapping[str, Any]) -> None:
 def _fits(value: ParameterListType, type_: Any) -> bool:
     if not value:
         return isa(None, type_) or isa(value, type_)
+    if isinstance(value[0], bool) and type_ is int:
+        return False
     return (len(value) == 1 and isa(value[0], type_)) or isa(value, type_)
 
 

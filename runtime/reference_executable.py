@@ -11,6 +11,8 @@ from .executable import Executable
 from .signature import Array, Signature
 from .stages import Stages
 
+_TOO_LARGE = ("array is too big", "Maximum allowed")
+
 
 class ReferenceExecutable(Executable):
     """Calls `interpret` with the arguments. `executed_stage` is the stage whose text that interprets."""
@@ -40,7 +42,10 @@ class ReferenceExecutable(Executable):
         results: list[Array] = []
         try:
             computed = interpret(arrays)
-        except MemoryError as error:
+        except (MemoryError, ValueError) as error:
+            # numpy has no exception of its own for arrays that no address space can hold.
+            if isinstance(error, ValueError) and not str(error).startswith(_TOO_LARGE):
+                raise
             message = f"{self.name}: the reference interpreter has no memory left ({error})"
             raise DeviceError(message) from None
         for number, result in enumerate(computed):

@@ -76,10 +76,11 @@ class Signature:
     def bind(self, positional: Sequence[Any], named: Mapping[str, Any]) -> list[Array]:
         """
         Returns the arguments in order, each C-contiguous and aligned: what is not is copied. Numpy scalars
-        count as arrays of rank 0.
+        count as arrays of rank 0, instances of subclasses such as `np.memmap` as the arrays they are.
 
         Raises:
-            CallError: the arguments are too many, too few or not known, or one has another dtype or shape.
+            CallError: the arguments are too many, too few or not known, or one has another dtype or shape, or
+                is masked.
         """
         values = self._ordered(positional, named) if named else positional
         types = self.argument_types
@@ -88,8 +89,9 @@ class Signature:
         arrays: list[Array] = []
         for i, (value, type) in enumerate(zip(values, types, strict=True)):
             array: Array = value
-            is_array = isinstance(value, np.ndarray)
-            if not (is_array and array.dtype == type.dtype and array.shape == type.shape):
+            # A subclass may have views and reshapes of its own.
+            is_plain = value.__class__ is np.ndarray
+            if not (is_plain and array.dtype == type.dtype and array.shape == type.shape):
                 array = self._checked(value, type, f"argument '{self.argument_names[i]}'")
             flags = array.flags
             arrays.append(array if flags.c_contiguous and flags.aligned else np.array(array, order="C"))
@@ -160,7 +162,8 @@ class Signature:
         return f"{self.name}: takes {_counted(len(self.argument_names), 'argument')}{names}, found {found}"
 
     def _checked(self, value: Any, type: ArrayType, who: str) -> Array:
-        if not isinstance(value, np.ndarray | np.generic):
+        is_masked = isinstance(value, cast(type, np.ma.MaskedArray))
+        if is_masked or not isinstance(value, np.ndarray | np.generic):
             raise CallError(
                 f"{who}: expected a numpy array, found {_kind(value)} "
                 f"(hint: np.asarray(..., dtype={type.dtype}))"

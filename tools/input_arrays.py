@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import lzma
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
@@ -13,8 +15,26 @@ import numpy.typing as npt
 
 from ..errors import TenonError
 from ..runtime.signature import Signature
+from .tool_run import reason_of
 
 Array = npt.NDArray[Any]
+
+_BAD_HEADER = (tokenize.TokenError, SyntaxError, TypeError, RecursionError)
+"""What numpy lets through from reading a header, which is a Python literal."""
+
+_UNREADABLE = (
+    *_BAD_HEADER,
+    ValueError,
+    OSError,
+    EOFError,
+    MemoryError,
+    OverflowError,
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    RuntimeError,
+)
+"""All that numpy and zipfile raise for the contents of a file; RuntimeError is for encrypted archives."""
 
 
 def read_array(path: Path) -> Array:
@@ -52,14 +72,16 @@ def _load(path: Path) -> Array | dict[str, Array]:
             return {name: loaded[name] for name in loaded.files}
     except FileNotFoundError as error:
         raise TenonError(f"no such file: {path}") from error
-    except (ValueError, OSError, EOFError, MemoryError, zipfile.BadZipFile, zlib.error) as error:
+    except _UNREADABLE as error:
         reason = str(error).split("\n")[0]
         if "allow_pickle" in reason or "pickle" in reason:
             raise TenonError(
                 f"{path}: holds Python objects or is no .npy or .npz file (only plain arrays are read)"
             ) from error
-        if isinstance(error, OSError) and error.strerror:
-            reason = error.strerror.lower()
+        if isinstance(error, OSError):
+            reason = reason_of(error)
+        elif isinstance(error, _BAD_HEADER) or reason.startswith("malformed node"):
+            reason = "its header is damaged"
         raise TenonError(f"cannot read {path}: {reason or type(error).__name__}") from error
 
 

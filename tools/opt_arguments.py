@@ -14,9 +14,10 @@ _BARE_VALUES = {"--verify-each": "true", "--verify-semantics": "1"}
 """Flags whose value may be left out, with the value this means."""
 
 _ONE_DASH = re.compile(
-    r"-(?=(mlir|verify|disable-verify|pass-pipeline|split-input|allow-unreg|run-repro|dump-pass|list-passes|"
-    r"show-dialects|version|help)\b|mlir-|verify-|split-input-|allow-unregistered-|run-reproducer)"
+    r"^-(?=(mlir|verify|disable-verify|pass-pipeline|split-input-file|allow-unregistered-dialect|"
+    r"run-reproducer|dump-pass-pipeline|list-passes|show-dialects|version|help)\b)"
 )
+"""The dash of mlir-opt's flags, which takes one or two."""
 
 EPILOG = """\
 exit codes: 0 success, 1 diagnostics, 2 wrong command line, 70 a bug of Tenon (a reproducer is written).
@@ -187,7 +188,7 @@ def _add_dumps(parser: argparse.ArgumentParser, names: Callable[[str], tuple[str
     dumps.add_argument(
         "--mlir-print-ir-after-failure",
         action="store_true",
-        help="print the IR after passes (all, or those given) only where they failed",
+        help="print the IR after passes only where they failed",
     )
     dumps.add_argument(
         "--mlir-print-ir-tree-dir",

@@ -48,9 +48,12 @@ def make_instruments(
 
 
 def _print_ir(args: argparse.Namespace, print_module: Callable[[ModuleOp, IO[str]], None]) -> PrintIR | None:
-    only = args.mlir_print_ir_after_change or args.mlir_print_ir_after_failure
     before = EveryPass() if args.mlir_print_ir_before_all else args.mlir_print_ir_before
-    after_all = args.mlir_print_ir_after_all or (only and not args.mlir_print_ir_after)
+    after_all = (
+        args.mlir_print_ir_after_all
+        or args.mlir_print_ir_after_failure
+        or (args.mlir_print_ir_after_change and not args.mlir_print_ir_after)
+    )
     after = EveryPass() if after_all else args.mlir_print_ir_after
     if not (args.mlir_print_ir_before_all or args.mlir_print_ir_before or after_all or after):
         return None

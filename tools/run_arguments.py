@@ -8,12 +8,16 @@ from pathlib import Path
 
 from ..backends.registry import BACKEND_NAMES
 from ..dialects.entry import IRLevel
+from ..errors import TenonError
+from ..passes.pass_manager import PassManager
 
 REFERENCE = "reference"
 
 EPILOG = """\
 exit codes: 0 success, 1 diagnostics or a comparison that failed, 2 wrong command line, 70 a bug of Tenon.
-Without --inputs and --input the arguments are random, from --random-seed 0. Arrays are never unpickled."""
+Without --inputs and --input the arguments are random, from --random-seed 0. Arrays are never unpickled.
+The environment variable TENON_OPENCL_DEVICE chooses the OpenCL device: a part of its platform's name and its
+own."""
 
 
 def _number(text: str) -> int:
@@ -23,9 +27,22 @@ def _number(text: str) -> int:
 
 
 def _positive(text: str) -> int:
-    if (number := _number(text)) == 0:
-        raise argparse.ArgumentTypeError("expected a number from 1 up, found '0'")
-    return number
+    if not text.isdecimal() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"expected a number from 1 up, found '{text}'")
+    return int(text)
+
+
+def _pipeline(text: str) -> PassManager:
+    try:
+        return PassManager.parse(text)
+    except TenonError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def _input_file(text: str) -> str:
+    if not text.rpartition("=")[2]:
+        raise argparse.ArgumentTypeError(f"expected [name=]file, found '{text}'")
+    return text
 
 
 def _array_file(text: str) -> Path:
@@ -52,7 +69,9 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
         choices=tuple(level.value for level in IRLevel),
         help="lower to this level and interpret that (only with --backend reference, which it implies)",
     )
-    parser.add_argument("-p", "--pipeline", metavar="PASSES", help="passes instead of the default pipeline")
+    parser.add_argument(
+        "-p", "--pipeline", type=_pipeline, metavar="PASSES", help="passes instead of the default pipeline"
+    )
     _add_arrays(parser)
     parser.add_argument("--time", type=_positive, metavar="N", help="time the compilation and N runs")
     parser.add_argument(
@@ -83,6 +102,7 @@ def _add_arrays(parser: argparse.ArgumentParser) -> None:
     arrays.add_argument(
         "--input",
         action="append",
+        type=_input_file,
         default=[],
         metavar="[NAME=]FILE",
         help="an .npy with one argument; without names they are taken in order",

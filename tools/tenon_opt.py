@@ -8,15 +8,17 @@ locations and mlir-opt's flags.
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import IO, NoReturn
+from typing import IO, NoReturn, cast
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.printer import Printer
+from xdsl.utils.target import Target
 from xdsl.utils.arg_spec import parse_spec
 from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException
 from xdsl.xdsl_opt_main import xDSLOptMain
@@ -70,8 +72,9 @@ class TenonOpt(xDSLOptMain):
                 f"unknown target '{name}'{did_you_mean(name, self.available_targets)} "
                 f"(choose from {', '.join(sorted(self.available_targets))})"
             )
+        load = cast(Callable[[], type[Target]], self.available_targets[name])
         try:
-            self.available_targets[name]().from_spec(spec)
+            load().from_spec(spec)
         except ValueError as error:
             raise argparse.ArgumentTypeError(f"cannot take the options of '{text}' ({error})") from error
         return text
@@ -203,15 +206,25 @@ class TenonOpt(xDSLOptMain):
 
     def report_bug(self) -> str:
         """Writes a reproducer of what is being processed and returns the command that runs it."""
-        command = f"--debug -t '{self.args.target}'" if self.args.target != "mlir" else "--debug"
         path = self._written_reproducer()
         if path is None:
             pipeline = ",".join(map(str, self.passes))
             again = Reproducer.read(self.chunk) if self.args.run_reproducer else None
             text = str(again or Reproducer(self.chunk, pipeline, self.args.verify_each))
             path = self._keep_reproducer(text)
-        return f"{TOOL} {path} --run-reproducer {command}"
+        return shlex.join([TOOL, str(path), "--run-reproducer", "--debug", *self._flags_to_repeat()])
 
+    def _flags_to_repeat(self) -> list[str]:
+        """Returns the flags that a reproducer does not hold and that what failed may hang on."""
+        args = self.args
+        flags = ["-t", args.target] if args.target != "mlir" else []
+        if args.verify_semantics:
+            flags.append(f"--verify-semantics={args.verify_semantics}")
+        if args.allow_unregistered_dialect:
+            flags.append("--allow-unregistered-dialect")
+        if args.disable_verify:
+            flags.append("--disable-verify")
+        return flags
 
     def _keep_reproducer(self, text: str) -> Path:
         """Writes a reproducer to where the arguments say, or if that cannot be to a temporary file."""

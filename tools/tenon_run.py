@@ -32,7 +32,7 @@ from .result_comparison import compare
 from .run_arguments import REFERENCE, parse_arguments
 from .source_text import display_name, read_source
 from .stage_dump import StageDump
-from .tool_run import ToolRun
+from .tool_run import ToolRun, reason_of
 
 TOOL = "tenon-run"
 
@@ -57,7 +57,8 @@ class TenonRun:
             entry = find_entry(module, self.args.entry)
             executable, compile_seconds = self._compile(module, entry)
         except TenonError as error:
-            sys.stderr.write(Diagnostic.from_error(error, self.file).format(self.file, self.text))
+            for diagnostic in Diagnostic.all_of(error, self.file):
+                sys.stderr.write(diagnostic.format(self.file, self.text))
             return DIAGNOSTICS
         with executable:
             arguments = self._arguments(executable, entry)
@@ -158,7 +159,7 @@ def _save(path: Path, results: Sequence[Array]) -> None:
             named: dict[str, Any] = {f"result{number}": result for number, result in enumerate(results)}
             np.savez(path, **named)
     except OSError as error:
-        raise TenonError(f"cannot write {path}: {(error.strerror or str(error)).lower()}") from error
+        raise TenonError(f"cannot write {path}: {reason_of(error)}") from error
 
 
 def _print_times(

@@ -6,6 +6,7 @@ import os
 import sys
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 from types import TracebackType
 
 from ..errors import TenonError
@@ -27,8 +28,8 @@ class ToolRun:
 
     def __enter__(self) -> ToolRun:
         # What a caller has closed is None.
-        sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")
-        sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")
+        sys.stdout = sys.stdout or Path(os.devnull).open("w", encoding="utf-8")
+        sys.stderr = sys.stderr or Path(os.devnull).open("w", encoding="utf-8")
         return self
 
     def __exit__(
@@ -49,7 +50,7 @@ class ToolRun:
                 print(f"{self.tool}: error: {error}" if not error.location else error, file=sys.stderr)
             case OSError():
                 self.exit_code = DIAGNOSTICS
-                what = f"cannot use {error.filename}" if error.filename else "cannot read or write"
+                what = f"cannot use {error.filename}" if error.filename else "input or output failed"
                 print(f"{self.tool}: error: {what}: {reason_of(error)}", file=sys.stderr)
                 _drop_output()
             case _:

@@ -84,11 +84,6 @@ class ProgramOp(IRDLOperation):
             regions=[Region(Block(arg_types=[buffer_type(type) for type in function_type.inputs]))],
         )
 
-    @property
-    def argument_names(self) -> tuple[str, ...]:
-        """The names of the arguments as written, `arg0`, `arg1`, ... where there are none."""
-        return tuple(arg.name_hint or f"arg{arg.index}" for arg in self.body.block.args)
-
     @classmethod
     def parse(cls, parser: Parser) -> ProgramOp:
         name = parser.parse_symbol_name()
@@ -140,7 +135,7 @@ class ProgramOp(IRDLOperation):
 class BufferOp(IRDLOperation):
     """
     A buffer of the program: a `result`, or a `temporary` between two items. `lifetime` and, for temporaries,
-    `slab` are what `plan-memory` found; buffers of one `alias_group` share memory at different times.
+    `slab` are what `plan-memory` found; buffers whose slabs overlap share memory at different times.
 
     ```mlir
     %t = sched.buffer global temporary lifetime <0, 1> slab <1, 4096> : memref<128xf32>

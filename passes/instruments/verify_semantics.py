@@ -72,14 +72,17 @@ class VerifySemantics(PassInstrument):
 
 def public_functions(module: ModuleOp) -> dict[str, FunctionType]:
     """
-    Returns the types of the functions and programs of a module that can be called from outside, by name.
+    Returns the types of the functions and programs of a module that have a body and can be called from
+    outside, by name.
     """
     functions: dict[str, FunctionType] = {}
     for op in module.ops:
         name, function_type = op.properties.get("sym_name"), op.properties.get("function_type")
         visibility = op.properties.get("sym_visibility")
         is_private = isinstance(visibility, StringAttr) and visibility.data == "private"
-        if isinstance(name, StringAttr) and isinstance(function_type, FunctionType) and not is_private:
+        if not any(region.blocks for region in op.regions) or is_private:
+            continue
+        if isinstance(name, StringAttr) and isinstance(function_type, FunctionType):
             functions[name.data] = function_type
     return functions
 

@@ -18,6 +18,9 @@ from ...semantics.tensor_ops import evaluate
 FOLD_ELEMENTS_LIMIT = 1024
 """The most elements, of an operand or of the result, that are computed when compiling."""
 
+SPLAT_ELEMENTS_LIMIT = 1 << 24
+"""The most elements of a splat that a view of a smaller one is folded to: a constant holds them all."""
+
 
 def _constants(op: Operation) -> list[DenseIntOrFPElementsAttr] | None:
     values = [operand.owner.value for operand in op.operands if isinstance(operand.owner, graph.ConstantOp)]
@@ -32,7 +35,7 @@ def _static_type(op: Operation) -> TensorType[Any] | None:
 class FoldSplat(RewritePattern):
     """
     `op(splat c1, splat c2, ...) --> splat op(c1, c2, ...)` for elementwise ops; a view of a splat is a
-    splat
+    splat, unless it has more than `SPLAT_ELEMENTS_LIMIT` elements
     """
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
@@ -49,6 +52,8 @@ class FoldSplat(RewritePattern):
                 result = evaluate(op, elements)
             rewriter.replace(op, graph.ConstantOp(dense_of(result.reshape(-1)[:1], type)))
         elif len({element.tobytes() for element in (array_of(v).reshape(-1)[:1] for v in values)}) == 1:
+            if prod(type.get_shape()) > max(SPLAT_ELEMENTS_LIMIT, *(prod(v.get_shape()) for v in values)):
+                return
             first = array_of(values[0]).reshape(-1)[:1]
             rewriter.replace(op, graph.ConstantOp(dense_of(first, type)))
 

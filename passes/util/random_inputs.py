@@ -33,10 +33,16 @@ def random_inputs(function_type: FunctionType, seed: int) -> list[npt.NDArray[An
     Returns one array per tensor that the function takes: floats from the standard normal distribution,
     integers from -8 to 8 (unsigned: 0 to 16), booleans evenly. The same type and seed give the same arrays.
 
-    Raises `TenonError` for an argument that is no tensor of Tenon's element types.
+    Raises `TenonError` for an argument that is no tensor of Tenon's element types, or too large.
     """
     generator = np.random.default_rng(seed)
-    return [_random_array(type_, generator) for type_ in function_type.inputs]
+    arrays: list[npt.NDArray[Any]] = []
+    for type_ in function_type.inputs:
+        try:
+            arrays.append(_random_array(type_, generator))
+        except (MemoryError, ValueError) as error:
+            raise TenonError(f"random inputs: cannot make {type_} ({error})") from error
+    return arrays
 
 
 def _random_array(type_: Attribute, generator: np.random.Generator) -> npt.NDArray[Any]:

@@ -41,10 +41,6 @@ FLOAT_EDGES = (0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 3.0, -7.25, 0.1,
 FLOAT_EDGES += (np.inf, -np.inf, np.nan)
 INTEGER_EDGES = (0, 1, -1, 2, -2, 3, -3, 7, -7, 10, 31, 32, 33, 63, 64, 100, -128)
 
-TRANSCENDENTAL = {"exp": "exp", "log": "log", "tanh": "tanh", "erf": "erf", "sin": "sin", "cos": "cos"}
-TRANSCENDENTAL |= {"pow": "powf"}
-"""The ops that are not exact, and what `ULP_BOUNDS` calls them."""
-
 
 @dataclass(frozen=True)
 class Result:

@@ -59,7 +59,7 @@ class _Writer:
         self.program = Program()
 
     def add(self, op: str, array: Array, type: str, exact: bool, suffix: Callable[[Value], str]) -> Value:
-        value = Value(f"v{len(self.program.values)}", type, np.asarray(array, TYPES[type]), exact)
+        value = Value(f"v{len(self.program.lines)}", type, np.asarray(array, TYPES[type]), exact)
         self.program.lines.append(f"%{value.name} = graph.{op} {suffix(value)}")
         self.program.values.append(value)
         return value

@@ -10,10 +10,11 @@ ACCURACY = Path(__file__).parents[2] / "docs" / "accuracy.md"
 
 def stated_bounds() -> dict[str, dict[str, float]]:
     """
-    Returns the bounds in units in the last place by op and element type; those of sums are for one term. An op
-    that takes no floats has none.
+    Returns the bounds in units in the last place by op and element type; those of sums are for one term. An
+    op that takes no floats has none.
     """
-    head, *rows = re.findall(r"^\| (op of `graph`|`\w+`.*?) \| (.*) \|$", ACCURACY.read_text("utf-8"), re.MULTILINE)
+    text = ACCURACY.read_text(encoding="utf-8")
+    head, *rows = re.findall(r"^\| (op of `graph`|`\w+`.*?) \| (.*) \|$", text, re.MULTILINE)
     types = head[1].split(" | ")
     bounds: dict[str, dict[str, float]] = {}
     for ops, cells in rows:

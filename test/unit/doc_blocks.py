@@ -74,7 +74,7 @@ def blocks_of(document: Path) -> list[Block]:
     ]
 
 
-def workplace(directory: Path) -> None:
+def scratch_checkout(directory: Path) -> None:
     """Makes a directory look like the repository's root to commands, which may write into it."""
     for folder in _SHOWN_FOLDERS:
         (directory / folder).symlink_to(ROOT / folder, target_is_directory=True)
@@ -165,7 +165,7 @@ def _update(document: Path) -> None:
     text = document.read_text(encoding="utf-8")
     with TemporaryDirectory() as name:
         directory = Path(name)
-        workplace(directory)
+        scratch_checkout(directory)
         for block, expected in reversed(list(checked_blocks(document, directory))):
             text = text[: block.start] + expected + text[block.end :]
     document.write_text(text, encoding="utf-8")

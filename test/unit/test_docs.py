@@ -9,7 +9,7 @@ import pytest
 import tenon
 from xdsl.dialects.builtin import ModuleOp
 
-from .doc_blocks import DOCUMENTS, ROOT, Block, blocks_of, checked_blocks, run_command, workplace
+from .doc_blocks import DOCUMENTS, ROOT, Block, blocks_of, checked_blocks, run_command, scratch_checkout
 
 LANGUAGES = {"python", "mlir", "sh", "llvm", "c", "text"}
 
@@ -36,7 +36,7 @@ def documents() -> pytest.MarkDecorator:
 
 @documents()
 def test_a_block_says_what_its_origin_gives(document: Path, tmp_path: Path):
-    workplace(tmp_path)
+    scratch_checkout(tmp_path)
     for block, expected in checked_blocks(document, tmp_path):
         assert block.text == expected, f"{block}: python test/unit/doc_blocks.py brings it up to date"
 
@@ -54,7 +54,7 @@ def test_an_mlir_block_is_a_valid_module_that_round_trips(block: Block):
 
 @blocks("sh")
 def test_the_commands_of_a_block_succeed(block: Block, tmp_path: Path):
-    workplace(tmp_path)
+    scratch_checkout(tmp_path)
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     for line in block.text.splitlines():
         command = line.partition(" #")[0].strip()

@@ -227,8 +227,11 @@ func.func @negate(%x: tensor<2xi32>) -> tensor<2xi32> {
         r"output 0 at \[\d\] was -?\d, is now -?\d \(inputs from seed \d\)\n",
         outcome.err,
     )
-    assert f"tenon-opt {path} --run-reproducer --debug" in outcome.err
+    assert f"tenon-opt {path} --run-reproducer --debug --verify-semantics=2\n" in outcome.err
     assert "cse,mistake,dce" in path.read_text()
+    again = run(str(path), "--run-reproducer", "--verify-semantics=2")
+    assert again.code == 70
+    assert again.err.splitlines()[0] == outcome.err.splitlines()[0]
 
 
 def test_the_reproducer_of_a_reproducer_is_the_same(run, tmp_path: Path):
@@ -247,7 +250,7 @@ def test_a_bug_of_a_target_leaves_a_reproducer_too(run, tmp_path: Path, monkeypa
     path = tmp_path / "crash.mlir"
     outcome = run("-t", "llvm-ir", f"--mlir-pass-pipeline-crash-reproducer={path}", "-p", "cse", stdin=ADD)
     assert outcome.code == 70
-    assert f"tenon-opt {path} --run-reproducer --debug -t 'llvm-ir'" in outcome.err
+    assert f"tenon-opt {path} --run-reproducer --debug -t llvm-ir" in outcome.err
     assert 'pipeline: "builtin.module(cse)"' in path.read_text()
 
 

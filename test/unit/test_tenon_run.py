@@ -40,6 +40,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("text.npy").write_text("not an array")
     Path("short.npy").write_bytes(Path("x.npy").read_bytes()[:-5])
     Path("broken.npz").write_bytes(Path("both.npz").read_bytes()[:-60])
+    Path("header.npy").write_bytes(b"\x93NUMPY\x01\x00\x20\x00" + b"[(".ljust(31) + b"\n")
+    Path("code.npy").write_bytes(b"\x93NUMPY\x01\x00\x20\x00" + b"__import__('os').getcwd()".ljust(31) + b"\n")
+    Path("large.mlir").write_text("func.func @f(%x: tensor<99999999999999xf32>) {\n  func.return\n}\n")
     return tmp_path
 
 
@@ -168,7 +171,18 @@ ERRORS = {
         ("add.mlir", "--entry", "sub"),
         "add.mlir: error: there is no function @sub (functions: @add)",
     ),
-    "pipeline": (("add.mlir", "-p", "no-such"), "add.mlir: error: pipeline: unknown pass 'no-such'"),
+    "damaged header": (
+        ("one.mlir", "--input", "header.npy"),
+        "tenon-run: error: cannot read header.npy: its header is damaged",
+    ),
+    "code in a header": (
+        ("one.mlir", "--input", "code.npy"),
+        "tenon-run: error: cannot read code.npy: its header is damaged",
+    ),
+    "too large for random inputs": (
+        ("large.mlir",),
+        "large.mlir: error: random inputs: cannot make tensor<99999999999999xf32> (Unable to allocate",
+    ),
     "two results": (
         ("add.mlir", "--output", "out.npy"),
         "tenon-run: error: out.npy: one array fits, found 2 results (hint: .npz)",
@@ -222,6 +236,11 @@ def test_wrong_usage_exits_with_2(folder: Path, capsys: pytest.CaptureFixture[st
         capsys, "add.mlir", "--level", "low", "-p", "cse"
     )
     assert "expected a number from 1 up, found '0'" in usage_error(capsys, "add.mlir", "--time", "0")
+    assert "expected a number from 1 up, found '-1'" in usage_error(capsys, "add.mlir", "--time", "-1")
+    assert "expected [name=]file, found 'x='" in usage_error(capsys, "add.mlir", "--input", "x=")
+    assert "-p/--pipeline: pipeline: unknown pass 'csee', did you mean 'cse'?" in usage_error(
+        capsys, "add.mlir", "-p", "csee"
+    )
     assert "expected a number from 0 up, found '-1'" in usage_error(capsys, "a.mlir", "--random-seed=-1")
     assert "expected a name that ends in .npy or .npz, found 'out.txt'" in usage_error(
         capsys, "add.mlir", "--output", "out.txt"

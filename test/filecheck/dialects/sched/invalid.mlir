@@ -75,16 +75,7 @@ sched.kernel @f(%x: memref<4xf32>) {
 sched.kernel @f() {
   // expected-error @below {{sched.reduce: body yields no sched.yield, expected f64}}
   %s = sched.reduce addf %i = 4 : f64 {
-  }
-}
-
-// -----
-
-sched.kernel @f() {
-  %c = arith.constant 1.0 : f32
-  %s = sched.reduce addf %i = 4 : f32 {
-    // expected-error @below {{arith.addf: it ends its block but is not a terminator}}
-    %v = arith.addf %c, %c : f32
+    sched.return after()
   }
 }
 
@@ -197,14 +188,8 @@ sched.program @f(%x: memref<8xf32>) : (tensor<8xf32>) -> () {
 // -----
 
 // expected-error @below {{sched.program: @f ends in no sched.return}}
-sched.program @f() : () -> () {
-}
-
-// -----
-
-sched.program @f() : () -> () {
-  // expected-error @below {{sched.sync: it ends its block but is not a terminator}}
-  %t = sched.sync after()
+sched.program @f(%x: memref<8xf32>) : (tensor<8xf32>) -> () {
+  sched.yield %x : memref<8xf32>
 }
 
 // -----

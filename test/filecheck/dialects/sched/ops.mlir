@@ -130,8 +130,8 @@ sched.program @program(%x: memref<8xf32>, %b: memref<2xi8>) : (tensor<8xf32>, te
   %y = sched.buffer global result : memref<8xf32>
   // CHECK-NEXT: %z = sched.buffer global result lifetime <2, 3> : memref<2xi8>
   %z = sched.buffer global result lifetime <2, 3> : memref<2xi8>
-  // CHECK-NEXT: %m = sched.buffer global temporary lifetime <0, 1> slab <1, 4096> {alias_group = 2 : i32} : memref<f32>
-  %m = sched.buffer global temporary lifetime <0, 1> slab <1, 4096> {alias_group = 2 : i32} : memref<f32>
+  // CHECK-NEXT: %m = sched.buffer global temporary lifetime <0, 1> slab <1, 4096> {note = 2 : i32} : memref<f32>
+  %m = sched.buffer global temporary lifetime <0, 1> slab <1, 4096> {note = 2 : i32} : memref<f32>
   // CHECK-NEXT: %t0 = sched.launch @empty() after()
   %t0 = sched.launch @empty() after()
   // CHECK-NEXT: %t1 = sched.launch @two(%x, %y) after(%t0) analysis<flops 1, read_nbytes 2, written_nbytes 3, registers 4, shared_nbytes 5, occupancy 6, estimated_ns 7> {note} : memref<8xf32>, memref<8xf32>
