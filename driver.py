@@ -87,7 +87,7 @@ def compile(
 
 def _check_kind(who: str, value: object, expected: str, *kinds: type) -> None:
     if not isinstance(value, kinds):
-        raise TenonError(f"compile: {who} is {value!r}, a {type(value).__name__}, expected {expected}")
+        raise TenonError(f"compile: {who} is {value!r}, of type {type(value).__name__}, expected {expected}")
 
 
 def _signature_of(entry: Entry) -> Signature:

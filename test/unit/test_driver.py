@@ -1,4 +1,5 @@
 import gc
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -253,3 +254,63 @@ def test_what_is_not_part_of_tenon_is_no_attribute():
     assert "compile" in dir(tenon)
     with pytest.raises(AttributeError, match="module 'tenon' has no attribute 'compyle'"):
         _ = tenon.compyle  # pyright: ignore
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"program": 3}, "compile: program is 3, of type int, expected a module or its text"),
+        ({"backend": None}, "compile: backend is None, of type NoneType, expected a backend or one of llvm,"),
+        ({"pipeline": ["cse"]}, "compile: pipeline is ['cse'], of type list, expected a pass manager or its"),
+        ({"entry": 0}, "compile: entry is 0, of type int, expected a function's name"),
+    ],
+)
+def test_an_argument_of_a_wrong_kind_is_an_error(arguments: dict[str, object], message: str):
+    with pytest.raises(tenon.TenonError, match="^" + re.escape(message)):
+        tenon.compile(**{"program": SOFTMAX, **arguments})  # pyright: ignore
+
+
+def test_a_function_that_calls_another_is_interpreted_and_cannot_be_lowered():
+    text = """
+func.func private @twice(%x: tensor<2xi8>) -> tensor<2xi8> {
+  %y = graph.add %x, %x : tensor<2xi8>
+  func.return %y : tensor<2xi8>
+}
+func.func @main(%x: tensor<2xi8>) -> tensor<2xi8> {
+  %y = func.call @twice(%x) : (tensor<2xi8>) -> tensor<2xi8>
+  func.return %y : tensor<2xi8>
+}
+"""
+    executable = tenon.compile(text, backend="reference", entry="main")
+    assert executable(np.array([1, 2], np.int8)).tolist() == [2, 4]
+    with pytest.raises(tenon.TenonError, match=r"^<string>:7:8: error: func.call: cannot schedule "):
+        tenon.compile(text, entry="main")
+
+
+ENORMOUS = """
+func.func @f() -> tensor<N> {
+  %one = graph.constant dense<1> : tensor<i8>
+  %y = graph.broadcast %one : tensor<i8> -> tensor<N>
+  func.return %y : tensor<N>
+}
+"""
+
+
+@pytest.mark.parametrize("backend", ["llvm", "reference"])
+def test_a_result_that_no_memory_holds_is_an_error(backend: str):
+    executable = tenon.compile(ENORMOUS.replace("N", "4611686018427387904xi8"), backend=backend)
+    with pytest.raises(tenon.DeviceError, match=r"^f: .*(cannot allocate result 0|no memory left)"):
+        executable()
+
+
+def test_an_array_beyond_the_address_space_is_no_bug_of_the_interpreter():
+    text = """
+func.func @f() -> tensor<1xi8> {
+  %i = graph.iota axis 0 : tensor<4611686018427387904xi8>
+  %y = graph.slice %i offsets [5] sizes [1] strides [1] : tensor<4611686018427387904xi8>
+  func.return %y : tensor<1xi8>
+}
+"""
+    executable = tenon.compile(text, backend="reference")
+    with pytest.raises(tenon.DeviceError, match=r"^f: the reference interpreter has no memory left \("):
+        executable()

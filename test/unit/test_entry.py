@@ -86,3 +86,33 @@ def test_argument_names_differ():
     first, second = entry.body.block.args
     first.name_hint = second.name_hint = "x"
     assert argument_names(entry) == ("x", "x_1")
+
+
+CALLS = """
+func.func @leaf(%x: tensor<4xf32>) -> tensor<4xf32> {
+  func.return %x : tensor<4xf32>
+}
+func.func @inner(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %y = func.call @leaf(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  func.return %y : tensor<4xf32>
+}
+func.func @other() {
+  func.return
+}
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %y = func.call @inner(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  func.return %y : tensor<4xf32>
+}
+"""
+
+
+def test_what_an_entry_calls_is_kept():
+    module = parse_module(CALLS)
+    keep_only(module, find_entry(module, "main"))
+    assert [entry.sym_name.data for entry in entries_of(module)] == ["leaf", "inner", "main"]
+
+
+def test_an_entry_has_one_block():
+    module = parse_module("\nfunc.func @f() {\n  func.return\n^next:\n  func.return\n}\n", "a.mlir")
+    with pytest.raises(TenonError, match=r"^a.mlir:2:1: error: func.func: @f has 2 blocks, expected one$"):
+        find_entry(module, None)

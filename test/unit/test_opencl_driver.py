@@ -13,6 +13,7 @@ import pytest
 from tenon.backends.interface import Backend, BufferLoc, CompiledArtifact, HostMapped
 from tenon.backends.opencl import backend
 from tenon.backends.opencl.device import choose_device
+from tenon.backends.registry import get_backend
 from tenon.errors import DeviceError, KernelCompileError, MissingExtraError
 
 cl = pytest.importorskip("pyopencl")
@@ -65,6 +66,16 @@ def test_a_device_that_is_not_there_is_an_error_that_lists_those_that_are():
         match=r"^opencl: no device matches 'x9' \(there are: .*Portable Computing Language: .+\)$",
     ):
         backend("x9")
+
+
+def test_the_environment_chooses_the_device(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("TENON_OPENCL_DEVICE", "x9")
+    with pytest.raises(DeviceError, match=r"^opencl: no device matches 'x9' "):
+        get_backend("opencl")
+    monkeypatch.setenv("TENON_OPENCL_DEVICE", "portable computing")
+    assert get_backend("opencl").device.name == backend().device.name
+    monkeypatch.setenv("TENON_OPENCL_DEVICE", "")
+    assert get_backend("opencl").device.name == backend().device.name
 
 
 def test_no_platform_at_all_is_no_device(monkeypatch: pytest.MonkeyPatch):

@@ -152,6 +152,12 @@ def test_every_dialect_can_be_loaded():
             "%x = arith.constant dense<1> : tensor<2xi128>",
             "1:6: error: arith.constant: cannot read numbers of more than 64 bits",
         ),
+        ("%é = graph.iota axis 0 : tensor<2xi32>", "1:1: error: expected a name after %"),
+        (
+            "func.func @f(\n%x: !graph.array\n) {\n}",
+            "2:6: error: unknown type graph.array",
+        ),
+        ('module attributes {\na = #graph.mode<"x">\n} {}', "2:6: error: unknown attribute graph.mode"),
         ("module {\n" * 600, "error: builtin.module: nested too deeply"),
     ],
 )

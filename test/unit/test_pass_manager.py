@@ -178,6 +178,7 @@ def test_an_empty_pipeline_changes_nothing(text: str):
         ),
         ("crash{a=1}", "crash: unknown option 'a' (it has no options)"),
         ("append{times=two}", "append: option 'times' takes int, found two"),
+        ("append{times=true}", "append: option 'times' takes int, found True"),
         ("append{times}", "append: option 'times' takes int, found no value"),
         ("append{sizes=1,a}", "append: option 'sizes' takes tuple[int, ...], found 1,a"),
         ("required", "required: option 'size' is missing"),
@@ -450,3 +451,10 @@ def test_a_function_that_vanishes_is_an_error():
     module = ModuleOp([function("f", TensorType(f32, [2]))])
     with pytest.raises(SemanticsError, match=r"^pass `erase`: @f was of type .*, is now missing$"):
         PassManager([ErasePass()], [check]).run(Context(), module)
+
+
+def test_a_function_without_a_body_is_not_run():
+    check = VerifySemantics(lambda module, name, inputs: ONE_TWO)
+    declared = func.FuncOp.external("g", [TensorType(f32, [2])], [])
+    declared.sym_visibility = None
+    run("append", check, module=ModuleOp([declared, function("f", TensorType(f32, [2]))]))

@@ -53,3 +53,8 @@ def test_other_types_are_errors():
         inputs(f32)
     with pytest.raises(TenonError, match=r"^random inputs: no values of index$"):
         inputs(TensorType(IndexType(), [2]))
+
+
+def test_what_no_memory_holds_is_an_error():
+    with pytest.raises(TenonError, match=r"^random inputs: cannot make tensor<99999999999999xf32> \("):
+        inputs(TensorType(f32, [99999999999999]))

@@ -80,6 +80,11 @@ WRONG_CALLS = {
     ),
     "scalar": ((IMAGE, 3), {}, r"argument 'w1': expected a numpy array, found int"),
     "none": ((None, W1), {}, r"argument 'image': expected a numpy array, found None"),
+    "mask": (
+        (np.ma.masked_array(IMAGE), W1),
+        {},
+        r"argument 'image': expected a numpy array, found MaskedArray",
+    ),
     "objects": ((IMAGE.astype(object), W1), {}, r"argument 'image': dtype object, expected float32"),
 }
 
@@ -157,3 +162,13 @@ def test_out_is_one_array_or_a_sequence():
     array = np.zeros(2, np.float32)
     assert one.bind_out(array)[0] is array
     assert one.bind_out([array])[0] is array
+
+
+def test_an_instance_of_a_subclass_is_taken_as_a_plain_array_without_a_copy():
+    class Own(np.ndarray):
+        pass
+
+    image = IMAGE.copy()
+    (bound, _) = SIGNATURE.bind((image.view(Own), W1), {})
+    assert type(bound) is np.ndarray
+    assert np.may_share_memory(bound, image)

@@ -182,6 +182,10 @@ def test_nothing_is_written_to_a_file_on_failure(run, tmp_path: Path):
         ),
         (("-p", "cse{x=1}"), "cse: unknown option 'x' (it has no options)"),
         (("-t", "llvm_ir"), "argument -t/--target: unknown target 'llvm_ir', did you mean 'llvm-ir'?"),
+        (
+            ("-t", "llvm-ir{x=1}"),
+            "argument -t/--target: cannot take the options of 'llvm-ir{x=1}' (Provided arguments",
+        ),
         (("-t", "{"), "argument -t/--target: cannot read '{'"),
         (("--mlir-print-ir-after=csee",), "unknown pass 'csee', did you mean 'cse'?"),
         (("--verify-each=perhaps",), "expected true or false, found 'perhaps'"),
@@ -324,6 +328,8 @@ def test_flags_may_have_one_dash_and_no_value():
         "-mlir-timing",
         "--verify-each",
         "-verify-semantics",
+        "-run-reproducer",
+        "-version",
         "-p",
         "x",
         "-pass-pipeline=y",
@@ -333,6 +339,8 @@ def test_flags_may_have_one_dash_and_no_value():
         "--mlir-timing",
         "--verify-each=true",
         "--verify-semantics=1",
+        "--run-reproducer",
+        "--version",
         "-p",
         "x",
         "--pass-pipeline=y",
@@ -415,3 +423,101 @@ def test_regions_may_be_nested_deeply_and_too_deeply(run, depth: int, code: int)
     outcome = run(stdin=text)
     assert outcome.code == code
     assert ("error: nested too deeply" in outcome.err) == (code == 1)
+
+
+def test_a_directory_that_cannot_be_made_is_one_line(run, tmp_path: Path):
+    path = tmp_path / "taken"
+    path.write_text("")
+    outcome = run(f"--mlir-print-ir-tree-dir={path}", "-p", "cse", stdin=ADD)
+    assert outcome == Outcome(1, "", f"tenon-opt: error: cannot use {path}: file exists\n")
+
+
+def test_a_reproducer_that_cannot_be_written_does_not_hide_the_error(run, tmp_path: Path):
+    outcome = run(f"--mlir-pass-pipeline-crash-reproducer={tmp_path}", "-p", "refuse", stdin=ADD)
+    assert outcome.code == 1
+    assert outcome.err.startswith(f"note: cannot write {tmp_path}: is a directory\n<stdin>:2:")
+    assert "error: arith.constant: refused [in pass `refuse`]" in outcome.err
+
+
+def test_a_reproducer_that_cannot_be_written_is_kept_elsewhere(
+    run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    outcome = run(f"--mlir-pass-pipeline-crash-reproducer={tmp_path}", "-p", "crash", stdin=ADD)
+    assert outcome.code == 70
+    assert f"note: cannot write {tmp_path}: is a directory\n" in outcome.err
+    (path,) = tmp_path.glob("tenon-opt-*.mlir")
+    assert f"to reproduce: tenon-opt {path} --run-reproducer --debug\n" in outcome.err
+    assert run(str(path), "--run-reproducer").code == 70
+
+
+def test_flags_that_a_bug_may_hang_on_are_told(run, tmp_path: Path):
+    path = tmp_path / "of two words.mlir"
+    flags = ("--allow-unregistered-dialect", "--disable-verify")
+    outcome = run(f"--mlir-pass-pipeline-crash-reproducer={path}", *flags, "-p", "crash", stdin=ADD)
+    assert outcome.err.endswith(
+        f"tenon-opt '{path}' --run-reproducer --debug --allow-unregistered-dialect --disable-verify\n"
+    )
+
+
+def test_a_closed_standard_input_is_one_line():
+    command = [sys.executable, "-c", f"import os; os.close(0); os.execv({TOOL!r}, [{TOOL!r}])"]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr == "tenon-opt: error: cannot read <stdin>: it is closed\n"
+
+
+def test_a_closed_standard_output_is_no_bug():
+    command = [sys.executable, "-c", f"import os; os.close(1); os.execv({TOOL!r}, [{TOOL!r}])"]
+    result = subprocess.run(command, input=ADD, capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device")
+def test_a_full_disk_is_one_line():
+    with Path("/dev/full").open("w") as full:
+        result = subprocess.run([TOOL], input=ADD, stdout=full, stderr=-1, text=True, check=False)
+    assert result.returncode == 1
+    assert result.stderr == "tenon-opt: error: input or output failed: no space left on device\n"
+
+
+TWO_WRONG = """\
+func.func @f(%x: tensor<2xf32>) {
+  // expected-error@below {{axis 1 is out of range}}
+  %a = graph.reduce add %x axes [1] : tensor<2xf32> -> tensor<f32>
+  // expected-error@below {{axis 2 is out of range}}
+  %b = graph.reduce add %x axes [2] : tensor<2xf32> -> tensor<f32>
+  func.return
+}
+"""
+
+
+def test_each_of_several_errors_shows_its_line(run):
+    outcome = run(stdin=TWO_WRONG)
+    lines = outcome.err.splitlines()
+    assert [line.split(" error: ")[0] for line in lines[::3]] == ["<stdin>:3:8:", "<stdin>:5:8:"]
+    assert [line.strip() for line in lines[2::3]] == ["^", "^"]
+
+
+def test_each_of_several_errors_can_be_expected(run):
+    assert run("--verify-diagnostics", stdin=TWO_WRONG) == Outcome(0, "", "")
+
+
+def test_of_a_long_line_only_what_is_near_is_shown():
+    line = "a" * 5000 + "!" + "b" * 5000
+    message, shown, caret = Diagnostic("bad", "f", 1, 5001).format("f", line).splitlines()
+    assert message == "f:1:5001: error: bad"
+    assert len(shown) < 300
+    assert shown.startswith("...aaa") and shown.endswith("bbb...")
+    assert shown[caret.index("^")] == "!"
+    start = Diagnostic("bad", "f", 1, 2).format("f", line).splitlines()[1:]
+    assert start[0].startswith("aaa") and start[1] == " ^"
+    end = Diagnostic("bad", "f", 1, 10002).format("f", line).splitlines()[1:]
+    assert end[0].endswith("bbb") and end[1].index("^") == len(end[0])
+
+
+def test_only_failures_means_all_passes(run):
+    flags = ("--mlir-print-ir-after=cse", "--mlir-print-ir-after-failure")
+    outcome = run("-p", "cse,refuse", *flags, stdin=ADD)
+    assert outcome.err.startswith("// -----// IR Dump After RefusePass Failed (refuse) //----- //\n")
+    assert "CommonSubexpression" not in outcome.err

@@ -41,7 +41,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("short.npy").write_bytes(Path("x.npy").read_bytes()[:-5])
     Path("broken.npz").write_bytes(Path("both.npz").read_bytes()[:-60])
     Path("header.npy").write_bytes(b"\x93NUMPY\x01\x00\x20\x00" + b"[(".ljust(31) + b"\n")
-    Path("code.npy").write_bytes(b"\x93NUMPY\x01\x00\x20\x00" + b"__import__('os').getcwd()".ljust(31) + b"\n")
+    Path("code.npy").write_bytes(
+        b"\x93NUMPY\x01\x00\x20\x00" + b"__import__('os').getcwd()".ljust(31) + b"\n"
+    )
     Path("large.mlir").write_text("func.func @f(%x: tensor<99999999999999xf32>) {\n  func.return\n}\n")
     return tmp_path
 

@@ -114,3 +114,14 @@ func.func @edges(%x: tensor<1x4xf32>, %s: tensor<f32>, %e: tensor<0xf32>) -> (te
   %z = graph.mul %e, %none : tensor<0xf32>
   func.return %p, %c, %r, %m, %z : tensor<1x4xf32>, tensor<1x4xf32>, tensor<4xf32>, tensor<f32>, tensor<0xf32>
 }
+
+// A view of a splat is one only as long as a constant may be that large.
+// CHECK-LABEL: func.func @large
+// CHECK-NEXT:    %one = graph.constant
+// CHECK-NEXT:    %many = graph.broadcast %one
+// CHECK-NEXT:    func.return %many
+func.func @large() -> tensor<4611686018427387904xi8> {
+  %one = graph.constant dense<1> : tensor<i8>
+  %many = graph.broadcast %one : tensor<i8> -> tensor<4611686018427387904xi8>
+  func.return %many : tensor<4611686018427387904xi8>
+}

@@ -114,3 +114,19 @@ func.func @scalars(%x: f32) -> f32 {
 
 // expected-error @below {{func.func: @declared has no body}}
 func.func private @declared(tensor<4xf32>) -> tensor<4xf32>
+
+// -----
+
+// expected-error @below {{func.func: @odd takes or returns tensor<4xi128>, expected elements of one of f64 f32}}
+func.func @odd(%x: tensor<4xi128>) {
+  func.return
+}
+
+// -----
+
+// expected-error @below {{func.func: @flow has 2 blocks, expected one}}
+func.func @flow() {
+  func.return
+^next:
+  func.return
+}
