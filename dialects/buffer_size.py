@@ -1,27 +1,95 @@
-"""How many bytes a buffer takes."""
+"""How the elements of a buffer lie in memory, and how many bytes it takes."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import cast
 
-from xdsl.dialects.builtin import MemRefType
+from xdsl.dialects.builtin import IntAttr, MemRefType, NoneAttr, StridedLayoutAttr
 from xdsl.ir import Attribute
+from xdsl.utils.exceptions import VerifyException
 
 from ..errors import TenonError
 from .element_types import NBYTES
 
 
+def row_major_strides(shape: Sequence[int]) -> tuple[int, ...]:
+    """Returns the strides, in elements, of a contiguous array of `shape`, the last dim fastest."""
+    strides: list[int] = []
+    stride = 1
+    for extent in reversed(shape):
+        strides.append(stride)
+        stride *= extent
+    return tuple(reversed(strides))
+
+
+def _memref(type: Attribute) -> MemRefType[Attribute]:
+    assert isinstance(type, MemRefType), f"{type} is no buffer"
+    return cast(MemRefType[Attribute], type)
+
+
+def is_strided(type: Attribute) -> bool:
+    """Returns whether a memref has a layout of its own, not the dense one."""
+    return not isinstance(_memref(type).layout, NoneAttr)
+
+
 @cache
-def nbytes_of(type: Attribute) -> int:
+def strides_of(type: Attribute) -> tuple[int, ...]:
+    """Returns the strides of a memref in elements: those of its `strided` layout, or row-major ones."""
+    layout = _memref(type).layout
+    if isinstance(layout, StridedLayoutAttr):
+        return tuple(stride.data for stride in layout.strides if isinstance(stride, IntAttr))
+    return row_major_strides(_memref(type).get_shape())
+
+
+@cache
+def span_of(type: Attribute) -> int:
     """
-    Returns the bytes of the elements of a memref.
+    Returns the number of elements from the first of a memref to its last, gaps included.
 
     Raises:
         TenonError: an extent is known only at run time.
     """
-    assert isinstance(type, MemRefType), f"{type} is no buffer"
-    buffer = cast(MemRefType[Attribute], type)
+    buffer = _memref(type)
     if not buffer.has_static_shape():
         raise TenonError(f"the size of {buffer} is known only at run time")
-    return NBYTES[buffer.element_type] * buffer.element_count()
+    shape = buffer.get_shape()
+    if 0 in shape:
+        return 0
+    return 1 + sum((extent - 1) * stride for extent, stride in zip(shape, strides_of(type), strict=True))
+
+
+@cache
+def nbytes_of(type: Attribute) -> int:
+    """
+    Returns the bytes of a memref, gaps included.
+
+    Raises:
+        TenonError: an extent is known only at run time.
+    """
+    return NBYTES[_memref(type).element_type] * span_of(type)
+
+
+def verify_layout(who: str, type: Attribute) -> None:
+    """
+    Raises `VerifyException` unless a memref is dense or has a `strided` layout without offset in which no two
+    elements share a place.
+    """
+    buffer = _memref(type)
+    layout, shape = buffer.layout, buffer.get_shape()
+    if isinstance(layout, NoneAttr):
+        return
+    if not isinstance(layout, StridedLayoutAttr) or layout.get_offset() != 0:
+        raise VerifyException(f"{who}: the layout of {type} is not a strided one without offset")
+    strides = layout.get_strides()
+    if len(strides) != len(shape) or not all(isinstance(s, int) and s > 0 for s in strides):
+        raise VerifyException(f"{who}: the layout of {type} does not have a positive stride for each dim")
+    reach = 1
+    for stride, extent in sorted(zip(strides_of(type), shape, strict=True)):
+        if extent > 1 and stride < reach:
+            raise VerifyException(
+                f"{who}: elements of {type} overlap (stride {stride}, expected {reach} or more)"
+            )
+        if extent > 1:
+            reach = stride * (extent - 1) + reach

@@ -52,7 +52,8 @@ class ToolRun:
                 self.exit_code = DIAGNOSTICS
                 what = f"cannot use {error.filename}" if error.filename else "input or output failed"
                 print(f"{self.tool}: error: {what}: {reason_of(error)}", file=sys.stderr)
-                _drop_output()
+                if not error.filename:
+                    _drop_output()
             case _:
                 self.exit_code = INTERNAL
                 self._print_bug(error)

@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.ir import Attribute, BlockArgument, SSAValue
 
 from ...dialects import low, sched
-from ...dialects.buffer_size import nbytes_of
+from ...dialects.buffer_size import nbytes_of, strides_of
 from ...dialects.entry import find_entry
 from ...dialects.kernel_access import KernelAccess, accesses_of, kernels_of
 from ...errors import TenonError
@@ -45,7 +45,10 @@ def run_module(module: ModuleOp, name: str | None, inputs: Sequence[Array]) -> l
 
 
 class _Program:
-    """One run of a host program. `_memory` are the bytes of the planned temporaries."""
+    """
+    One run of a host program. `_buffers` are rows of stored elements, `_memory` the bytes of the planned
+    temporaries.
+    """
 
     def __init__(self, module: ModuleOp, program: sched.ProgramOp) -> None:
         self._module = module
@@ -57,8 +60,7 @@ class _Program:
     def run(self, inputs: Sequence[Array]) -> list[Array]:
         program = self._program
         for argument, array in zip(program.body.block.args, inputs, strict=True):
-            row = np.ascontiguousarray(array).reshape(-1)
-            stored = row.view(storage_dtype(argument.type)).reshape(array.shape)
+            stored = np.ascontiguousarray(array).reshape(-1).view(storage_dtype(argument.type))
             stored.flags.writeable = False
             self._buffers[argument] = stored
         accesses = accesses_of(self._module)
@@ -78,7 +80,7 @@ class _Program:
                     pass
                 case sched.ReturnOp():
                     return [
-                        _logical(self._buffers[buffer], type)
+                        _logical(_view(self._buffers[buffer], buffer.type), type)
                         for buffer, type in zip(op.buffers, program.function_type.outputs, strict=True)
                     ]
                 case _:
@@ -103,18 +105,17 @@ class _Program:
 
     def _allocate(self, op: sched.BufferOp) -> Array:
         """Returns memory for a buffer; every byte of it is 0xff, which is NaN in every float type."""
-        shape, dtype = _shape(op.result.type), storage_dtype(op.result.type)
         nbytes = nbytes_of(op.result.type)
         if op.slab is None:
             memory = np.full(nbytes, 0xFF, np.uint8)
         else:
             memory = self._memory[op.slab.offset.data : op.slab.offset.data + nbytes]
-        return memory.view(dtype).reshape(shape)
+        return memory.view(storage_dtype(op.result.type))
 
     def _launch(self, op: sched.LaunchOp) -> None:
         kernel = self._kernels[op.kernel.root_reference.data]
         arrays = [
-            self._buffers[buffer].reshape(_shape(argument.type))
+            _view(self._buffers[buffer], argument.type)
             for buffer, argument in zip(op.arguments, kernel.body.block.args, strict=True)
         ]
         if isinstance(kernel, low.KernelOp):
@@ -131,13 +132,16 @@ def _planned_nbytes(program: sched.ProgramOp) -> int:
     return max(ends)
 
 
-def _shape(type: Attribute) -> tuple[int, ...]:
+def _view(stored: Array, type: Attribute) -> Array:
+    """Returns the elements of a buffer, stored as one row with its gaps, in the shape of its type."""
+    strides = [stride * stored.itemsize for stride in strides_of(type)]
     assert isinstance(type, MemRefType), f"{type} is no buffer"
-    return type.get_shape()
+    shape = type.get_shape()
+    return np.lib.stride_tricks.as_strided(stored, shape, strides, writeable=stored.flags.writeable)
 
 
 def _constant(op: sched.ConstantOp) -> Array:
-    array = np.ascontiguousarray(array_of(op.value)).reshape(_shape(op.result.type))
+    array = np.ascontiguousarray(array_of(op.value)).reshape(-1)
     stored = array.view(storage_dtype(op.result.type))
     stored.flags.writeable = False
     return stored

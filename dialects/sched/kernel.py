@@ -9,9 +9,10 @@ under a shared outer axis and hand scalars (`sched.reduce`) and local buffers (`
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 from xdsl.dialects import arith, math, memref
-from xdsl.dialects.builtin import IndexType, IntAttr, IntegerType, MemRefType, NoneAttr, StringAttr
+from xdsl.dialects.builtin import IndexType, IntAttr, IntegerType, MemRefType, StringAttr
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.irdl import (
     AnyAttr,
@@ -31,6 +32,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from .. import low
 from ..argument_list import parse_arguments, print_arguments
+from ..buffer_size import verify_layout
 from ..element_types import is_float
 from .attributes import CombineKind, CombineKindAttr, MappingAttr, Scope, ScopeAttr
 
@@ -84,12 +86,11 @@ class KernelOp(IRDLOperation):
 
     def verify_(self) -> None:
         for argument in self.body.block.args:
-            type = argument.type
-            if not isinstance(type, MemRefType) or not isinstance(type.layout, NoneAttr):
-                raise VerifyException(
-                    f"{self.name}: argument {argument.index} of @{self.sym_name.data} is {type}, "
-                    "expected a memref without a layout"
-                )
+            who = f"{self.name}: argument {argument.index} of @{self.sym_name.data}"
+            type: Attribute = argument.type
+            if not isinstance(type, MemRefType):
+                raise VerifyException(f"{who} is {type}, expected a memref")
+            verify_layout(who, cast(Attribute, type))
 
 
 def _print_loop(printer: Printer, op: AxisOp | ReduceOp) -> None:
@@ -317,8 +318,7 @@ class AllocOp(IRDLOperation):
         type = self.result.type
         if not type.has_static_shape():
             raise VerifyException(f"{self.name}: {type} has a dynamic extent")
-        if not isinstance(type.layout, NoneAttr):
-            raise VerifyException(f"{self.name}: {type} has a layout")
+        verify_layout(self.name, type)
 
 
 SCALAR_OPS: tuple[type[Operation], ...] = (

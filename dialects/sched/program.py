@@ -8,6 +8,7 @@ items it depends on. Before `build-dependencies` the list is empty and the order
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
@@ -38,6 +39,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from .. import low
 from ..argument_list import parse_arguments, print_arguments
+from ..buffer_size import is_strided, span_of, verify_layout
 from ..element_types import ELEMENT_TYPES, element_type_of, storage_type
 from .attributes import AnalysisAttr, LifetimeAttr, Role, RoleAttr, Scope, ScopeAttr, SlabAttr, TokenType
 from .kernel import KernelOp
@@ -160,6 +162,7 @@ class BufferOp(IRDLOperation):
     def verify_(self) -> None:
         if self.scope.data is not Scope.GLOBAL:
             raise VerifyException(f"{self.name}: a program's buffer is global, not {self.scope.data.value}")
+        verify_layout(self.name, self.result.type)
 
 
 @irdl_op_definition
@@ -277,16 +280,24 @@ class LaunchOp(IRDLOperation):
                 f"{self.name}: @{name} takes {len(expected)} buffers ({_sizes(expected)}), "
                 f"found ({_sizes(found)})"
             )
+        if isinstance(kernel, KernelOp):
+            for mine, its in zip(self.arguments, kernel.body.block.args, strict=True):
+                # Dense buffers may be seen in another shape.
+                if mine.type != its.type and (is_strided(mine.type) or is_strided(its.type)):
+                    raise VerifyException(
+                        f"{self.name}: argument {its.index} of @{name} is {its.type}, found {mine.type}"
+                    )
 
 
-def _flat(type: Attribute) -> tuple[Attribute, int]:
-    """A buffer as kernels of every level see it: its element type and its number of elements."""
-    element_type = element_type_of(type)
+def _flat(type: Attribute) -> tuple[Attribute, int | Attribute]:
+    """A buffer as kernels of every level see it: its element type and its number of elements, with gaps."""
     assert isinstance(type, MemRefType), f"{type} is no buffer"
-    return element_type, type.element_count()
+    is_static = type.has_static_shape()
+    buffer = cast(Attribute, type)
+    return element_type_of(buffer), span_of(buffer) if is_static else buffer
 
 
-def _sizes(buffers: Sequence[tuple[Attribute, int]]) -> str:
+def _sizes(buffers: Sequence[tuple[Attribute, int | Attribute]]) -> str:
     return ", ".join(f"{count} x {element_type}" for element_type, count in buffers)
 
 

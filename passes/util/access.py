@@ -7,7 +7,8 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
 from ...dialects import graph
-from .index_expr import ZERO, IndexExpr, constant, delinearize, linearize, row_major_strides
+from ...dialects.buffer_size import row_major_strides
+from .index_expr import ZERO, IndexExpr, constant, delinearize, linearize
 
 Indices = tuple[IndexExpr, ...]
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import IntegerAttr, MemRefType
+from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects import sched
-from .index_expr import Axis, IndexExpr, constant, linearize, row_major_strides, variable
+from ...dialects.buffer_size import strides_of
+from .index_expr import Axis, IndexExpr, constant, linearize, variable
 
 Loop = sched.AxisOp | sched.ReduceOp
 """An op that runs its body for every index of an axis."""
@@ -85,10 +86,8 @@ class IndexAnalysis:
 
     def address(self, op: memref.LoadOp | memref.StoreOp) -> IndexExpr:
         """Returns the linear index, in elements, of the element that a load or store touches."""
-        type = op.memref.type
-        assert isinstance(type, MemRefType)
         indices = [self.expr(index) for index in op.indices]
-        return linearize(indices, row_major_strides(type.get_shape()))
+        return linearize(indices, strides_of(op.memref.type))
 
     def dependences(self, value: SSAValue) -> frozenset[Axis]:
         """Returns the axes whose iterations may see different values of a scalar."""

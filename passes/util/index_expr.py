@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from functools import reduce
 from math import gcd
 
+from ...dialects.buffer_size import row_major_strides
+
 
 class Axis:
     """
@@ -297,16 +299,6 @@ def linearize(indices: Sequence[IndexExpr], strides: Iterable[int]) -> IndexExpr
     for index, stride in zip(indices, strides, strict=True):
         result = result + index * stride
     return result
-
-
-def row_major_strides(shape: Sequence[int]) -> tuple[int, ...]:
-    """Returns the strides, in elements, of a contiguous array of `shape`, the last dim fastest."""
-    strides: list[int] = []
-    stride = 1
-    for extent in reversed(shape):
-        strides.append(stride)
-        stride *= extent
-    return tuple(reversed(strides))
 
 
 def delinearize(index: IndexExpr, shape: Sequence[int]) -> tuple[IndexExpr, ...]:

@@ -27,6 +27,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
 from ...dialects import low, sched
+from ...dialects.buffer_size import span_of
 from ...dialects.element_types import element_type_of
 from .axis_lowering import lower_axis
 from .index_expr import IndexExpr
@@ -66,9 +67,7 @@ def _check_arguments(op: sched.KernelOp) -> None:
 
 @cache
 def _flat(type: Attribute, space: Attribute = _NO_SPACE) -> MemRefType[Any]:
-    element_type = element_type_of(type)
-    assert isinstance(type, MemRefType), f"{type} is no buffer"
-    return MemRefType(element_type, [type.element_count()], memory_space=space)
+    return MemRefType(element_type_of(type), [span_of(type)], memory_space=space)
 
 
 def _stride(op: Operation, address: IndexExpr, axis: LaneAxis, allowed: tuple[int, ...]) -> int:

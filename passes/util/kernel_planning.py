@@ -158,11 +158,13 @@ def plan_kernels(function: func.FuncOp) -> Plan:
     Raises PassFailedException naming the op where a dim is dynamic, an op is not of the `graph` dialect, or a
     requested memory mode is impossible, and for a function of several blocks.
     """
-    if (n_blocks := len(function.body.blocks)) != 1:
-        raise PassFailedException(
-            f"{function.name}: @{function.sym_name.data} has {n_blocks} blocks, expected one"
-        )
+    _check_single_block(function)
     return _Planner(function).plan()
+
+
+def _check_single_block(op: func.FuncOp) -> None:
+    if (n_blocks := len(op.body.blocks)) != 1:
+        raise PassFailedException(f"{op.name}: @{op.sym_name.data} has {n_blocks} blocks, expected one")
 
 
 class _Planner:

@@ -92,3 +92,51 @@ def test_stages_hand_on_a_buffer_of_their_work_group(build: Build, scope: str):
     x = np.arange(32, dtype=np.float32).reshape(4, 8)
     result = build(REVERSED_ROWS.replace("shared", scope), pipeline="low-pipeline")(x)
     assert result.tolist() == x[:, ::-1].tolist()
+
+
+STRIDED = """
+sched.kernel @spread(%x: memref<4x8xf32>, %t: memref<4x8xf32, strided<[24, 2]>>) {
+  sched.axis %i = 4 block {
+    sched.axis %j = 8 {
+      %v = memref.load %x[%i, %j] : memref<4x8xf32>
+      memref.store %v, %t[%i, %j] : memref<4x8xf32, strided<[24, 2]>>
+    }
+  }
+}
+sched.kernel @sum(%t: memref<4x8xf32, strided<[24, 2]>>, %y: memref<4xf32>) {
+  sched.axis %i = 4 block {
+    %row = sched.alloc local : memref<8xf32, strided<[3]>>
+    sched.axis %j = 8 {
+      %v = memref.load %t[%i, %j] : memref<4x8xf32, strided<[24, 2]>>
+      memref.store %v, %row[%j] : memref<8xf32, strided<[3]>>
+    }
+    %s = sched.reduce addf %k = 8 : f32 {
+      %w = memref.load %row[%k] : memref<8xf32, strided<[3]>>
+      sched.yield %w : f32
+    }
+    memref.store %s, %y[%i] : memref<4xf32>
+  }
+}
+sched.program @p(%x: memref<4x8xf32>) : (tensor<4x8xf32>) -> tensor<4xf32> {
+  %t = sched.buffer global temporary : memref<4x8xf32, strided<[24, 2]>>
+  %u = sched.buffer global temporary : memref<4x8xf32, strided<[24, 2]>>
+  %y = sched.buffer global result : memref<4xf32>
+  %t0 = sched.launch @spread(%x, %t) after() : memref<4x8xf32>, memref<4x8xf32, strided<[24, 2]>>
+  %t1 = sched.transfer %t to %u after(%t0) : memref<4x8xf32, strided<[24, 2]>>
+  %t2 = sched.launch @sum(%u, %y) after(%t1) : memref<4x8xf32, strided<[24, 2]>>, memref<4xf32>
+  sched.return %y after(%t2) : memref<4xf32>
+}
+"""
+
+
+@pytest.mark.parametrize("passes", ["", "map-axes,"])
+def test_a_buffer_may_have_a_strided_layout(build: Build, passes: str):
+    x = np.arange(32, dtype=np.float32).reshape(4, 8)
+    pipeline = f"{passes}build-dependencies,plan-memory,low-pipeline"
+    np.testing.assert_array_equal(build(STRIDED, pipeline=pipeline)(x), x.sum(1))
+
+
+def test_a_strided_layout_is_interpreted_in_sched_too():
+    x = np.arange(32, dtype=np.float32).reshape(4, 8)
+    found = tenon.compile(STRIDED, backend="reference", pipeline="build-dependencies,plan-memory")(x)
+    np.testing.assert_array_equal(found, x.sum(1))

@@ -9,6 +9,7 @@ from math import prod
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tenon.dialects.buffer_size import row_major_strides
 from tenon.passes.util.index_expr import (
     ZERO,
     Axis,
@@ -19,7 +20,6 @@ from tenon.passes.util.index_expr import (
     constant,
     delinearize,
     linearize,
-    row_major_strides,
     variable,
 )
 

@@ -157,7 +157,7 @@ def test_every_dialect_can_be_loaded():
             "func.func @f(\n%x: !graph.array\n) {\n}",
             "2:6: error: unknown type graph.array",
         ),
-        ('module attributes {\na = #graph.mode<"x">\n} {}', "2:6: error: unknown attribute graph.mode"),
+        ('module attributes {\na = #graph.moon<"x">\n} {}', "2:6: error: unknown attribute graph.moon"),
         ("module {\n" * 600, "error: builtin.module: nested too deeply"),
     ],
 )

@@ -183,7 +183,7 @@ ERRORS = {
     ),
     "too large for random inputs": (
         ("large.mlir",),
-        "large.mlir: error: random inputs: cannot make tensor<99999999999999xf32> (Unable to allocate",
+        "tenon-run: error: random inputs: cannot make tensor<99999999999999xf32> (Unable to allocate",
     ),
     "two results": (
         ("add.mlir", "--output", "out.npy"),

@@ -1,13 +1,13 @@
 // RUN: tenon-opt %s --split-input-file --verify-diagnostics
 
-// expected-error @below {{sched.kernel: argument 1 of @f is f32, expected a memref without a layout}}
+// expected-error @below {{sched.kernel: argument 1 of @f is f32, expected a memref}}
 sched.kernel @f(%x: memref<4xf32>, %s: f32) {
 }
 
 // -----
 
-// expected-error @below {{sched.kernel: argument 0 of @f is memref<4xf32, strided<[2]>>, expected a memref without a layout}}
-sched.kernel @f(%x: memref<4xf32, strided<[2]>>) {
+// expected-error @below {{sched.kernel: argument 0 of @f: the layout of memref<4xf32, strided<[2], offset: 1>> is not a strided one without offset}}
+sched.kernel @f(%x: memref<4xf32, strided<[2], offset: 1>>) {
 }
 
 // -----
@@ -145,8 +145,27 @@ sched.kernel @f() {
 // -----
 
 sched.kernel @f() {
-  // expected-error @below {{sched.alloc: memref<4xf32, strided<[2]>> has a layout}}
-  %a = sched.alloc local : memref<4xf32, strided<[2]>>
+  // expected-error @below {{sched.alloc: elements of memref<4x4xf32, strided<[3, 1]>> overlap (stride 3, expected 4 or more)}}
+  %a = sched.alloc local : memref<4x4xf32, strided<[3, 1]>>
+}
+
+// -----
+
+sched.program @f() : () -> () {
+  // expected-error @below {{sched.buffer: the layout of memref<4x4xf32, strided<[4]>> does not have a positive stride for each dim}}
+  %b = sched.buffer global temporary : memref<4x4xf32, strided<[4]>>
+  sched.return after()
+}
+
+// -----
+
+sched.kernel @k(%x: memref<4x4xf32, strided<[1, 4]>>) {
+}
+sched.program @f() : () -> () {
+  %b = sched.buffer global temporary : memref<4x4xf32>
+  // expected-error @below {{sched.launch: argument 0 of @k is memref<4x4xf32, strided<[1, 4]>>, found memref<4x4xf32>}}
+  %t = sched.launch @k(%b) after() : memref<4x4xf32>
+  sched.return after(%t)
 }
 
 // -----

@@ -114,6 +114,8 @@ sched.kernel @reductions(%f: memref<8xf32>, %n: memref<8xi32>) {
 sched.kernel @buffers() {
   // CHECK-NEXT: %row = sched.alloc local : memref<4x8xf32>
   %row = sched.alloc local : memref<4x8xf32>
+  // CHECK-NEXT: %padded = sched.alloc local : memref<4x8xf32, strided<[9, 1]>>
+  %padded = sched.alloc local : memref<4x8xf32, strided<[9, 1]>>
   // CHECK-NEXT: %tile = sched.alloc shared {note} : memref<0xi8>
   %tile = sched.alloc shared {note} : memref<0xi8>
 }
