@@ -25,7 +25,7 @@ lit: .venv/.dev
 
 check: .venv/.dev
 	$(BIN)/ruff check .
-	$(BIN)/basedpyright
+	$(BIN)/basedpyright --project pyproject.toml
 
 bench: .venv/.dev
 	$(BIN)/python -m benchmarks
