@@ -9,6 +9,7 @@ Work-arounds for xDSL 0.74, applied when `dialects` is imported; without them co
 * splats are expanded element by element (seconds for a few million)
 * the values of `true` are -1: `dense_values` gives True
 * a string that is not closed takes time exponential in its length
+* a `memref.load` or `memref.store` with a wrong number of indices is a plain Exception
 * strings that are not ASCII print with escapes that are then read as bytes and not as a string
 """
 
@@ -19,6 +20,7 @@ import re
 import struct
 from typing import Any, NoReturn, cast
 
+from xdsl.dialects import memref
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     AnyFloat,
@@ -27,11 +29,13 @@ from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     IndexType,
     IntegerType,
+    MemRefType,
     i1,
 )
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, Operation
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.lexer import Position
 from xdsl.utils.mlir_lexer import MLIRLexer, MLIRToken, MLIRTokenKind, StringLiteral
 
@@ -175,8 +179,35 @@ def lex_string(self: MLIRLexer, start_pos: Position) -> MLIRToken:
     return token
 
 
+_VERIFY_LOAD, _VERIFY_STORE = memref.LoadOp.verify_, memref.StoreOp.verify_
+
+
+def verify_load(self: memref.LoadOp) -> None:
+    """Also checks the number of indices."""
+    _check_indices(self, 0)
+    _VERIFY_LOAD(self)
+
+
+def verify_store(self: memref.StoreOp) -> None:
+    """Also checks the number of indices."""
+    _check_indices(self, 1)
+    _VERIFY_STORE(self)
+
+
+def _check_indices(op: Operation, memref_index: int) -> None:
+    """Checks that the memref at operand `memref_index` is followed by one index for each of its dims."""
+    if len(op.operands) <= memref_index or not isinstance(op.operands[memref_index].type, MemRefType):
+        return
+    type = cast("MemRefType[Attribute]", op.operands[memref_index].type)
+    found = len(op.operands) - memref_index - 1
+    if found != type.get_num_dims():
+        raise VerifyException(f"{op.name}: {found} indices for rank {type.get_num_dims()} ({type})")
+
+
 def apply() -> None:
     """Installs the work-arounds; a second call changes nothing."""
+    memref.LoadOp.verify_ = verify_load
+    memref.StoreOp.verify_ = verify_store
     MLIRLexer._unescaped_characters_regex = _STRING  # pyright: ignore[reportPrivateUsage]
     MLIRLexer._lex_string_literal = lex_string  # pyright: ignore[reportPrivateUsage]
     DenseIntOrFPElementsAttr.is_splat = is_splat

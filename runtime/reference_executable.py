@@ -11,7 +11,7 @@ from .executable import Executable
 from .signature import Array, Signature
 from .stages import Stages
 
-_TOO_LARGE = ("array is too big", "Maximum allowed")
+_TOO_LARGE = ("array is too big", "Maximum allowed", "Python int too large")
 
 
 class ReferenceExecutable(Executable):
@@ -42,9 +42,9 @@ class ReferenceExecutable(Executable):
         results: list[Array] = []
         try:
             computed = interpret(arrays)
-        except (MemoryError, ValueError) as error:
+        except (MemoryError, OverflowError, ValueError) as error:
             # numpy has no exception of its own for arrays that no address space can hold.
-            if isinstance(error, ValueError) and not str(error).startswith(_TOO_LARGE):
+            if not isinstance(error, MemoryError) and not str(error).startswith(_TOO_LARGE):
                 raise
             message = f"{self.name}: the reference interpreter has no memory left ({error})"
             raise DeviceError(message) from None

@@ -314,3 +314,17 @@ func.func @f() -> tensor<1xi8> {
     executable = tenon.compile(text, backend="reference")
     with pytest.raises(tenon.DeviceError, match=r"^f: the reference interpreter has no memory left \("):
         executable()
+
+
+def test_a_block_of_more_work_items_than_memory_is_no_bug_of_the_interpreter():
+    text = """
+low.kernel @k(%x: memref<4xf32>) grid [1, 1, 1] block [9223372036854775807, 2, 1] {
+}
+sched.program @f(%x: memref<4xf32>) : (tensor<4xf32>) -> () {
+  %t = sched.launch @k(%x) after() : memref<4xf32>
+  sched.return after()
+}
+"""
+    executable = tenon.compile(text, backend="reference")
+    with pytest.raises(tenon.DeviceError, match=r"^f: the reference interpreter has no memory left \("):
+        executable(np.zeros(4, np.float32))

@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tenon.dialects import context, graph, xdsl_fixes
 from tenon.dialects.element_types import ELEMENT_TYPES, i1, is_float
-from tenon.dialects.parsing import parse_module
+from tenon.dialects.parsing import parse_module, verify_module
 from tenon.dialects.xdsl_fixes import dense_values
+from tenon.errors import TenonError
 from xdsl.dialects.builtin import (
     BytesAttr,
     DenseIntOrFPElementsAttr,
@@ -144,3 +145,18 @@ def test_the_fixes_apply_once():
     xdsl_fixes.apply()
     assert DenseIntOrFPElementsAttr.is_splat is before
     assert str(dense("dense<0x7FC0> : tensor<2xbf16>")) == "dense<0x7fc0> : tensor<2xbf16>"
+
+
+@pytest.mark.parametrize(
+    ("access", "message"),
+    [
+        ("%v = memref.load %x[] : memref<4x2xf32>", "memref.load: 0 indices for rank 2 (memref<4x2xf32>)"),
+        ("memref.store %s, %x[%i] : memref<4x2xf32>", "memref.store: 1 indices for rank 2 (memref<4x2xf32>)"),
+    ],
+)
+def test_a_wrong_number_of_indices_is_a_located_error(access: str, message: str):
+    text = f"func.func @f(%x: memref<4x2xf32>, %s: f32, %i: index) {{\n{access}\nfunc.return\n}}"
+    with pytest.raises(TenonError) as caught:
+        verify_module(parse_module(text, "a.mlir"))
+    assert str(caught.value).startswith("a.mlir:2:")
+    assert str(caught.value).endswith(message)
