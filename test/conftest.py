@@ -1,6 +1,7 @@
 """
-Settings of hypothesis for all tests: no deadline, since a busy machine is no defect; and in continuous integration
-the same examples each time, since what a new one finds is for whoever looks for it, not for an unrelated change.
+Settings of hypothesis for all tests: no deadline, since a busy machine is no defect; and in continuous
+integration the same examples each time, since a new find there would hold up a change that it has nothing to
+do with.
 """
 
 import os
