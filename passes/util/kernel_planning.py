@@ -28,6 +28,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from ...dialects import graph
 from ...dialects.element_types import NBYTES, element_type_of
+from ...dialects.entry import check_single_block
 from ...dialects.graph import MemoryMode, MemoryModeAttr
 from .access import Indices, operand_indices, static_shape
 from .index_expr import Axis, IndexExpr, variable
@@ -156,15 +157,10 @@ def plan_kernels(function: func.FuncOp) -> Plan:
     Plans `function`, obeying the `memory_mode` that an op already carries.
 
     Raises PassFailedException naming the op where a dim is dynamic, an op is not of the `graph` dialect, or a
-    requested memory mode is impossible, and for a function of several blocks.
+    requested memory mode is impossible, and TenonError for a function of several blocks.
     """
-    _check_single_block(function)
+    check_single_block(function)
     return _Planner(function).plan()
-
-
-def _check_single_block(op: func.FuncOp) -> None:
-    if (n_blocks := len(op.body.blocks)) != 1:
-        raise PassFailedException(f"{op.name}: @{op.sym_name.data} has {n_blocks} blocks, expected one")
 
 
 class _Planner:
@@ -245,7 +241,6 @@ class _Planner:
             if op.value.is_splat():
                 return Decision(MemoryMode.VIRTUAL, "one value, written where it is used")
             return Decision(MemoryMode.MATERIALIZED, "a constant of several values")
-        first = accesses[0].kernel
         full = next((a.kernel for a in accesses if len(a.kernel.members) >= KERNEL_OPS_LIMIT), None)
         if full is not None:
             return Decision(MemoryMode.MATERIALIZED, f"its kernel has {len(full.members)} ops already")
@@ -272,7 +267,6 @@ class _Planner:
             return Decision(MemoryMode.MATERIALIZED, f"would be computed {repeated} times inside a reduction")
         if len(accesses) > RECOMPUTE_LIMIT:
             return Decision(MemoryMode.MATERIALIZED, f"read in {len(accesses)} ways by one kernel")
-        assert first is accesses[-1].kernel
         return self._inline_decision(op, accesses[0])
 
     def _inline_decision(self, op: Operation, access: Access) -> Decision:
