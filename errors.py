@@ -38,6 +38,34 @@ class DeviceError(TenonError):
     """A device is missing, lacks something a program needs, or failed while running."""
 
 
+class OutOfMemoryError(DeviceError):
+    """A device, or the host, has not the memory that is asked for."""
+
+
+class DeviceLostError(DeviceError):
+    """A device failed in a way that it cannot work on from; `in_flight` names what was queued on it."""
+
+    def __init__(self, message: str, in_flight: Sequence[str] = ()):
+        super().__init__(f"{message} (in flight: {', '.join(in_flight)})" if in_flight else message)
+        self.in_flight = tuple(in_flight)
+
+
+class RoutineError(DeviceError):
+    """Queued work failed; `routine` names it. Raised where the host next waits for the device."""
+
+    def __init__(self, routine: str, message: str):
+        super().__init__(f"{routine}: {message}")
+        self.routine = routine
+
+
+class ContextError(TenonError):
+    """A context, a tensor node, a routine or a device is used where it does not belong."""
+
+
+class MemoryModeError(TenonError):
+    """A tensor node cannot have the memory mode asked for; the message names both provenances."""
+
+
 class KernelCompileError(TenonError):
     """A backend's compiler rejected the source of a kernel; `log` is the compiler's own text."""
 

@@ -1,0 +1,86 @@
+from itertools import permutations, product
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from tenon.dialects.element_types import ELEMENT_TYPES, ui8
+from tenon.errors import TenonError
+from tenon.runtime.delayed_dtype import (
+    DefaultDtype,
+    InferredDtype,
+    SpecifiedDtype,
+    normalize_dtype,
+    promote_dtype,
+    promote_dtypes,
+)
+from tenon.semantics.numpy_types import dtype_of
+from xdsl.dialects.builtin import bf16, f32, i1
+
+DTYPES = [dtype_of(type) for type in ELEMENT_TYPES]
+BF16 = np.dtype(ml_dtypes.bfloat16)
+
+PROMOTIONS = [
+    ("float32", "float64", "float64"),
+    ("float16", "float32", "float32"),
+    ("float16", "bfloat16", "float32"),
+    ("bfloat16", "float64", "float64"),
+    ("int64", "float16", "float16"),
+    ("uint8", "bfloat16", "bfloat16"),
+    ("bool", "bfloat16", "bfloat16"),
+    ("bool", "int8", "int8"),
+    ("bool", "bool", "bool"),
+    ("int8", "uint8", "int16"),
+    ("int32", "uint8", "int32"),
+    ("int16", "int64", "int64"),
+]
+
+
+@pytest.mark.parametrize(("first", "second", "expected"), PROMOTIONS)
+def test_the_promotion_of_two_is_the_one_in_the_table(first: str, second: str, expected: str):
+    assert promote_dtype(normalize_dtype(first), normalize_dtype(second)) == normalize_dtype(expected)
+
+
+def test_promotion_does_not_depend_on_order_or_grouping():
+    for first, second, third in product(DTYPES, repeat=3):
+        orders = permutations((first, second, third))
+        assert len({promote_dtypes(order) for order in orders}) == 1
+        assert promote_dtype(first, first) == first
+        assert promote_dtype(first, promote_dtype(second, third)) == promote_dtypes((first, second, third))
+
+
+def test_promotion_stays_among_the_element_types():
+    assert {promote_dtype(*pair) for pair in product(DTYPES, repeat=2)} <= set(DTYPES)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "expected"),
+    [("float32", "float32"), (np.int8, "int8"), (np.dtype(">f8"), "float64"), (BF16, BF16)],
+)
+def test_a_dtype_is_named_as_numpy_does(dtype: Any, expected: Any):
+    assert normalize_dtype(dtype) == np.dtype(expected)
+
+
+def test_a_dtype_is_named_by_its_element_type():
+    assert [normalize_dtype(type) for type in (f32, bf16, i1, ui8)] == [
+        np.dtype(np.float32),
+        BF16,
+        np.dtype(np.bool_),
+        np.dtype(np.uint8),
+    ]
+
+
+def test_a_dtype_that_no_element_type_has_is_an_error():
+    with pytest.raises(TenonError, match="no element type for dtype complex128"):
+        normalize_dtype(np.complex128)
+
+
+def test_a_delayed_dtype_says_how_it_is_decided():
+    float32, int8 = np.dtype(np.float32), np.dtype(np.int8)
+    inferred = InferredDtype((lambda: int8, lambda: float32))
+    assert [str(each) for each in (DefaultDtype(float32), inferred, SpecifiedDtype(int8, "asked for"))] == [
+        "default float32",
+        "inferred dtype",
+        "specified int8",
+    ]
+    assert inferred.resolve() == float32

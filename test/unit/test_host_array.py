@@ -1,0 +1,120 @@
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from tenon.errors import TenonError
+from tenon.runtime.host_array import (
+    ALIGNMENT,
+    aligned_copy,
+    aligned_zeros,
+    converted,
+    padded_zeros,
+    plain_array,
+    reshaped,
+)
+from tenon.runtime.padding import Padding
+
+BF16 = np.dtype(ml_dtypes.bfloat16)
+F32 = np.dtype(np.float32)
+
+
+@pytest.mark.parametrize("dims", [(), (0, 3), (5,), (3, 4)])
+@pytest.mark.parametrize("dtype", [BF16, F32, np.dtype(np.bool_)])
+def test_zeros_are_aligned_and_contiguous(dims: tuple[int, ...], dtype: np.dtype[Any]):
+    array = aligned_zeros(dims, dtype)
+    assert (array.shape, array.dtype) == (dims, dtype)
+    assert array.size == 0 or array.ctypes.data % ALIGNMENT == 0
+    assert array.flags.c_contiguous
+    assert array.flags.writeable
+    assert not array.any()
+
+
+def test_margins_hold_the_value_of_the_padding():
+    array = padded_zeros((3, 4), Padding.of((1, 0), (1, 1), value=7), np.dtype(np.int8))
+    assert array.tolist() == [[7, 7, 7, 7], [7, 0, 0, 7], [7, 0, 0, 7]]
+    assert not padded_zeros((3, 4), None, F32).any()
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.arange(12, dtype=">f4").reshape(3, 4),
+        np.arange(12, dtype=np.float32).reshape(4, 3).T,
+        np.arange(24, dtype=np.float32).reshape(3, 8)[:, ::2],
+        np.float32(2) * np.ones(()),
+    ],
+)
+def test_a_copy_is_aligned_and_in_c_order_and_the_hosts_byte_order(array: np.ndarray[Any, Any]):
+    copy = aligned_copy(array)
+    assert np.array_equal(copy, array)
+    assert copy.flags.c_contiguous
+    assert copy.dtype.isnative
+    assert copy.ctypes.data % ALIGNMENT == 0
+
+
+def test_without_margins_to_add_reshaping_shares_memory():
+    array = np.arange(6, dtype=np.float32)
+    assert np.shares_memory(reshaped(array, (2, 3), None, False, "w"), array)
+    assert np.shares_memory(reshaped(array, (2, 3), Padding.of((1, 0), (0, 0)), True, "w"), array)
+
+
+def test_margins_are_added_around_the_elements():
+    array = np.arange(1, 5, dtype=np.float32)
+    padded = reshaped(array, (2, 4), Padding.of((0, 0), (1, 1), value=9), False, "w")
+    assert padded.tolist() == [[9, 1, 2, 9], [9, 3, 4, 9]]
+
+
+@pytest.mark.parametrize("from_padded", [False, True])
+def test_another_number_of_elements_is_an_error(from_padded: bool):
+    message = r"w: the array \[5\] has 5 elements, \[2, (2\] has 4|4\] has 8)"
+    with pytest.raises(TenonError, match=message):
+        reshaped(np.zeros(5), (2, 4), Padding.of((0, 0), (1, 1)), from_padded, "w")
+
+
+@pytest.mark.parametrize("found", [[1.0], np.float32(1), np.ma.masked_array([1.0])])
+def test_what_is_no_array_is_an_error(found: object):
+    with pytest.raises(TenonError, match=f"w: expected a numpy array, found {type(found).__name__}"):
+        plain_array(found, "w")
+
+
+@pytest.mark.parametrize(
+    ("values", "dtype", "expected"),
+    [
+        ([1, 2.5], F32, [1, 2.5]),
+        ([1, 2], BF16, [1, 2]),
+        (True, np.dtype(np.int8), 1),
+        ([True, False], np.dtype(np.bool_), [True, False]),
+        ([-128, 127], np.dtype(np.int8), [-128, 127]),
+        (255, np.dtype(np.uint8), 255),
+        (1e300, F32, float("inf")),
+        (np.array([1, 2], ">f4"), F32, [1, 2]),
+        (np.float32(3), F32, 3),
+        ([], np.dtype(np.int8), []),
+        (2**63 - 1, np.dtype(np.int64), 2**63 - 1),
+    ],
+)
+def test_values_that_fit_are_converted(values: Any, dtype: np.dtype[Any], expected: Any):
+    array = converted(values, dtype, "w")
+    assert array.astype(dtype).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("values", "dtype", "message"),
+    [
+        (np.ones(2), "float32", "w: the values are float64, expected float32"),
+        (np.int8(1), "float32", "w: the values are int8, expected float32"),
+        (1.5, "int32", "w: the values are float64, expected int32"),
+        ([1, 0], "bool", "w: the values are int64, expected bool"),
+        (2**70, "int64", "w: the values are object, expected int64"),
+        (1j, "float32", "w: the values are complex128, expected float32"),
+        ("one", "float32", "w: the values are <U3, expected float32"),
+        ([200], "int8", r"w: a value is out of the range of int8 \(-128 to 127\)"),
+        (-1, "uint8", r"w: a value is out of the range of uint8 \(0 to 255\)"),
+        (2**63, "int64", "w: a value is out of the range of int64"),
+        ([[1], [1, 2]], "float32", r"w: the values are no array \(.*inhomogeneous"),
+    ],
+)
+def test_values_that_do_not_fit_are_an_error(values: Any, dtype: str, message: str):
+    with pytest.raises(TenonError, match=message):
+        converted(values, np.dtype(dtype), "w")
