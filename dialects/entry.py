@@ -86,19 +86,19 @@ def _launched(program: sched.ProgramOp) -> dict[str, None]:
     }
 
 
-def _called(module: ModuleOp, function: func.FuncOp) -> set[Operation]:
+def called_functions(module: ModuleOp, function: func.FuncOp) -> list[func.FuncOp]:
     """Returns `function` and those that it calls, and that they call."""
     functions = {op.sym_name.data: op for op in module.body.ops if isinstance(op, func.FuncOp)}
-    found: set[Operation] = {function}
+    found = {function: None}
     waiting = [function]
     while waiting:
         for op in waiting.pop().walk():
             if isinstance(op, func.CallOp):
                 callee = functions.get(op.callee.string_value())
                 if callee is not None and callee not in found:
-                    found.add(callee)
+                    found[callee] = None
                     waiting.append(callee)
-    return found
+    return list(found)
 
 
 def argument_names(entry: Entry) -> tuple[str, ...]:
@@ -120,7 +120,9 @@ def argument_names(entry: Entry) -> tuple[str, ...]:
 def keep_only(module: ModuleOp, entry: Entry) -> None:
     """Erases the functions and programs that `entry` does not call, and the kernels it does not launch."""
     launched = _launched(entry) if isinstance(entry, sched.ProgramOp) else {}
-    kept = _called(module, entry) if isinstance(entry, func.FuncOp) else {entry}
+    kept: set[Operation] = {entry}
+    if isinstance(entry, func.FuncOp):
+        kept.update(called_functions(module, entry))
     erased: list[Operation] = []
     for op in module.body.ops:
         match op:

@@ -1,17 +1,17 @@
 """
 The hazards of a program: which earlier items each item must not overtake, and on which buffer.
 
-Read after write, write after read, write after write. Two buffers conflict where they are the same or where
-their slabs share bytes.
+Read after write, write after read, write after write. Two buffers conflict where they are the same, where
+their slabs share bytes, or where they are of one tensor node: which part an index names is not known yet.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from . import sched
 from .buffer_size import nbytes_of
@@ -52,9 +52,15 @@ def accessed_buffers(
         case sched.TransferOp():
             return [op.source], [op.target]
         case sched.ReturnOp():
-            return list(op.buffers), []
+            # What nodes hold when the program ends counts as read by whoever runs it.
+            nodes = [other.result for other in _ops_around(op) if isinstance(other, sched.NodeOp)]
+            return [*op.buffers, *nodes], []
         case sched.SyncOp():
             return [], []
+
+
+def _ops_around(op: Operation) -> Iterable[Operation]:
+    return () if op.parent is None else op.parent.ops
 
 
 def hazards_of(program: sched.ProgramOp, accesses: Mapping[str, KernelAccess]) -> Iterator[list[Hazard]]:
@@ -83,25 +89,25 @@ def hazards_of(program: sched.ProgramOp, accesses: Mapping[str, KernelAccess]) -
             readers[cell] = []
 
 
-_Cell = SSAValue | tuple[int, int]
-"""Memory that is used as a whole: a buffer, or the bytes of a pool between two ends of slabs."""
+_Cell = SSAValue | tuple[int, int] | str
+"""Memory that is used as a whole: a buffer, the bytes of a pool between two ends of slabs, or a node."""
 
 
 def _cells(program: sched.ProgramOp) -> dict[SSAValue, list[_Cell]]:
-    """Returns the cells of each buffer that has a slab; a buffer that has none is a cell itself."""
+    """Returns the cells of each buffer that has a slab or a node; any other buffer is a cell itself."""
     spans: dict[SSAValue, tuple[int, int, int]] = {}
     ends: dict[int, set[int]] = {}
+    cells: dict[SSAValue, list[_Cell]] = {}
     for op in program.body.block.ops:
-        if isinstance(op, sched.BufferOp) and op.slab is not None:
+        if isinstance(op, sched.NodeOp):
+            cells[op.result] = [op.node_name]
+        elif isinstance(op, sched.BufferOp) and op.slab is not None:
             pool, start = op.slab.pool.data, op.slab.offset.data
             end = start + nbytes_of(op.result.type)
             spans[op.result] = (pool, start, end)
             ends.setdefault(pool, set()).update((start, end))
     borders = {pool: sorted(found) for pool, found in ends.items()}
-    return {
-        buffer: [
-            (pool, border)
-            for border in borders[pool][bisect_left(borders[pool], start) : bisect_left(borders[pool], end)]
-        ]
-        for buffer, (pool, start, end) in spans.items()
-    }
+    for buffer, (pool, start, end) in spans.items():
+        inside = borders[pool][bisect_left(borders[pool], start) : bisect_left(borders[pool], end)]
+        cells[buffer] = [(pool, border) for border in inside]
+    return cells

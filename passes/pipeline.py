@@ -17,15 +17,21 @@ from .convert_sched_to_low import ConvertSchedToLowPass
 from .expand_math import ExpandMathPass
 from .fuse_stages import FuseStagesPass
 from .infer_memory_modes import InferMemoryModesPass
+from .inline_virtual_nodes import InlineVirtualNodesPass
 from .map_axes import MapAxesPass
 from .plan_memory import PlanMemoryPass
 from .simplify_low import SimplifyLowPass
+from .simplify_nodes import SimplifyNodesPass
 from .verify_stage import VerifyStagePass
 
 
 def graph_passes() -> tuple[ModulePass, ...]:
     """Returns the passes from `graph` to better `graph`."""
     return (
+        InlineVirtualNodesPass(),
+        # After inline-virtual-nodes, which leaves computations that read nodes a second time.
+        SimplifyNodesPass(),
+        # After simplify-nodes: what is forwarded may fold.
         CanonicalizeGraphPass(),
         # After canonicalize-graph: equal values are equal text only once they are in canonical form.
         CommonSubexpressionElimination(),
@@ -40,7 +46,7 @@ def sched_passes(vector_nbytes: int) -> tuple[ModulePass, ...]:
     """Returns the passes from `graph` to a complete `sched` module, for vectors of `vector_nbytes`."""
     return (
         ConvertGraphToSchedPass(),
-        VerifyStagePass(absent=("func", "graph")),
+        VerifyStagePass(absent=("func", "graph"), allowed=("graph.tnode",)),
         # Before map-axes, which maps the loops that there are.
         FuseStagesPass(),
         MapAxesPass(vector_nbytes=vector_nbytes),

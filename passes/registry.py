@@ -23,9 +23,11 @@ TENON_PASS_NAMES: tuple[str, ...] = (
     "expand-math",
     "fuse-stages",
     "infer-memory-modes",
+    "inline-virtual-nodes",
     "map-axes",
     "plan-memory",
     "simplify-low",
+    "simplify-nodes",
     "verify-stage",
 )
 """Tenon's own passes, sorted."""

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import FunctionType, TensorType
+from xdsl.dialects.builtin import FunctionType, IndexType, TensorType
 from xdsl.ir import Attribute
 
 from ..dialects.element_types import ELEMENT_TYPES, element_type_of
@@ -58,18 +58,21 @@ class Signature:
     @staticmethod
     def of(name: str, argument_names: Sequence[str], function_type: FunctionType) -> Signature:
         """
-        Returns the signature of a function over tensors.
+        Returns the signature of a function over tensors. Arguments of type `index` are static symbols and no
+        arrays: they are not in it.
 
         Raises:
-            TenonError: an argument or a result is no tensor.
+            TenonError: another argument or a result is no tensor.
         """
+        arguments = {
+            argument: _array_type(type, f"{name}: argument '{argument}'")
+            for argument, type in zip(argument_names, function_type.inputs, strict=True)
+            if not isinstance(type, IndexType)
+        }
         return Signature(
             name,
-            tuple(argument_names),
-            tuple(
-                _array_type(type, f"{name}: argument '{argument}'")
-                for argument, type in zip(argument_names, function_type.inputs, strict=True)
-            ),
+            tuple(arguments),
+            tuple(arguments.values()),
             tuple(_array_type(type, f"{name}: result {i}") for i, type in enumerate(function_type.outputs)),
         )
 
@@ -92,7 +95,7 @@ class Signature:
             # A subclass may have views and reshapes of its own.
             is_plain = value.__class__ is np.ndarray
             if not (is_plain and array.dtype == type.dtype and array.shape == type.shape):
-                array = self._checked(value, type, f"argument '{self.argument_names[i]}'")
+                array = checked_array(value, type, f"argument '{self.argument_names[i]}'")
             flags = array.flags
             arrays.append(array if flags.c_contiguous and flags.aligned else np.array(array, order="C"))
         return arrays
@@ -116,7 +119,7 @@ class Signature:
             who = f"out {i}"
             if not isinstance(value, np.ndarray):
                 raise CallError(f"{who}: expected a numpy array, found {_kind(value)}")
-            array = self._checked(value, type, who)
+            array = checked_array(cast(object, value), type, who)
             flags = array.flags
             if not (flags.c_contiguous and flags.aligned and flags.writeable):
                 problem = "not writeable" if not flags.writeable else "not contiguous and aligned"
@@ -161,22 +164,29 @@ class Signature:
         names = f" ({', '.join(self.argument_names)})" if self.argument_names else ""
         return f"{self.name}: takes {_counted(len(self.argument_names), 'argument')}{names}, found {found}"
 
-    def _checked(self, value: Any, type: ArrayType, who: str) -> Array:
-        is_masked = isinstance(value, cast(type, np.ma.MaskedArray))
-        if is_masked or not isinstance(value, np.ndarray | np.generic):
-            raise CallError(
-                f"{who}: expected a numpy array, found {_kind(value)} "
-                f"(hint: np.asarray(..., dtype={type.dtype}))"
-            )
-        array: Array = np.asarray(cast(Any, value))
-        if array.dtype != type.dtype:
-            hint = ""
-            if not array.dtype.isnative and array.dtype.newbyteorder("=") == type.dtype:
-                hint = " (the byte order is not the machine's)"
-            raise CallError(f"{who}: dtype {array.dtype}, expected {type.dtype}{hint}")
-        if not type.accepts_shape(array.shape):
-            raise CallError(f"{who}: shape {shape_text(array.shape)}, expected {shape_text(type.shape)}")
-        return array
+
+def checked_array(value: object, type: ArrayType, who: str) -> Array:
+    """
+    Returns an array as a plain one. Numpy scalars count as arrays of rank 0.
+
+    Raises:
+        CallError: it is none, is masked, or its dtype, byte order or shape is not that of `type`.
+    """
+    is_masked = isinstance(value, cast(type, np.ma.MaskedArray))
+    if is_masked or not isinstance(value, np.ndarray | np.generic):
+        raise CallError(
+            f"{who}: expected a numpy array, found {_kind(value)} "
+            f"(hint: np.asarray(..., dtype={type.dtype}))"
+        )
+    array: Array = np.asarray(cast(Any, value))
+    if array.dtype != type.dtype:
+        hint = ""
+        if not array.dtype.isnative and array.dtype.newbyteorder("=") == type.dtype:
+            hint = " (the byte order is not the machine's)"
+        raise CallError(f"{who}: dtype {array.dtype}, expected {type.dtype}{hint}")
+    if not type.accepts_shape(array.shape):
+        raise CallError(f"{who}: shape {shape_text(array.shape)}, expected {shape_text(type.shape)}")
+    return array
 
 
 def _array_type(type: Attribute, who: str) -> ArrayType:

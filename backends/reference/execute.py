@@ -13,35 +13,53 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from xdsl.dialects import func
-from xdsl.dialects.builtin import MemRefType, ModuleOp
-from xdsl.ir import Attribute, BlockArgument, SSAValue
+from xdsl.dialects.builtin import IndexType, MemRefType, ModuleOp
+from xdsl.ir import Attribute, SSAValue
 
 from ...dialects import low, sched
-from ...dialects.buffer_size import nbytes_of, strides_of
+from ...dialects.buffer_size import nbytes_of, row_major_strides, span_of, strides_of
 from ...dialects.entry import find_entry
+from ...dialects.hazards import Item, accessed_buffers
 from ...dialects.kernel_access import KernelAccess, accesses_of, kernels_of
 from ...errors import TenonError
+from ...semantics.errors import describe
 from ...semantics.numpy_types import array_of, dtype_of, storage_dtype
 from . import low as low_interpreter
 from . import sched as sched_interpreter
 from .dependency_check import check_dependencies
 from .graph import run_graph
+from .node_memory import NodeMemory, all_arguments, place_of
 
 Array = npt.NDArray[Any]
 
 
-def run_module(module: ModuleOp, name: str | None, inputs: Sequence[Array]) -> list[Array]:
+def run_module(
+    module: ModuleOp,
+    name: str | None,
+    inputs: Sequence[Array],
+    nodes: dict[str, Array] | None = None,
+    merge: Array | None = None,
+    symbols: Mapping[str, int] | None = None,
+) -> list[Array]:
     """
     Returns what the function or program `@name` (for None: the only one) gives for `inputs`, which fit its
     type.
 
+    `nodes` are the contents of tensor nodes, which the run changes in place; a node that is not there is
+    added with its initial value. `merge` is what the merge buffer holds. `symbols` are the values of the
+    static symbols, which are the arguments of type `index`, by name.
+
     Raises:
-        TenonError: there is no such function, or a program's dependencies leave a hazard open.
+        CallError: an array or a symbol is missing or does not fit.
+        TenonError: there is no such function, a program's dependencies leave a hazard open, an index of a
+            node is out of bounds, or what nothing was written to is read.
     """
     entry = find_entry(module, name)
+    memory = NodeMemory(module, {} if nodes is None else nodes, merge)
+    arguments = all_arguments(entry, inputs, symbols)
     if isinstance(entry, func.FuncOp):
-        return list(run_graph(module, entry.sym_name.data, inputs))
-    return _Program(module, entry).run(inputs)
+        return list(run_graph(module, entry.sym_name.data, arguments, memory))
+    return _Program(module, entry, memory).run(arguments)
 
 
 class _Program:
@@ -50,8 +68,10 @@ class _Program:
     temporaries.
     """
 
-    def __init__(self, module: ModuleOp, program: sched.ProgramOp) -> None:
+    def __init__(self, module: ModuleOp, program: sched.ProgramOp, node_memory: NodeMemory) -> None:
         self._module = module
+        self._nodes = node_memory
+        self._stored_nodes: dict[str, Array] = {}
         self._program = program
         self._kernels = kernels_of(module)
         self._buffers: dict[SSAValue, Array] = {}
@@ -60,14 +80,22 @@ class _Program:
     def run(self, inputs: Sequence[Array]) -> list[Array]:
         program = self._program
         for argument, array in zip(program.body.block.args, inputs, strict=True):
-            stored = np.ascontiguousarray(array).reshape(-1).view(storage_dtype(argument.type))
-            stored.flags.writeable = False
-            self._buffers[argument] = stored
+            if isinstance(argument.type, IndexType):
+                self._buffers[argument] = array
+                continue
+            self._buffers[argument] = _read_only_row(array, argument.type)
         accesses = accesses_of(self._module)
         check_dependencies(program, accesses)
         self._check_targets(accesses)
         for op in program.body.block.ops:
+            if isinstance(op, sched.ITEMS):
+                self._note_accesses(op, accesses)
             match op:
+                case sched.NodeOp():
+                    self._buffers[op.result] = self._node(op)
+                case sched.MergeBufferOp():
+                    merged = self._nodes.merged(op.node_name, describe(op))
+                    self._buffers[op.result] = _read_only_row(merged, op.result.type)
                 case sched.BufferOp():
                     self._buffers[op.result] = self._allocate(op)
                 case sched.ConstantOp():
@@ -79,6 +107,9 @@ class _Program:
                 case sched.SyncOp():
                     pass
                 case sched.ReturnOp():
+                    for name, stored in self._stored_nodes.items():
+                        contents = self._nodes.contents(name)
+                        contents[...] = stored.view(contents.dtype).reshape(contents.shape)
                     return [
                         _logical(_view(self._buffers[buffer], buffer.type), type)
                         for buffer, type in zip(op.buffers, program.function_type.outputs, strict=True)
@@ -87,8 +118,32 @@ class _Program:
                     raise TenonError(f"reference: cannot run {op.name} in a program")
         raise AssertionError(f"@{program.sym_name.data} ends in no sched.return")
 
+    def _node(self, op: sched.NodeOp) -> Array:
+        """Returns the part of a node that `op` names, as a row of a copy of the node."""
+        name = op.node_name
+        contents = self._nodes.contents(name)
+        whole = self._stored_nodes.get(name)
+        if whole is None:
+            row = np.array(contents, order="C").reshape(-1)
+            whole = self._stored_nodes[name] = row.view(storage_dtype(op.result.type))
+        indices = [self._buffers[index] for index in op.indices]
+        place = place_of(indices, contents.shape, name, describe(op))
+        strides = row_major_strides(contents.shape)
+        start = sum(index * stride for index, stride in zip(place, strides, strict=False))
+        return whole[start : start + span_of(op.result.type)]
+
+    def _note_accesses(self, op: Item, accesses: Mapping[str, KernelAccess]) -> None:
+        """Raises InterpreterError where an item reads a node that nothing was written to."""
+        reads, writes = accessed_buffers(op, accesses)
+        for buffer in reads:
+            if isinstance(buffer.owner, sched.NodeOp):
+                self._nodes.check_filled(buffer.owner.node_name, describe(op))
+        for buffer in writes:
+            if isinstance(buffer.owner, sched.NodeOp):
+                self._nodes.note_write(buffer.owner.node_name)
+
     def _check_targets(self, accesses: Mapping[str, KernelAccess]) -> None:
-        """Raises TenonError where the program writes to an argument or a constant."""
+        """Raises TenonError where the program writes to an argument, a constant or the merge buffer."""
         for op in self._program.body.block.ops:
             targets: list[SSAValue] = []
             if isinstance(op, sched.LaunchOp):
@@ -97,8 +152,8 @@ class _Program:
             elif isinstance(op, sched.TransferOp):
                 targets = [op.target]
             for target in targets:
-                if not isinstance(target.owner, sched.BufferOp):
-                    kind = "argument" if isinstance(target, BlockArgument) else "constant"
+                if not isinstance(target.owner, sched.BufferOp | sched.NodeOp):
+                    kind = _KINDS.get(type(target.owner), "argument")
                     raise TenonError(
                         f"{op.name}: @{self._program.sym_name.data} writes to its {kind} '{target.name_hint}'"
                     )
@@ -122,6 +177,17 @@ class _Program:
             low_interpreter.run_kernel(kernel, arrays)
         else:
             sched_interpreter.run_kernel(kernel, arrays)
+
+
+_KINDS: dict[type, str] = {sched.ConstantOp: "constant", sched.MergeBufferOp: "merge buffer"}
+"""What a buffer that is not to be written is called, by the op that makes it."""
+
+
+def _read_only_row(array: Array, type: Attribute) -> Array:
+    """Returns the elements of an array as a buffer of `type` stores them."""
+    stored = np.ascontiguousarray(array).reshape(-1).view(storage_dtype(type))
+    stored.flags.writeable = False
+    return stored
 
 
 def _planned_nbytes(program: sched.ProgramOp) -> int:

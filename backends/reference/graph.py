@@ -11,37 +11,49 @@ from collections.abc import Sequence
 
 import numpy as np
 from xdsl.dialects import func
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, ModuleOp
 from xdsl.ir import Operation, SSAValue
 
+from ...dialects import graph
 from ...dialects.entry import argument_names, check_single_block
 from ...dialects.graph.types import shape_text
 from ...errors import CallError
 from ...semantics.errors import InterpreterError, describe
+from ...semantics.numerics import add
 from ...semantics.numpy_types import Array, dtype_of
 from ...semantics.tensor_ops import evaluate, shape_of
+from .node_memory import NodeMemory, place_of
 
 
-def run_graph(module: ModuleOp, name: str, inputs: Sequence[Array]) -> list[Array]:
+def run_graph(
+    module: ModuleOp, name: str, inputs: Sequence[Array], memory: NodeMemory | None = None
+) -> list[Array]:
     """
     Returns the results of function `@name` of `module` for `inputs`; see `run_function`.
 
     Raises InterpreterError if there is no such function.
     """
-    return run_function(_function_called(module, name, "reference"), inputs)
+    return run_function(_function_called(module, name, "reference"), inputs, memory)
 
 
-def run_function(function: func.FuncOp, inputs: Sequence[Array]) -> list[Array]:
+def run_function(
+    function: func.FuncOp, inputs: Sequence[Array], memory: NodeMemory | None = None
+) -> list[Array]:
     """
-    Returns the results of `function` for `inputs`, in new arrays.
+    Returns the results of `function` for `inputs`, one for each argument, in new arrays. Static symbols are
+    arrays of rank 0. The function reads and writes nodes in `memory`.
 
     Raises:
         CallError: the inputs do not fit the arguments in number, dtype or shape.
-        InterpreterError: an op without a rule, or extents that do not fit one another at run time.
+        InterpreterError: an op without a rule, extents that do not fit one another at run time, an index of a
+            node that is out of bounds, or a node that holds nothing yet.
     """
     _check_inputs(function, inputs)
+    if memory is None:
+        module = function.parent_op()
+        memory = NodeMemory(module if isinstance(module, ModuleOp) else ModuleOp([]), {})
     with np.errstate(all="ignore"):
-        results = _run(function, inputs, ())
+        results = _Run(memory).run(function, inputs, ())
     return [np.array(result, order="C") for result in results]
 
 
@@ -50,7 +62,7 @@ def _check_inputs(function: func.FuncOp, inputs: Sequence[Array]) -> None:
     if len(inputs) != len(arguments):
         raise CallError(f"{name}: takes {len(arguments)} arguments, found {len(inputs)}")
     for argument, written, array in zip(arguments, argument_names(function), inputs, strict=True):
-        dtype, shape = dtype_of(argument.type), shape_of(argument)
+        dtype, shape = dtype_of(argument.type), _shape_of_argument(argument)
         if array.dtype != dtype:
             raise CallError(f"{name}: argument '{written}' has dtype {array.dtype}, expected {dtype}")
         if not _fits(array.shape, shape):
@@ -65,33 +77,68 @@ def _fits(shape: Sequence[int], written: Sequence[int]) -> bool:
     )
 
 
-def _run(function: func.FuncOp, inputs: Sequence[Array], callers: tuple[func.FuncOp, ...]) -> Sequence[Array]:
-    """Runs a function that `callers` wait for."""
-    values: dict[SSAValue, Array] = dict(zip(function.body.block.args, inputs, strict=True))
-    for op in function.body.block.ops:
-        operands = [values[operand] for operand in op.operands]
-        if isinstance(op, func.ReturnOp):
-            return operands
-        results = (
-            _call(op, operands, (*callers, function))
-            if isinstance(op, func.CallOp)
-            else [evaluate(op, operands)]
-        )
-        for result, value in zip(op.results, results, strict=True):
-            _check_result(op, result, value)
-            values[result] = value
-    raise AssertionError(f"@{function.sym_name.data} ends in no func.return")
+def _shape_of_argument(argument: SSAValue) -> Sequence[int]:
+    return () if isinstance(argument.type, IndexType) else shape_of(argument)
 
 
-def _call(op: func.CallOp, operands: Sequence[Array], callers: tuple[func.FuncOp, ...]) -> Sequence[Array]:
-    module = callers[0].parent_op()
-    name = op.callee.string_value()
-    if not isinstance(module, ModuleOp):
-        raise InterpreterError(f"{describe(op)}: there is no module to find @{name} in")
-    callee = _function_called(module, name, describe(op))
-    if callee in callers:
-        raise InterpreterError(f"{describe(op)}: @{name} calls itself")
-    return _run(callee, operands, callers)
+class _Run:
+    def __init__(self, memory: NodeMemory) -> None:
+        self._memory = memory
+
+    def run(
+        self, function: func.FuncOp, inputs: Sequence[Array], callers: tuple[func.FuncOp, ...]
+    ) -> Sequence[Array]:
+        """Runs a function that `callers` wait for."""
+        values: dict[SSAValue, Array] = dict(zip(function.body.block.args, inputs, strict=True))
+        for op in function.body.block.ops:
+            operands = [values[operand] for operand in op.operands]
+            match op:
+                case func.ReturnOp():
+                    return operands
+                case func.CallOp():
+                    results = self._call(op, operands, (*callers, function))
+                case graph.ReadOp():
+                    results = [self._read(op, operands)]
+                case graph.WriteOp():
+                    self._write(op, operands)
+                    results = []
+                case graph.MergeOp():
+                    results = [self._memory.merged(op.node_name, describe(op)).copy()]
+                case _:
+                    results = [evaluate(op, operands)]
+            for result, value in zip(op.results, results, strict=True):
+                _check_result(op, result, value)
+                values[result] = value
+        raise AssertionError(f"@{function.sym_name.data} ends in no func.return")
+
+    def _read(self, op: graph.ReadOp, indices: Sequence[Array]) -> Array:
+        name = op.node_name
+        contents = self._memory.contents(name)
+        self._memory.check_filled(name, describe(op))
+        return contents[place_of(indices, contents.shape, name, describe(op))].copy()
+
+    def _write(self, op: graph.WriteOp, operands: Sequence[Array]) -> None:
+        name = op.node_name
+        *indices, value = operands
+        contents = self._memory.contents(name)
+        place = place_of(indices, contents.shape, name, describe(op))
+        if op.accumulate is not None:
+            self._memory.check_filled(name, describe(op))
+            value = add(np.asarray(contents[place]), value)
+        contents[place] = value
+        self._memory.note_write(name)
+
+    def _call(
+        self, op: func.CallOp, operands: Sequence[Array], callers: tuple[func.FuncOp, ...]
+    ) -> Sequence[Array]:
+        module = callers[0].parent_op()
+        name = op.callee.string_value()
+        if not isinstance(module, ModuleOp):
+            raise InterpreterError(f"{describe(op)}: there is no module to find @{name} in")
+        callee = _function_called(module, name, describe(op))
+        if callee in callers:
+            raise InterpreterError(f"{describe(op)}: @{name} calls itself")
+        return self.run(callee, operands, callers)
 
 
 def _function_called(module: ModuleOp, name: str, who: str) -> func.FuncOp:

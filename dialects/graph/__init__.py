@@ -1,8 +1,17 @@
-"""The `graph` dialect: what to compute, as pure ops on tensors."""
+"""The `graph` dialect: what to compute, as pure ops on tensors, and the tensor nodes that outlive a run."""
 
 from xdsl.ir import Dialect
 
-from .attributes import AxisAttr, IntsAttr, MemoryMode, MemoryModeAttr, ModeAttr, ReduceKind, ReduceKindAttr
+from .attributes import (
+    VALUE_MODES,
+    AxisAttr,
+    IntsAttr,
+    MemoryModeAttr,
+    ModeAttr,
+    NodeModeAttr,
+    ReduceKind,
+    ReduceKindAttr,
+)
 from .base import ElementwiseOp, GraphOp, MovementOp
 from .contraction import ContractOp, ReduceOp, reduced_type
 from .elementwise import (
@@ -61,8 +70,9 @@ from .movement import (
     permuted_type,
     sliced_type,
 )
+from .node import MergeOp, NodeAccessOp, ReadOp, TnodeOp, WriteOp, check_node_access, find_node, node_type
 from .source import ConstantOp, IotaOp
-from .types import tensor_of
+from .types import tensor_of, tensor_type_of
 
 GRAPH = Dialect(
     "graph",
@@ -116,12 +126,17 @@ GRAPH = Dialect(
         ConcatOp,
         ReduceOp,
         ContractOp,
+        TnodeOp,
+        ReadOp,
+        WriteOp,
+        MergeOp,
     ],
-    [IntsAttr, AxisAttr, ReduceKindAttr, ModeAttr, MemoryModeAttr],
+    [IntsAttr, AxisAttr, ReduceKindAttr, ModeAttr, MemoryModeAttr, NodeModeAttr],
 )
 
 __all__ = [
     "GRAPH",
+    "VALUE_MODES",
     "AbsOp",
     "AddOp",
     "AndOp",
@@ -152,8 +167,8 @@ __all__ = [
     "LogOp",
     "LtOp",
     "MaxOp",
-    "MemoryMode",
     "MemoryModeAttr",
+    "MergeOp",
     "MinOp",
     "ModOp",
     "ModeAttr",
@@ -161,11 +176,14 @@ __all__ = [
     "MulOp",
     "NeOp",
     "NegOp",
+    "NodeAccessOp",
+    "NodeModeAttr",
     "NotOp",
     "OrOp",
     "PadOp",
     "PermuteOp",
     "PowOp",
+    "ReadOp",
     "RecipOp",
     "ReduceKind",
     "ReduceKindAttr",
@@ -181,13 +199,19 @@ __all__ = [
     "SqrtOp",
     "SubOp",
     "TanhOp",
+    "TnodeOp",
     "TruncOp",
     "UnaryOp",
+    "WriteOp",
     "XorOp",
+    "check_node_access",
     "concatenated_type",
+    "find_node",
+    "node_type",
     "padded_type",
     "permuted_type",
     "reduced_type",
     "sliced_type",
     "tensor_of",
+    "tensor_type_of",
 ]

@@ -10,7 +10,11 @@ from xdsl.ir import Attribute, Data, ParametrizedAttribute, SpacedOpaqueSyntaxAt
 from xdsl.irdl import irdl_attr_definition, param_def
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
+
+from ...errors import MemoryModeError
+from ..memory_modes import MemoryMode, ModeKind
 
 
 @irdl_attr_definition
@@ -67,22 +71,25 @@ class ReduceKindAttr(EnumAttribute[ReduceKind], SpacedOpaqueSyntaxAttribute):
     name = "graph.reduce_kind"
 
 
-class MemoryMode(StrEnum):
-    """Where a value lives: nowhere (computed where it is read), in its kernel, or in a buffer of its own."""
-
-    VIRTUAL = "virtual"
-    LOCAL = "local"
-    MATERIALIZED = "materialized"
+VALUE_MODES = (ModeKind.VIRTUAL, ModeKind.LOCAL, ModeKind.MATERIALIZED)
+"""Where a value may live: nowhere (computed where it is read), in its kernel, or in a buffer of its own."""
 
 
 @irdl_attr_definition
-class ModeAttr(EnumAttribute[MemoryMode], SpacedOpaqueSyntaxAttribute):
-    """`#graph<mode virtual>`; a part of `MemoryModeAttr`."""
+class ModeAttr(EnumAttribute[ModeKind], SpacedOpaqueSyntaxAttribute):
+    """`#graph<mode virtual>`, one of `VALUE_MODES`; a part of `MemoryModeAttr`."""
 
     name = "graph.mode"
 
+    def verify(self) -> None:
+        if self.data not in VALUE_MODES:
+            raise VerifyException(
+                f"{self.name}: {self.data.value} is for tensor nodes, a value is one of "
+                f"{', '.join(VALUE_MODES)}"
+            )
 
-def _mode(value: MemoryMode | ModeAttr) -> ModeAttr:
+
+def _mode(value: ModeKind | ModeAttr) -> ModeAttr:
     return value if isinstance(value, ModeAttr) else ModeAttr(value)
 
 
@@ -104,7 +111,7 @@ class MemoryModeAttr(ParametrizedAttribute):
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
         with parser.in_angle_brackets():
-            mode = ModeAttr(parser.parse_str_enum(MemoryMode))
+            mode = ModeAttr(parser.parse_str_enum(ModeKind))
             parser.parse_punctuation(",")
             return (mode, StringAttr(parser.parse_str_literal()))
 
@@ -112,3 +119,36 @@ class MemoryModeAttr(ParametrizedAttribute):
         with printer.in_angle_brackets():
             printer.print_string(f"{self.mode.data.value}, ")
             printer.print_string_literal(self.why.data)
+
+
+@irdl_attr_definition
+class NodeModeAttr(Data[MemoryMode]):
+    """The memory mode of a tensor node: `#graph.node_mode<hosted(constant)>`; printed bare by ops."""
+
+    name = "graph.node_mode"
+
+    @staticmethod
+    def parse_mode(parser: AttrParser) -> MemoryMode:
+        """Parses a mode as `MemoryMode.parse` reads it."""
+        start = parser.pos
+        text = parser.parse_identifier()
+        depth = 0
+        while parser.parse_optional_punctuation("(") is not None:
+            text += f"({parser.parse_identifier()}"
+            depth += 1
+        for _ in range(depth):
+            parser.parse_punctuation(")")
+            text += ")"
+        try:
+            return MemoryMode.parse(text)
+        except MemoryModeError as error:
+            parser.raise_error(error.message, start)
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> MemoryMode:
+        with parser.in_angle_brackets():
+            return cls.parse_mode(parser)
+
+    def print_parameter(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_string(str(self.data))

@@ -20,6 +20,7 @@ from .attributes import (
     TokenType,
 )
 from .kernel import SCALAR_OPS, AllocOp, AxisOp, KernelOp, ReduceOp, YieldOp
+from .node import MergeBufferOp, NodeOp
 from .program import (
     ITEMS,
     TOKEN,
@@ -30,8 +31,8 @@ from .program import (
     ReturnOp,
     SyncOp,
     TransferOp,
-    buffer_type,
 )
+from .program_types import argument_type, buffer_type
 
 SCHED = Dialect(
     "sched",
@@ -44,6 +45,8 @@ SCHED = Dialect(
         ProgramOp,
         BufferOp,
         ConstantOp,
+        NodeOp,
+        MergeBufferOp,
         LaunchOp,
         TransferOp,
         SyncOp,
@@ -83,6 +86,8 @@ __all__ = [
     "LifetimeAttr",
     "MappingAttr",
     "MemoryPlanAttr",
+    "MergeBufferOp",
+    "NodeOp",
     "ProgramOp",
     "ReduceOp",
     "ReturnOp",
@@ -96,5 +101,6 @@ __all__ = [
     "TokenType",
     "TransferOp",
     "YieldOp",
+    "argument_type",
     "buffer_type",
 ]

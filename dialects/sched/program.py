@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     FlatSymbolRefAttrConstr,
     FunctionType,
+    IndexType,
     MemRefType,
     StringAttr,
     SymbolRefAttr,
@@ -40,18 +41,12 @@ from xdsl.utils.exceptions import VerifyException
 from .. import low
 from ..argument_list import parse_arguments, print_arguments
 from ..buffer_size import is_strided, span_of, verify_layout
-from ..element_types import ELEMENT_TYPES, element_type_of, storage_type
+from ..element_types import ELEMENT_TYPES, element_type_of
 from .attributes import AnalysisAttr, LifetimeAttr, Role, RoleAttr, Scope, ScopeAttr, SlabAttr, TokenType
 from .kernel import KernelOp
+from .program_types import argument_type, buffer_type
 
 TOKEN = TokenType()
-
-
-def buffer_type(tensor: Attribute) -> MemRefType:
-    """Returns the type of the buffer that holds a tensor: same shape, storage element type."""
-    element_type = element_type_of(tensor)
-    assert isinstance(tensor, TensorType), f"no buffer for {tensor}"
-    return MemRefType(storage_type(element_type), tensor.shape)
 
 
 def _check_tensor(who: str, type: Attribute) -> None:
@@ -63,7 +58,9 @@ def _check_tensor(who: str, type: Attribute) -> None:
 class ProgramOp(IRDLOperation):
     """
     The host program of one function. `function_type` is the function's own type, over tensors; the arguments
-    are the buffers that hold its inputs. What the body returns are the buffers that hold its results.
+    are the buffers that hold its inputs. What the body returns are the buffers that hold its results. An
+    argument of type `index` is a static symbol: it is known when the program runs, and says which part of a
+    node a `sched.node` is.
 
     ```mlir
     sched.program @double(%x: memref<8xf32>) : (tensor<8xf32>) -> tensor<8xf32> {
@@ -83,7 +80,7 @@ class ProgramOp(IRDLOperation):
     def __init__(self, name: str, function_type: FunctionType):
         super().__init__(
             properties={"sym_name": StringAttr(name), "function_type": function_type},
-            regions=[Region(Block(arg_types=[buffer_type(type) for type in function_type.inputs]))],
+            regions=[Region(Block(arg_types=[argument_type(type) for type in function_type.inputs]))],
         )
 
     @classmethod
@@ -112,10 +109,14 @@ class ProgramOp(IRDLOperation):
         printer.print_region(self.body, print_entry_block_args=False)
 
     def verify_(self) -> None:
-        for type in (*self.function_type.inputs, *self.function_type.outputs):
+        inputs = self.function_type.inputs
+        for type in inputs:
+            if not isinstance(type, IndexType):
+                _check_tensor(self.name, type)
+        for type in self.function_type.outputs:
             _check_tensor(self.name, type)
         found = [argument.type for argument in self.body.block.args]
-        expected = [buffer_type(type) for type in self.function_type.inputs]
+        expected = [argument_type(type) for type in inputs]
         if found != expected:
             raise VerifyException(
                 f"{self.name}: @{self.sym_name.data} takes ({', '.join(map(str, found))}), expected "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,10 +11,13 @@ import numpy.typing as npt
 from xdsl.dialects.builtin import FunctionType, ModuleOp, StringAttr
 from xdsl.passes import ModulePass
 
+from ...dialects.entry import find_entry
 from ..util.random_inputs import random_inputs
+from ..util.random_state import RandomState, random_state
 from .interface import PassInstrument
 
-Arrays = Sequence[npt.NDArray[Any]]
+Array = npt.NDArray[Any]
+Arrays = Sequence[Array]
 
 _RELATIVE_TOLERANCE = {"float64": 1e-9, "float32": 1e-4, "float16": 2e-2, "bfloat16": 1e-1}
 """
@@ -29,29 +32,34 @@ class SemanticsError(Exception):
 @dataclass
 class VerifySemantics(PassInstrument):
     """
-    Runs every public function of a module through `execute(module, name, inputs)` before the first pass,
-    and again after each pass that changed the module, on the same random inputs from `seeds`. Raises
-    `SemanticsError` after the first pass that changes an answer.
+    Runs every public function of a module through `execute(module, name, inputs, nodes, merge, symbols)`
+    before the first pass, and again after each pass that changed the module, on the same random inputs, nodes
+    and symbols from `seeds`. `execute` changes `nodes`. Raises `SemanticsError` after the first pass that
+    changes an answer: a result, or what a node holds afterwards.
 
     Integers and booleans agree exactly; floats agree up to a relative error (a NaN with any NaN), because
     lowering fixes the order of reductions that `graph` leaves open.
     """
 
-    execute: Callable[[ModuleOp, str, Arrays], Arrays]
+    execute: Callable[[ModuleOp, str, Arrays, dict[str, Array], Array | None, Mapping[str, int]], Arrays]
     seeds: Sequence[int] = (0,)
     wants_changed: bool = field(default=True, init=False)
-    _expected: dict[tuple[str, int], Arrays] = field(
-        default_factory=dict[tuple[str, int], Arrays], init=False
+    _expected: dict[tuple[str, int], _Outcome] = field(
+        default_factory=dict[tuple[str, int], "_Outcome"], init=False
+    )
+    _states: dict[tuple[str, int], RandomState] = field(
+        default_factory=dict[tuple[str, int], RandomState], init=False
     )
     _types: dict[str, FunctionType] = field(default_factory=dict[str, FunctionType], init=False)
 
     def before_pipeline(self, passes: Sequence[ModulePass], module: ModuleOp) -> None:
         self._types = public_functions(module)
-        self._expected = {
-            (name, seed): self.execute(module, name, random_inputs(function_type, seed))
-            for name, function_type in self._types.items()
+        self._states = {
+            (name, seed): random_state(module, find_entry(module, name), seed)
+            for name in self._types
             for seed in self.seeds
         }
+        self._expected = {key: self._run(module, *key) for key in self._states}
 
     def after(self, pass_: ModulePass, module: ModuleOp, changed: bool | None) -> None:
         if changed is False:
@@ -63,11 +71,26 @@ class VerifySemantics(PassInstrument):
                     f"pass `{pass_}`: @{name} was of type {self._types[name]}, is now "
                     f"{found_types.get(name, 'missing')}"
                 )
-            found = self.execute(module, name, random_inputs(self._types[name], seed))
-            if difference := _first_difference(expected, found):
+            if difference := _first_difference(expected, self._run(module, name, seed)):
                 raise SemanticsError(
                     f"pass `{pass_}`: changed what @{name} computes: {difference} (inputs from seed {seed})"
                 )
+
+
+    def _run(self, module: ModuleOp, name: str, seed: int) -> _Outcome:
+        state = self._states[name, seed]
+        nodes = state.copied_nodes()
+        inputs = random_inputs(self._types[name], seed)
+        results = self.execute(module, name, inputs, nodes, state.merge, state.symbols)
+        return _Outcome(results, {node: nodes[node] for node in state.nodes})
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    """What a run gives: the results, and what the nodes hold afterwards."""
+
+    results: Arrays
+    nodes: Mapping[str, Array]
 
 
 def public_functions(module: ModuleOp) -> dict[str, FunctionType]:
@@ -87,21 +110,23 @@ def public_functions(module: ModuleOp) -> dict[str, FunctionType]:
     return functions
 
 
-def _first_difference(expected: Arrays, found: Arrays) -> str | None:
-    """Returns the first place where two lists of arrays disagree, in words, and None where they agree."""
-    if len(expected) != len(found):
-        return f"{len(expected)} outputs before, {len(found)} after"
-    for number, (before, after) in enumerate(zip(expected, found, strict=True)):
+def _first_difference(expected: _Outcome, found: _Outcome) -> str | None:
+    """Returns the first place where two outcomes disagree, in words, and None where they agree."""
+    if len(expected.results) != len(found.results):
+        return f"{len(expected.results)} outputs before, {len(found.results)} after"
+    pairs = zip(expected.results, found.results, strict=True)
+    named = [(f"output {number}", *pair) for number, pair in enumerate(pairs)]
+    named.extend((f"node @{name}", before, found.nodes[name]) for name, before in expected.nodes.items())
+    for name, before, after in named:
         before, after = np.asarray(before), np.asarray(after)
         if (before.shape, before.dtype) != (after.shape, after.dtype):
             return (
-                f"output {number} was {before.dtype}{list(before.shape)}, "
-                f"is now {after.dtype}{list(after.shape)}"
+                f"{name} was {before.dtype}{list(before.shape)}, is now {after.dtype}{list(after.shape)}"
             )
         if len(wrong := np.argwhere(~_agree(before, after))):
             index = tuple(wrong[0])
             place = ", ".join(map(str, index))
-            return f"output {number} at [{place}] was {before[index]}, is now {after[index]}"
+            return f"{name} at [{place}] was {before[index]}, is now {after[index]}"
     return None
 
 

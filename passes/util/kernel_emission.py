@@ -41,9 +41,15 @@ class _Loop:
     op: sched.AxisOp | sched.ReduceOp | None = None
 
 
-def emit_kernel(kernel: Kernel, name: str) -> tuple[sched.KernelOp, list[SSAValue]]:
-    """Returns the kernel op and the tensors whose buffers it reads, in the order of its arguments."""
-    return _KernelEmitter(kernel, name).emit()
+def emit_kernel(
+    kernel: Kernel, name: str, in_place: SSAValue | None = None
+) -> tuple[sched.KernelOp, list[SSAValue]]:
+    """
+    Returns the kernel op and the tensors whose buffers it takes, in the order of its arguments; the root's is
+    the last. With `in_place`, a tensor that each iteration reads only where it stores, the kernel stores over
+    that tensor, and its buffer stands for the root's too.
+    """
+    return _KernelEmitter(kernel, name).emit(in_place)
 
 
 class _KernelEmitter:
@@ -60,7 +66,7 @@ class _KernelEmitter:
         self.buffers: dict[SSAValue, SSAValue] = {}
         self.local_buffers: dict[SSAValue, SSAValue] = {}
 
-    def emit(self) -> tuple[sched.KernelOp, list[SSAValue]]:
+    def emit(self, in_place: SSAValue | None) -> tuple[sched.KernelOp, list[SSAValue]]:
         kernel = self.kernel
         innermost = self._open_root_loops()
         for op, accesses in kernel.members.items():
@@ -76,9 +82,12 @@ class _KernelEmitter:
         root = kernel.root.results[0]
         ((_, access),) = [(root, accesses[0]) for op, accesses in kernel.members.items() if op is kernel.root]
         value = self.values[root, access.indices]
-        target = self.block.insert_arg(sched.buffer_type(root.type), len(self.block.args))
-        target.name_hint = root.name_hint
-        target.location = kernel.root.location
+        target = None if in_place is None else self.buffers.get(in_place)
+        if target is None:
+            target = self.block.insert_arg(sched.buffer_type(root.type), len(self.block.args))
+            target.name_hint = root.name_hint
+            target.location = kernel.root.location
+            self.buffers[root] = target
         innermost.builder.location = kernel.root.location
         self._store(innermost.builder, value, root, target, access.indices)
         return self.op, list(self.buffers)

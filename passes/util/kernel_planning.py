@@ -29,7 +29,8 @@ from xdsl.utils.exceptions import PassFailedException
 from ...dialects import graph
 from ...dialects.element_types import NBYTES, element_type_of
 from ...dialects.entry import check_single_block
-from ...dialects.graph import MemoryMode, MemoryModeAttr
+from ...dialects.graph import MemoryModeAttr
+from ...dialects.memory_modes import ModeKind
 from .access import Indices, operand_indices, static_shape
 from .index_expr import Axis, IndexExpr, variable
 
@@ -134,17 +135,21 @@ class Kernel:
 class Decision:
     """The memory mode of an op's value, and why."""
 
-    mode: MemoryMode
+    mode: ModeKind
     why: str
 
 
 @dataclass
 class Plan:
-    """The kernels of a function, in the order of their roots, and the decision for every op."""
+    """
+    The kernels of a function, in the order of their roots, the decision for every op, and the accesses of
+    every value that has a buffer: arguments, what is read of nodes, and materialized values.
+    """
 
     function: func.FuncOp
     kernels: list[Kernel]
     decisions: dict[Operation, Decision]
+    accesses: dict[SSAValue, list[Access]]
 
 
 def element_count(value: SSAValue, who: str) -> int:
@@ -169,34 +174,41 @@ class _Planner:
         self.decisions: dict[Operation, Decision] = {}
         self.kernels: list[Kernel] = []
         self.accesses: dict[SSAValue, list[Access]] = {}
-        self.returned: set[SSAValue] = set()
+        self.kept: dict[SSAValue, str] = {}
+        """The values that must be in a buffer when the program ends, and why."""
 
     def plan(self) -> Plan:
         for op in reversed(list(self.function.body.block.ops)):
-            if isinstance(op, func.ReturnOp):
-                self.returned = set(op.operands)
-            elif isinstance(op, graph.GraphOp):
-                self._visit(op)
-            else:
-                raise PassFailedException(f"{op.name}: cannot schedule (not an op of the graph dialect)")
+            match op:
+                case func.ReturnOp():
+                    self.kept.update(dict.fromkeys(op.operands, "returned by the function"))
+                case graph.WriteOp():
+                    self.kept.setdefault(op.value, f"written to node @{op.node_name}")
+                case graph.ReadOp() | graph.MergeOp():
+                    pass
+                case graph.GraphOp():
+                    self._visit(op)
+                case _:
+                    raise PassFailedException(f"{op.name}: cannot schedule (not an op of the graph dialect)")
         self.kernels.reverse()
         decisions = dict(reversed(self.decisions.items()))
-        return Plan(self.function, self.kernels, decisions)
+        return Plan(self.function, self.kernels, decisions, self.accesses)
 
     def _visit(self, op: Operation) -> None:
         for value in (*op.operands, *op.results):
             static_shape(value, op.name)
-        accesses = self.accesses.pop(op.results[0], [])
+        accesses = self.accesses.get(op.results[0], [])
         requested = op.attributes.get("memory_mode")
         if isinstance(requested, MemoryModeAttr):
             decision = self._obey(op, accesses, requested)
         else:
             decision = self._decide(op, accesses)
         self.decisions[op] = decision
-        if decision.mode is MemoryMode.MATERIALIZED:
+        if decision.mode is ModeKind.MATERIALIZED:
             if not isinstance(op, graph.ConstantOp) and element_count(op.results[0], op.name):
                 self._start_kernel(op)
             return
+        self.accesses.pop(op.results[0], None)
         for access in accesses:
             if op not in access.kernel.local_dims:
                 self._add(op, access)
@@ -233,47 +245,48 @@ class _Planner:
         known.append(access)
 
     def _decide(self, op: Operation, accesses: list[Access]) -> Decision:
-        if op.results[0] in self.returned:
-            return Decision(MemoryMode.MATERIALIZED, "returned by the function")
+        kept = self.kept.get(op.results[0])
+        if kept is not None:
+            return Decision(ModeKind.MATERIALIZED, kept)
         if not accesses:
-            return Decision(MemoryMode.VIRTUAL, "never read")
+            return Decision(ModeKind.VIRTUAL, "never read")
         if isinstance(op, graph.ConstantOp):
             if op.value.is_splat():
-                return Decision(MemoryMode.VIRTUAL, "one value, written where it is used")
-            return Decision(MemoryMode.MATERIALIZED, "a constant of several values")
+                return Decision(ModeKind.VIRTUAL, "one value, written where it is used")
+            return Decision(ModeKind.MATERIALIZED, "a constant of several values")
         full = next((a.kernel for a in accesses if len(a.kernel.members) >= KERNEL_OPS_LIMIT), None)
         if full is not None:
-            return Decision(MemoryMode.MATERIALIZED, f"its kernel has {len(full.members)} ops already")
+            return Decision(ModeKind.MATERIALIZED, f"its kernel has {len(full.members)} ops already")
         if isinstance(op, VIEW_OPS):
-            return Decision(MemoryMode.VIRTUAL, "a view: only the index changes")
+            return Decision(ModeKind.VIRTUAL, "a view: only the index changes")
         kernels = {id(access.kernel) for access in accesses}
         if len(kernels) > 1:
-            return Decision(MemoryMode.MATERIALIZED, f"read by {len(kernels)} kernels")
+            return Decision(ModeKind.MATERIALIZED, f"read by {len(kernels)} kernels")
         if isinstance(op, HEAVY_OPS):
             if len(accesses) == 1:
                 obstacle = self._hoist(op, accesses[0])
                 if obstacle is None:
                     return self._inline_decision(op, accesses[0])
-                return Decision(MemoryMode.MATERIALIZED, obstacle)
+                return Decision(ModeKind.MATERIALIZED, obstacle)
             obstacle = self._make_local(op, accesses)
             if obstacle is None:
                 count = len(accesses)
-                return Decision(MemoryMode.LOCAL, f"a buffer that is read in {count} ways by one kernel")
+                return Decision(ModeKind.LOCAL, f"a buffer that is read in {count} ways by one kernel")
             if isinstance(op, FOLDING_OPS) or len(accesses) > 2 or _most_repeated(accesses) > 1:
-                return Decision(MemoryMode.MATERIALIZED, obstacle)
-            return Decision(MemoryMode.VIRTUAL, f"computed twice, as {obstacle}")
+                return Decision(ModeKind.MATERIALIZED, obstacle)
+            return Decision(ModeKind.VIRTUAL, f"computed twice, as {obstacle}")
         repeated = _most_repeated(accesses)
         if repeated > 1:
-            return Decision(MemoryMode.MATERIALIZED, f"would be computed {repeated} times inside a reduction")
+            return Decision(ModeKind.MATERIALIZED, f"would be computed {repeated} times inside a reduction")
         if len(accesses) > RECOMPUTE_LIMIT:
-            return Decision(MemoryMode.MATERIALIZED, f"read in {len(accesses)} ways by one kernel")
+            return Decision(ModeKind.MATERIALIZED, f"read in {len(accesses)} ways by one kernel")
         return self._inline_decision(op, accesses[0])
 
     def _inline_decision(self, op: Operation, access: Access) -> Decision:
         if isinstance(op, FOLDING_OPS):
             hints = ", ".join(axis.hint for axis in access.dependences()) or "kernel"
-            return Decision(MemoryMode.LOCAL, f"combined in registers, once for each ({hints})")
-        return Decision(MemoryMode.VIRTUAL, "computed where it is read")
+            return Decision(ModeKind.LOCAL, f"combined in registers, once for each ({hints})")
+        return Decision(ModeKind.VIRTUAL, "computed where it is read")
 
     def _hoist(self, op: Operation, access: Access) -> str | None:
         """Gives a heavy op with one use its place in the kernel, or returns why it has none."""
@@ -341,13 +354,14 @@ class _Planner:
         def refuse(reason: str) -> PassFailedException:
             return PassFailedException(f'{op.name}: cannot be {mode.value} ({reason}), asked for by "{why}"')
 
-        if mode is MemoryMode.MATERIALIZED:
+        if mode is ModeKind.MATERIALIZED:
             return Decision(mode, why)
-        if op.results[0] in self.returned:
-            raise refuse("returned by the function")
+        kept = self.kept.get(op.results[0])
+        if kept is not None:
+            raise refuse(kept)
         if not accesses:
             return Decision(mode, why)
-        if mode is MemoryMode.VIRTUAL and not isinstance(op, FOLDING_OPS):
+        if mode is ModeKind.VIRTUAL and not isinstance(op, FOLDING_OPS):
             if isinstance(op, graph.ConstantOp) and not op.value.is_splat():
                 raise refuse("a constant of several values")
             if isinstance(op, HEAVY_OPS) and len(accesses) == 1:

@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import (
     Float32Type,
     Float64Type,
     FunctionType,
+    IndexType,
     IntegerType,
     Signedness,
     TensorType,
@@ -30,19 +31,30 @@ agree.
 
 def random_inputs(function_type: FunctionType, seed: int) -> list[npt.NDArray[Any]]:
     """
-    Returns one array per tensor that the function takes: floats from the standard normal distribution,
-    integers from -8 to 8 (unsigned: 0 to 16), booleans evenly. The same type and seed give the same arrays.
+    Returns one array per tensor that the function takes, and none for its static symbols: floats from the
+    standard normal distribution, integers from -8 to 8 (unsigned: 0 to 16), booleans evenly. The same type
+    and seed give the same arrays.
 
     Raises `TenonError` for an argument that is no tensor of Tenon's element types, or too large.
     """
     generator = np.random.default_rng(seed)
     arrays: list[npt.NDArray[Any]] = []
     for type_ in function_type.inputs:
-        try:
-            arrays.append(_random_array(type_, generator))
-        except (MemoryError, ValueError) as error:
-            raise TenonError(f"random inputs: cannot make {type_} ({error})") from error
+        if not isinstance(type_, IndexType):
+            arrays.append(random_array(type_, generator))
     return arrays
+
+
+def random_array(type_: Attribute, generator: np.random.Generator) -> npt.NDArray[Any]:
+    """
+    Returns a random array of a tensor type; see `random_inputs`.
+
+    Raises `TenonError` for a type that is no tensor of Tenon's element types, or too large.
+    """
+    try:
+        return _random_array(type_, generator)
+    except (MemoryError, ValueError) as error:
+        raise TenonError(f"random inputs: cannot make {type_} ({error})") from error
 
 
 def _random_array(type_: Attribute, generator: np.random.Generator) -> npt.NDArray[Any]:

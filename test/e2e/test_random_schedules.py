@@ -7,7 +7,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tenon.backends.reference.execute import run_module
 from tenon.dialects import context, sched
-from tenon.dialects.graph import GraphOp, MemoryMode, MemoryModeAttr
+from tenon.dialects.graph import GraphOp, MemoryModeAttr
+from tenon.dialects.memory_modes import ModeKind
 from tenon.dialects.parsing import parse_module, verify_module
 from tenon.dialects.sched import Level, MappingAttr
 from tenon.errors import TenonError
@@ -46,7 +47,7 @@ def assert_agrees(module: ModuleOp, program: Program) -> list[np.ndarray]:
 @given(program=programs(), data=st.data())
 def test_requested_memory_modes_change_no_result(program: Program, data: st.DataObject) -> None:
     module = parse_module(program.text)
-    modes = st.sampled_from([None, None, MemoryMode.MATERIALIZED, MemoryMode.VIRTUAL])
+    modes = st.sampled_from([None, None, ModeKind.MATERIALIZED, ModeKind.VIRTUAL])
     for op in module.walk():
         if isinstance(op, GraphOp) and (mode := data.draw(modes)) is not None:
             op.attributes["memory_mode"] = MemoryModeAttr(mode, "a wish")

@@ -3,11 +3,13 @@
 import pytest
 from tenon.dialects import graph
 from tenon.dialects.element_types import f16, f32, i1, i32
+from tenon.dialects.memory_modes import MemoryMode, ModeKind
 from xdsl.dialects.arith import FastMathFlagsAttr
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     BytesAttr,
     DenseIntOrFPElementsAttr,
+    IndexType,
     TensorType,
 )
 from xdsl.ir import Attribute, Block, SSAValue
@@ -86,8 +88,10 @@ def test_a_constant_of_too_few_elements_is_rejected():
         op.verify_()
 
 
-def test_every_op_is_pure_and_symmetric_ones_are_commutative():
-    assert all(op.has_trait(Pure) for op in graph.GRAPH.operations)
+def test_every_op_on_values_is_pure_and_symmetric_ones_are_commutative():
+    on_nodes = {graph.TnodeOp, graph.ReadOp, graph.WriteOp, graph.MergeOp}
+    assert all(op.has_trait(Pure) for op in graph.GRAPH.operations if op not in on_nodes)
+    assert not any(op.has_trait(Pure) for op in on_nodes)
     commutative = {
         op.name.removeprefix("graph.") for op in graph.GRAPH.operations if op.has_trait(Commutative)
     }
@@ -100,6 +104,34 @@ def test_every_op_class_is_exported():
 
 
 def test_a_memory_mode_has_a_mode_and_a_reason():
-    attribute = graph.MemoryModeAttr(graph.MemoryMode.LOCAL, "read twice")
-    assert attribute.mode.data is graph.MemoryMode.LOCAL
+    attribute = graph.MemoryModeAttr(ModeKind.LOCAL, "read twice")
+    assert attribute.mode.data is ModeKind.LOCAL
     assert attribute.why.data == "read twice"
+
+
+def test_nodes_are_made_by_constructors():
+    type = TensorType(f32, [2, 3])
+    zeros = DenseIntOrFPElementsAttr.from_list(type, [0.0])
+    node = graph.TnodeOp("w", type, MemoryMode.parse("hosted(constant)"), zeros)
+    assert (node.tensor_type, str(node.memory_mode), node.initial) == (type, "hosted(constant)", zeros)
+    assert (node.is_constant, node.is_local, node.is_virtual, node.lives_within_a_run) == (
+        True,
+        False,
+        False,
+        False,
+    )
+    assert graph.TnodeOp("w", type).memory_mode is None
+    assert not graph.TnodeOp("w", type).is_constant
+    assert graph.TnodeOp("w", type, MemoryMode(ModeKind.VIRTUAL)).lives_within_a_run
+    assert graph.node_type(node, 1) == TensorType(f32, [3])
+
+
+def test_node_accesses_are_made_by_constructors():
+    index = Block(arg_types=[IndexType()]).args[0]
+    read = graph.ReadOp("w", TensorType(f32, [3]), [index])
+    assert (read.node_name, list(read.indices)) == ("w", [index])
+    write = graph.WriteOp("w", read.result, [index], accumulate=True)
+    assert (write.value, list(write.indices), write.accumulate is not None) == (read.result, [index], True)
+    assert graph.WriteOp("w", read.result).accumulate is None
+    assert graph.MergeOp("w", TensorType(f32, [3])).node_name == "w"
+    assert graph.find_node(read, "w") is None

@@ -99,3 +99,26 @@ sched.program @shared_slab(%x: memref<8xf32>) : (tensor<8xf32>) -> tensor<8xf32>
 sched.program @empty(%x: memref<8xf32>) : (tensor<8xf32>) -> tensor<8xf32> {
   sched.return %x after() : memref<8xf32>
 }
+
+graph.tnode @rows : tensor<4x8xf32>
+graph.tnode @sum : tensor<8xf32>
+
+// All parts of a node count as one, and so does the node; nodes are done before the program ends.
+// CHECK-LABEL: sched.program @nodes
+// CHECK:         %t0 = sched.launch @copy(%i_row, %s) after()
+// CHECK-NEXT:    %t1 = sched.launch @copy(%s, %j_row) after(%t0)
+// CHECK-NEXT:    %t2 = sched.transfer %x to %i_row after(%t1)
+// CHECK-NEXT:    %t3 = sched.launch @copy(%s_again, %y) after(%t0)
+// CHECK-NEXT:    sched.return after(%t2)
+sched.program @nodes(%i: index, %j: index, %x: memref<8xf32>) : (index, index, tensor<8xf32>) -> () {
+  %y = sched.buffer global temporary : memref<8xf32>
+  %i_row = sched.node @rows[%i] : memref<8xf32>
+  %j_row = sched.node @rows[%j] : memref<8xf32>
+  %s = sched.node @sum : memref<8xf32>
+  %s_again = sched.node @sum : memref<8xf32>
+  %t0 = sched.launch @copy(%i_row, %s) after() : memref<8xf32>, memref<8xf32>
+  %t1 = sched.launch @copy(%s, %j_row) after() : memref<8xf32>, memref<8xf32>
+  %t2 = sched.transfer %x to %i_row after() : memref<8xf32>
+  %t3 = sched.launch @copy(%s_again, %y) after() : memref<8xf32>, memref<8xf32>
+  sched.return after()
+}

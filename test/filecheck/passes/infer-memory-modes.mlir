@@ -143,3 +143,27 @@ func.func @edges(%x: tensor<f32>, %e: tensor<0xf32>) -> (tensor<f32>, tensor<0xf
   %m = graph.neg %e : tensor<0xf32>
   func.return %n, %m : tensor<f32>, tensor<0xf32>
 }
+
+// -----
+
+// What is written to a node is in memory; reads and writes themselves have no mode.
+// CHECK-LABEL: func.func @nodes
+// CHECK-NEXT:    %w = graph.read @w : tensor<4xf32>
+// CHECK-NEXT:    %e = graph.exp %w {memory_mode = #graph.memory_mode<materialized, "written to node @w">}
+// CHECK-NEXT:    graph.write @w, %e : tensor<4xf32>
+graph.tnode @w : tensor<4xf32>
+func.func @nodes() {
+  %w = graph.read @w : tensor<4xf32>
+  %e = graph.exp %w : tensor<4xf32>
+  graph.write @w, %e : tensor<4xf32>
+  func.return
+}
+
+// -----
+
+// A value has no mode that is for nodes.
+func.func @hosted(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{graph.mode: hosted is for tensor nodes, a value is one of virtual, local, materialized}}
+  %y = graph.neg %x {memory_mode = #graph.memory_mode<hosted, "wanted">} : tensor<4xf32>
+  func.return %y : tensor<4xf32>
+}

@@ -112,3 +112,22 @@ sched.program @no_bytes(%x: memref<0xf32>) : (tensor<0xf32>) -> tensor<0xf32> {
 sched.program @empty(%x: memref<16xf32>) : (tensor<16xf32>) -> tensor<16xf32> {
   sched.return %x after() : memref<16xf32>
 }
+
+graph.tnode @w : tensor<16xf32>
+
+// Nodes and the merge buffer have memory of their own, and no slab.
+// CHECK-LABEL: sched.program @nodes
+// CHECK-NEXT:    %w = sched.node @w : memref<16xf32>
+// CHECK-NEXT:    %m = sched.merge_buffer @w : memref<16xf32>
+// CHECK-NEXT:    %a = sched.buffer global temporary lifetime <0, 1> slab <2, 0> : memref<16xf32>
+// CHECK-NEXT:    %t0 = sched.launch @f(%m, %a) after()
+// CHECK-NEXT:    %t1 = sched.launch @f(%a, %w) after(%t0)
+// CHECK-NEXT:    sched.return after(%t1)
+sched.program @nodes() : () -> () {
+  %w = sched.node @w : memref<16xf32>
+  %m = sched.merge_buffer @w : memref<16xf32>
+  %a = sched.buffer global temporary : memref<16xf32>
+  %t0 = sched.launch @f(%m, %a) after() : memref<16xf32>, memref<16xf32>
+  %t1 = sched.launch @f(%a, %w) after() : memref<16xf32>, memref<16xf32>
+  sched.return after()
+}

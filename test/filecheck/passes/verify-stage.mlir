@@ -1,4 +1,4 @@
-// RUN: tenon-opt -p 'verify-stage{absent="graph","func.call"}' --split-input-file --verify-diagnostics %s | filecheck %s
+// RUN: tenon-opt -p 'verify-stage{absent="graph","func.call" allowed="graph.tnode"}' --split-input-file --verify-diagnostics %s | filecheck %s
 
 // An op that may remain passes, whatever else its dialect has.
 // CHECK-LABEL: @allowed
@@ -28,3 +28,9 @@ builtin.module {
 func.func @empty() {
   func.return
 }
+
+// -----
+
+// Of a dialect that is absent, what is allowed may stay.
+// CHECK-LABEL: graph.tnode @w
+graph.tnode @w : tensor<4xf32>

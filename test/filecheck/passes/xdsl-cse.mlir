@@ -57,3 +57,21 @@ sched.program @program(%x: memref<8xf32>) : (tensor<8xf32>) -> () {
   %t1 = sched.launch @low(%x) after() : memref<8xf32>
   sched.return after(%t0, %t1)
 }
+
+graph.tnode @w : tensor<4xf32>
+
+// Reads of a node are one read where nothing is written between them; of writes none goes.
+// CHECK-LABEL: func.func @nodes
+// CHECK-NEXT:    %a = graph.read @w : tensor<4xf32>
+// CHECK-NEXT:    graph.write add @w, %a : tensor<4xf32>
+// CHECK-NEXT:    graph.write add @w, %a : tensor<4xf32>
+// CHECK-NEXT:    %c = graph.read @w : tensor<4xf32>
+// CHECK-NEXT:    func.return %a, %a, %c
+func.func @nodes() -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+  %a = graph.read @w : tensor<4xf32>
+  %b = graph.read @w : tensor<4xf32>
+  graph.write add @w, %b : tensor<4xf32>
+  graph.write add @w, %b : tensor<4xf32>
+  %c = graph.read @w : tensor<4xf32>
+  func.return %a, %b, %c : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}

@@ -49,3 +49,17 @@ sched.program @program(%x: memref<8xf32>) : (tensor<8xf32>) -> () {
   %t = sched.launch @sched(%x) after() : memref<8xf32>
   sched.return after()
 }
+
+graph.tnode @w : tensor<4xf32>
+
+// What is read of a node and not used goes; nodes and writes stay.
+// CHECK: graph.tnode @w
+// CHECK-LABEL: func.func @nodes
+// CHECK-NEXT:    graph.write @w, %x : tensor<4xf32>
+// CHECK-NEXT:    func.return
+func.func @nodes(%x: tensor<4xf32>) {
+  %w = graph.read @w : tensor<4xf32>
+  %m = graph.merge @w : tensor<4xf32>
+  graph.write @w, %x : tensor<4xf32>
+  func.return
+}

@@ -1,0 +1,116 @@
+"""
+What a function knows of its tensor nodes, place by place: which reads need no memory, which writes nobody
+sees.
+
+Two accesses of a node are of the same place where they have the same indices; different indices may or may
+not name the same elements.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from xdsl.dialects import func
+from xdsl.ir import Operation, SSAValue
+
+from ...dialects import graph
+
+Place = tuple[SSAValue, ...]
+"""The indices of an access; none for the whole node."""
+
+
+@dataclass
+class _Contents:
+    """What is known of one node: the values that places hold, and the writes that nothing has read yet."""
+
+    values: dict[Place, SSAValue] = field(default_factory=dict[Place, SSAValue])
+    unread: dict[Place, graph.WriteOp] = field(default_factory=dict[Place, graph.WriteOp])
+
+
+def simplify_accesses(function: func.FuncOp) -> None:
+    """
+    Rewrites the accesses of nodes in a function of one block:
+
+    * a read of what the function has read or written already is that value
+    * a write that adds is a read, a `graph.add` and a write
+    * a write of what the node holds, and one that is overwritten before anything reads it, is gone
+    * writes of local nodes are gone, as all reads of them are
+
+    A call may access every node.
+    """
+    contents: dict[str, _Contents] = {}
+    for op in list(function.body.block.ops):
+        match op:
+            case graph.ReadOp():
+                _read(op, contents.setdefault(op.node_name, _Contents()))
+            case graph.WriteOp():
+                _write(op, contents.setdefault(op.node_name, _Contents()))
+            case func.CallOp():
+                contents.clear()
+            case _:
+                pass
+    local: dict[str, bool] = {}
+    for op in list(function.body.block.ops):
+        if isinstance(op, graph.WriteOp):
+            name = op.node_name
+            if name not in local:
+                node = graph.find_node(op, name)
+                local[name] = node is not None and node.is_local
+            if local[name]:
+                _erase(op)
+
+
+def _read(op: graph.ReadOp, known: _Contents) -> None:
+    place = tuple(op.indices)
+    value = known.values.get(place)
+    if value is None:
+        known.unread.clear()
+        known.values[place] = op.result
+    else:
+        op.result.replace_all_uses_with(value)
+        _erase(op)
+
+
+def _write(op: graph.WriteOp, known: _Contents) -> None:
+    place, value = tuple(op.indices), op.value
+    if op.accumulate is not None:
+        op = _added(op, known)
+        value = op.value
+    if known.values.get(place) is value:
+        _erase(op)
+        return
+    overwritten = [place] if place else list(known.unread)
+    for other in overwritten:
+        if (unread := known.unread.pop(other, None)) is not None:
+            _erase(unread)
+    known.values = {place: value}
+    known.unread[place] = op
+
+
+def _added(op: graph.WriteOp, known: _Contents) -> graph.WriteOp:
+    """Replaces a write that adds by a plain one of the sum."""
+    place = tuple(op.indices)
+    block = op.parent
+    assert block is not None, f"{op.name}: stands in no block"
+    old = known.values.get(place)
+    if old is None:
+        read = graph.ReadOp(op.node_name, graph.tensor_type_of(op.value, op.name), place)
+        read.location = op.location
+        read.result.name_hint = op.node_name if op.node_name.isidentifier() else None
+        block.insert_op_before(read, op)
+        _read(read, known)
+        old = read.result
+    total = graph.AddOp(old, op.value)
+    total.location = op.location
+    total.result.name_hint = "sum"
+    write = graph.WriteOp(op.node_name, total.result, place)
+    write.location = op.location
+    block.insert_op_before(total, op)
+    block.insert_op_before(write, op)
+    _erase(op)
+    return write
+
+
+def _erase(op: Operation) -> None:
+    op.detach()
+    op.erase()
