@@ -8,7 +8,7 @@ driver.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -16,6 +16,8 @@ import numpy as np
 import numpy.typing as npt
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute
+
+from ..dialects.memory_modes import MemoryMode
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,12 +106,67 @@ class Disassembler(Protocol):
     def assembly(self, source: str, device: DeviceInfo) -> str: ...
 
 
+@dataclass(frozen=True, slots=True)
+class StridedLoc:
+    """
+    Elements in device memory that need not be neighbours: element `(i, j, ...)` of `shape` has its `itemsize`
+    bytes at `start.offset + i * strides[0] + j * strides[1] + ...` of pool `start.pool_id`. Strides are bytes
+    and may be negative.
+    """
+
+    start: BufferLoc
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    itemsize: int
+
+    def span(self) -> tuple[int, int]:
+        """Returns the offsets of the first byte and of the end; both are the start's if there is none."""
+        begin = end = self.start.offset
+        if 0 in self.shape:
+            return begin, end
+        for extent, stride in zip(self.shape, self.strides, strict=True):
+            if stride < 0:
+                begin += (extent - 1) * stride
+            else:
+                end += (extent - 1) * stride
+        return begin, end + self.itemsize
+
+    def check_fits(self, array: npt.NDArray[Any]) -> None:
+        """Asserts that a host array has this shape and itemsize."""
+        assert (array.shape, array.itemsize) == (self.shape, self.itemsize), (
+            f"host array of {list(array.shape)} by {array.itemsize} bytes, "
+            f"device memory of {list(self.shape)} by {self.itemsize}"
+        )
+
+    def check_alike(self, source: StridedLoc) -> None:
+        """Asserts that another place has this shape and itemsize."""
+        assert (source.shape, source.itemsize) == (self.shape, self.itemsize), (
+            f"source of {list(source.shape)} by {source.itemsize} bytes, "
+            f"target of {list(self.shape)} by {self.itemsize}"
+        )
+
+
 class Memory(Protocol):
-    """Pools of raw device memory. Pool ids are chosen by the caller. Errors are `DeviceError`s."""
+    """
+    Pools of raw device memory. Pool ids are chosen by the caller. Copies that take or give host arrays block;
+    all run in the order of the device's queue. Errors are `DeviceError`s: `OutOfMemoryError` where the device
+    has not that much memory, `DeviceLostError` where it works no more.
+    """
 
-    def alloc_pool(self, pool_id: int, nbytes: int, alignment: int) -> None: ...
+    def alloc_pool(
+        self, pool_id: int, nbytes: int, alignment: int, mode: MemoryMode | None = None
+    ) -> None:
+        """
+        Makes pool `pool_id`; its bytes hold anything. `mode` says what it is for, and may choose the kind of
+        memory: what is hosted lies where the host reaches it fast.
+        """
+        ...
 
-    def free_pool(self, pool_id: int) -> None: ...
+    def free_pool(self, pool_id: int) -> None:
+        """Gives the pool back, after the work queued before that uses it."""
+        ...
+
+    def memset_zero(self, target: BufferLoc, nbytes: int) -> None: ...
 
     def copy_to_device(self, target: BufferLoc, source: npt.NDArray[Any]) -> None:
         """Copies a contiguous host array. The host array may be changed as soon as the call returns."""
@@ -121,7 +178,17 @@ class Memory(Protocol):
 
     def copy_on_device(self, target: BufferLoc, source: BufferLoc, nbytes: int) -> None: ...
 
-    def memset_zero(self, target: BufferLoc, nbytes: int) -> None: ...
+    def copy_strided_to_device(self, target: StridedLoc, source: npt.NDArray[Any]) -> None:
+        """As `copy_to_device`, from a host array of the target's shape and itemsize with any strides."""
+        ...
+
+    def copy_strided_from_device(self, target: npt.NDArray[Any], source: StridedLoc) -> None:
+        """As `copy_from_device`, into a host array of the source's shape and itemsize with any strides."""
+        ...
+
+    def copy_strided_on_device(self, target: StridedLoc, source: StridedLoc) -> None:
+        """Copies between places of one shape and itemsize that do not overlap."""
+        ...
 
 
 @runtime_checkable
@@ -133,8 +200,198 @@ class HostMapped(Protocol):
         ...
 
 
+@runtime_checkable
+class HostVisible(Protocol):
+    """A driver whose pools the host can read and write where they are."""
+
+    def host_view(self, location: BufferLoc, nbytes: int) -> npt.NDArray[np.uint8]:
+        """
+        Returns device memory as a row of bytes, without a copy and without waiting for queued work. The view
+        is not to be used after the pool is freed.
+        """
+        ...
+
+
+@runtime_checkable
+class PinnedHost(Protocol):
+    """A driver that can give host memory which it copies from and to faster, and without blocking."""
+
+    def empty_host(self, nbytes: int) -> npt.NDArray[np.uint8]:
+        """Returns new host memory that lives as long as the array and its views."""
+        ...
+
+
+@runtime_checkable
+class PeerCopies(Protocol):
+    """A driver that can copy from the memory of another driver of its kind without the host's help."""
+
+    def reaches(self, peer: Memory) -> bool: ...
+
+    def copy_from_peer(self, target: BufferLoc, peer: Memory, source: BufferLoc, nbytes: int) -> None:
+        """Queues a copy here. The caller orders it after the work on `peer` that fills the source."""
+        ...
+
+
+class NativeEvent(Protocol):
+    """A point in the queue of a driver."""
+
+    def is_done(self) -> bool: ...
+
+    def wait(self) -> None:
+        """Blocks until the queue is past this point. Raises `DeviceError` where the work before it failed."""
+        ...
+
+
+@runtime_checkable
+class Queued(Protocol):
+    """
+    A driver whose device works through a queue on its own, while the host goes on. Drivers without this
+    ability have done their work when a call returns.
+    """
+
+    def record(self) -> NativeEvent:
+        """Returns the point after all that is queued now."""
+        ...
+
+    def reaches_event(self, event: NativeEvent) -> bool:
+        """Returns whether `wait_for` can take this event: it is of a driver that shares a context."""
+        ...
+
+    def wait_for(self, event: NativeEvent) -> None:
+        """Makes work that is queued later wait for `event`. Does not block."""
+        ...
+
+    def queue_copy_to_device(self, target: BufferLoc, source: npt.NDArray[Any]) -> None:
+        """As `copy_to_device`, but returns at once; the caller keeps `source` alive and unchanged."""
+        ...
+
+    def queue_copy_from_device(self, target: npt.NDArray[Any], source: BufferLoc) -> None:
+        """As `copy_from_device`, but returns at once; the caller keeps `target` alive."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchStep:
+    """Runs a kernel on the buffers of these numbers. `grid` counts work-groups, `block` work-items of one."""
+
+    kernel: str
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    buffers: tuple[int, ...]
+    after: tuple[int, ...] = ()
+    """The steps, by number, that must be done before."""
+    nanoseconds: int = 0
+    """What the run is expected to take on one thread; 0 where nothing is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class CopyStep:
+    """Copies one buffer to another."""
+
+    source: int
+    target: int
+    nbytes: int
+    after: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SyncStep:
+    """Makes all later steps wait for all earlier ones."""
+
+
+Step = LaunchStep | CopyStep | SyncStep
+
+
+@dataclass(frozen=True, slots=True)
+class StepTime:
+    """When one step of a timed run began and ended, in nanoseconds since the run began."""
+
+    begin_ns: int
+    end_ns: int
+
+
+class Program(Protocol):
+    """
+    The steps of a program with the places of its buffers, ready to run as one piece. Owned by one thread at a
+    time.
+    """
+
+    def place(self, buffer: int, location: BufferLoc) -> None:
+        """Moves a buffer for the runs to come. Buffers may lie in pools that are allocated only by then."""
+        ...
+
+    def run(self) -> None:
+        """Queues all steps: one native call or one batch. Raises `DeviceError` naming the kernel at fault."""
+        ...
+
+    def run_timed(self) -> list[StepTime]:
+        """Runs all steps one after the other, waits for them, and returns when each of them ran."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayBuffers:
+    """
+    An array that a call takes or gives: its dtype, shape and bytes, and the numbers of the buffers of the
+    program that lie in its memory.
+    """
+
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    nbytes: int
+    buffers: tuple[int, ...]
+
+
+class DirectProgram(Protocol):
+    """
+    The steps of a program that run in the arrays of its callers. Any thread may call, and many at the same
+    time: each call has a frame to itself, which knows the places of all other buffers.
+    """
+
+    @property
+    def call(self) -> Callable[[tuple[Any, ...], Any], Any]:
+        """
+        `call(arguments, out)` runs the program once it has checked the arrays, and returns when it has run.
+        With `out` None it makes new arrays and returns the one, or a tuple of them, else it fills `out`, an
+        array or a tuple of them, and returns it.
+
+        It returns None, and has done nothing, where no frame is free or an array is not what the program was
+        bound for: a plain contiguous one, writeable in `out`, where none overlaps another array.
+        """
+        ...
+
+    @property
+    def has_free_frame(self) -> bool: ...
+
+    def add_frame(self, locations: Mapping[int, BufferLoc]) -> None:
+        """
+        Adds a frame: one more call may run at the same time. `locations` are the places of the buffers that
+        are in no array; nothing else uses those that the steps write to.
+        """
+        ...
+
+    def close(self) -> None:
+        """Waits for the calls that run; later ones return None."""
+        ...
+
+
+@runtime_checkable
+class DirectCalls(Protocol):
+    """A driver whose programs run in host arrays in the calling thread, without the driver's queue."""
+
+    def bind_direct(
+        self,
+        artifact: CompiledArtifact,
+        steps: Sequence[Step],
+        arguments: Sequence[ArrayBuffers],
+        results: Sequence[ArrayBuffers],
+    ) -> DirectProgram | None:
+        """Returns `steps` as a program without frames; None where this interpreter does not let it."""
+        ...
+
+
 class Launcher(Protocol):
-    """Runs kernels in the order they are launched."""
+    """Runs kernels in the order they are launched, and programs of many of them."""
 
     def get_kernel(self, artifact: CompiledArtifact, name: str) -> CallableKernel: ...
 
@@ -148,13 +405,22 @@ class Launcher(Protocol):
         """Queues one launch. `grid` counts work-groups, `block` work-items of one; both x first."""
         ...
 
+    def bind(
+        self, artifact: CompiledArtifact, steps: Sequence[Step], locations: Sequence[BufferLoc | None]
+    ) -> Program:
+        """
+        Returns `steps` as one program. `locations` are the places of its buffers by number, None for those
+        that are placed before each run.
+        """
+        ...
+
     def synchronize(self) -> None:
         """Blocks until everything launched has finished."""
         ...
 
 
 class Driver(Memory, Launcher, Protocol):
-    """One device's memory and its one in-order queue."""
+    """One device's memory and its one in-order queue. Used by one thread at a time."""
 
 
 @dataclass(frozen=True)

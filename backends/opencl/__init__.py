@@ -6,24 +6,39 @@ The `opencl` backend: `low` as OpenCL C 1.2, for any OpenCL device, through pyop
     arithmetic.py conversions.py memory.py control.py   the rules
     types.py names.py helpers.py                    how types, names and missing operators are spelled
     compile.py     text to a program
-    device.py driver.py                             the device, its memory, its queue
+    device.py                                       the devices there are, and their limits
+    pools.py strided_kernel.py driver.py batch_program.py   its memory, its queue, programs as one batch
+    failures.py                                     what goes wrong, as errors
 
 pyopencl is imported when a backend is made, not before.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
 from ...errors import MissingExtraError
 from ..interface import Backend
 from .compile import OpenCLCompiler
-from .device import choose_device, device_info, is_cpu, is_pocl
+from .device import OpenCLDeviceInfo, choose_devices, device_info, is_cpu, is_pocl
 from .driver import HostMappingDriver, OpenCLDriver
 from .renderer import OpenCLRenderer
 
+if TYPE_CHECKING:
+    import pyopencl
+
 
 def backend(device: str | None = None) -> Backend:
+    """Returns a fresh backend on the first device that `backends` would take. Raises what it raises."""
+    return backends(device, 1)[0]
+
+
+def backends(device: str | None = None, count: int | None = None) -> list[Backend]:
     """
-    Returns a fresh backend on the first device whose platform or name contains `device`; PoCL's by default.
+    Returns `count` logical devices, each with a queue and memory of its own, on the devices whose platform or
+    name contains `device`, in turn; on PoCL's by default. None for `count` is one for each. Those of one
+    physical device share a context and a compiler.
 
     Raises:
         MissingExtraError: pyopencl is not installed.
@@ -33,15 +48,23 @@ def backend(device: str | None = None) -> Backend:
         import pyopencl
     except ImportError:
         raise MissingExtraError("opencl: pyopencl is not installed; pip install 'tenon[opencl]'") from None
-    chosen = choose_device(device)
-    info = device_info(chosen)
-    context = pyopencl.Context([chosen])
+    chosen = choose_devices(device)[:count]
+    physical: list[Backend] = []
+    for found in chosen:
+        info = device_info(found)
+        context = pyopencl.Context([found])
+        compiler = OpenCLCompiler(context, found)
+        physical.append(Backend("opencl", info, OpenCLRenderer(), compiler, _driver(context, found, info)))
+    logical = list(physical)
+    for number in range(len(physical), len(physical) if count is None else count):
+        first = physical[number % len(physical)]
+        compiler = first.compiler
+        assert isinstance(compiler, OpenCLCompiler) and isinstance(first.device, OpenCLDeviceInfo)
+        logical.append(replace(first, driver=_driver(compiler.context, compiler.device, first.device)))
+    return logical
+
+
+def _driver(context: pyopencl.Context, device: pyopencl.Device, info: OpenCLDeviceInfo) -> OpenCLDriver:
     # other CPU platforms may copy between the host's memory and a buffer made of it
-    driver_type = HostMappingDriver if is_pocl(chosen) and is_cpu(chosen) else OpenCLDriver
-    return Backend(
-        name="opencl",
-        device=info,
-        renderer=OpenCLRenderer(),
-        compiler=OpenCLCompiler(context, chosen),
-        driver=driver_type(context, chosen, info),
-    )
+    driver_type = HostMappingDriver if is_pocl(device) and is_cpu(device) else OpenCLDriver
+    return driver_type(context, device, info)

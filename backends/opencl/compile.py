@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from dataclasses import dataclass
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from ...errors import KernelCompileError
@@ -13,12 +14,18 @@ from ..interface import CompiledArtifact, DeviceInfo
 if TYPE_CHECKING:
     import pyopencl
 
+_LOCK = Lock()
+"""Held while anything is built: the warnings of Python are silenced meanwhile, which concerns all threads."""
+
 _KERNEL = re.compile(r"^__kernel void (\w+)\(", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class OpenCLCompiler:
-    """Builds programs for the one device of `context`. An artifact's `native` is a `pyopencl.Program`."""
+    """
+    Builds programs for the one device of `context`. An artifact's `native` is a `pyopencl.Program`. Any
+    thread may compile; one does at a time.
+    """
 
     context: pyopencl.Context
     device: pyopencl.Device
@@ -27,7 +34,7 @@ class OpenCLCompiler:
         """Raises `KernelCompileError` with the compiler's own log."""
         import pyopencl
 
-        with warnings.catch_warnings():
+        with _LOCK, warnings.catch_warnings():
             warnings.simplefilter("ignore")
             program = pyopencl.Program(self.context, source)
             # asking before the build is how pyopencl is kept from caching binaries on disk

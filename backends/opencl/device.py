@@ -48,25 +48,24 @@ UNLIMITED = OpenCLDeviceInfo(
 """No device in particular: what text is printed for when none is asked for."""
 
 
-def choose_device(text: str | None) -> pyopencl.Device:
+def choose_devices(text: str | None) -> list[pyopencl.Device]:
     """
-    Returns the first device whose platform and name contain `text`, in any case; without a text the first
-    device of PoCL, or of any platform where there is no PoCL.
+    Returns the devices whose platform and name contain `text`, in any case; without a text
+    those of PoCL, or of all platforms where there is no PoCL.
 
     Raises:
         DeviceError: there is no such device.
     """
     devices = _devices()
     if text is None:
-        pocl = [device for device in devices if is_pocl(device)]
         if not devices:
             raise DeviceError("opencl: there is no device")
-        return (pocl or devices)[0]
-    for device in devices:
-        if text.casefold() in full_name(device).casefold():
-            return device
-    present = ", ".join(full_name(device) for device in devices) or "none"
-    raise DeviceError(f"opencl: no device matches {text!r} (there are: {present})")
+        return [device for device in devices if is_pocl(device)] or devices
+    matching = [device for device in devices if text.casefold() in full_name(device).casefold()]
+    if not matching:
+        present = ", ".join(full_name(device) for device in devices) or "none"
+        raise DeviceError(f"opencl: no device matches {text!r} (there are: {present})")
+    return matching
 
 
 def full_name(device: pyopencl.Device) -> str:

@@ -1,29 +1,23 @@
-"""Memory and launches on one OpenCL device."""
+"""Launches on one OpenCL device, and points in its queue."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from ...errors import DeviceError
-from ..interface import BufferLoc, CallableKernel, CompiledArtifact
-from .device import OpenCLDeviceInfo
+from ..interface import BufferLoc, CallableKernel, CompiledArtifact, NativeEvent, Program, Step
+from .batch_program import BatchProgram
+from .failures import device_error
 from .names import kernel_name
+from .pools import HostMappingMemory, OpenCLMemory
 
 if TYPE_CHECKING:
     import pyopencl
-
-
-@dataclass(slots=True)
-class _Pool:
-    """One buffer. `nbytes` is what was asked for; OpenCL has no buffers of no bytes."""
-
-    buffer: pyopencl.Buffer
-    nbytes: int
 
 
 @dataclass(slots=True)
@@ -34,115 +28,41 @@ class _Kernel:
     arguments: list[tuple[pyopencl.Buffer, int] | None]
 
 
-class OpenCLDriver:
-    """
-    One device's pools and its in-order queue. Used by one thread at a time; owns its pools until they are
-    freed. Copies between host and device block, launches and copies on the device do not.
-    """
+@dataclass(frozen=True, slots=True)
+class QueuePoint:
+    """A point in the queue of a device."""
 
-    def __init__(self, context: pyopencl.Context, device: pyopencl.Device, info: OpenCLDeviceInfo):
+    event: pyopencl.Event
+    driver: OpenCLDriver
+
+    def is_done(self) -> bool:
         import pyopencl
 
-        self._context = context
-        self._device = device
-        self._info = info
-        self._queue = pyopencl.CommandQueue(context, device)
-        self._pools: dict[int, _Pool] = {}
+        with self.driver.failing(is_wait=True):
+            return self.event.command_execution_status <= pyopencl.command_execution_status.COMPLETE
 
-    def __repr__(self) -> str:
-        pools = ", ".join(f"{pool_id}: {pool.nbytes} bytes" for pool_id, pool in sorted(self._pools.items()))
-        return f"OpenCLDriver({self._info.name!r}, pools {{{pools}}})"
+    def wait(self) -> None:
+        with self.driver.failing(is_wait=True):
+            self.event.wait()
 
-    def alloc_pool(self, pool_id: int, nbytes: int, alignment: int) -> None:
-        """Raises `DeviceError` where the pool exists already, or is more than the device gives."""
-        import pyopencl
 
-        self._check_new(pool_id)
-        base_alignment = self._device.mem_base_addr_align // 8
-        if alignment > base_alignment:
-            raise DeviceError(
-                f"opencl: pool {pool_id} cannot be aligned to {alignment} bytes "
-                f"(device {self._info.name} aligns to {base_alignment})"
-            )
-        flags = pyopencl.mem_flags.READ_WRITE
-        self._add_pool(pool_id, nbytes, lambda: pyopencl.Buffer(self._context, flags, max(nbytes, 1)))
-
-    def _add_pool(self, pool_id: int, nbytes: int, make_buffer: Callable[[], Any]) -> None:
-        import pyopencl
-
-        if nbytes > self._info.max_buffer_nbytes:
-            raise DeviceError(
-                f"opencl: pool {pool_id} of {nbytes} bytes is too large for device {self._info.name} "
-                f"(at most {self._info.max_buffer_nbytes})"
-            )
-        try:
-            buffer = make_buffer()
-        except pyopencl.Error as error:
-            raise DeviceError(
-                f"opencl: cannot allocate pool {pool_id} of {nbytes} bytes on device {self._info.name} "
-                f"({error})"
-            ) from None
-        self._pools[pool_id] = _Pool(buffer, nbytes)
-
-    def free_pool(self, pool_id: int) -> None:
-        """Gives the pool back, after the work queued before that uses it."""
-        pool = self._pool(pool_id)
-        self.synchronize()
-        pool.buffer.release()
-        del self._pools[pool_id]
-
-    def copy_to_device(self, target: BufferLoc, source: npt.NDArray[Any]) -> None:
-        import pyopencl
-
-        pool = self._range(target, source.nbytes)
-        if source.nbytes:
-            pyopencl.enqueue_copy(
-                self._queue, pool.buffer, source, dst_offset=target.offset, is_blocking=True
-            )
-
-    def copy_from_device(self, target: npt.NDArray[Any], source: BufferLoc) -> None:
-        import pyopencl
-
-        pool = self._range(source, target.nbytes)
-        if target.nbytes:
-            pyopencl.enqueue_copy(
-                self._queue, target, pool.buffer, src_offset=source.offset, is_blocking=True
-            )
-
-    def copy_on_device(self, target: BufferLoc, source: BufferLoc, nbytes: int) -> None:
-        """Raises `DeviceError` where source and target overlap."""
-        import pyopencl
-
-        to, origin = self._range(target, nbytes), self._range(source, nbytes)
-        if to is origin and abs(target.offset - source.offset) < nbytes:
-            raise DeviceError(f"opencl: copy of {nbytes} bytes from {source} to {target} overlaps itself")
-        if nbytes:
-            pyopencl.enqueue_copy(
-                self._queue,
-                to.buffer,
-                origin.buffer,
-                byte_count=nbytes,
-                src_offset=source.offset,
-                dst_offset=target.offset,
-            )
-
-    def memset_zero(self, target: BufferLoc, nbytes: int) -> None:
-        import pyopencl
-
-        pool = self._range(target, nbytes)
-        if nbytes:
-            pyopencl.enqueue_fill_buffer(self._queue, pool.buffer, bytes(1), target.offset, nbytes)
+class OpenCLDriver(OpenCLMemory):
+    """One device's pools and its in-order queue. Used by one thread at a time. Launches do not block."""
 
     def get_kernel(self, artifact: CompiledArtifact, name: str) -> CallableKernel:
         """Returns the kernel of the symbol `@name`. Raises `DeviceError` where the artifact has none."""
+        kernel = self.make_kernel(artifact, name)
+        return CallableKernel(_Kernel(kernel, [None] * (kernel.num_args // 2)), name)
+
+    def make_kernel(self, artifact: CompiledArtifact, name: str) -> pyopencl.Kernel:
+        """Returns a new object for the kernel of the symbol `@name`, with arguments of its own."""
         import pyopencl
 
         function = kernel_name(name)
         if function not in artifact.entry_points:
             present = ", ".join(artifact.entry_points) or "none"
             raise DeviceError(f"opencl: no kernel @{name} (there are: {present})")
-        kernel = pyopencl.Kernel(artifact.native, function)
-        return CallableKernel(_Kernel(kernel, [None] * (kernel.num_args // 2)), name)
+        return pyopencl.Kernel(artifact.native, function)
 
     def launch(
         self,
@@ -154,7 +74,7 @@ class OpenCLDriver:
         """Queues one launch; a grid with an extent of 0 is none. Raises `DeviceError` naming the kernel."""
         import pyopencl
 
-        pools = [self._pool(argument.pool_id) for argument in arguments]
+        pools = [self.pool(argument.pool_id) for argument in arguments]
         if 0 in grid:
             return
         native = kernel.native
@@ -172,58 +92,62 @@ class OpenCLDriver:
                 native.kernel.set_arg(2 * index + 1, np.uint64(argument.offset))
                 native.arguments[index] = (pool.buffer, argument.offset)
             items = tuple(groups * extent for groups, extent in zip(grid, block, strict=True))
-            pyopencl.enqueue_nd_range_kernel(self._queue, native.kernel, items, tuple(block))
+            pyopencl.enqueue_nd_range_kernel(self.queue, native.kernel, items, tuple(block))
         except pyopencl.Error as error:
-            raise DeviceError(
-                f"opencl: cannot launch @{kernel.name} with grid {list(grid)} "
-                f"block {list(block)} on device {self._info.name} ({error})"
-            ) from None
+            raise self.launch_error(kernel.name, grid, block, error) from error
 
-    def synchronize(self) -> None:
+    def launch_error(
+        self, kernel: str, grid: Sequence[int], block: Sequence[int], error: pyopencl.Error
+    ) -> DeviceError:
+        """Returns what to raise where a launch of `@kernel` cannot be queued."""
+        message = (
+            f"opencl: cannot launch @{kernel} with grid {list(grid)} "
+            f"block {list(block)} on device {self.info.name}"
+        )
+        return device_error(message, error)
+
+    def bind(
+        self, artifact: CompiledArtifact, steps: Sequence[Step], locations: Sequence[BufferLoc | None]
+    ) -> Program:
+        return BatchProgram(self, artifact, steps, locations)
+
+    def record(self) -> NativeEvent:
         import pyopencl
 
-        try:
-            self._queue.finish()
-        except pyopencl.Error as error:
-            raise DeviceError(f"opencl: device {self._info.name} failed ({error})") from None
+        with self.failing():
+            point = pyopencl.enqueue_marker(self.queue)
+            # another queue may wait for the point, which it only reaches in a queue that is flushed
+            self.queue.flush()
+        return QueuePoint(point, self)
 
-    def _check_new(self, pool_id: int) -> None:
-        if pool_id in self._pools:
-            raise DeviceError(f"opencl: pool {pool_id} is allocated already")
+    def reaches_event(self, event: NativeEvent) -> bool:
+        return isinstance(event, QueuePoint) and event.driver.context is self.context
 
-    def _pool(self, pool_id: int) -> _Pool:
-        pool = self._pools.get(pool_id)
-        if pool is None:
-            raise DeviceError(f"opencl: pool {pool_id} is not allocated")
-        return pool
+    def wait_for(self, event: NativeEvent) -> None:
+        import pyopencl
 
-    def _range(self, location: BufferLoc, nbytes: int) -> _Pool:
-        """Returns the pool of `location`, which holds `nbytes` bytes from there on."""
-        pool = self._pool(location.pool_id)
-        if location.offset < 0 or location.offset + nbytes > pool.nbytes:
-            raise DeviceError(
-                f"opencl: {nbytes} bytes at {location} are not inside the pool's {pool.nbytes} bytes"
-            )
-        return pool
+        assert isinstance(event, QueuePoint) and self.reaches_event(event), "opencl: event out of reach"
+        with self.failing():
+            pyopencl.enqueue_barrier(self.queue, wait_for=[event.event])
+
+    @cached_property
+    def unordered_queue(self) -> pyopencl.CommandQueue | None:
+        """A queue that keeps no order but that of events, None where the device has none."""
+        import pyopencl
+
+        unordered = pyopencl.command_queue_properties.OUT_OF_ORDER_EXEC_MODE_ENABLE
+        if not self.device.queue_properties & unordered:
+            return None
+        return pyopencl.CommandQueue(self.context, self.device, properties=unordered)
+
+    @cached_property
+    def profiling_queue(self) -> pyopencl.CommandQueue:
+        """A queue in order whose events know when they ran."""
+        import pyopencl
+
+        properties = pyopencl.command_queue_properties.PROFILING_ENABLE
+        return pyopencl.CommandQueue(self.context, self.device, properties=properties)
 
 
-class HostMappingDriver(OpenCLDriver):
+class HostMappingDriver(HostMappingMemory, OpenCLDriver):
     """The driver of a CPU whose kernels work in the host's own memory."""
-
-    def map_host(self, pool_id: int, array: npt.NDArray[np.uint8]) -> None:
-        """
-        Makes the bytes of `array` pool `pool_id` until it is freed. The caller keeps `array` alive, and reads
-        or writes it itself only while nothing launched is unfinished.
-        """
-        import pyopencl
-
-        self._check_new(pool_id)
-        flags = pyopencl.mem_flags
-        access = flags.READ_WRITE if array.flags.writeable else flags.READ_ONLY
-
-        def make_buffer() -> Any:
-            if array.nbytes == 0:
-                return pyopencl.Buffer(self._context, flags.READ_WRITE, 1)
-            return pyopencl.Buffer(self._context, access | flags.USE_HOST_PTR, hostbuf=array)
-
-        self._add_pool(pool_id, array.nbytes, make_buffer)

@@ -46,18 +46,35 @@ def run_kernel(kernel: low.KernelOp, arguments: Sequence[Array], *, check_races:
         something undefined: an index out of bounds, an integer division
             by 0, a race, a barrier that only part of a work-group reaches.
     """
-    steps = _steps_of(kernel.body.block)
-    _check_arguments(kernel, arguments)
-    grid, block = kernel.grid.data, kernel.block_dims.data
-    n_groups, n_threads = prod(grid), prod(block)
-    groups_at_once = max(1, ELEMENTS_LIMIT // (n_threads * _elements_per_item(kernel)))
-    with np.errstate(all="ignore"):
-        for begin in range(0, n_groups, groups_at_once):
-            run = _Run(grid, block, begin, min(begin + groups_at_once, n_groups), check_races)
-            for argument, array in zip(kernel.body.block.args, arguments, strict=True):
-                run.memories[argument] = KernelMemory(array)
-            for step in steps:
-                step(run)
+    PreparedKernel(kernel).run(arguments, check_races=check_races)
+
+
+class PreparedKernel:
+    """
+    A kernel looked at once, to be run many times, by several threads too. The op must not change meanwhile.
+
+    Raises InterpreterError for an op without a rule.
+    """
+
+    def __init__(self, kernel: low.KernelOp) -> None:
+        self.kernel = kernel
+        self.grid, self.block = kernel.grid.data, kernel.block_dims.data
+        self._steps = _steps_of(kernel.body.block)
+        self._elements_per_item = _elements_per_item(kernel)
+
+    def run(self, arguments: Sequence[Array], *, check_races: bool = True) -> None:
+        """Does what `run_kernel` does."""
+        _check_arguments(self.kernel, arguments)
+        grid, block = self.grid, self.block
+        n_groups, n_threads = prod(grid), prod(block)
+        groups_at_once = max(1, ELEMENTS_LIMIT // (n_threads * self._elements_per_item))
+        with np.errstate(all="ignore"):
+            for begin in range(0, n_groups, groups_at_once):
+                run = _Run(grid, block, begin, min(begin + groups_at_once, n_groups), check_races)
+                for argument, array in zip(self.kernel.body.block.args, arguments, strict=True):
+                    run.memories[argument] = KernelMemory(array)
+                for step in self._steps:
+                    step(run)
 
 
 def _check_arguments(kernel: low.KernelOp, arguments: Sequence[Array]) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import tenon
 from tenon.backends.interface import Backend
-from tenon.backends.registry import BACKEND_NAMES, get_backend
+from tenon.backends.registry import BACKEND_NAMES, DEVICE_NAMES, get_backend, open_backends
 
 DEVICES: dict[str, Backend] = {}
 
@@ -19,10 +19,23 @@ def device_of(name: str) -> Backend:
     return DEVICES[name]
 
 
-@pytest.fixture(params=BACKEND_NAMES)
+@pytest.fixture(params=DEVICE_NAMES)
 def device(request: pytest.FixtureRequest) -> Backend:
     """Each backend that has a device."""
     return device_of(request.param)
+
+
+PAIRS: dict[str, list[Backend]] = {}
+
+
+@pytest.fixture(params=DEVICE_NAMES)
+def pair(request: pytest.FixtureRequest) -> list[Backend]:
+    """Two logical devices of each backend."""
+    if request.param not in PAIRS:
+        if request.param == "opencl":
+            pytest.importorskip("pyopencl")
+        PAIRS[request.param] = open_backends(request.param, 2)
+    return PAIRS[request.param]
 
 
 @pytest.fixture(params=(*BACKEND_NAMES, "reference"))

@@ -10,11 +10,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from tenon.backends.interface import Backend, BufferLoc, CompiledArtifact, HostMapped
-from tenon.backends.opencl import backend
-from tenon.backends.opencl.device import choose_device
+from tenon.backends.interface import Backend, BufferLoc, CompiledArtifact, HostMapped, HostVisible, StridedLoc
+from tenon.backends.opencl import backend, backends
+from tenon.backends.opencl.device import choose_devices
+from tenon.backends.opencl.driver import OpenCLDriver
 from tenon.backends.registry import get_backend
-from tenon.errors import DeviceError, KernelCompileError, MissingExtraError
+from tenon.dialects.memory_modes import MemoryMode, ModeKind
+from tenon.errors import (
+    DeviceError,
+    DeviceLostError,
+    KernelCompileError,
+    MissingExtraError,
+    OutOfMemoryError,
+)
 
 cl = pytest.importorskip("pyopencl")
 
@@ -54,7 +62,7 @@ def pool(driver: Any, pool_id: int = 1, count: int = 16) -> list[float]:
 
 
 def test_pocl_is_the_default_and_a_name_picks_a_device():
-    assert choose_device(None).platform.name == "Portable Computing Language"
+    assert choose_devices(None)[0].platform.name == "Portable Computing Language"
     assert opencl().device.vector_nbytes == 32
     assert opencl().name == "opencl"
     assert backend("portable computing").device == opencl().device
@@ -216,7 +224,7 @@ def test_pools_that_cannot_be_are_errors(driver: Any):
     with pytest.raises(DeviceError, match=r"^opencl: pool 1 is allocated already$"):
         driver.alloc_pool(1, 4, 4)
     with pytest.raises(
-        DeviceError,
+        OutOfMemoryError,
         match=rf"^opencl: pool 2 of {limit + 1} bytes is too large for device {name} \(at most {limit}\)$",
     ):
         driver.alloc_pool(2, limit + 1, 64)
@@ -228,25 +236,81 @@ def test_pools_that_cannot_be_are_errors(driver: Any):
 
 
 def test_what_the_device_refuses_is_an_error(driver: Any, monkeypatch: pytest.MonkeyPatch):
-    def refuse(*_: object) -> None:
-        raise cl.MemoryError("out of memory")
+    def refuse(*_: object, **__: object) -> None:
+        raise cl.MemoryError(cl._cl._ErrorRecord("create_buffer", -4, ""))
 
     monkeypatch.setattr(cl, "Buffer", refuse)
     with pytest.raises(
-        DeviceError, match=r"^opencl: cannot allocate pool 2 of 4 bytes on device .+ \(out of memory\)$"
+        OutOfMemoryError,
+        match=r"^opencl: cannot allocate pool 2 of 4 bytes on device .+ \(create_buffer failed: "
+        r"MEM_OBJECT_ALLOCATION_FAILURE\)$",
     ):
+        driver.alloc_pool(2, 4, 4)
+    with pytest.raises(OutOfMemoryError, match=r"^opencl: cannot pin 4 bytes for device .+ \(create_buffer "):
+        driver.empty_host(4)
+    with pytest.raises(OutOfMemoryError, match=r"^opencl: cannot copy to \[1, 2\] by \[9, -3\] bytes at "):
+        place = StridedLoc(BufferLoc(1, 3), (1, 2), (9, -3), 1)
+        driver.copy_strided_to_device(place, np.zeros((1, 2), np.uint8))
+
+
+def test_memory_that_the_host_has_not_is_an_error(driver: Any, monkeypatch: pytest.MonkeyPatch):
+    def refuse(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(np, "empty", refuse)
+    with pytest.raises(OutOfMemoryError, match=r"^opencl: cannot allocate pool 2 of 4 bytes on device .+$"):
         driver.alloc_pool(2, 4, 4)
 
 
-def test_a_device_that_fails_while_running_is_an_error(monkeypatch: pytest.MonkeyPatch):
-    class FailingQueue:
-        def finish(self) -> None:
-            raise cl.RuntimeError("out of resources")
+class FailingQueue:
+    """A queue of which every use ends in one status of OpenCL."""
 
-    it = backend().driver
-    monkeypatch.setattr(it, "_queue", FailingQueue())
-    with pytest.raises(DeviceError, match=r"^opencl: device .+ failed \(out of resources\)$"):
+    def __init__(self, code: int) -> None:
+        self._code = code
+
+    def __getattr__(self, name: str) -> Any:
+        def fail(*_: object, **__: object) -> None:
+            raise cl.RuntimeError(cl._cl._ErrorRecord(name, self._code, ""))
+
+        return fail
+
+
+@pytest.mark.parametrize(
+    ("code", "kind", "name"),
+    [
+        (-5, DeviceLostError, "OUT_OF_RESOURCES"),
+        (-2, DeviceLostError, "DEVICE_NOT_AVAILABLE"),
+        (-36, DeviceLostError, "INVALID_COMMAND_QUEUE"),
+        (-6, OutOfMemoryError, "OUT_OF_HOST_MEMORY"),
+        (-14, DeviceError, "EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST"),
+    ],
+)
+def test_a_device_that_fails_while_running_is_an_error(code: int, kind: type[DeviceError], name: str):
+    it: Any = backend().driver
+    queue, it.queue = it.queue, FailingQueue(code)
+    with pytest.raises(DeviceError, match=rf"^opencl: device .+ failed \(finish failed: {name}\)$") as caught:
         it.synchronize()
+    assert type(caught.value) is kind
+    it.queue = queue
+    point = it.record()
+    object.__setattr__(point, "event", FailingQueue(code))
+    with pytest.raises(kind, match=rf"^opencl: device .+ failed \(wait failed: {name}\)$"):
+        point.wait()
+
+
+def test_a_device_that_is_lost_gives_its_pools_back_and_one_that_failed_tells():
+    it: Any = backend().driver
+    it.alloc_pool(1, 64, 64)
+    it.alloc_pool(2, 64, 64)
+    it.queue = FailingQueue(-36)
+    it.free_pool(1)
+    it.queue = FailingQueue(-14)
+    with pytest.raises(DeviceError, match=r"EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST"):
+        it.free_pool(2)
+    with pytest.raises(DeviceError, match=r"^opencl: pool 2 is not allocated$"):
+        it.free_pool(2)
+    with pytest.raises(DeviceError, match=r"^opencl: pool 1 is not allocated$"):
+        it.free_pool(1)
 
 
 def test_kernels_work_in_the_hosts_memory_without_a_copy(driver: Any):
@@ -281,3 +345,46 @@ def test_arrays_that_are_empty_or_read_only_are_mapped_too(driver: Any):
 
 def test_a_driver_shows_its_pools_and_no_address(driver: Any):
     assert repr(driver) == f"OpenCLDriver({opencl().device.name!r}, pools {{1: 64 bytes}})"
+
+
+def test_logical_devices_share_a_context_and_a_compiler_and_no_memory():
+    first, second, third = backends(None, 3)
+    drivers: list[Any] = [backend.driver for backend in (first, second, third)]
+    assert first.compiler is second.compiler is third.compiler
+    assert drivers[0].context is drivers[1].context is drivers[2].context
+    assert len({id(driver.queue) for driver in drivers}) == 3
+    drivers[0].alloc_pool(1, 8, 8)
+    with pytest.raises(DeviceError, match=r"^opencl: pool 1 is not allocated$"):
+        drivers[1].free_pool(1)
+
+
+def test_logical_devices_go_round_the_physical_ones(monkeypatch: pytest.MonkeyPatch):
+    physical = choose_devices(None)[0]
+    monkeypatch.setattr("tenon.backends.opencl.choose_devices", lambda _: [physical, physical])
+    one, two, three = backends(None, 3)
+    assert one.compiler is three.compiler and one.compiler is not two.compiler
+    assert len(backends(None, 1)) == 1
+    assert len(backends(None)) == 2
+    drivers: list[Any] = [one.driver, two.driver, three.driver]
+    assert drivers[0].reaches(drivers[2]) and not drivers[0].reaches(drivers[1])
+    event = drivers[0].record()
+    assert drivers[2].reaches_event(event) and not drivers[1].reaches_event(event)
+    with pytest.raises(AssertionError, match=r"^opencl: event out of reach$"):
+        drivers[1].wait_for(event)
+
+
+def test_a_device_that_does_not_share_the_hosts_memory_has_pools_of_its_own():
+    it = opencl().driver
+    assert isinstance(it, OpenCLDriver)
+    plain = OpenCLDriver(it.context, it.device, it.info)
+    assert not isinstance(plain, HostMapped) and not isinstance(plain, HostVisible)
+    plain.alloc_pool(1, 64, 64)
+    plain.alloc_pool(2, 64, 64, MemoryMode(ModeKind.HOSTED))
+    flags = [plain.pool(pool_id).buffer.get_info(cl.mem_info.FLAGS) for pool_id in (1, 2)]
+    assert [bool(flag & cl.mem_flags.ALLOC_HOST_PTR) for flag in flags] == [False, True]
+    plain.copy_to_device(BufferLoc(1, 0), np.arange(16, dtype=np.float32))
+    plain.launch(plain.get_kernel(add_one(), "add_one"), (8, 1, 1), (2, 1, 1), [BufferLoc(1, 0)])
+    plain.copy_on_device(BufferLoc(2, 0), BufferLoc(1, 0), 64)
+    plain.free_pool(1)
+    assert pool(plain, 2) == list(range(1, 17))
+    plain.free_pool(2)

@@ -1,0 +1,141 @@
+"""Pools in the memory of this process, for drivers whose kernels run in it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..dialects.memory_modes import MemoryMode
+from ..errors import DeviceError, OutOfMemoryError
+from .interface import BufferLoc, Memory, StridedLoc
+
+_CACHE_LINE = 64
+
+Bytes = npt.NDArray[np.uint8]
+
+
+class HostMemory:
+    """
+    Pools are byte arrays of this process, or host arrays mapped in; every copy is done when the call returns.
+    Used by one thread at a time. Errors begin with `owner`, the name of the backend.
+    """
+
+    def __init__(self, owner: str) -> None:
+        self._owner = owner
+        self._pools: dict[int, Bytes] = {}
+        self._addresses: dict[int, int] = {}
+        self.generation = 0
+        """Counts the pools that came or went."""
+
+    def __repr__(self) -> str:
+        pools = ", ".join(f"{pool_id}: {pool.nbytes} bytes" for pool_id, pool in sorted(self._pools.items()))
+        return f"{type(self).__name__}({self._owner!r}, pools {{{pools}}})"
+
+    def alloc_pool(
+        self, pool_id: int, nbytes: int, alignment: int, mode: MemoryMode | None = None
+    ) -> None:
+        """
+        Aligns to `alignment` or a cache line, whichever is more. The host reaches every mode's memory alike.
+        """
+        self._check_unused(pool_id)
+        alignment = max(alignment, _CACHE_LINE)
+        try:
+            memory = np.empty(nbytes + alignment, np.uint8)
+        except (MemoryError, ValueError) as error:
+            raise OutOfMemoryError(
+                f"{self._owner}: cannot allocate {nbytes} bytes for pool {pool_id}"
+            ) from error
+        padding = -memory.ctypes.data % alignment
+        self._add(pool_id, memory[padding : padding + nbytes])
+
+    def map_host(self, pool_id: int, array: Bytes) -> None:
+        self._check_unused(pool_id)
+        assert array.dtype == np.uint8 and array.ndim == 1 and array.flags.c_contiguous, "not a row of bytes"
+        self._add(pool_id, array)
+
+    def host_view(self, location: BufferLoc, nbytes: int) -> Bytes:
+        return self._bytes(location, nbytes)
+
+    def free_pool(self, pool_id: int) -> None:
+        self._pool(pool_id)
+        del self._pools[pool_id], self._addresses[pool_id]
+        self.generation += 1
+
+    def memset_zero(self, target: BufferLoc, nbytes: int) -> None:
+        self._bytes(target, nbytes)[:] = 0
+
+    def copy_to_device(self, target: BufferLoc, source: npt.NDArray[Any]) -> None:
+        assert source.flags.c_contiguous, "the source is not contiguous"
+        self._bytes(target, source.nbytes)[:] = source.reshape(-1).view(np.uint8)
+
+    def copy_from_device(self, target: npt.NDArray[Any], source: BufferLoc) -> None:
+        assert target.flags.c_contiguous, "the target is not contiguous"
+        target.reshape(-1).view(np.uint8)[:] = self._bytes(source, target.nbytes)
+
+    def copy_on_device(self, target: BufferLoc, source: BufferLoc, nbytes: int) -> None:
+        self._bytes(target, nbytes)[:] = self._bytes(source, nbytes)
+
+    def copy_strided_to_device(self, target: StridedLoc, source: npt.NDArray[Any]) -> None:
+        target.check_fits(source)
+        self._elements(target)[...] = source.view(_word_of(source.itemsize))
+
+    def copy_strided_from_device(self, target: npt.NDArray[Any], source: StridedLoc) -> None:
+        source.check_fits(target)
+        target.view(_word_of(target.itemsize))[...] = self._elements(source)
+
+    def copy_strided_on_device(self, target: StridedLoc, source: StridedLoc) -> None:
+        target.check_alike(source)
+        self._elements(target)[...] = self._elements(source)
+
+    def reaches(self, peer: Memory) -> bool:
+        return isinstance(peer, HostMemory)
+
+    def copy_from_peer(self, target: BufferLoc, peer: Memory, source: BufferLoc, nbytes: int) -> None:
+        assert isinstance(peer, HostMemory), f"{self._owner}: {peer!r} is out of reach"
+        self._bytes(target, nbytes)[:] = peer._bytes(source, nbytes)
+
+    def _add(self, pool_id: int, memory: Bytes) -> None:
+        self._pools[pool_id] = memory
+        self._addresses[pool_id] = memory.ctypes.data
+        self.generation += 1
+
+    def _check_unused(self, pool_id: int) -> None:
+        if pool_id in self._pools:
+            raise DeviceError(f"{self._owner}: pool {pool_id} is already allocated")
+
+    def _pool(self, pool_id: int) -> Bytes:
+        if pool_id not in self._pools:
+            raise DeviceError(f"{self._owner}: pool {pool_id} is not allocated")
+        return self._pools[pool_id]
+
+    def address(self, location: BufferLoc) -> int:
+        """Returns the address of a place. Raises `DeviceError` where its pool is not allocated."""
+        pool = self._pool(location.pool_id)
+        assert 0 <= location.offset <= pool.nbytes, f"{location} is outside its {pool.nbytes} bytes"
+        return self._addresses[location.pool_id] + location.offset
+
+    def _bytes(self, location: BufferLoc, nbytes: int) -> Bytes:
+        pool = self._pool(location.pool_id)
+        end = location.offset + nbytes
+        assert 0 <= location.offset <= end <= pool.nbytes, (
+            f"{location} to {end:#x} is outside its {pool.nbytes} bytes"
+        )
+        return pool[location.offset : end]
+
+    def _elements(self, place: StridedLoc) -> npt.NDArray[Any]:
+        """Returns the elements of `place` as an array of its shape, fit to be copied and nothing else."""
+        pool = self._pool(place.start.pool_id)
+        begin, end = place.span()
+        assert 0 <= begin <= end <= pool.nbytes, (
+            f"{place.start} of {list(place.shape)} by {list(place.strides)} bytes is outside its "
+            f"{pool.nbytes} bytes"
+        )
+        word = _word_of(place.itemsize)
+        return np.ndarray(place.shape, word, pool.data, place.start.offset, place.strides)
+
+
+def _word_of(itemsize: int) -> np.dtype[Any]:
+    """Returns a dtype for copies of elements of `itemsize` bytes; numpy copies integers fastest."""
+    return np.dtype(f"u{itemsize}" if itemsize in (1, 2, 4, 8) else f"V{itemsize}")

@@ -1,0 +1,210 @@
+"""A program as one batch of commands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...errors import DeviceError
+from ..interface import BufferLoc, CompiledArtifact, CopyStep, LaunchStep, Step, StepTime
+from ..step_order import is_chain, leaves_of, waits_of
+from .failures import device_error
+
+if TYPE_CHECKING:
+    import pyopencl
+
+    from .driver import OpenCLDriver
+
+
+@dataclass(eq=False, slots=True)
+class _Placed:
+    """A buffer: where it is to be, where kernels were last told it is, and the arguments that say so."""
+
+    location: BufferLoc | None
+    buffer: pyopencl.Buffer | None = None
+    offset: int = -1
+    arguments: list[tuple[pyopencl.Kernel, int]] = field(
+        default_factory=list["tuple[pyopencl.Kernel, int]"]
+    )
+
+
+_Command = Callable[[Any], Any]
+"""Queues what one step does, after the events in a list (None: after nothing), and returns its event."""
+
+
+class BatchProgram:
+    """
+    Queues all its steps at once. Steps of which each waits for the one before it go into the driver's own
+    queue, as do all where the device can but keep order; others go into a queue that keeps no order, each
+    with the events that it waits for, between two points of the driver's queue. Launches have kernel objects
+    of their own, whose arguments are set again only where a buffer moved. Used by the driver's thread.
+    """
+
+    def __init__(
+        self,
+        driver: OpenCLDriver,
+        artifact: CompiledArtifact,
+        steps: Sequence[Step],
+        locations: Sequence[BufferLoc | None],
+    ) -> None:
+        self._driver = driver
+        self._steps = tuple(steps)
+        self._waits = waits_of(steps)
+        self._leaves = leaves_of(self._waits)
+        self._placed = [_Placed(location) for location in locations]
+        self._kernels: dict[int, pyopencl.Kernel] = {}
+        for number, step in enumerate(steps):
+            if isinstance(step, LaunchStep) and 0 not in step.grid:
+                self._kernels[number] = self._kernel(artifact, step)
+        unordered = driver.unordered_queue
+        self._is_ordered = unordered is None or is_chain(self._waits)
+        self._queue = driver.queue if unordered is None or self._is_ordered else unordered
+        self._generation = -1
+        self._commands: list[_Command | None] = []
+
+    def place(self, buffer: int, location: BufferLoc) -> None:
+        self._placed[buffer].location = location
+        self._generation = -1
+
+    def run(self) -> None:
+        """Raises `DeviceError` naming the kernel that cannot be queued; those before it are queued then."""
+        driver = self._driver
+        with driver.failing():
+            if self._generation != driver.generation:
+                self._resolve()
+            if self._is_ordered:
+                self._queue_ordered(self._commands)
+            else:
+                self._queue_unordered()
+            driver.queue.flush()
+
+    def run_timed(self) -> list[StepTime]:
+        """Times are the device's own."""
+        import pyopencl
+
+        driver = self._driver
+        times: list[StepTime] = []
+        end = 0
+        with driver.failing(is_wait=True):
+            self._resolve()
+            driver.synchronize()
+            queue = driver.profiling_queue
+            start = pyopencl.enqueue_marker(queue)
+            events = self._queue_ordered([self._command(queue, number) for number in range(len(self._steps))])
+            queue.finish()
+            origin: int = start.profile.queued
+            for number in range(len(self._steps)):
+                begin = end
+                if (event := events.get(number)) is not None:
+                    begin, end = event.profile.start - origin, event.profile.end - origin
+                times.append(StepTime(begin, end))
+        return times
+
+    def _kernel(self, artifact: CompiledArtifact, step: LaunchStep) -> pyopencl.Kernel:
+        kernel = self._driver.make_kernel(artifact, step.kernel)
+        if kernel.num_args != 2 * len(step.buffers):
+            raise DeviceError(
+                f"opencl: @{step.kernel} takes {kernel.num_args // 2} arguments, "
+                f"{len(step.buffers)} are given"
+            )
+        for index, buffer in enumerate(step.buffers):
+            self._placed[buffer].arguments.append((kernel, 2 * index))
+        return kernel
+
+    def _resolve(self) -> None:
+        """Tells kernels and copies where the buffers are that moved, or whose pool is a new one."""
+        driver = self._driver
+        has_moved = not self._commands
+        for number, placed in enumerate(self._placed):
+            location = placed.location
+            assert location is not None, f"buffer {number} has no place"
+            buffer, offset = driver.range(location, 0).buffer, location.offset
+            if placed.buffer is not buffer:
+                for kernel, index in placed.arguments:
+                    kernel.set_arg(index, buffer)
+                placed.buffer, has_moved = buffer, True
+            if placed.offset != offset:
+                word = np.uint64(offset)
+                for kernel, index in placed.arguments:
+                    kernel.set_arg(index + 1, word)
+                placed.offset, has_moved = offset, True
+        if not self._commands:
+            self._commands = [self._command(self._queue, number) for number in range(len(self._steps))]
+        elif has_moved:
+            for number, step in enumerate(self._steps):
+                if isinstance(step, CopyStep):
+                    self._commands[number] = self._command(self._queue, number)
+        self._generation = driver.generation
+
+    def _command(self, queue: pyopencl.CommandQueue, number: int) -> _Command | None:
+        """Returns what queues a step, None for one that only orders others."""
+        import pyopencl
+
+        step = self._steps[number]
+        if isinstance(step, LaunchStep) and number in self._kernels:
+            enqueue, kernel = pyopencl.enqueue_nd_range_kernel, self._kernels[number]
+            block = step.block
+            items = tuple(groups * extent for groups, extent in zip(step.grid, block, strict=True))
+            return lambda events: enqueue(queue, kernel, items, block, None, events)
+        if isinstance(step, CopyStep) and step.nbytes:
+            target, source = self._placed[step.target].location, self._placed[step.source].location
+            assert target is not None and source is not None
+            to, origin = self._driver.copied_range(target, source, step.nbytes)
+            return lambda events: pyopencl.enqueue_copy(
+                queue,
+                to.buffer,
+                origin.buffer,
+                byte_count=step.nbytes,
+                src_offset=source.offset,
+                dst_offset=target.offset,
+                wait_for=events,
+            )
+        return None
+
+    def _queue_ordered(self, commands: Sequence[_Command | None]) -> dict[int, Any]:
+        """Returns the event of each step that has one."""
+        import pyopencl
+
+        events: dict[int, pyopencl.Event] = {}
+        number = 0
+        try:
+            for number, command in enumerate(commands):
+                if command is not None:
+                    events[number] = command(None)
+        except pyopencl.Error as error:
+            raise self._error(number, error) from error
+        return events
+
+    def _queue_unordered(self) -> None:
+        import pyopencl
+
+        main, unordered = self._driver.queue, self._queue
+        start = [pyopencl.enqueue_marker(main)]
+        main.flush()
+        events: list[pyopencl.Event] = []
+        try:
+            for command, wanted in zip(self._commands, self._waits, strict=True):
+                wait_for = [events[other] for other in wanted] if wanted else start
+                if command is None:
+                    events.append(pyopencl.enqueue_marker(unordered, wait_for=wait_for))
+                else:
+                    events.append(command(wait_for))
+        except pyopencl.Error as error:
+            raise self._error(len(events), error) from error
+        finally:
+            # after a failure, too, what comes later waits for what is queued
+            unordered.flush()
+            last = events
+            if len(events) == len(self._steps):
+                last = [events[leaf] for leaf in self._leaves]
+            if last:
+                pyopencl.enqueue_barrier(main, wait_for=last)
+
+    def _error(self, number: int, error: pyopencl.Error) -> DeviceError:
+        step = self._steps[number]
+        if isinstance(step, LaunchStep):
+            return self._driver.launch_error(step.kernel, step.grid, step.block, error)
+        return device_error(f"opencl: cannot copy on device {self._driver.info.name}", error)

@@ -1,0 +1,37 @@
+"""Reads kernels back from their text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from threading import Lock
+
+from ...dialects import low
+from ...dialects.parsing import parse_module, verify_module
+from ...errors import KernelCompileError, TenonError
+from ..interface import CompiledArtifact, DeviceInfo
+from .low import PreparedKernel
+
+
+@dataclass(frozen=True)
+class ReferenceCompiler:
+    """
+    Parses and verifies kernels. An artifact's `native` are the `PreparedKernel`s by name, which hold nothing
+    that a run changes. Any thread may compile; one does at a time.
+    """
+
+    _lock: Lock = field(default_factory=Lock, repr=False, compare=False)
+
+    def compile(self, source: str, device: DeviceInfo) -> CompiledArtifact:
+        """Raises `KernelCompileError` with what is wrong in the text, and where."""
+        with self._lock:
+            try:
+                module = parse_module(source, "<kernels>")
+                verify_module(module)
+                kernels = {
+                    op.sym_name.data: PreparedKernel(op)
+                    for op in module.body.ops
+                    if isinstance(op, low.KernelOp)
+                }
+            except TenonError as error:
+                raise KernelCompileError("reference: the kernels do not compile", str(error)) from error
+        return CompiledArtifact(kernels, tuple(kernels))

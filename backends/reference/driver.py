@@ -1,0 +1,78 @@
+"""The host's memory, and kernels interpreted in the calling thread."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
+from xdsl.ir import SSAValue
+
+from ...errors import CallError, DeviceError
+from ...semantics.errors import InterpreterError
+from ...semantics.numpy_types import Array, dtype_of
+from ..host_memory import HostMemory
+from ..interface import BufferLoc, CallableKernel, CompiledArtifact, Program, Step
+from ..serial_program import SerialProgram
+from .low import PreparedKernel
+
+
+class ReferenceDriver(HostMemory):
+    """A launch returns when the kernel has run. Used by one thread at a time."""
+
+    def __init__(self) -> None:
+        super().__init__("reference")
+
+    def get_kernel(self, artifact: CompiledArtifact, name: str) -> CallableKernel:
+        """Raises `DeviceError` where the artifact has no kernel `@name`."""
+        if name not in artifact.entry_points:
+            present = ", ".join(artifact.entry_points) or "none"
+            raise DeviceError(f"reference: no kernel @{name} (there are: {present})")
+        return CallableKernel(artifact.native[name], name)
+
+    def launch(
+        self,
+        kernel: CallableKernel,
+        grid: Sequence[int],
+        block: Sequence[int],
+        arguments: Sequence[BufferLoc],
+    ) -> None:
+        """Raises `DeviceError` where the kernel does what is undefined: an index out of bounds, a race."""
+        prepared = kernel.native
+        assert isinstance(prepared, PreparedKernel), f"{kernel.name} is not a kernel of this backend"
+        assert (tuple(grid), tuple(block)) == (prepared.grid, prepared.block), (
+            f"@{kernel.name} is compiled for grid {prepared.grid} block {prepared.block}, "
+            f"launched with grid {tuple(grid)} block {tuple(block)}"
+        )
+        wanted = prepared.kernel.body.block.args
+        if len(arguments) != len(wanted):
+            raise DeviceError(
+                f"reference: @{kernel.name} takes {len(wanted)} arguments, {len(arguments)} are given"
+            )
+        arrays = [
+            self._array(location, argument) for location, argument in zip(arguments, wanted, strict=True)
+        ]
+        try:
+            prepared.run(arrays)
+        except (InterpreterError, CallError) as error:
+            raise DeviceError(f"reference: @{kernel.name}: {error}") from error
+
+    def bind(
+        self, artifact: CompiledArtifact, steps: Sequence[Step], locations: Sequence[BufferLoc | None]
+    ) -> Program:
+        return SerialProgram(self, artifact, steps, locations)
+
+    def synchronize(self) -> None:
+        """Returns at once: a launch has already waited for its kernel."""
+
+    def _array(self, location: BufferLoc, argument: SSAValue) -> Array:
+        """Returns the memory at `location` as an argument; of unknown extent it is the pool's rest."""
+        type = argument.type
+        assert isinstance(type, MemRefType), f"{type} is no buffer"
+        dtype, shape = dtype_of(argument.type), type.get_shape()
+        if DYNAMIC_INDEX in shape:
+            rest = self._pool(location.pool_id).nbytes - location.offset
+            nbytes = rest - rest % dtype.itemsize
+        else:
+            nbytes = prod(shape) * dtype.itemsize
+        return self._bytes(location, nbytes).view(dtype)
