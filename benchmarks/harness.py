@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
+from statistics import mean, median
 from time import perf_counter
 
 Thunk = Callable[[], object]
@@ -15,24 +15,34 @@ Thunk = Callable[[], object]
 
 @dataclass(frozen=True)
 class Times:
-    """Seconds per call over the rounds."""
+    """Seconds per call over the rounds. The mean counts stalls, which the others pass over."""
 
     median: float
     minimum: float
+    mean: float
 
 
 def time_interleaved(
-    contenders: Mapping[str, Thunk], rounds: int = 15, block_seconds: float = 0.02
+    contenders: Mapping[str, Thunk],
+    rounds: int = 15,
+    block_seconds: float = 0.02,
+    prepare: Mapping[str, Thunk] | None = None,
 ) -> dict[str, Times]:
-    """Returns each contender's times. A block is one untimed call and about `block_seconds` of timed ones."""
+    """
+    Returns each contender's times. A block is one untimed call and about `block_seconds` of timed ones, after
+    what `prepare` has for the contender.
+    """
+    prepare = prepare or {}
     counts = {name: _calls_per_block(call, block_seconds) for name, call in contenders.items()}
     seconds: dict[str, list[float]] = {name: [] for name in contenders}
     for _ in range(rounds):
         for name, call in contenders.items():
+            if name in prepare:
+                prepare[name]()
             # The contender before this one left its own data in the caches.
             call()
             seconds[name].append(_seconds_per_call(call, counts[name]))
-    return {name: Times(median(values), min(values)) for name, values in seconds.items()}
+    return {name: Times(median(values), min(values), mean(values)) for name, values in seconds.items()}
 
 
 def _calls_per_block(call: Thunk, block_seconds: float) -> int:

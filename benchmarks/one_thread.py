@@ -4,6 +4,7 @@ import os
 import sys
 
 _THREAD_COUNT_VARIABLES = (
+    "TENON_NUM_THREADS",
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
     "MKL_NUM_THREADS",

@@ -3,100 +3,149 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Mapping
+from itertools import accumulate
+from threading import Lock
 
-import numpy as np
-import numpy.typing as npt
-
-from ..backends.interface import Backend, BufferLoc, CompiledArtifact, HostMapped
-from ..errors import DeviceError
+from ..backends.interface import (
+    ArrayBuffers,
+    Backend,
+    BufferLoc,
+    CompiledArtifact,
+    CopyStep,
+    DirectCalls,
+    DirectProgram,
+    HostMapped,
+    Step,
+)
+from ..errors import TenonError
 from .executable import Executable
-from .program_plan import BufferKind, LaunchStep, ProgramPlan, Step, TransferStep
-from .signature import Array
+from .memory_plan import MemoryPlan, memory_plan_of
+from .node_arrays import NodeArrays
+from .ordered_calls import OrderedCalls
+from .program_plan import BufferKind, ProgramPlan
+from .segments import ALIGNMENT, aligned
+from .signature import Array, ArrayType
 from .slab_pool import Slab, slab_pool_of
 from .stages import Stages
+from .timeline import Category, Track, active, span
 
-ALIGNMENT = 64
-"""Bytes that slabs, and arguments and results within them, are aligned to."""
+_MOST_REFUSALS = 10_000
 
 
 class DeviceExecutable(Executable):
     """
-    Owns a slab for its constants, one for its temporaries and, where the device cannot work in host arrays,
-    one for its arguments and results, until it is closed. Calls of it and of all others on its device run one
-    after the other.
+    Owns the memory of its constants, its temporaries and its tensor nodes and, where the device cannot work
+    in host arrays, of its arguments and results, until it is closed. Any thread may call it.
+
+    Where the device runs programs in the caller's thread and arrays (`DirectCalls`), calls run at the same
+    time, each with temporaries of its own: there are as many as calls have ever run at once. Programs with
+    tensor nodes, all on other devices, and all while a timeline is recorded, run one call after the other.
     """
 
     def __init__(
         self, backend: Backend, artifact: CompiledArtifact, plan: ProgramPlan, stages: Stages
     ) -> None:
-        super().__init__(plan.signature, backend.name, stages)
+        super().__init__(plan.signature, backend.name, stages, plan.symbols)
+        if plan.merge_node is not None:
+            raise TenonError(
+                f"{self.name}: reads the merge buffer of node '{plan.merge_node}', which an executable has "
+                "not (hint: tenon.open_platform, Context.link)"
+            )
         self.program = plan
-        self._driver = driver = backend.driver
-        self._pool = slab_pool_of(driver)
-        self._is_mapped = isinstance(driver, HostMapped)
+        self._driver = backend.driver
+        self._artifact = artifact
+        self._pool = slab_pool_of(backend.driver)
+        self._track = Track(backend.name, backend.device.name)
         self._slabs: list[Slab] = []
         # Given the list that grows, before anything is allocated: a failure frees what there is.
         self._finalizer = weakref.finalize(self, self._pool.free, self._slabs)
         self._finalizer.atexit = False
+        self._growth = Lock()
+        """Guards what is allocated later: frames, and the ordered calls of a program called directly."""
+        self._direct: DirectProgram | None = None
+        self._ordered: OrderedCalls | None = None
         try:
-            self._locations = self._locate(plan)
-            self._steps = [(_kernel_of(step), self._prepare(artifact, step)) for step in plan.steps]
-            if plan.constants.nbytes:
-                constants = next(
-                    location
-                    for location, buffer in zip(self._locations, plan.buffers, strict=True)
-                    if buffer.kind is BufferKind.CONSTANT and buffer.nbytes
-                )
-                with self._pool.lock:
-                    driver.copy_to_device(BufferLoc(constants.pool_id, 0), plan.constants)
+            self._node_places = self._place_nodes()
+            self._places = self._place_buffers()
+            self.nodes = NodeArrays(
+                self.name, plan.nodes, self._node_places, self._read_node, self._write_node
+            )
+            temporaries = self._place_temporaries()
+            self._places_of_first_call = {**self._places, **temporaries}
+            self._direct = self._bind_direct()
+            if self._direct is None:
+                self._ordered = self._order_calls(temporaries)
+            else:
+                self._direct.add_frame(self._places_of_first_call)
+                if not self._takes_out:
+                    self._call_directly = self._direct.call
         except BaseException:
             self.close()
             raise
-        self._inputs = [
-            (buffer.number, location)
-            for buffer, location in zip(plan.buffers, self._locations, strict=True)
-            if buffer.kind is BufferKind.ARGUMENT and buffer.nbytes
-        ]
-        self._outputs, self._copied_results = self._split_results(plan)
 
     @property
     def source(self) -> str:
         return self.stages["source"]
 
     def close(self) -> None:
-        self._finalizer()
+        with self._growth:
+            if self._direct is not None:
+                self._direct.close()
+            self._finalizer()
 
-    def _locate(self, plan: ProgramPlan) -> list[BufferLoc]:
-        """Allocates the slabs and returns where each buffer lies. Buffers of no bytes share a place."""
-        constants = self._allocate(plan.constants.nbytes)
-        temporaries = self._allocate(plan.temporary_nbytes)
+    def memory_plan(self) -> MemoryPlan:
+        """
+        Returns where every buffer lies and when it is used. Calls that run at the same time as others have
+        temporaries besides.
+        """
+        places = self._places_of_first_call
+        if self._ordered is not None and not isinstance(self._driver, HostMapped):
+            places = dict(enumerate(self._ordered.locations))
+        locations = [places.get(number) for number in range(len(self.program.buffers))]
+        with self._growth:
+            pool_nbytes = {slab.pool_id: slab.nbytes for slab in self._slabs}
+        return memory_plan_of(self.program, locations, pool_nbytes)
+
+    def _place_buffers(self) -> dict[int, BufferLoc]:
+        """Allocates the slabs that all calls use, and returns where the buffers in them lie."""
+        plan = self.program
         empty = self._allocate(ALIGNMENT if any(not buffer.nbytes for buffer in plan.buffers) else 0)
-        callers = [b for b in plan.buffers if b.kind in (BufferKind.ARGUMENT, BufferKind.RESULT)]
-        nbytes = 0 if self._is_mapped else sum(_aligned(buffer.nbytes) for buffer in callers)
-        exchanged = self._allocate(nbytes)
-        offset = 0
-        locations: list[BufferLoc] = []
-        for buffer in plan.buffers:
+        constants = self._allocate(plan.constants.nbytes)
+        if constants is not None:
+            with self._pool.lock:
+                self._driver.copy_to_device(constants.at(0), plan.constants)
+        places: dict[int, BufferLoc] = {}
+        for number, buffer in enumerate(plan.buffers):
             if not buffer.nbytes:
                 assert empty is not None
-                locations.append(empty.at(0))
+                places[number] = empty.at(0)
             elif buffer.kind is BufferKind.CONSTANT:
                 assert constants is not None
-                locations.append(constants.at(buffer.offset))
-            elif buffer.kind is BufferKind.TEMPORARY:
-                assert temporaries is not None
-                locations.append(temporaries.at(buffer.offset))
-            elif self._is_mapped:
-                slab = self._pool.reserve(buffer.nbytes)
-                self._slabs.append(slab)
-                locations.append(slab.at(0))
-            else:
-                assert exchanged is not None
-                locations.append(exchanged.at(offset))
-                offset += _aligned(buffer.nbytes)
-        return locations
+                places[number] = constants.at(buffer.offset)
+            elif buffer.kind is BufferKind.NODE:
+                places[number] = self._node_places[buffer.node]
+        return places
+
+    def _place_temporaries(self) -> dict[int, BufferLoc]:
+        """Allocates temporaries for one call at a time, and returns where they lie."""
+        slab = self._allocate(self.program.temporary_nbytes)
+        return {
+            number: slab.at(buffer.offset)
+            for number, buffer in enumerate(self.program.buffers)
+            if slab is not None and buffer.kind is BufferKind.TEMPORARY and buffer.nbytes
+        }
+
+    def _place_nodes(self) -> dict[str, BufferLoc]:
+        """Allocates the nodes, all bytes 0, and returns where they lie."""
+        sizes = [aligned(node.nbytes) for node in self.program.nodes]
+        slab = self._allocate(sum(sizes))
+        if slab is None:
+            return {}
+        with self._pool.lock:
+            self._driver.memset_zero(slab.at(0), slab.nbytes)
+        offsets = accumulate(sizes, initial=0)
+        return {node.name: slab.at(offset) for node, offset in zip(self.program.nodes, offsets, strict=False)}
 
     def _allocate(self, nbytes: int) -> Slab | None:
         if not nbytes:
@@ -105,94 +154,93 @@ class DeviceExecutable(Executable):
         self._slabs.append(slab)
         return slab
 
-    def _prepare(self, artifact: CompiledArtifact, step: Step) -> Callable[[], None]:
-        driver = self._driver
-        if isinstance(step, LaunchStep):
-            kernel = driver.get_kernel(artifact, step.kernel)
-            arguments = tuple(self._locations[buffer] for buffer in step.buffers)
-            return partial(driver.launch, kernel, step.grid, step.block, arguments)
-        if isinstance(step, TransferStep):
-            target, source = self._locations[step.target], self._locations[step.source]
-            return partial(driver.copy_on_device, target, source, step.nbytes)
-        return driver.synchronize
+    def _order_calls(self, temporaries: Mapping[int, BufferLoc]) -> OrderedCalls:
+        places = {**self._places, **temporaries}
+        return OrderedCalls(
+            self._driver, self._artifact, self.program, places, self._pool, self._slabs, self._track
+        )
 
-    def _split_results(
-        self, plan: ProgramPlan
-    ) -> tuple[list[tuple[int, BufferLoc]], list[tuple[int, BufferLoc]]]:
-        """
-        Returns the numbers and places of the results that are computed in place, and of those that are
-        copies: of an argument, a constant, a temporary, or a result before them.
-        """
-        in_place: list[tuple[int, BufferLoc]] = []
-        copied: list[tuple[int, BufferLoc]] = []
-        for number, index in enumerate(plan.returned):
-            buffer = plan.buffers[index]
-            if buffer.nbytes:
-                is_own = buffer.kind is BufferKind.RESULT and buffer.number == number
-                (in_place if is_own else copied).append((number, self._locations[index]))
-        return in_place, copied
+    def _bind_direct(self) -> DirectProgram | None:
+        """Returns the program for direct calls, without frames, where there are such calls."""
+        plan, driver = self.program, self._driver
+        if not isinstance(driver, DirectCalls) or plan.nodes or plan.symbols or not plan.returned:
+            return None
+        if any(-1 in type.shape for type in (*plan.signature.argument_types, *plan.signature.result_types)):
+            return None
+        steps: list[Step] = list(plan.steps)
+        results: list[ArrayBuffers] = []
+        for number, (index, type) in enumerate(zip(plan.returned, plan.signature.result_types, strict=True)):
+            nbytes = plan.buffers[index].nbytes
+            own = index
+            if nbytes and not plan.is_computed_in_place(number):
+                own = len(plan.buffers) + number
+                steps.append(CopyStep(index, own, nbytes))
+            results.append(_array_buffers(type, nbytes, own))
+        arguments = [
+            _array_buffers(plan.signature.argument_types[buffer.number], buffer.nbytes, number)
+            for number, buffer in enumerate(plan.buffers)
+            if buffer.kind is BufferKind.ARGUMENT
+        ]
+        n_arguments = len(plan.signature.argument_types)
+        assert len(arguments) == n_arguments, f"{self.name}: an argument has no buffer"
+        return driver.bind_direct(self._artifact, steps, arguments, results)
 
-    def _run(self, arrays: list[Array], targets: list[Array] | None) -> list[Array]:
+    def _run(
+        self, arrays: list[Array], targets: list[Array] | None, values: Mapping[str, int]
+    ) -> list[Array]:
         results = self.signature.empty_results() if targets is None else targets
-        with self._pool.lock:
-            if not self._finalizer.alive:
-                raise self._closed_error()
-            if self._is_mapped:
-                self._run_in_place(arrays, results)
+        with span(self.name, Category.ROUTINE, self._track):
+            if self._direct is not None and active() is None:
+                self._run_directly(self._direct, arrays, results)
             else:
-                self._run_with_copies(arrays, results)
+                self._run_in_order(arrays, results, values)
         return results
 
-    def _run_in_place(self, arrays: list[Array], results: list[Array]) -> None:
-        driver = self._driver
-        assert isinstance(driver, HostMapped)
-        mapped: list[int] = []
-        try:
-            for number, location in self._inputs:
-                driver.map_host(location.pool_id, _bytes_of(arrays[number]))
-                mapped.append(location.pool_id)
-            for number, location in self._outputs:
-                driver.map_host(location.pool_id, _bytes_of(results[number]))
-                mapped.append(location.pool_id)
-            self._run_steps()
-            driver.synchronize()
-            for number, location in self._copied_results:
-                driver.copy_from_device(results[number], location)
-        finally:
-            for pool_id in mapped:
-                driver.free_pool(pool_id)
+    def _run_directly(self, direct: DirectProgram, arrays: list[Array], results: list[Array]) -> None:
+        arguments = _as_declared(arrays, self.argument_types)
+        out = _as_declared(results, self.result_types)
+        for _ in range(_MOST_REFUSALS):
+            if direct.call(arguments, out) is not None:
+                return
+            with self._growth:
+                self._check_open()
+                if not direct.has_free_frame:
+                    direct.add_frame({**self._places, **self._place_temporaries()})
+        raise AssertionError(f"{self.name}: arrays that fit were refused")
 
-    def _run_with_copies(self, arrays: list[Array], results: list[Array]) -> None:
-        driver = self._driver
-        for number, location in self._inputs:
-            driver.copy_to_device(location, arrays[number])
-        self._run_steps()
-        for number, location in (*self._outputs, *self._copied_results):
-            driver.copy_from_device(results[number], location)
+    def _run_in_order(self, arrays: list[Array], results: list[Array], values: Mapping[str, int]) -> None:
+        with self._growth:
+            self._check_open()
+            if self._ordered is None:
+                self._ordered = self._order_calls(self._place_temporaries())
+        with self._pool.lock:
+            self._check_open()
+            self.nodes.check_written(self.program.reads)
+            self._ordered.run(arrays, results, values)
+            self.nodes.note_written(self.program.writes)
 
-    def _run_steps(self) -> None:
-        for name, step in self._steps:
-            try:
-                step()
-            except DeviceError as error:
-                where = "" if name in error.message else f"{name}: "
-                raise DeviceError(f"{self.name}: {where}{error.message}") from error
+    def _read_node(self, array: Array, place: BufferLoc) -> None:
+        with self._pool.lock:
+            self._check_open()
+            self._driver.copy_from_device(array, place)
 
+    def _write_node(self, place: BufferLoc, array: Array) -> None:
+        with self._pool.lock:
+            self._check_open()
+            self._driver.copy_to_device(place, array)
 
-def _kernel_of(step: Step) -> str:
-    match step:
-        case LaunchStep():
-            return f"@{step.kernel}"
-        case TransferStep():
-            return "transfer"
-        case _:
-            return "sync"
+    def _check_open(self) -> None:
+        if not self._finalizer.alive:
+            raise self._closed_error()
 
 
-def _aligned(nbytes: int) -> int:
-    return -(-nbytes // ALIGNMENT) * ALIGNMENT
+def _array_buffers(type: ArrayType, nbytes: int, buffer: int) -> ArrayBuffers:
+    return ArrayBuffers(type.dtype, type.shape, nbytes, (buffer,) if nbytes else ())
 
 
-def _bytes_of(array: Array) -> npt.NDArray[np.uint8]:
-    """Returns a contiguous array's bytes as a row, without a copy."""
-    return array.reshape(-1).view(np.uint8)
+def _as_declared(arrays: list[Array], types: tuple[ArrayType, ...]) -> tuple[Array, ...]:
+    """Returns arrays whose dtypes equal those of `types` with the very dtypes, without copies."""
+    return tuple(
+        array if array.dtype is type.dtype else array.view(type.dtype)
+        for array, type in zip(arrays, types, strict=True)
+    )

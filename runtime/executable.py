@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
 
 from ..errors import CallError
+from . import timeline
+from .memory_plan import MemoryPlan
+from .node_arrays import NodeArrays
+from .program_plan import SymbolPlan
 from .signature import Array, ArrayType, Signature
 from .stages import Stages
+from .symbol_arguments import SymbolArguments
+
+DirectCall = Callable[[tuple[Any, ...], Any], Any]
+"""Runs a program on the arguments and `out` of a call, or returns None where that takes a closer look."""
+
+
+def _decline(arguments: tuple[Any, ...], out: Any) -> Any:
+    return None
 
 
 class Executable(ABC):
@@ -19,12 +32,24 @@ class Executable(ABC):
     `with`, or the garbage collector.
     """
 
-    def __init__(self, signature: Signature, backend_name: str, stages: Stages) -> None:
+    nodes: NodeArrays
+    """The tensor nodes of the program, which keep their values from call to call."""
+
+    def __init__(
+        self,
+        signature: Signature,
+        backend_name: str,
+        stages: Stages,
+        symbols: Sequence[SymbolPlan] = (),
+    ) -> None:
         self.signature = signature
         self.backend_name = backend_name
         self.stages = stages
         """The text of each stage by its name: `graph`, `sched`, `low`, `source`."""
+        self._symbols = SymbolArguments(signature, symbols) if symbols else None
+        self._takes_out = "out" in signature.argument_names
         self._returns_one = len(signature.result_types) == 1
+        self._call_directly: DirectCall = _decline
 
     @property
     def name(self) -> str:
@@ -48,10 +73,11 @@ class Executable(ABC):
     def source(self) -> str:
         """The text that runs: LLVM IR, OpenCL C, or for the reference interpreter the IR it executes."""
 
-    def __call__(self, /, *arguments: object, **named: object) -> Any:
+    def __call__(self, /, *arguments: Any, out: Any = None, **named: Any) -> Any:
         """
         Runs the program on numpy arrays, given in order, by name, or both. Returns one array for one result,
-        else a tuple of them; they are new at each call.
+        else a tuple of them; they are new at each call. Static symbols are given as integers, in their places
+        among the arguments.
 
         With `out=` the results are written into the arrays given there (one array, or a tuple) and those are
         returned; an argument that overlaps them is copied first. Where the program has an argument named
@@ -61,25 +87,49 @@ class Executable(ABC):
         contiguous or not aligned is copied.
 
         Raises:
-            CallError: an argument does not fit, or the executable is closed.
+            CallError: an argument does not fit, a tensor node that is read has no values, or the executable
+                is closed.
             DeviceError: the device failed.
         """
-        signature = self.signature
-        out = named.pop("out", None) if named and "out" not in signature.argument_names else None
-        arrays = signature.bind(arguments, named)
-        if out is None:
-            results = self._run(arrays, None)
-        else:
-            targets = signature.bind_out(out)
-            for i, array in enumerate(arrays):
-                if any(np.may_share_memory(array, target) for target in targets):
-                    arrays[i] = array.copy()
-            results = self._run(arrays, targets)
+        if not named and timeline.current is None:
+            results = self._call_directly(arguments, out)
+            if results is not None:
+                return results
+        if self._takes_out and out is not None:
+            out, named = None, {**named, "out": out}
+        results = self._call_checked(arguments, named, out)
         return results[0] if self._returns_one else tuple(results)
 
+    def _call_checked(self, positional: Sequence[Any], named: Mapping[str, Any], out: Any) -> list[Array]:
+        values: Mapping[str, int] = {}
+        if self._symbols is not None:
+            values, positional, named = self._symbols.take(positional, named)
+        arrays = self.signature.bind(positional, named)
+        if out is None:
+            return self._run(arrays, None, values)
+        targets = self.signature.bind_out(out)
+        for i, array in enumerate(arrays):
+            if any(np.may_share_memory(array, target) for target in targets):
+                arrays[i] = array.copy()
+        return self._run(arrays, targets, values)
+
     @abstractmethod
-    def _run(self, arrays: list[Array], targets: list[Array] | None) -> list[Array]:
-        """Returns the results for arguments that fit: in `targets`, where given, else in new arrays."""
+    def _run(
+        self, arrays: list[Array], targets: list[Array] | None, values: Mapping[str, int]
+    ) -> list[Array]:
+        """
+        Returns the results for arguments that fit: in `targets`, where given, else in new arrays. `values`
+        are those of the static symbols.
+        """
+
+    @abstractmethod
+    def memory_plan(self) -> MemoryPlan:
+        """
+        Returns where every buffer lies and when it is used.
+
+        Raises:
+            TenonError: the program is interpreted.
+        """
 
     @abstractmethod
     def close(self) -> None:
@@ -97,8 +147,8 @@ class Executable(ABC):
         return CallError(f"{self.name}: the executable is closed")
 
     def __repr__(self) -> str:
-        arguments = ", ".join(
-            f"{name}: {type}" for name, type in zip(self.argument_names, self.argument_types, strict=True)
-        )
+        types = dict(zip(self.argument_names, self.argument_types, strict=True))
+        names = self.argument_names if self._symbols is None else self._symbols.names
+        arguments = ", ".join(f"{name}: {types.get(name, 'index')}" for name in names)
         results = ", ".join(map(str, self.result_types))
         return f"<{type(self).__name__} {self.name}({arguments}) -> ({results}) on {self.backend_name}>"

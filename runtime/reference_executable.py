@@ -2,46 +2,91 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from threading import Lock
 
 import numpy as np
 
-from ..errors import DeviceError
+from ..backends.interface import BufferLoc
+from ..errors import DeviceError, TenonError
 from .executable import Executable
+from .memory_plan import MemoryPlan
+from .node_arrays import NodeArrays
+from .program_plan import NodePlan, SymbolPlan
 from .signature import Array, Signature
 from .stages import Stages
+from .timeline import Category, Track, span
 
+_TRACK = Track("reference", "interpreter")
 _TOO_LARGE = ("array is too big", "Maximum allowed", "Python int too large")
 
 
+Interpret = Callable[[Sequence[Array], dict[str, Array], Mapping[str, int]], Sequence[Array]]
+"""What gives the results for arguments, tensor nodes that it changes in place, and static symbols."""
+
+
 class ReferenceExecutable(Executable):
-    """Calls `interpret` with the arguments. `executed_stage` is the stage whose text that interprets."""
+    """
+    Calls `interpret`. `executed_stage` is the stage whose text that interprets. Calls of a program with
+    tensor nodes run one after the other; one that fails leaves the nodes as they were.
+    """
 
     def __init__(
         self,
         signature: Signature,
         stages: Stages,
         executed_stage: str,
-        interpret: Callable[[Sequence[Array]], Sequence[Array]],
+        interpret: Interpret,
+        symbols: Sequence[SymbolPlan] = (),
+        nodes: Sequence[NodePlan] = (),
     ) -> None:
-        super().__init__(signature, "reference", stages)
+        super().__init__(signature, "reference", stages, symbols)
         self._executed_stage = executed_stage
-        self._interpret: Callable[[Sequence[Array]], Sequence[Array]] | None = interpret
+        self._interpret: Interpret | None = interpret
+        self._lock = Lock()
+        self._node_plans = tuple(nodes)
+        self._contents: dict[str, Array] = {}
+        places = {node.name: BufferLoc(number, 0) for number, node in enumerate(nodes)}
+        self.nodes = NodeArrays(self.name, nodes, places, self._read_node, self._write_node)
+        """The tensor nodes of the program, which keep their values from call to call."""
 
     @property
     def source(self) -> str:
         return self.stages[self._executed_stage]
 
+    def memory_plan(self) -> MemoryPlan:
+        raise TenonError(f"{self.name}: the reference interpreter has no memory plan")
+
     def close(self) -> None:
         self._interpret = None
 
-    def _run(self, arrays: list[Array], targets: list[Array] | None) -> list[Array]:
+    def _run(
+        self, arrays: list[Array], targets: list[Array] | None, values: Mapping[str, int]
+    ) -> list[Array]:
         interpret = self._interpret
         if interpret is None:
             raise self._closed_error()
+        if not self._node_plans:
+            return self._results(interpret, arrays, targets, {}, values)
+        with self._lock:
+            contents = {name: array.copy() for name, array in self._contents.items()}
+            results = self._results(interpret, arrays, targets, contents, values)
+            self._contents = contents
+            self.nodes.note_written(contents)
+        return results
+
+    def _results(
+        self,
+        interpret: Interpret,
+        arrays: list[Array],
+        targets: list[Array] | None,
+        contents: dict[str, Array],
+        values: Mapping[str, int],
+    ) -> list[Array]:
         results: list[Array] = []
         try:
-            computed = interpret(arrays)
+            with span(self.name, Category.ROUTINE, _TRACK):
+                computed = interpret(arrays, contents, values)
         except (MemoryError, OverflowError, ValueError) as error:
             # numpy has no exception of its own for arrays that no address space can hold.
             if not isinstance(error, MemoryError) and not str(error).startswith(_TOO_LARGE):
@@ -55,3 +100,12 @@ class ReferenceExecutable(Executable):
             else:
                 results.append(np.array(result, order="C"))
         return results
+
+    def _read_node(self, target: Array, location: BufferLoc) -> None:
+        with self._lock:
+            target[...] = self._contents[self._node_plans[location.pool_id].name]
+
+    def _write_node(self, location: BufferLoc, source: Array) -> None:
+        plan = self._node_plans[location.pool_id]
+        with self._lock:
+            self._contents[plan.name] = source.reshape(plan.type.shape).copy()

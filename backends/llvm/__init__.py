@@ -4,10 +4,23 @@ from ..interface import Backend
 
 
 def backend() -> Backend:
-    """Returns the host's processor, with a driver and memory of its own."""
+    """Returns the host's processor, with a driver and memory of its own. Raises what `backends` raises."""
+    return backends(1)[0]
+
+
+def backends(count: int) -> list[Backend]:
+    """
+    Returns the host's processor `count` times, each with a driver and memory of its own, and one compiler.
+
+    Raises:
+        TenonError: the environment variable `TENON_NUM_THREADS` is no number of threads.
+    """
     from .compile import LLVMCompiler
     from .device import host_device
     from .driver import CpuDriver
     from .render import LLVMRenderer
+    from .threads import get_num_threads
 
-    return Backend("llvm", host_device(), LLVMRenderer(), LLVMCompiler(), CpuDriver())
+    get_num_threads()
+    device, renderer, compiler = host_device(), LLVMRenderer(), LLVMCompiler()
+    return [Backend("llvm", device, renderer, compiler, CpuDriver()) for _ in range(count)]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from threading import Lock
 from typing import Any
 
 from ...errors import KernelCompileError
@@ -28,16 +29,34 @@ class NativeCode:
     addresses: Mapping[str, int]
     owner: tuple[Any, ...]
 
+    def entry_point(self, kernel: str) -> EntryPoint:
+        assert kernel in self.entry_points, f"no kernel @{kernel} among {tuple(self.entry_points)}"
+        return self.entry_points[kernel]
+
 
 @dataclass
 class LLVMCompiler:
-    """Owns one just-in-time engine. What it compiled stays loaded as long as its artifact lives."""
+    """
+    Owns one just-in-time engine. What it compiled stays loaded as long as its artifact lives. Any thread may
+    compile; one does at a time.
+    """
 
     _machines: dict[tuple[str, str], Any] = field(default_factory=dict[tuple[str, str], Any])
     _engine: Any = None
     _n_libraries: int = 0
+    _lock: Lock = field(default_factory=Lock, repr=False, compare=False)
 
     def compile(self, source: str, device: DeviceInfo) -> CompiledArtifact:
+        with self._lock:
+            return self._compile(source, device)
+
+    def assembly(self, source: str, device: DeviceInfo) -> str:
+        """Returns the assembly that `compile` would load. Raises `KernelCompileError` likewise."""
+        with self._lock:
+            module, machine = self._optimized(source, device)
+            return machine.emit_assembly(module)
+
+    def _compile(self, source: str, device: DeviceInfo) -> CompiledArtifact:
         llvm = llvmlite_binding()
 
         module, machine = self._optimized(source, device)
@@ -55,11 +74,6 @@ class LLVMCompiler:
         addresses = {kernel: library[found.function] for kernel, found in entry_points.items()}
         native = NativeCode(entry_points, addresses, (self._engine, library))
         return CompiledArtifact(native, tuple(entry_points))
-
-    def assembly(self, source: str, device: DeviceInfo) -> str:
-        """Returns the assembly that `compile` would load. Raises `KernelCompileError` likewise."""
-        module, machine = self._optimized(source, device)
-        return machine.emit_assembly(module)
 
     def _optimized(self, source: str, device: DeviceInfo) -> tuple[Any, Any]:
         llvm = llvmlite_binding()

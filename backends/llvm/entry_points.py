@@ -1,9 +1,11 @@
 """
 The function through which a kernel is called, and what its definition tells the one who calls it.
 
-    define void @softmax.packed(ptr %table) nounwind "arguments"="2" "grid"="128,1,1" "block"="1,1,1" {
+    define void @softmax.chunk(ptr %table, i64 %begin, i64 %end) nounwind
+        "arguments"="2" "grid"="128,1,1" "block"="1,1,1" {      (in one line)
 
-`table` points to the addresses of the kernel's arguments.
+`table` points to the addresses of the kernel's arguments; the work-groups `begin <= i < end` run, counted
+with x fastest.
 """
 
 import re
@@ -13,7 +15,7 @@ from dataclasses import dataclass
 from .names import function_stem, symbol_of_stem
 
 _DEFINITION = re.compile(
-    r'^define void @([\w$]+)\.packed\(ptr %table\) nounwind "arguments"="(\d+)" '
+    r'^define void @([\w$]+)\.chunk\(ptr %table, i64 %begin, i64 %end\) nounwind "arguments"="(\d+)" '
     r'"grid"="(\d+),(\d+),(\d+)" "block"="(\d+),(\d+),(\d+)" \{$',
     re.MULTILINE,
 )
@@ -31,13 +33,24 @@ class EntryPoint:
     @property
     def function(self) -> str:
         """The name of the function to call."""
-        return f"{function_stem(self.kernel)}.packed"
+        return f"{function_stem(self.kernel)}.chunk"
+
+    def check_launch(self, grid: Sequence[int], block: Sequence[int], n_arguments: int) -> None:
+        """Fails where a launch is not what the kernel was compiled for."""
+        assert (tuple(grid), tuple(block)) == (self.grid, self.block), (
+            f"@{self.kernel} is compiled for grid {self.grid} block {self.block}, "
+            f"launched with grid {tuple(grid)} block {tuple(block)}"
+        )
+        assert n_arguments == self.n_arguments, (
+            f"@{self.kernel} takes {self.n_arguments} arguments, got {n_arguments}"
+        )
 
     def definition(self) -> str:
         """Returns the first line of the function's definition."""
+        extents = f'"grid"="{_joined(self.grid)}" "block"="{_joined(self.block)}"'
         return (
-            f'define void @{self.function}(ptr %table) nounwind "arguments"="{self.n_arguments}" '
-            f'"grid"="{_joined(self.grid)}" "block"="{_joined(self.block)}" {{'
+            f"define void @{self.function}(ptr %table, i64 %begin, i64 %end) nounwind "
+            f'"arguments"="{self.n_arguments}" {extents} {{'
         )
 
 

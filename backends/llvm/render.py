@@ -4,7 +4,7 @@ Writes a module of `low.kernel`s as LLVM IR, in one walk.
 A kernel @k becomes two functions:
 
     @k.range(ptr %x, ..., i64 %begin, i64 %end)   the work-groups begin <= i < end, counted with x fastest
-    @k.packed(ptr %table)                         all of them, with the arguments' addresses in a table
+    @k.chunk(ptr %table, i64 %begin, i64 %end)    the same, with the arguments' addresses in a table
 
 The grid is a loop nest around the body whose indices are the ids; so are the work-items of one work-group.
 They run one after the other. Nothing in the text depends on the machine it is written on.
@@ -14,13 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
 
 from xdsl.dialects import memref, vector
 from xdsl.dialects.builtin import ModuleOp, VectorType
 from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
+from ...dialects.graph import TnodeOp
 from ...dialects.low import Dimension, KernelOp
 from ...dialects.sched import ProgramOp
 from ..interface import DeviceInfo
@@ -45,8 +45,8 @@ class LLVMRenderer:
         for op in module.body.block.ops:
             match op:
                 case KernelOp():
-                    functions += [_range_function(op, device, declarations), _packed_function(op)]
-                case ProgramOp():
+                    functions += [_range_function(op, device, declarations), _chunk_function(op)]
+                case ProgramOp() | TnodeOp():
                     pass
                 case _:
                     raise DiagnosticException(f"llvm: no rule for {op.name}")
@@ -147,10 +147,9 @@ def _begin_block(emitter: Emitter, block: Sequence[int]) -> list[Loop]:
     return loops
 
 
-def _packed_function(kernel: KernelOp) -> str:
+def _chunk_function(kernel: KernelOp) -> str:
     arguments = kernel.body.block.args
-    grid = kernel.grid.data
-    entry_point = EntryPoint(kernel.sym_name.data, len(arguments), grid, kernel.block_dims.data)
+    entry_point = EntryPoint(kernel.sym_name.data, len(arguments), kernel.grid.data, kernel.block_dims.data)
     lines = [entry_point.definition()]
     for position in range(len(arguments)):
         lines += [
@@ -158,7 +157,7 @@ def _packed_function(kernel: KernelOp) -> str:
             f"  %argument{position} = load ptr, ptr %slot{position}, align 8",
         ]
     pointers = [f"ptr %argument{position}" for position in range(len(arguments))]
-    operands = ", ".join([*pointers, "i64 0", f"i64 {prod(grid)}"])
+    operands = ", ".join([*pointers, "i64 %begin", "i64 %end"])
     stem = function_stem(kernel.sym_name.data)
     lines += [f"  call void @{stem}.range({operands})", "  ret void", "}"]
     return "\n".join(lines) + "\n"

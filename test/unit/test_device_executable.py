@@ -1,16 +1,61 @@
+from __future__ import annotations
+
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
-from tenon.backends.interface import Backend, BufferLoc, CallableKernel, CompiledArtifact
-from tenon.errors import CallError, DeviceError
+import tenon
+from tenon.backends.interface import (
+    Backend,
+    BufferLoc,
+    CallableKernel,
+    CompiledArtifact,
+    CopyStep,
+    LaunchStep,
+    Step,
+    StepTime,
+    SyncStep,
+)
+from tenon.backends.llvm.device import CpuDevice
+from tenon.dialects.memory_modes import MemoryMode
+from tenon.errors import CallError, DeviceError, DeviceLostError, TenonError
 from tenon.runtime.device_executable import DeviceExecutable
-from tenon.runtime.program_plan import BufferKind, BufferPlan, LaunchStep, ProgramPlan, SyncStep, TransferStep
+from tenon.runtime.program_plan import (
+    BufferKind,
+    BufferPlan,
+    NodePlan,
+    ProgramPlan,
+    SymbolIndex,
+    SymbolPlan,
+)
 from tenon.runtime.signature import ArrayType, Signature
 from tenon.runtime.slab_pool import slab_pool_of
 from tenon.runtime.stages import Stages
+
+
+class FakeProgram:
+    """Runs steps of a `FakeDriver`; each takes 10 ns."""
+
+    def __init__(
+        self, driver: FakeDriver, steps: Sequence[Step], locations: Sequence[BufferLoc | None]
+    ) -> None:
+        self.driver = driver
+        self.steps = steps
+        self.locations = list(locations)
+
+    def place(self, buffer: int, location: BufferLoc) -> None:
+        self.locations[buffer] = location
+
+    def run(self) -> None:
+        for step in self.steps:
+            self.driver.run(step, self.locations)
+
+    def run_timed(self) -> list[StepTime]:
+        self.run()
+        return [StepTime(10 * number, 10 * number + 10) for number in range(len(self.steps))]
 
 
 class FakeDriver:
@@ -20,8 +65,9 @@ class FakeDriver:
         self.pools: dict[int, npt.NDArray[np.uint8]] = {}
         self.calls: list[str] = []
         self.failing: str | None = None
+        self.error = DeviceError
 
-    def alloc_pool(self, pool_id: int, nbytes: int, alignment: int) -> None:
+    def alloc_pool(self, pool_id: int, nbytes: int, alignment: int, mode: MemoryMode | None = None) -> None:
         self._note(f"alloc {pool_id}: {nbytes}")
         self.pools[pool_id] = np.zeros(nbytes, np.uint8)
 
@@ -44,8 +90,7 @@ class FakeDriver:
         self._bytes(target, nbytes)[:] = 0
 
     def get_kernel(self, artifact: CompiledArtifact, name: str) -> CallableKernel:
-        self._note(f"kernel {name}")
-        return CallableKernel(None, name)
+        raise AssertionError("executables bind their steps")
 
     def launch(
         self,
@@ -54,9 +99,27 @@ class FakeDriver:
         block: Sequence[int],
         arguments: Sequence[BufferLoc],
     ) -> None:
-        source, target = arguments
-        self._note(f"launch {kernel.name} {source} {target}")
-        self._bytes(target, 4)[:] = self._bytes(source, 4) + 1
+        raise AssertionError("executables bind their steps")
+
+    def bind(
+        self, artifact: CompiledArtifact, steps: Sequence[Step], locations: Sequence[BufferLoc | None]
+    ) -> FakeProgram:
+        self._note("bind")
+        return FakeProgram(self, steps, locations)
+
+    def run(self, step: Step, locations: Sequence[BufferLoc | None]) -> None:
+        match step:
+            case LaunchStep():
+                source, target = (locations[buffer] for buffer in step.buffers)
+                assert source is not None and target is not None
+                self._note(f"launch {step.kernel} {source} {target}")
+                self._bytes(target, 4)[:] = self._bytes(source, 4) + 1
+            case CopyStep():
+                source, target = locations[step.source], locations[step.target]
+                assert source is not None and target is not None
+                self.copy_on_device(target, source, step.nbytes)
+            case SyncStep():
+                self._note("sync")
 
     def synchronize(self) -> None:
         self._note("sync")
@@ -67,7 +130,7 @@ class FakeDriver:
     def _note(self, call: str) -> None:
         self.calls.append(call)
         if self.failing is not None and call.startswith(self.failing):
-            raise DeviceError(f"fake: the device is lost at {call}")
+            raise self.error(f"fake: the device is lost at {call}")
 
 
 class MappingDriver(FakeDriver):
@@ -92,7 +155,7 @@ PLAN = ProgramPlan(
     (
         LaunchStep("increment", (1, 1, 1), (1, 1, 1), (0, 2)),
         SyncStep(),
-        TransferStep(2, 3, 4),
+        CopyStep(2, 3, 4),
     ),
     (3, 0, 1, 3),
     np.array([0, 0, 5, 6, 7, 8], np.uint8),
@@ -104,7 +167,8 @@ X = np.array([1, 2, 3, 255], np.uint8)
 
 def executable(driver: FakeDriver, plan: ProgramPlan = PLAN) -> DeviceExecutable:
     unused: Any = None
-    backend = Backend("fake", unused, unused, unused, driver)
+    device = CpuDevice("abacus", "", 16, has_f16=False)
+    backend = Backend("fake", device, unused, unused, driver)
     return DeviceExecutable(backend, CompiledArtifact(None, ()), plan, Stages({"source": lambda: "text"}))
 
 
@@ -130,10 +194,10 @@ def test_a_device_of_its_own_memory_gets_copies():
     program = executable(driver)
     assert driver.calls == [
         "alloc 1: 6",
+        "write pool 1 + 0x0",
         "alloc 2: 68",
         "alloc 3: 128",
-        "kernel increment",
-        "write pool 1 + 0x0",
+        "bind",
     ]
     driver.calls.clear()
     program(X)
@@ -166,8 +230,8 @@ def test_a_device_that_maps_host_arrays_gets_no_copies():
 @pytest.mark.parametrize(
     ("failing", "message"),
     [
-        ("launch", r"p: @increment: fake: the device is lost at launch increment"),
-        ("copy", r"p: transfer: fake: the device is lost at copy"),
+        ("launch", r"^p: fake: the device is lost at launch increment"),
+        ("copy", r"^p: fake: the device is lost at copy"),
     ],
 )
 def test_a_failure_names_the_step_and_leaves_the_executable_usable(
@@ -247,3 +311,142 @@ def test_an_argument_named_out_wins():
         result = program(out=X)
     assert result.tolist() == X.tolist()
     assert result is not X
+
+
+def test_a_lost_device_stays_a_lost_device():
+    driver = FakeDriver()
+    program = executable(driver)
+    driver.failing, driver.error = "launch", DeviceLostError
+    with pytest.raises(DeviceLostError, match=r"^p: fake: the device is lost at launch increment"):
+        program(X)
+
+
+@pytest.mark.parametrize("driver_type", [FakeDriver, MappingDriver])
+def test_the_memory_plan_is_where_buffers_lie(driver_type: type[FakeDriver]):
+    driver = driver_type()
+    program = executable(driver)
+    plan = program.memory_plan()
+    pools = {pool.pool_id: pool.nbytes for pool in plan.pools}
+    assert pools == {pool_id: memory.nbytes for pool_id, memory in driver.pools.items()}
+    caller_pool = None if driver_type is MappingDriver else 3
+    assert [buffer.pool_id for buffer in plan.buffers] == [caller_pool, 1, 2, caller_pool]
+    assert [buffer.offset for buffer in plan.buffers][1:3] == [2, 64]
+
+
+@pytest.mark.parametrize("driver_type", [FakeDriver, MappingDriver])
+def test_a_timeline_has_every_step_of_a_call(driver_type: type[FakeDriver]):
+    program = executable(driver_type())
+    with tenon.record_timeline() as timeline:
+        assert program(X)[0].tolist() == [2, 3, 4, 0]
+    names = [span.name for span in timeline.spans]
+    assert [name for name in names if name in ("@increment", "sync", "copy")] == [
+        "@increment",
+        "sync",
+        "copy",
+    ]
+    assert "p" in names
+
+
+NODES_PLAN = ProgramPlan(
+    Signature("step", (), (), (U8,)),
+    (
+        BufferPlan(BufferKind.NODE, 4, node="x", indices=(SymbolIndex("i", 4, 3),)),
+        BufferPlan(BufferKind.NODE, 4, node="w"),
+    ),
+    (LaunchStep("increment", (1, 1, 1), (1, 1, 1), (0, 1)),),
+    (1,),
+    np.zeros(0, np.uint8),
+    0,
+    (
+        NodePlan("x", ArrayType(np.dtype(np.uint8), (3, 4)), 12),
+        NodePlan("w", U8, 4, initial=np.array([9, 8, 7, 6], np.uint8)),
+    ),
+    ("x",),
+    ("w",),
+    symbols=(SymbolPlan("i", 3),),
+)
+
+ROWS = np.arange(12, dtype=np.uint8).reshape(3, 4)
+
+
+@pytest.mark.parametrize("driver_type", [FakeDriver, MappingDriver])
+def test_nodes_keep_their_values_from_call_to_call(driver_type: type[FakeDriver]):
+    program = executable(driver_type(), NODES_PLAN)
+    assert list(program.nodes) == ["x", "w"] and len(program.nodes) == 2
+    assert program.nodes["w"].tolist() == [9, 8, 7, 6]
+    program.nodes["x"] = ROWS
+    assert program(2).tolist() == [9, 10, 11, 12]
+    assert program.nodes["w"].tolist() == [9, 10, 11, 12]
+    assert program(i=np.int64(0)).tolist() == [1, 2, 3, 4]
+    assert program.nodes["x"].tolist() == ROWS.tolist()
+    assert repr(program.nodes) == "<NodeArrays of step (x: uint8[3, 4], w: uint8[4])>"
+
+
+def test_what_a_node_returns_and_takes_is_a_copy():
+    program = executable(FakeDriver(), NODES_PLAN)
+    rows = ROWS.copy()
+    program.nodes["x"] = rows
+    rows[:] = 0
+    program.nodes["x"][:] = 0
+    assert program.nodes["x"].tolist() == ROWS.tolist()
+
+
+def test_a_node_that_was_never_written_cannot_be_read():
+    program = executable(FakeDriver(), NODES_PLAN)
+    message = r"^step: node 'x' was never written \(hint: executable.nodes\['x'\] = array\)$"
+    with pytest.raises(CallError, match=message):
+        program(0)
+    with pytest.raises(CallError, match=message):
+        _ = program.nodes["x"]
+    with pytest.raises(KeyError, match="z"):
+        _ = program.nodes["z"]
+
+
+def test_a_node_takes_only_arrays_of_its_type():
+    program = executable(FakeDriver(), NODES_PLAN)
+    with pytest.raises(CallError, match=r"^step: node 'w': shape \[3\], expected \[4\]$"):
+        program.nodes["w"] = np.zeros(3, np.uint8)
+    with pytest.raises(CallError, match=r"^step: node 'w': dtype int8, expected uint8$"):
+        program.nodes["w"] = np.zeros(4, np.int8)
+
+
+def test_nodes_of_a_closed_executable_are_closed_too():
+    program = executable(FakeDriver(), NODES_PLAN)
+    program.close()
+    with pytest.raises(CallError, match=r"^step: the executable is closed$"):
+        program.nodes["x"] = ROWS
+    with pytest.raises(CallError, match=r"^step: the executable is closed$"):
+        _ = program.nodes["w"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named", "message"),
+    [
+        ((), {}, "step: argument 'i' is missing"),
+        ((1, 2), {}, r"step: takes 1 arguments \(i\), found 2"),
+        ((1,), {"i": 1}, "step: argument 'i' is given twice"),
+        ((3,), {}, "step: symbol 'i' is 3, expected 0 to 2"),
+        ((-1,), {}, "step: symbol 'i' is -1, expected 0 to 2"),
+        ((True,), {}, "step: symbol 'i' is True, expected an integer"),
+        ((1.0,), {}, r"step: symbol 'i' is 1.0, expected an integer"),
+        ((1,), {"j": 1}, "step: there is no argument 'j'"),
+    ],
+)
+def test_static_symbols_are_checked(arguments: tuple[Any, ...], named: dict[str, Any], message: str):
+    program = executable(FakeDriver(), NODES_PLAN)
+    program.nodes["x"] = ROWS
+    with pytest.raises(CallError, match=f"^{message}"):
+        program(*arguments, **named)
+
+
+def test_an_executable_shows_its_symbols():
+    program = executable(FakeDriver(), NODES_PLAN)
+    assert repr(program) == "<DeviceExecutable step(i: index) -> (uint8[4]) on fake>"
+
+
+def test_an_executable_has_no_merge_buffer():
+    plan = replace(NODES_PLAN, merge_node="w")
+    with pytest.raises(
+        TenonError, match=r"^step: reads the merge buffer of node 'w', which an executable has"
+    ):
+        executable(FakeDriver(), plan)

@@ -84,7 +84,7 @@ def test_a_symbol_that_is_nowhere_is_an_error_with_llvms_log() -> None:
     )
     with pytest.raises(KernelCompileError, match=r"^llvm: the kernels do not link\n") as caught:
         LLVMCompiler().compile(f"{entry_point.definition()}\n{body}", host_device())
-    assert "k.packed" in caught.value.log
+    assert "k.chunk" in caught.value.log
 
 
 def test_assembly_holds_every_entry_point() -> None:
@@ -92,4 +92,4 @@ def test_assembly_holds_every_entry_point() -> None:
     assert isinstance(compiler, Disassembler)
     text = remainder_kernel("b") + "\n" + remainder_kernel("a")
     assembly = compiler.assembly(LLVMRenderer().render(parse(text), host_device()), host_device())
-    assert "b.packed:" in assembly and "a.packed:" in assembly and "fmod" in assembly
+    assert "b.chunk:" in assembly and "a.chunk:" in assembly and "fmod" in assembly

@@ -48,7 +48,7 @@ def test_device_without_f16_does_not_support_it() -> None:
 def test_pool_is_aligned_as_asked(alignment: int) -> None:
     driver = CpuDriver()
     driver.alloc_pool(1, 10, alignment)
-    assert driver._address(BufferLoc(1, 0)) % max(alignment, 64) == 0
+    assert driver.address(BufferLoc(1, 0)) % max(alignment, 64) == 0
 
 
 def test_copies_go_to_offsets_and_back() -> None:

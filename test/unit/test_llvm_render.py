@@ -84,19 +84,20 @@ loop_exit:
   ret void
 }
 
-define void @square.packed(ptr %table) nounwind "arguments"="2" "grid"="16,1,1" "block"="1,1,1" {
+define void @square.chunk(ptr %table, i64 %begin, i64 %end) nounwind \
+"arguments"="2" "grid"="16,1,1" "block"="1,1,1" {
   %slot0 = getelementptr inbounds ptr, ptr %table, i64 0
   %argument0 = load ptr, ptr %slot0, align 8
   %slot1 = getelementptr inbounds ptr, ptr %table, i64 1
   %argument1 = load ptr, ptr %slot1, align 8
-  call void @square.range(ptr %argument0, ptr %argument1, i64 0, i64 16)
+  call void @square.range(ptr %argument0, ptr %argument1, i64 %begin, i64 %end)
   ret void
 }
 """
 )
 
 
-def test_kernel_is_a_range_function_and_a_packed_one() -> None:
+def test_kernel_is_a_range_function_and_one_that_takes_a_table() -> None:
     assert render(SQUARE) == SQUARE_IR
 
 
@@ -240,8 +241,8 @@ def count_visits(grid: tuple[int, int, int], block: tuple[int, int, int], begin:
         kz=block[2],
     )
     source = llvm.renderer.render(parse(text), llvm.device)
-    assert f"i64 0, i64 {n_groups})" in source
-    source = source.replace(f"i64 0, i64 {n_groups})", f"i64 {begin}, i64 {end})")
+    assert source.count("i64 %begin, i64 %end)\n") == 1
+    source = source.replace("i64 %begin, i64 %end)\n", f"i64 {begin}, i64 {end})\n")
     artifact = llvm.compiler.compile(source, llvm.device)
     visits = np.zeros(max(total, 1), np.int32)
     llvm.driver.alloc_pool(0, visits.nbytes, 64)

@@ -34,4 +34,4 @@ def test_llvm_ir_is_the_renderers_text() -> None:
 def test_asm_is_assembly() -> None:
     text = emit(AsmTarget())
     assert AsmTarget.name == "asm"
-    assert "copy.range:" in text and "copy.packed:" in text
+    assert "copy.range:" in text and "copy.chunk:" in text

@@ -1,0 +1,112 @@
+"""The machine code that runs programs: compiled once in a process, when it is first needed."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any
+
+from .library import llvmlite_binding
+from .native_call import CALL_TEXT, FUNCTIONS
+from .native_pool import pool_text
+from .native_steps import steps_text
+from .threads import follow_num_threads
+
+_EXPORTED = (
+    "steps_run",
+    "steps_run_timed",
+    "copy_part",
+    "pool_use",
+    "pool_forget",
+    "program_call",
+    "frame_push",
+)
+
+_METH_FASTCALL = 0x80
+
+
+class MethodDef(ctypes.Structure):
+    """The interpreter's `PyMethodDef`."""
+
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("function", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    )
+
+
+@dataclass(frozen=True)
+class NativeLibrary:
+    """
+    The functions of `native_steps`, `native_pool` and `native_call`. `frame_push` keeps the interpreter's
+    lock, the others release it; `copy_part` is an address, `call_method` describes `program_call`.
+    """
+
+    steps_run: Callable[[int, int], None]
+    steps_run_timed: Callable[[int, int, int], None]
+    copy_part: int
+    pool_use: Callable[[int], int]
+    pool_forget: Callable[[], None]
+    frame_push: Callable[[int, int], None]
+    call_method: MethodDef
+
+
+_LOADING = Lock()
+_LOADED: list[NativeLibrary] = []
+
+
+def native_library() -> NativeLibrary:
+    """Returns the library, which lives as long as the process: its workers run in it to the very end."""
+    with _LOADING:
+        if not _LOADED:
+            _LOADED.append(_load())
+        return _LOADED[0]
+
+
+def _load() -> NativeLibrary:
+    llvm = llvmlite_binding()
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    pool = pool_text(platform.machine(), platform.system())
+    module = llvm.parse_assembly("".join((steps_text(time.CLOCK_MONOTONIC), pool, CALL_TEXT)))
+    # Without optimisation: the code is written as it should run, and compiles five times as fast.
+    machine = llvm.Target.from_default_triple().create_target_machine(opt=0, reloc="pic", codemodel="small")
+    module.triple = machine.triple
+    module.data_layout = str(machine.target_data)
+    engine = llvm.create_lljit_compiler()
+    builder = llvm.JITLibraryBuilder().add_object_img(machine.emit_object(module)).add_current_process()
+    for name in FUNCTIONS:
+        builder.import_symbol(name, ctypes.cast(ctypes.pythonapi[name], ctypes.c_void_p).value)
+    for name in _EXPORTED:
+        builder.export_symbol(name)
+    library = builder.link(engine, "tenon")
+    for owner in (engine, library):
+        _keep_forever(owner)
+
+    def function(name: str, result: Any, *arguments: Any) -> Any:
+        return ctypes.CFUNCTYPE(result, *arguments)(library[name])
+
+    loaded = NativeLibrary(
+        steps_run=function("steps_run", None, ctypes.c_void_p, ctypes.c_int64),
+        steps_run_timed=function("steps_run_timed", None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p),
+        copy_part=library["copy_part"],
+        pool_use=function("pool_use", ctypes.c_int32, ctypes.c_int32),
+        pool_forget=function("pool_forget", None),
+        frame_push=ctypes.PYFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(library["frame_push"]),
+        call_method=MethodDef(b"call", library["program_call"], _METH_FASTCALL, None),
+    )
+    follow_num_threads(loaded.pool_use)
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=loaded.pool_forget)
+    return loaded
+
+
+def _keep_forever(owner: object) -> None:
+    """Keeps `owner` through the end of the interpreter, when modules are emptied but workers still run."""
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(owner))

@@ -1,0 +1,54 @@
+"""Where the interpreter and numpy keep what `native_call` reads, and whether they keep it there."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import sysconfig
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+
+@cache
+def is_layout_known() -> bool:
+    """
+    Returns whether tuples, arrays and dtypes of this process are laid out as `native_call` reads them, and
+    one lock guards the interpreter. It looks at real ones.
+    """
+    if sys.implementation.name != "cpython" or sysconfig.get_config_var("Py_GIL_DISABLED"):
+        return False
+    if ctypes.sizeof(ctypes.c_void_p) != 8 or sys.byteorder != "little":
+        return False
+    array = np.empty((3, 5, 7), np.float32)[:2]
+    pair: tuple[Any, ...] = (array, None)
+    return (
+        _word(array, 8) == id(np.ndarray)
+        and _word(array, 16) == array.ctypes.data
+        and _number(array, 24) == array.ndim
+        and [_word_at(_word(array, 32) + 8 * axis) for axis in range(3)] == [2, 5, 7]
+        and _word(array, 56) == id(array.dtype)
+        and _number(array, 64) == array.flags.num
+        and all(_is_dtype_known(np.dtype(text)) for text in ("f4", ">f4", "<i8", "u1", "?"))
+        and _word(pair, 8) == id(tuple)
+        and _word(pair, 16) == len(pair)
+        and [_word(pair, 24), _word(pair, 32)] == [id(array), id(None)]
+    )
+
+
+def _is_dtype_known(dtype: np.dtype[Any]) -> bool:
+    order = ctypes.c_char.from_address(id(dtype) + 26).value.decode("latin-1")
+    return order == dtype.byteorder and _number(dtype, 28) == dtype.num
+
+
+def _word(owner: object, offset: int) -> int:
+    return _word_at(id(owner) + offset)
+
+
+def _word_at(address: int) -> int:
+    return ctypes.c_uint64.from_address(address).value
+
+
+def _number(owner: object, offset: int) -> int:
+    return ctypes.c_int32.from_address(id(owner) + offset).value

@@ -1,0 +1,70 @@
+"""How many threads the kernels of this process run on."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from threading import Lock
+
+from ...errors import TenonError
+
+NUM_THREADS = "TENON_NUM_THREADS"
+"""The environment variable with the number of threads to begin with."""
+
+MOST_THREADS = 1024
+
+_LOCK = Lock()
+_NUM_THREADS: list[int] = []
+_FOLLOWERS: list[Callable[[int], object]] = []
+
+
+def get_num_threads() -> int:
+    """
+    Returns the number of threads that one kernel runs on at most, the caller's among them: what
+    `set_num_threads` asked for, else the environment variable `TENON_NUM_THREADS`, else as many as there are
+    processors that this process may use.
+
+    Raises:
+        TenonError: the variable is no number of threads.
+    """
+    with _LOCK:
+        if not _NUM_THREADS:
+            _NUM_THREADS.append(_initial())
+        return _NUM_THREADS[0]
+
+
+def set_num_threads(count: int) -> None:
+    """
+    Makes the kernels of this process, on the CPU, run on `count` threads at most. What they compute is the
+    same for any number. Kernels that are running go on as they began.
+
+    Raises:
+        TenonError: `count` is no integer from 1 to 1024.
+    """
+    if isinstance(count, bool) or not hasattr(count, "__index__") or not 1 <= count <= MOST_THREADS:
+        raise TenonError(f"set_num_threads: {_wrong(count)}")
+    with _LOCK:
+        _NUM_THREADS[:] = [count.__index__()]
+        for follower in _FOLLOWERS:
+            follower(_NUM_THREADS[0])
+
+
+def follow_num_threads(follower: Callable[[int], object]) -> None:
+    """Calls `follower` with the number of threads, now and whenever it is set anew."""
+    get_num_threads()
+    with _LOCK:
+        _FOLLOWERS.append(follower)
+        follower(_NUM_THREADS[0])
+
+
+def _initial() -> int:
+    text = os.environ.get(NUM_THREADS, "")
+    if text:
+        if not (text.isascii() and text.isdigit() and 1 <= int(text) <= MOST_THREADS):
+            raise TenonError(f"{NUM_THREADS}: {_wrong(text)}")
+        return int(text)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _wrong(value: object) -> str:
+    return f"{value!r} is no number of threads (an integer from 1 to {MOST_THREADS})"

@@ -1,0 +1,60 @@
+"""The static symbols among the arguments of a call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import CallError
+from .program_plan import SymbolPlan
+from .signature import Signature
+
+
+class SymbolArguments:
+    """Tells the static symbols of a program, which are `symbols`, from the arrays of its signature."""
+
+    def __init__(self, signature: Signature, symbols: Sequence[SymbolPlan]) -> None:
+        self._name = signature.name
+        self._symbols = tuple(symbols)
+        names = list(signature.argument_names)
+        for symbol in sorted(symbols, key=lambda symbol: symbol.position):
+            names.insert(symbol.position, symbol.name)
+        self.names = tuple(names)
+        """All arguments of the program in their order."""
+
+    def take(
+        self, positional: Sequence[Any], named: Mapping[str, Any]
+    ) -> tuple[dict[str, int], list[Any], dict[str, Any]]:
+        """
+        Returns the values of the symbols, and the arguments without them.
+
+        Raises:
+            CallError: there are too many arguments, or a symbol is missing, given twice, no integer, or
+            outside
+                the axis that it indexes.
+        """
+        if len(positional) > len(self.names):
+            names, found = ", ".join(self.names), len(positional) + len(named)
+            raise CallError(f"{self._name}: takes {len(self.names)} arguments ({names}), found {found}")
+        rest = dict(named)
+        given: dict[int, Any] = dict(enumerate(positional))
+        values: dict[str, int] = {}
+        for symbol in self._symbols:
+            if symbol.position in given and symbol.name in rest:
+                raise CallError(f"{self._name}: argument '{symbol.name}' is given twice")
+            if symbol.position not in given and symbol.name not in rest:
+                raise CallError(f"{self._name}: argument '{symbol.name}' is missing")
+            value = given.pop(symbol.position) if symbol.position in given else rest.pop(symbol.name)
+            values[symbol.name] = self._checked(symbol, value)
+        return values, list(given.values()), rest
+
+    def _checked(self, symbol: SymbolPlan, value: Any) -> int:
+        who = f"{self._name}: symbol '{symbol.name}'"
+        number: Any = value
+        if isinstance(value, bool) or not isinstance(value, int | np.integer):
+            raise CallError(f"{who} is {value!r}, expected an integer")
+        if symbol.bound is not None and not 0 <= number < symbol.bound:
+            raise CallError(f"{who} is {number}, expected 0 to {symbol.bound - 1}")
+        return int(number)

@@ -1,0 +1,191 @@
+"""The thread pool: every part runs once, whoever asks, whatever the number of threads."""
+
+import ctypes
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+import tenon
+from tenon.backends.interface import Backend, BufferLoc, CompiledArtifact, LaunchStep
+from tenon.backends.llvm import backend
+from tenon.backends.llvm.driver import CpuDriver
+from tenon.backends.llvm.native_library import native_library
+from tenon.backends.llvm.native_pool import pool_text
+from tenon.dialects.parsing import parse_module
+
+LONG = 1_000_000
+"""So many nanoseconds of work are shared out."""
+
+
+@pytest.fixture(autouse=True)
+def same_number_afterwards() -> Iterator[None]:
+    count = tenon.get_num_threads()
+    yield
+    tenon.set_num_threads(count)
+
+
+@pytest.fixture(scope="module")
+def device() -> Backend:
+    return backend()
+
+
+def count_kernel(device: Backend, extent: int) -> CompiledArtifact:
+    """Compiles a kernel that adds 1 to each of `extent` numbers, one in each work-group."""
+    text = f"""low.kernel @count(%x: memref<{extent}xi32>) grid [{extent}, 1, 1] block [1, 1, 1] {{
+      %i = low.block_id x
+      %one = arith.constant 1 : i32
+      %v = memref.load %x[%i] : memref<{extent}xi32>
+      %r = arith.addi %v, %one : i32
+      memref.store %r, %x[%i] : memref<{extent}xi32>
+    }}"""
+    source = device.renderer.render(parse_module(text), device.device)
+    return device.compiler.compile(source, device.device)
+
+
+def counts_after(artifact: CompiledArtifact, extent: int, runs: int) -> npt.NDArray[np.int32]:
+    """Returns how often each work-group ran in `runs` runs of the kernel, on memory of its own."""
+    driver = CpuDriver()
+    counts = np.zeros(extent, np.int32)
+    driver.map_host(1, counts.view(np.uint8))
+    step = LaunchStep("count", (extent, 1, 1), (1, 1, 1), (0,), nanoseconds=LONG)
+    program = driver.bind(artifact, [step], [BufferLoc(1, 0)])
+    for _ in range(runs):
+        program.run()
+    return counts
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 5])
+@pytest.mark.parametrize("extent", [1, 2, 3, 17, 255, 10_007])
+def test_every_work_group_runs_once(device: Backend, n_threads: int, extent: int):
+    artifact = count_kernel(device, extent)
+    tenon.set_num_threads(n_threads)
+    assert (counts_after(artifact, extent, 50) == 50).all()
+
+
+def test_nothing_is_lost_in_many_forks_and_joins(device: Backend):
+    tenon.set_num_threads(3)
+    artifact = count_kernel(device, 64)
+    assert (counts_after(artifact, 64, 20_000) == 20_000).all()
+
+
+def test_the_number_of_threads_may_change_between_runs(device: Backend):
+    artifact = count_kernel(device, 100)
+    for n_threads in (4, 1, 2, 6, 2, 1, 4):
+        tenon.set_num_threads(n_threads)
+        assert (counts_after(artifact, 100, 20) == 20).all()
+
+
+def test_several_threads_may_use_the_pool_at_the_same_time(device: Backend):
+    tenon.set_num_threads(2)
+    artifact = count_kernel(device, 500)
+    with ThreadPoolExecutor(8) as executor:
+        found = list(executor.map(lambda _: counts_after(artifact, 500, 300), range(16)))
+    assert all((counts == 300).all() for counts in found)
+
+
+def ranges_of_a_run(extent: int, least: int) -> list[tuple[int, int, int]]:
+    """Runs a step that notes its parts and the thread that each runs in."""
+    ranges: list[tuple[int, int, int]] = []
+
+    @ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+    def note(_: int, begin: int, end: int) -> None:
+        ranges.append((begin, end, threading.get_native_id()))
+
+    record = np.array([ctypes.cast(note, ctypes.c_void_p).value, 0, extent, least], np.int64)
+    native_library().steps_run(record.ctypes.data, 1)
+    return ranges
+
+
+def parts_of_a_shared_run(extent: int, least: int) -> list[tuple[int, int]]:
+    """Runs a step until the pool shares it out: for a while after workers lost the processor it does not."""
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        parts = sorted((begin, end) for begin, end, _ in ranges_of_a_run(extent, least))
+        if len(parts) > 1:
+            return parts
+    pytest.fail("nothing was shared out for 20 s")
+
+
+@pytest.mark.parametrize(("extent", "least"), [(100, 1), (100, 30), (17, 16), (1000, 7), (5, 1)])
+def test_parts_make_up_the_range_and_are_not_too_small(extent: int, least: int):
+    tenon.set_num_threads(2)
+    parts = parts_of_a_shared_run(extent, least)
+    assert parts[0][0] == 0 and parts[-1][1] == extent
+    assert all(first[1] == second[0] for first, second in pairwise(parts))
+    assert all(end - begin >= least for begin, end in parts[:-1])
+    assert len(parts) <= 16
+
+
+@pytest.mark.parametrize(("extent", "least", "n_threads"), [(100, 0, 2), (100, 100, 2), (100, 1, 1)])
+def test_what_is_not_shared_out_runs_in_the_calling_thread(extent: int, least: int, n_threads: int):
+    tenon.set_num_threads(n_threads)
+    assert ranges_of_a_run(extent, least) == [(0, extent, threading.get_native_id())]
+
+
+IN_A_CHILD = """
+import os, sys
+import numpy as np, tenon
+tenon.set_num_threads(3)
+text = '''func.func @f(%x: tensor<4096x64xf32>) -> tensor<4096x64xf32> {
+  %y = graph.tanh %x : tensor<4096x64xf32>
+  func.return %y : tensor<4096x64xf32>
+}'''
+f = tenon.compile(text)
+x = np.linspace(-3, 3, 4096 * 64, dtype=np.float32).reshape(4096, 64)
+expected = f(x)
+for _ in range(20):
+    child = os.fork()
+    if child == 0:
+        same = all(np.array_equal(f(x), expected) for _ in range(20))
+        f.close()
+        os._exit(0 if same else 1)
+    _, status = os.waitpid(child, 0)
+    assert status == 0, status
+    assert np.array_equal(f(x), expected)
+print("same")
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+def test_a_forked_child_has_a_pool_of_its_own():
+    done = subprocess.run([sys.executable, "-c", IN_A_CHILD], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (0, "same\n"), done.stderr
+
+
+AT_THE_END = """
+import numpy as np, tenon
+tenon.set_num_threads(4)
+f = tenon.compile('''func.func @f(%x: tensor<4096x64xf32>) -> tensor<4096x64xf32> {
+  %y = graph.tanh %x : tensor<4096x64xf32>
+  func.return %y : tensor<4096x64xf32>
+}''')
+f(np.zeros((4096, 64), np.float32))
+"""
+
+
+def test_a_process_ends_while_workers_look_for_work():
+    for _ in range(5):
+        subprocess.run([sys.executable, "-c", AT_THE_END], check=True, timeout=60)
+
+
+@pytest.mark.parametrize(
+    ("machine", "system"), [("x86_64", "Darwin"), ("s390x", "Linux"), ("AMD64", "Windows")]
+)
+def test_where_futexes_are_not_known_the_caller_runs_everything(machine: str, system: str):
+    text = pool_text(machine, system)
+    assert "pthread" not in text and "syscall" not in text
+    assert "@pool_run(" in text and "@pool_use(" in text and "@pool_forget(" in text
+
+
+def test_every_processor_pauses_in_its_own_way():
+    assert "@llvm.x86.sse2.pause()" in pool_text("x86_64", "Linux")
+    assert "@llvm.aarch64.hint(i32 1)" in pool_text("aarch64", "Linux")
+    assert "i64 98," in pool_text("riscv64", "Linux")

@@ -1,0 +1,61 @@
+"""The number of threads that kernels run on."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import tenon
+
+
+@pytest.fixture(autouse=True)
+def same_number_afterwards() -> Iterator[None]:
+    count = tenon.get_num_threads()
+    yield
+    tenon.set_num_threads(count)
+
+
+def number_in_a_process(program: str, text: str | None) -> subprocess.CompletedProcess[str]:
+    """Runs `program` in a process whose environment says TENON_NUM_THREADS=text."""
+    environment = {name: value for name, value in os.environ.items() if name != "TENON_NUM_THREADS"}
+    if text is not None:
+        environment["TENON_NUM_THREADS"] = text
+    command = [sys.executable, "-c", program]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_the_number_set_is_the_number_got():
+    tenon.set_num_threads(3)
+    assert tenon.get_num_threads() == 3
+    tenon.set_num_threads(np.int64(1))  # pyright: ignore
+    assert tenon.get_num_threads() == 1
+
+
+@pytest.mark.parametrize("count", [0, -1, 1025, 1.0, "2", None, True])
+def test_what_is_no_number_of_threads_is_refused(count: Any):
+    with pytest.raises(tenon.TenonError, match=r"^set_num_threads: .* is no number of threads \(an integer"):
+        tenon.set_num_threads(count)
+
+
+def test_by_default_there_are_as_many_as_processors_to_use():
+    program = "import os, tenon; print(tenon.get_num_threads() == len(os.sched_getaffinity(0)))"
+    assert number_in_a_process(program, None).stdout == "True\n"
+
+
+def test_the_environment_says_how_many_to_begin_with():
+    program = "import tenon; n = tenon.get_num_threads; print(n()); tenon.set_num_threads(2); print(n())"
+    assert number_in_a_process(program, "5").stdout == "5\n2\n"
+
+
+@pytest.mark.parametrize("text", ["0", "many", "-1", "1025", "2.0"])
+def test_an_environment_that_says_no_number_is_an_error_of_the_backend(text: str):
+    program = (
+        "import tenon\n"
+        "from tenon.backends.registry import get_backend\n"
+        "try:\n    get_backend('llvm')\nexcept tenon.TenonError as error:\n    print(error)\n"
+    )
+    expected = f"TENON_NUM_THREADS: '{text}' is no number of threads (an integer from 1 to 1024)\n"
+    assert number_in_a_process(program, text).stdout == expected
