@@ -5,22 +5,90 @@ Tenon: an array compiler you can read.
     result = executable(x, w=weights)
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from .dialects.parsing import parse_module, verify_module
 from .driver import BACKENDS, compile
-from .errors import CallError, DeviceError, KernelCompileError, MissingExtraError, TenonError
+from .errors import (
+    CallError,
+    ContextError,
+    DeviceError,
+    DeviceLostError,
+    KernelCompileError,
+    MemoryModeError,
+    MissingExtraError,
+    OutOfMemoryError,
+    RoutineError,
+    TenonError,
+)
 from .passes.pass_manager import PassManager
 from .runtime.executable import Executable
+from .runtime.timeline import record_timeline
+
+if TYPE_CHECKING:
+    from .backends.llvm.threads import get_num_threads, set_num_threads
+    from .platforms import open_platform
+    from .runtime.code import Code, CodeBatch
+    from .runtime.context import Context
+    from .runtime.device import Device
+    from .runtime.event import Event
+    from .runtime.optimize_context import OptimizeContext
+    from .runtime.platform import Platform
+    from .runtime.routine import Routine
+    from .runtime.tensor_node import TensorNode
 
 __all__ = [
     "BACKENDS",
     "CallError",
+    "Code",
+    "CodeBatch",
+    "Context",
+    "ContextError",
+    "Device",
     "DeviceError",
+    "DeviceLostError",
+    "Event",
     "Executable",
     "KernelCompileError",
+    "MemoryModeError",
     "MissingExtraError",
+    "OptimizeContext",
+    "OutOfMemoryError",
     "PassManager",
+    "Platform",
+    "Routine",
+    "RoutineError",
     "TenonError",
+    "TensorNode",
     "compile",
+    "get_num_threads",
+    "open_platform",
     "parse_module",
+    "record_timeline",
+    "set_num_threads",
     "verify_module",
 ]
+
+_WHEN_ASKED_FOR = {
+    "Code": "runtime.code",
+    "CodeBatch": "runtime.code",
+    "Context": "runtime.context",
+    "Device": "runtime.device",
+    "Event": "runtime.event",
+    "OptimizeContext": "runtime.optimize_context",
+    "Platform": "runtime.platform",
+    "Routine": "runtime.routine",
+    "TensorNode": "runtime.tensor_node",
+    "get_num_threads": "backends.llvm.threads",
+    "open_platform": "platforms",
+    "set_num_threads": "backends.llvm.threads",
+}
+"""What programs that only compile do without: imported when first used, as it takes some time."""
+
+
+def __getattr__(name: str) -> object:
+    if name not in _WHEN_ASKED_FOR:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f".{_WHEN_ASKED_FOR[name]}", __name__), name)
+    return value

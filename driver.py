@@ -18,14 +18,18 @@ from .dialects.entry import Entry, IRLevel, argument_names, find_entry, keep_onl
 from .dialects.parsing import location_text, parse_module, verify_module
 from .errors import TenonError
 from .passes.instruments.interface import PassInstrument
+from .passes.instruments.spans import Spans
 from .passes.pass_manager import PassManager
 from .passes.util.failing_location import failing_location
 from .runtime.device_executable import DeviceExecutable
+from .runtime.entry_state import nodes_of, symbols_of
 from .runtime.executable import Executable
-from .runtime.program_plan import plan_program
+from .runtime.lowered_program import LoweredProgram
+from .runtime.plan_reader import plan_program
 from .runtime.reference_executable import ReferenceExecutable
 from .runtime.signature import Signature
 from .runtime.stages import Stages
+from .runtime.timeline import Category, active, host_track, span
 
 REFERENCE = "reference"
 """The backend that interprets a module in numpy, at whatever level it is."""
@@ -67,8 +71,9 @@ def compile(
     _check_kind("program", program, "a module or its text", ModuleOp, str)
     _check_kind("pipeline", pipeline, "a pass manager or its text", PassManager, str, NoneType)
     _check_kind("entry", entry, "a function's name", str, NoneType)
-    module = parse_module(program, filename) if isinstance(program, str) else program.clone()
-    verify_module(module)
+    with span("parse", Category.COMPILE):
+        module = parse_module(program, filename) if isinstance(program, str) else program.clone()
+        verify_module(module)
     chosen = find_entry(module, entry)
     signature = _signature_of(chosen)
     keep_only(module, chosen)
@@ -81,7 +86,7 @@ def compile(
             raise TenonError(f"backend '{backend}' is not one of {', '.join(BACKENDS)}")
         backend = get_backend(backend)
     _check_kind("backend", backend, f"a backend or one of {', '.join(BACKENDS)}", Backend)
-    work = _Lowering(module, chosen, pipeline, IRLevel.LOW, backend.device.vector_nbytes, instruments)
+    work = ModuleLowering(module, chosen, pipeline, IRLevel.LOW, backend.device.vector_nbytes, instruments)
     return _compiled(work, backend)
 
 
@@ -98,7 +103,7 @@ def _signature_of(entry: Entry) -> Signature:
         raise TenonError(error.message, location=location_text(entry.location)) from error
 
 
-class _Lowering:
+class ModuleLowering:
     """
     A module on its way down. `phases` are the passes by the stage they end at; `module` is what they left;
     `text_of` gives the text at the end of a stage, for which all but the last stage is run again.
@@ -126,7 +131,7 @@ class _Lowering:
         else:
             self.phases = _default_phases(module, entry, level, vector_nbytes)
         passes = tuple(pass_ for phase in self.phases.values() for pass_ in phase)
-        PassManager(passes, instruments, verify_each).run(context(), module)
+        PassManager(passes, (*instruments, *_timeline_instruments()), verify_each).run(context(), module)
         self.entry = find_entry(module, self.entry_name)
         self.level = level_of(module, self.entry)
         if pipeline is not None:
@@ -147,6 +152,14 @@ class _Lowering:
             PassManager(passes, verify_each=False).run(ctx, module)
             texts[stage] = str(module) + "\n"
         return texts
+
+
+def _timeline_instruments() -> tuple[PassInstrument, ...]:
+    """Returns what puts the passes on the timeline that is being recorded, if one is."""
+    timeline = active()
+    if timeline is None:
+        return ()
+    return (Spans(lambda name, begin, end: timeline.add(name, Category.COMPILE, host_track(), begin, end)),)
 
 
 def _default_phases(
@@ -177,10 +190,13 @@ def _default_phases(
 
 
 def _planning(program: sched.ProgramOp) -> tuple[ModulePass, ...]:
+    from .passes.analyze_schedule import AnalyzeSchedulePass
     from .passes.build_dependencies import BuildDependenciesPass
     from .passes.plan_memory import PlanMemoryPass
 
-    return () if "memory_plan" in program.attributes else (BuildDependenciesPass(), PlanMemoryPass())
+    if "memory_plan" in program.attributes:
+        return ()
+    return BuildDependenciesPass(), PlanMemoryPass(), AnalyzeSchedulePass()
 
 
 def _interpreted(
@@ -197,18 +213,39 @@ def _interpreted(
         raise TenonError(f"compile: level '{level}' is not one of {', '.join(IRLevel)}")
     if level is not None and pipeline is not None:
         raise TenonError("compile: level and pipeline exclude each other")
+    symbols, nodes = symbols_of(entry), nodes_of(module, entry)
     wanted = None if level is None else IRLevel(level)
-    work = _Lowering(module, entry, pipeline, wanted, _VECTOR_NBYTES, instruments)
+    work = ModuleLowering(module, entry, pipeline, wanted, _VECTOR_NBYTES, instruments)
     makers = work.stages()
     return ReferenceExecutable(
         signature,
         Stages(makers),
         list(makers)[-1],
-        lambda arrays: run_module(work.module, work.entry_name, arrays),
+        lambda arrays, nodes, symbols: run_module(
+            work.module, work.entry_name, arrays, nodes, symbols=symbols
+        ),
+        symbols,
+        nodes,
     )
 
 
-def _compiled(work: _Lowering, backend: Backend) -> DeviceExecutable:
+def _compiled(work: ModuleLowering, backend: Backend) -> DeviceExecutable:
+    lowered = render(work, backend)
+    artifact = CompiledArtifact(None, ())
+    if lowered.source:
+        with span("compile", Category.COMPILE, program=work.entry_name):
+            artifact = backend.compiler.compile(lowered.source, backend.device)
+    with span("load", Category.COMPILE, program=work.entry_name):
+        return DeviceExecutable(backend, artifact, lowered.plan, lowered.stages)
+
+
+def render(work: ModuleLowering, backend: Backend) -> LoweredProgram:
+    """
+    Returns what a lowered module is for a backend; its source is empty where it launches no kernel.
+
+    Raises:
+        TenonError: the module is no `sched.program` of `low` kernels, or the device lacks something.
+    """
     if isinstance(work.entry, func.FuncOp):
         raise TenonError(
             f"@{work.entry_name}: the pipeline leaves a func.func, but backend {backend.name} runs a "
@@ -217,12 +254,10 @@ def _compiled(work: _Lowering, backend: Backend) -> DeviceExecutable:
     keep_only(work.module, work.entry)
     plan = plan_program(work.module, work.entry)
     source = ""
-    artifact = CompiledArtifact(None, ())
     if plan.kernel_names:
         try:
-            source = backend.renderer.render(work.module, backend.device)
+            with span("render", Category.COMPILE, program=work.entry_name):
+                source = backend.renderer.render(work.module, backend.device)
         except DiagnosticException as error:
             raise TenonError(str(error), location=failing_location(error)) from error
-        artifact = backend.compiler.compile(source, backend.device)
-    stages = Stages({**work.stages(), "source": lambda: source})
-    return DeviceExecutable(backend, artifact, plan, stages)
+    return LoweredProgram(plan, work.module, source, Stages({**work.stages(), "source": lambda: source}))

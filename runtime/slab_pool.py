@@ -5,23 +5,47 @@ from __future__ import annotations
 import heapq
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from threading import Lock
 from weakref import WeakValueDictionary
 
-from ..backends.interface import BufferLoc, Memory
+import numpy as np
+import numpy.typing as npt
+
+from ..backends.interface import BufferLoc, HostMapped, Memory
+from ..dialects.memory_modes import MemoryMode
+from ..errors import DeviceLostError
+from .timeline import Category, span
+
+MERGE_POOL_ID = 0
+"""The pool of every device that is its merge buffer."""
 
 FIRST_POOL_ID = 1
-"""Pool 0 of every device is its merge buffer."""
+"""The first pool that is anything else."""
 
 
 @dataclass(frozen=True)
 class SlabStatistics:
-    """The pools that are held now, their bytes, and the most bytes that were held at one time."""
+    """
+    The pools that are held now, their bytes, and the most bytes that were held at one time. `payload_nbytes`
+    are the bytes that something lies in; the others are gaps between what is aligned.
+    """
 
     n_slabs: int
     nbytes: int
     peak_nbytes: int
+    payload_nbytes: int
+
+    @property
+    def fragmentation(self) -> float:
+        """The share of the bytes that are gaps, from 0 to 1."""
+        return 1 - self.payload_nbytes / self.nbytes if self.nbytes else 0.0
+
+    def __str__(self) -> str:
+        pools = "1 pool" if self.n_slabs == 1 else f"{self.n_slabs} pools"
+        gaps = f"{100 * self.fragmentation:.1f}% gaps"
+        return f"{pools}, {self.nbytes} bytes ({self.peak_nbytes} at most), {gaps}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +54,7 @@ class Slab:
 
     pool_id: int
     nbytes: int
+    payload_nbytes: int = 0
 
     def at(self, offset: int) -> BufferLoc:
         """Returns the place `offset` bytes in."""
@@ -49,36 +74,80 @@ class SlabPool:
     lock: Lock = field(default_factory=Lock)
     _slabs: dict[int, Slab] = field(default_factory=dict[int, Slab])
     _reserved: set[int] = field(default_factory=set[int])
+    _mapped: set[int] = field(default_factory=set[int])
     _free_ids: list[int] = field(default_factory=list[int])
     _condemned: deque[Slab] = field(default_factory=deque[Slab])
-    _nbytes: int = 0
-    _peak_nbytes: int = 0
+    _merge_slab: Slab | None = None
+    _statistics: SlabStatistics = SlabStatistics(0, 0, 0, 0)
 
-    def allocate(self, nbytes: int, alignment: int) -> Slab:
+    def allocate(
+        self, nbytes: int, alignment: int, mode: MemoryMode | None = None, payload_nbytes: int | None = None
+    ) -> Slab:
         """
-        Returns a slab of `nbytes` from 1 up.
+        Returns a slab of `nbytes` from 1 up, for tensors of memory mode `mode`, of which `payload_nbytes` are
+        used (None for all).
 
         Raises:
             DeviceError: the device has not that much memory.
         """
         assert nbytes > 0, f"a slab of {nbytes} bytes"
+        payload_nbytes = nbytes if payload_nbytes is None else payload_nbytes
         with self.lock:
             self._free_condemned()
-            slab = self._take(nbytes)
+            slab = self._take(nbytes, payload_nbytes)
             try:
-                self.memory.alloc_pool(slab.pool_id, nbytes, alignment)
+                with span(f"pool {slab.pool_id}", Category.ALLOCATE, nbytes=nbytes):
+                    self.memory.alloc_pool(slab.pool_id, nbytes, alignment, mode)
             except BaseException:
                 self._give_back(slab)
                 raise
-            self._nbytes += nbytes
-            self._peak_nbytes = max(self._peak_nbytes, self._nbytes)
+            self._count(slab)
             return slab
+
+    def map_host(self, array: npt.NDArray[np.uint8]) -> Slab:
+        """Returns a slab in the host array's memory, until it is freed. The caller keeps `array` alive."""
+        assert isinstance(self.memory, HostMapped), "the device cannot work in the host's memory"
+        with self.lock:
+            self._free_condemned()
+            slab = self._take(array.nbytes, 0)
+            try:
+                self.memory.map_host(slab.pool_id, array)
+            except BaseException:
+                self._give_back(slab)
+                raise
+            self._mapped.add(slab.pool_id)
+            return slab
+
+    def grow_merge_buffer(self, nbytes: int, alignment: int) -> Slab:
+        """
+        Returns the merge buffer, which then has `nbytes` at least. What it held is lost where it grows: the
+        caller sees to it that no work that uses it is queued.
+
+        Raises:
+            DeviceError: the device has not that much memory; there is no merge buffer then.
+        """
+        with self.lock:
+            self._free_condemned()
+            if self._merge_slab is not None and self._merge_slab.nbytes >= nbytes:
+                return self._merge_slab
+            self._free_merge_buffer()
+            slab = Slab(MERGE_POOL_ID, nbytes, nbytes)
+            self.memory.alloc_pool(MERGE_POOL_ID, nbytes, alignment)
+            self._merge_slab = slab
+            self._count(slab)
+            self._count_slabs()
+            return slab
+
+    def free_merge_buffer(self) -> None:
+        """Gives the merge buffer back, if there is one."""
+        with self.lock:
+            self._free_merge_buffer()
 
     def reserve(self, nbytes: int) -> Slab:
         """Returns a slab that is an id only, for host arrays of `nbytes` that the driver is to map there."""
         with self.lock:
             self._free_condemned()
-            slab = self._take(nbytes)
+            slab = self._take(nbytes, 0)
             self._reserved.add(slab.pool_id)
             return slab
 
@@ -95,10 +164,45 @@ class SlabPool:
                 self.lock.release()
 
     def statistics(self) -> SlabStatistics:
-        """Returns what is held; reserved ids count as slabs but hold no bytes."""
-        with self.lock:
-            self._free_condemned()
-            return SlabStatistics(len(self._slabs), self._nbytes, self._peak_nbytes)
+        """
+        Returns what is held, without waiting for the device; reserved ids and mapped host arrays count as
+        slabs but hold no bytes.
+        """
+        self.free(())
+        return self._statistics
+
+    def sizes(self) -> dict[int, int]:
+        """Returns the bytes of each pool that is held, by its id."""
+        slabs = list(self._slabs.copy().values())
+        merge_slab = self._merge_slab
+        return {slab.pool_id: slab.nbytes for slab in ([] if merge_slab is None else [merge_slab]) + slabs}
+
+    def _count(self, slab: Slab, sign: int = 1) -> None:
+        """Notes a change: a slab with memory came (`sign` 1) or went (-1)."""
+        before = self._statistics
+        nbytes = before.nbytes + sign * slab.nbytes
+        self._statistics = replace(
+            before,
+            nbytes=nbytes,
+            peak_nbytes=max(before.peak_nbytes, nbytes),
+            payload_nbytes=before.payload_nbytes + sign * slab.payload_nbytes,
+        )
+
+    def _count_slabs(self) -> None:
+        n_slabs = len(self._slabs) + (self._merge_slab is not None)
+        self._statistics = replace(self._statistics, n_slabs=n_slabs)
+
+    def _free_merge_buffer(self) -> None:
+        slab, self._merge_slab = self._merge_slab, None
+        if slab is not None:
+            self._free_pool(slab)
+            self._count(slab, -1)
+            self._count_slabs()
+
+    def _free_pool(self, slab: Slab) -> None:
+        # The memory of a lost device is lost with it.
+        with suppress(DeviceLostError):
+            self.memory.free_pool(slab.pool_id)
 
     def _free_condemned(self) -> None:
         while self._condemned:
@@ -106,18 +210,23 @@ class SlabPool:
             if slab.pool_id in self._reserved:
                 self._reserved.remove(slab.pool_id)
             else:
-                self.memory.free_pool(slab.pool_id)
-                self._nbytes -= slab.nbytes
+                self._free_pool(slab)
+                if slab.pool_id in self._mapped:
+                    self._mapped.remove(slab.pool_id)
+                else:
+                    self._count(slab, -1)
             self._give_back(slab)
 
-    def _take(self, nbytes: int) -> Slab:
+    def _take(self, nbytes: int, payload_nbytes: int) -> Slab:
         pool_id = heapq.heappop(self._free_ids) if self._free_ids else FIRST_POOL_ID + len(self._slabs)
-        slab = self._slabs[pool_id] = Slab(pool_id, nbytes)
+        slab = self._slabs[pool_id] = Slab(pool_id, nbytes, payload_nbytes)
+        self._count_slabs()
         return slab
 
     def _give_back(self, slab: Slab) -> None:
         assert self._slabs.get(slab.pool_id) is slab, f"pool {slab.pool_id} is not held"
         del self._slabs[slab.pool_id]
+        self._count_slabs()
         heapq.heappush(self._free_ids, slab.pool_id)
 
 

@@ -1,0 +1,152 @@
+"""`tenon.open_platform`: devices, and the passes that lower programs for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from xdsl.dialects.builtin import IndexType, ModuleOp, StringAttr
+from xdsl.utils.exceptions import PassFailedException
+
+from .backends.interface import Backend
+from .backends.registry import open_backends
+from .dialects import graph, low
+from .dialects.entry import Entry, IRLevel, find_entry, keep_only
+from .dialects.parsing import location_text, parse_module, verify_module
+from .driver import ModuleLowering, render
+from .errors import TenonError
+from .passes.util.failing_location import failing_location
+from .runtime.entry_state import nodes_of
+from .runtime.lowered_program import LoweredProgram
+from .runtime.platform import Platform, Program
+from .runtime.tensor_node import TensorNode
+from .runtime.timeline import Category, span
+
+
+def open_platform(
+    name: str = "llvm",
+    *,
+    scheduler: str | None = None,
+    num_devices: int | None = None,
+    large_offsets: bool = False,
+    pool_limit: int | None = None,
+) -> Platform:
+    """
+    Returns the devices of a backend: `llvm`, `opencl` or `reference`.
+
+    `num_devices` logical devices are made, each with memory and a queue of its own: as many as asked for on
+    the processor, on OpenCL they go round the physical devices. By default one; on OpenCL all there are.
+    `scheduler` says how the processor's devices work: `sync` (at once, in the calling thread; the default) or
+    `multicore` (a thread each). A pool holds at most `pool_limit` bytes: by default what 32-bit offsets
+    reach, with `large_offsets` what the device gives.
+
+    Raises:
+        TenonError: a name is not known, `num_devices` or `pool_limit` is less than 1, or the backend takes no
+            scheduler.
+        MissingExtraError: the backend's package is not installed.
+        DeviceError: there is no device for it.
+    """
+    for what, value in (("num_devices", num_devices), ("pool_limit", pool_limit)):
+        if value is not None and value < 1:
+            raise TenonError(f"open_platform: {what} is {value}, expected 1 or more")
+    backends = open_backends(name, num_devices)
+    return Platform(
+        name,
+        backends,
+        _GraphLowering(),
+        scheduler=scheduler,
+        large_offsets=large_offsets,
+        pool_limit=pool_limit,
+    )
+
+
+class _GraphLowering:
+    """The default passes, for functions over tensor nodes."""
+
+    def lower(
+        self,
+        backend: Backend,
+        program: Program,
+        *,
+        name: str | None,
+        entry: str | None,
+        filename: str,
+        nodes: Mapping[str, TensorNode],
+        computations: Mapping[str, Any],
+    ) -> tuple[LoweredProgram, Mapping[str, Any]]:
+        """What `runtime.platform.Lowering` says."""
+        from .passes.util.virtual_nodes import extract_virtual, inline_virtual
+
+        with span("parse", Category.COMPILE):
+            module = parse_module(program, filename) if isinstance(program, str) else program.clone()
+            verify_module(module)
+        chosen = find_entry(module, entry)
+        _check_arguments(chosen)
+        if name is not None:
+            chosen.properties["sym_name"] = StringAttr(name)
+        keep_only(module, chosen)
+        _take_modes(module, nodes)
+        accessed = nodes_of(module, chosen)
+        try:
+            found = extract_virtual(module)
+            inline_virtual(module, {**computations, **found})
+        except PassFailedException as error:
+            raise TenonError(str(error), location=failing_location(error)) from error
+        work = ModuleLowering(module, chosen, None, IRLevel.LOW, backend.device.vector_nbytes, ())
+        return replace(render(work, backend), accessed=accessed), found
+
+    def join(self, backend: Backend, programs: Sequence[LoweredProgram]) -> list[LoweredProgram]:
+        """What `runtime.platform.Lowering` says: programs are joined whose kernels differ in their names."""
+        groups: list[list[int]] = []
+        for number, program in enumerate(programs):
+            names = program.plan.kernel_names
+            for group in groups:
+                if all(set(names).isdisjoint(programs[other].plan.kernel_names) for other in group):
+                    group.append(number)
+                    break
+            else:
+                groups.append([number])
+        joined = list(programs)
+        for group in groups:
+            if len(group) == 1:
+                continue
+            kernels = [
+                op.clone()
+                for number in group
+                for op in programs[number].module.ops
+                if isinstance(op, low.KernelOp)
+            ]
+            source = backend.renderer.render(ModuleOp(kernels), backend.device) if kernels else ""
+            for number in group:
+                joined[number] = replace(programs[number], source=source)
+        return joined
+
+
+def _check_arguments(entry: Entry) -> None:
+    """Raises TenonError where a function takes or gives arrays, which only nodes can hold here."""
+    type = entry.function_type
+    name = entry.sym_name.data
+    location = location_text(entry.location)
+    for number, argument in enumerate(type.inputs):
+        if not isinstance(argument, IndexType):
+            raise TenonError(
+                f"@{name}: argument {number} is {argument}, expected index "
+                "(hint: graph.read of a tensor node)",
+                location=location,
+            )
+    if len(type.outputs):
+        raise TenonError(
+            f"@{name}: gives {len(type.outputs)} results, expected none (hint: graph.write to a tensor node)",
+            location=location,
+        )
+
+
+def _take_modes(module: ModuleOp, nodes: Mapping[str, TensorNode]) -> None:
+    """Gives declarations without a memory mode the one that their node has."""
+    for op in module.ops:
+        if isinstance(op, graph.TnodeOp) and op.mode is None:
+            node = nodes.get(op.sym_name.data)
+            if node is not None and node.memory_mode is not None:
+                op.mode = graph.NodeModeAttr(node.memory_mode)
+

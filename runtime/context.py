@@ -1,0 +1,420 @@
+"""Which tensor nodes have memory on a device: an immutable tree, each child adding to its parent."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
+from threading import RLock
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..backends.interface import HostMapped, HostVisible
+from ..dialects.memory_modes import MATERIALIZED
+from ..errors import CallError, ContextError, DeviceError
+from . import transfer
+from .device import Device
+from .event import Event
+from .hosted import fetch_for_others, is_hosted, note_written_on_device, ready_to_read
+from .link import link_batch, link_code
+from .node_buffer import NodeBuffer
+from .region import Index, region_of
+from .segments import ALIGNMENT, Request, aligned, pack
+from .signature import Array
+from .slab_pool import Slab
+from .tensor_node import TensorNode
+
+if TYPE_CHECKING:
+    from .code import Code, CodeBatch
+    from .optimize_context import OptimizeContext
+    from .routine import Routine
+
+_next_number = count()
+
+
+class Context:
+    """
+    The tensor nodes that have memory on one device. A context never changes: what adds nodes returns a child,
+    which has its parent's nodes and its own, the delta. What the nodes hold does change.
+
+    A context owns the memory of its delta until `finalize`, or until nothing refers to it or to a descendant
+    any more. Constants are shared by all contexts of a device, and live as long as one of them has them. Any
+    thread may use a context.
+    """
+
+    def __init__(
+        self,
+        device: Device,
+        parent: Context | None,
+        delta: Mapping[TensorNode, NodeBuffer],
+        slabs: list[Slab],
+        merge_buffer_node: TensorNode | None,
+        optimize_context: OptimizeContext | None,
+    ) -> None:
+        self.device = device
+        self.parent = parent
+        self.merge_buffer_node = merge_buffer_node
+        """Whose values the merge buffer holds once all routines up to here have run; None if not known."""
+        self.optimize_context = optimize_context
+        """What the code linked last left for later compiles; None before the first."""
+        self._buffers: Mapping[TensorNode, NodeBuffer] = dict(delta)
+        if parent is not None:
+            self._buffers = {**parent._buffers, **delta}
+        self._delta: tuple[TensorNode, ...] = tuple(delta)
+        self._children: weakref.WeakSet[Context] = weakref.WeakSet()
+        self._number = next(_next_number)
+        self._lock = RLock()
+        self._is_finalized = False
+        self._slabs = slabs
+        for buffer in delta.values():
+            if not buffer.node.known_constant:
+                buffer.owner = weakref.ref(self)
+        self._free = weakref.finalize(self, device.pools.free, slabs)
+        self._free.atexit = False
+        if parent is not None:
+            with parent._lock:
+                parent.check_usable("context")
+                parent._children.add(self)
+
+    @staticmethod
+    def root(device: Device) -> Context:
+        """Returns a context without a parent and without nodes."""
+        return Context(device, None, {}, [], None, None)
+
+    @property
+    def nodes(self) -> tuple[TensorNode, ...]:
+        """All nodes with memory here, the oldest first."""
+        return tuple(self._buffers)
+
+    @property
+    def delta(self) -> tuple[TensorNode, ...]:
+        """The nodes that the parent has not."""
+        return self._delta
+
+    @property
+    def children(self) -> tuple[Context, ...]:
+        """The contexts derived from this one that are in use."""
+        with self._lock:
+            return tuple(sorted(self._children, key=lambda child: child._number))
+
+    @property
+    def is_finalized(self) -> bool:
+        return self._is_finalized
+
+    def __contains__(self, node: object) -> bool:
+        return node in self._buffers
+
+    def __iter__(self) -> Iterator[TensorNode]:
+        return iter(self._buffers)
+
+    def __len__(self) -> int:
+        return len(self._buffers)
+
+    def is_initialized(self, node: TensorNode) -> bool:
+        """
+        Returns whether something was scheduled that fills the node's memory.
+
+        Raises:
+            ContextError: the node is not here.
+        """
+        return self.buffer_of(node, "is_initialized").is_initialized
+
+    def make_child(
+        self,
+        nodes: Sequence[TensorNode] = (),
+        *,
+        merge_buffer_node: TensorNode | None = None,
+        optimize_context: OptimizeContext | None = None,
+    ) -> Context:
+        """
+        Returns a child with memory for those of `nodes` that are not here; it holds anything. What is not
+        given is as here.
+
+        Raises:
+            ContextError: the context is finalized.
+            MemoryModeError: a node has no memory of its own: its mode is virtual or local.
+            OutOfMemoryError: the device has not that much memory, or one node is larger than a pool may be.
+        """
+        self.check_usable("make_child")
+        missing = [node for node in dict.fromkeys(nodes) if node not in self._buffers]
+        slabs: list[Slab] = []
+        try:
+            delta = _allocate(self.device, missing, slabs)
+            return Context(
+                self.device,
+                self,
+                delta,
+                slabs,
+                merge_buffer_node or self.merge_buffer_node,
+                optimize_context or self.optimize_context,
+            )
+        except BaseException:
+            self.device.pools.free(slabs)
+            raise
+
+    def link(self, code: Code) -> Routine:
+        """
+        Returns `code` as a routine on the nodes of this context. Nodes that it uses and the context lacks get
+        memory in a child, the routine's `context`.
+
+        Raises:
+            ContextError: the context is finalized, the code is another platform's, or it reads the merge
+                buffer and this context's is another node's.
+            OutOfMemoryError, KernelCompileError: as the device says.
+        """
+        return link_code(self, code)
+
+    def link_batch(self, batch: CodeBatch) -> tuple[Context, list[Routine | None]]:
+        """
+        Links the programs of a batch one after the other; None for those that the batch left out. Returns the
+        context of the last, which has the nodes of all. Raises what `link` raises.
+        """
+        return link_batch(self, batch)
+
+    def from_host(self, node: TensorNode, array: Array, *, index: Index | None = None) -> Event:
+        """
+        Fills the node, or the part that `index` selects, from an array of that shape and the node's dtype, of
+        any layout. Blocks until the array may be changed. The shape is that without padding.
+
+        Raises:
+            ContextError: the node is not here, is a constant that has its value, or is written in part before
+                it was written whole.
+            CallError: dtype, shape or index do not fit.
+            RoutineError, DeviceLostError: as `Event.sync`.
+        """
+        event = transfer.from_host(self, node, array, index, may_queue=False)
+        event.sync()
+        return event
+
+    def queue_from_host(self, node: TensorNode, array: Array, *, index: Index | None = None) -> Event:
+        """As `from_host`, but returns at once. The array must not change until the event is done."""
+        return transfer.from_host(self, node, array, index, may_queue=True)
+
+    def to_host(self, node: TensorNode, out: Array | None = None, *, index: Index | None = None) -> Array:
+        """
+        Waits for what writes the node, and returns its values without padding, or those that `index` selects,
+        in `out` or in a new array.
+
+        Raises:
+            ContextError: the node is not here, or was never written.
+            CallError: dtype, shape, layout or index of `out` do not fit, or it is not writeable.
+            RoutineError, DeviceLostError: as `Event.sync`.
+        """
+        if out is None:
+            type = region_of(node, index, "to_host").type
+            out = np.empty(type.shape, type.dtype)
+        transfer.to_host(self, node, out, index, may_queue=False).sync()
+        return out
+
+    def queue_to_host(self, node: TensorNode, out: Array, *, index: Index | None = None) -> Event:
+        """As `to_host`, but returns at once. `out` has the values when the event is done."""
+        return transfer.to_host(self, node, out, index, may_queue=True)
+
+    def host_view(self, node: TensorNode) -> Array:
+        """
+        Waits for all that is scheduled, and returns the node's memory itself, padding included, as a
+        read-only array. It is to be read before anything else is scheduled, and not after the context is
+        finalized.
+
+        Raises:
+            DeviceError: the host cannot see the device's memory.
+            ContextError: the node is not here, or was never written.
+        """
+        buffer = self.buffer_of(node, "host_view")
+        fetch_for_others([buffer])
+        with self.device.schedule_lock:
+            ready_to_read(self, buffer, "host_view")
+        driver = self.device.backend.driver
+        if not isinstance(driver, HostVisible):
+            raise DeviceError(f"host_view: the host cannot see the memory of {self.device.name}")
+        self.device.await_idle()
+        buffer.check_defined()
+        with self.device.pools.lock:
+            view = driver.host_view(buffer.location, buffer.nbytes).view(node.dtype).reshape(node.dims)
+        view.flags.writeable = False
+        return view
+
+    def init_from_host(self, node: TensorNode, array: Array, *, copy: bool = True) -> Context:
+        """
+        Returns a child that has the node, filled from an array of its shape (with or without padding). With
+        `copy=False` the node lives in the array's own memory, which must be C-contiguous; the host is to
+        leave it unchanged while the child is in use.
+
+        Raises:
+            ContextError: the node is here already, or is a constant that the device has.
+            CallError: dtype or shape do not fit, or the array cannot be used without a copy.
+            OutOfMemoryError: the device has not that much memory.
+        """
+        self._check_absent(node, "init_from_host")
+        if copy:
+            child = self.make_child([node])
+            try:
+                transfer.fill_from_host(child, node, array).sync()
+            except BaseException:
+                child.finalize()
+                raise
+            return child
+        return self._map(node, array)
+
+    def init_zeros(self, node: TensorNode) -> Context:
+        """
+        Returns a child that has the node, filled with zeros.
+
+        Raises:
+            ContextError: the node is here already.
+            OutOfMemoryError: the device has not that much memory.
+        """
+        self._check_absent(node, "init_zeros")
+        child = self.make_child([node])
+        transfer.fill_with_zeros(child, node)
+        return child
+
+    def init_from_device(self, node: TensorNode, source: Context) -> Context:
+        """
+        Returns a child that has the node, filled with what it holds in `source`.
+
+        Raises:
+            ContextError: the node is here already, or not in `source`, or was never written there.
+            OutOfMemoryError: the device has not that much memory.
+        """
+        self._check_absent(node, "init_from_device")
+        origin = source.buffer_of(node, "init_from_device")
+        fetch_for_others([origin])
+        with source.device.schedule_lock:
+            ready_to_read(source, origin, "init_from_device")
+        child = self.make_child([node])
+        if child.is_initialized(node):  # a constant that the device has
+            return child
+        routine = transfer.device_to_device(child, node, source, into_merge_buffer=False)
+        assert routine is not None, "the memory is new"
+        routine.run()
+        return routine.context
+
+    def device_to_device(
+        self, node: TensorNode, source: Context, *, into_merge_buffer: bool = False
+    ) -> Routine | None:
+        """
+        Returns a routine that copies what the node holds in `source` to here, into the node or into the
+        device's merge buffer. Its context is a child of this one; after a copy into the merge buffer the
+        child's `merge_buffer_node` is the node. None if there is nothing to copy: the node is not in
+        `source`; or, for a copy into the node, it is not here either, or it is the same memory.
+
+        Raises:
+            ContextError: a context is finalized.
+            OutOfMemoryError: the merge buffer would have to grow beyond the device's memory.
+        """
+        return transfer.device_to_device(self, node, source, into_merge_buffer=into_merge_buffer)
+
+    def finalize(self) -> None:
+        """
+        Waits for what is scheduled on the device, and frees the memory of this context's delta and of all
+        its descendants', which then cannot be used any more. The parent is left as it is. Finalizing twice is
+        finalizing once. Failures of the work waited for are left for the next synchronisation.
+        """
+        for child in self.children:
+            child.finalize()
+        # Who schedules holds the lock: what comes later is refused, what came before is waited for.
+        with self.device.schedule_lock, self._lock:
+            if self._is_finalized:
+                return
+            self._is_finalized = True
+        runner = self.device.runner
+        runner.wait(runner.all_work())
+        for buffer in self._buffers.values():
+            for event in buffer.waits_to_write():
+                event.runner.wait(event)
+        self._buffers = {}
+        self._free()
+
+    def buffer_of(self, node: TensorNode, who: str) -> NodeBuffer:
+        """Returns the memory of a node. Raises `ContextError` where it is not here."""
+        self.check_usable(who)
+        buffer = self._buffers.get(node)
+        if buffer is None:
+            self.check_usable(who)
+            present = ", ".join(other.debug_name for other in self._buffers) or "none"
+            raise ContextError(f"{who}: {node.debug_name} is not in the context (nodes: {present})")
+        return buffer
+
+    def own(self, slabs: Sequence[Slab]) -> None:
+        """Makes the context the owner of more memory, for the temporaries of a routine."""
+        self._slabs.extend(slabs)
+
+    def check_usable(self, who: str) -> None:
+        """Raises `ContextError` where the context is finalized."""
+        if self._is_finalized:
+            raise ContextError(f"{who}: the context on {self.device.name} is finalized")
+
+    def _check_absent(self, node: TensorNode, who: str) -> None:
+        self.check_usable(who)
+        if node in self._buffers:
+            raise ContextError(f"{who}: {node.debug_name} is in the context already (hint: from_host)")
+
+    def _map(self, node: TensorNode, array: Array) -> Context:
+        device = self.device
+        array = region_of(node, None, "init_from_host").check(array, f"init_from_host {node.debug_name}")
+        flags = array.flags
+        problem = (
+            f"{device.name} does not work in the host's memory"
+            if not isinstance(device.backend.driver, HostMapped)
+            else "the node has padding"
+            if array.shape != node.dims
+            else "the array is not C-contiguous and aligned"
+            if not (flags.c_contiguous and flags.aligned)
+            else "the array is not writeable"
+            if not flags.writeable and not node.known_constant
+            else None
+        )
+        if problem is not None:
+            raise CallError(f"init_from_host {node.debug_name}: copy=False, but {problem}")
+        slab = device.pools.map_host(array.reshape(-1).view(np.uint8))
+        buffer = NodeBuffer(node, device, slab.at(0), array.nbytes, array, is_initialized=True)
+        child = Context(device, self, {node: buffer}, [slab], self.merge_buffer_node, self.optimize_context)
+        note_written_on_device(buffer, device.all_work())
+        return child
+
+    def __repr__(self) -> str:
+        state = ", finalized" if self._is_finalized else ""
+        names = ", ".join(node.debug_name for node in self._buffers)
+        return f"<Context on {self.device.name} ({names}){state}>"
+
+
+def _allocate(
+    device: Device, nodes: Sequence[TensorNode], slabs: list[Slab]
+) -> dict[TensorNode, NodeBuffer]:
+    """
+    Returns memory for `nodes`, in their order; the pools it lies in are added to `slabs`. Constants come from
+    what the device's contexts share.
+    """
+    buffers: dict[TensorNode, NodeBuffer] = {}
+    groups: dict[bool, list[TensorNode]] = {}
+    for node in nodes:
+        node.update_memory_mode(MATERIALIZED, f"memory on {device.name}")
+        if node.known_constant:
+            buffers[node] = device.shared.get(
+                ("node", node.id), NodeBuffer, lambda node=node: _shared_constant(device, node)
+            )
+        else:
+            groups.setdefault(is_hosted(node), []).append(node)
+    for group in groups.values():
+        requests = [Request(node.debug_name, node.nbytes) for node in group]
+        for segment in pack(requests, device.pool_limit):
+            mode = group[0].memory_mode
+            slab = device.pools.allocate(segment.nbytes, ALIGNMENT, mode, segment.payload_nbytes)
+            slabs.append(slab)
+            for number, offset in segment.offsets.items():
+                node = group[number]
+                buffers[node] = NodeBuffer(node, device, slab.at(offset), node.nbytes)
+    return {node: buffers[node] for node in nodes}
+
+
+def _shared_constant(device: Device, node: TensorNode) -> NodeBuffer:
+    """Returns new memory for a constant node, which is freed with the last context that has it."""
+    (segment,) = pack([Request(node.debug_name, node.nbytes)], device.pool_limit)
+    slab = device.pools.allocate(aligned(node.nbytes), ALIGNMENT, node.memory_mode, segment.payload_nbytes)
+    buffer = NodeBuffer(node, device, slab.at(0), node.nbytes)
+    weakref.finalize(buffer, device.pools.free, [slab]).atexit = False
+    return buffer
+
+

@@ -1,0 +1,84 @@
+"""The work of a copy between an array and a tensor node, and how it is scheduled."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..backends.interface import Queued
+from .event import Event
+from .node_buffer import NodeBuffer, fills
+from .region import Region
+from .runner import Work
+from .signature import Array
+from .timeline import Category
+
+if TYPE_CHECKING:
+    from .context import Context
+
+
+def fill(
+    context: Context | None, buffer: NodeBuffer, who: str, copy: Work, *, in_part: bool = False
+) -> Event:
+    """Schedules work that writes a node, whole or in part. `context` owns its memory."""
+
+    def work() -> None:
+        if in_part:
+            buffer.check_defined()
+        with fills([buffer], who):
+            copy()
+
+    device = buffer.device
+    with device.schedule_lock:
+        if context is not None:
+            context.check_usable(who)
+        waits = buffer.waits_to_write()
+        event = device.runner.submit(who, work, waits, category=Category.TRANSFER, keeps=context)
+        buffer.note_write(event)
+    return event
+
+
+def read(context: Context | None, buffer: NodeBuffer, who: str, copy: Work) -> Event:
+    """Schedules work that reads a node. `context` owns its memory."""
+
+    def work() -> None:
+        buffer.check_defined()
+        copy()
+
+    device = buffer.device
+    with device.schedule_lock:
+        if context is not None:
+            context.check_usable(who)
+        waits = buffer.waits_to_read()
+        event = device.runner.submit(who, work, waits, category=Category.TRANSFER, keeps=context)
+        buffer.note_read(event)
+    return event
+
+
+def copy_to_device(buffer: NodeBuffer, region: Region, source: Array, may_queue: bool) -> Work:
+    """Returns what copies an array to a part of a node; with `may_queue` perhaps after it returned."""
+    driver = buffer.device.backend.driver
+    if not region.nbytes:
+        return _nothing
+    if not (region.is_contiguous and source.flags.c_contiguous):
+        return lambda: driver.copy_strided_to_device(region.strided(buffer.location), source)
+    place = region.at(buffer.location)
+    if may_queue and isinstance(driver, Queued):
+        return lambda: driver.queue_copy_to_device(place, source)
+    return lambda: driver.copy_to_device(place, source)
+
+
+def copy_from_device(buffer: NodeBuffer, region: Region, target: Array, may_queue: bool) -> Work:
+    """Returns what copies a part of a node to an array; with `may_queue` perhaps after it returned."""
+    driver = buffer.device.backend.driver
+    if not region.nbytes:
+        return _nothing
+    if not (region.is_contiguous and target.flags.c_contiguous):
+        return lambda: driver.copy_strided_from_device(target, region.strided(buffer.location))
+    place = region.at(buffer.location)
+    if may_queue and isinstance(driver, Queued):
+        return lambda: driver.queue_copy_from_device(target, place)
+    return lambda: driver.copy_from_device(target, place)
+
+
+def _nothing() -> None:
+    """Copies no elements."""

@@ -1,0 +1,187 @@
+"""A device of a platform: its memory, its queue, and the contexts made on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from itertools import count
+from threading import Lock, RLock
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..backends.interface import Backend, HostMapped, HostVisible, PeerCopies, PinnedHost, Queued
+from .event import Event
+from .merge_buffer import MergeBuffer
+from .runner import QueueRunner, Runner, SyncRunner, WorkerRunner
+from .segments import Request, pack
+from .shared_buffers import SharedBuffers
+from .slab_pool import SlabStatistics, slab_pool_of
+from .timeline import Track
+
+if TYPE_CHECKING:
+    from .context import Context
+    from .platform import Platform
+
+_next_device_id = count()
+_id_lock = Lock()
+
+SCHEDULERS: Mapping[str, Callable[..., Runner]] = {"sync": SyncRunner, "multicore": WorkerRunner}
+"""How the work of a device without a queue of its own runs: at once, or in a thread of its own."""
+
+_ABILITIES: tuple[type[Any], ...] = (HostMapped, HostVisible, PinnedHost, PeerCopies, Queued)
+
+
+class Device:
+    """
+    One device. It has one stream: everything scheduled on it runs in the order it was scheduled. Any thread
+    may use it; what several threads schedule is ordered by who comes first.
+    """
+
+    def __init__(
+        self, platform: Platform, backend: Backend, ordinal: int, scheduler: str | None, pool_limit: int
+    ) -> None:
+        with _id_lock:
+            self.id = next(_next_device_id)
+            """Unique among all devices of this process."""
+        self.platform = platform
+        self.backend = backend
+        self.ordinal = ordinal
+        """The device's number on its platform, from 0 up."""
+        self.name = f"{platform.name}:{ordinal}"
+        self.pool_limit = pool_limit
+        """The most bytes of one pool."""
+        self.scheduler = scheduler
+        self.pools = slab_pool_of(backend.driver)
+        self.runner: Runner
+        track = Track(platform.name, self.name)
+        if scheduler is None:
+            self.runner = QueueRunner(track, self.pools.lock, backend.driver)
+        else:
+            self.runner = SCHEDULERS[scheduler](track, self.pools.lock)
+        self.schedule_lock = RLock()
+        """Held while work is scheduled, so that what is noted of a buffer fits the order of the work."""
+        self.shared = SharedBuffers()
+        """Constants: one copy for all contexts of the device."""
+        self.merge_buffer = MergeBuffer(self.pools)
+
+    def make_context(self) -> Context:
+        """Returns a context without a parent and without nodes."""
+        from .context import Context
+
+        return Context.root(self)
+
+    def new_stream(self) -> Device:
+        """Returns the device itself, which is its own only stream; contexts tell logical streams apart."""
+        return self
+
+    def make_room_for_merging(self, name: str, nbytes: int) -> None:
+        """
+        Makes the merge buffer hold `nbytes`, of the tensor node `name`. Where it must grow, this waits for
+        what is scheduled, and what it held is lost.
+
+        Raises:
+            OutOfMemoryError: that is more than a pool holds, or than the device has; the merge buffer is
+                then gone.
+        """
+        pack([Request(f"{name} in the merge buffer", nbytes)], self.pool_limit)
+        with self.schedule_lock:
+            if self.merge_buffer.needs_growth(nbytes):
+                self.runner.wait(self.runner.all_work())
+                self.merge_buffer.grow(nbytes)
+
+    def all_work(self) -> Event:
+        """Returns the event of the end of all that is scheduled by now."""
+        return self.runner.all_work()
+
+    def wait_for(self, event: Event) -> None:
+        """Makes what is scheduled later wait for an event of any device. Seldom needed: transfers do it."""
+        self.runner.wait_for(event)
+
+    def await_idle(self) -> None:
+        """
+        Blocks until everything scheduled has finished.
+
+        Raises:
+            RoutineError: something failed that was not reported yet.
+            DeviceLostError: the device is lost.
+        """
+        self.runner.await_idle()
+
+    def synchronize(self) -> None:
+        """Does what `await_idle` does, and then gives memory back whose owners are gone."""
+        self.await_idle()
+        self.pools.statistics()
+
+    @property
+    def is_idle(self) -> bool:
+        return self.runner.is_idle
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the device failed for good: all that is scheduled on it raises `DeviceLostError`."""
+        return self.runner.lost is not None
+
+    @property
+    def used_memory(self) -> int:
+        """The bytes of all pools that are held on the device, exactly."""
+        return self.memory_statistics().nbytes
+
+    def memory_statistics(self) -> SlabStatistics:
+        return self.pools.statistics()
+
+    @property
+    def static_properties(self) -> dict[str, Any]:
+        """What never changes: names, limits and abilities."""
+        info = self.backend.device
+        return {
+            "name": self.name,
+            "id": self.id,
+            "ordinal": self.ordinal,
+            "backend": self.backend.name,
+            "scheduler": self.scheduler or "queue",
+            "processor": info.name,
+            "vector_nbytes": info.vector_nbytes,
+            "max_shared_nbytes": info.max_shared_nbytes,
+            "max_block": info.max_block,
+            "max_buffer_nbytes": info.max_buffer_nbytes,
+            "pool_limit": self.pool_limit,
+            "abilities": [kind.__name__ for kind in _ABILITIES if isinstance(self.backend.driver, kind)],
+        }
+
+    def debug_info(self) -> dict[str, Any]:
+        """What is so now; may change from one version to the next."""
+        statistics = self.memory_statistics()
+        return {
+            "name": self.name,
+            "is_lost": self.is_lost,
+            "is_idle": self.is_lost or self.is_idle,
+            "n_pools": statistics.n_slabs,
+            "used_nbytes": statistics.nbytes,
+            "peak_nbytes": statistics.peak_nbytes,
+            "fragmentation": statistics.fragmentation,
+            "merge_buffer_node": None if (node := self.merge_buffer.node) is None else node.debug_name,
+            "n_constants": len(self.shared),
+        }
+
+    def empty_host(self, shape: tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+        """
+        Returns a new array in the host memory from and to which transfers are fastest: pinned, where the
+        device has such. Its elements hold anything.
+        """
+        driver, dtype = self.backend.driver, np.dtype(dtype)
+        if not isinstance(driver, PinnedHost):
+            return np.empty(shape, dtype)
+        nbytes = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+        with self.pools.lock:
+            memory = driver.empty_host(max(nbytes, 1))
+        return memory[:nbytes].view(dtype).reshape(shape)
+
+    def close(self) -> None:
+        """Finishes what is scheduled and gives the merge buffer and the worker thread back."""
+        self.runner.close()
+        if not self.is_lost:
+            self.merge_buffer.free()
+
+    def __repr__(self) -> str:
+        return f"<Device {self.name}{', lost' if self.is_lost else ''}>"

@@ -1,0 +1,50 @@
+"""Which tensor nodes the declarations of a program stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ..errors import ContextError
+from .lowered_program import LoweredProgram
+from .program_plan import NodePlan
+from .signature import shape_text
+from .tensor_node import TensorNode
+
+
+def node_names(program: LoweredProgram) -> list[str]:
+    """Returns the names of the nodes that a program accesses, itself or in inlined computations."""
+    return list(dict.fromkeys(node.name for node in (*program.accessed, *program.plan.nodes)))
+
+
+def match_nodes(program: LoweredProgram, known: Mapping[str, TensorNode]) -> dict[str, TensorNode]:
+    """
+    Returns the nodes that a program accesses, by their names there: those that are known by that name, and
+    new ones for the others. They get the memory modes that the program asks for.
+
+    Raises:
+        ContextError: a known node has another dtype or shape than the declaration.
+        MemoryModeError: it cannot have the memory mode.
+    """
+    who = program.plan.signature.name
+    found: dict[str, TensorNode] = {}
+    plans = {node.name: node for node in (*program.plan.nodes, *program.accessed)}
+    for name in node_names(program):
+        declared = plans[name]
+        node = known.get(declared.name)
+        if node is None:
+            node = _new_node(declared)
+        elif (node.dtype, node.dims) != (declared.type.dtype, declared.type.shape):
+            raise ContextError(
+                f"{who}: @{declared.name} is declared as {declared.type}, but {node.debug_name} is "
+                f"{node.dtype}{shape_text(node.dims)}"
+            )
+        if declared.mode is not None:
+            node.update_memory_mode(declared.mode, f"graph.tnode @{declared.name} of {who}")
+        found[declared.name] = node
+    return found
+
+
+def _new_node(declared: NodePlan) -> TensorNode:
+    return TensorNode.create(
+        declared.type.dtype, dims=declared.type.shape, label=[declared.name], code_name=declared.name
+    )

@@ -1,0 +1,373 @@
+"""
+The one queue of each device: what is submitted runs in that order.
+
+`SyncRunner` and `WorkerRunner` schedule the work of drivers that do everything in the calling thread;
+`QueueRunner` hands it to drivers whose devices have queues of their own.
+"""
+
+from __future__ import annotations
+
+import os
+import weakref
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from threading import Condition, RLock, Thread, current_thread
+from time import perf_counter_ns
+from typing import Any
+
+from ..backends.interface import Driver, Queued
+from ..errors import DeviceError, DeviceLostError, RoutineError
+from .event import Event
+from .timeline import Category, Track, active, span
+
+Work = Callable[[], None]
+
+
+@dataclass(frozen=True)
+class Task:
+    """One piece of work, and what it waits for."""
+
+    label: str
+    work: Work
+    waits: Sequence[Event]
+    category: Category
+    keeps: object
+
+
+class Runner(ABC):
+    """
+    Runs work in the order of its submission. Any thread may submit and wait. Work that fails does not stop
+    what comes after it: the failure is kept, and raised where somebody next waits. After a
+    `DeviceLostError` nothing runs any more.
+    """
+
+    def __init__(self, track: Track, lock: Any) -> None:
+        self.name = track.thread
+        """What events and errors call the device."""
+        self._track = track
+        self._driver_lock = lock
+        self._order = RLock()
+        self._n_submitted = 0
+        self._failures: deque[DeviceError] = deque()
+        self._lost: tuple[str, list[str]] | None = None
+        """Why the device is lost, and what was in flight then; None while it works."""
+
+    @property
+    def lost(self) -> DeviceLostError | None:
+        """Why the device cannot be used any more; None while it can."""
+        return None if self._lost is None else self._lost_error()
+
+    def submit(
+        self,
+        label: str,
+        work: Work,
+        waits: Sequence[Event] = (),
+        *,
+        category: Category = Category.ROUTINE,
+        keeps: object = None,
+    ) -> Event:
+        """
+        Queues `work`, which errors and timelines call `label`, to run once the events in `waits` are done.
+        Returns the event of its end; `keeps`, the owner of the memory that is worked on, lives until then.
+
+        Raises:
+            DeviceLostError: the device is lost.
+        """
+        with self._order:
+            self._check_alive()
+            foreign = [event for event in waits if event.runner is not self]
+            event = self._submit(self._n_submitted + 1, Task(label, work, foreign, category, keeps))
+            self._n_submitted += 1
+            return event
+
+    def all_work(self) -> Event:
+        """Returns the event of the end of all that is submitted by now."""
+        with self._order:
+            return Event(self, self._n_submitted)
+
+    def wait_for(self, event: Event) -> None:
+        """Makes all work that is submitted later wait for `event`."""
+        if event.runner is not self:
+            self.submit(f"wait for {event.runner.name}", _nothing, [event], category=Category.WAIT)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether all submitted work has finished."""
+        return self.is_done(self.all_work())
+
+    def await_idle(self) -> None:
+        """Blocks until all submitted work has finished; raises what `Event.sync` raises."""
+        self.all_work().sync()
+
+    def raise_failures(self) -> None:
+        """
+        Raises the failures that were not raised yet: the first, with the others as notes.
+
+        Raises:
+            RoutineError: work failed.
+            DeviceLostError: the device is lost; each time.
+        """
+        failures: list[DeviceError] = []
+        while self._failures:
+            failures.append(self._failures.popleft())
+        if self._lost is not None:
+            failures.append(self._lost_error())
+        if failures:
+            first, *others = failures
+            for other in others:
+                first.add_note(f"also failed: {other}")
+            raise first
+
+    @abstractmethod
+    def is_done(self, event: Event) -> bool:
+        """Returns whether the work up to `event` has finished, well or not."""
+
+    @abstractmethod
+    def wait(self, event: Event) -> None:
+        """Blocks until the work up to `event` has finished. Raises nothing for work that failed."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Finishes what is queued and takes no more work. Closing twice is closing once."""
+
+    @abstractmethod
+    def _submit(self, ticket: int, task: Task) -> Event: ...
+
+    def _await(self, event: Event) -> None:
+        """Waits for an event of another device."""
+        with span(f"wait for {event.runner.name}", Category.WAIT, self._track):
+            event.runner.wait(event)
+        timeline = active()
+        if timeline is not None:
+            now = perf_counter_ns()
+            timeline.add_flow("wait", event.runner._track, now, self._track, now)
+
+    def _check_alive(self) -> None:
+        if self._lost is not None:
+            raise self._lost_error()
+
+    def _lost_error(self) -> DeviceLostError:
+        """Returns a fresh error: one that is raised again and again would keep everybody's frames."""
+        assert self._lost is not None, f"{self.name} is not lost"
+        return DeviceLostError(*self._lost)
+
+    def _execute(self, task: Task, in_flight: Callable[[], list[str]]) -> None:
+        """Runs `task`; whatever it raises is kept for whoever waits next."""
+        try:
+            with self._driver_lock, span(task.label, task.category, self._track):
+                task.work()
+        except DeviceLostError as error:
+            self._lost = f"{self.name} is lost: {error.message}", [task.label, *in_flight()]
+        except BaseException as error:  # work is anybody's code, and may run in a thread without a caller
+            message = error.message if isinstance(error, DeviceError) else f"{type(error).__name__}: {error}"
+            failure = RoutineError(task.label, message)
+            failure.__cause__ = error
+            self._failures.append(failure)
+
+
+class SyncRunner(Runner):
+    """Runs work at once, in the thread that submits it."""
+
+    def _submit(self, ticket: int, task: Task) -> Event:
+        for event in task.waits:
+            self._await(event)
+        self._execute(task, list)
+        return Event(self, ticket)
+
+    def is_done(self, event: Event) -> bool:
+        return True
+
+    def wait(self, event: Event) -> None:
+        """Returns at once: there are events only of work that has run."""
+
+    def close(self) -> None:
+        """Returns at once."""
+
+
+@dataclass(eq=False)
+class _Inbox:
+    """What a worker thread and the others share. Holds no runner, so that an unused one can be collected."""
+
+    changed: Condition = field(default_factory=Condition)
+    tasks: deque[Task] = field(default_factory=deque[Task])
+    n_finished: int = 0
+    is_closed: bool = False
+
+
+class WorkerRunner(Runner):
+    """Runs work in a thread of its own, which begins with the first work and ends with the runner."""
+
+    def __init__(self, track: Track, lock: Any) -> None:
+        super().__init__(track, lock)
+        self._inbox = _Inbox()
+        self._thread: Thread | None = None
+        self._process = os.getpid()
+        weakref.finalize(self, _close_inbox, self._inbox).atexit = False
+
+    def _submit(self, ticket: int, task: Task) -> Event:
+        inbox = self._own_inbox(ticket - 1)
+        self._start()
+        with inbox.changed:
+            inbox.tasks.append(task)
+            inbox.changed.notify_all()
+        return Event(self, ticket)
+
+    def _own_inbox(self, n_submitted: int) -> _Inbox:
+        """
+        Returns the inbox of this process: a fork takes no threads along, and leaves what was queued to the
+        parent.
+        """
+        if self._process != os.getpid():
+            self._process = os.getpid()
+            self._thread = None
+            self._inbox = _Inbox(n_finished=n_submitted)
+        return self._inbox
+
+    def _start(self) -> None:
+        if self._inbox.is_closed:
+            raise DeviceError(f"{self.name}: the device is closed")
+        if self._thread is None:
+            self._thread = Thread(
+                target=_work_through,
+                args=(self._inbox, weakref.ref(self)),
+                name=self.name,
+                daemon=True,
+            )
+            self._thread.start()
+
+    def is_done(self, event: Event) -> bool:
+        return self._own_inbox(self._n_submitted).n_finished >= event.ticket
+
+    def wait(self, event: Event) -> None:
+        inbox = self._own_inbox(self._n_submitted)
+        assert current_thread() is not self._thread or self.is_done(event), f"{self.name} waits for itself"
+        with inbox.changed:
+            inbox.changed.wait_for(lambda: inbox.n_finished >= event.ticket)
+
+    def close(self) -> None:
+        _close_inbox(self._inbox)
+        if self._thread is not None and self._thread is not current_thread():
+            self._thread.join()
+
+    def run_task(self, task: Task) -> None:
+        """Runs one task, once what it waits for is done, in the runner's own thread."""
+        for event in task.waits:
+            self._await(event)
+        if self._lost is None:
+            self._execute(task, lambda: [other.label for other in self._inbox.tasks])
+
+
+def _close_inbox(inbox: _Inbox) -> None:
+    with inbox.changed:
+        inbox.is_closed = True
+        inbox.changed.notify_all()
+
+
+def _work_through(inbox: _Inbox, owner: weakref.ref[WorkerRunner]) -> None:
+    """Runs the tasks of an inbox until it is closed and empty."""
+    while True:
+        with inbox.changed:
+            inbox.changed.wait_for(lambda: inbox.tasks or inbox.is_closed)
+            if not inbox.tasks:
+                return
+            task = inbox.tasks.popleft()
+        runner = owner()
+        if runner is not None:
+            runner.run_task(task)
+        del runner, task
+        with inbox.changed:
+            inbox.n_finished += 1
+            inbox.changed.notify_all()
+
+
+class QueueRunner(Runner):
+    """
+    Hands work to a driver whose device has a queue: submitting it enqueues it. Waits for events of other
+    kinds of devices block the thread that submits.
+    """
+
+    def __init__(self, track: Track, lock: Any, driver: Driver) -> None:
+        super().__init__(track, lock)
+        assert isinstance(driver, Queued), f"the driver of {track.thread} has no queue"
+        self._driver: Queued = driver
+        self._in_flight: deque[tuple[Event, Task]] = deque()
+
+    def _submit(self, ticket: int, task: Task) -> Event:
+        for event in task.waits:
+            if event.native is not None and self._driver.reaches_event(event.native):
+                with self._driver_lock:
+                    self._driver.wait_for(event.native)
+            else:
+                self._await(event)
+        if active() is not None:
+            # On a timeline the work is to last until the device has done it.
+            task = replace(task, work=partial(self._work_and_wait, task.work))
+        self._execute(task, self._labels)
+        event = self._mark(ticket)
+        self._prune()
+        self._in_flight.append((event, task))
+        return event
+
+    def _work_and_wait(self, work: Work) -> None:
+        work()
+        self._driver.record().wait()
+
+    def _mark(self, ticket: int) -> Event:
+        if self._lost is not None:
+            return Event(self, ticket)
+        try:
+            with self._driver_lock:
+                return Event(self, ticket, self._driver.record())
+        except DeviceError as error:
+            self._lose(error)
+            return Event(self, ticket)
+
+    def is_done(self, event: Event) -> bool:
+        if event.native is None:
+            return True
+        try:
+            return event.native.is_done()
+        except DeviceError as error:
+            self._lose(error)
+            return True
+
+    def wait(self, event: Event) -> None:
+        if event.native is None:
+            return
+        try:
+            event.native.wait()
+        except DeviceError as error:
+            self._lose(error)
+        # Who submits just now may wait for the thread that is here, and forgets what is done itself.
+        if self._order.acquire(blocking=False):
+            try:
+                self._prune()
+            finally:
+                self._order.release()
+
+    def all_work(self) -> Event:
+        with self._order:
+            self._prune()
+            return self._in_flight[-1][0] if self._in_flight else Event(self, self._n_submitted)
+
+    def close(self) -> None:
+        self.wait(self.all_work())
+
+    def _lose(self, error: DeviceError) -> None:
+        """What fails in the device's own queue leaves it in a state that nobody knows."""
+        if self._lost is None:
+            self._lost = f"{self.name} is lost: {error.message}", self._labels()
+
+    def _prune(self) -> None:
+        while self._in_flight and self.is_done(self._in_flight[0][0]):
+            self._in_flight.popleft()
+
+    def _labels(self) -> list[str]:
+        return [task.label for _, task in self._in_flight]
+
+
+def _nothing() -> None:
+    """Work that only waits."""

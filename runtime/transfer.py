@@ -1,0 +1,117 @@
+"""Copies between the host and tensor nodes, and between the nodes of two devices."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..errors import ContextError
+from .copies import copy_from_device, copy_to_device, fill, read
+from .event import Event
+from .hosted import fetch_for_others, note_written_on_device, ready_to_read
+from .node_buffer import NodeBuffer
+from .region import Index, region_of, whole_region, without_padding
+from .routine import TransferRoutine
+from .signature import Array
+from .tensor_node import TensorNode
+
+if TYPE_CHECKING:
+    from .context import Context
+
+
+def from_host(
+    context: Context, node: TensorNode, array: Array, index: Index | None, *, may_queue: bool
+) -> Event:
+    """Schedules a copy into a node. With `may_queue` the array may be read after the call returns."""
+    who = f"from_host {node.debug_name}"
+    buffer = context.buffer_of(node, "from_host")
+    region = region_of(node, index, who)
+    source = region.check(array, who)
+    _check_changeable(buffer, who)
+    copy = copy_to_device(buffer, region, source, may_queue)
+    in_part = not region.is_whole
+    fetch_for_others([buffer] if in_part else [])
+    with context.device.schedule_lock:
+        if in_part:
+            ready_to_read(context, buffer, f"{who}, in part")
+        event = fill(context, buffer, who, copy, in_part=in_part)
+    note_written_on_device(buffer, event)
+    return event
+
+
+def to_host(context: Context, node: TensorNode, out: Array, index: Index | None, *, may_queue: bool) -> Event:
+    """Schedules a copy from a node. With `may_queue` `out` may be written after the call returns."""
+    who = f"to_host {node.debug_name}"
+    buffer = context.buffer_of(node, "to_host")
+    region = region_of(node, index, who)
+    target = region.check_target(out, who)
+    fetch_for_others([buffer])
+    with context.device.schedule_lock:
+        ready_to_read(context, buffer, "to_host")
+        return read(context, buffer, who, copy_from_device(buffer, region, target, may_queue))
+
+
+def fill_from_host(context: Context, node: TensorNode, array: Array) -> Event:
+    """Schedules the first copy into a node, from an array of its shape with or without its padding."""
+    who = f"init_from_host {node.debug_name}"
+    buffer = context.buffer_of(node, who)
+    _check_changeable(buffer, who)
+    source = _padded(node, array, who)
+    event = fill(context, buffer, who, copy_to_device(buffer, whole_region(node), source, may_queue=False))
+    note_written_on_device(buffer, event)
+    return event
+
+
+def fill_with_zeros(context: Context, node: TensorNode) -> Event:
+    """Schedules the first filling of a node, with zeros."""
+    who = f"init_zeros {node.debug_name}"
+    buffer = context.buffer_of(node, who)
+    _check_changeable(buffer, who)
+    driver = context.device.backend.driver
+
+    def work() -> None:
+        if buffer.nbytes:
+            driver.memset_zero(buffer.location, buffer.nbytes)
+
+    event = fill(context, buffer, who, work)
+    note_written_on_device(buffer, event)
+    return event
+
+
+def device_to_device(
+    context: Context, node: TensorNode, source: Context, *, into_merge_buffer: bool
+) -> TransferRoutine | None:
+    """What `Context.device_to_device` says."""
+    context.check_usable("device_to_device")
+    source.check_usable("device_to_device")
+    if node not in source or not (into_merge_buffer or node in context):
+        return None
+    origin = source.buffer_of(node, "device_to_device")
+    if into_merge_buffer:
+        context.device.make_room_for_merging(node.debug_name, origin.nbytes)
+        return TransferRoutine(context.make_child(merge_buffer_node=node), source, origin, None)
+    target = context.buffer_of(node, "device_to_device")
+    is_same = target.device.backend.driver is origin.device.backend.driver
+    if is_same and target.location == origin.location:
+        return None
+    return TransferRoutine(context.make_child(), source, origin, target)
+
+
+def _check_changeable(buffer: NodeBuffer, who: str) -> None:
+    """Raises `ContextError` for a constant that another context of the device has given its value."""
+    if buffer.node.known_constant and buffer.is_initialized and buffer.undefined_by is None:
+        raise ContextError(
+            f"{who}: the node is constant and has its value (hint: make_child([node]) shares it)"
+        )
+
+
+def _padded(node: TensorNode, array: Array, who: str) -> Array:
+    """Returns an array of the node's shape with padding: `array`, or `array` inside the padding's value."""
+    padding = node.padding
+    if padding is None or getattr(array, "shape", None) == node.dims:
+        return whole_region(node).check(array, who)
+    inner = region_of(node, None, who).check(array, who)
+    padded = np.full(node.dims, padding.value, node.dtype)
+    padded[without_padding(node)] = inner
+    return padded
