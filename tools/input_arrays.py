@@ -6,7 +6,7 @@ import lzma
 import tokenize
 import zipfile
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -86,11 +86,17 @@ def _load(path: Path) -> Array | dict[str, Array]:
 
 
 def collect_arguments(
-    signature: Signature, archive: Path | None, files: Sequence[str], fallback: Mapping[str, Array] | None
+    signature: Signature,
+    archive: Mapping[str, Array] | None,
+    archive_name: str,
+    files: Sequence[str],
+    fallback: Mapping[str, Array] | None,
+    nodes: Collection[str] = (),
 ) -> tuple[list[Array], list[str]]:
     """
     Returns the arguments in order, and what the user may want to be told. Each of `files` is `name=path` or,
-    for the arguments in order, `path`; they win over the arrays of `archive`, and those over `fallback`.
+    for the arguments in order, `path`; they win over the arrays of `archive`, which may have tensor `nodes`
+    too, and those over `fallback`.
 
     Raises:
         TenonError: an argument has no array, or a file cannot be read.
@@ -100,20 +106,19 @@ def collect_arguments(
     names = signature.argument_names
     found: list[str] = []
     if archive is not None:
-        arrays = read_arrays(archive)
-        found = list(arrays)
-        for name, array in arrays.items():
+        found = list(archive)
+        for name, array in archive.items():
             if name in names:
                 given[name] = array
-            else:
-                notes.append(f"{archive}: array '{name}' is not an argument of {signature.name}")
+            elif name not in nodes:
+                notes.append(f"{archive_name}: array '{name}' is not an argument of {signature.name}")
     given |= _named_files(signature, files)
     for name in names:
         if name not in given:
-            held = f" ({archive} has: {', '.join(found) or 'nothing'})" if archive is not None else ""
+            held = f" ({archive_name} has: {', '.join(found) or 'nothing'})" if archive is not None else ""
             raise TenonError(f"{signature.name}: there is no array for argument '{name}'{held}")
     types = dict(zip(names, signature.argument_types, strict=True))
-    return [_retyped(given[name], types[name].dtype) for name in names], notes
+    return [retyped(given[name], types[name].dtype) for name in names], notes
 
 
 def _named_files(signature: Signature, files: Sequence[str]) -> dict[str, Array]:
@@ -139,7 +144,7 @@ def _named_files(signature: Signature, files: Sequence[str]) -> dict[str, Array]
     return named
 
 
-def _retyped(array: Array, dtype: np.dtype[Any]) -> Array:
+def retyped(array: Array, dtype: np.dtype[Any]) -> Array:
     """Returns an array as it was before numpy saved it: of a bfloat16 a file keeps only the bytes."""
     is_foreign = dtype.isbuiltin != 1 and array.dtype.kind == "V" and array.dtype.names is None
     return array.view(dtype) if is_foreign and array.dtype.itemsize == dtype.itemsize else array

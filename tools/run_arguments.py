@@ -10,6 +10,7 @@ from ..backends.registry import BACKEND_NAMES
 from ..dialects.entry import IRLevel
 from ..errors import TenonError
 from ..passes.pass_manager import PassManager
+from ..runtime.memory_picture import SUFFIXES
 
 REFERENCE = "reference"
 
@@ -52,6 +53,14 @@ def _array_file(text: str) -> Path:
     return path
 
 
+def _picture_file(text: str) -> Path:
+    path = Path(text)
+    if path.suffix not in SUFFIXES:
+        names = ", ".join(SUFFIXES)
+        raise argparse.ArgumentTypeError(f"expected a name that ends in {names}, found '{text}'")
+    return path
+
+
 def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     """Returns the arguments, of the process where None; exits with 2 where they are wrong."""
     parser = argparse.ArgumentParser(
@@ -73,13 +82,7 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
         "-p", "--pipeline", type=_pipeline, metavar="PASSES", help="passes instead of the default pipeline"
     )
     _add_arrays(parser)
-    parser.add_argument("--time", type=_positive, metavar="N", help="time the compilation and N runs")
-    parser.add_argument(
-        "--dump-dir",
-        type=Path,
-        metavar="DIR",
-        help="write the module after each pass, and the kernels, there",
-    )
+    _add_watching(parser)
     parser.add_argument(
         "--compare", action="store_true", help="interpret the module too and compare; 1 if the results differ"
     )
@@ -91,13 +94,55 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
         parser.error(f"--level is for --backend {REFERENCE} only, found {parsed.backend}")
     if parsed.level and parsed.pipeline is not None:
         parser.error("--level and --pipeline exclude each other")
+    for flag, is_given in (("--stats", parsed.stats), ("--memory-plan", parsed.memory_plan is not None)):
+        if is_given and parsed.backend == REFERENCE:
+            parser.error(f"{flag} is not for --backend {REFERENCE}, which interprets and has no kernels")
     return parsed
+
+
+def _add_watching(parser: argparse.ArgumentParser) -> None:
+    watching = parser.add_argument_group("times and memory")
+    watching.add_argument("--time", type=_positive, metavar="N", help="time the compilation and N runs")
+    watching.add_argument(
+        "--stats",
+        action="store_true",
+        help="time each kernel in N more runs (those of --time, or 10) and print the median, the share, "
+        "GFLOP/s and GB/s of each",
+    )
+    watching.add_argument(
+        "--timeline",
+        type=Path,
+        metavar="FILE",
+        help="record the compilation and the first run and write that as a Chrome trace, for ui.perfetto.dev",
+    )
+    watching.add_argument(
+        "--memory-plan",
+        nargs="?",
+        const=Path(),
+        type=_picture_file,
+        metavar="FILE",
+        help="print where each buffer lies and when it is used; with a file that ends in "
+        f"{', '.join(SUFFIXES)}: draw it too",
+    )
+    watching.add_argument(
+        "--dump-dir",
+        type=Path,
+        metavar="DIR",
+        help="write the module after each pass, the kernels and the memory plan there",
+    )
+
+
+def _symbol(text: str) -> tuple[str, int]:
+    name, equals, value = text.partition("=")
+    if not (name and equals and value.removeprefix("-").isdecimal()):
+        raise argparse.ArgumentTypeError(f"expected NAME=VALUE with an integer, found '{text}'")
+    return name, int(value)
 
 
 def _add_arrays(parser: argparse.ArgumentParser) -> None:
     arrays = parser.add_argument_group("arguments and results")
     arrays.add_argument(
-        "--inputs", type=Path, metavar="FILE", help="an .npz with the arguments by their names"
+        "--inputs", type=Path, metavar="FILE", help="an .npz with arguments and tensor nodes by their names"
     )
     arrays.add_argument(
         "--input",
@@ -108,7 +153,19 @@ def _add_arrays(parser: argparse.ArgumentParser) -> None:
         help="an .npy with one argument; without names they are taken in order",
     )
     arrays.add_argument(
-        "--random-seed", type=_number, metavar="N", help="random arrays for the arguments that are not given"
+        "--symbol",
+        action="append",
+        type=_symbol,
+        default=[],
+        metavar="NAME=VALUE",
+        help="the value of an argument that is an index",
+    )
+    arrays.add_argument(
+        "--random-seed",
+        type=_number,
+        metavar="N",
+        help="random arrays for the arguments that are not given; nodes without any values and symbols are "
+        "random too",
     )
     arrays.add_argument(
         "--print",
@@ -121,5 +178,6 @@ def _add_arrays(parser: argparse.ArgumentParser) -> None:
         "--save",
         type=_array_file,
         metavar="FILE",
-        help="save the results: result0, result1, ... in an .npz, or the only one in an .npy",
+        help="save the results: result0, result1, ... and the nodes that changed in an .npz, or the only "
+        "result in an .npy",
     )

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from ..backends.interface import Backend, Disassembler
+from ..backends.interface import Backend, CopyStep, Disassembler, LaunchStep
 from ..errors import TenonError
 from ..passes.instruments.interface import PassInstrument
 from ..runtime.device_executable import DeviceExecutable
 from ..runtime.executable import Executable
-from ..runtime.program_plan import BufferKind, LaunchStep, ProgramPlan, TransferStep
+from ..runtime.program_plan import BufferKind, BufferPlan, ProgramPlan
 
 
 @dataclass
 class StageDump(PassInstrument):
     """
     Writes `00-<level>.mlir`, then `01-<pass>.mlir`, ... after each pass that changed the module; `finish`
-    adds the source and the assembly of the kernels, and the program's plan. Files of the same names are
-    overwritten.
+    adds the source and the assembly of the kernels, the program's plan, and where its memory is: as a table,
+    and as a picture where matplotlib is installed. Files of the same names are overwritten.
     """
 
     directory: Path
@@ -53,6 +54,10 @@ class StageDump(PassInstrument):
         if isinstance(backend.compiler, Disassembler) and source:
             self._write("kernels.s", backend.compiler.assembly(source, backend.device))
         self._write("plan.txt", plan_text(executable.program))
+        memory_plan = executable.memory_plan()
+        self._write("memory.txt", str(memory_plan))
+        if find_spec("matplotlib") is not None:
+            memory_plan.save(self.directory / "memory.svg")
 
     def _write_module(self, what: str, module: ModuleOp) -> None:
         self._write(f"{self._n_written:02d}-{what}.mlir", str(module) + "\n")
@@ -74,19 +79,27 @@ def plan_text(plan: ProgramPlan) -> str:
     """Returns a plan for people: its buffers with their places, then its steps."""
     lines = [str(plan), "", "buffers"]
     for number, buffer in enumerate(plan.buffers):
-        where = f"{buffer.number}"
-        if buffer.kind in (BufferKind.CONSTANT, BufferKind.TEMPORARY):
-            where = f"+ {buffer.offset:#x}"
-        lines.append(f"  {number}: {buffer.kind.value} {where}, {buffer.nbytes} bytes")
+        lines.append(f"  {number}: {buffer.kind.value} {_place(buffer)}, {buffer.nbytes} bytes")
     lines.append("steps")
     for step in plan.steps:
         match step:
             case LaunchStep():
                 buffers = ", ".join(map(str, step.buffers))
                 lines.append(f"  @{step.kernel}({buffers}) grid {list(step.grid)} block {list(step.block)}")
-            case TransferStep():
+            case CopyStep():
                 lines.append(f"  {step.nbytes} bytes from {step.source} to {step.target}")
             case _:
                 lines.append("  sync")
     lines.append(f"returns {', '.join(map(str, plan.returned)) or 'nothing'}")
     return "\n".join(lines) + "\n"
+
+
+def _place(buffer: BufferPlan) -> str:
+    match buffer.kind:
+        case BufferKind.CONSTANT | BufferKind.TEMPORARY:
+            return f"+ {buffer.offset:#x}"
+        case BufferKind.NODE | BufferKind.MERGE:
+            indices = "".join(f" + {index.symbol} * {index.stride_nbytes}" for index in buffer.indices)
+            return f"@{buffer.node}{indices}"
+        case _:
+            return f"{buffer.number}"

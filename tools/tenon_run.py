@@ -5,9 +5,9 @@ from __future__ import annotations
 import shlex
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from statistics import median
 from time import perf_counter
 from typing import Any
 
@@ -17,19 +17,23 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ..backends.interface import Backend
 from ..backends.registry import get_backend
-from ..dialects.element_types import element_type_of
 from ..dialects.entry import Entry, find_entry, level_of
 from ..dialects.parsing import parse_module, verify_module
 from ..driver import compile
 from ..errors import TenonError
 from ..passes.util.random_inputs import random_inputs
+from ..runtime.device_executable import DeviceExecutable
 from ..runtime.executable import Executable
 from ..runtime.signature import ArrayType
+from ..runtime.timeline import Timeline, record_timeline
+from ..semantics.numpy_types import element_type_of_dtype
 from .diagnostics import Diagnostic
 from .exit_codes import DIAGNOSTICS, SUCCESS
-from .input_arrays import collect_arguments
+from .input_arrays import collect_arguments, read_arrays
 from .result_comparison import compare
 from .run_arguments import REFERENCE, parse_arguments
+from .run_reports import print_memory_plan, print_statistics, print_times
+from .run_state import RunState, run_state
 from .source_text import display_name, read_source
 from .stage_dump import StageDump
 from .tool_run import ToolRun, reason_of
@@ -51,6 +55,14 @@ class TenonRun:
     def execute(self) -> int:
         """Does what the arguments ask for and returns the exit code."""
         self.text = read_source(self.args.input_file)
+        with ExitStack() as recording:
+            timeline = None
+            if self.args.timeline is not None:
+                timeline = recording.enter_context(record_timeline())
+            return self._execute(timeline, recording)
+
+    def _execute(self, timeline: Timeline | None, recording: ExitStack) -> int:
+        """Compiles and runs; closes `recording` after the first run."""
         try:
             module = parse_module(self.text, self.file)
             verify_module(module)
@@ -61,14 +73,22 @@ class TenonRun:
                 sys.stderr.write(diagnostic.format(self.file, self.text))
             return DIAGNOSTICS
         with executable:
-            arguments = self._arguments(executable, entry)
+            arguments, state = self._arguments(module, executable, entry)
+            state.fill(executable.nodes)
             results = _as_list(executable(*arguments))
-            self._print(results)
+            recording.close()
+            if timeline is not None:
+                timeline.save(self.args.timeline)
+            changed = state.changed(executable.nodes)
+            self._print(results, changed)
             if self.args.output is not None:
-                _save(self.args.output, results)
+                _save(self.args.output, results, changed)
             if self.args.time is not None:
-                _print_times(compile_seconds, executable, arguments, self.args.time)
-        return self._compare(module, entry, arguments, results) if self.args.compare else SUCCESS
+                print_times(compile_seconds, executable, arguments, self.args.time)
+            self._report(executable, arguments)
+        if not self.args.compare:
+            return SUCCESS
+        return self._compare(module, entry, arguments, state, results, changed)
 
     def _compile(self, module: ModuleOp, entry: Entry) -> tuple[Executable, float]:
         args = self.args
@@ -90,37 +110,66 @@ class TenonRun:
             dump.finish(executable, backend)
         return executable, seconds
 
-    def _arguments(self, executable: Executable, entry: Entry) -> list[Array]:
+    def _arguments(
+        self, module: ModuleOp, executable: Executable, entry: Entry
+    ) -> tuple[list[Any], RunState]:
+        """Returns the arguments in order, and what the nodes hold before the run."""
         args = self.args
+        archive = None if args.inputs is None else read_arrays(args.inputs)
+        state = run_state(module, entry, archive or {}, args.symbol, args.random_seed or 0)
         fallback: dict[str, Array] | None = None
         if args.random_seed is not None or not (args.inputs or args.input):
             arrays = random_inputs(entry.function_type, args.random_seed or 0)
             fallback = dict(zip(executable.argument_names, arrays, strict=True))
-        arguments, notes = collect_arguments(executable.signature, args.inputs, args.input, fallback)
+        arguments, notes = collect_arguments(
+            executable.signature, archive, str(args.inputs), args.input, fallback, state.nodes
+        )
         for note in notes:
             print(f"{TOOL}: note: {note}", file=sys.stderr)
-        return arguments
+        return state.with_symbols(entry, arguments), state
 
-    def _print(self, results: Sequence[Array]) -> None:
+    def _print(self, results: Sequence[Array], nodes: Mapping[str, Array]) -> None:
         if self.args.print == "none":
             return
-        for number, result in enumerate(results):
-            print(f"result{number}: {ArrayType(result.dtype, result.shape)}{_range_text(result)}")
+        named = [(f"result{number}", result) for number, result in enumerate(results)]
+        for name, result in (*named, *((f"@{name}", array) for name, array in nodes.items())):
+            print(f"{name}: {ArrayType(result.dtype, result.shape)}{_range_text(result)}")
             if self.args.print != "summary":
                 threshold = result.size + 1 if self.args.print == "all" else 1000
                 print(np.array2string(result, threshold=threshold))
 
+    def _report(self, executable: Executable, arguments: Sequence[Array]) -> None:
+        if self.args.stats:
+            assert isinstance(executable, DeviceExecutable), f"{executable!r} has no kernels"
+            print_statistics(executable, arguments, self.args.time)
+        if self.args.memory_plan is not None:
+            print_memory_plan(executable.memory_plan(), self.args.memory_plan)
+
     def _compare(
-        self, module: ModuleOp, entry: Entry, arguments: Sequence[Array], results: Sequence[Array]
+        self,
+        module: ModuleOp,
+        entry: Entry,
+        arguments: Sequence[Any],
+        state: RunState,
+        results: Sequence[Array],
+        nodes: Mapping[str, Array],
     ) -> int:
         with compile(module, backend=REFERENCE, entry=entry.sym_name.data) as reference:
+            state.fill(reference.nodes)
             expected = _as_list(reference(*arguments))
-        terms = max((argument.size for argument in arguments), default=1)
+            pairs = [
+                (f"result{number}", *pair) for number, pair in enumerate(zip(results, expected, strict=True))
+            ]
+            expected_nodes = state.changed(reference.nodes)
+            for name in {**nodes, **expected_nodes}:
+                before = state.nodes[name]
+                pairs.append((f"@{name}", nodes.get(name, before), expected_nodes.get(name, before)))
+        terms = max((np.size(array) for array in (*arguments, *state.nodes.values())), default=1)
         agree = True
-        for number, type in enumerate(entry.function_type.outputs):
-            comparison = compare(results[number], expected[number], element_type_of(type), terms)
+        for name, found, wanted in pairs:
+            comparison = compare(found, wanted, element_type_of_dtype(wanted.dtype), terms)
             agree &= comparison.agrees
-            print(f"result{number}: {self.args.backend} and {REFERENCE}: {comparison.text}")
+            print(f"{name}: {self.args.backend} and {REFERENCE}: {comparison.text}")
         return SUCCESS if agree else DIAGNOSTICS
 
     def report_bug(self) -> str:
@@ -149,29 +198,18 @@ def _range_text(result: Array) -> str:
     return f"{text}, {int(np.count_nonzero(is_nan))} NaN" if is_nan.any() else text
 
 
-def _save(path: Path, results: Sequence[Array]) -> None:
+def _save(path: Path, results: Sequence[Array], nodes: Mapping[str, Array]) -> None:
     try:
         if path.suffix == ".npy":
             if len(results) != 1:
                 raise TenonError(f"{path}: one array fits, found {len(results)} results (hint: .npz)")
             np.save(path, results[0], allow_pickle=False)
         else:
-            named: dict[str, Any] = {f"result{number}": result for number, result in enumerate(results)}
+            named: dict[str, Any] = {**nodes}
+            named.update((f"result{number}", result) for number, result in enumerate(results))
             np.savez(path, **named)
     except OSError as error:
         raise TenonError(f"cannot write {path}: {reason_of(error)}") from error
-
-
-def _print_times(
-    compile_seconds: float, run: Callable[..., Any], arguments: Sequence[Array], count: int
-) -> None:
-    seconds: list[float] = []
-    for _ in range(count):
-        start = perf_counter()
-        run(*arguments)
-        seconds.append(perf_counter() - start)
-    print(f"compile {1e3 * compile_seconds:.3f} ms")
-    print(f"run best {1e3 * min(seconds):.3f} ms, median {1e3 * median(seconds):.3f} ms of {count}")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

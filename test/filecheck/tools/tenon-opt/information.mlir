@@ -18,7 +18,7 @@
 // HELP: --verify-diagnostics has mlir-opt's meaning, not xdsl-opt's
 
 // PIPELINE:      Pass Manager with 2 passes:
-// PIPELINE-NEXT: builtin.module(cse,verify-stage{absent})
+// PIPELINE-NEXT: builtin.module(cse,verify-stage{absent allowed})
 func.func @f() {
   func.return
 }

@@ -1,0 +1,51 @@
+"""What `tenon-run` tells about a run: times, kernels and memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+import numpy.typing as npt
+
+from ..runtime.device_executable import DeviceExecutable
+from ..runtime.kernel_statistics import kernel_statistics
+from ..runtime.memory_plan import MemoryPlan
+from ..runtime.timeline import record_timeline
+
+DEFAULT_RUNS = 10
+"""How often a program runs for the statistics of its kernels, if nothing else is asked for."""
+
+
+def print_times(
+    compile_seconds: float, run: Callable[..., Any], arguments: Sequence[npt.NDArray[Any]], count: int
+) -> None:
+    """Runs the program `count` times and prints how long that took, and how long it took to compile."""
+    seconds: list[float] = []
+    for _ in range(count):
+        start = perf_counter()
+        run(*arguments)
+        seconds.append(perf_counter() - start)
+    print(f"compile {1e3 * compile_seconds:.3f} ms")
+    print(f"run best {1e3 * min(seconds):.3f} ms, median {1e3 * median(seconds):.3f} ms of {count}")
+
+
+def print_statistics(
+    executable: DeviceExecutable, arguments: Sequence[npt.NDArray[Any]], count: int | None
+) -> None:
+    """Runs the program `count` times, kernel by kernel, and prints one line for each kernel."""
+    count = count or DEFAULT_RUNS
+    with record_timeline() as timeline:
+        for _ in range(count):
+            executable(*arguments)
+    print(f"kernels of @{executable.name} on {executable.backend_name}, medians of {count} runs")
+    print(kernel_statistics(executable.program, timeline.spans), end="")
+
+
+def print_memory_plan(plan: MemoryPlan, picture: Path) -> None:
+    """Prints the plan, and draws it too where `picture` names a file."""
+    print(plan, end="")
+    if picture.name:
+        plan.save(picture)
