@@ -27,6 +27,7 @@ from contextlib import chdir, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 ROOT = Path(__file__).parents[2]
 
@@ -95,11 +96,11 @@ def run_command(command: str, directory: Path) -> tuple[int, str]:
     return result.returncode, result.stdout
 
 
-def run_python(block: Block, directory: Path) -> str:
-    """Returns what a Python block prints."""
+def run_python(block: Block, directory: Path, names: dict[str, Any]) -> str:
+    """Returns what a Python block prints. `names` has what the blocks before it left, and gets its own."""
     printed = io.StringIO()
     with chdir(directory), redirect_stdout(printed):
-        exec(compile(block.text, str(block), "exec"), {"__name__": "__main__"})
+        exec(compile(block.text, str(block), "exec"), names)
     return printed.getvalue()
 
 
@@ -153,9 +154,10 @@ def expected_text(block: Block, printed: str, directory: Path) -> str | None:
 def checked_blocks(document: Path, directory: Path) -> Iterator[tuple[Block, str]]:
     """Runs the blocks of a document in order; yields those that should say something, and what."""
     printed = ""
+    names: dict[str, Any] = {"__name__": "__main__"}
     for block in blocks_of(document):
         if block.language == "python" and not block.origin:
-            printed = run_python(block, directory)
+            printed = run_python(block, directory, names)
         expected = expected_text(block, printed, directory)
         if expected is not None:
             yield block, expected

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tenon.dialects.parsing import parse_module
 from tenon.errors import TenonError
 from tenon.passes.instruments.crash_reproducer import CrashReproducer, Reproducer
 from tenon.passes.instruments.interface import PassInstrument
@@ -392,7 +393,7 @@ def check_semantics(*answers: Any, text: str = "append", seeds: Sequence[int] = 
     """Runs `text` where the first run of the module gives the first of `answers`, and so on."""
     remaining = list(answers)
 
-    def execute(module: ModuleOp, name: str, inputs: Sequence[Any]) -> Sequence[Any]:
+    def execute(module: ModuleOp, name: str, inputs: Sequence[Any], *state: Any) -> Sequence[Any]:
         assert name == "f"
         return remaining.pop(0)
 
@@ -447,14 +448,48 @@ def test_a_function_that_vanishes_is_an_error():
         def apply(self, ctx: Context, op: ModuleOp) -> None:
             op.body.block.erase_op(op.body.block.first_op)
 
-    check = VerifySemantics(lambda module, name, inputs: ONE_TWO)
+    check = VerifySemantics(lambda module, name, inputs, *state: ONE_TWO)
     module = ModuleOp([function("f", TensorType(f32, [2]))])
     with pytest.raises(SemanticsError, match=r"^pass `erase`: @f was of type .*, is now missing$"):
         PassManager([ErasePass()], [check]).run(Context(), module)
 
 
 def test_a_function_without_a_body_is_not_run():
-    check = VerifySemantics(lambda module, name, inputs: ONE_TWO)
+    check = VerifySemantics(lambda module, name, inputs, *state: ONE_TWO)
     declared = func.FuncOp.external("g", [TensorType(f32, [2])], [])
     declared.sym_visibility = None
     run("append", check, module=ModuleOp([declared, function("f", TensorType(f32, [2]))]))
+
+
+NODE_MODULE = """
+graph.tnode @w : tensor<4xf32>
+graph.tnode @x : tensor<3x4xf32>
+graph.tnode @l : tensor<4xf32> mode local
+func.func @f(%i: index) {
+  %m = graph.merge @w : tensor<4xf32>
+  graph.write @w, %m : tensor<4xf32>
+  graph.write add @x[%i], %m : tensor<4xf32>
+  func.return
+}
+"""
+
+
+def test_what_nodes_hold_afterwards_is_compared():
+    seen: list[tuple[Any, ...]] = []
+
+    def execute(module: ModuleOp, name: str, inputs: Any, nodes: Any, merge: Any, symbols: Any) -> Any:
+        seen.append((nodes["w"].copy(), nodes["x"].copy(), merge, symbols))
+        nodes["w"][2] = len(seen)
+        return []
+
+    with pytest.raises(
+        SemanticsError,
+        match=r"^pass `append.*`: changed what @f computes: node @w at \[2\] was 1.0, is now 2.0 \(",
+    ):
+        run("append", VerifySemantics(execute), module=parse_module(NODE_MODULE))
+    (w, x, merge, symbols), again = seen
+    assert (w.shape, x.shape, merge.shape, list(symbols)) == ((4,), (3, 4), (4,), ["i"])
+    assert 0 <= symbols["i"] < 3
+    assert len({w.tobytes(), x[0].tobytes(), merge.tobytes()}) == 3
+    for before, after in zip(seen[0], again, strict=True):
+        np.testing.assert_array_equal(before, after)

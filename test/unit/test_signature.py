@@ -3,7 +3,16 @@ import numpy as np
 import pytest
 from tenon.errors import CallError, TenonError
 from tenon.runtime.signature import ArrayType, Signature
-from xdsl.dialects.builtin import DYNAMIC_INDEX, FunctionType, IntegerType, TensorType, bf16, f32, i1
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    FunctionType,
+    IndexType,
+    IntegerType,
+    TensorType,
+    bf16,
+    f32,
+    i1,
+)
 
 F32 = np.dtype(np.float32)
 
@@ -24,6 +33,12 @@ def test_a_signature_is_made_of_a_function_type():
     assert made.argument_types == (ArrayType(np.dtype(ml_dtypes.bfloat16), (2, -1)),)
     assert made.result_types == (ArrayType(np.dtype(np.bool_), ()),)
     assert str(made.argument_types[0]) == "bfloat16[2, ?]"
+
+
+def test_static_symbols_are_not_in_a_signature():
+    types = [IndexType(), TensorType(f32, [2]), IndexType()]
+    made = Signature.of("g", ("i", "a", "j"), FunctionType.from_lists(types, []))
+    assert (made.argument_names, made.argument_types) == (("a",), (ArrayType(F32, (2,)),))
 
 
 def test_only_tensors_are_arguments_and_results():

@@ -1,5 +1,7 @@
+import json
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -247,6 +249,15 @@ def test_wrong_usage_exits_with_2(folder: Path, capsys: pytest.CaptureFixture[st
     assert "expected a name that ends in .npy or .npz, found 'out.txt'" in usage_error(
         capsys, "add.mlir", "--output", "out.txt"
     )
+    assert "expected a name that ends in .svg, .png, .pdf, found 'add.mlir'" in usage_error(
+        capsys, "--memory-plan", "add.mlir"
+    )
+    assert "--stats is not for --backend reference, which interprets and has no kernels" in usage_error(
+        capsys, "add.mlir", "--level", "low", "--stats"
+    )
+    assert "--memory-plan is not for --backend reference, which interprets" in usage_error(
+        capsys, "add.mlir", "--backend", "reference", "--memory-plan"
+    )
 
 
 @pytest.mark.parametrize("level", ["graph", "sched", "low"])
@@ -285,6 +296,66 @@ def test_times_are_printed(folder: Path, capsys: pytest.CaptureFixture[str]):
     assert second.startswith("run best ") and second.endswith(" of 3")
 
 
+@pytest.mark.parametrize("backend", ["llvm", "opencl"])
+def test_kernels_are_timed_one_by_one(folder: Path, capsys: pytest.CaptureFixture[str], backend: str):
+    if backend == "opencl":
+        pytest.importorskip("pyopencl")
+    code, out, _ = run(capsys, "add.mlir", "--backend", backend, "--print", "none", "--stats", "--time", "3")
+    assert code == SUCCESS
+    title, header, *kernels, total = out.splitlines()[2:]
+    assert title == f"kernels of @add on {backend}, medians of 3 runs"
+    assert header.split() == ["kernel", "launches", "time", "us", "share", "GFLOP/s", "GB/s"]
+    assert [kernel.split()[:2] for kernel in kernels] == [["@add_0", "1"], ["@add_1", "1"]]
+    assert sum(float(kernel.split()[3].rstrip("%")) for kernel in kernels) == pytest.approx(100, abs=0.2)
+    assert total.split()[:2] == ["total", "2"]
+
+
+def test_kernels_are_timed_ten_times_if_nothing_is_said(folder: Path, capsys: pytest.CaptureFixture[str]):
+    out = run(capsys, "add.mlir", "--print", "none", "--stats")[1]
+    assert out.startswith("kernels of @add on llvm, medians of 10 runs\n")
+
+
+def test_a_timeline_has_the_compilation_and_one_run(folder: Path, capsys: pytest.CaptureFixture[str]):
+    code, out, _ = run(capsys, "add.mlir", "--print", "none", "--timeline", "trace.json", "--stats")
+    assert code == SUCCESS
+    assert out.startswith("kernels of @add")
+    events = json.loads(Path("trace.json").read_text())["traceEvents"]
+    spans = [event["name"] for event in events if event["ph"] == "X"]
+    assert spans.index("canonicalize-graph") < spans.index("render") < spans.index("@add_0")
+    assert spans.count("@add_0") == 1
+
+
+def test_a_timeline_that_cannot_be_written_is_told(folder: Path, capsys: pytest.CaptureFixture[str]):
+    code, _, err = run(capsys, "add.mlir", "--timeline", "nowhere/trace.json")
+    assert code == DIAGNOSTICS
+    assert err == "tenon-run: error: cannot write nowhere/trace.json: no such file or directory\n"
+
+
+def test_an_interpreted_program_has_a_timeline_too(folder: Path, capsys: pytest.CaptureFixture[str]):
+    code, _, _ = run(capsys, "add.mlir", "--level", "sched", "--timeline", "trace.json")
+    assert code == SUCCESS
+    events = json.loads(Path("trace.json").read_text())["traceEvents"]
+    spans = [(event["name"], event["cat"]) for event in events if event["ph"] == "X"]
+    assert ("plan-memory", "compile") in spans
+    assert spans[-1] == ("add", "routine")
+
+
+def test_a_memory_plan_is_printed_and_drawn(folder: Path, capsys: pytest.CaptureFixture[str]):
+    code, out, _ = run(capsys, "add.mlir", "--print", "none", "--memory-plan")
+    assert code == SUCCESS
+    assert out.startswith("memory of @add: 0 bytes in 0 pools, 2 steps\n")
+    assert [line.split()[1:3] for line in out.splitlines() if "the caller's" in line] == [
+        ["x", "argument"],
+        ["y", "argument"],
+        ["sum", "result"],
+        ["less", "result"],
+    ]
+    pytest.importorskip("matplotlib")
+    code, drawn, _ = run(capsys, "add.mlir", "--print", "none", "--memory-plan=plan.svg")
+    assert (code, drawn) == (SUCCESS, out)
+    assert "@add: 0 bytes" in Path("plan.svg").read_text()
+
+
 def test_every_stage_is_dumped(folder: Path, capsys: pytest.CaptureFixture[str]):
     code, _, _ = run(capsys, "add.mlir", "--dump-dir", "dump/here")
     assert code == SUCCESS
@@ -292,10 +363,12 @@ def test_every_stage_is_dumped(folder: Path, capsys: pytest.CaptureFixture[str])
     assert names[0] == "00-graph.mlir"
     assert names[1].startswith("01-")
     assert [name for name in names if name.endswith("convert-sched-to-low.mlir")]
-    assert names[-3:] == ["kernels.ll", "kernels.s", "plan.txt"]
+    pictures = ["memory.svg"] if find_spec("matplotlib") else []
+    assert names[-len(pictures) - 4 :] == ["kernels.ll", "kernels.s", *pictures, "memory.txt", "plan.txt"]
     assert Path("dump/here/00-graph.mlir").read_text().startswith("builtin.module {\n  func.func @add")
     assert "define" in Path("dump/here/kernels.ll").read_text()
     assert Path("dump/here/plan.txt").read_text().endswith("returns 2, 3\n")
+    assert Path("dump/here/memory.txt").read_text().startswith("memory of @add: ")
     code, _, _ = run(capsys, "add.mlir", "--level", "graph", "--dump-dir", "graph")
     assert code == SUCCESS
     assert (Path("graph") / "00-graph.mlir").exists()
