@@ -44,6 +44,9 @@ class Runner(ABC):
     `DeviceLostError` nothing runs any more.
     """
 
+    _KEPT: type[BaseException] = Exception
+    """What of all that work may raise is a failure. The rest, such as Ctrl-C, is for the caller."""
+
     def __init__(self, track: Track, lock: Any) -> None:
         self.name = track.thread
         """What events and errors call the device."""
@@ -161,7 +164,7 @@ class Runner(ABC):
                 task.work()
         except DeviceLostError as error:
             self._lost = f"{self.name} is lost: {error.message}", [task.label, *in_flight()]
-        except BaseException as error:  # work is anybody's code, and may run in a thread without a caller
+        except self._KEPT as error:
             message = error.message if isinstance(error, DeviceError) else f"{type(error).__name__}: {error}"
             failure = RoutineError(task.label, message)
             failure.__cause__ = error
@@ -199,6 +202,8 @@ class _Inbox:
 
 class WorkerRunner(Runner):
     """Runs work in a thread of its own, which begins with the first work and ends with the runner."""
+
+    _KEPT = BaseException  # there is no caller
 
     def __init__(self, track: Track, lock: Any) -> None:
         super().__init__(track, lock)

@@ -185,15 +185,6 @@ def test_failures_that_meet_are_raised_together(runner: Runner):
     runner.await_idle()
 
 
-def test_even_an_exit_does_not_end_a_runner(runner: Runner):
-    done: list[str] = []
-    runner.submit("exit", Failing(SystemExit(3)))
-    runner.submit("after", lambda: done.append("after"))
-    with pytest.raises(RoutineError, match="exit: SystemExit: 3"):
-        runner.await_idle()
-    assert done == ["after"]
-
-
 def test_asking_whether_an_event_is_done_raises_nothing(runner: Runner):
     event = runner.submit("a", Failing(ValueError("1")))
     runner.wait(event)
@@ -532,3 +523,30 @@ def test_a_worker_does_not_wait_for_who_waits_for_it(runner: Runner):
     thread.join(5)
     assert not thread.is_alive(), "the two wait for each other"
     worker.close()
+
+
+def test_an_interrupt_reaches_the_caller_and_the_runner_goes_on():
+    runner = SyncRunner(Track("sync", "sync:0"), Lock())
+
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        runner.submit("long", interrupted)
+    ran: list[str] = []
+    runner.submit("next", lambda: ran.append("next")).sync()
+    assert ran == ["next"]
+
+
+def test_a_worker_outlives_work_that_asks_to_exit():
+    runner = WorkerRunner(Track("worker", "worker:0"), Lock())
+
+    def leaves() -> None:
+        raise SystemExit(3)
+
+    with pytest.raises(RoutineError, match="leaves: SystemExit: 3"):
+        runner.submit("leaves", leaves).sync()
+    ran: list[str] = []
+    runner.submit("next", lambda: ran.append("next")).sync()
+    assert ran == ["next"]
+    runner.close()
