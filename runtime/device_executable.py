@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Mapping
 from itertools import accumulate
-from threading import Lock
+from threading import RLock
 
 from ..backends.interface import (
     ArrayBuffers,
@@ -26,7 +26,7 @@ from .ordered_calls import OrderedCalls
 from .program_plan import BufferKind, ProgramPlan
 from .segments import ALIGNMENT, aligned
 from .signature import Array, ArrayType
-from .slab_pool import Slab, slab_pool_of
+from .slab_pool import Slab, SlabPool, slab_pool_of
 from .stages import Stages
 from .timeline import Category, Track, active, span
 
@@ -58,11 +58,15 @@ class DeviceExecutable(Executable):
         self._pool = slab_pool_of(backend.driver)
         self._track = Track(backend.name, backend.device.name)
         self._slabs: list[Slab] = []
-        # Given the list that grows, before anything is allocated: a failure frees what there is.
-        self._finalizer = weakref.finalize(self, self._pool.free, self._slabs)
+        self._bound: list[DirectProgram] = []
+        # Given the lists that grow, before anything is allocated: a failure frees what there is.
+        self._finalizer = weakref.finalize(self, _release, self._bound, self._pool, self._slabs)
         self._finalizer.atexit = False
-        self._growth = Lock()
-        """Guards what is allocated later: frames, and the ordered calls of a program called directly."""
+        self._growth = RLock()
+        """
+        Guards what is allocated later: frames, and the ordered calls of a program called directly. Finalizers
+        that run meanwhile, in the same thread, may close the executable.
+        """
         self._direct: DirectProgram | None = None
         self._ordered: OrderedCalls | None = None
         try:
@@ -77,6 +81,7 @@ class DeviceExecutable(Executable):
             if self._direct is None:
                 self._ordered = self._order_calls(temporaries)
             else:
+                self._bound.append(self._direct)
                 self._direct.add_frame(self._places_of_first_call)
                 if not self._takes_out:
                     self._call_directly = self._direct.call
@@ -152,6 +157,9 @@ class DeviceExecutable(Executable):
             return None
         slab = self._pool.allocate(nbytes, ALIGNMENT)
         self._slabs.append(slab)
+        if not self._finalizer.alive:
+            self._pool.free([slab])
+            raise self._closed_error()
         return slab
 
     def _order_calls(self, temporaries: Mapping[int, BufferLoc]) -> OrderedCalls:
@@ -232,6 +240,13 @@ class DeviceExecutable(Executable):
     def _check_open(self) -> None:
         if not self._finalizer.alive:
             raise self._closed_error()
+
+
+def _release(direct_programs: list[DirectProgram], pool: SlabPool, slabs: list[Slab]) -> None:
+    """Closes the programs first: what is garbage together with an executable may still call it."""
+    for program in direct_programs:
+        program.close()
+    pool.free(slabs)
 
 
 def _array_buffers(type: ArrayType, nbytes: int, buffer: int) -> ArrayBuffers:

@@ -22,10 +22,6 @@ DirectCall = Callable[[tuple[Any, ...], Any], Any]
 """Runs a program on the arguments and `out` of a call, or returns None where that takes a closer look."""
 
 
-def _decline(arguments: tuple[Any, ...], out: Any) -> Any:
-    return None
-
-
 class Executable(ABC):
     """
     A compiled program. Any number of threads may call it; it holds device memory until `close`, the end of a
@@ -49,7 +45,7 @@ class Executable(ABC):
         self._symbols = SymbolArguments(signature, symbols) if symbols else None
         self._takes_out = "out" in signature.argument_names
         self._returns_one = len(signature.result_types) == 1
-        self._call_directly: DirectCall = _decline
+        self._call_directly: DirectCall | None = None
 
     @property
     def name(self) -> str:
@@ -91,8 +87,11 @@ class Executable(ABC):
                 is closed.
             DeviceError: the device failed.
         """
-        if not named and timeline.current is None:
-            results = self._call_directly(arguments, out)
+        call_directly = self._call_directly
+        if call_directly is not None and timeline.current is None:
+            if named:
+                arguments, named = self.signature.ordered(arguments, named), {}
+            results = call_directly(arguments, out)
             if results is not None:
                 return results
         if self._takes_out and out is not None:

@@ -55,6 +55,10 @@ class NodeArrays(Mapping[str, Array]):
             self._write(self._locations[name], array)
         self._written.add(name)
 
+    def __contains__(self, name: object) -> bool:
+        """Returns whether there is such a node, with values or without."""
+        return name in self._plans
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._plans)
 

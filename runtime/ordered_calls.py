@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..backends.interface import BufferLoc, CompiledArtifact, Driver, HostMapped
-from ..errors import DeviceError, DeviceLostError
+from ..errors import DeviceError, DeviceLostError, OutOfMemoryError
 from .program_plan import BufferKind, ProgramPlan
 from .segments import ALIGNMENT, aligned
 from .signature import Array
@@ -136,10 +136,22 @@ class OrderedCalls:
                 start = perf_counter_ns()
                 times = self._program.run_timed()
                 report_steps(timeline, self._track, self._plan.steps, times, start, self._plan.costs or None)
-        except DeviceLostError as error:
-            raise DeviceLostError(f"{self._plan.signature.name}: {error.message}") from error
         except DeviceError as error:
-            raise DeviceError(f"{self._plan.signature.name}: {error.message}") from error
+            raise _named(error, self._plan.signature.name) from error
+
+
+def _named(error: DeviceError, name: str) -> DeviceError:
+    """Returns an error of the same kind, lost or out of memory, whose message begins with `name`."""
+    message = f"{name}: {error.message}"
+    match error:
+        case DeviceLostError():
+            named = DeviceLostError(message)
+            named.in_flight = error.in_flight
+            return named
+        case OutOfMemoryError():
+            return OutOfMemoryError(message)
+        case _:
+            return DeviceError(message)
 
 
 def _bytes_of(array: Array) -> npt.NDArray[np.uint8]:

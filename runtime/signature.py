@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import FunctionType, IndexType, TensorType
 from xdsl.ir import Attribute
 
 from ..dialects.element_types import ELEMENT_TYPES, element_type_of
-from ..errors import CallError, DeviceError, TenonError
+from ..errors import CallError, OutOfMemoryError, TenonError
 from ..semantics.numpy_types import dtype_of
 
 Array = npt.NDArray[Any]
@@ -85,7 +85,7 @@ class Signature:
             CallError: the arguments are too many, too few or not known, or one has another dtype or shape, or
                 is masked.
         """
-        values = self._ordered(positional, named) if named else positional
+        values = self.ordered(positional, named) if named else positional
         types = self.argument_types
         if len(values) != len(types):
             raise CallError(self._wrong_arity(len(values)))
@@ -131,17 +131,28 @@ class Signature:
         return arrays
 
     def empty_results(self) -> list[Array]:
-        """Returns fresh arrays for the results. Raises `DeviceError` where the host has no memory for one."""
+        """Returns fresh arrays for the results. Raises `OutOfMemoryError` where the host has no room for one."""
         results: list[Array] = []
         for number, type in enumerate(self.result_types):
             try:
                 results.append(np.empty(type.shape, type.dtype))
             except (MemoryError, ValueError) as error:
-                raise DeviceError(f"{self.name}: cannot allocate result {number}, {type} ({error})") from None
+                raise OutOfMemoryError(f"{self.name}: cannot allocate result {number}, {type} ({error})") from None
         return results
 
-    def _ordered(self, positional: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
+    def ordered(self, positional: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
+        """
+        Returns the arguments in order, whatever they are.
+
+        Raises:
+            CallError: they are too many, too few or not known.
+        """
         names = self.argument_names
+        if not positional and len(named) == len(names):
+            try:
+                return tuple([named[name] for name in names])
+            except KeyError:
+                pass  # Below it is found out which.
         if len(positional) > len(names):
             raise CallError(self._wrong_arity(len(positional) + len(named)))
         given: dict[int, Any] = dict(enumerate(positional))
@@ -158,7 +169,7 @@ class Signature:
         for index, name in enumerate(names):
             if index not in given:
                 raise CallError(f"{self.name}: argument '{name}' is missing")
-        return [given[index] for index in range(len(names))]
+        return tuple(given[index] for index in range(len(names)))
 
     def _wrong_arity(self, found: int) -> str:
         names = f" ({', '.join(self.argument_names)})" if self.argument_names else ""

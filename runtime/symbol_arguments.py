@@ -32,8 +32,7 @@ class SymbolArguments:
 
         Raises:
             CallError: there are too many arguments, or a symbol is missing, given twice, no integer, or
-            outside
-                the axis that it indexes.
+                outside the axis that it indexes.
         """
         if len(positional) > len(self.names):
             names, found = ", ".join(self.names), len(positional) + len(named)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import os
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Protocol
+from weakref import WeakSet
 
 import numpy as np
 import numpy.typing as npt
@@ -27,17 +30,32 @@ _N_ARGUMENTS, _RUNNING, _FRAMES = 0, 5, 8
 Words = npt.NDArray[np.int64]
 
 
+class HeldMemory(AddressedMemory, Protocol):
+    """Memory whose pools live as long as the views of them."""
+
+    def host_view(self, location: BufferLoc, nbytes: int) -> npt.NDArray[np.uint8]: ...
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Frame:
+    """A frame with its words, and the memory that they point to."""
+
+    link: Words
+    words: Words
+    memory: tuple[npt.NDArray[np.uint8], ...]
+
+
 class DirectProgram:
     """
     Any number of threads may use it: each call has a frame of its own while it runs, with the addresses of
     its buffers. `call` is the function that `native_call` describes.
 
-    It keeps alive all that its machine code reads; frames need their memory until it is closed.
+    It keeps alive all that its machine code reads, and the memory of its frames until it is closed.
     """
 
     def __init__(
         self,
-        memory: AddressedMemory,
+        memory: HeldMemory,
         artifact: CompiledArtifact,
         steps: Sequence[Step],
         arguments: Sequence[ArrayBuffers],
@@ -53,7 +71,7 @@ class DirectProgram:
             for slot in image.slots_of.get(buffer, ())
         ]
         self._placed = sorted(set(image.slots_of).difference(*(operand.buffers for operand in operands)))
-        self._frames: list[tuple[Words, Words]] = []
+        self._frames: list[_Frame] = []
         shapes = [np.array(operand.shape, np.int64) for operand in operands]
         new_arguments = [(operand.shape, operand.dtype) for operand in operands]
         operand_words = np.array(
@@ -82,9 +100,9 @@ class DirectProgram:
             ],
             np.int64,
         )
-        self._keeps = (operands, shapes, new_arguments, operand_words, patch_words)
-        self._process_id = os.getpid()
+        self._keeps = (operands, shapes, new_arguments, operand_words, patch_words, np.empty)
         self.call: Callable[[tuple[Any, ...], Any], Any] = _new_function(self._record)
+        _PROGRAMS.add(self)
 
     @property
     def has_free_frame(self) -> bool:
@@ -95,15 +113,46 @@ class DirectProgram:
         words, address = self._image.instantiate()
         for buffer in self._placed:
             words[self._image.slots_of[buffer]] = self._memory.address(locations[buffer])
-        frame = np.array([0, address], np.int64)
-        self._frames.append((frame, words))
-        native_library().frame_push(self._record.ctypes.data, frame.ctypes.data)
+        pool_ids = sorted({locations[buffer].pool_id for buffer in self._placed})
+        held = tuple(self._memory.host_view(BufferLoc(pool_id, 0), 0) for pool_id in pool_ids)
+        frame = _Frame(np.array([0, address], np.int64), words, held)
+        self._frames.append(frame)
+        self._push(frame)
 
     def close(self) -> None:
-        """Makes `call` refuse from now on, and waits for the calls that run."""
+        """
+        Makes `call` refuse from now on, waits for the calls that run, and lets go of the memory of frames.
+        At the end of the interpreter, when calls of other threads do not return, it does not wait, and
+        their memory stays.
+        """
         self._record[_N_ARGUMENTS] = -1
-        while self._record[_RUNNING] and os.getpid() == self._process_id:
+        while self._record[_RUNNING]:
+            if sys.is_finalizing():
+                return
             time.sleep(_WAIT_SECONDS)
+        self._record[_FRAMES] = 0
+        self._frames.clear()
+
+    def forget_calls(self) -> None:
+        """In the child of a fork: the threads whose calls ran are not here."""
+        self._record[_RUNNING] = self._record[_FRAMES] = 0
+        for frame in self._frames:
+            self._push(frame)
+
+    def _push(self, frame: _Frame) -> None:
+        native_library().frame_push(self._record.ctypes.data, frame.link.ctypes.data)
+
+
+_PROGRAMS: WeakSet[DirectProgram] = WeakSet()
+
+
+def _forget_calls() -> None:
+    for program in _PROGRAMS:
+        program.forget_calls()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_calls)
 
 
 def _new_function(record: Words) -> Callable[[tuple[Any, ...], Any], Any]:

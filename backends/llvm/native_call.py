@@ -5,13 +5,14 @@ Calling a program on numpy arrays, as LLVM IR: a function of the interpreter.
     @frame_push(ptr %call, ptr %frame)                 adds a free frame
 
 `self` is an array whose bytes are a record `%call`; `arguments` is a tuple of arrays and `out` an array, a
-tuple of arrays, or None for new ones. It returns the result, or a tuple of them, or None, without having
-done anything, where
+tuple of arrays, or None for new ones. It returns the result, or a tuple of them (the very one that is given),
+or None, without having done anything, where
 
 - an argument is no plain array of the dtype (the very one, or one of the same number and byte order) and
   shape that the record says, contiguous and aligned;
 - one of `out` is not either, or is not writeable, or overlaps an argument or another one of `out`;
-- their number is another one, a new array cannot be made, or there is no free frame.
+- their number is another one, a new array cannot be made, there is no free frame, or the record was closed:
+  its number of arguments is -1.
 
 Everything but the steps themselves runs under the interpreter's lock: it guards the list of frames.
 """
@@ -136,7 +137,7 @@ no:
   ret i1 false
 }
 
-; Whether the bytes of result %number overlap those of an operand before it.
+; Whether the bytes of result %number overlap those of an operand before it. No bytes overlap nothing.
 define internal i1 @overlaps(ptr %operands, ptr %addresses, i64 %number) nounwind {
 entry:
   %begin.at = getelementptr i64, ptr %addresses, i64 %number
@@ -144,7 +145,8 @@ entry:
   %nbytes.at = getelementptr %operand, ptr %operands, i64 %number, i32 3
   %nbytes = load i64, ptr %nbytes.at
   %end = add i64 %begin, %nbytes
-  br label %other
+  %empty = icmp eq i64 %nbytes, 0
+  br i1 %empty, label %no, label %other
 other:
   %i = phi i64 [ 0, %entry ], [ %i.next, %check ]
   %more = icmp ult i64 %i, %number
@@ -158,7 +160,9 @@ check:
   %other.end = add i64 %other.begin, %other.nbytes
   %before = icmp ult i64 %begin, %other.end
   %after = icmp ult i64 %other.begin, %end
-  %both = and i1 %before, %after
+  %apart.not = and i1 %before, %after
+  %some = icmp ne i64 %other.nbytes, 0
+  %both = and i1 %apart.not, %some
   br i1 %both, label %yes, label %other
 yes:
   ret i1 true
@@ -263,6 +267,7 @@ result.apart:
   br label %result
 
 frame.look:
+  %items.given = phi ptr [ null, %out.look ], [ %items, %result ]
   %frames.at = getelementptr %call, ptr %call, i64 0, i32 8
   %frame = load ptr, ptr %frames.at
   %frameless = icmp eq ptr %frame, null
@@ -275,7 +280,7 @@ frame.take:
 new:
   %k = phi i64 [ 0, %frame.take ], [ %k.next, %new.made ]
   %k.more = icmp ult i64 %k, %n.results
-  br i1 %k.more, label %new.make, label %start
+  br i1 %k.more, label %new.make, label %new.check
 new.make:
   %new.number = add i64 %n.arguments, %k
   %new.arguments.at = getelementptr %operand, ptr %operands, i64 %new.number, i32 4
@@ -294,12 +299,19 @@ new.made:
   store i64 %new.data, ptr %new.address.at
   %k.next = add i64 %k, 1
   br label %new
+new.check:
+  ; Whatever the interpreter ran meanwhile, a finalizer say, may have closed the record.
+  %n.arguments.now = load i64, ptr %call
+  %open = icmp eq i64 %n.arguments.now, %n.arguments
+  br i1 %open, label %start, label %new.undo
 new.fail:
   call void @PyErr_Clear()
+  br label %new.undo
+new.undo:
   call void @frame_push(ptr %call, ptr %frame)
   br label %undo
 undo:
-  %u = phi i64 [ %k, %new.fail ], [ %n.results, %return.fail ], [ %u.next, %undo.one ]
+  %u = phi i64 [ %k, %new.undo ], [ %n.results, %return.fail ], [ %u.next, %undo.one ]
   %u.done = icmp eq i64 %u, 0
   br i1 %u.done, label %refuse, label %undo.one
 undo.one:
@@ -357,12 +369,14 @@ run.free:
   br label %ran
 ran:
   call void @frame_push(ptr %call, ptr %frame)
+  %one = icmp eq i64 %n.results, 1
   br i1 %is.new, label %return.new, label %return.given
 return.given:
-  call void @Py_IncRef(ptr %out)
-  ret ptr %out
+  %given = select i1 %one, ptr %items.given, ptr %out.at
+  %out.returned = load ptr, ptr %given
+  call void @Py_IncRef(ptr %out.returned)
+  ret ptr %out.returned
 return.new:
-  %one = icmp eq i64 %n.results, 1
   br i1 %one, label %return.one, label %return.tuple
 return.one:
   %only = load ptr, ptr %made

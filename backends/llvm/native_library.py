@@ -86,8 +86,6 @@ def _load() -> NativeLibrary:
     for name in _EXPORTED:
         builder.export_symbol(name)
     library = builder.link(engine, "tenon")
-    for owner in (engine, library):
-        _keep_forever(owner)
 
     def function(name: str, result: Any, *arguments: Any) -> Any:
         return ctypes.CFUNCTYPE(result, *arguments)(library[name])
@@ -101,6 +99,9 @@ def _load() -> NativeLibrary:
         frame_push=ctypes.PYFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(library["frame_push"]),
         call_method=MethodDef(b"call", library["program_call"], _METH_FASTCALL, None),
     )
+    # Functions of the interpreter read `call_method` when the last of them goes.
+    for owner in (engine, library, loaded):
+        _keep_forever(owner)
     follow_num_threads(loaded.pool_use)
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=loaded.pool_forget)

@@ -10,8 +10,8 @@ for a worker to wake up. One caller has the pool at a time; another one meanwhil
 Workers look for work for a while after the last piece, then sleep; one that finds itself on the caller's
 processor sleeps at once. A caller watches the parts that workers have claimed for a while, then sleeps until
 they are done, so that its processor is free for the worker. One that waited longer than it worked itself (its
-worker lost the processor to another process) runs everything alone for eight times as long. Workers start
-when first needed, never end, and block all signals but those of faults.
+worker lost the processor to another process) runs everything alone for eight times as long, a second at most.
+Workers start when first needed, never end, and block all signals but those of faults.
 
 On systems other than Linux, or processors whose `futex` is not known here, `@pool_run` runs the whole range
 in the caller's thread.
@@ -33,6 +33,9 @@ SPIN_NANOSECONDS = 200_000
 
 WATCH_NANOSECONDS = 50_000
 """How long a caller watches the parts that workers have claimed before it sleeps until they are done."""
+
+MOST_PENALTY_NANOSECONDS = 1_000_000_000
+"""How long callers work alone at most: a process that was stopped for an hour has lost no processor."""
 
 PARTS_PER_THREAD = 8
 
@@ -97,7 +100,8 @@ look:
   %same = icmp eq i64 %now, %job
   br i1 %same, label %current, label %out
 current:
-  ; These belong to %job if the exchange below succeeds: they change only while no part can be claimed.
+  ; These belong to %job if the exchange below succeeds: they change only while no part can be claimed. The
+  ; fences, here and in @pool_run, see to it that who reads a new one finds the new %state too.
   %function.at = getelementptr %pool, ptr @pool, i64 0, i32 7
   %function = load atomic ptr, ptr %function.at monotonic, align 8
   %table.at = getelementptr %pool, ptr @pool, i64 0, i32 8
@@ -113,6 +117,7 @@ current:
   br i1 %more, label %claim, label %out
 claim:
   %next = add i64 %state, 1
+  fence acquire
   %swapped = cmpxchg ptr @pool, i64 %state, i64 %next acq_rel monotonic
   %claimed = extractvalue { i64, i1 } %swapped, 1
   br i1 %claimed, label %work, label %look
@@ -144,7 +149,7 @@ entry:
   %threads.at = getelementptr %pool, ptr @pool, i64 0, i32 15
   br label %top
 top:
-  %last = phi i32 [ 0, %entry ], [ %last, %parked ], [ %last, %asleep ], [ %job, %found ]
+  %last = phi i32 [ 0, %entry ], [ %last, %parked ], [ %last, %asleep ], [ %job, %found ], [ %job, %join ]
   %threads = load atomic i32, ptr %threads.at acquire, align 4
   %threads.wide = zext i32 %threads to i64
   %used = icmp ult i64 %id, %threads.wide
@@ -183,6 +188,12 @@ asleep:
   %s1 = atomicrmw sub ptr %sleepers, i32 1 seq_cst
   br label %top
 found:
+  ; There may be fewer threads since this one began to look.
+  %threads.now = load atomic i32, ptr %threads.at acquire, align 4
+  %threads.now.wide = zext i32 %threads.now to i64
+  %still = icmp ult i64 %id, %threads.now.wide
+  br i1 %still, label %join, label %top
+join:
   %job.wide = zext i32 %job to i64
   call void @pool_drain(i64 %job.wide)
   br label %top
@@ -212,7 +223,8 @@ created:
   br label %look
 fewer:
   %threads.at = getelementptr %pool, ptr @pool, i64 0, i32 15
-  store atomic i32 %id, ptr %threads.at release, align 4
+  %threads = add i32 %workers, 1
+  %lowered = cmpxchg ptr %threads.at, i32 %threads, i32 %id seq_cst monotonic
   br label %out
 out:
   ret void
@@ -284,6 +296,7 @@ share:
   %state = load atomic i64, ptr @pool monotonic, align 8
   %closed = or i64 %state, 4294967295
   store atomic i64 %closed, ptr @pool seq_cst, align 8
+  fence release
   %done.at = getelementptr %pool, ptr @pool, i64 0, i32 2
   store atomic i64 0, ptr %done.at monotonic, align 8
   %function.at = getelementptr %pool, ptr @pool, i64 0, i32 7
@@ -362,7 +375,9 @@ judge:
   br i1 %stalled, label %penalty, label %out
 penalty:
   %penalty.0 = shl i64 %lost, 3
-  %penalty.end = add i64 %end, %penalty.0
+  %penalty.long = icmp ugt i64 %penalty.0, <most penalty>
+  %penalty.1 = select i1 %penalty.long, i64 <most penalty>, i64 %penalty.0
+  %penalty.end = add i64 %end, %penalty.1
   store i64 %penalty.end, ptr %until.at
   br label %out
 out:
@@ -385,4 +400,5 @@ def pool_text(machine: str, system: str) -> str:
         .replace("<spin>", str(SPIN_NANOSECONDS))
         .replace("<watch>", str(WATCH_NANOSECONDS))
         .replace("<parts>", str(PARTS_PER_THREAD))
+        .replace("<most penalty>", str(MOST_PENALTY_NANOSECONDS))
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from operator import index
 from threading import Lock
 
 from ...errors import TenonError
@@ -41,10 +42,14 @@ def set_num_threads(count: int) -> None:
     Raises:
         TenonError: `count` is no integer from 1 to 1024.
     """
-    if isinstance(count, bool) or not hasattr(count, "__index__") or not 1 <= count <= MOST_THREADS:
+    try:
+        number = 0 if isinstance(count, bool) else index(count)
+    except TypeError:
+        number = 0
+    if not 1 <= number <= MOST_THREADS:
         raise TenonError(f"set_num_threads: {_wrong(count)}")
     with _LOCK:
-        _NUM_THREADS[:] = [count.__index__()]
+        _NUM_THREADS[:] = [number]
         for follower in _FOLLOWERS:
             follower(_NUM_THREADS[0])
 
@@ -60,10 +65,12 @@ def follow_num_threads(follower: Callable[[int], object]) -> None:
 def _initial() -> int:
     text = os.environ.get(NUM_THREADS, "")
     if text:
-        if not (text.isascii() and text.isdigit() and 1 <= int(text) <= MOST_THREADS):
+        is_number = text.isascii() and text.isdigit() and len(text) < 10
+        if not (is_number and 1 <= int(text) <= MOST_THREADS):
             raise TenonError(f"{NUM_THREADS}: {_wrong(text)}")
         return int(text)
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(count, MOST_THREADS)
 
 
 def _wrong(value: object) -> str:

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -21,7 +21,7 @@ from tenon.backends.interface import (
 )
 from tenon.backends.llvm.device import CpuDevice
 from tenon.dialects.memory_modes import MemoryMode
-from tenon.errors import CallError, DeviceError, DeviceLostError, TenonError
+from tenon.errors import CallError, DeviceError, DeviceLostError, OutOfMemoryError, TenonError
 from tenon.runtime.device_executable import DeviceExecutable
 from tenon.runtime.program_plan import (
     BufferKind,
@@ -65,7 +65,7 @@ class FakeDriver:
         self.pools: dict[int, npt.NDArray[np.uint8]] = {}
         self.calls: list[str] = []
         self.failing: str | None = None
-        self.error = DeviceError
+        self.error: Callable[[str], DeviceError] = DeviceError
 
     def alloc_pool(self, pool_id: int, nbytes: int, alignment: int, mode: MemoryMode | None = None) -> None:
         self._note(f"alloc {pool_id}: {nbytes}")
@@ -321,6 +321,23 @@ def test_a_lost_device_stays_a_lost_device():
         program(X)
 
 
+def test_a_lost_device_tells_what_was_in_flight():
+    driver = FakeDriver()
+    program = executable(driver)
+    driver.failing, driver.error = "launch", lambda message: DeviceLostError(message, ("a", "b"))
+    with pytest.raises(DeviceLostError, match=r"^p: fake: .* \(in flight: a, b\)$") as raised:
+        program(X)
+    assert raised.value.in_flight == ("a", "b")
+
+
+def test_too_little_memory_stays_too_little_memory():
+    driver = FakeDriver()
+    program = executable(driver)
+    driver.failing, driver.error = "launch", OutOfMemoryError
+    with pytest.raises(OutOfMemoryError, match=r"^p: fake: the device is lost at launch increment"):
+        program(X)
+
+
 @pytest.mark.parametrize("driver_type", [FakeDriver, MappingDriver])
 def test_the_memory_plan_is_where_buffers_lie(driver_type: type[FakeDriver]):
     driver = driver_type()
@@ -400,6 +417,7 @@ def test_a_node_that_was_never_written_cannot_be_read():
         _ = program.nodes["x"]
     with pytest.raises(KeyError, match="z"):
         _ = program.nodes["z"]
+    assert "x" in program.nodes and "z" not in program.nodes
 
 
 def test_a_node_takes_only_arrays_of_its_type():

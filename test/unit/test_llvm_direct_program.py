@@ -1,9 +1,12 @@
 """Calls that go straight to machine code: what they accept, and that the others come out the same."""
 
 import gc
+import os
 import pickle
+import subprocess
 import sys
 import threading
+import weakref
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -13,7 +16,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 import tenon
+from tenon.backends.interface import BufferLoc
 from tenon.backends.llvm import backend, driver, object_layout
+from tenon.backends.llvm.direct_program import DirectProgram
 from tenon.runtime.device_executable import DeviceExecutable
 from tenon.runtime.slab_pool import slab_pool_of
 
@@ -75,8 +80,8 @@ def test_results_are_new_or_the_arrays_given(add: DeviceExecutable):
     assert first.flags.owndata and not np.shares_memory(first, second)
     assert direct(add, x, x, out=out) is out
     assert out.tolist() == [[2.0] * 4] * 2
-    pair = (out,)
-    assert direct(add, x, x, out=pair) is pair
+    assert direct(add, x, x, out=(out,)) is out
+    assert add(x, x, out=(out,)) is add(np.asfortranarray(x), x, out=(out,)) is out
 
 
 def test_several_results_are_a_tuple():
@@ -221,6 +226,23 @@ def test_targets_that_overlap_are_an_error():
     assert direct(both, x, out=(memory[:3], memory[3:6], memory[6:])) is not None
 
 
+def test_arrays_of_no_bytes_overlap_nothing():
+    text = """func.func @f(%x: tensor<8xf32>, %z: tensor<0xf32>) -> (tensor<0xf32>, tensor<8xf32>) {
+      %y = graph.add %z, %z : tensor<0xf32>
+      %w = graph.add %x, %x : tensor<8xf32>
+      func.return %y, %w : tensor<0xf32>, tensor<8xf32>
+    }"""
+    with compiled(text) as executable:
+        memory, x = np.ones(8, np.float32), np.ones(8, np.float32)
+        # A slice of a slice: numpy moves the start of an empty one of an array to the array's.
+        argument, result = memory[3:][:0], memory[5:][:0]
+        assert argument.ctypes.data == memory.ctypes.data + 12
+        assert direct(executable, x, argument, out=(result, memory)) is not None
+        assert memory.tolist() == [2.0] * 8
+        assert direct(executable, memory, argument, out=(result, x)) is not None
+        assert executable(memory, argument, out=(result, x))[1].tolist() == [4.0] * 8
+
+
 @pytest.mark.parametrize("count", [0, 1, 3])
 def test_another_number_of_arguments_is_refused(add: DeviceExecutable, count: int):
     assert direct(add, *[ones()] * count) is None
@@ -233,6 +255,23 @@ def test_arguments_by_name_come_out_the_same(add: DeviceExecutable):
     assert add(y=y, x=x).tolist() == add(x, y=y).tolist() == add(x, y).tolist()
     out = ones()
     assert add(x=x, y=y, out=out) is out
+
+
+def test_calls_by_name_go_straight_to_machine_code_too(
+    add: DeviceExecutable, monkeypatch: pytest.MonkeyPatch
+):
+    calls: list[Any] = []
+    monkeypatch.setattr(add, "_call_directly", lambda *call: calls.append(call) or "result")
+    assert add(y=2, x=1) == add(1, y=2, out=3) == "result"
+    assert calls == [((1, 2), None), ((1, 2), 3)]
+
+
+def test_arguments_by_name_that_are_refused_come_out_right(add: DeviceExecutable):
+    assert add(y=ones(), x=np.asfortranarray(ones())).tolist() == [[2.0] * 4] * 2
+    with pytest.raises(tenon.CallError, match=r"^argument 'y': dtype float64, expected float32$"):
+        add(x=ones(), y=ones().astype(np.float64))
+    with pytest.raises(tenon.CallError, match=r"^add: there is no argument 'z' \(arguments: x, y\)$"):
+        add(x=ones(), z=ones())
 
 
 def test_what_is_no_call_is_refused(add: DeviceExecutable):
@@ -398,6 +437,151 @@ def test_close_waits_for_calls_that_run_and_refuses_later_ones():
     assert slab_pool_of(device.driver).statistics().n_slabs == 0
 
 
+def test_a_program_that_is_closed_while_results_are_made_does_not_run(monkeypatch: pytest.MonkeyPatch):
+    empty = np.empty
+    made: list[weakref.ref[np.ndarray]] = []
+
+    def make(shape: Any, dtype: Any) -> Any:
+        array = empty(shape, dtype)
+        made.append(weakref.ref(array))
+        if len(made) == 2:
+            executable.close()
+        return array
+
+    monkeypatch.setattr(np, "empty", make)
+    executable = compiled(BOTH)
+    monkeypatch.undo()
+    made.clear()
+    x = np.zeros(3, np.float32)
+    before = references(x)
+    assert direct(executable, x) is None
+    assert [array() for array in made] == [None] * 3 and references(x) == before
+    with pytest.raises(tenon.CallError, match=r"^both: the executable is closed$"):
+        executable(x)
+
+
+def test_a_finalizer_cannot_call_an_executable_that_is_garbage_with_it():
+    outcomes: list[str] = []
+
+    class Caller:
+        def __init__(self, executable: DeviceExecutable) -> None:
+            self.executable = executable
+            executable.stages.caller = self  # pyright: ignore
+
+        def __del__(self) -> None:
+            with pytest.raises(tenon.CallError) as raised:
+                self.executable(np.zeros((512, 512), np.float32))
+            outcomes.append(str(raised.value))
+
+    device = backend()
+    Caller(compiled(CHAIN, backend=device))
+    gc.collect()
+    assert outcomes == ["chain: the executable is closed"]
+    assert slab_pool_of(device.driver).statistics().n_slabs == 0
+
+
+def test_a_finalizer_may_close_an_executable_that_grows(monkeypatch: pytest.MonkeyPatch):
+    device = backend()
+    pool = slab_pool_of(device.driver)
+    executable = compiled(CHAIN, backend=device)
+    assert executable._direct is not None
+    allocate = pool.allocate
+
+    def close_and_allocate(*arguments: Any) -> Any:
+        executable.close()
+        return allocate(*arguments)
+
+    monkeypatch.setattr(pool, "allocate", close_and_allocate)
+    monkeypatch.setattr(executable, "_call_directly", lambda arguments, out: None)
+    executable._direct._record[8] = 0  # pyright: ignore
+    with pytest.raises(tenon.CallError, match=r"^chain: the executable is closed$"):
+        executable(np.zeros((512, 512), np.float32))
+    assert pool.statistics().n_slabs == 0
+
+
+def test_the_memory_of_a_frame_lives_until_the_program_is_closed():
+    device = backend()
+    executable = compiled(CHAIN, backend=device)
+    program = executable._direct
+    assert isinstance(program, DirectProgram)
+    (frame,) = program._frames  # pyright: ignore
+    location = next(iter(executable._places_of_first_call.values()))
+    pool = device.driver.host_view(BufferLoc(location.pool_id, 0), 0).base  # pyright: ignore
+    assert any(view.base is pool for view in frame.memory)
+    executable.close()
+    assert not program._frames and not program.has_free_frame  # pyright: ignore
+
+
+PRELUDE = f"""
+import os, sys, threading, time, types
+import numpy as np, tenon
+tenon.set_num_threads(2)
+executable = tenon.compile('''{CHAIN}''')
+x = np.ones((512, 512), np.float32)
+expected = executable(x)
+stopped = []
+def work():
+    while not stopped:
+        executable(x)
+threads = [threading.Thread(target=work, daemon=True) for _ in range(2)]
+for thread in threads:
+    thread.start()
+time.sleep(0.1)
+"""
+
+IN_A_CHILD = """
+record = executable._direct._record
+while not record[5]:
+    pass
+child = os.fork()
+if child == 0:
+    assert not record[5]
+    done = []
+    def call():
+        assert np.array_equal(executable(x), expected)
+        done.append(1)
+    caller = threading.Thread(target=call)
+    caller.start()
+    while not record[5] and not done:
+        pass
+    executable.close()
+    os._exit(0 if not record[5] else 1)
+stopped.append(1)
+_, status = os.waitpid(child, 0)
+assert status == 0, status
+"""
+
+AT_THE_END = """
+class Owner:
+    def __del__(self, write=os.write):
+        executable.close()
+        write(1, b"closed")
+sys.modules["owner"] = types.ModuleType("owner")
+sys.modules["owner"].owner = Owner()
+"""
+
+
+def process_that_runs(program: str) -> str:
+    """Returns what it prints while calls run in other threads."""
+    command = [sys.executable, "-c", PRELUDE + program]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+def test_a_forked_child_knows_its_own_calls_only():
+    assert process_that_runs(IN_A_CHILD) == ""
+
+
+def test_the_interpreter_ends_while_calls_run():
+    assert process_that_runs("") == ""
+
+
+def test_an_executable_may_be_closed_at_the_end_of_the_interpreter_while_calls_run():
+    assert process_that_runs(AT_THE_END) == "closed"
+
+
 def test_an_interpreter_that_is_not_known_gets_the_same_results(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(driver, "is_layout_known", lambda: False)
     with compiled(BOTH) as both:
@@ -410,6 +594,7 @@ def test_an_interpreter_that_is_not_known_gets_the_same_results(monkeypatch: pyt
 def test_arrays_that_fit_are_never_refused_for_good(monkeypatch: pytest.MonkeyPatch):
     with compiled(ADD) as executable:
         assert executable._direct is not None
+        monkeypatch.setattr(executable, "_call_directly", lambda arguments, out: None)
         monkeypatch.setattr(executable._direct, "call", lambda arguments, out: None)
         with pytest.raises(AssertionError, match=r"^add: arrays that fit were refused$"):
             executable(x=ones(), y=ones())

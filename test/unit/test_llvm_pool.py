@@ -17,8 +17,10 @@ import tenon
 from tenon.backends.interface import Backend, BufferLoc, CompiledArtifact, LaunchStep
 from tenon.backends.llvm import backend
 from tenon.backends.llvm.driver import CpuDriver
+from tenon.backends.llvm.library import llvmlite_binding
 from tenon.backends.llvm.native_library import native_library
 from tenon.backends.llvm.native_pool import pool_text
+from tenon.backends.llvm.native_steps import steps_text
 from tenon.dialects.parsing import parse_module
 
 LONG = 1_000_000
@@ -130,6 +132,35 @@ def test_what_is_not_shared_out_runs_in_the_calling_thread(extent: int, least: i
     assert ranges_of_a_run(extent, least) == [(0, extent, threading.get_native_id())]
 
 
+def test_workers_that_look_for_work_follow_a_lower_number_at_once():
+    for _ in range(50):
+        tenon.set_num_threads(8)
+        ranges_of_a_run(1000, 1)
+        tenon.set_num_threads(2)
+        assert len({thread for _, _, thread in ranges_of_a_run(1000, 1)}) <= 2
+
+
+def test_a_process_that_was_stopped_for_long_shares_out_again_soon():
+    tenon.set_num_threads(2)
+    parts_of_a_shared_run(100, 1)
+    caller = threading.get_native_id()
+    slept: list[int] = []
+
+    @ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+    def dawdle(_: int, begin: int, end: int) -> None:
+        if threading.get_native_id() == caller:
+            time.sleep(0.01)
+        elif not slept:
+            slept.append(begin)
+            time.sleep(1.5)
+
+    record = np.array([ctypes.cast(dawdle, ctypes.c_void_p).value, 0, 100, 1], np.int64)
+    native_library().steps_run(record.ctypes.data, 1)
+    start = time.monotonic()
+    parts_of_a_shared_run(100, 1)
+    assert time.monotonic() - start < 6
+
+
 IN_A_CHILD = """
 import os, sys
 import numpy as np, tenon
@@ -183,6 +214,25 @@ def test_where_futexes_are_not_known_the_caller_runs_everything(machine: str, sy
     text = pool_text(machine, system)
     assert "pthread" not in text and "syscall" not in text
     assert "@pool_run(" in text and "@pool_use(" in text and "@pool_forget(" in text
+
+
+@pytest.mark.parametrize("machine", ["x86_64", "aarch64", "riscv64", "loongarch64", "s390x"])
+def test_the_text_for_every_processor_is_valid(machine: str):
+    text = steps_text(time.CLOCK_MONOTONIC) + pool_text(machine, "Linux")
+    llvmlite_binding().parse_assembly(text).verify()
+
+
+def test_the_record_of_a_job_is_written_behind_a_fence_on_processors_that_reorder():
+    llvm = llvmlite_binding()
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    machine = llvm.Target.from_triple("aarch64-linux-gnu").create_target_machine(opt=0)
+    module = llvm.parse_assembly(steps_text(time.CLOCK_MONOTONIC) + pool_text("aarch64", "Linux"))
+    module.triple = machine.triple
+    functions = machine.emit_assembly(module).split(".cfi_endproc")
+    for name, load, store in (("pool_drain", "ldr", "dmb\tishld"), ("pool_run", "stlr", "dmb\tish")):
+        (function,) = (text for text in functions if f"\n{name}:" in text)
+        assert load in function and store in function
 
 
 def test_every_processor_pauses_in_its_own_way():

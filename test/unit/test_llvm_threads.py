@@ -34,7 +34,7 @@ def test_the_number_set_is_the_number_got():
     assert tenon.get_num_threads() == 1
 
 
-@pytest.mark.parametrize("count", [0, -1, 1025, 1.0, "2", None, True])
+@pytest.mark.parametrize("count", [0, -1, 1025, 1.0, "2", None, True, np.array([1, 2])])
 def test_what_is_no_number_of_threads_is_refused(count: Any):
     with pytest.raises(tenon.TenonError, match=r"^set_num_threads: .* is no number of threads \(an integer"):
         tenon.set_num_threads(count)
@@ -45,12 +45,20 @@ def test_by_default_there_are_as_many_as_processors_to_use():
     assert number_in_a_process(program, None).stdout == "True\n"
 
 
+def test_more_processors_than_threads_may_be_used_up_to_the_most():
+    program = (
+        "import os; os.sched_getaffinity = lambda _: set(range(2000))\n"
+        "import tenon; tenon.set_num_threads(tenon.get_num_threads()); print(tenon.get_num_threads())"
+    )
+    assert number_in_a_process(program, None).stdout == "1024\n"
+
+
 def test_the_environment_says_how_many_to_begin_with():
     program = "import tenon; n = tenon.get_num_threads; print(n()); tenon.set_num_threads(2); print(n())"
     assert number_in_a_process(program, "5").stdout == "5\n2\n"
 
 
-@pytest.mark.parametrize("text", ["0", "many", "-1", "1025", "2.0"])
+@pytest.mark.parametrize("text", ["0", "many", "-1", "1025", "2.0", "1" * 5000])
 def test_an_environment_that_says_no_number_is_an_error_of_the_backend(text: str):
     program = (
         "import tenon\n"
