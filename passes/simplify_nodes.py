@@ -9,7 +9,8 @@ Drops the accesses of tensor nodes that need no memory.
 The rules are in passes/util/node_accesses.py.
 
 Requires: functions of one block. Ensures: no write adds; what a function reads of one place of a node after
-it has read or written that place is the value itself; local nodes are neither read nor written.
+it has read or written that place is the value itself, unless a call stands between; local nodes are neither
+read nor written by functions without calls.
 """
 
 from dataclasses import dataclass

@@ -76,7 +76,6 @@ class VerifySemantics(PassInstrument):
                     f"pass `{pass_}`: changed what @{name} computes: {difference} (inputs from seed {seed})"
                 )
 
-
     def _run(self, module: ModuleOp, name: str, seed: int) -> _Outcome:
         state = self._states[name, seed]
         nodes = state.copied_nodes()
@@ -120,9 +119,7 @@ def _first_difference(expected: _Outcome, found: _Outcome) -> str | None:
     for name, before, after in named:
         before, after = np.asarray(before), np.asarray(after)
         if (before.shape, before.dtype) != (after.shape, after.dtype):
-            return (
-                f"{name} was {before.dtype}{list(before.shape)}, is now {after.dtype}{list(after.shape)}"
-            )
+            return f"{name} was {before.dtype}{list(before.shape)}, is now {after.dtype}{list(after.shape)}"
         if len(wrong := np.argwhere(~_agree(before, after))):
             index = tuple(wrong[0])
             place = ", ".join(map(str, index))

@@ -34,7 +34,7 @@ def simplify_accesses(function: func.FuncOp) -> None:
     * a read of what the function has read or written already is that value
     * a write that adds is a read, a `graph.add` and a write
     * a write of what the node holds, and one that is overwritten before anything reads it, is gone
-    * writes of local nodes are gone, as all reads of them are
+    * writes of local nodes are gone where all reads of them are
 
     A call may access every node.
     """
@@ -49,14 +49,27 @@ def simplify_accesses(function: func.FuncOp) -> None:
                 contents.clear()
             case _:
                 pass
-    local: dict[str, bool] = {}
-    for op in list(function.body.block.ops):
-        if isinstance(op, graph.WriteOp):
-            name = op.node_name
-            if name not in local:
-                node = graph.find_node(op, name)
-                local[name] = node is not None and node.is_local
-            if local[name]:
+    _drop_local_writes(function)
+
+
+def _drop_local_writes(function: func.FuncOp) -> None:
+    """Erases the writes of local nodes that the function does not read."""
+    writes: dict[str, list[graph.WriteOp]] = {}
+    read: set[str] = set()
+    for op in function.body.block.ops:
+        match op:
+            case graph.ReadOp():
+                read.add(op.node_name)
+            case graph.WriteOp():
+                writes.setdefault(op.node_name, []).append(op)
+            case _:
+                pass
+    for name, ops in writes.items():
+        if name in read:
+            continue
+        node = graph.find_node(ops[0], name)
+        if node is not None and node.is_local:
+            for op in ops:
                 _erase(op)
 
 

@@ -45,7 +45,7 @@ def extract_virtual(module: ModuleOp) -> dict[str, func.FuncOp]:
         for name, op in written.items():
             if name in found:
                 raise PassFailedException(f"{op.name}: virtual node @{name} is written by two functions")
-            found[name] = _computation(name, op, written)
+            found[name] = _computation(name, op)
     return found
 
 
@@ -97,10 +97,10 @@ def _writes(function: func.FuncOp, nodes: Mapping[str, graph.TnodeOp]) -> dict[s
     return written
 
 
-def _computation(name: str, write: graph.WriteOp, written: Mapping[str, graph.WriteOp]) -> func.FuncOp:
+def _computation(name: str, write: graph.WriteOp) -> func.FuncOp:
     """Returns what computes the value of `write`, a write of a virtual node."""
     type = FunctionType.from_lists([], [write.value.type])
-    needed = _needed(write.value, written)
+    needed = _needed(write.value)
     if isinstance(needed, str):
         declared = func.FuncOp(name, type, Region(), visibility="private")
         declared.attributes[OBSTACLE] = StringAttr(needed)
@@ -109,9 +109,8 @@ def _computation(name: str, write: graph.WriteOp, written: Mapping[str, graph.Wr
     block = Block()
     values: dict[SSAValue, SSAValue] = {}
     for op in needed:
-        if isinstance(op, graph.ReadOp) and op.node_name in written:
-            # A virtual node that the function has written before: its value takes the place of the read.
-            values[op.result] = values[written[op.node_name].value]
+        if isinstance(op, graph.ReadOp) and (known := _written_value(op)) is not None:
+            values[op.result] = values[known]
             continue
         copy = op.clone(values)
         copy.attributes.pop("memory_mode", None)
@@ -124,7 +123,7 @@ def _computation(name: str, write: graph.WriteOp, written: Mapping[str, graph.Wr
     return made
 
 
-def _needed(value: SSAValue, written: Mapping[str, graph.WriteOp]) -> list[Operation] | str:
+def _needed(value: SSAValue) -> list[Operation] | str:
     """Returns the ops that `value` is computed by, in order, or why that cannot be done elsewhere."""
     ops: dict[Operation, None] = {}
     waiting = [value]
@@ -142,8 +141,11 @@ def _needed(value: SSAValue, written: Mapping[str, graph.WriteOp]) -> list[Opera
             case graph.ReadOp():
                 if owner.indices:
                     return f"it depends on which part of @{owner.node_name} is read"
-                if owner.node_name in written and _is_before(written[owner.node_name], owner):
-                    waiting.append(written[owner.node_name].value)
+                known = _written_value(owner)
+                if known is not None:
+                    waiting.append(known)
+                elif _is_local(owner):
+                    return f"what it reads of @{owner.node_name}, which is local, was not written at once"
                 elif _is_overwritten(owner):
                     return f"@{owner.node_name}, which it reads, is overwritten afterwards"
             case _:
@@ -153,13 +155,27 @@ def _needed(value: SSAValue, written: Mapping[str, graph.WriteOp]) -> list[Opera
     return [op for op in block.ops if op in ops]
 
 
-def _is_before(first: Operation, second: Operation) -> bool:
-    op = second.prev_op
+def _written_value(read: graph.ReadOp) -> SSAValue | None:
+    """
+    Returns the value that the function has written to a virtual or local node before it reads that node. None
+    for other nodes, and where the value was added to or a call may have changed it.
+    """
+    node = graph.find_node(read, read.node_name)
+    if node is None or not node.lives_within_a_run:
+        return None
+    op = read.prev_op
     while op is not None:
-        if op is first:
-            return True
+        if isinstance(op, graph.WriteOp) and op.node_name == read.node_name:
+            return op.value if op.accumulate is None else None
+        if isinstance(op, func.CallOp) and node.is_local:
+            return None
         op = op.prev_op
-    return False
+    return None
+
+
+def _is_local(read: graph.ReadOp) -> bool:
+    node = graph.find_node(read, read.node_name)
+    return node is not None and node.is_local
 
 
 def _is_overwritten(read: graph.ReadOp) -> bool:

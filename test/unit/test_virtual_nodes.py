@@ -12,6 +12,7 @@ graph.tnode @x : tensor<4xf32>
 graph.tnode @rows : tensor<3x4xf32>
 graph.tnode @v : tensor<4xf32> mode virtual
 graph.tnode @u : tensor<4xf32> mode virtual
+graph.tnode @l : tensor<4xf32> mode local
 """
 WRITER = """
 func.func @writer() {
@@ -98,6 +99,25 @@ func.func @g() -> (tensor<4xf32>, tensor<4xf32>) {
     assert z.tolist() == again.tolist() == [0, 4, 16, 36]
 
 
+def test_a_computation_may_go_through_a_local_node():
+    found = computations(
+        """
+  %x = graph.read @x : tensor<4xf32>
+  graph.write @l, %x : tensor<4xf32>
+  %n = graph.neg %x : tensor<4xf32>
+  graph.write @l, %n : tensor<4xf32>
+  %l = graph.read @l : tensor<4xf32>
+  graph.write @u, %l : tensor<4xf32>"""
+    )["u"]
+    assert [op.name for op in found.body.block.ops] == ["graph.read", "graph.neg", "func.return"]
+    module = parsed(READER)
+    inline_virtual(module, {"u": found})
+    verify_module(module)
+    nodes = {"x": np.arange(4, dtype=np.float32)}
+    run_module(module, "reader", [], nodes)
+    assert nodes["y"].tolist() == [0, -1, -2, -3]
+
+
 OBSTACLES = {
     "argument": (
         "graph.write @v, %a : tensor<4xf32>",
@@ -130,6 +150,20 @@ OBSTACLES = {
         "%r = graph.read @x : tensor<4xf32>\ngraph.write @v, %r : tensor<4xf32>\nfunc.call @f() : () -> ()",
         "",
         "@x, which it reads, is overwritten afterwards",
+    ),
+    "added to local": (
+        "%r = graph.read @x : tensor<4xf32>\ngraph.write @l, %r : tensor<4xf32>\n"
+        "graph.write add @l, %r : tensor<4xf32>\n%l = graph.read @l : tensor<4xf32>\n"
+        "graph.write @v, %l : tensor<4xf32>",
+        "",
+        "what it reads of @l, which is local, was not written at once",
+    ),
+    "local around a call": (
+        "%r = graph.read @x : tensor<4xf32>\ngraph.write @l, %r : tensor<4xf32>\n"
+        "func.call @f() : () -> ()\n%l = graph.read @l : tensor<4xf32>\n"
+        "graph.write @v, %l : tensor<4xf32>",
+        "",
+        "what it reads of @l, which is local, was not written at once",
     ),
 }
 

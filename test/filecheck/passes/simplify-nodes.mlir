@@ -96,3 +96,16 @@ func.func @call(%v: tensor<4xf32>) -> tensor<4xf32> {
   graph.write @w, %v : tensor<4xf32>
   func.return %w : tensor<4xf32>
 }
+
+// What a local node holds stays where a call stands between.
+// CHECK-LABEL: @local_around_a_call
+func.func @local_around_a_call(%v: tensor<4xf32>) -> tensor<4xf32> {
+  // CHECK-NEXT: graph.write @l, %v : tensor<4xf32>
+  // CHECK-NEXT: func.call @accumulate_twice(%v) : (tensor<4xf32>) -> ()
+  // CHECK-NEXT: %l = graph.read @l : tensor<4xf32>
+  // CHECK-NEXT: func.return %l
+  graph.write @l, %v : tensor<4xf32>
+  func.call @accumulate_twice(%v) : (tensor<4xf32>) -> ()
+  %l = graph.read @l : tensor<4xf32>
+  func.return %l : tensor<4xf32>
+}
