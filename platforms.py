@@ -17,6 +17,7 @@ from .dialects.parsing import location_text, parse_module, verify_module
 from .driver import ModuleLowering, render
 from .errors import TenonError
 from .passes.util.failing_location import failing_location
+from .runtime.argument_kinds import check_kind
 from .runtime.entry_state import nodes_of
 from .runtime.lowered_program import LoweredProgram
 from .runtime.platform import Platform, Program
@@ -48,7 +49,10 @@ def open_platform(
         DeviceError: there is no device for it.
     """
     for what, value in (("num_devices", num_devices), ("pool_limit", pool_limit)):
-        if value is not None and value < 1:
+        if value is None:
+            continue
+        check_kind(f"open_platform: {what}", value, "an integer", int)
+        if value < 1:
             raise TenonError(f"open_platform: {what} is {value}, expected 1 or more")
     backends = open_backends(name, num_devices)
     return Platform(

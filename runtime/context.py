@@ -14,6 +14,8 @@ from ..backends.interface import HostMapped, HostVisible
 from ..dialects.memory_modes import MATERIALIZED
 from ..errors import CallError, ContextError, DeviceError
 from . import transfer
+from .argument_kinds import check_kind
+from .code import Code
 from .device import Device
 from .event import Event
 from .hosted import fetch_for_others, is_hosted, note_written_on_device, ready_to_read
@@ -26,7 +28,7 @@ from .slab_pool import Slab
 from .tensor_node import TensorNode
 
 if TYPE_CHECKING:
-    from .code import Code, CodeBatch
+    from .code import CodeBatch
     from .optimize_context import OptimizeContext
     from .routine import Routine
 
@@ -137,6 +139,8 @@ class Context:
             OutOfMemoryError: the device has not that much memory, or one node is larger than a pool may be.
         """
         self.check_usable("make_child")
+        for node in nodes:
+            check_kind("make_child", node, "tensor nodes", TensorNode)
         missing = [node for node in dict.fromkeys(nodes) if node not in self._buffers]
         slabs: list[Slab] = []
         try:
@@ -163,6 +167,7 @@ class Context:
                 buffer and this context's is another node's.
             OutOfMemoryError, KernelCompileError: as the device says.
         """
+        check_kind("link", code, "code of Platform.compile", Code)
         return link_code(self, code)
 
     def link_batch(self, batch: CodeBatch) -> tuple[Context, list[Routine | None]]:
@@ -201,6 +206,7 @@ class Context:
             CallError: dtype, shape, layout or index of `out` do not fit, or it is not writeable.
             RoutineError, DeviceLostError: as `Event.sync`.
         """
+        self.buffer_of(node, "to_host")
         if out is None:
             type = region_of(node, index, "to_host").type
             out = np.empty(type.shape, type.dtype)
@@ -304,6 +310,8 @@ class Context:
             ContextError: a context is finalized.
             OutOfMemoryError: the merge buffer would have to grow beyond the device's memory.
         """
+        check_kind("device_to_device", node, "a tensor node", TensorNode)
+        check_kind("device_to_device", source, "a context", Context)
         return transfer.device_to_device(self, node, source, into_merge_buffer=into_merge_buffer)
 
     def finalize(self) -> None:
@@ -330,12 +338,25 @@ class Context:
     def buffer_of(self, node: TensorNode, who: str) -> NodeBuffer:
         """Returns the memory of a node. Raises `ContextError` where it is not here."""
         self.check_usable(who)
+        check_kind(who, node, "a tensor node", TensorNode)
         buffer = self._buffers.get(node)
         if buffer is None:
             self.check_usable(who)
             present = ", ".join(other.debug_name for other in self._buffers) or "none"
-            raise ContextError(f"{who}: {node.debug_name} is not in the context (nodes: {present})")
+            raise ContextError(
+                f"{who}: {node.debug_name} is not in the context (nodes: {present}){self.namesake_hint(node)}"
+            )
         return buffer
+
+    def namesake_hint(self, node: TensorNode) -> str:
+        """Returns what to say of another node of the same name here, empty where there is none."""
+        for other in self._buffers:
+            if other is not node and other.debug_name == node.debug_name:
+                return (
+                    f" (another node {other.ident} of that name is, this one is {node.ident}; "
+                    "hint: compile(..., nodes=[...]) makes programs mean the same node)"
+                )
+        return ""
 
     def own(self, slabs: Sequence[Slab]) -> None:
         """Makes the context the owner of more memory, for the temporaries of a routine."""
@@ -347,9 +368,12 @@ class Context:
             raise ContextError(f"{who}: the context on {self.device.name} is finalized")
 
     def _check_absent(self, node: TensorNode, who: str) -> None:
+        check_kind(who, node, "a tensor node", TensorNode)
         self.check_usable(who)
         if node in self._buffers:
-            raise ContextError(f"{who}: {node.debug_name} is in the context already (hint: from_host)")
+            raise ContextError(
+                f"{who}: {node.debug_name} is in the context already (hint: from_host, device_to_device)"
+            )
 
     def _map(self, node: TensorNode, array: Array) -> Context:
         device = self.device

@@ -66,7 +66,7 @@ def ready_to_read(context: Context, buffer: NodeBuffer, who: str) -> None:
 
         event = fill(context, buffer, f"send {node.debug_name}", copy)
         node.prepare_write(is_done=lambda: event.is_done, sync=event.sync)
-    buffer.check_initialized(who)
+    buffer.check_initialized(who, context.namesake_hint(node))
 
 
 def note_written_on_device(buffer: NodeBuffer, event: Event) -> None:

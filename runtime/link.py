@@ -43,8 +43,8 @@ def link_code(context: Context, code: Code) -> Routine:
         found = context.merge_buffer_node
         raise ContextError(
             f"{code.name}: reads {merged.debug_name} from the merge buffer, which in this context holds "
-            f"{'nothing' if found is None else found.debug_name} "
-            "(hint: link on the context of device_to_device)"
+            f"{'nothing' if found is None else found.debug_name}"
+            f"{context.namesake_hint(merged) or ' (hint: link on the context of device_to_device)'}"
         )
     child = context.make_child(
         list(code.nodes.values()), optimize_context=code.optimize_context

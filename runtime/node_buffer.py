@@ -49,12 +49,12 @@ class NodeBuffer:
     def __post_init__(self) -> None:
         self.is_initialized = self.is_initialized or not self.nbytes
 
-    def check_initialized(self, who: str) -> None:
-        """Raises `ContextError` where nothing was scheduled that fills the buffer."""
+    def check_initialized(self, who: str, hint: str = "") -> None:
+        """Raises `ContextError` where nothing was scheduled that fills the buffer; `hint` says more."""
         if not self.is_initialized:
             raise ContextError(
-                f"{who}: {self.node.debug_name} was never written on {self.device.name} "
-                "(hint: init_from_host, from_host, init_zeros)"
+                f"{who}: {self.node.debug_name} was never written on {self.device.name}"
+                f"{hint or ' (hint: init_from_host, from_host, init_zeros)'}"
             )
 
     def check_defined(self) -> None:

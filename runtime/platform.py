@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from types import TracebackType
+from typing import Any, Protocol, Self
 
 from xdsl.dialects.builtin import ModuleOp
 
 from ..backends.interface import Backend, CompiledArtifact, Queued
 from ..errors import TenonError
+from .argument_kinds import check_kind
 from .code import Code, CodeBatch
 from .device import SCHEDULERS, Device
 from .lowered_program import LoweredProgram
@@ -108,6 +110,7 @@ class Platform:
 
     def get_device(self, ordinal: int) -> Device:
         """Returns a device by its number. Raises `TenonError` where there is none."""
+        check_kind("get_device", ordinal, "an integer", int)
         if not 0 <= ordinal < len(self._devices):
             raise TenonError(f"{self.name}: there is no device {ordinal} (devices: {len(self._devices)})")
         return self._devices[ordinal]
@@ -196,6 +199,8 @@ class Platform:
         nodes: Sequence[TensorNode],
         optimize_context: OptimizeContext | None,
     ) -> CodeBatch:
+        for node in nodes:
+            check_kind("compile: nodes", node, "tensor nodes", TensorNode)
         backend = self._devices[0].backend
         context = optimize_context or OptimizeContext()
         context = context.extended({n.code_name: n for n in nodes if n.code_name is not None}, {})
@@ -203,6 +208,7 @@ class Platform:
         lowered: list[LoweredProgram] = []
         contexts: list[OptimizeContext] = []
         for number, request in enumerate(requests):
+            check_kind("compile", request.program, "a module or its text", ModuleOp, str)
             label = request.name or request.entry or f"program{number}"
             if occupancy is not None and not occupancy(label, number):
                 continue
@@ -238,9 +244,20 @@ class Platform:
         }
 
     def close(self) -> None:
-        """Finishes what is scheduled on every device and ends their threads. Contexts keep their memory."""
+        """
+        Finishes what is scheduled on every device; nothing can be scheduled afterwards. Contexts keep their
+        memory until they are finalized or collected, and `Context.host_view` still shows it.
+        """
         for device in self._devices:
             device.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
 
     def __repr__(self) -> str:
         return f"<Platform {self.name} with {len(self._devices)} devices>"

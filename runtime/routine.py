@@ -189,6 +189,7 @@ class ProgramRoutine(Routine):
     def run(self, **bindings: int) -> Event:
         device = self.device
         self.context.check_usable(self.name)
+        device.runner.check_open()
         fetch_for_others(self.reads)
         with device.schedule_lock:
             self.context.check_usable(self.name)  # another thread may have finalized it
@@ -258,6 +259,7 @@ class TransferRoutine(Routine):
             raise CallError(f"{self.name}: there is no symbol '{next(iter(bindings))}' (symbols: none)")
         self.context.check_usable(self.name)
         self._source_context.check_usable(self.name)
+        self.device.runner.check_open()
         source, target, device = self._source, self._target, self.device
         fetch_for_others(self.reads)
         with ExitStack() as locks:

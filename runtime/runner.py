@@ -7,6 +7,7 @@ The one queue of each device: what is submitted runs in that order.
 
 from __future__ import annotations
 
+import atexit
 import os
 import weakref
 from abc import ABC, abstractmethod
@@ -24,6 +25,9 @@ from .event import Event
 from .timeline import Category, Track, active, span
 
 Work = Callable[[], None]
+
+_MOST_NOTES = 3
+"""How many failures after the first one are told of in full."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +59,7 @@ class Runner(ABC):
         self._order = RLock()
         self._n_submitted = 0
         self._failures: deque[DeviceError] = deque()
+        self._is_closed = False
         self._lost: tuple[str, list[str]] | None = None
         """Why the device is lost, and what was in flight then; None while it works."""
 
@@ -77,10 +82,11 @@ class Runner(ABC):
         Returns the event of its end; `keeps`, the owner of the memory that is worked on, lives until then.
 
         Raises:
+            DeviceError: the device is closed.
             DeviceLostError: the device is lost.
         """
         with self._order:
-            self._check_alive()
+            self.check_open()
             foreign = [event for event in waits if event.runner is not self]
             event = self._submit(self._n_submitted + 1, Task(label, work, foreign, category, keeps))
             self._n_submitted += 1
@@ -120,8 +126,10 @@ class Runner(ABC):
             failures.append(self._lost_error())
         if failures:
             first, *others = failures
-            for other in others:
+            for other in others[:_MOST_NOTES]:
                 first.add_note(f"also failed: {other}")
+            if len(others) > _MOST_NOTES:
+                first.add_note(f"and {len(others) - _MOST_NOTES} more")
             raise first
 
     @abstractmethod
@@ -132,9 +140,25 @@ class Runner(ABC):
     def wait(self, event: Event) -> None:
         """Blocks until the work up to `event` has finished. Raises nothing for work that failed."""
 
-    @abstractmethod
     def close(self) -> None:
-        """Finishes what is queued and takes no more work. Closing twice is closing once."""
+        """
+        Finishes what is queued and takes no more work: submitting is a `DeviceError` from then on. Closing
+        twice is closing once.
+        """
+        with self._order:
+            self._is_closed = True
+        self.wait(self.all_work())
+        self._end()
+
+    def check_open(self) -> None:
+        """Raises `DeviceError` where the device takes no more work, as it is closed or lost."""
+        if self._is_closed:
+            raise DeviceError(f"{self.name}: the device is closed")
+        if self._lost is not None:
+            raise self._lost_error()
+
+    def _end(self) -> None:  # noqa: B027
+        """Gives back what only an open device needs: nothing, where nothing is said."""
 
     @abstractmethod
     def _submit(self, ticket: int, task: Task) -> Event: ...
@@ -147,10 +171,6 @@ class Runner(ABC):
         if timeline is not None:
             now = perf_counter_ns()
             timeline.add_flow("wait", event.runner._track, now, self._track, now)
-
-    def _check_alive(self) -> None:
-        if self._lost is not None:
-            raise self._lost_error()
 
     def _lost_error(self) -> DeviceLostError:
         """Returns a fresh error: one that is raised again and again would keep everybody's frames."""
@@ -186,9 +206,6 @@ class SyncRunner(Runner):
     def wait(self, event: Event) -> None:
         """Returns at once: there are events only of work that has run."""
 
-    def close(self) -> None:
-        """Returns at once."""
-
 
 @dataclass(eq=False)
 class _Inbox:
@@ -198,6 +215,24 @@ class _Inbox:
     tasks: deque[Task] = field(default_factory=deque[Task])
     n_finished: int = 0
     is_closed: bool = False
+
+
+_workers: weakref.WeakSet[WorkerRunner] = weakref.WeakSet()
+
+
+def _finish_workers() -> None:
+    """
+    Waits for what is queued, before a fork: the child gets no threads, but it gets memory that is half
+    written, and locks that are held.
+    """
+    for runner in list(_workers):
+        if runner.is_own_thread:
+            continue
+        runner.wait(runner.all_work())
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_finish_workers)
 
 
 class WorkerRunner(Runner):
@@ -211,6 +246,7 @@ class WorkerRunner(Runner):
         self._thread: Thread | None = None
         self._process = os.getpid()
         weakref.finalize(self, _close_inbox, self._inbox).atexit = False
+        _workers.add(self)
 
     def _submit(self, ticket: int, task: Task) -> Event:
         inbox = self._own_inbox(ticket - 1)
@@ -232,8 +268,6 @@ class WorkerRunner(Runner):
         return self._inbox
 
     def _start(self) -> None:
-        if self._inbox.is_closed:
-            raise DeviceError(f"{self.name}: the device is closed")
         if self._thread is None:
             self._thread = Thread(
                 target=_work_through,
@@ -252,10 +286,15 @@ class WorkerRunner(Runner):
         with inbox.changed:
             inbox.changed.wait_for(lambda: inbox.n_finished >= event.ticket)
 
-    def close(self) -> None:
+    def _end(self) -> None:
         _close_inbox(self._inbox)
         if self._thread is not None and self._thread is not current_thread():
             self._thread.join()
+
+    @property
+    def is_own_thread(self) -> bool:
+        """Whether the caller is the runner's own thread."""
+        return current_thread() is self._thread
 
     def run_task(self, task: Task) -> None:
         """Runs one task, once what it waits for is done, in the runner's own thread."""
@@ -288,6 +327,16 @@ def _work_through(inbox: _Inbox, owner: weakref.ref[WorkerRunner]) -> None:
             inbox.changed.notify_all()
 
 
+_queues: weakref.WeakSet[QueueRunner] = weakref.WeakSet()
+
+
+@atexit.register
+def _finish_queues() -> None:
+    """Waits for what is queued, before the process ends: devices do not expect their memory to go away."""
+    for runner in list(_queues):
+        runner.wait(runner.all_work())
+
+
 class QueueRunner(Runner):
     """
     Hands work to a driver whose device has a queue: submitting it enqueues it. Waits for events of other
@@ -298,6 +347,7 @@ class QueueRunner(Runner):
         super().__init__(track, lock)
         assert isinstance(driver, Queued), f"the driver of {track.thread} has no queue"
         self._driver: Queued = driver
+        _queues.add(self)
         self._in_flight: deque[tuple[Event, Task]] = deque()
 
     def _submit(self, ticket: int, task: Task) -> Event:
@@ -357,9 +407,6 @@ class QueueRunner(Runner):
         with self._order:
             self._prune()
             return self._in_flight[-1][0] if self._in_flight else Event(self, self._n_submitted)
-
-    def close(self) -> None:
-        self.wait(self.all_work())
 
     def _lose(self, error: DeviceError) -> None:
         """What fails in the device's own queue leaves it in a state that nobody knows."""

@@ -49,9 +49,9 @@ def pack(requests: Sequence[Request], limit: int) -> list[Segment]:
     for number, request in enumerate(requests):
         nbytes = aligned(request.nbytes)
         if nbytes > limit:
+            hint = " (hint: large_offsets=True lifts the limit)" if limit == POOL_LIMIT else ""
             raise OutOfMemoryError(
-                f"{request.name}: {request.nbytes} bytes do not fit into a pool of at most {limit} "
-                "(hint: large_offsets=True lifts the limit)"
+                f"{request.name}: {request.nbytes} bytes do not fit into a pool of at most {limit}{hint}"
             )
         pool = next((i for i, size in enumerate(sizes) if size + nbytes <= limit), len(sizes))
         if pool == len(sizes):

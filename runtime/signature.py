@@ -131,13 +131,14 @@ class Signature:
         return arrays
 
     def empty_results(self) -> list[Array]:
-        """Returns fresh arrays for the results. Raises `OutOfMemoryError` where the host has no room for one."""
+        """Returns fresh arrays for the results. Raises `OutOfMemoryError` where there is no room for one."""
         results: list[Array] = []
         for number, type in enumerate(self.result_types):
             try:
                 results.append(np.empty(type.shape, type.dtype))
             except (MemoryError, ValueError) as error:
-                raise OutOfMemoryError(f"{self.name}: cannot allocate result {number}, {type} ({error})") from None
+                message = f"{self.name}: cannot allocate result {number}, {type} ({error})"
+                raise OutOfMemoryError(message) from None
         return results
 
     def ordered(self, positional: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:

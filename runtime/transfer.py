@@ -24,8 +24,8 @@ def from_host(
     context: Context, node: TensorNode, array: Array, index: Index | None, *, may_queue: bool
 ) -> Event:
     """Schedules a copy into a node. With `may_queue` the array may be read after the call returns."""
-    who = f"from_host {node.debug_name}"
     buffer = context.buffer_of(node, "from_host")
+    who = f"from_host {node.debug_name}"
     region = region_of(node, index, who)
     source = region.check(array, who)
     _check_changeable(buffer, who)
@@ -42,8 +42,8 @@ def from_host(
 
 def to_host(context: Context, node: TensorNode, out: Array, index: Index | None, *, may_queue: bool) -> Event:
     """Schedules a copy from a node. With `may_queue` `out` may be written after the call returns."""
-    who = f"to_host {node.debug_name}"
     buffer = context.buffer_of(node, "to_host")
+    who = f"to_host {node.debug_name}"
     region = region_of(node, index, who)
     target = region.check_target(out, who)
     fetch_for_others([buffer])

@@ -15,9 +15,10 @@ def function_stem(symbol: str) -> str:
     """
     return "".join(
         character
-        if character.isascii() and (character.isalnum() or character == "_")
+        if character.isascii()
+        and (character == "_" or character.isalpha() or (place and character.isdigit()))
         else "".join(f"${byte:02x}" for byte in character.encode())
-        for character in symbol
+        for place, character in enumerate(symbol)
     )
 
 

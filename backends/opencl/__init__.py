@@ -23,6 +23,7 @@ from ..interface import Backend
 from .compile import OpenCLCompiler
 from .device import OpenCLDeviceInfo, choose_devices, device_info, is_cpu, is_pocl
 from .driver import HostMappingDriver, OpenCLDriver
+from .failures import check_process, note_opened
 from .renderer import OpenCLRenderer
 
 if TYPE_CHECKING:
@@ -42,13 +43,15 @@ def backends(device: str | None = None, count: int | None = None) -> list[Backen
 
     Raises:
         MissingExtraError: pyopencl is not installed.
-        DeviceError: there is no such device.
+        DeviceError: there is no such device, or the process was forked from one that uses OpenCL.
     """
     try:
         import pyopencl
     except ImportError:
         raise MissingExtraError("opencl: pyopencl is not installed; pip install 'tenon[opencl]'") from None
+    check_process()
     chosen = choose_devices(device)[:count]
+    note_opened()
     physical: list[Backend] = []
     for found in chosen:
         info = device_info(found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from ...errors import DeviceError, DeviceLostError, OutOfMemoryError
@@ -16,6 +17,23 @@ _MEMORY_CODES = frozenset((-4, -6, -61))
 
 _LOST_CODES = frozenset((-2, -33, -34, -36))
 """DEVICE_NOT_AVAILABLE, INVALID_DEVICE, INVALID_CONTEXT, INVALID_COMMAND_QUEUE."""
+
+_opened_by: int | None = None
+
+
+def note_opened() -> None:
+    """Notes that this process has opened devices."""
+    global _opened_by
+    if _opened_by is None:
+        _opened_by = os.getpid()
+
+
+def check_process() -> None:
+    """Raises `DeviceLostError` in a fork of the process that opened the devices: it has not their threads."""
+    if _opened_by is not None and _opened_by != os.getpid():
+        raise DeviceLostError(
+            "opencl: a forked process cannot use OpenCL after its parent (hint: start it with 'spawn')"
+        )
 
 
 def device_error(

@@ -17,7 +17,7 @@ from ...errors import DeviceError, DeviceLostError, OutOfMemoryError
 from ..interface import BufferLoc, Memory, StridedLoc
 from ..strided_box import StridedBox, box_of
 from .device import OpenCLDeviceInfo
-from .failures import device_error
+from .failures import check_process, device_error
 from .strided_kernel import StridedKernels
 
 if TYPE_CHECKING:
@@ -358,6 +358,7 @@ class OpenCLMemory:
         """Turns what OpenCL raises of no command in particular into a `DeviceError`."""
         import pyopencl
 
+        check_process()
         try:
             yield
         except pyopencl.Error as error:
@@ -367,6 +368,7 @@ class OpenCLMemory:
     def _copying(self, what: str, *, is_wait: bool = False) -> Generator[None]:
         import pyopencl
 
+        check_process()
         try:
             yield
         except pyopencl.Error as error:

@@ -100,6 +100,11 @@ class TnodeOp(IRDLOperation):
         )
 
     @property
+    def is_volatile(self) -> bool:
+        """Whether only the host changes what the node holds."""
+        return self.memory_mode is not None and self.memory_mode.hosted is HostedKind.VOLATILE
+
+    @property
     def is_virtual(self) -> bool:
         return self.mode is not None and self.mode.data.kind is ModeKind.VIRTUAL
 
@@ -298,9 +303,9 @@ class WriteOp(NodeAccessOp):
 
     def verify_(self) -> None:
         node = self._check(self.value, self.indices)
-        if node.is_constant:
+        if node.is_constant or node.is_volatile:
             raise VerifyException(
-                f"{self.name}: node @{self.node_name} is {node.memory_mode}, so it is not written"
+                f"{self.name}: node @{self.node_name} is {node.memory_mode}, so it is not written by programs"
             )
         if self.accumulate is not None:
             if node.is_local and not _is_written_before(self):

@@ -305,7 +305,7 @@ def test_a_node_is_on_the_devices_that_it_was_put_on(platform: Platform):
 def test_nodes_are_initialized_once(device: Device, use: str):
     context = context_with(device, w=(node_of(4), numbers(4)))
     (node,) = context.nodes
-    with pytest.raises(ContextError, match=rf"{use}: w is in the context already \(hint: from_host\)"):
+    with pytest.raises(ContextError, match=rf"{use}: w is in the context already \(hint: from_host, dev"):
         GROWING[use](context.make_child(), node)
     assert context.to_host(node).tolist() == [0, 1, 2, 3]
 
@@ -445,8 +445,7 @@ def test_a_node_above_the_limit_is_named(platform: Platform):
     assert device.pool_limit == 256
     with pytest.raises(
         OutOfMemoryError,
-        match=r"embedding: 260 bytes do not fit into a pool of at most 256 "
-        r"\(hint: large_offsets=True lifts the limit\)",
+        match=r"embedding: 260 bytes do not fit into a pool of at most 256$",
     ):
         device.make_context().make_child([node_of(4), node_of(65, label="embedding")])
     with pytest.raises(OutOfMemoryError, match="table: 260 bytes do not fit"):

@@ -8,9 +8,12 @@ import numpy as np
 import pytest
 from tenon.backends.interface import BufferLoc
 from tenon.backends.llvm import backend
+from tenon.backends.llvm.compile import LLVMCompiler
+from tenon.backends.llvm.device import host_device
 from tenon.backends.llvm.names import ValueNames, function_stem, symbol_of_stem
 from tenon.backends.llvm.render import LLVMRenderer
 from tenon.dialects.low import LOW
+from tenon.dialects.parsing import parse_module
 from xdsl.context import Context
 from xdsl.dialects import arith, func, math, memref, scf, vector
 from xdsl.dialects.builtin import Builtin, ModuleOp, f16
@@ -367,3 +370,10 @@ def test_sched_program_is_passed_over() -> None:
     module = parse(SQUARE)
     module.body.block.add_op(ProgramOp.create())
     assert LLVMRenderer().render(module, FakeDevice()) == SQUARE_IR
+
+
+def test_a_symbol_may_begin_with_a_digit():
+    text = "low.kernel @\"1x\"(%x: memref<1xf32>) grid [1, 1, 1] block [1, 1, 1] {\n}\n"
+    source = LLVMRenderer().render(parse_module(text), host_device())
+    assert "define void @$31x.range(" in source
+    assert LLVMCompiler().compile(source, host_device()).entry_points == ("1x",)

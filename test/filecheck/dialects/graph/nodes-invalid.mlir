@@ -95,7 +95,16 @@ func.func @f() {
 
 graph.tnode @w : tensor<4xf32> mode hosted(constant)
 func.func @f(%x: tensor<4xf32>) {
-  // expected-error @+1 {{graph.write: node @w is hosted(constant), so it is not written}}
+  // expected-error @+1 {{graph.write: node @w is hosted(constant), so it is not written by programs}}
+  graph.write @w, %x : tensor<4xf32>
+  func.return
+}
+
+// -----
+
+graph.tnode @w : tensor<4xf32> mode hosted(volatile)
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{graph.write: node @w is hosted(volatile), so it is not written by programs}}
   graph.write @w, %x : tensor<4xf32>
   func.return
 }
@@ -104,7 +113,7 @@ func.func @f(%x: tensor<4xf32>) {
 
 graph.tnode @w : tensor<4xf32> mode effectively_constant
 func.func @f(%x: tensor<4xf32>) {
-  // expected-error @+1 {{graph.write: node @w is effectively_constant, so it is not written}}
+  // expected-error @+1 {{graph.write: node @w is effectively_constant, so it is not written by programs}}
   graph.write add @w, %x : tensor<4xf32>
   func.return
 }
