@@ -18,7 +18,7 @@ from .argument_kinds import check_kind
 from .code import Code
 from .device import Device
 from .event import Event
-from .hosted import fetch_for_others, is_hosted, note_written_on_device, ready_to_read
+from .hosted import fetch_for_others, note_written_on_device, ready_to_read
 from .link import link_batch, link_code
 from .node_buffer import NodeBuffer
 from .region import Index, region_of
@@ -420,7 +420,7 @@ def _allocate(
                 ("node", node.id), NodeBuffer, lambda node=node: _shared_constant(device, node)
             )
         else:
-            groups.setdefault(is_hosted(node), []).append(node)
+            groups.setdefault(node.is_hosted, []).append(node)
     for group in groups.values():
         requests = [Request(node.debug_name, node.nbytes) for node in group]
         for segment in pack(requests, device.pool_limit):

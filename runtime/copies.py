@@ -27,14 +27,7 @@ def fill(
         with fills([buffer], who):
             copy()
 
-    device = buffer.device
-    with device.schedule_lock:
-        if context is not None:
-            context.check_usable(who)
-        waits = buffer.waits_to_write()
-        event = device.runner.submit(who, work, waits, category=Category.TRANSFER, keeps=context)
-        buffer.note_write(event)
-    return event
+    return _schedule(context, buffer, who, work, writes=True)
 
 
 def read(context: Context | None, buffer: NodeBuffer, who: str, copy: Work) -> Event:
@@ -44,13 +37,19 @@ def read(context: Context | None, buffer: NodeBuffer, who: str, copy: Work) -> E
         buffer.check_defined()
         copy()
 
+    return _schedule(context, buffer, who, work, writes=False)
+
+
+def _schedule(
+    context: Context | None, buffer: NodeBuffer, who: str, work: Work, *, writes: bool
+) -> Event:
     device = buffer.device
     with device.schedule_lock:
         if context is not None:
             context.check_usable(who)
-        waits = buffer.waits_to_read()
+        waits = buffer.waits_to_write() if writes else buffer.waits_to_read()
         event = device.runner.submit(who, work, waits, category=Category.TRANSFER, keeps=context)
-        buffer.note_read(event)
+        (buffer.note_write if writes else buffer.note_read)(event)
     return event
 
 

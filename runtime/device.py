@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from itertools import count
-from threading import Lock, RLock
+from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from .platform import Platform
 
 _next_device_id = count()
-_id_lock = Lock()
 
 SCHEDULERS: Mapping[str, Callable[..., Runner]] = {"sync": SyncRunner, "multicore": WorkerRunner}
 """How the work of a device without a queue of its own runs: at once, or in a thread of its own."""
@@ -41,9 +40,8 @@ class Device:
     def __init__(
         self, platform: Platform, backend: Backend, ordinal: int, scheduler: str | None, pool_limit: int
     ) -> None:
-        with _id_lock:
-            self.id = next(_next_device_id)
-            """Unique among all devices of this process."""
+        self.id = next(_next_device_id)
+        """Unique among all devices of this process."""
         self.platform = platform
         self.backend = backend
         self.ordinal = ordinal

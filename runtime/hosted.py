@@ -12,21 +12,14 @@ import weakref
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from ..dialects.memory_modes import ModeKind
 from ..errors import ContextError
 from .copies import copy_from_device, copy_to_device, fill, read
 from .event import Event
 from .node_buffer import NodeBuffer
 from .region import whole_region
-from .tensor_node import TensorNode
 
 if TYPE_CHECKING:
     from .context import Context
-
-
-def is_hosted(node: TensorNode) -> bool:
-    """Returns whether it is decided that the host keeps a copy of the node."""
-    return node.memory_mode is not None and node.memory_mode.kind is ModeKind.HOSTED
 
 
 def fetch_for_others(buffers: Iterable[NodeBuffer]) -> None:
@@ -66,13 +59,13 @@ def ready_to_read(context: Context, buffer: NodeBuffer, who: str) -> None:
 
         event = fill(context, buffer, f"send {node.debug_name}", copy)
         node.prepare_write(is_done=lambda: event.is_done, sync=event.sync)
-    buffer.check_initialized(who, context.namesake_hint(node))
+    buffer.check_initialized(who, "" if buffer.is_initialized else context.namesake_hint(node))
 
 
 def note_written_on_device(buffer: NodeBuffer, event: Event) -> None:
     """Notes of a hosted node that the device's values are the newest once `event` is done."""
     node = buffer.node
-    if not is_hosted(node):
+    if not node.is_hosted:
         return
     buffer.host_version = node.host_version
     node.add_device_not_lagging_host(buffer.device.id)
@@ -95,4 +88,4 @@ def note_written_on_device(buffer: NodeBuffer, event: Event) -> None:
 
 
 def _is_lagging(buffer: NodeBuffer) -> bool:
-    return is_hosted(buffer.node) and buffer.host_version != buffer.node.host_version
+    return buffer.node.is_hosted and buffer.host_version != buffer.node.host_version

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..backends.interface import LaunchStep, Step
 from ..dialects.memory_modes import MemoryMode
+from ..errors import CallError
 from .signature import Array, ArrayType, Signature
 from .step_cost import StepCost
 
@@ -87,6 +89,16 @@ class SymbolPlan:
     bound: int | None
     position: int = field(default=0, compare=False)
     """Its number among all arguments of the function."""
+
+    def checked(self, value: Any, program: str) -> int:
+        """Returns a value of the symbol. Raises `CallError` where it is no integer, or outside the axis."""
+        who = f"{program}: symbol '{self.name}'"
+        number: Any = value
+        if isinstance(value, bool) or not isinstance(value, int | np.integer):
+            raise CallError(f"{who} is {value!r}, expected an integer")
+        if self.bound is not None and not 0 <= number < self.bound:
+            raise CallError(f"{who} is {number}, expected 0 to {self.bound - 1}")
+        return int(number)
 
 
 @dataclass(frozen=True)

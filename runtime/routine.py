@@ -175,16 +175,14 @@ class ProgramRoutine(Routine):
         Raises:
             CallError: a symbol is not known, or its value is no integer or outside the axis that it indexes.
         """
+        checked: dict[str, int] = {}
         for name, value in values.items():
             symbol = self._symbols.get(name)
             if symbol is None:
                 present = ", ".join(self._symbols) or "none"
                 raise CallError(f"{self.name}: there is no symbol '{name}' (symbols: {present})")
-            if isinstance(value, bool) or not isinstance(value, int | np.integer):
-                raise CallError(f"{self.name}: symbol '{name}' is {value!r}, expected an integer")
-            if symbol.bound is not None and not 0 <= value < symbol.bound:
-                raise CallError(f"{self.name}: symbol '{name}' is {value}, expected 0 to {symbol.bound - 1}")
-        self._values.update({name: int(value) for name, value in values.items()})
+            checked[name] = symbol.checked(value, self.name)
+        self._values.update(checked)
 
     def run(self, **bindings: int) -> Event:
         device = self.device

@@ -177,13 +177,18 @@ class Runner(ABC):
         assert self._lost is not None, f"{self.name} is not lost"
         return DeviceLostError(*self._lost)
 
+    def _lose(self, error: DeviceError, in_flight: list[str]) -> None:
+        """Marks the device as lost; what is noted is why it was lost first."""
+        if self._lost is None:
+            self._lost = f"{self.name} is lost: {error.message}", in_flight
+
     def _execute(self, task: Task, in_flight: Callable[[], list[str]]) -> None:
         """Runs `task`; whatever it raises is kept for whoever waits next."""
         try:
             with self._driver_lock, span(task.label, task.category, self._track):
                 task.work()
         except DeviceLostError as error:
-            self._lost = f"{self.name} is lost: {error.message}", [task.label, *in_flight()]
+            self._lose(error, [task.label, *in_flight()])
         except self._KEPT as error:
             message = error.message if isinstance(error, DeviceError) else f"{type(error).__name__}: {error}"
             failure = RoutineError(task.label, message)
@@ -340,7 +345,8 @@ def _finish_queues() -> None:
 class QueueRunner(Runner):
     """
     Hands work to a driver whose device has a queue: submitting it enqueues it. Waits for events of other
-    kinds of devices block the thread that submits.
+    kinds of devices block the thread that submits. What fails in the device's own queue leaves it in a state
+    that nobody knows: it is lost.
     """
 
     def __init__(self, track: Track, lock: Any, driver: Driver) -> None:
@@ -377,7 +383,7 @@ class QueueRunner(Runner):
             with self._driver_lock:
                 return Event(self, ticket, self._driver.record())
         except DeviceError as error:
-            self._lose(error)
+            self._lose(error, self._labels())
             return Event(self, ticket)
 
     def is_done(self, event: Event) -> bool:
@@ -386,7 +392,7 @@ class QueueRunner(Runner):
         try:
             return event.native.is_done()
         except DeviceError as error:
-            self._lose(error)
+            self._lose(error, self._labels())
             return True
 
     def wait(self, event: Event) -> None:
@@ -395,7 +401,7 @@ class QueueRunner(Runner):
         try:
             event.native.wait()
         except DeviceError as error:
-            self._lose(error)
+            self._lose(error, self._labels())
         # Who submits just now may wait for the thread that is here, and forgets what is done itself.
         if self._order.acquire(blocking=False):
             try:
@@ -407,11 +413,6 @@ class QueueRunner(Runner):
         with self._order:
             self._prune()
             return self._in_flight[-1][0] if self._in_flight else Event(self, self._n_submitted)
-
-    def _lose(self, error: DeviceError) -> None:
-        """What fails in the device's own queue leaves it in a state that nobody knows."""
-        if self._lost is None:
-            self._lost = f"{self.name} is lost: {error.message}", self._labels()
 
     def _prune(self) -> None:
         while self._in_flight and self.is_done(self._in_flight[0][0]):

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from ..errors import CallError
 from .program_plan import SymbolPlan
 from .signature import Signature
@@ -46,14 +44,5 @@ class SymbolArguments:
             if symbol.position not in given and symbol.name not in rest:
                 raise CallError(f"{self._name}: argument '{symbol.name}' is missing")
             value = given.pop(symbol.position) if symbol.position in given else rest.pop(symbol.name)
-            values[symbol.name] = self._checked(symbol, value)
+            values[symbol.name] = symbol.checked(value, self._name)
         return values, list(given.values()), rest
-
-    def _checked(self, symbol: SymbolPlan, value: Any) -> int:
-        who = f"{self._name}: symbol '{symbol.name}'"
-        number: Any = value
-        if isinstance(value, bool) or not isinstance(value, int | np.integer):
-            raise CallError(f"{who} is {value!r}, expected an integer")
-        if symbol.bound is not None and not 0 <= number < symbol.bound:
-            raise CallError(f"{who} is {number}, expected 0 to {symbol.bound - 1}")
-        return int(number)

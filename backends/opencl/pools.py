@@ -126,7 +126,7 @@ class OpenCLMemory:
 
         pool = self.range(target, nbytes)
         if nbytes:
-            with self._copying(f"zero {nbytes} bytes at {target}"):
+            with self.failing(f"zero {nbytes} bytes at {target}"):
                 pyopencl.enqueue_fill_buffer(self.queue, pool.buffer, bytes(1), target.offset, nbytes)
 
     def copy_to_device(self, target: BufferLoc, source: npt.NDArray[Any]) -> None:
@@ -183,7 +183,7 @@ class OpenCLMemory:
         if not source.size:
             return
         staged = np.ascontiguousarray(source).reshape(-1).view(np.uint8)
-        with self._copying(f"copy to {_described(target)}"):
+        with self.failing(f"copy to {_described(target)}"):
             if (region := _Rectangle.of(box)) is not None:
                 _enqueue_rectangle(
                     self.queue,
@@ -211,7 +211,7 @@ class OpenCLMemory:
         if not target.size:
             return
         staged = np.empty(target.nbytes, np.uint8)
-        with self._copying(f"copy from {_described(source)}", is_wait=True):
+        with self.failing(f"copy from {_described(source)}", is_wait=True):
             if (region := _Rectangle.of(box)) is not None:
                 _enqueue_rectangle(
                     self.queue,
@@ -238,7 +238,7 @@ class OpenCLMemory:
         box = box_of(target.shape, target.itemsize, target.strides, source.strides)
         if 0 in target.shape:
             return
-        with self._copying(f"copy {_described(source)} to {_described(target)}"):
+        with self.failing(f"copy {_described(source)} to {_described(target)}"):
             region = _Rectangle.of(box)
             # within one buffer OpenCL wants the same pitches on both sides
             if region is None or to is origin:
@@ -306,7 +306,7 @@ class OpenCLMemory:
         pool = self.range(target, source.nbytes)
         if not source.nbytes:
             return None
-        with self._copying(f"copy {source.nbytes} bytes to {target}", is_wait=is_blocking):
+        with self.failing(f"copy {source.nbytes} bytes to {target}", is_wait=is_blocking):
             row = source.reshape(-1).view(np.uint8)
             return pyopencl.enqueue_copy(
                 self.queue, pool.buffer, row, dst_offset=target.offset, is_blocking=is_blocking
@@ -321,7 +321,7 @@ class OpenCLMemory:
         pool = self.range(source, target.nbytes)
         if not target.nbytes:
             return None
-        with self._copying(f"copy {target.nbytes} bytes from {source}", is_wait=is_blocking):
+        with self.failing(f"copy {target.nbytes} bytes from {source}", is_wait=is_blocking):
             row = target.reshape(-1).view(np.uint8)
             return pyopencl.enqueue_copy(
                 self.queue, row, pool.buffer, src_offset=source.offset, is_blocking=is_blocking
@@ -331,7 +331,7 @@ class OpenCLMemory:
         import pyopencl
 
         if nbytes:
-            with self._copying(f"copy {nbytes} bytes from {source} to {target}"):
+            with self.failing(f"copy {nbytes} bytes from {source} to {target}"):
                 pyopencl.enqueue_copy(
                     self.queue,
                     to.buffer,
@@ -354,25 +354,19 @@ class OpenCLMemory:
                 self._transfers.popleft()
 
     @contextmanager
-    def failing(self, *, is_wait: bool = False) -> Generator[None]:
-        """Turns what OpenCL raises of no command in particular into a `DeviceError`."""
+    def failing(self, what: str | None = None, *, is_wait: bool = False) -> Generator[None]:
+        """
+        Turns what OpenCL raises into a `DeviceError` that says what cannot be done; None for no command in
+        particular.
+        """
         import pyopencl
 
         check_process()
         try:
             yield
         except pyopencl.Error as error:
-            raise device_error(f"opencl: device {self.info.name} failed", error, is_wait=is_wait) from error
-
-    @contextmanager
-    def _copying(self, what: str, *, is_wait: bool = False) -> Generator[None]:
-        import pyopencl
-
-        check_process()
-        try:
-            yield
-        except pyopencl.Error as error:
-            message = f"opencl: cannot {what} on device {self.info.name}"
+            device = f"device {self.info.name}"
+            message = f"opencl: {device} failed" if what is None else f"opencl: cannot {what} on {device}"
             raise device_error(message, error, is_wait=is_wait) from error
 
 

@@ -1,7 +1,7 @@
 """
-The platforms that the runtime's contract holds for, and what its tests share. Import the fixture by name:
+The platforms that the runtime's contract holds for, and what its tests share. Import the fixtures by name:
 
-    from .open_platforms import platform
+    from .open_platforms import device, platform
 """
 
 import gc
@@ -56,6 +56,12 @@ def platform(request: pytest.FixtureRequest) -> Iterator[Platform]:
         _OPEN[kind] = open_kind(kind)
     yield _OPEN[kind]
     check_all_is_free(_OPEN[kind])
+
+
+@pytest.fixture
+def device(platform: Platform) -> Device:
+    """The first device of the platform."""
+    return platform.get_device(0)
 
 
 def check_all_is_free(platform: Platform) -> None:

@@ -21,6 +21,7 @@ from .open_platforms import (
     check_all_is_free,
     code_of,
     context_with,
+    device,
     kind_of,
     node_of,
     numbers,
@@ -28,12 +29,7 @@ from .open_platforms import (
     platform,
 )
 
-__all__ = ["platform"]
-
-
-@pytest.fixture
-def device(platform: Platform) -> Device:
-    return platform.get_device(0)
+__all__ = ["device", "platform"]
 
 
 def test_a_child_has_its_parent_s_nodes_and_its_own(device: Device):
@@ -545,7 +541,7 @@ def test_what_is_being_scheduled_is_not_freed(platform: Platform, use: str):
     threads[0].join(10)
     assert context.is_finalized
     canary = platform.get_device(0).make_context().init_zeros(w)
-    for device in platform.devices:
-        device.await_idle()
+    for each in platform.devices:
+        each.await_idle()
     assert canary.to_host(w).tolist() == [0] * 4
     del used.check_usable

@@ -19,6 +19,7 @@ from .open_platforms import (
     Gate,
     code_of,
     context_with,
+    device,
     kind_of,
     node_of,
     numbers,
@@ -26,12 +27,7 @@ from .open_platforms import (
     platform,
 )
 
-__all__ = ["platform"]
-
-
-@pytest.fixture
-def device(platform: Platform) -> Device:
-    return platform.get_device(0)
+__all__ = ["device", "platform"]
 
 
 def failing() -> None:
@@ -282,8 +278,8 @@ def test_work_of_a_multicore_device_does_not_block_the_caller():
 
 def test_each_multicore_device_has_a_thread_that_ends_with_the_platform():
     opened = open_kind("llvm-multicore", 3)
-    for device in opened.devices:
-        device.runner.submit("a", lambda: None).sync()
+    for each in opened.devices:
+        each.runner.submit("a", lambda: None).sync()
     threads = [thread for thread in threading.enumerate() if thread.name in {"llvm:0", "llvm:1", "llvm:2"}]
     assert len(threads) >= 3
     before = len(threads)

@@ -12,9 +12,9 @@ from tenon.runtime.platform import Platform
 from tenon.runtime.routine import Routine
 from tenon.runtime.timeline import Category, record_timeline
 
-from .open_platforms import node_of, numbers, platform
+from .open_platforms import device, node_of, numbers, platform
 
-__all__ = ["platform"]
+__all__ = ["device", "platform"]
 
 HOSTED = """
 graph.tnode @x : tensor<4xf32> mode hosted
@@ -35,11 +35,6 @@ func.func @count() {
   func.return
 }
 """
-
-
-@pytest.fixture
-def device(platform: Platform) -> Device:
-    return platform.get_device(0)
 
 
 def double_on(device: Device) -> tuple[Routine, tenon.TensorNode, tenon.TensorNode]:

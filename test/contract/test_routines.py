@@ -16,12 +16,13 @@ from .open_platforms import (
     STEP,
     code_of,
     context_with,
+    device,
     node_of,
     numbers,
     platform,
 )
 
-__all__ = ["platform"]
+__all__ = ["device", "platform"]
 
 HALVE = """
 graph.tnode @y : tensor<4xf32> mode on_device
@@ -66,11 +67,6 @@ func.func @next() {
   func.return
 }
 """
-
-
-@pytest.fixture
-def device(platform: Platform) -> Device:
-    return platform.get_device(0)
 
 
 def program_routine(routine: object) -> ProgramRoutine:

@@ -19,6 +19,7 @@ from .open_platforms import (
     check_all_is_free,
     code_of,
     context_with,
+    device,
     hide_memory_from_host,
     kind_of,
     node_of,
@@ -27,12 +28,7 @@ from .open_platforms import (
     platform,
 )
 
-__all__ = ["platform"]
-
-
-@pytest.fixture
-def device(platform: Platform) -> Device:
-    return platform.get_device(0)
+__all__ = ["device", "platform"]
 
 
 def grid_on(device: Device) -> tuple[Context, tenon.TensorNode, Array]:
