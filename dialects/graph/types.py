@@ -27,6 +27,11 @@ def tensor_of(element_type: Attribute, shape: tuple[int, ...]) -> TensorType[Any
     return TensorType(element_type, shape)
 
 
+def shape_of(type: TensorType[Any]) -> tuple[int, ...]:
+    """Returns the extents of a tensor type; `DYNAMIC_INDEX` is an extent that is known at run time only."""
+    return type.get_shape()
+
+
 def tensor_type_of(value: SSAValue | Attribute, who: str) -> TensorType[Any]:
     """Returns the type of a value, which must be a tensor. Raises `VerifyException`, naming `who`, if not."""
     type = value.type if isinstance(value, SSAValue) else value
