@@ -91,6 +91,23 @@ tanh = _through_f64(np.tanh)
 erf = _through_f64(_erf)
 sin = _through_f64(np.sin)
 cos = _through_f64(np.cos)
+expm1 = _through_f64(np.expm1)
+exp2 = _through_f64(np.exp2)
+log1p = _through_f64(np.log1p)
+log2 = _through_f64(np.log2)
+log10 = _through_f64(np.log10)
+tan = _through_f64(np.tan)
+asin = _through_f64(np.arcsin)
+acos = _through_f64(np.arccos)
+atan = _through_f64(np.arctan)
+sinh = _through_f64(np.sinh)
+cosh = _through_f64(np.cosh)
+asinh = _through_f64(np.arcsinh)
+acosh = _through_f64(np.arccosh)
+atanh = _through_f64(np.arctanh)
+atan2 = _through_f64(np.arctan2)
+hypot = _through_f64(np.hypot)
+logaddexp = _through_f64(np.logaddexp)
 
 add = _rounded_once(np.add)
 subtract = _rounded_once(np.subtract)
@@ -98,11 +115,13 @@ multiply = _rounded_once(np.multiply)
 maximum = _rounded_once(_maximum)
 minimum = _rounded_once(_minimum)
 copy_sign = _rounded_once(np.copysign)
-truncated_remainder = _rounded_once(np.fmod)
-"""C's `fmod`: the sign of the dividend."""
+floor_divide = _rounded_once(np.floor_divide)
+"""The quotient of floats, rounded down; see `divide` for integers."""
 
 _divide_floats = _rounded_once(np.divide)
 _remainder_of_floats = _rounded_once(np.mod)
+_truncated_remainder_of_floats = _rounded_once(np.fmod)
+_sign_of_floats = _rounded_once(np.sign)
 _power_of_floats = _through_f64(np.power)
 
 
@@ -114,6 +133,23 @@ def divide(lhs: Array, rhs: Array) -> Array:
 def remainder(lhs: Array, rhs: Array) -> Array:
     """Returns the remainder with the sign of the divisor; for integers 0 for a divisor of 0."""
     return _remainder_of_floats(lhs, rhs) if is_floating(lhs.dtype) else np.remainder(lhs, rhs)
+
+
+def truncated_remainder(lhs: Array, rhs: Array) -> Array:
+    """Returns the remainder with the sign of the dividend, as C does; for integers 0 for a divisor of 0."""
+    return _truncated_remainder_of_floats(lhs, rhs) if is_floating(lhs.dtype) else np.fmod(lhs, rhs)
+
+
+def truncated_divide(lhs: Array, rhs: Array) -> Array:
+    """Returns the quotient of integers cut towards zero: 0 for division by 0, the least by -1 wraps."""
+    floored = np.floor_divide(lhs, rhs)
+    is_cut = (np.remainder(lhs, rhs) != 0) & ((lhs < 0) != (rhs < 0))
+    return floored + is_cut.astype(lhs.dtype)
+
+
+def sign(value: Array) -> Array:
+    """Returns -1, 0 or 1; 0.0 for -0.0, NaN for NaN."""
+    return _sign_of_floats(value) if is_floating(value.dtype) else np.sign(value)
 
 
 def power(base: Array, exponent: Array) -> Array:

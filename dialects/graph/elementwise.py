@@ -272,6 +272,34 @@ class TruncOp(UnaryOp):
 
 
 @irdl_op_definition
+class RoundOp(UnaryOp):
+    """
+    The integer nearest to each element, the even one of two; the sign stays, so that -0.3 becomes -0.0.
+
+    ```mlir
+    %y = graph.round %x : tensor<4xf32>
+    ```
+    """
+
+    name = "graph.round"
+    ELEMENTS: ClassVar[ElementKind] = FLOATS
+
+
+@irdl_op_definition
+class SignOp(UnaryOp):
+    """
+    -1, 0 or 1 as each element is below, equal to or above 0: 0.0 for -0.0, NaN for NaN.
+
+    ```mlir
+    %y = graph.sign %x : tensor<4xf32>
+    ```
+    """
+
+    name = "graph.sign"
+    ELEMENTS: ClassVar[ElementKind] = NUMBERS
+
+
+@irdl_op_definition
 class ReluOp(UnaryOp):
     """
     The larger of each element and zero; NaN stays NaN, -0.0 becomes 0.0.
@@ -372,6 +400,50 @@ class ModOp(BinaryOp):
 
 
 @irdl_op_definition
+class FloordivOp(BinaryOp):
+    """
+    The quotient of floats rounded down (`np.floor_divide`), consistent with `mod`: infinite or NaN for
+    division by 0. The `div` of integers is rounded down already.
+
+    ```mlir
+    %z = graph.floordiv %x, %y : tensor<4xf32>
+    ```
+    """
+
+    name = "graph.floordiv"
+    ELEMENTS: ClassVar[ElementKind] = FLOATS
+
+
+@irdl_op_definition
+class TruncdivOp(BinaryOp):
+    """
+    The quotient of integers rounded towards zero, as C divides: 0 for division by 0, min / -1 wraps.
+
+    ```mlir
+    %z = graph.truncdiv %x, %y : tensor<4xi32>
+    ```
+    """
+
+    name = "graph.truncdiv"
+    ELEMENTS: ClassVar[ElementKind] = INTEGERS
+
+
+@irdl_op_definition
+class RemOp(BinaryOp):
+    """
+    The remainder with the sign of the dividend (C's `fmod` and `%`), element by element. Integers: 0 for
+    division by 0.
+
+    ```mlir
+    %z = graph.rem %x, %y : tensor<4xf32>
+    ```
+    """
+
+    name = "graph.rem"
+    ELEMENTS: ClassVar[ElementKind] = NUMBERS
+
+
+@irdl_op_definition
 class PowOp(BinaryOp):
     """
     `lhs` to the power of `rhs`, element by element. Integers wrap; a negative exponent gives 0 except for
@@ -384,6 +456,35 @@ class PowOp(BinaryOp):
 
     name = "graph.pow"
     ELEMENTS: ClassVar[ElementKind] = NUMBERS
+
+
+@irdl_op_definition
+class CopysignOp(BinaryOp):
+    """
+    The magnitude of `lhs` with the sign of `rhs`, also of zeros and NaN.
+
+    ```mlir
+    %z = graph.copysign %x, %y : tensor<4xf32>
+    ```
+    """
+
+    name = "graph.copysign"
+    ELEMENTS: ClassVar[ElementKind] = FLOATS
+
+
+@irdl_op_definition
+class NextafterOp(BinaryOp):
+    """
+    The next value of the element type after `lhs` in the direction of `rhs`; `rhs` where they are equal, NaN
+    where one of them is. Past the greatest finite value it is infinite, or NaN in a type without infinities.
+
+    ```mlir
+    %z = graph.nextafter %x, %y : tensor<4xf32>
+    ```
+    """
+
+    name = "graph.nextafter"
+    ELEMENTS: ClassVar[ElementKind] = FLOATS
 
 
 @irdl_op_definition
