@@ -97,7 +97,7 @@ from .movement import (
     sliced_type,
 )
 from .node import MergeOp, NodeAccessOp, ReadOp, TnodeOp, WriteOp, check_node_access, find_node, node_type
-from .predicates import IsFiniteOp, IsInfOp, IsNanOp, PredicateOp, SignbitOp
+from .predicates import IsfiniteOp, IsinfOp, IsnanOp, PredicateOp, SignbitOp
 from .source import ConstantOp, IotaOp
 from .types import tensor_of, tensor_type_of
 
@@ -165,9 +165,9 @@ GRAPH = Dialect(
         LeOp,
         GtOp,
         GeOp,
-        IsNanOp,
-        IsInfOp,
-        IsFiniteOp,
+        IsnanOp,
+        IsinfOp,
+        IsfiniteOp,
         SignbitOp,
         SelectOp,
         FmaOp,
@@ -231,9 +231,9 @@ __all__ = [
     "HypotOp",
     "IntsAttr",
     "IotaOp",
-    "IsFiniteOp",
-    "IsInfOp",
-    "IsNanOp",
+    "IsfiniteOp",
+    "IsinfOp",
+    "IsnanOp",
     "LeOp",
     "Log1pOp",
     "Log2Op",

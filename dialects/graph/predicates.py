@@ -31,7 +31,7 @@ class PredicateOp(ElementwiseOp, ABC):
 
 
 @irdl_op_definition
-class IsNanOp(PredicateOp):
+class IsnanOp(PredicateOp):
     """
     Whether each element is NaN.
 
@@ -44,7 +44,7 @@ class IsNanOp(PredicateOp):
 
 
 @irdl_op_definition
-class IsInfOp(PredicateOp):
+class IsinfOp(PredicateOp):
     """
     Whether each element is inf or -inf.
 
@@ -57,7 +57,7 @@ class IsInfOp(PredicateOp):
 
 
 @irdl_op_definition
-class IsFiniteOp(PredicateOp):
+class IsfiniteOp(PredicateOp):
     """
     Whether each element is neither infinite nor NaN.
 

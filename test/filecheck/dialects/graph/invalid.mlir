@@ -135,6 +135,258 @@ func.func @f(%x: tensor<4x8xi32>) {
 
 // -----
 
+// `expm1` is for floats.
+func.func @f(%x: tensor<4x8xi32>) {
+  // expected-error @+1 {{graph.expm1: cannot take tensor<4x8xi32> (element type i32, needs a float)}}
+  %y = graph.expm1 %x : tensor<4x8xi32>
+  func.return
+}
+
+// -----
+
+// `exp2` is for floats.
+func.func @f(%x: tensor<4x8xi32>) {
+  // expected-error @+1 {{graph.exp2: cannot take tensor<4x8xi32> (element type i32, needs a float)}}
+  %y = graph.exp2 %x : tensor<4x8xi32>
+  func.return
+}
+
+// -----
+
+// `log1p` is for floats.
+func.func @f(%x: tensor<4x8xi32>) {
+  // expected-error @+1 {{graph.log1p: cannot take tensor<4x8xi32> (element type i32, needs a float)}}
+  %y = graph.log1p %x : tensor<4x8xi32>
+  func.return
+}
+
+// -----
+
+// `log2` is for floats.
+func.func @f(%x: tensor<4x8xi32>) {
+  // expected-error @+1 {{graph.log2: cannot take tensor<4x8xi32> (element type i32, needs a float)}}
+  %y = graph.log2 %x : tensor<4x8xi32>
+  func.return
+}
+
+// -----
+
+// `log10` is for floats.
+func.func @f(%x: tensor<4x8xi32>) {
+  // expected-error @+1 {{graph.log10: cannot take tensor<4x8xi32> (element type i32, needs a float)}}
+  %y = graph.log10 %x : tensor<4x8xi32>
+  func.return
+}
+
+// -----
+
+// `tan` is for floats.
+func.func @f(%x: tensor<4x8xi32>) {
+  // expected-error @+1 {{graph.tan: cannot take tensor<4x8xi32> (element type i32, needs a float)}}
+  %y = graph.tan %x : tensor<4x8xi32>
+  func.return
+}
+
+// -----
+
+// `asin` is for floats.
+func.func @f(%x: tensor<4x8xi32>) {
+  // expected-error @+1 {{graph.asin: cannot take tensor<4x8xi32> (element type i32, needs a float)}}
+  %y = graph.asin %x : tensor<4x8xi32>
+  func.return
+}
+
+// -----
+
+// `acos` is for floats.
+func.func @f(%x: tensor<4x8xi32>) {
+  // expected-error @+1 {{graph.acos: cannot take tensor<4x8xi32> (element type i32, needs a float)}}
+  %y = graph.acos %x : tensor<4x8xi32>
+  func.return
+}
+
+// -----
+
+// `atan` is for floats.
+func.func @f(%x: tensor<4x8xi32>) {
+  // expected-error @+1 {{graph.atan: cannot take tensor<4x8xi32> (element type i32, needs a float)}}
+  %y = graph.atan %x : tensor<4x8xi32>
+  func.return
+}
+
+// -----
+
+// `sinh` is for floats.
+func.func @f(%x: tensor<4x8xi32>) {
+  // expected-error @+1 {{graph.sinh: cannot take tensor<4x8xi32> (element type i32, needs a float)}}
+  %y = graph.sinh %x : tensor<4x8xi32>
+  func.return
+}
+
+// -----
+
+// `cosh` is for floats.
+func.func @f(%x: tensor<4x8xi32>) {
+  // expected-error @+1 {{graph.cosh: cannot take tensor<4x8xi32> (element type i32, needs a float)}}
+  %y = graph.cosh %x : tensor<4x8xi32>
+  func.return
+}
+
+// -----
+
+// `asinh` is for floats.
+func.func @f(%x: tensor<4x8xi32>) {
+  // expected-error @+1 {{graph.asinh: cannot take tensor<4x8xi32> (element type i32, needs a float)}}
+  %y = graph.asinh %x : tensor<4x8xi32>
+  func.return
+}
+
+// -----
+
+// `acosh` is for floats.
+func.func @f(%x: tensor<4x8xi32>) {
+  // expected-error @+1 {{graph.acosh: cannot take tensor<4x8xi32> (element type i32, needs a float)}}
+  %y = graph.acosh %x : tensor<4x8xi32>
+  func.return
+}
+
+// -----
+
+// `atanh` is for floats.
+func.func @f(%x: tensor<4x8xi32>) {
+  // expected-error @+1 {{graph.atanh: cannot take tensor<4x8xi32> (element type i32, needs a float)}}
+  %y = graph.atanh %x : tensor<4x8xi32>
+  func.return
+}
+
+// -----
+
+// `round` is for floats.
+func.func @f(%x: tensor<4x8xi32>) {
+  // expected-error @+1 {{graph.round: cannot take tensor<4x8xi32> (element type i32, needs a float)}}
+  %y = graph.round %x : tensor<4x8xi32>
+  func.return
+}
+
+// -----
+
+// `isnan` is for floats.
+func.func @f(%x: tensor<4x8xi32>) {
+  // expected-error @+1 {{graph.isnan: cannot take tensor<4x8xi32> (element type i32, needs a float)}}
+  %y = graph.isnan %x : tensor<4x8xi32>
+  func.return
+}
+
+// -----
+
+// `isinf` is for floats.
+func.func @f(%x: tensor<4x8xi32>) {
+  // expected-error @+1 {{graph.isinf: cannot take tensor<4x8xi32> (element type i32, needs a float)}}
+  %y = graph.isinf %x : tensor<4x8xi32>
+  func.return
+}
+
+// -----
+
+// `isfinite` is for floats.
+func.func @f(%x: tensor<4x8xi32>) {
+  // expected-error @+1 {{graph.isfinite: cannot take tensor<4x8xi32> (element type i32, needs a float)}}
+  %y = graph.isfinite %x : tensor<4x8xi32>
+  func.return
+}
+
+// -----
+
+// `signbit` is for floats.
+func.func @f(%x: tensor<4x8xi32>) {
+  // expected-error @+1 {{graph.signbit: cannot take tensor<4x8xi32> (element type i32, needs a float)}}
+  %y = graph.signbit %x : tensor<4x8xi32>
+  func.return
+}
+
+// -----
+
+// `sign` is for numbers.
+func.func @f(%x: tensor<4x8xi1>) {
+  // expected-error @+1 {{graph.sign: cannot take tensor<4x8xi1> (element type i1, needs a number)}}
+  %y = graph.sign %x : tensor<4x8xi1>
+  func.return
+}
+
+// -----
+
+// `floordiv` is for floats.
+func.func @f(%x: tensor<4x8xi32>) {
+  // expected-error @+1 {{graph.floordiv: cannot take tensor<4x8xi32> (element type i32, needs a float)}}
+  %y = graph.floordiv %x, %x : tensor<4x8xi32>
+  func.return
+}
+
+// -----
+
+// `atan2` is for floats.
+func.func @f(%x: tensor<4x8xi32>) {
+  // expected-error @+1 {{graph.atan2: cannot take tensor<4x8xi32> (element type i32, needs a float)}}
+  %y = graph.atan2 %x, %x : tensor<4x8xi32>
+  func.return
+}
+
+// -----
+
+// `hypot` is for floats.
+func.func @f(%x: tensor<4x8xi32>) {
+  // expected-error @+1 {{graph.hypot: cannot take tensor<4x8xi32> (element type i32, needs a float)}}
+  %y = graph.hypot %x, %x : tensor<4x8xi32>
+  func.return
+}
+
+// -----
+
+// `logaddexp` is for floats.
+func.func @f(%x: tensor<4x8xi32>) {
+  // expected-error @+1 {{graph.logaddexp: cannot take tensor<4x8xi32> (element type i32, needs a float)}}
+  %y = graph.logaddexp %x, %x : tensor<4x8xi32>
+  func.return
+}
+
+// -----
+
+// `copysign` is for floats.
+func.func @f(%x: tensor<4x8xi32>) {
+  // expected-error @+1 {{graph.copysign: cannot take tensor<4x8xi32> (element type i32, needs a float)}}
+  %y = graph.copysign %x, %x : tensor<4x8xi32>
+  func.return
+}
+
+// -----
+
+// `nextafter` is for floats.
+func.func @f(%x: tensor<4x8xi32>) {
+  // expected-error @+1 {{graph.nextafter: cannot take tensor<4x8xi32> (element type i32, needs a float)}}
+  %y = graph.nextafter %x, %x : tensor<4x8xi32>
+  func.return
+}
+
+// -----
+
+// `truncdiv` is for integers.
+func.func @f(%x: tensor<4x8xf32>) {
+  // expected-error @+1 {{graph.truncdiv: cannot take tensor<4x8xf32> (element type f32, needs an integer)}}
+  %y = graph.truncdiv %x, %x : tensor<4x8xf32>
+  func.return
+}
+
+// -----
+
+// `rem` is for numbers.
+func.func @f(%x: tensor<4x8xi1>) {
+  // expected-error @+1 {{graph.rem: cannot take tensor<4x8xi1> (element type i1, needs a number)}}
+  %y = graph.rem %x, %x : tensor<4x8xi1>
+  func.return
+}
+
+// -----
+
 // `sin` is for floats.
 func.func @f(%x: tensor<4x8xi32>) {
   // expected-error @+1 {{graph.sin: cannot take tensor<4x8xi32> (element type i32, needs a float)}}

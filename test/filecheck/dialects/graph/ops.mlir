@@ -36,12 +36,44 @@ func.func @unary(%x: tensor<4x8xf32>, %c: tensor<4x8xi1>) {
   %sin = graph.sin %x : tensor<4x8xf32>
   // CHECK-NEXT: %{{.*}} = graph.cos %x : tensor<4x8xf32>
   %cos = graph.cos %x : tensor<4x8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.expm1 %x : tensor<4x8xf32>
+  %expm1 = graph.expm1 %x : tensor<4x8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.exp2 %x : tensor<4x8xf32>
+  %exp2 = graph.exp2 %x : tensor<4x8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.log1p %x : tensor<4x8xf32>
+  %log1p = graph.log1p %x : tensor<4x8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.log2 %x : tensor<4x8xf32>
+  %log2 = graph.log2 %x : tensor<4x8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.log10 %x : tensor<4x8xf32>
+  %log10 = graph.log10 %x : tensor<4x8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.tan %x : tensor<4x8xf32>
+  %tan = graph.tan %x : tensor<4x8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.asin %x : tensor<4x8xf32>
+  %asin = graph.asin %x : tensor<4x8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.acos %x : tensor<4x8xf32>
+  %acos = graph.acos %x : tensor<4x8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.atan %x : tensor<4x8xf32>
+  %atan = graph.atan %x : tensor<4x8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.sinh %x : tensor<4x8xf32>
+  %sinh = graph.sinh %x : tensor<4x8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.cosh %x : tensor<4x8xf32>
+  %cosh = graph.cosh %x : tensor<4x8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.asinh %x : tensor<4x8xf32>
+  %asinh = graph.asinh %x : tensor<4x8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.acosh %x : tensor<4x8xf32>
+  %acosh = graph.acosh %x : tensor<4x8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.atanh %x : tensor<4x8xf32>
+  %atanh = graph.atanh %x : tensor<4x8xf32>
   // CHECK-NEXT: %{{.*}} = graph.floor %x : tensor<4x8xf32>
   %floor = graph.floor %x : tensor<4x8xf32>
   // CHECK-NEXT: %{{.*}} = graph.ceil %x : tensor<4x8xf32>
   %ceil = graph.ceil %x : tensor<4x8xf32>
   // CHECK-NEXT: %{{.*}} = graph.trunc %x : tensor<4x8xf32>
   %trunc = graph.trunc %x : tensor<4x8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.round %x : tensor<4x8xf32>
+  %round = graph.round %x : tensor<4x8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.sign %x : tensor<4x8xf32>
+  %sign = graph.sign %x : tensor<4x8xf32>
   // CHECK-NEXT: %{{.*}} = graph.relu %x : tensor<4x8xf32>
   %relu = graph.relu %x : tensor<4x8xf32>
   // CHECK-NEXT: %{{.*}} = graph.not %c : tensor<4x8xi1>
@@ -62,8 +94,24 @@ func.func @binary(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>, %i: tensor<4x8xi32>,
   %div = graph.div %x, %y : tensor<4x8xf32>
   // CHECK-NEXT: %{{.*}} = graph.mod %x, %y : tensor<4x8xf32>
   %mod = graph.mod %x, %y : tensor<4x8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.floordiv %x, %y : tensor<4x8xf32>
+  %floordiv = graph.floordiv %x, %y : tensor<4x8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.truncdiv %i, %j : tensor<4x8xi32>
+  %truncdiv = graph.truncdiv %i, %j : tensor<4x8xi32>
+  // CHECK-NEXT: %{{.*}} = graph.rem %x, %y : tensor<4x8xf32>
+  %rem = graph.rem %x, %y : tensor<4x8xf32>
   // CHECK-NEXT: %{{.*}} = graph.pow %x, %y : tensor<4x8xf32>
   %pow = graph.pow %x, %y : tensor<4x8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.atan2 %x, %y : tensor<4x8xf32>
+  %atan2 = graph.atan2 %x, %y : tensor<4x8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.hypot %x, %y : tensor<4x8xf32>
+  %hypot = graph.hypot %x, %y : tensor<4x8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.logaddexp %x, %y : tensor<4x8xf32>
+  %logaddexp = graph.logaddexp %x, %y : tensor<4x8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.copysign %x, %y : tensor<4x8xf32>
+  %copysign = graph.copysign %x, %y : tensor<4x8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.nextafter %x, %y : tensor<4x8xf32>
+  %nextafter = graph.nextafter %x, %y : tensor<4x8xf32>
   // CHECK-NEXT: %{{.*}} = graph.max %x, %y : tensor<4x8xf32>
   %max = graph.max %x, %y : tensor<4x8xf32>
   // CHECK-NEXT: %{{.*}} = graph.min %x, %y : tensor<4x8xf32>
@@ -81,7 +129,7 @@ func.func @binary(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>, %i: tensor<4x8xi32>,
   func.return
 }
 
-// The result of a comparison is inferred: one i1 for each element.
+// The result of a comparison or of a test is inferred: one i1 for each element.
 // CHECK-LABEL: func.func @compare
 func.func @compare(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>) {
   // CHECK-NEXT: %{{.*}} = graph.eq %x, %y : tensor<4x8xf32>
@@ -96,6 +144,14 @@ func.func @compare(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>) {
   %gt = graph.gt %x, %y : tensor<4x8xf32>
   // CHECK-NEXT: %{{.*}} = graph.ge %x, %y : tensor<4x8xf32>
   %ge = graph.ge %x, %y : tensor<4x8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.isnan %x : tensor<4x8xf32>
+  %isnan = graph.isnan %x : tensor<4x8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.isinf %x : tensor<4x8xf32>
+  %isinf = graph.isinf %x : tensor<4x8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.isfinite %x : tensor<4x8xf32>
+  %isfinite = graph.isfinite %x : tensor<4x8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.signbit %x : tensor<4x8xf32>
+  %signbit = graph.signbit %x : tensor<4x8xf32>
   // CHECK-NEXT: %{{.*}} = graph.and %{{.*}}, %{{.*}} : tensor<4x8xi1>
   %both = graph.and %eq, %ne : tensor<4x8xi1>
   func.return
