@@ -2,9 +2,11 @@
 
 from xdsl.ir import Dialect
 
+from ..dim_attributes import DimExprAttr, DimsAttr
 from .attributes import (
     VALUE_MODES,
     AxisAttr,
+    ExtentsAttr,
     IntsAttr,
     MemoryModeAttr,
     ModeAttr,
@@ -14,6 +16,7 @@ from .attributes import (
 )
 from .base import ElementwiseOp, GraphOp, MovementOp
 from .contraction import ContractOp, ReduceOp, reduced_type
+from .dim import DimOp, dims_around, dims_of
 from .elementwise import (
     AbsOp,
     AddOp,
@@ -99,7 +102,7 @@ from .movement import (
 from .node import MergeOp, NodeAccessOp, ReadOp, TnodeOp, WriteOp, check_node_access, find_node, node_type
 from .predicates import IsfiniteOp, IsinfOp, IsnanOp, PredicateOp, SignbitOp
 from .source import ConstantOp, IotaOp
-from .types import tensor_of, tensor_type_of
+from .types import shape_of, tensor_of, tensor_type_of
 
 GRAPH = Dialect(
     "graph",
@@ -181,12 +184,23 @@ GRAPH = Dialect(
         ConcatOp,
         ReduceOp,
         ContractOp,
+        DimOp,
         TnodeOp,
         ReadOp,
         WriteOp,
         MergeOp,
     ],
-    [IntsAttr, AxisAttr, ReduceKindAttr, ModeAttr, MemoryModeAttr, NodeModeAttr],
+    [
+        IntsAttr,
+        ExtentsAttr,
+        DimExprAttr,
+        DimsAttr,
+        AxisAttr,
+        ReduceKindAttr,
+        ModeAttr,
+        MemoryModeAttr,
+        NodeModeAttr,
+    ],
 )
 
 __all__ = [
@@ -214,6 +228,9 @@ __all__ = [
     "CopysignOp",
     "CosOp",
     "CoshOp",
+    "DimExprAttr",
+    "DimOp",
+    "DimsAttr",
     "DivOp",
     "ElementwiseOp",
     "EqOp",
@@ -221,6 +238,7 @@ __all__ = [
     "Exp2Op",
     "ExpOp",
     "Expm1Op",
+    "ExtentsAttr",
     "FlipOp",
     "FloorOp",
     "FloordivOp",
@@ -290,11 +308,14 @@ __all__ = [
     "XorOp",
     "check_node_access",
     "concatenated_type",
+    "dims_around",
+    "dims_of",
     "find_node",
     "node_type",
     "padded_type",
     "permuted_type",
     "reduced_type",
+    "shape_of",
     "sliced_type",
     "tensor_of",
     "tensor_type_of",

@@ -14,6 +14,8 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from ...errors import MemoryModeError
+from ..dim_expr import Extent, unbounded
+from ..dim_text import parse_extent
 from ..memory_modes import MemoryMode, ModeKind
 
 
@@ -37,6 +39,24 @@ class IntsAttr(Data[tuple[int, ...]]):
 
     def print_parameter(self, printer: Printer) -> None:
         printer.print_string(str(list(self.data)))
+
+
+@irdl_attr_definition
+class ExtentsAttr(Data[tuple[Extent, ...]]):
+    """One extent per axis: `#graph.extents[n floordiv 2, 8]`; printed bare (`[n floordiv 2, 8]`) by ops."""
+
+    name = "graph.extents"
+
+    @staticmethod
+    def of(values: Sequence[Extent] | ExtentsAttr) -> ExtentsAttr:
+        return values if isinstance(values, ExtentsAttr) else ExtentsAttr(tuple(map(unbounded, values)))
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> tuple[Extent, ...]:
+        return tuple(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: parse_extent(parser)))
+
+    def print_parameter(self, printer: Printer) -> None:
+        printer.print_string(f"[{', '.join(map(str, self.data))}]")
 
 
 @irdl_attr_definition

@@ -6,15 +6,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from xdsl.dialects.arith import FastMathFlagsAttr
-from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, TensorType, UnitAttr
+from xdsl.dialects.builtin import DYNAMIC_INDEX, AffineMapAttr, ArrayAttr, TensorType, UnitAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
+from ..dim_expr import Extent
 from .attributes import IntsAttr, ReduceKind, ReduceKindAttr
 from .base import GraphOp, check_fastmath, check_result, fastmath_properties
-from .types import BITS, NUMBERS, TENSOR, are_equal_extents, check_axes, tensor_of, tensor_type_of
+from .types import BITS, NUMBERS, TENSOR, are_equal_extents, check_axes, shape_of, tensor_of, tensor_type_of
 
 _KEEP = UnitAttr()
 
@@ -29,7 +30,7 @@ def reduced_type(source: TensorType[Any], axes: IntsAttr, keep: bool) -> TensorT
     """
     check_axes(ReduceOp.name, axes.data, source)
     reduced = axes.data
-    shape = [1 if axis in reduced else extent for axis, extent in enumerate(source.get_shape())]
+    shape = [1 if axis in reduced else extent for axis, extent in enumerate(shape_of(source))]
     if not keep:
         shape = [extent for axis, extent in enumerate(shape) if axis not in reduced]
     return tensor_of(source.element_type, tuple(shape))
@@ -135,13 +136,13 @@ class ContractOp(GraphOp):
         maps = [attribute.data for attribute in self.maps.data]
         if len(maps) != 3:
             raise VerifyException(f"{self.name}: {len(maps)} maps, expected 3 (lhs, rhs, result)")
-        extents: dict[int, tuple[int, str]] = {}
+        extents: dict[int, tuple[Extent, str]] = {}
         for what, value, map in zip(
             ("lhs", "rhs", "result"), (self.lhs, self.rhs, self.result), maps, strict=True
         ):
             type = tensor_type_of(value, self.name)
             self._check_map(what, map, maps[0].num_dims, type)
-            for axis, (dim, extent) in enumerate(zip(_dims(map), type.get_shape(), strict=True)):
+            for axis, (dim, extent) in enumerate(zip(_dims(map), shape_of(type), strict=True)):
                 self._note_extent(extents, dim, extent, f"axis {axis} of {what} {type}")
             if what == "rhs" and len(extents) != map.num_dims:
                 missing = next(dim for dim in range(map.num_dims) if dim not in extents)
@@ -163,13 +164,15 @@ class ContractOp(GraphOp):
         if len(set(_dims(map))) != len(map.results):
             raise VerifyException(f"{self.name}: map of {what} is not of distinct dims ({map})")
 
-    def _note_extent(self, extents: dict[int, tuple[int, str]], dim: int, extent: int, where: str) -> None:
+    def _note_extent(
+        self, extents: dict[int, tuple[Extent, str]], dim: int, extent: Extent, where: str
+    ) -> None:
         known = extents.get(dim)
         if known is not None and not are_equal_extents(known[0], extent):
             raise VerifyException(
                 f"{self.name}: dim d{dim} is both {known[0]} and {extent} ({known[1]}, {where})"
             )
-        if known is None or known[0] < 0:
+        if known is None or known[0] == DYNAMIC_INDEX:
             extents[dim] = (extent, where)
 
 

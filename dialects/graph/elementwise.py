@@ -23,6 +23,7 @@ from .types import (
     TENSOR_T,
     Computed,
     ElementKind,
+    shape_of,
     tensor_of,
     tensor_type_of,
     with_booleans,
@@ -748,5 +749,5 @@ class CastOp(ElementwiseOp):
 
     def verify_(self) -> None:
         source, result = tensor_type_of(self.source, self.name), tensor_type_of(self.result, self.name)
-        expected = tensor_of(result.element_type, source.get_shape())
+        expected = tensor_of(result.element_type, shape_of(source))
         check_result(self, expected, f"the shape of {source}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,8 +18,10 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from .attributes import AxisAttr, IntsAttr
+from ..dim_expr import Extent, bounded, is_at_least, product
+from .attributes import AxisAttr, ExtentsAttr, IntsAttr
 from .base import MovementOp, check_exact_result, check_result
+from .dim import dims_around, dims_text
 from .types import (
     TENSOR,
     TENSOR_T,
@@ -29,7 +30,9 @@ from .types import (
     check_axes,
     check_one_per_axis,
     difference,
+    is_symbolic,
     scalar_like,
+    shape_of,
     shape_text,
     tensor_of,
     tensor_type_of,
@@ -38,6 +41,10 @@ from .types import (
 
 def _ints(variable: str) -> VarConstraint[IntsAttr]:
     return VarConstraint(variable, base(IntsAttr))
+
+
+def _extents(variable: str) -> VarConstraint[ExtentsAttr]:
+    return VarConstraint(variable, base(ExtentsAttr))
 
 
 @irdl_op_definition
@@ -61,8 +68,8 @@ class ReshapeOp(MovementOp):
     def verify_(self) -> None:
         source, result = tensor_type_of(self.source, self.name), tensor_type_of(self.result, self.name)
         _check_element_type(self.name, source, result)
-        if source.has_static_shape() and result.has_static_shape():
-            before, after = math.prod(source.get_shape()), math.prod(result.get_shape())
+        if DYNAMIC_INDEX not in (*shape_of(source), *shape_of(result)):
+            before, after = product(shape_of(source)), product(shape_of(result))
             if before != after:
                 raise VerifyException(
                     f"{self.name}: cannot reshape {source} to {result} ({before} elements to {after})"
@@ -78,7 +85,7 @@ def permuted_type(source: TensorType[Any], permutation: IntsAttr) -> TensorType[
     who, axes = PermuteOp.name, permutation.data
     check_axes(who, axes, source)
     check_one_per_axis(who, "axes", axes, source)
-    shape = source.get_shape()
+    shape = shape_of(source)
     return tensor_of(source.element_type, tuple(shape[axis] for axis in axes))
 
 
@@ -138,7 +145,7 @@ class BroadcastOp(MovementOp):
     def verify_(self) -> None:
         source, result = tensor_type_of(self.source, self.name), tensor_type_of(self.result, self.name)
         _check_element_type(self.name, source, result)
-        before, after = source.get_shape(), result.get_shape()
+        before, after = shape_of(source), shape_of(result)
         added = len(after) - len(before)
         if added < 0:
             raise VerifyException(
@@ -166,7 +173,7 @@ def padded_type(source: TensorType[Any], low: IntsAttr, high: IntsAttr) -> Tenso
                 raise VerifyException(f"{who}: {what} of axis {axis} is negative ({value}, source {source})")
     shape = tuple(
         extent if extent == DYNAMIC_INDEX else before + extent + after
-        for before, extent, after in zip(low.data, source.get_shape(), high.data, strict=True)
+        for before, extent, after in zip(low.data, shape_of(source), high.data, strict=True)
     )
     return tensor_of(source.element_type, shape)
 
@@ -213,13 +220,13 @@ class PadOp(MovementOp):
 
 
 def sliced_type(
-    source: TensorType[Any], offsets: IntsAttr, sizes: IntsAttr, strides: IntsAttr
+    source: TensorType[Any], offsets: ExtentsAttr, sizes: ExtentsAttr, strides: IntsAttr
 ) -> TensorType[Any]:
     """
     Returns the type of `sizes[k]` elements of dim k of `source`.
 
     Raises `VerifyException` unless there is one offset, size and stride for each axis and all that is read
-    lies in `source`; a dim of unknown extent is not checked.
+    lies in `source` for some value of its dims; a dim of unknown extent is not checked.
     """
     who = SliceOp.name
     for what, values, least in (
@@ -229,14 +236,14 @@ def sliced_type(
     ):
         check_one_per_axis(who, what, values, source)
         for axis, value in enumerate(values):
-            if value < least:
+            if is_at_least(least - 1, value):
                 raise VerifyException(
                     f"{who}: {what} of axis {axis} is below {least} ({value}, source {source})"
                 )
-    steps = zip(source.get_shape(), offsets.data, sizes.data, strides.data, strict=True)
+    steps = zip(shape_of(source), offsets.data, sizes.data, strides.data, strict=True)
     for axis, (extent, offset, size, stride) in enumerate(steps):
         end = offset + (size - 1) * stride + 1 if size else offset
-        if extent != DYNAMIC_INDEX and end > extent:
+        if extent != DYNAMIC_INDEX and is_at_least(end, extent + 1):
             raise VerifyException(
                 f"{who}: axis {axis} is read up to {end} of {extent} "
                 f"(offset {offset}, size {size}, stride {stride}, source {source})"
@@ -258,8 +265,8 @@ class SliceOp(MovementOp):
 
     name = "graph.slice"
     source = operand_def(TENSOR_T)
-    offsets = prop_def(_ints("OFFSETS"))
-    sizes = prop_def(_ints("SIZES"))
+    offsets = prop_def(_extents("OFFSETS"))
+    sizes = prop_def(_extents("SIZES"))
     strides = prop_def(_ints("STRIDES"))
     result = result_def(Computed(sliced_type, ("T", "OFFSETS", "SIZES", "STRIDES")))
     assembly_format = (
@@ -269,11 +276,11 @@ class SliceOp(MovementOp):
     def __init__(
         self,
         source: SSAValue,
-        offsets: Sequence[int] | IntsAttr,
-        sizes: Sequence[int] | IntsAttr,
+        offsets: Sequence[Extent] | ExtentsAttr,
+        sizes: Sequence[Extent] | ExtentsAttr,
         strides: Sequence[int] | IntsAttr,
     ):
-        offsets, sizes, strides = IntsAttr.of(offsets), IntsAttr.of(sizes), IntsAttr.of(strides)
+        offsets, sizes, strides = ExtentsAttr.of(offsets), ExtentsAttr.of(sizes), IntsAttr.of(strides)
         result_type = sliced_type(tensor_type_of(source, self.name), offsets, sizes, strides)
         Operation.__init__(
             self,
@@ -286,6 +293,29 @@ class SliceOp(MovementOp):
         source = tensor_type_of(self.source, self.name)
         expected = sliced_type(source, self.offsets, self.sizes, self.strides)
         check_exact_result(self, expected, f"sizes {list(self.sizes.data)} of {source}")
+        if is_symbolic(source) or is_symbolic(expected):
+            self._check_bounds(source)
+
+    def _check_bounds(self, source: TensorType[Any]) -> None:
+        """Raises `VerifyException` unless all that is read lies in `source` for all values of its dims."""
+        dims = dims_around(self)
+        steps = zip(shape_of(source), self.offsets.data, self.sizes.data, self.strides.data, strict=True)
+        for axis, (extent, offset, size, stride) in enumerate(steps):
+            if extent == DYNAMIC_INDEX:
+                continue
+            extent, offset, size = (bounded(value, dims) for value in (extent, offset, size))
+            end = offset + (size - 1) * stride + 1
+            for what, value in (("offset", offset), ("size", size)):
+                if not is_at_least(value, 0):
+                    raise VerifyException(
+                        f"{self.name}: {what} {value} of axis {axis} may be negative "
+                        f"({dims_text(value, dims)})"
+                    )
+            if size != 0 and not is_at_least(extent, end):
+                raise VerifyException(
+                    f"{self.name}: axis {axis} may be read up to {end} of {extent} "
+                    f"({dims_text(end - extent, dims)}, source {source})"
+                )
 
 
 @irdl_op_definition
@@ -324,9 +354,9 @@ def concatenated_type(inputs: Sequence[TensorType[Any]], axis: AxisAttr) -> Tens
         raise VerifyException(f"{who}: no inputs, expected one or more")
     first = inputs[0]
     check_axes(who, (axis.data,), first, "input")
-    shape = list(first.get_shape())
+    shape = list(shape_of(first))
     for position, type in enumerate(inputs[1:], 1):
-        extents = type.get_shape()
+        extents = shape_of(type)
         if len(extents) == len(shape):
             along, shape[axis.data] = shape[axis.data], extents[axis.data]
             where = difference(type, tensor_of(first.element_type, tuple(shape)))
@@ -368,7 +398,7 @@ class ConcatOp(MovementOp):
     def verify_(self) -> None:
         types = [tensor_type_of(value, self.name) for value in self.inputs]
         expected = concatenated_type(types, self.axis)
-        joined = ", ".join(shape_text(type.get_shape()) for type in types)
+        joined = ", ".join(shape_text(shape_of(type)) for type in types)
         check_result(self, expected, f"{joined} along axis {self.axis.data}")
 
 

@@ -14,22 +14,39 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import AttrConstraint, InferenceContext, VarConstraint, VerificationContext
 from xdsl.utils.exceptions import VerifyException
 
+from ..dim_attributes import DimsAttr
+from ..dim_expr import Extent
 from ..element_types import ELEMENT_TYPES, is_float
 
 MAX_ELEMENTS = 2**63 - 1
 
 _ELEMENTS = frozenset(ELEMENT_TYPES)
 
+_ENCODINGS = (NoneAttr, DimsAttr)
+
 
 @functools.lru_cache(4096)
-def tensor_of(element_type: Attribute, shape: tuple[int, ...]) -> TensorType[Any]:
-    """Returns the tensor type with these extents; -1 is an extent that is known at run time only."""
-    return TensorType(element_type, shape)
+def tensor_of(element_type: Attribute, shape: tuple[Extent, ...]) -> TensorType[Any]:
+    """
+    Returns the tensor type with these extents: numbers, `DYNAMIC_INDEX` for one that is known at run time
+    only, or expressions of named dims, which become the type's encoding.
+    """
+    numbers = [extent for extent in shape if isinstance(extent, int)]
+    if len(numbers) == len(shape):
+        return TensorType(element_type, numbers)
+    written = [extent if isinstance(extent, int) else DYNAMIC_INDEX for extent in shape]
+    return TensorType(element_type, written, DimsAttr.of(shape))
 
 
-def shape_of(type: TensorType[Any]) -> tuple[int, ...]:
-    """Returns the extents of a tensor type; `DYNAMIC_INDEX` is an extent that is known at run time only."""
-    return type.get_shape()
+def shape_of(type: TensorType[Any]) -> tuple[Extent, ...]:
+    """Returns the extents of a tensor type; `DYNAMIC_INDEX` is one that is known at run time only."""
+    encoding = type.encoding
+    return encoding.data if isinstance(encoding, DimsAttr) else type.get_shape()
+
+
+def is_symbolic(type: TensorType[Any]) -> bool:
+    """Returns whether an extent of a tensor type is an expression of named dims."""
+    return isinstance(type.encoding, DimsAttr)
 
 
 def tensor_type_of(value: SSAValue | Attribute, who: str) -> TensorType[Any]:
@@ -40,17 +57,20 @@ def tensor_type_of(value: SSAValue | Attribute, who: str) -> TensorType[Any]:
     return cast(TensorType[Any], type)
 
 
-def extent_text(extent: int) -> str:
+def extent_text(extent: Extent) -> str:
     return "?" if extent == DYNAMIC_INDEX else str(extent)
 
 
-def shape_text(shape: Sequence[int]) -> str:
+def shape_text(shape: Sequence[Extent]) -> str:
     """Returns a shape as diagnostics write it: `[4, ?]`."""
     return f"[{', '.join(map(extent_text, shape))}]"
 
 
-def are_equal_extents(first: int, second: int) -> bool:
-    """Returns whether two extents may be the same; one known at run time only agrees with every other."""
+def are_equal_extents(first: Extent, second: Extent) -> bool:
+    """
+    Returns whether two extents are the same for all values of their dims; `DYNAMIC_INDEX` agrees with every
+    other.
+    """
     return first == second or DYNAMIC_INDEX in (first, second)
 
 
@@ -58,7 +78,7 @@ def difference(found: TensorType[Any], wanted: TensorType[Any]) -> str | None:
     """Returns where two tensor types disagree (`axis 1 is 8, not 4`), None where they agree up to `?`."""
     if found.element_type != wanted.element_type:
         return f"element type {found.element_type}, not {wanted.element_type}"
-    found_shape, wanted_shape = found.get_shape(), wanted.get_shape()
+    found_shape, wanted_shape = shape_of(found), shape_of(wanted)
     if len(found_shape) != len(wanted_shape):
         return f"rank {len(found_shape)}, not {len(wanted_shape)}"
     for axis, (a, b) in enumerate(zip(found_shape, wanted_shape, strict=True)):
@@ -96,18 +116,28 @@ class TensorConstraint(AttrConstraint[TensorType[Any]]):
         if not isinstance(attr, TensorType):
             raise VerifyException(f"{attr} is not a tensor")
         type = cast(TensorType[Any], attr)
-        if type.element_type not in _ELEMENTS or not isinstance(type.encoding, NoneAttr):
+        if type.element_type not in _ELEMENTS or not isinstance(type.encoding, _ENCODINGS):
             allowed = " ".join(map(str, ELEMENT_TYPES))
             raise VerifyException(f"{attr} is not a plain tensor of one of {allowed}")
         count = math.prod(extent for extent in type.get_shape() if extent > 0)
         if count > MAX_ELEMENTS:
             raise VerifyException(f"{attr} has too many elements ({count}, at most {MAX_ELEMENTS})")
+        if isinstance(type.encoding, DimsAttr):
+            _check_encoding(type, type.encoding)
 
     def mapping_type_vars(self, type_var_mapping: Any) -> TensorConstraint:
         return self
 
     def get_bases(self) -> set[type[Attribute]]:
         return {TensorType}
+
+
+def _check_encoding(type: TensorType[Any], encoding: DimsAttr) -> None:
+    written = tuple(extent if isinstance(extent, int) else DYNAMIC_INDEX for extent in encoding.data)
+    if written != type.get_shape():
+        raise VerifyException(
+            f"{type} is {shape_text(type.get_shape())}, but its dims are {shape_text(encoding.data)}"
+        )
 
 
 @dataclass(frozen=True)
@@ -158,7 +188,7 @@ TENSOR_T = SameTensor("T", TENSOR)
 
 def with_booleans(type: TensorType[Any]) -> TensorType[Any]:
     """Returns the type of one boolean for each element."""
-    return tensor_of(i1, type.get_shape())
+    return tensor_of(i1, shape_of(type))
 
 
 def scalar_like(type: TensorType[Any]) -> TensorType[Any]:

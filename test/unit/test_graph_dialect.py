@@ -89,7 +89,7 @@ def test_a_constant_of_too_few_elements_is_rejected():
 
 
 def test_every_op_on_values_is_pure_and_symmetric_ones_are_commutative():
-    on_nodes = {graph.TnodeOp, graph.ReadOp, graph.WriteOp, graph.MergeOp}
+    on_nodes = {graph.DimOp, graph.TnodeOp, graph.ReadOp, graph.WriteOp, graph.MergeOp}
     assert all(op.has_trait(Pure) for op in graph.GRAPH.operations if op not in on_nodes)
     assert not any(op.has_trait(Pure) for op in on_nodes)
     commutative = {

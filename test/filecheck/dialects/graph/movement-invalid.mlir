@@ -183,7 +183,7 @@ func.func @f(%x: tensor<4x8xf32>) {
 // A result of another size.
 func.func @f(%x: tensor<4x8xf32>) {
   // expected-error @+1 {{graph.slice: result is tensor<4x8xf32>, expected tensor<4x2xf32> (axis 1 is 8, not 2; sizes [4, 2] of tensor<4x8xf32>)}}
-  %y = "graph.slice"(%x) <{offsets = #graph.ints[0, 0], sizes = #graph.ints[4, 2], strides = #graph.ints[1, 1]}> : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %y = "graph.slice"(%x) <{offsets = #graph.extents[0, 0], sizes = #graph.extents[4, 2], strides = #graph.ints[1, 1]}> : (tensor<4x8xf32>) -> tensor<4x8xf32>
   func.return
 }
 
