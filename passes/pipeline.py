@@ -14,6 +14,7 @@ from .build_dependencies import BuildDependenciesPass
 from .canonicalize_graph import CanonicalizeGraphPass
 from .convert_graph_to_sched import ConvertGraphToSchedPass
 from .convert_sched_to_low import ConvertSchedToLowPass
+from .decompose_composites import DecomposeCompositesPass
 from .expand_math import ExpandMathPass
 from .fuse_stages import FuseStagesPass
 from .infer_memory_modes import InferMemoryModesPass
@@ -22,6 +23,7 @@ from .map_axes import MapAxesPass
 from .plan_memory import PlanMemoryPass
 from .simplify_low import SimplifyLowPass
 from .simplify_nodes import SimplifyNodesPass
+from .util.decompositions import COMPOSITE_NAMES
 from .verify_stage import VerifyStagePass
 
 
@@ -31,6 +33,8 @@ def graph_passes() -> tuple[ModulePass, ...]:
         InlineVirtualNodesPass(),
         # After inline-virtual-nodes, which leaves computations that read nodes a second time.
         SimplifyNodesPass(),
+        # Before canonicalize-graph: what composites stand for may fold.
+        DecomposeCompositesPass(),
         # After simplify-nodes: what is forwarded may fold.
         CanonicalizeGraphPass(),
         # After canonicalize-graph: equal values are equal text only once they are in canonical form.
@@ -45,6 +49,7 @@ def graph_passes() -> tuple[ModulePass, ...]:
 def sched_passes(vector_nbytes: int) -> tuple[ModulePass, ...]:
     """Returns the passes from `graph` to a complete `sched` module, for vectors of `vector_nbytes`."""
     return (
+        VerifyStagePass(absent=COMPOSITE_NAMES),
         ConvertGraphToSchedPass(),
         VerifyStagePass(absent=("func", "graph"), allowed=("graph.tnode",)),
         # Before map-axes, which maps the loops that there are.

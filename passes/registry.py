@@ -20,6 +20,7 @@ TENON_PASS_NAMES: tuple[str, ...] = (
     "canonicalize-graph",
     "convert-graph-to-sched",
     "convert-sched-to-low",
+    "decompose-composites",
     "expand-math",
     "fuse-stages",
     "infer-memory-modes",

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 
-from ..dialects.graph import ReduceKind
+from ..dialects.graph import Extremum, ReduceKind
 from .errors import InterpreterError
 from .numerics import cast
-from .numpy_types import F32, Array, is_floating, is_narrow
+from .numpy_types import F32, F64, Array, is_floating, is_narrow
 
 _UFUNCS: dict[ReduceKind, np.ufunc] = {
     ReduceKind.ADD: np.add,
@@ -67,6 +67,22 @@ def _with_signed_zeros(
     has_wanted = np.any(wanted, axis=axes, keepdims=keep)
     zero = np.where(has_wanted == wants_negative, -0.0, 0.0).astype(result.dtype)
     return np.where(result == 0, zero, result)
+
+
+def arg_reduce(kind: Extremum, source: Array, axis: int, keep: bool) -> Array:
+    """Returns where along `axis` the greatest or least element is, the first of several, or the first NaN."""
+    wide = source.astype(F32) if is_narrow(source.dtype) else source
+    find = np.argmax if kind is Extremum.MAX else np.argmin
+    return np.asarray(find(wide, axis=axis, keepdims=keep), np.int64)
+
+
+def logsumexp(source: Array, axes: Sequence[int], keep: bool) -> Array:
+    """Returns `log(sum(exp(source)))` along `axes`, computed in f64 and rounded once, without overflow."""
+    wide, over = source.astype(F64), tuple(axes)
+    greatest = np.max(wide, axis=over, keepdims=True, initial=-np.inf)
+    shift = np.where(np.isfinite(greatest), greatest, 0.0)
+    total = np.log(np.sum(np.exp(wide - shift), axis=over, keepdims=True)) + shift
+    return (total if keep else np.squeeze(total, over)).astype(source.dtype)
 
 
 def contract(who: str, lhs: Array, rhs: Array, maps: Sequence[AffineMap], dtype: np.dtype[Any]) -> Array:

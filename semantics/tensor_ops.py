@@ -13,7 +13,7 @@ from ..dialects.graph.types import shape_text
 from . import numerics
 from .errors import InterpreterError, describe
 from .numpy_types import Array, array_of, dtype_of
-from .reductions import contract, reduce
+from .reductions import arg_reduce, contract, logsumexp, reduce
 
 
 def evaluate(op: Operation, operands: Sequence[Array]) -> Array:
@@ -156,6 +156,19 @@ def _contract(op: Operation, operands: Sequence[Array]) -> Array:
     return contract(describe(op), lhs, rhs, maps, dtype_of(op.result.type))
 
 
+def _arg_reduce(op: Operation, operands: Sequence[Array]) -> Array:
+    assert isinstance(op, graph.ArgReduceOp)
+    (source,), axis = operands, op.axis.data
+    if not source.shape[axis]:
+        raise InterpreterError(f"{describe(op)}: axis {axis} has no elements at run time")
+    return arg_reduce(op.kind.data, source, axis, op.keep is not None)
+
+
+def _logsumexp(op: Operation, operands: Sequence[Array]) -> Array:
+    assert isinstance(op, graph.LogsumexpOp)
+    return logsumexp(operands[0], op.axes.data, op.keep is not None)
+
+
 RULES: dict[type[Operation], _Rule] = {
     graph.ConstantOp: _constant,
     graph.IotaOp: _iota,
@@ -234,6 +247,8 @@ RULES: dict[type[Operation], _Rule] = {
     graph.ConcatOp: _concat,
     graph.ReduceOp: _reduce,
     graph.ContractOp: _contract,
+    graph.ArgReduceOp: _arg_reduce,
+    graph.LogsumexpOp: _logsumexp,
 }
 """Every op of `graph`."""
 """What computes each op."""

@@ -15,6 +15,7 @@ from .attributes import (
     ReduceKindAttr,
 )
 from .base import ElementwiseOp, GraphOp, MovementOp
+from .composite import ArgReduceOp, CompositeOp, Extremum, ExtremumAttr, LogsumexpOp
 from .contraction import ContractOp, ReduceOp, reduced_type
 from .dim import DimOp, dims_around, dims_of
 from .elementwise import (
@@ -185,6 +186,8 @@ GRAPH = Dialect(
         ReduceOp,
         ContractOp,
         DimOp,
+        ArgReduceOp,
+        LogsumexpOp,
         TnodeOp,
         ReadOp,
         WriteOp,
@@ -201,6 +204,7 @@ GRAPH = Dialect(
         MemoryModeAttr,
         NodeModeAttr,
     ],
+    [IntsAttr, AxisAttr, ReduceKindAttr, ExtremumAttr, ModeAttr, MemoryModeAttr, NodeModeAttr],
 )
 
 __all__ = [
@@ -211,6 +215,7 @@ __all__ = [
     "AcoshOp",
     "AddOp",
     "AndOp",
+    "ArgReduceOp",
     "AsinOp",
     "AsinhOp",
     "Atan2Op",
@@ -222,6 +227,7 @@ __all__ = [
     "CastOp",
     "CeilOp",
     "CompareOp",
+    "CompositeOp",
     "ConcatOp",
     "ConstantOp",
     "ContractOp",
@@ -239,6 +245,8 @@ __all__ = [
     "ExpOp",
     "Expm1Op",
     "ExtentsAttr",
+    "Extremum",
+    "ExtremumAttr",
     "FlipOp",
     "FloorOp",
     "FloordivOp",
@@ -258,6 +266,7 @@ __all__ = [
     "Log10Op",
     "LogOp",
     "LogaddexpOp",
+    "LogsumexpOp",
     "LtOp",
     "MaxOp",
     "MemoryModeAttr",

@@ -22,13 +22,15 @@ _KEEP = UnitAttr()
 _REDUCE_ELEMENTS = {kind: BITS if kind in (ReduceKind.AND, ReduceKind.OR) else NUMBERS for kind in ReduceKind}
 
 
-def reduced_type(source: TensorType[Any], axes: IntsAttr, keep: bool) -> TensorType[Any]:
+def reduced_type(
+    source: TensorType[Any], axes: IntsAttr, keep: bool, who: str = "graph.reduce"
+) -> TensorType[Any]:
     """
     Returns the type of `source` without the dims `axes`, or with extents of 1 there if `keep`.
 
-    Raises `VerifyException` unless `axes` are axes of `source`, each at most once.
+    Raises `VerifyException`, naming `who`, unless `axes` are axes of `source`, each at most once.
     """
-    check_axes(ReduceOp.name, axes.data, source)
+    check_axes(who, axes.data, source)
     reduced = axes.data
     shape = [1 if axis in reduced else extent for axis, extent in enumerate(shape_of(source))]
     if not keep:

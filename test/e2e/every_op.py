@@ -16,6 +16,7 @@ import numpy as np
 from tenon.dialects.element_types import ELEMENT_TYPES, is_float
 from tenon.dialects.graph import (
     GRAPH,
+    ArgReduceOp,
     CastOp,
     CompareOp,
     ConstantOp,
@@ -23,6 +24,7 @@ from tenon.dialects.graph import (
     ElementwiseOp,
     FmaOp,
     IotaOp,
+    LogsumexpOp,
     MovementOp,
     ReduceKind,
     ReduceOp,
@@ -32,7 +34,7 @@ from tenon.dialects.graph import (
 from tenon.dialects.graph.contraction import _REDUCE_ELEMENTS
 from tenon.dialects.graph.types import NUMBERS
 from tenon.semantics.numpy_types import dtype_of
-from xdsl.dialects.builtin import f32, i1, i16
+from xdsl.dialects.builtin import f32, i1, i16, i64
 from xdsl.ir import Attribute
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -199,6 +201,11 @@ def _rows(w: _Writer) -> None:
             w.result(
                 ReduceOp, f"{start} {edges} axes [1] : {tensor((3, 37), type)} -> {tensor((3,), type)}", (3,)
             )
+    for kind in ("max", "min"):
+        start = f"graph.arg_reduce {kind}"
+        w.result(ArgReduceOp, f"{start} {matrix} axis 1 : {text} -> {tensor((3,), i64)}", (3,), i64)
+        rest = f"{tensor((3, 37), type)} -> {tensor((1, 37), i64)}"
+        w.result(ArgReduceOp, f"{start} {edges} axis 0 keep : {rest}", (1, 37), i64)
     for to in ELEMENT_TYPES if type == i1 else (type, f32, i16):
         if to == i1:
             continue
@@ -214,6 +221,8 @@ def _rows(w: _Writer) -> None:
         b = w.input(rng.standard_normal((83, 11)).astype(dtype_of(type)))
         wide = tensor((3, 83), type)
         w.result(ReduceOp, f"graph.reduce add {a} axes [1] : {wide} -> {tensor((3,), type)}", (3,), terms=83)
+        words = f"graph.logsumexp {a} axes [1] : {wide} -> {tensor((3,), type)}"
+        w.result(LogsumexpOp, words, (3,), terms=83)
         rest = f"{wide}, {tensor((83, 11), type)} -> {tensor((3, 11), type)}"
         product = _maps("(m, k)", "(k, n)", "(m, n)")
         w.result(ContractOp, f"graph.contract {a}, {b} maps [{product}] : {rest}", (3, 11), terms=83)

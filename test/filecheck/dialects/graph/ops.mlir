@@ -243,6 +243,20 @@ func.func @reduce(%x: tensor<4x8xf32>, %c: tensor<4x8xi1>) {
   func.return
 }
 
+// What decompose-composites writes out.
+// CHECK-LABEL: func.func @composites
+func.func @composites(%x: tensor<4x8xf32>) {
+  // CHECK-NEXT: %{{.*}} = graph.arg_reduce max %x axis 1 : tensor<4x8xf32> -> tensor<4xi64>
+  %i = graph.arg_reduce max %x axis 1 : tensor<4x8xf32> -> tensor<4xi64>
+  // CHECK-NEXT: %{{.*}} = graph.arg_reduce min %x axis 0 keep : tensor<4x8xf32> -> tensor<1x8xi64>
+  %j = graph.arg_reduce min %x axis 0 keep : tensor<4x8xf32> -> tensor<1x8xi64>
+  // CHECK-NEXT: %{{.*}} = graph.logsumexp %x axes [0, 1] : tensor<4x8xf32> -> tensor<f32>
+  %y = graph.logsumexp %x axes [0, 1] : tensor<4x8xf32> -> tensor<f32>
+  // CHECK-NEXT: %{{.*}} = graph.logsumexp %x axes [1] keep : tensor<4x8xf32> -> tensor<4x1xf32>
+  %z = graph.logsumexp %x axes [1] keep : tensor<4x8xf32> -> tensor<4x1xf32>
+  func.return
+}
+
 // Batched matmul, a dot product, an outer product, and a result of a wider type.
 // CHECK-LABEL: func.func @contract
 func.func @contract(%a: tensor<3x4x8xf16>, %b: tensor<3x8x2xf16>, %u: tensor<8xi8>, %v: tensor<8xi8>) {

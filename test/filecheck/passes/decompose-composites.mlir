@@ -1,0 +1,39 @@
+// RUN: tenon-opt -p decompose-composites %s | filecheck %s
+
+// The first place where the greatest element is; NaN is equal to nothing, and greater than all.
+// CHECK-LABEL: func.func @arg_reduce
+func.func @arg_reduce(%x: tensor<4x8xf32>, %y: tensor<4x8xi1>) -> (tensor<4xi64>, tensor<1x8xi64>) {
+  // CHECK-NEXT: %extremum = graph.reduce max %x axes [1] keep : tensor<4x8xf32> -> tensor<4x1xf32>
+  // CHECK-NEXT: %0 = graph.broadcast %extremum : tensor<4x1xf32> -> tensor<4x8xf32>
+  // CHECK-NEXT: %hit = graph.eq %x, %0 : tensor<4x8xf32>
+  // CHECK-NEXT: %nan = graph.ne %x, %x : tensor<4x8xf32>
+  // CHECK-NEXT: %hit_1 = graph.or %hit, %nan : tensor<4x8xi1>
+  // CHECK-NEXT: %index = graph.iota axis 1 : tensor<4x8xi64>
+  // CHECK-NEXT: %1 = graph.constant dense<9223372036854775807> : tensor<i64>
+  // CHECK-NEXT: %2 = graph.broadcast %1 : tensor<i64> -> tensor<4x8xi64>
+  // CHECK-NEXT: %candidate = graph.select %hit_1, %index, %2 : tensor<4x8xi64>
+  // CHECK-NEXT: %i = graph.reduce min %candidate axes [1] : tensor<4x8xi64> -> tensor<4xi64>
+  %i = graph.arg_reduce max %x axis 1 : tensor<4x8xf32> -> tensor<4xi64>
+  // CHECK-NEXT: %extremum_1 = graph.reduce and %y axes [0] keep : tensor<4x8xi1> -> tensor<1x8xi1>
+  // CHECK-NEXT: %3 = graph.broadcast %extremum_1 : tensor<1x8xi1> -> tensor<4x8xi1>
+  // CHECK-NEXT: %hit_2 = graph.eq %y, %3 : tensor<4x8xi1>
+  // CHECK-NEXT: %index_1 = graph.iota axis 0 : tensor<4x8xi64>
+  // CHECK: %j = graph.reduce min %candidate_1 axes [0] keep : tensor<4x8xi64> -> tensor<1x8xi64>
+  %j = graph.arg_reduce min %y axis 0 keep : tensor<4x8xi1> -> tensor<1x8xi64>
+  func.return %i, %j : tensor<4xi64>, tensor<1x8xi64>
+}
+
+// Half precision is computed in f32.
+// CHECK-LABEL: func.func @logsumexp
+func.func @logsumexp(%x: tensor<4x8xf16>) -> tensor<4xf16> {
+  // CHECK-NEXT: %0 = graph.cast %x : tensor<4x8xf16> -> tensor<4x8xf32>
+  // CHECK-NEXT: %greatest = graph.reduce max %0 axes [1] keep : tensor<4x8xf32> -> tensor<4x1xf32>
+  // CHECK: %finite = graph.lt
+  // CHECK: %shift = graph.select %finite, %greatest
+  // CHECK: %exponential = graph.exp
+  // CHECK-NEXT: %total = graph.reduce add %exponential axes [1] keep : tensor<4x8xf32> -> tensor<4x1xf32>
+  // CHECK: graph.log %total
+  // CHECK: %y = graph.cast %{{.*}} : tensor<4xf32> -> tensor<4xf16>
+  %y = graph.logsumexp %x axes [1] : tensor<4x8xf16> -> tensor<4xf16>
+  func.return %y : tensor<4xf16>
+}
