@@ -36,14 +36,15 @@ def reduce(kind: ReduceKind, source: Array, axes: Sequence[int], keep: bool) -> 
     if is_narrow(source.dtype):
         return reduce(kind, source.astype(F32), axes, keep).astype(source.dtype)
     dtype, over = source.dtype, tuple(axes)
-    initial = _identity(kind, dtype)
+    initial = identity_of(kind, dtype)
     result = np.asarray(_UFUNCS[kind].reduce(source, axis=over, dtype=dtype, keepdims=keep, initial=initial))
     if kind in (ReduceKind.MAX, ReduceKind.MIN) and is_floating(dtype) and np.any(result == 0):
         return _with_signed_zeros(kind, source, over, keep, result)
     return result
 
 
-def _identity(kind: ReduceKind, dtype: np.dtype[Any]) -> Array:
+def identity_of(kind: ReduceKind, dtype: np.dtype[Any]) -> Array:
+    """Returns what combining no elements gives."""
     match kind:
         case ReduceKind.ADD | ReduceKind.OR:
             return np.zeros((), dtype)

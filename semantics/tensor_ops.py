@@ -11,9 +11,13 @@ from xdsl.ir import Operation, SSAValue
 from ..dialects import graph
 from ..dialects.graph.types import shape_text
 from . import numerics
+from .cumulative import cumulate
 from .errors import InterpreterError, describe
+from .indexing import dynamic_slice, dynamic_update, gather, scatter
 from .numpy_types import Array, array_of, dtype_of
+from .ordering import argsort, search_sorted, sort
 from .reductions import arg_reduce, contract, logsumexp, reduce
+from .threefry import threefry
 
 
 def evaluate(op: Operation, operands: Sequence[Array]) -> Array:
@@ -169,6 +173,57 @@ def _logsumexp(op: Operation, operands: Sequence[Array]) -> Array:
     return logsumexp(operands[0], op.axes.data, op.keep is not None)
 
 
+def _gather(op: Operation, operands: Sequence[Array]) -> Array:
+    assert isinstance(op, graph.GatherOp)
+    source, *indices = operands
+    return gather(describe(op), source, indices, op.axes.data)
+
+
+def _scatter(op: Operation, operands: Sequence[Array]) -> Array:
+    assert isinstance(op, graph.ScatterOp)
+    source, *indices, updates = operands
+    return scatter(op.kind.data, source, indices, updates, op.axes.data)
+
+
+def _dynamic_slice(op: Operation, operands: Sequence[Array]) -> Array:
+    assert isinstance(op, graph.DynamicSliceOp)
+    source, *starts = operands
+    return dynamic_slice(describe(op), source, starts, op.sizes.data)
+
+
+def _dynamic_update(op: Operation, operands: Sequence[Array]) -> Array:
+    source, *starts, update = operands
+    return dynamic_update(describe(op), source, starts, update)
+
+
+def _cumulate(op: Operation, operands: Sequence[Array]) -> Array:
+    assert isinstance(op, graph.CumulateOp)
+    is_reversed, is_exclusive = op.reverse is not None, op.exclusive is not None
+    return cumulate(op.kind.data, operands[0], op.axis.data, is_reversed, is_exclusive)
+
+
+def _sort(op: Operation, operands: Sequence[Array]) -> Array:
+    assert isinstance(op, graph.SortOp)
+    return sort(operands[0], op.axis.data, op.descending is not None)
+
+
+def _argsort(op: Operation, operands: Sequence[Array]) -> Array:
+    assert isinstance(op, graph.ArgsortOp)
+    return argsort(operands[0], op.axis.data, op.descending is not None)
+
+
+def _search_sorted(op: Operation, operands: Sequence[Array]) -> Array:
+    assert isinstance(op, graph.SearchSortedOp)
+    sorted, values = operands
+    return search_sorted(sorted, values, op.side.data)
+
+
+def _threefry(op: Operation, operands: Sequence[Array]) -> Array:
+    assert isinstance(op, graph.ThreefryOp)
+    key, counter = operands
+    return threefry(key, counter, op.rounds.data)
+
+
 RULES: dict[type[Operation], _Rule] = {
     graph.ConstantOp: _constant,
     graph.IotaOp: _iota,
@@ -249,6 +304,15 @@ RULES: dict[type[Operation], _Rule] = {
     graph.ContractOp: _contract,
     graph.ArgReduceOp: _arg_reduce,
     graph.LogsumexpOp: _logsumexp,
+    graph.GatherOp: _gather,
+    graph.ScatterOp: _scatter,
+    graph.DynamicSliceOp: _dynamic_slice,
+    graph.DynamicUpdateOp: _dynamic_update,
+    graph.CumulateOp: _cumulate,
+    graph.SortOp: _sort,
+    graph.ArgsortOp: _argsort,
+    graph.SearchSortedOp: _search_sorted,
+    graph.ThreefryOp: _threefry,
 }
 """Every op of `graph`."""
 """What computes each op."""

@@ -6,6 +6,9 @@ from ..dim_attributes import DimExprAttr, DimsAttr
 from .attributes import (
     VALUE_MODES,
     AxisAttr,
+    CountAttr,
+    CumulateKind,
+    CumulateKindAttr,
     ExtentsAttr,
     IntsAttr,
     MemoryModeAttr,
@@ -13,10 +16,16 @@ from .attributes import (
     NodeModeAttr,
     ReduceKind,
     ReduceKindAttr,
+    ScatterKind,
+    ScatterKindAttr,
+    SideAttr,
+    SortedSide,
 )
 from .base import ElementwiseOp, GraphOp, MovementOp
 from .composite import ArgReduceOp, CompositeOp, Extremum, ExtremumAttr, LogsumexpOp
 from .contraction import ContractOp, ReduceOp, reduced_type
+from .cumulative import CumulateOp
+from .custom import CustomOp
 from .dim import DimOp, dims_around, dims_of
 from .elementwise import (
     AbsOp,
@@ -87,6 +96,14 @@ from .functions import (
     SinhOp,
     TanOp,
 )
+from .indexing import (
+    DynamicSliceOp,
+    DynamicUpdateOp,
+    GatherOp,
+    ScatterOp,
+    dynamic_slice_type,
+    gathered_type,
+)
 from .movement import (
     BroadcastOp,
     ConcatOp,
@@ -102,6 +119,8 @@ from .movement import (
 )
 from .node import MergeOp, NodeAccessOp, ReadOp, TnodeOp, WriteOp, check_node_access, find_node, node_type
 from .predicates import IsfiniteOp, IsinfOp, IsnanOp, PredicateOp, SignbitOp
+from .random import THREEFRY_PARITY, THREEFRY_ROTATIONS, ThreefryOp
+from .sorting import ArgsortOp, SearchSortedOp, SortOp, positions_type
 from .source import ConstantOp, IotaOp
 from .types import shape_of, tensor_of, tensor_type_of
 
@@ -188,6 +207,15 @@ GRAPH = Dialect(
         DimOp,
         ArgReduceOp,
         LogsumexpOp,
+        GatherOp,
+        ScatterOp,
+        DynamicSliceOp,
+        DynamicUpdateOp,
+        CumulateOp,
+        SortOp,
+        ArgsortOp,
+        SearchSortedOp,
+        ThreefryOp,
         TnodeOp,
         ReadOp,
         WriteOp,
@@ -199,7 +227,11 @@ GRAPH = Dialect(
         DimExprAttr,
         DimsAttr,
         AxisAttr,
+        CountAttr,
         ReduceKindAttr,
+        ScatterKindAttr,
+        CumulateKindAttr,
+        SideAttr,
         ModeAttr,
         MemoryModeAttr,
         NodeModeAttr,
@@ -209,6 +241,8 @@ GRAPH = Dialect(
 
 __all__ = [
     "GRAPH",
+    "THREEFRY_PARITY",
+    "THREEFRY_ROTATIONS",
     "VALUE_MODES",
     "AbsOp",
     "AcosOp",
@@ -216,6 +250,7 @@ __all__ = [
     "AddOp",
     "AndOp",
     "ArgReduceOp",
+    "ArgsortOp",
     "AsinOp",
     "AsinhOp",
     "Atan2Op",
@@ -234,10 +269,17 @@ __all__ = [
     "CopysignOp",
     "CosOp",
     "CoshOp",
+    "CountAttr",
+    "CumulateKind",
+    "CumulateKindAttr",
+    "CumulateOp",
+    "CustomOp",
     "DimExprAttr",
     "DimOp",
     "DimsAttr",
     "DivOp",
+    "DynamicSliceOp",
+    "DynamicUpdateOp",
     "ElementwiseOp",
     "EqOp",
     "ErfOp",
@@ -251,6 +293,7 @@ __all__ = [
     "FloorOp",
     "FloordivOp",
     "FmaOp",
+    "GatherOp",
     "GeOp",
     "GraphOp",
     "GtOp",
@@ -297,18 +340,26 @@ __all__ = [
     "ReshapeOp",
     "RoundOp",
     "RsqrtOp",
+    "ScatterKind",
+    "ScatterKindAttr",
+    "ScatterOp",
+    "SearchSortedOp",
     "SelectOp",
     "ShlOp",
     "ShrOp",
+    "SideAttr",
     "SignOp",
     "SignbitOp",
     "SinOp",
     "SinhOp",
     "SliceOp",
+    "SortOp",
+    "SortedSide",
     "SqrtOp",
     "SubOp",
     "TanOp",
     "TanhOp",
+    "ThreefryOp",
     "TnodeOp",
     "TruncOp",
     "TruncdivOp",
@@ -319,10 +370,13 @@ __all__ = [
     "concatenated_type",
     "dims_around",
     "dims_of",
+    "dynamic_slice_type",
     "find_node",
+    "gathered_type",
     "node_type",
     "padded_type",
     "permuted_type",
+    "positions_type",
     "reduced_type",
     "shape_of",
     "sliced_type",

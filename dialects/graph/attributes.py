@@ -73,6 +73,20 @@ class AxisAttr(Data[int], SpacedOpaqueSyntaxAttribute):
         printer.print_int(self.data)
 
 
+@irdl_attr_definition
+class CountAttr(Data[int], SpacedOpaqueSyntaxAttribute):
+    """How often something is done: `#graph<count 20>`; printed bare (`20`) by ops."""
+
+    name = "graph.count"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> int:
+        return parser.parse_integer(allow_boolean=False)
+
+    def print_parameter(self, printer: Printer) -> None:
+        printer.print_int(self.data)
+
+
 class ReduceKind(StrEnum):
     """How `graph.reduce` combines two elements."""
 
@@ -89,6 +103,53 @@ class ReduceKindAttr(EnumAttribute[ReduceKind], SpacedOpaqueSyntaxAttribute):
     """`#graph<reduce_kind add>`; printed bare (`add`) by `graph.reduce`."""
 
     name = "graph.reduce_kind"
+
+
+class ScatterKind(StrEnum):
+    """How `graph.scatter` puts an update to what is there."""
+
+    SET = "set"
+    ADD = "add"
+    MUL = "mul"
+    MAX = "max"
+    MIN = "min"
+
+
+@irdl_attr_definition
+class ScatterKindAttr(EnumAttribute[ScatterKind], SpacedOpaqueSyntaxAttribute):
+    """`#graph<scatter_kind set>`; printed bare (`set`) by `graph.scatter`."""
+
+    name = "graph.scatter_kind"
+
+
+class CumulateKind(StrEnum):
+    """How `graph.cumulate` combines two elements."""
+
+    ADD = "add"
+    MUL = "mul"
+    MAX = "max"
+    MIN = "min"
+
+
+@irdl_attr_definition
+class CumulateKindAttr(EnumAttribute[CumulateKind], SpacedOpaqueSyntaxAttribute):
+    """`#graph<cumulate_kind add>`; printed bare (`add`) by `graph.cumulate`."""
+
+    name = "graph.cumulate_kind"
+
+
+class SortedSide(StrEnum):
+    """Where `graph.search_sorted` puts a value among those that are equal to it."""
+
+    LEFT = "left"
+    RIGHT = "right"
+
+
+@irdl_attr_definition
+class SideAttr(EnumAttribute[SortedSide], SpacedOpaqueSyntaxAttribute):
+    """`#graph<side left>`; printed bare (`left`) by `graph.search_sorted`."""
+
+    name = "graph.side"
 
 
 VALUE_MODES = (ModeKind.VIRTUAL, ModeKind.LOCAL, ModeKind.MATERIALIZED)

@@ -1,0 +1,46 @@
+"""`graph.sort`, `graph.argsort` and `graph.search_sorted` on numpy arrays."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from ..dialects.graph import SortedSide
+from .numpy_types import F32, F64, Array, is_floating
+
+
+def argsort(source: Array, axis: int, descending: bool) -> npt.NDArray[np.int64]:
+    """Returns where along `axis` the elements stand in order; equal ones, and NaN, keep theirs."""
+    key = _key(source)
+    if descending:
+        key = -key if is_floating(source.dtype) else ~key
+    return np.argsort(key, axis=axis, kind="stable").astype(np.int64)
+
+
+def sort(source: Array, axis: int, descending: bool) -> Array:
+    """Returns the elements in order along `axis`: NaN last, equal ones in the order that they had."""
+    return np.take_along_axis(source, argsort(source, axis, descending), axis)
+
+
+def search_sorted(sorted: Array, values: Array, side: SortedSide) -> npt.NDArray[np.int64]:
+    """Returns how many elements of `sorted` a binary search finds before each of `values`."""
+    elements, wanted = _key(sorted), _key(values)
+    low = np.zeros(values.shape, np.int64)
+    high = np.full(values.shape, len(sorted), np.int64)
+    while (is_open := low < high).any():
+        middle = (low + high) // 2
+        found = elements[np.where(is_open, middle, 0)]
+        is_before = _less(found, wanted) if side is SortedSide.LEFT else ~_less(wanted, found)
+        low = np.where(is_open & is_before, middle + 1, low)
+        high = np.where(is_open & ~is_before, middle, high)
+    return low
+
+
+def _key(array: Array) -> Array:
+    """Returns elements of the same order in a dtype that numpy orders: narrow floats as f32."""
+    return array.astype(F32) if is_floating(array.dtype) and array.dtype != F64 else array
+
+
+def _less(lhs: Array, rhs: Array) -> npt.NDArray[np.bool_]:
+    """Returns whether `lhs` comes before `rhs`; NaN comes last."""
+    return (lhs < rhs) | ((rhs != rhs) & (lhs == lhs))
