@@ -6,6 +6,7 @@ Tenon: an array compiler you can read.
 """
 
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .dialects.parsing import parse_module, verify_module
@@ -21,6 +22,7 @@ from .errors import (
     OutOfMemoryError,
     RoutineError,
     TenonError,
+    TracingError,
 )
 from .passes.pass_manager import PassManager
 from .runtime.executable import Executable
@@ -28,6 +30,7 @@ from .runtime.timeline import record_timeline
 
 if TYPE_CHECKING:
     from .backends.llvm.threads import get_num_threads, set_num_threads
+    from .frontends.jit import jit
     from .platforms import open_platform
     from .runtime.code import Code, CodeBatch
     from .runtime.context import Context
@@ -61,14 +64,19 @@ __all__ = [
     "RoutineError",
     "TenonError",
     "TensorNode",
+    "TracingError",
     "compile",
     "get_num_threads",
+    "jit",
     "open_platform",
     "parse_module",
     "record_timeline",
     "set_num_threads",
     "verify_module",
 ]
+
+# `tenon.numpy` lies there: beside this file it would be what `import numpy` finds from this folder.
+__path__.append(str(Path(__file__).parent / "frontends" / "public"))
 
 _WHEN_ASKED_FOR = {
     "Code": "runtime.code",
@@ -81,6 +89,7 @@ _WHEN_ASKED_FOR = {
     "Routine": "runtime.routine",
     "TensorNode": "runtime.tensor_node",
     "get_num_threads": "backends.llvm.threads",
+    "jit": "frontends.jit",
     "open_platform": "platforms",
     "set_num_threads": "backends.llvm.threads",
 }

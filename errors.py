@@ -10,7 +10,12 @@ from collections.abc import Sequence
 
 
 class TenonError(Exception):
-    """Something the user can mend. `location` is `file:line:col` where it is known."""
+    """
+    Something the user can mend. `location` is `file:line:col` where it is known, `excerpt` the source line
+    there with a caret below, where a front end has read it.
+    """
+
+    excerpt: str | None = None
 
     def __init__(self, message: str, *, location: str | None = None):
         super().__init__(message)
@@ -18,7 +23,8 @@ class TenonError(Exception):
         self.location = location
 
     def __str__(self) -> str:
-        return f"{self.location}: error: {self.message}" if self.location else self.message
+        text = f"{self.location}: error: {self.message}" if self.location else self.message
+        return f"{text}\n{self.excerpt}" if self.excerpt else text
 
 
 class ProgramError(TenonError):
@@ -28,6 +34,10 @@ class ProgramError(TenonError):
         super().__init__("\n".join([message, *map(str, others)]), location=location)
         self.first = TenonError(message, location=location)
         self.others = tuple(others)
+
+
+class TracingError(TenonError):
+    """A function does to traced arrays what only values allow; the message says what to do instead."""
 
 
 class CallError(TenonError):

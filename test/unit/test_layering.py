@@ -8,7 +8,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 
-FOLDERS = ("dialects", "semantics", "passes", "backends", "runtime", "tools")
+FOLDERS = ("dialects", "semantics", "passes", "backends", "runtime", "frontends", "tools")
 
 MAY_IMPORT = {
     "errors": (),
@@ -17,6 +17,7 @@ MAY_IMPORT = {
     "passes": ("errors", "dialects", "semantics", "passes"),
     "backends": ("errors", "dialects", "semantics", "backends"),
     "runtime": ("errors", "dialects", "semantics", "runtime", "backends.interface", "backends.registry"),
+    "frontends": ("errors", "dialects", "semantics", "frontends", "driver", "platforms"),
 }
 """The prefixes of the modules that each part may import; parts that are not listed sit on top."""
 

@@ -1,0 +1,164 @@
+"""Arrays with values."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import TenonError
+from .array import Array
+from .aval import Aval, aval_of
+
+NumpyArray = npt.NDArray[Any]
+
+
+class ConcreteArray(Array):
+    """
+    An array with values: a C-contiguous numpy array that nobody writes to. Made by the functions of
+    `tenon.numpy`, by calls of jitted functions, and by `as_concrete`.
+    """
+
+    __slots__ = ("__weakref__", "values")
+
+    values: NumpyArray
+    """The values. They must not be written to; `numpy()` gives a view that cannot be."""
+
+    def __init__(self, values: NumpyArray, aval: Aval):
+        self.values = values
+        self.aval = aval
+
+    def numpy(self) -> NumpyArray:
+        """Returns the values as a numpy array that cannot be written to, without a copy."""
+        view = self.values.view()
+        view.flags.writeable = False
+        return view
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NumpyArray:
+        return np.array(self.numpy(), dtype=dtype, copy=copy)
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        return self.numpy().__array_interface__
+
+    def __buffer__(self, flags: int, /) -> memoryview:
+        """The buffer protocol, which classes written in Python have from Python 3.12 on."""
+        return memoryview(self.numpy())
+
+    def __dlpack__(
+        self,
+        *,
+        stream: None = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[Any, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """
+        Returns the values as a DLPack capsule, without a copy unless `copy` asks for it. From version 1.0 on
+        it is marked as read-only; who asks for an earlier one must not write to it.
+        """
+        source = self.numpy() if max_version is not None and max_version >= (1, 0) else self.values
+        return source.__dlpack__(
+            stream=stream,
+            max_version=max_version,
+            dl_device=dl_device,
+            copy=copy,  # type: ignore[arg-type]
+        )
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.values.__dlpack_device__()
+
+    def item(self, *index: int) -> Any:
+        """Returns one element as a Python scalar: the only one, or the one at `index`."""
+        return self.values.item(*index)
+
+    def tolist(self) -> Any:
+        """Returns the elements as Python scalars in nested lists."""
+        return self.values.tolist()
+
+    def __bool__(self) -> bool:
+        if self.values.size != 1:
+            raise ValueError(
+                f"bool: the truth value of an array of shape {self.shape} is ambiguous "
+                "(hint: tenon.numpy.any or tenon.numpy.all)"
+            )
+        return bool(self.values.item())
+
+    def __int__(self) -> int:
+        return int(self._scalar("int"))
+
+    def __float__(self) -> float:
+        return float(self._scalar("float"))
+
+    def __complex__(self) -> complex:
+        return complex(self._scalar("complex"))
+
+    def __index__(self) -> int:
+        if self.values.ndim or self.dtype.kind not in "iu":
+            raise TypeError(
+                f"index: only an integer array of rank 0 is an index (dtype {self.dtype}, shape {self.shape})"
+            )
+        return int(self.values.item())
+
+    def _scalar(self, what: str) -> Any:
+        if self.values.ndim:
+            raise TypeError(
+                f"{what}: only an array of rank 0 is a Python scalar "
+                f"(shape {self.shape}) (hint: x[i] or x.item())"
+            )
+        return self.values.item()
+
+    def __format__(self, spec: str) -> str:
+        return format(self.values[()] if not self.values.ndim else self.values, spec)
+
+    def __str__(self) -> str:
+        return str(self.values)
+
+    def __repr__(self) -> str:
+        return repr(self.values)
+
+    def __copy__(self) -> ConcreteArray:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> ConcreteArray:
+        return ConcreteArray(self.values.copy(), self.aval)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return as_concrete, (self.values,)
+
+
+def as_concrete(value: Any, *, copy: bool | None = None) -> ConcreteArray:
+    """
+    Returns a numpy array, or a numpy or Python scalar, as an array with values. Where `copy` is None it
+    shares the memory of a numpy array that is contiguous, aligned and in the machine's byte order; who has
+    that array must not write to it any more.
+
+    Raises:
+        TypeError: it is of another type, its dtype is none of Tenon's, or it is masked.
+        ValueError: `copy` is False and a copy is needed.
+    """
+    if isinstance(value, ConcreteArray):
+        return ConcreteArray(value.values.copy(), value.aval) if copy else value
+    if isinstance(value, np.ma.MaskedArray) or not isinstance(
+        value, np.ndarray | np.generic | bool | int | float
+    ):
+        raise TypeError(f"array: cannot take {type(value).__name__}, expected a numpy array or a scalar")
+    array = np.asarray(value)
+    flags = array.flags
+    is_fit = flags.c_contiguous and flags.aligned and array.dtype.isnative and type(array) is np.ndarray
+    if copy is False and not is_fit:
+        raise ValueError(
+            f"array: copy=False, and an array of shape {array.shape}, strides {array.strides} and dtype "
+            f"{array.dtype} must be copied (hint: copy=None)"
+        )
+    if copy or not is_fit:
+        array = np.array(array, dtype=array.dtype.newbyteorder("="), order="C", subok=False)
+    try:
+        return ConcreteArray(array, aval_of(array.dtype, array.shape))
+    except TenonError:
+        _reject(array)
+
+
+def _reject(array: NumpyArray) -> NoReturn:
+    raise TypeError(f"array: dtype {array.dtype} is not supported") from None

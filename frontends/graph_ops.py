@@ -1,0 +1,225 @@
+"""
+The ops of `graph` on traced arrays, one function each, at the user's line. Nothing is promoted or broadcast:
+operands must have what the op asks for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Operation
+from xdsl.ir.affine import AffineMap
+from xdsl.utils.exceptions import VerifyException
+
+from ..dialects import graph
+from ..dialects.graph.types import ElementKind
+from ..errors import TenonError
+from ..semantics.numpy_types import element_type_of_dtype
+from .aval import Aval
+from .source_lines import frame_text, user_location, with_excerpt
+from .trace import Trace, current_trace
+from .traced import TracedArray
+
+_FITS: set[tuple[type[Operation], Aval]] = set()
+"""The kinds of operands that were seen to fit an op."""
+
+
+def _failed(error: Exception) -> TenonError:
+    """Returns what a verifier says as an error at the user's line."""
+    message = " ".join(str(error).split())
+    return with_excerpt(TenonError(message, location=frame_text(user_location())))
+
+
+def _check_elements(op: Any, x: TracedArray) -> None:
+    elements: ElementKind = op.ELEMENTS
+    try:
+        elements.check(op.name, x.aval.type)
+    except VerifyException as error:
+        raise _failed(error) from None
+    _FITS.add((op, x.aval))
+
+
+def _check_same(op: Any, x: TracedArray, y: TracedArray) -> None:
+    if x.value.type != y.value.type:
+        raise _failed(VerifyException(f"{op.name}: operands are {x.value.type} and {y.value.type}"))
+
+
+def _unary(op: Callable[[Any], Operation]) -> Callable[[TracedArray], TracedArray]:
+    def apply(x: TracedArray) -> TracedArray:
+        x.check_usable()
+        if (op, x.aval) not in _FITS:
+            _check_elements(op, x)
+        return x.trace.add(op(x.value), x.aval.weak)
+
+    return apply
+
+
+def _binary(op: Callable[[Any, Any], Operation]) -> Callable[[TracedArray, TracedArray], TracedArray]:
+    def apply(x: TracedArray, y: TracedArray) -> TracedArray:
+        x.check_usable()
+        y.check_usable()
+        if x.value.type is not y.value.type:
+            _check_same(op, x, y)
+        if (op, x.aval) not in _FITS:
+            _check_elements(op, x)
+        return x.trace.add(op(x.value, y.value), x.aval.weak and y.aval.weak)
+
+    return apply
+
+
+def _built(build: Callable[[], Operation], x: TracedArray, weak: bool = False) -> TracedArray:
+    x.check_usable()
+    try:
+        op = build()
+    except VerifyException as error:
+        raise _failed(error) from None
+    return x.trace.add(op, weak)
+
+
+neg = _unary(graph.NegOp)
+abs = _unary(graph.AbsOp)
+exp = _unary(graph.ExpOp)
+log = _unary(graph.LogOp)
+sqrt = _unary(graph.SqrtOp)
+rsqrt = _unary(graph.RsqrtOp)
+recip = _unary(graph.RecipOp)
+tanh = _unary(graph.TanhOp)
+erf = _unary(graph.ErfOp)
+sin = _unary(graph.SinOp)
+cos = _unary(graph.CosOp)
+floor = _unary(graph.FloorOp)
+ceil = _unary(graph.CeilOp)
+trunc = _unary(graph.TruncOp)
+relu = _unary(graph.ReluOp)
+not_ = _unary(graph.NotOp)
+
+add = _binary(graph.AddOp)
+sub = _binary(graph.SubOp)
+mul = _binary(graph.MulOp)
+div = _binary(graph.DivOp)
+mod = _binary(graph.ModOp)
+pow = _binary(graph.PowOp)
+max = _binary(graph.MaxOp)
+min = _binary(graph.MinOp)
+and_ = _binary(graph.AndOp)
+or_ = _binary(graph.OrOp)
+xor = _binary(graph.XorOp)
+shl = _binary(graph.ShlOp)
+shr = _binary(graph.ShrOp)
+
+eq = _binary(graph.EqOp)
+ne = _binary(graph.NeOp)
+lt = _binary(graph.LtOp)
+le = _binary(graph.LeOp)
+gt = _binary(graph.GtOp)
+ge = _binary(graph.GeOp)
+
+
+def constant(values: Any, dtype: np.dtype[Any] | None = None) -> TracedArray:
+    """Returns a constant of the trace that is being written, outside of which there are none."""
+    return the_trace("constant").constant(np.asarray(values, dtype))
+
+
+def full(value: Any, dtype: np.dtype[Any], shape: Sequence[int]) -> TracedArray:
+    """Returns an array whose elements are all `value`, which is stored once."""
+    scalar = constant(value, dtype)
+    return broadcast(scalar, shape) if len(shape) else scalar
+
+
+def iota(axis: int, dtype: np.dtype[Any], shape: Sequence[int]) -> TracedArray:
+    """Returns the index along `axis` at each element."""
+    type = graph.tensor_of(element_type_of_dtype(dtype), tuple(shape))
+    return the_trace("iota").add(graph.IotaOp(axis, type))
+
+
+def select(condition: TracedArray, on_true: TracedArray, on_false: TracedArray) -> TracedArray:
+    condition.check_usable()
+    on_false.check_usable()
+    if on_true.value.type is not on_false.value.type:
+        _check_same(graph.SelectOp, on_true, on_false)
+    return _built(
+        lambda: graph.SelectOp(condition.value, on_true.value, on_false.value),
+        on_true,
+        on_true.weak and on_false.weak,
+    )
+
+
+def fma(a: TracedArray, b: TracedArray, c: TracedArray) -> TracedArray:
+    b.check_usable()
+    c.check_usable()
+    return _built(lambda: graph.FmaOp(a.value, b.value, c.value), a)
+
+
+def cast(x: TracedArray, dtype: np.dtype[Any]) -> TracedArray:
+    """Returns the elements in another dtype, an array that is not weak; of the same dtype `x` made so."""
+    if x.aval.dtype == dtype and not x.aval.weak:
+        return x
+    x.check_usable()
+    if x.aval.dtype == dtype:
+        return x.trace.strong(x)
+    x.trace.note_cast(x, dtype)
+    return _built(lambda: graph.CastOp(x.value, _type(dtype, x.shape)), x)
+
+
+def reshape(x: TracedArray, shape: Sequence[int]) -> TracedArray:
+    return _built(lambda: graph.ReshapeOp(x.value, _type(x.dtype, shape)), x, x.weak)
+
+
+def permute(x: TracedArray, permutation: Sequence[int]) -> TracedArray:
+    return _built(lambda: graph.PermuteOp(x.value, permutation), x)
+
+
+def broadcast(x: TracedArray, shape: Sequence[int]) -> TracedArray:
+    """Returns `x` repeated to `shape` by numpy's rule; `x` itself where that is its shape."""
+    shape = tuple(shape)
+    if x.aval.shape == shape:
+        return x
+    return _built(lambda: graph.BroadcastOp(x.value, _type(x.dtype, shape)), x, x.weak)
+
+
+def pad(x: TracedArray, value: TracedArray, low: Sequence[int], high: Sequence[int]) -> TracedArray:
+    value.check_usable()
+    return _built(lambda: graph.PadOp(x.value, value.value, low, high), x)
+
+
+def slice(
+    x: TracedArray, offsets: Sequence[int], sizes: Sequence[int], strides: Sequence[int]
+) -> TracedArray:
+    return _built(lambda: graph.SliceOp(x.value, offsets, sizes, strides), x)
+
+
+def flip(x: TracedArray, axes: Sequence[int]) -> TracedArray:
+    return _built(lambda: graph.FlipOp(x.value, axes), x)
+
+
+def concat(inputs: Sequence[TracedArray], axis: int) -> TracedArray:
+    for x in inputs:
+        x.check_usable()
+    return _built(lambda: graph.ConcatOp([x.value for x in inputs], axis), inputs[0])
+
+
+def reduce(kind: str, x: TracedArray, axes: Sequence[int], keep: bool = False) -> TracedArray:
+    """Combines along `axes`; `kind` is one of `graph.ReduceKind`: `add`, `mul`, `max`, `min`, `and`, `or`."""
+    return _built(lambda: graph.ReduceOp(graph.ReduceKind(kind), x.value, axes, keep), x)
+
+
+def contract(
+    x: TracedArray, y: TracedArray, maps: Sequence[AffineMap], dtype: np.dtype[Any], shape: Sequence[int]
+) -> TracedArray:
+    """Returns the sum of products over an iteration space, as an array of `dtype` and `shape`."""
+    y.check_usable()
+    return _built(lambda: graph.ContractOp(x.value, y.value, maps, _type(dtype, shape)), x)
+
+
+def the_trace(who: str) -> Trace:
+    """Returns the trace that is being written, in which functions of arrays run."""
+    trace = current_trace()
+    assert trace is not None, f"{who}: outside of a trace"
+    return trace
+
+
+def _type(dtype: np.dtype[Any], shape: Sequence[int]) -> TensorType[Any]:
+    return graph.tensor_of(element_type_of_dtype(dtype), tuple(shape))

@@ -1,0 +1,3 @@
+"""The functions of `tenon.numpy`."""
+
+__all__: list[str] = []

@@ -1,0 +1,197 @@
+"""A trace: a function of `graph` that is being written by a Python function which runs."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects import func
+from xdsl.dialects.builtin import FunctionType, ModuleOp
+from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
+
+from ..dialects import graph
+from ..errors import TracingError
+from ..semantics.numpy_types import dense_of
+from .aval import Aval, aval_of, dtype_of_type, shape_of_type
+from .source_lines import frame_text, user_location, with_excerpt
+
+if TYPE_CHECKING:
+    from .concrete import ConcreteArray
+    from .traced import TracedArray
+
+NumpyArray = npt.NDArray[Any]
+
+LARGEST_CONSTANT = 256
+"""The most bytes of an array that becomes part of the program; a larger one is an argument of it."""
+
+_ENTERED = [0]
+"""How many traces are entered in all threads: while there are none nobody looks further."""
+
+
+class _Stack(threading.local):
+    def __init__(self) -> None:
+        self.traces: list[Trace] = []
+
+
+_STACK = _Stack()
+
+
+def current_trace() -> Trace | None:
+    """Returns the trace that is written by this thread, the innermost one."""
+    if not _ENTERED[0]:
+        return None
+    traces = _STACK.traces
+    return traces[-1] if traces else None
+
+
+class Scope:
+    """A block that is written: of the function itself, or of a region inside it."""
+
+    __slots__ = ("block", "constants", "is_open", "parent")
+
+    def __init__(self, block: Block, parent: Scope | None):
+        self.block = block
+        self.parent = parent
+        self.is_open = True
+        self.constants: dict[Any, TracedArray] = {}
+
+
+class Trace:
+    """
+    Writes one function. `with trace:` makes it the one of this thread; afterwards no array of it can be used.
+    Arguments are added by `argument`, ops by `add`; `finish` makes the module.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.location = user_location()
+        self.block = Block()
+        self.scope = Scope(self.block, None)
+        self.thread = threading.get_ident()
+        self.captured: list[tuple[NumpyArray | ConcreteArray, TracedArray]] = []
+        """Arrays from outside that are arguments of the program, with what stands for them."""
+        self.ranges: dict[tuple[int, np.dtype[Any]], None] = {}
+        """The numbers of arguments that are Python integers, with dtypes that must hold them."""
+        self._captured: dict[int, TracedArray] = {}
+
+    def __enter__(self) -> Trace:
+        _STACK.traces.append(self)
+        _ENTERED[0] += 1
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        _ENTERED[0] -= 1
+        popped = _STACK.traces.pop()
+        assert popped is self, "traces are left in another order than they are entered"
+        scope: Scope | None = self.scope
+        while scope is not None:
+            scope.is_open = False
+            scope = scope.parent
+
+    def argument(self, aval: Aval, name: str) -> TracedArray:
+        """Adds an argument of the function."""
+        from .traced import TracedArray
+
+        value = self.block.insert_arg(aval.type, len(self.block.args))
+        value.name_hint = _identifier(name)
+        value.location = self.location
+        root = self.scope
+        while root.parent is not None:
+            root = root.parent
+        return TracedArray(self, root, value, aval)
+
+    def add(self, op: Operation, weak: bool = False) -> TracedArray:
+        """Adds an op with one result, of the user's line that asks for it, and returns that."""
+        op.location = user_location()
+        self.scope.block.add_op(op)
+        return self.wrap(op.results[0], weak)
+
+    def wrap(self, value: SSAValue, weak: bool = False) -> TracedArray:
+        """Returns a value of the innermost block as an array."""
+        from .traced import TracedArray
+
+        type = value.type
+        aval = aval_of(dtype_of_type(type), shape_of_type(type), weak)  # type: ignore[arg-type]
+        return TracedArray(self, self.scope, value, aval)
+
+    def constant(self, values: NumpyArray, weak: bool = False) -> TracedArray:
+        """
+        Returns a constant of the program: one for equal values. The values are copied.
+
+        Raises:
+            TenonError: there are no arrays of its dtype.
+        """
+        key = (values.dtype, values.shape, values.tobytes(), weak)
+        scope: Scope | None = self.scope
+        while scope is not None:
+            found = scope.constants.get(key)
+            if found is not None:
+                return found
+            scope = scope.parent
+        aval = aval_of(values.dtype, values.shape, weak)
+        result = self.add(graph.ConstantOp(dense_of(values, aval.type)), weak)
+        self.scope.constants[key] = result
+        return result
+
+    def capture(self, array: NumpyArray | ConcreteArray) -> TracedArray:
+        """
+        Returns what stands for an array that the function finds outside of its arguments: an argument of the
+        program, whose values are read at each call. Small arrays of Tenon's, which are immutable, are
+        constants instead.
+        """
+        from .concrete import ConcreteArray, as_concrete
+
+        if isinstance(array, ConcreteArray) and array.nbytes <= LARGEST_CONSTANT:
+            return self.constant(array.values)
+        found = self._captured.get(id(array))
+        if found is None:
+            aval = as_concrete(array).aval
+            found = self._captured[id(array)] = self.argument(aval, f"captured{len(self.captured)}")
+            self.captured.append((array, found))
+        return found
+
+    def strong(self, x: TracedArray) -> TracedArray:
+        """Returns the same value as one that does not give way to other dtypes."""
+        from .traced import TracedArray
+
+        return TracedArray(self, x.scope, x.value, aval_of(x.aval.dtype, x.aval.shape))
+
+    def note_cast(self, x: TracedArray, dtype: np.dtype[Any]) -> None:
+        """Notes that a Python integer, which is known at each call only, must fit a narrower dtype."""
+        value = x.value
+        if (
+            x.aval.weak
+            and dtype.kind in "iu"
+            and isinstance(value, BlockArgument)
+            and value.block is self.block
+        ):
+            self.ranges[value.index, dtype] = None
+
+    def finish(self, results: Sequence[TracedArray]) -> ModuleOp:
+        """Returns the module with the function, which gives `results`."""
+        location = self.location
+        returned = func.ReturnOp(*[result.value for result in results])
+        returned.location = location
+        self.block.add_op(returned)
+        type = FunctionType.from_lists(
+            [argument.type for argument in self.block.args], [result.aval.type for result in results]
+        )
+        function = func.FuncOp(_identifier(self.name), type, Region([self.block]))
+        function.location = location
+        module = ModuleOp([function])
+        module.location = location
+        return module
+
+    def error(self, message: str) -> TracingError:
+        """Returns an error at the user's line."""
+        error = TracingError(message, location=frame_text(user_location()))
+        with_excerpt(error)
+        return error
+
+
+def _identifier(name: str) -> str:
+    text = "".join(char if char.isascii() and (char.isalnum() or char == "_") else "_" for char in name)
+    return f"f_{text}" if not text or text[0].isdigit() else text

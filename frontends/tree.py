@@ -1,0 +1,147 @@
+"""
+Trees: nested lists, tuples, named tuples, dicts and None with arrays at the leaves, and classes registered by
+`register_tree`.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any, cast
+
+Flatten = Callable[[Any], tuple[Sequence[Any], Any]]
+Unflatten = Callable[[Any, Sequence[Any]], Any]
+
+LEAF = None
+"""The structure of a leaf."""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """The structure of a container: its class, what it has besides children, and their structures."""
+
+    kind: type
+    extra: Any
+    children: tuple[Node | None, ...]
+    labels: tuple[str, ...]
+    """How each child is reached: `[0]`, `['w']`, `.w`."""
+
+    def __str__(self) -> str:
+        inside = ", ".join(
+            f"{label}: {'*' if child is LEAF else child}"
+            for label, child in zip(self.labels, self.children, strict=True)
+        )
+        return f"{self.kind.__name__}({inside})"
+
+
+_REGISTERED: dict[type, tuple[Flatten, Unflatten]] = {}
+
+
+def register_tree(kind: type, flatten: Flatten | None = None, unflatten: Unflatten | None = None) -> type:
+    """
+    Makes a class one of trees, and returns it, so that it can stand above a dataclass as a decorator.
+    `flatten` gives the children of an instance and hashable extra data, `unflatten` makes an instance of
+    extra data and children. A dataclass needs neither: its fields are the children.
+
+    Raises:
+        TypeError: it is no class, or no dataclass and a function is missing.
+        ValueError: it is registered already, or is a list, tuple, dict or None.
+    """
+    if not isinstance(kind, type):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"register_tree: {kind!r} is not a class")
+    if kind in _REGISTERED or kind in (list, tuple, dict, OrderedDict, type(None)):
+        raise ValueError(f"register_tree: {kind.__name__} is a tree already")
+    if flatten is None or unflatten is None:
+        if flatten is not None or unflatten is not None or not is_dataclass(kind):
+            raise TypeError(
+                f"register_tree: {kind.__name__} is no dataclass, expected functions flatten and unflatten"
+            )
+        names = tuple(field.name for field in fields(kind))
+        flatten = _dataclass_children(names)
+        unflatten = _new_dataclass(kind, names)
+    _REGISTERED[kind] = (flatten, unflatten)
+    return kind
+
+
+def _dataclass_children(names: tuple[str, ...]) -> Flatten:
+    return lambda instance: ([getattr(instance, name) for name in names], names)
+
+
+def _new_dataclass(kind: type, names: tuple[str, ...]) -> Unflatten:
+    return lambda extra, children: kind(**dict(zip(names, children, strict=True)))
+
+
+def flatten(tree: Any, leaves: list[Any]) -> Node | None:
+    """
+    Appends the leaves of a tree to `leaves`, dicts by their sorted keys, and returns its structure.
+
+    Raises:
+        TypeError: the keys of a dict cannot be sorted.
+        RecursionError: a container has itself inside.
+    """
+    kind: type = type(tree)
+    if kind is tuple or kind is list:
+        items = cast("Sequence[Any]", tree)
+        children = tuple([flatten(item, leaves) for item in items])
+        return Node(kind, None, children, _numbered(len(children)))
+    if kind is dict or kind is OrderedDict:
+        keys = tuple(tree) if kind is OrderedDict else _sorted_keys(tree)
+        children = tuple([flatten(tree[key], leaves) for key in keys])
+        return Node(kind, keys, children, tuple([f"[{key!r}]" for key in keys]))
+    if tree is None:
+        return Node(kind, None, (), ())
+    registered = _REGISTERED.get(kind)
+    if registered is not None:
+        items, extra = registered[0](tree)
+        children = tuple([flatten(item, leaves) for item in items])
+        names = cast("tuple[str, ...]", extra) if is_dataclass(kind) else None
+        labels = tuple([f".{name}" for name in names]) if names else _numbered(len(children))
+        return Node(kind, extra, children, labels)
+    if isinstance(tree, tuple) and hasattr(kind, "_fields"):
+        items = cast("Sequence[Any]", tree)
+        children = tuple([flatten(item, leaves) for item in items])
+        return Node(kind, None, children, tuple([f".{name}" for name in kind._fields]))  # type: ignore[attr-defined]
+    leaves.append(tree)
+    return LEAF
+
+
+def unflatten(structure: Node | None, leaves: Iterator[Any]) -> Any:
+    """Returns the tree of this structure with the next of `leaves`."""
+    if structure is LEAF:
+        return next(leaves)
+    kind = structure.kind
+    if kind is type(None):
+        return None
+    children = [unflatten(child, leaves) for child in structure.children]
+    if kind is tuple or kind is list:
+        return kind(children)
+    if kind is dict or kind is OrderedDict:
+        return kind(zip(structure.extra, children, strict=True))
+    registered = _REGISTERED.get(kind)
+    if registered is not None:
+        return registered[1](structure.extra, children)
+    return kind(*children)
+
+
+def paths(structure: Node | None, prefix: str = "") -> Iterator[str]:
+    """Yields how each leaf is reached: `params['w'][0]`."""
+    if structure is LEAF:
+        yield prefix
+        return
+    for child, label in zip(structure.children, structure.labels, strict=True):
+        yield from paths(child, prefix + label)
+
+
+def _sorted_keys(tree: Any) -> tuple[Any, ...]:
+    try:
+        return tuple(sorted(tree))
+    except TypeError:
+        raise TypeError(f"tree: the keys of a dict cannot be sorted ({list(tree)})") from None
+
+
+_NUMBERED = [tuple(f"[{number}]" for number in range(count)) for count in range(16)]
+
+
+def _numbered(count: int) -> tuple[str, ...]:
+    return _NUMBERED[count] if count < len(_NUMBERED) else tuple(f"[{number}]" for number in range(count))
