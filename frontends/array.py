@@ -125,7 +125,7 @@ class Array(ABC):
 
     @property
     def at(self) -> Any:
-        """`x.at[index].set(values)`, `.add`, `.multiply`, `.max`, `.min`: a copy with other elements there."""
+        """`x.at[index].set(values)`, `add`, `multiply`, `max`, `min`: a copy with other elements there."""
         return function("IndexUpdate")(self)
 
     def to_device(self, device: str, /, *, stream: None = None) -> Array:

@@ -160,7 +160,8 @@ def cast(x: TracedArray, dtype: np.dtype[Any]) -> TracedArray:
     x.check_usable()
     if x.aval.dtype == dtype:
         return x.trace.strong(x)
-    x.trace.note_cast(x, dtype)
+    if x.aval.weak and (known := x.trace.scalar_cast(x, dtype)) is not None:
+        return known
     return _built(lambda: graph.CastOp(x.value, _type(dtype, x.shape)), x)
 
 

@@ -76,6 +76,7 @@ class Trace:
         self.ranges: dict[tuple[int, np.dtype[Any]], None] = {}
         """The numbers of arguments that are Python integers, with dtypes that must hold them."""
         self._captured: dict[int, TracedArray] = {}
+        self._scalars: dict[SSAValue, bool | int | float] = {}
 
     def __enter__(self) -> Trace:
         _STACK.traces.append(self)
@@ -134,6 +135,8 @@ class Trace:
         aval = aval_of(values.dtype, values.shape, weak)
         result = self.add(graph.ConstantOp(dense_of(values, aval.type)), weak)
         self.scope.constants[key] = result
+        if weak:
+            self._scalars[result.value] = values.item()
         return result
 
     def capture(self, array: NumpyArray | ConcreteArray) -> TracedArray:
@@ -159,16 +162,21 @@ class Trace:
 
         return TracedArray(self, x.scope, x.value, aval_of(x.aval.dtype, x.aval.shape))
 
-    def note_cast(self, x: TracedArray, dtype: np.dtype[Any]) -> None:
-        """Notes that a Python integer, which is known at each call only, must fit a narrower dtype."""
+    def scalar_cast(self, x: TracedArray, dtype: np.dtype[Any]) -> TracedArray | None:
+        """
+        Returns a Python scalar that is a constant of the trace in another dtype, and None for all else. Notes
+        that a Python integer which is an argument must fit that dtype at each call.
+
+        Raises:
+            OverflowError: the integer does not fit.
+        """
         value = x.value
-        if (
-            x.aval.weak
-            and dtype.kind in "iu"
-            and isinstance(value, BlockArgument)
-            and value.block is self.block
-        ):
+        if value in self._scalars:
+            return self.constant(np.array(self._scalars[value], dtype))
+        is_argument = isinstance(value, BlockArgument) and value.block is self.block
+        if is_argument and x.aval.dtype.kind in "iu" and dtype.kind in "iu":
             self.ranges[value.index, dtype] = None
+        return None
 
     def finish(self, results: Sequence[TracedArray]) -> ModuleOp:
         """Returns the module with the function, which gives `results`."""
