@@ -18,6 +18,7 @@ from .decompose_composites import DecomposeCompositesPass
 from .expand_math import ExpandMathPass
 from .fuse_stages import FuseStagesPass
 from .infer_memory_modes import InferMemoryModesPass
+from .infer_precision import InferPrecisionPass
 from .inline_virtual_nodes import InlineVirtualNodesPass
 from .map_axes import MapAxesPass
 from .plan_memory import PlanMemoryPass
@@ -37,6 +38,8 @@ def graph_passes() -> tuple[ModulePass, ...]:
         DecomposeCompositesPass(),
         # After simplify-nodes: what is forwarded may fold.
         CanonicalizeGraphPass(),
+        # After canonicalize-graph, which drops casts that the rules would have to look through.
+        InferPrecisionPass(),
         # After canonicalize-graph: equal values are equal text only once they are in canonical form.
         CommonSubexpressionElimination(),
         # After cse, which leaves the operands of what it merged without a use.

@@ -24,6 +24,7 @@ TENON_PASS_NAMES: tuple[str, ...] = (
     "expand-math",
     "fuse-stages",
     "infer-memory-modes",
+    "infer-precision",
     "inline-virtual-nodes",
     "map-axes",
     "plan-memory",

@@ -5,33 +5,36 @@ zeros and the least integer included; a rule that would change one bit is not he
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, i1
-from xdsl.ir import Operation, SSAValue
+from math import inf
+
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerType
+from xdsl.ir import Attribute, Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from ...dialects import graph
-from ...dialects.element_types import element_type_of, is_float, is_unsigned
+from ...dialects.element_types import element_type_of, is_unsigned
 from ...dialects.graph.types import tensor_type_of
+from .graph_splats import has_floats, splat
 
 
-def splat(value: SSAValue) -> int | float | None:
-    """Returns the one value of a splat constant, None for anything else."""
-    owner = value.owner
-    if not isinstance(owner, graph.ConstantOp) or not owner.value.is_splat():
-        return None
-    return splat_of(owner.value)
+def all_bits(element: Attribute) -> int:
+    """Returns the integer of a type that has every bit set."""
+    assert isinstance(element, IntegerType), f"{element} is no integer"
+    return (1 << element.width.data) - 1 if is_unsigned(element) else -1
 
 
-def splat_of(value: DenseIntOrFPElementsAttr) -> int | float:
-    """Returns the one value of a splat attribute; 1 for a true i1."""
-    first = next(iter(value.iter_attrs()))
-    assert isinstance(first, IntegerAttr | FloatAttr)
-    number = first.value.data
-    return abs(number) if value.get_element_type() == i1 else number
+def least_of(element: Attribute) -> int | float:
+    """Returns the least value of an element type."""
+    if not isinstance(element, IntegerType):
+        return -inf
+    return 0 if is_unsigned(element) else -(1 << (element.width.data - 1))
 
 
-def _is_float(value: SSAValue) -> bool:
-    return is_float(element_type_of(value.type))
+def greatest_of(element: Attribute) -> int | float:
+    """Returns the greatest value of an element type."""
+    if not isinstance(element, IntegerType):
+        return inf
+    return (1 << (element.width.data - (0 if is_unsigned(element) else 1))) - 1
 
 
 class ConstantToTheRight(RewritePattern):
@@ -64,7 +67,8 @@ _COMMUTATIVE = frozenset(
 class DropNeutralOperand(RewritePattern):
     """
     `x + 0 --> x` (integers), `x + -0.0 --> x`, `x - 0 --> x`, `x * 1 --> x`, `x / 1 --> x`, `x xor 0 --> x`,
-    `x or 0 --> x`, `x and ~0 --> x`, `x shl 0 --> x`, `x shr 0 --> x`, `pow(x, 1) --> x`
+    `x or 0 --> x`, `x and ~0 --> x`, `x shl 0 --> x`, `x shr 0 --> x`, `pow(x, 1) --> x` (integers),
+    `max(x, least) --> x`, `min(x, greatest) --> x`
     """
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
@@ -77,28 +81,51 @@ class DropNeutralOperand(RewritePattern):
     def _is_neutral(self, op: graph.BinaryOp, number: int | float) -> bool:
         match op:
             case graph.AddOp():
-                return str(number) == "-0.0" if _is_float(op.lhs) else number == 0
+                return str(number) == "-0.0" if has_floats(op.lhs) else number == 0
             case graph.SubOp():
-                return str(number) == "0.0" if _is_float(op.lhs) else number == 0
+                return str(number) == "0.0" if has_floats(op.lhs) else number == 0
             case graph.MulOp() | graph.DivOp():
                 return number == 1
             case graph.PowOp():
-                return number == 1 and not _is_float(op.lhs)
+                return number == 1 and not has_floats(op.lhs)
             case graph.OrOp() | graph.XorOp() | graph.ShlOp() | graph.ShrOp():
                 return number == 0
             case graph.AndOp():
-                element = element_type_of(op.lhs.type)
-                return number == (1 if element == i1 else 255 if is_unsigned(element) else -1)
+                return number == all_bits(element_type_of(op.lhs.type))
+            case graph.MaxOp():
+                return number == least_of(element_type_of(op.lhs.type))
+            case graph.MinOp():
+                return number == greatest_of(element_type_of(op.lhs.type))
             case _:
                 return False
 
 
 class AbsorbIntegers(RewritePattern):
-    """`x * 0 --> 0`, `x and 0 --> 0`, on integers"""
+    """
+    `x * 0 --> 0`, `x and 0 --> 0`, `x or ~0 --> ~0`, `max(x, greatest) --> greatest`,
+    `min(x, least) --> least`, on integers
+    """
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if isinstance(op, graph.MulOp | graph.AndOp) and not _is_float(op.lhs) and splat(op.rhs) == 0:
+        if not isinstance(op, graph.BinaryOp) or has_floats(op.lhs):
+            return
+        number = splat(op.rhs)
+        if number is not None and number == self._absorbing(op):
             rewriter.replace(op, (), (op.rhs,))
+
+    def _absorbing(self, op: graph.BinaryOp) -> int | float | None:
+        element = element_type_of(op.lhs.type)
+        match op:
+            case graph.MulOp() | graph.AndOp():
+                return 0
+            case graph.OrOp():
+                return all_bits(element)
+            case graph.MaxOp():
+                return greatest_of(element)
+            case graph.MinOp():
+                return least_of(element)
+            case _:
+                return None
 
 
 class DropIdempotent(RewritePattern):
@@ -115,7 +142,7 @@ class CancelSelf(RewritePattern):
     """`x - x --> 0`, `x xor x --> 0`, on integers"""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if isinstance(op, graph.SubOp | graph.XorOp) and op.lhs is op.rhs and not _is_float(op.lhs):
+        if isinstance(op, graph.SubOp | graph.XorOp) and op.lhs is op.rhs and not has_floats(op.lhs):
             type = tensor_type_of(op.lhs, op.name)
             if type.has_static_shape():
                 zero = DenseIntOrFPElementsAttr.from_list(type, [0])
@@ -153,6 +180,23 @@ class ChooseSelect(RewritePattern):
             rewriter.replace(op, (), (op.on_true if condition else op.on_false,))
 
 
+class ComposeCasts(RewritePattern):
+    """
+    `cast<t>(cast<u>(x : s)) --> cast<t>(x)` where u holds every s exactly, and t and u are both floats, or
+    both integers, or s is a float (what saturates from a float u would wrap from an integer s)
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.CastOp, rewriter: PatternRewriter, /) -> None:
+        inner = op.source.owner
+        if not isinstance(inner, graph.CastOp) or inner.source.type == op.result.type:
+            return
+        narrow, wide = element_type_of(inner.source.type), element_type_of(inner.result.type)
+        is_same_kind = has_floats(op.result) == has_floats(op.source)
+        if (str(narrow), str(wide)) in EXACT and (is_same_kind or has_floats(inner.source)):
+            rewriter.replace(op, graph.CastOp(inner.source, tensor_type_of(op.result, op.name)))
+
+
 class DropCast(RewritePattern):
     """`cast<t>(x : t) --> x`, `cast<t>(cast<u>(x : t)) --> x` where u holds every t exactly"""
 
@@ -165,18 +209,23 @@ class DropCast(RewritePattern):
         if (
             isinstance(inner, graph.CastOp)
             and inner.source.type == op.result.type
-            and (str(element_type_of(inner.source.type)), str(element_type_of(inner.result.type))) in _EXACT
+            and (str(element_type_of(inner.source.type)), str(element_type_of(inner.result.type))) in EXACT
         ):
             rewriter.replace(op, (), (inner.source,))
 
 
 def _exact_pairs() -> frozenset[tuple[str, str]]:
     wider = {
-        "i1": "i8 ui8 i16 i32 i64 f16 bf16 f32 f64",
+        "i1": "i8 ui8 i16 ui16 i32 ui32 i64 ui64 f16 bf16 f32 f64",
         "i8": "i16 i32 i64 f16 bf16 f32 f64",
-        "ui8": "i16 i32 i64 f16 bf16 f32 f64",
+        "ui8": "i16 ui16 i32 ui32 i64 ui64 f16 bf16 f32 f64",
         "i16": "i32 i64 f32 f64",
+        "ui16": "i32 ui32 i64 ui64 f32 f64",
         "i32": "i64 f64",
+        "ui32": "i64 ui64 f64",
+        "f8E5M2": "f16 bf16 f32 f64",
+        "f8E4M3FN": "f16 bf16 f32 f64",
+        "f8E4M3": "f16 bf16 f32 f64",
         "f16": "f32 f64",
         "bf16": "f32 f64",
         "f32": "f64",
@@ -184,7 +233,7 @@ def _exact_pairs() -> frozenset[tuple[str, str]]:
     return frozenset((narrow, wide) for narrow, wides in wider.items() for wide in wides.split())
 
 
-_EXACT = _exact_pairs()
+EXACT = _exact_pairs()
 """Pairs (t, u) of element types for which every value of t is one of u."""
 
 PATTERNS: tuple[type[RewritePattern], ...] = (
@@ -196,6 +245,7 @@ PATTERNS: tuple[type[RewritePattern], ...] = (
     DropInverse,
     DropRepeated,
     ChooseSelect,
+    ComposeCasts,
     DropCast,
 )
 """The rules, each with its equation as its docstring."""

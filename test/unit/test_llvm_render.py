@@ -373,7 +373,7 @@ def test_sched_program_is_passed_over() -> None:
 
 
 def test_a_symbol_may_begin_with_a_digit():
-    text = "low.kernel @\"1x\"(%x: memref<1xf32>) grid [1, 1, 1] block [1, 1, 1] {\n}\n"
+    text = 'low.kernel @"1x"(%x: memref<1xf32>) grid [1, 1, 1] block [1, 1, 1] {\n}\n'
     source = LLVMRenderer().render(parse_module(text), host_device())
     assert "define void @$31x.range(" in source
     assert LLVMCompiler().compile(source, host_device()).entry_points == ("1x",)

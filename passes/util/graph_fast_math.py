@@ -1,0 +1,115 @@
+"""
+Rules for `graph` that change results in their last bits or at the edges, each for ops whose fast-math flags
+allow just that: `reassoc` other groupings, `nnan`, `ninf` and `nsz` not to care for NaN, infinities and
+signed zeros, `arcp` reciprocals, `afn` other algorithms for functions. The flags are LLVM's.
+"""
+
+from __future__ import annotations
+
+from math import isfinite
+
+from xdsl.dialects.utils import FastMathFlag
+from xdsl.ir import Operation
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+
+from ...dialects import graph
+from ...dialects.graph.types import tensor_type_of
+from .graph_signs import fastmath_of
+from .graph_splats import constant_like, has_floats, splat
+
+
+def allows(op: Operation, *flags: FastMathFlag) -> bool:
+    """Returns whether an op has all of these flags."""
+    found = fastmath_of(op)
+    return found is not None and all(flag in found.data for flag in flags)
+
+
+class RegroupConstants(RewritePattern):
+    """`(x + c) + d --> x + (c + d)`, `(x * c) * d --> x * (c * d)`, both with `reassoc`"""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if not isinstance(op, graph.AddOp | graph.MulOp) or not allows(op, FastMathFlag.REASSOC):
+            return
+        inner = op.lhs.owner
+        if not isinstance(inner, graph.AddOp | graph.MulOp) or type(inner) is not type(op):
+            return
+        if not allows(inner, FastMathFlag.REASSOC) or splat(op.rhs) is None or splat(inner.rhs) is None:
+            return
+        constants = type(op)(inner.rhs, op.rhs, fastmath_of(op))
+        rewriter.replace(op, (constants, type(op)(inner.lhs, constants.result, fastmath_of(op))))
+
+
+class DropSignedZero(RewritePattern):
+    """`x + 0.0 --> x`, `x - -0.0 --> x`, with `nsz`"""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if not isinstance(op, graph.AddOp | graph.SubOp) or splat(op.rhs) != 0:
+            return
+        if allows(op, FastMathFlag.NO_SIGNED_ZEROS):
+            rewriter.replace(op, (), (op.lhs,))
+
+
+class AbsorbZero(RewritePattern):
+    """`x * 0.0 --> 0.0` with `nnan` and `nsz`; `x - x --> 0.0` with `nnan`; `x / x --> 1.0` with `nnan`"""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if not isinstance(op, graph.MulOp | graph.SubOp | graph.DivOp) or not has_floats(op.lhs):
+            return
+        if not allows(op, FastMathFlag.NO_NANS) or not tensor_type_of(op.lhs, op.name).has_static_shape():
+            return
+        if isinstance(op, graph.MulOp):
+            if splat(op.rhs) == 0 and allows(op, FastMathFlag.NO_SIGNED_ZEROS):
+                rewriter.replace(op, (), (op.rhs,))
+        elif op.lhs is op.rhs:
+            rewriter.replace(op, constant_like(op.lhs, 0.0 if isinstance(op, graph.SubOp) else 1.0))
+
+
+class DivideByMultiplying(RewritePattern):
+    """`x / c --> x * (1 / c)`, with `arcp`, for finite c that are not 0"""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.DivOp, rewriter: PatternRewriter, /) -> None:
+        number = splat(op.rhs)
+        if number is None or not allows(op, FastMathFlag.ALLOW_RECIP):
+            return
+        if number in (0, 1) or not isfinite(number):
+            return
+        reciprocal = graph.RecipOp(op.rhs, fastmath_of(op))
+        rewriter.replace(op, (reciprocal, graph.MulOp(op.lhs, reciprocal.result, fastmath_of(op))))
+
+
+class PowerByMultiplying(RewritePattern):
+    """
+    `pow(x, 1) --> x`, `pow(x, 2) --> x * x`, `pow(x, 3) --> (x * x) * x`, `pow(x, -1) --> 1 / x`, with `afn`;
+    `pow(x, 0.5) --> sqrt(x)` with `afn`, `nsz` and `ninf`
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.PowOp, rewriter: PatternRewriter, /) -> None:
+        if not has_floats(op.lhs) or not allows(op, FastMathFlag.APPROX_FUNC):
+            return
+        x, flags = op.lhs, fastmath_of(op)
+        match splat(op.rhs):
+            case 1:
+                rewriter.replace(op, (), (x,))
+            case 2:
+                rewriter.replace(op, graph.MulOp(x, x, flags))
+            case 3:
+                square = graph.MulOp(x, x, flags)
+                rewriter.replace(op, (square, graph.MulOp(square.result, x, flags)))
+            case -1:
+                rewriter.replace(op, graph.RecipOp(x, flags))
+            case 0.5 if allows(op, FastMathFlag.NO_SIGNED_ZEROS, FastMathFlag.NO_INFS):
+                rewriter.replace(op, graph.SqrtOp(x, flags))
+            case _:
+                pass
+
+
+PATTERNS: tuple[type[RewritePattern], ...] = (
+    RegroupConstants,
+    DropSignedZero,
+    AbsorbZero,
+    DivideByMultiplying,
+    PowerByMultiplying,
+)
+"""The rules, each with its equation as its docstring."""
