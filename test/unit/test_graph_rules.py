@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tenon.backends.reference.graph import run_graph
 from tenon.dialects.element_types import ELEMENT_TYPES, is_float, is_unsigned
-from tenon.dialects.graph import GRAPH, ElementwiseOp
+from tenon.dialects.graph import GRAPH, CompareOp, ElementwiseOp
+from tenon.dialects.graph.predicates import PredicateOp
 from tenon.dialects.parsing import parse_module, verify_module
 from tenon.passes.canonicalize_graph import PATTERNS
 from tenon.passes.util import (
@@ -721,11 +722,11 @@ def test_every_elementwise_op_folds_on_splats_of_edge_values():
             count = 1 if "source" in [name for name, _ in op.get_irdl_definition().operands] else 2
             operands = ["%c", "%d"][:count]
             for first, second in ((0, 0), (-1, 2), (1, 0), (3, -1)):
-                low = 0 if name in ("ui8", "i1") else -99
+                low = 0 if is_unsigned(type) else -99
                 body = f"%c = graph.constant dense<{literal(name, max(first, low))}> : tensor<3x{name}>\n"
                 body += f"%d = graph.constant dense<{literal(name, max(second, low))}> : tensor<3x{name}>\n"
                 body += f"%r = {op.name} {', '.join(operands)} : tensor<3x{name}>"
-                compares = op.name in {f"graph.{word}" for word in ("eq", "ne", "lt", "le", "gt", "ge")}
+                compares = issubclass(op, CompareOp | PredicateOp)
                 check(Rewrite(graph_folding.FoldSplat, (), body, f"3x{'i1' if compares else name}"))
 
 
