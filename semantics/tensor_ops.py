@@ -70,6 +70,10 @@ def shape_of(value: SSAValue) -> tuple[int, ...]:
     return type.get_shape()
 
 
+def _marked(op: Operation, operands: Sequence[Array]) -> Array:
+    return operands[0]
+
+
 def _cast(op: Operation, operands: Sequence[Array]) -> Array:
     return numerics.cast(operands[0], dtype_of(op.results[0].type))
 
@@ -293,6 +297,8 @@ RULES: dict[type[Operation], _Rule] = {
     graph.SelectOp: _elementwise(np.where),
     graph.FmaOp: _elementwise(numerics.fma),
     graph.CastOp: _cast,
+    graph.DetachOp: _marked,
+    graph.MaterializeOp: _marked,
     graph.ReshapeOp: _reshape,
     graph.PermuteOp: _permute,
     graph.BroadcastOp: _broadcast,

@@ -8,11 +8,12 @@ tells, that is an error. Fast-math flags allow other results than these and are 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 from xdsl.dialects import func
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects import graph
 from ...dialects.entry import argument_names, check_single_block
@@ -22,6 +23,7 @@ from ...semantics.errors import InterpreterError, describe
 from ...semantics.numerics import add
 from ...semantics.numpy_types import Array, dtype_of
 from ...semantics.tensor_ops import evaluate, shape_of
+from .control import run_control
 from .node_memory import NodeMemory, place_of
 
 
@@ -90,13 +92,21 @@ class _Run:
     ) -> Sequence[Array]:
         """Runs a function that `callers` wait for."""
         values: dict[SSAValue, Array] = dict(zip(function.body.block.args, inputs, strict=True))
-        for op in function.body.block.ops:
+        return self._block(function.body.block, values, (*callers, function))
+
+    def _block(
+        self, block: Block, values: dict[SSAValue, Array], callers: tuple[func.FuncOp, ...]
+    ) -> Sequence[Array]:
+        """Runs a block whose arguments are in `values`, and returns the operands of the op that ends it."""
+        for op in block.ops:
             operands = [values[operand] for operand in op.operands]
             match op:
-                case func.ReturnOp():
+                case func.ReturnOp() | graph.YieldOp() | graph.ConditionOp():
                     return operands
                 case func.CallOp():
-                    results = self._call(op, operands, (*callers, function))
+                    results = self._call(op, operands, callers)
+                case graph.ControlOp():
+                    results = run_control(op, operands, partial(self._region, values, callers))
                 case graph.ReadOp():
                     results = [self._read(op, operands)]
                 case graph.WriteOp():
@@ -109,7 +119,18 @@ class _Run:
             for result, value in zip(op.results, results, strict=True):
                 _check_result(op, result, value)
                 values[result] = value
-        raise AssertionError(f"@{function.sym_name.data} ends in no func.return")
+        raise AssertionError("a block ends in no func.return and in no graph.yield")
+
+    def _region(
+        self,
+        values: dict[SSAValue, Array],
+        callers: tuple[func.FuncOp, ...],
+        block: Block,
+        arguments: Sequence[Array],
+    ) -> Sequence[Array]:
+        """Runs the block of a region, which sees `values`."""
+        values.update(zip(block.args, arguments, strict=True))
+        return self._block(block, values, callers)
 
     def _read(self, op: graph.ReadOp, indices: Sequence[Array]) -> Array:
         name = op.node_name
