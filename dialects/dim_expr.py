@@ -202,7 +202,11 @@ def quotient(extent: Extent, divisor: Extent) -> Extent:
         return extent // divisor
     if divisor == 1:
         return extent
-    whole, rest = _divided(extent, divisor)
+    if isinstance(divisor, int):
+        least_quotient = lower_bound(extent) // divisor
+        if least_quotient == upper_bound(extent) // divisor:
+            return least_quotient
+    whole, rest = divided(extent, divisor)
     if is_at_least(rest, 0) and is_at_least(divisor, rest + 1):
         return whole
     rest, divisor = _reduced(rest, divisor)
@@ -217,10 +221,18 @@ def remainder(extent: Extent, divisor: Extent) -> Extent:
         return extent % divisor
     if divisor == 1:
         return 0
-    _, rest = _divided(extent, divisor)
+    _, rest = divided(extent, divisor)
     if is_at_least(rest, 0) and is_at_least(divisor, rest + 1):
         return rest
     return DimExpr({(Remainder(rest, divisor),): 1})
+
+
+def divided(extent: Extent, divisor: Extent) -> tuple[Extent, Extent]:
+    """Returns (whole, rest) with extent = whole * divisor + rest, and as much in `whole` as can be."""
+    whole, rest = _split(extent, divisor)
+    if is_at_least(-1, rest) and is_at_least(rest + divisor, 0):
+        return whole - 1, rest + divisor
+    return whole, rest
 
 
 def greatest(first: Extent, second: Extent) -> Extent:
@@ -418,14 +430,6 @@ def _without(monomial: Monomial, factor: Monomial) -> Monomial | None:
             return None
         left.remove(atom)
     return tuple(left)
-
-
-def _divided(extent: Extent, divisor: Extent) -> tuple[Extent, Extent]:
-    """Returns (whole, rest) with extent = whole * divisor + rest, and as much in `whole` as can be."""
-    whole, rest = _split(extent, divisor)
-    if is_at_least(-1, rest) and is_at_least(rest + divisor, 0):
-        return whole - 1, rest + divisor
-    return whole, rest
 
 
 def _split(extent: Extent, divisor: Extent) -> tuple[Extent, Extent]:

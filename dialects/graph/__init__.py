@@ -240,12 +240,12 @@ GRAPH = Dialect(
         ReduceKindAttr,
         ScatterKindAttr,
         CumulateKindAttr,
+        ExtremumAttr,
         SideAttr,
         ModeAttr,
         MemoryModeAttr,
         NodeModeAttr,
     ],
-    [IntsAttr, AxisAttr, ReduceKindAttr, ExtremumAttr, ModeAttr, MemoryModeAttr, NodeModeAttr],
 )
 
 __all__ = [

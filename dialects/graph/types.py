@@ -99,7 +99,7 @@ def check_axes(who: str, axes: Sequence[int], source: TensorType[Any], what: str
             raise VerifyException(f"{who}: axis {axis} is given twice ({list(axes)}, {what} {source})")
 
 
-def check_one_per_axis(who: str, what: str, values: Sequence[int], source: TensorType[Any]) -> None:
+def check_one_per_axis(who: str, what: str, values: Sequence[Extent], source: TensorType[Any]) -> None:
     """Raises `VerifyException` unless `values` has one entry for each axis of `source`."""
     rank = source.get_num_dims()
     if len(values) != rank:

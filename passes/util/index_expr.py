@@ -4,7 +4,8 @@ Index arithmetic with ranges: linear sums of axes, and quotients, remainders and
 An `IndexExpr` is always in normal form, so that equal subscripts compare equal and `(e floordiv c) * c + e
 mod c` is `e` again: a reshape that only renames dims costs nothing. The rules are the usual ones for
 quasi-affine forms (Feautrier, "Parametric integer programming", 1988, uses the same quotients); ranges
-decide which apply.
+decide which apply. Extents, factors and divisors may be expressions of dims with bounds; a rule then applies
+where it holds for all values within these.
 """
 
 from __future__ import annotations
@@ -14,7 +15,17 @@ from dataclasses import dataclass
 from functools import reduce
 from math import gcd
 
-from ...dialects.buffer_size import row_major_strides
+from ...dialects.dim_expr import (
+    DimExpr,
+    Extent,
+    divided,
+    exact_quotient,
+    is_at_least,
+    quotient,
+    remainder,
+    row_major,
+    upper_bound,
+)
 
 
 class Axis:
@@ -24,7 +35,10 @@ class Axis:
 
     __slots__ = ("extent", "hint")
 
-    def __init__(self, extent: int, hint: str = "i"):
+    extent: Extent
+    hint: str
+
+    def __init__(self, extent: Extent, hint: str = "i"):
         self.extent = extent
         self.hint = hint
 
@@ -37,7 +51,7 @@ class FloorDiv:
     """`operand floordiv divisor`, with a positive divisor."""
 
     operand: IndexExpr
-    divisor: int
+    divisor: Extent
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +59,7 @@ class Mod:
     """`operand mod divisor`, from 0 up, with a positive divisor."""
 
     operand: IndexExpr
-    divisor: int
+    divisor: Extent
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +67,11 @@ class Clamp:
     """`operand`, but not below 0 and not above `last`."""
 
     operand: IndexExpr
-    last: int
+    last: Extent
 
+
+_UNKNOWN = 1 << 80
+"""How far a term whose factor has no known sign may reach; more than any index."""
 
 Atom = Axis | FloorDiv | Mod | Clamp
 
@@ -64,24 +81,26 @@ class IndexExpr:
 
     __slots__ = ("_hash", "constant", "high", "low", "terms")
 
-    terms: dict[Atom, int]
-    constant: int
-    low: int
-    high: int
+    terms: dict[Atom, Extent]
+    constant: Extent
+    low: Extent
+    high: Extent
 
-    def __init__(self, terms: dict[Atom, int], constant: int):
+    def __init__(self, terms: dict[Atom, Extent], constant: Extent):
         self.terms = terms
         self.constant = constant
         self._hash: int | None = None
         low = high = constant
         for atom, factor in terms.items():
             first, last = _atom_range(atom)
-            if factor > 0:
+            if factor > 0 if isinstance(factor, int) else is_at_least(factor, 0):
                 low += factor * first
                 high += factor * last
-            else:
+            elif isinstance(factor, int) or is_at_least(0, factor):
                 low += factor * last
                 high += factor * first
+            else:
+                low, high = low - _UNKNOWN, high + _UNKNOWN
         self.low = low
         self.high = high
 
@@ -103,21 +122,21 @@ class IndexExpr:
     def is_constant(self) -> bool:
         return not self.terms
 
-    def __add__(self, other: IndexExpr | int) -> IndexExpr:
-        if isinstance(other, int):
+    def __add__(self, other: IndexExpr | Extent) -> IndexExpr:
+        if isinstance(other, int | DimExpr):
             return self if other == 0 else IndexExpr(self.terms, self.constant + other)
         if not other.terms:
             return self + other.constant
         terms = dict(self.terms)
         for atom, factor in other.terms.items():
             total = terms.get(atom, 0) + factor
-            if total:
+            if total != 0:
                 terms[atom] = total
             else:
                 del terms[atom]
         return _recombined(terms, self.constant + other.constant)
 
-    def __mul__(self, factor: int) -> IndexExpr:
+    def __mul__(self, factor: Extent) -> IndexExpr:
         if factor == 1:
             return self
         if factor == 0:
@@ -127,13 +146,22 @@ class IndexExpr:
     def __sub__(self, other: IndexExpr) -> IndexExpr:
         return self + other * -1
 
-    def floordiv(self, divisor: int) -> IndexExpr:
+    def is_within(self, extent: Extent) -> bool:
+        """Returns whether the value is known to be from 0 to below `extent`."""
+        low, high = self.low, self.high
+        if isinstance(low, int) and isinstance(high, int) and isinstance(extent, int):
+            return low >= 0 and high < extent
+        return is_at_least(low, 0) and is_at_least(extent, high + 1)
+
+    def floordiv(self, divisor: Extent) -> IndexExpr:
         """Returns the quotient rounded down, by a positive divisor."""
-        assert divisor > 0, f"division by {divisor}"
+        assert isinstance(divisor, DimExpr) or divisor > 0, f"division by {divisor}"
         if divisor == 1:
             return self
+        if not self.terms:
+            return constant(quotient(self.constant, divisor))
         whole, rest = self._split(divisor)
-        if rest.low >= 0 and rest.high < divisor:
+        if rest.is_within(divisor):
             return whole
         inner, common, _ = _take_apart(rest, divisor)
         if divisor == common:
@@ -141,45 +169,47 @@ class IndexExpr:
         if len(inner.terms) == 1 and inner.constant == 0:
             ((atom, factor),) = inner.terms.items()
             if isinstance(atom, FloorDiv) and factor == 1:
-                return whole + atom.operand.floordiv(atom.divisor * (divisor // common))
-        return whole + _atom(FloorDiv(inner, divisor // common))
+                return whole + atom.operand.floordiv(atom.divisor * _exact(divisor, common))
+        return whole + _atom(FloorDiv(inner, _exact(divisor, common)))
 
-    def mod(self, divisor: int) -> IndexExpr:
+    def mod(self, divisor: Extent) -> IndexExpr:
         """Returns the remainder, from 0 up, by a positive divisor."""
-        assert divisor > 0, f"division by {divisor}"
+        assert isinstance(divisor, DimExpr) or divisor > 0, f"division by {divisor}"
+        if not self.terms:
+            return constant(remainder(self.constant, divisor))
         _, rest = self._split(divisor)
-        if rest.low >= 0 and rest.high < divisor:
+        if rest.is_within(divisor):
             return rest
-        inner, common, remainder = _take_apart(rest, divisor)
+        inner, common, left = _take_apart(rest, divisor)
         if divisor == common:
-            return remainder
-        return _atom(Mod(inner, divisor // common)) * common + remainder
+            return left
+        return _atom(Mod(inner, _exact(divisor, common))) * common + left
 
-    def clamp(self, last: int) -> IndexExpr:
+    def clamp(self, last: Extent) -> IndexExpr:
         """Returns the expression held between 0 and `last`."""
-        if self.low >= 0 and self.high <= last:
+        if self.is_within(last + 1):
             return self
-        if last <= 0:
+        if last <= 0 if isinstance(last, int) else is_at_least(0, last):
             return ZERO
         return _atom(Clamp(self, last))
 
-    def _split(self, divisor: int) -> tuple[IndexExpr, IndexExpr]:
+    def _split(self, divisor: Extent) -> tuple[IndexExpr, IndexExpr]:
         """Returns (whole, rest) with self = whole * divisor + rest and rest never negative."""
-        whole: dict[Atom, int] = {}
-        rest: dict[Atom, int] = {}
+        whole: dict[Atom, Extent] = {}
+        rest: dict[Atom, Extent] = {}
         for atom, factor in self.terms.items():
-            quotient, remainder = divmod(factor, divisor)
-            if remainder == 0:
-                whole[atom] = quotient
-            else:
+            exact = exact_quotient(factor, divisor)
+            if exact is None:
                 rest[atom] = factor
-        quotient, remainder = divmod(self.constant, divisor)
-        left = IndexExpr(rest, remainder)
-        if left.low < 0:
+            else:
+                whole[atom] = exact
+        quotient_, remainder_ = divided(self.constant, divisor)
+        left = IndexExpr(rest, remainder_)
+        if not is_at_least(left.low, 0):
             raised = -(left.low // divisor)
-            quotient -= raised
+            quotient_ -= raised
             left = left + raised * divisor
-        return IndexExpr(whole, quotient), left
+        return IndexExpr(whole, quotient_), left
 
     def substitute(self, replacement: Callable[[Axis], IndexExpr]) -> IndexExpr:
         """Returns the expression with every axis replaced."""
@@ -210,7 +240,7 @@ class IndexExpr:
             else:
                 atom.operand._collect(found)
 
-    def stride(self, axis: Axis) -> int | None:
+    def stride(self, axis: Axis) -> Extent | None:
         """Returns by how much the value grows with `axis`, or None if that is no constant."""
         for atom in self.terms:
             if not isinstance(atom, Axis) and axis in atom.operand.axes():
@@ -218,10 +248,11 @@ class IndexExpr:
         return self.terms.get(axis, 0)
 
 
-def _atom_range(atom: Atom) -> tuple[int, int]:
+def _atom_range(atom: Atom) -> tuple[Extent, Extent]:
     match atom:
         case Axis():
-            return 0, max(atom.extent - 1, 0)
+            extent = atom.extent
+            return 0, max(extent - 1, 0) if isinstance(extent, int) else extent - 1
         case FloorDiv(operand, divisor):
             return operand.low // divisor, operand.high // divisor
         case Mod(_, divisor):
@@ -230,30 +261,69 @@ def _atom_range(atom: Atom) -> tuple[int, int]:
             return 0, last
 
 
-def _take_apart(expr: IndexExpr, divisor: int) -> tuple[IndexExpr, int, IndexExpr]:
+def _exact(extent: Extent, divisor: Extent) -> Extent:
+    found = exact_quotient(extent, divisor)
+    assert found is not None, f"{extent} is no multiple of {divisor}"
+    return found
+
+
+def _take_apart(expr: IndexExpr, divisor: Extent) -> tuple[IndexExpr, Extent, IndexExpr]:
     """
     Returns (inner, common, remainder) with expr = inner * common + remainder, 0 <= remainder < common, and
     the greatest `common` there is among the factors of `divisor`; neither part is negative if `expr` is not.
     """
-    terms = sorted(expr.terms.items(), key=lambda term: abs(term[1]))
+    factors = list(expr.terms.values())
+    numbers = {atom: factor for atom, factor in expr.terms.items() if isinstance(factor, int)}
+    if isinstance(divisor, DimExpr) or len(numbers) < len(factors) or isinstance(expr.constant, DimExpr):
+        return _take_apart_symbolic(expr, divisor)
+    return _take_apart_numbers(numbers, expr.constant, divisor)
+
+
+def _take_apart_symbolic(expr: IndexExpr, divisor: Extent) -> tuple[IndexExpr, Extent, IndexExpr]:
+    """As `_take_apart`; the candidates for `common` are the factors of the terms that divide `divisor`."""
+    candidates = sorted({*expr.terms.values()}, key=lambda factor: (-upper_bound(factor), str(factor)))
+    for common in candidates:
+        if common == 1 or exact_quotient(divisor, common) is None or not is_at_least(common, 1):
+            continue
+        outer: dict[Atom, Extent] = {}
+        inner: dict[Atom, Extent] = {}
+        for atom, factor in expr.terms.items():
+            exact = exact_quotient(factor, common)
+            if exact is None:
+                inner[atom] = factor
+            else:
+                outer[atom] = exact
+        whole, rest = divided(expr.constant, common)
+        remainder_ = IndexExpr(inner, rest)
+        if remainder_.is_within(common):
+            return IndexExpr(outer, whole), common, remainder_
+    return expr, 1, ZERO
+
+
+def _take_apart_numbers(
+    numbers: dict[Atom, int], constant_: int, divisor: int
+) -> tuple[IndexExpr, Extent, IndexExpr]:
+    terms = sorted(numbers.items(), key=lambda term: abs(term[1]))
     for count in reversed(range(len(terms))):
         common = reduce(gcd, (factor for _, factor in terms[count:]), divisor)
-        remainder = IndexExpr(dict(terms[:count]), expr.constant % common)
-        if remainder.low >= 0 and remainder.high < common:
+        remainder_ = IndexExpr(dict[Atom, Extent](terms[:count]), constant_ % common)
+        if remainder_.is_within(common):
             break
     else:
-        common, remainder = divisor, constant(expr.constant % divisor)
-    outer = {atom: factor // common for atom, factor in terms if atom not in remainder.terms}
-    return IndexExpr(outer, expr.constant // common), common, remainder
+        common, remainder_ = divisor, constant(constant_ % divisor)
+    outer: dict[Atom, Extent] = {
+        atom: factor // common for atom, factor in terms if atom not in remainder_.terms
+    }
+    return IndexExpr(outer, constant_ // common), common, remainder_
 
 
-def _recombined(terms: dict[Atom, int], constant_: int) -> IndexExpr:
+def _recombined(terms: dict[Atom, Extent], constant_: Extent) -> IndexExpr:
     """`(e floordiv d) * (f * d) + (e mod d) * f  -->  e * f`"""
     for atom, factor in terms.items():
         if isinstance(atom, Mod):
-            quotient = FloorDiv(atom.operand, atom.divisor)
-            if terms.get(quotient) == factor * atom.divisor:
-                rest = {a: f for a, f in terms.items() if a != atom and a != quotient}
+            whole_atom = FloorDiv(atom.operand, atom.divisor)
+            if terms.get(whole_atom) == factor * atom.divisor:
+                rest = {a: f for a, f in terms.items() if a != atom and a != whole_atom}
                 return _recombined(rest, constant_) + atom.operand * factor
             whole = _quotient_of_terms(atom, factor, terms)
             if whole is not None:
@@ -262,17 +332,13 @@ def _recombined(terms: dict[Atom, int], constant_: int) -> IndexExpr:
     return IndexExpr(terms, constant_)
 
 
-def _quotient_of_terms(atom: Mod, factor: int, terms: Mapping[Atom, int]) -> dict[Atom, int] | None:
+def _quotient_of_terms(atom: Mod, factor: Extent, terms: Mapping[Atom, Extent]) -> dict[Atom, Extent] | None:
     """
     The terms that add up to `(atom.operand floordiv atom.divisor) * divisor * factor`, if they are there.
     """
-    quotient = atom.operand.floordiv(atom.divisor) * (atom.divisor * factor)
-    if (
-        quotient.constant == 0
-        and quotient.terms
-        and all(terms.get(a) == f for a, f in quotient.terms.items())
-    ):
-        return quotient.terms
+    whole = atom.operand.floordiv(atom.divisor) * (atom.divisor * factor)
+    if whole.constant == 0 and whole.terms and all(terms.get(a) == f for a, f in whole.terms.items()):
+        return whole.terms
     return None
 
 
@@ -280,7 +346,7 @@ def _atom(atom: Atom) -> IndexExpr:
     return IndexExpr({atom: 1}, 0)
 
 
-def constant(value: int) -> IndexExpr:
+def constant(value: Extent) -> IndexExpr:
     """Returns the constant `value`."""
     return ZERO if value == 0 else IndexExpr({}, value)
 
@@ -293,7 +359,7 @@ def variable(axis: Axis) -> IndexExpr:
 ZERO = IndexExpr({}, 0)
 
 
-def linearize(indices: Sequence[IndexExpr], strides: Iterable[int]) -> IndexExpr:
+def linearize(indices: Sequence[IndexExpr], strides: Iterable[Extent]) -> IndexExpr:
     """Returns the sum of the indices times their strides."""
     result = ZERO
     for index, stride in zip(indices, strides, strict=True):
@@ -301,9 +367,10 @@ def linearize(indices: Sequence[IndexExpr], strides: Iterable[int]) -> IndexExpr
     return result
 
 
-def delinearize(index: IndexExpr, shape: Sequence[int]) -> tuple[IndexExpr, ...]:
+def delinearize(index: IndexExpr, shape: Sequence[Extent]) -> tuple[IndexExpr, ...]:
     """Returns the subscripts into a contiguous array of `shape` of its element number `index`."""
     subscripts: list[IndexExpr] = []
-    for extent, stride in zip(shape, row_major_strides(shape), strict=True):
-        subscripts.append(ZERO if extent <= 1 else index.floordiv(stride).mod(extent))
+    for extent, stride in zip(shape, row_major(shape), strict=True):
+        is_one = isinstance(extent, int) and extent <= 1
+        subscripts.append(ZERO if is_one else index.floordiv(stride).mod(extent))
     return tuple(subscripts)
