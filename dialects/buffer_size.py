@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import cast
 
-from xdsl.dialects.builtin import IntAttr, MemRefType, NoneAttr, StridedLayoutAttr
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntAttr, MemRefType, NoneAttr, StridedLayoutAttr
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
 from ..errors import TenonError
+from .dim_attributes import DimsAttr
+from .dim_expr import DimSymbol, Extent, bounded, product, row_major, upper_bound
 from .element_types import NBYTES
 
 
@@ -31,16 +33,50 @@ def _memref(type: Attribute) -> MemRefType[Attribute]:
 
 def is_strided(type: Attribute) -> bool:
     """Returns whether a memref has a layout of its own, not the dense one."""
-    return not isinstance(_memref(type).layout, NoneAttr)
+    return isinstance(_memref(type).layout, StridedLayoutAttr)
+
+
+def extents_of(type: Attribute) -> tuple[Extent, ...]:
+    """Returns the extents of a memref; `DYNAMIC_INDEX` is one that is known at run time only."""
+    buffer = _memref(type)
+    return buffer.layout.data if isinstance(buffer.layout, DimsAttr) else buffer.get_shape()
 
 
 @cache
-def strides_of(type: Attribute) -> tuple[int, ...]:
+def strides_of(type: Attribute) -> tuple[Extent, ...]:
     """Returns the strides of a memref in elements: those of its `strided` layout, or row-major ones."""
     layout = _memref(type).layout
     if isinstance(layout, StridedLayoutAttr):
         return tuple(stride.data for stride in layout.strides if isinstance(stride, IntAttr))
-    return row_major_strides(_memref(type).get_shape())
+    return row_major(extents_of(type))
+
+
+@cache
+def size_of(type: Attribute) -> Extent:
+    """
+    Returns the number of elements from the first of a memref to its last, gaps included.
+
+    Raises:
+        TenonError: an extent is known only at run time and has no name.
+    """
+    buffer = _memref(type)
+    if not isinstance(buffer.layout, DimsAttr):
+        return span_of(type)
+    if DYNAMIC_INDEX in buffer.layout.data:
+        raise TenonError(f"the size of {buffer} is known only at run time")
+    return product(buffer.layout.data)
+
+
+def nbytes_bound(type: Attribute, dims: Mapping[str, DimSymbol]) -> int:
+    """
+    Returns the most bytes that a memref takes, gaps included, for values of `dims` within their bounds.
+
+    Raises:
+        TenonError: an extent is known only at run time and has no name.
+    """
+    if not isinstance(_memref(type).layout, DimsAttr):
+        return nbytes_of(type)
+    return NBYTES[_memref(type).element_type] * upper_bound(bounded(size_of(type), dims))
 
 
 @cache
@@ -57,7 +93,7 @@ def span_of(type: Attribute) -> int:
     shape = buffer.get_shape()
     if 0 in shape:
         return 0
-    return 1 + sum((extent - 1) * stride for extent, stride in zip(shape, strides_of(type), strict=True))
+    return 1 + sum((extent - 1) * stride for extent, stride in zip(shape, _numbers(type), strict=True))
 
 
 @cache
@@ -71,14 +107,24 @@ def nbytes_of(type: Attribute) -> int:
     return NBYTES[_memref(type).element_type] * span_of(type)
 
 
+def _numbers(type: Attribute) -> tuple[int, ...]:
+    """Returns the strides of a memref whose extents are all numbers."""
+    return tuple(stride for stride in strides_of(type) if isinstance(stride, int))
+
+
 def verify_layout(who: str, type: Attribute) -> None:
     """
-    Raises `VerifyException` unless a memref is dense or has a `strided` layout without offset in which no two
-    elements share a place.
+    Raises `VerifyException` unless a memref is dense, with or without named dims, or has a `strided` layout
+    without offset in which no two elements share a place.
     """
     buffer = _memref(type)
     layout, shape = buffer.layout, buffer.get_shape()
     if isinstance(layout, NoneAttr):
+        return
+    if isinstance(layout, DimsAttr):
+        written = tuple(extent if isinstance(extent, int) else DYNAMIC_INDEX for extent in layout.data)
+        if written != shape:
+            raise VerifyException(f"{who}: the dims of {type} do not fit its shape")
         return
     if not isinstance(layout, StridedLayoutAttr) or layout.get_offset() != 0:
         raise VerifyException(f"{who}: the layout of {type} is not a strided one without offset")
@@ -86,7 +132,7 @@ def verify_layout(who: str, type: Attribute) -> None:
     if len(strides) != len(shape) or not all(isinstance(s, int) and s > 0 for s in strides):
         raise VerifyException(f"{who}: the layout of {type} does not have a positive stride for each dim")
     reach = 1
-    for stride, extent in sorted(zip(strides_of(type), shape, strict=True)):
+    for stride, extent in sorted(zip(_numbers(type), shape, strict=True)):
         if extent > 1 and stride < reach:
             raise VerifyException(
                 f"{who}: elements of {type} overlap (stride {stride}, expected {reach} or more)"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.dialects import memref, vector
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import IndexType, ModuleOp
 
 from . import low, sched
 
@@ -28,6 +28,8 @@ def access_of(kernel: sched.KernelOp | low.KernelOp) -> KernelAccess:
     reads: set[int] = set()
     writes: set[int] = set()
     for argument in kernel.body.block.args:
+        if isinstance(argument.type, IndexType):
+            continue
         for use in argument.uses:
             match use.operation:
                 case memref.LoadOp() | vector.LoadOp():

@@ -32,6 +32,7 @@ from typing import ClassVar
 from xdsl.dialects import arith, math, memref, scf, vector
 from xdsl.dialects.builtin import (
     AnyFloatConstr,
+    ArrayAttr,
     IndexType,
     IntegerType,
     MemRefType,
@@ -42,6 +43,7 @@ from xdsl.dialects.utils.enum_attribute import EnumAttribute
 from xdsl.ir import (
     Attribute,
     Block,
+    BlockArgument,
     Data,
     Dialect,
     Operation,
@@ -58,6 +60,7 @@ from xdsl.irdl import (
     irdl_attr_definition,
     irdl_op_definition,
     operand_def,
+    opt_prop_def,
     prop_def,
     region_def,
     result_def,
@@ -70,29 +73,30 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from .argument_list import parse_arguments, print_arguments
+from .dim_expr import Extent, is_at_least, unbounded
+from .dim_text import parse_extent
 from .element_types import element_type_of, is_float, lanes_of
+from .kernel_dims import dims_properties, parse_dims, print_dims, sizes_of, verify_dims
 
 SHARED = StringAttr("shared")
 """The memory space of an alloca that all work-items of a work-group share."""
 
 
 @irdl_attr_definition
-class DimsAttr(Data[tuple[int, ...]]):
-    """Up to three extents, x first: `#low.dims[128, 1, 1]`."""
+class DimsAttr(Data[tuple[Extent, ...]]):
+    """Up to three extents, x first: `#low.dims[128, 1, 1]`, `#low.dims[(n + 3) floordiv 4, 1, 1]`."""
 
     name = "low.dims"
 
     @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> tuple[int, ...]:
-        return tuple(
-            parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: parser.parse_integer(False))
-        )
+    def parse_parameter(cls, parser: AttrParser) -> tuple[Extent, ...]:
+        return tuple(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: parse_extent(parser)))
 
     def print_parameter(self, printer: Printer) -> None:
         printer.print_string(str(list(self.data)))
 
     def verify(self) -> None:
-        if len(self.data) != 3 or any(extent < 0 for extent in self.data):
+        if len(self.data) != 3 or any(is_at_least(-1, extent) for extent in self.data):
             raise VerifyException(f"{self.name}: {list(self.data)} is not three extents from 0 up")
 
 
@@ -141,6 +145,10 @@ class KernelOp(IRDLOperation):
     One kernel: its body runs once per work-item of `grid` x `block`. Work-groups are independent of one
     another; the work-items of one work-group meet at barriers. A grid with an extent of 0 runs nothing.
 
+    A kernel with named `dims` has an `index` for each of them before its buffers, and its grid may be written
+    with them: `low.kernel @double(%n: index, %x: memref<?xf32, #graph.dims<n>>) dims [n] grid [n, 1, 1]
+    block [1, 1, 1] { ... }`.
+
     ```mlir
     low.kernel @double(%x: memref<128xf32>, %y: memref<128xf32>) grid [128, 1, 1] block [1, 1, 1] {
       %i = low.block_id x
@@ -153,34 +161,53 @@ class KernelOp(IRDLOperation):
 
     name = "low.kernel"
     sym_name = prop_def(StringAttr)
+    dims = opt_prop_def(ArrayAttr[StringAttr])
     grid = prop_def(DimsAttr)
     block_dims = prop_def(DimsAttr, prop_name="block")
     body = region_def("single_block")
     traits = traits_def(SymbolOpInterface(), IsolatedFromAbove(), NoTerminator())
 
     def __init__(
-        self, name: str, argument_types: Sequence[Attribute], grid: Sequence[int], block: Sequence[int]
+        self,
+        name: str,
+        argument_types: Sequence[Attribute],
+        grid: Sequence[Extent],
+        block: Sequence[int],
+        dims: Sequence[str] = (),
     ):
         super().__init__(
             properties={
                 "sym_name": StringAttr(name),
-                "grid": DimsAttr(tuple(grid)),
+                **dims_properties(dims),
+                "grid": DimsAttr(tuple(map(unbounded, grid))),
                 "block": DimsAttr(tuple(block)),
             },
-            regions=[Region(Block(arg_types=argument_types))],
+            regions=[Region(Block(arg_types=[*(IndexType() for _ in dims), *argument_types]))],
         )
+
+    @property
+    def sizes(self) -> dict[str, BlockArgument]:
+        """The arguments that are the values of dims, by the dims' names."""
+        return sizes_of(self.dims, self.body.block)
+
+    @property
+    def block_extents(self) -> tuple[int, int, int]:
+        """The extents of a work-group, which are numbers."""
+        x, y, z = (extent for extent in self.block_dims.data if isinstance(extent, int))
+        return x, y, z
 
     @classmethod
     def parse(cls, parser: Parser) -> KernelOp:
         name = parser.parse_symbol_name()
         arguments = parse_arguments(parser)
+        dims = dims_properties(parse_dims(parser))
         parser.parse_keyword("grid")
         grid = DimsAttr(DimsAttr.parse_parameter(parser))
         parser.parse_keyword("block")
         block = DimsAttr(DimsAttr.parse_parameter(parser))
-        attributes = parser.parse_optional_attr_dict_with_keyword(("sym_name", "grid", "block"))
+        attributes = parser.parse_optional_attr_dict_with_keyword(("sym_name", "dims", "grid", "block"))
         region = parser.parse_region(arguments)
-        op = cls.create(properties={"sym_name": name, "grid": grid, "block": block}, regions=[region])
+        op = cls.create(properties={"sym_name": name, **dims, "grid": grid, "block": block}, regions=[region])
         if attributes is not None:
             op.attributes.update(attributes.data)
         return op
@@ -189,20 +216,22 @@ class KernelOp(IRDLOperation):
         printer.print_string(" ")
         printer.print_symbol_name(self.sym_name.data)
         print_arguments(printer, self.body.block)
+        print_dims(printer, self.dims)
         printer.print_string(f" grid {list(self.grid.data)} block {list(self.block_dims.data)}")
         printer.print_op_attributes(self.attributes, print_keyword=True)
         printer.print_string(" ")
         printer.print_region(self.body, print_entry_block_args=False, print_empty_block=False)
 
     def verify_(self) -> None:
-        for argument in self.body.block.args:
+        verify_dims(self, self.sym_name.data, self.dims, self.body.block)
+        for argument in self.body.block.args[len(self.dims or ()) :]:
             type = argument.type
             if not isinstance(type, MemRefType) or len(type.get_shape()) != 1:
                 raise VerifyException(
                     f"{self.name}: argument {argument.index} of @{self.sym_name.data} is {type}, "
                     "expected a one-dimensional memref"
                 )
-        if any(extent < 1 for extent in self.block_dims.data):
+        if any(not isinstance(extent, int) or extent < 1 for extent in self.block_dims.data):
             raise VerifyException(f"{self.name}: block {list(self.block_dims.data)} has an extent below 1")
 
 

@@ -19,6 +19,7 @@ from .attributes import (
     SummaryAttr,
     TokenType,
 )
+from .dim import DimOp
 from .kernel import SCALAR_OPS, AllocOp, AxisOp, KernelOp, ReduceOp, YieldOp
 from .node import MergeBufferOp, NodeOp
 from .program import (
@@ -45,6 +46,7 @@ SCHED = Dialect(
         ProgramOp,
         BufferOp,
         ConstantOp,
+        DimOp,
         NodeOp,
         MergeBufferOp,
         LaunchOp,
@@ -79,6 +81,7 @@ __all__ = [
     "CombineKind",
     "CombineKindAttr",
     "ConstantOp",
+    "DimOp",
     "KernelOp",
     "LaunchOp",
     "Level",

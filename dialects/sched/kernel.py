@@ -12,10 +12,11 @@ from collections.abc import Sequence
 from typing import cast
 
 from xdsl.dialects import arith, math, memref
-from xdsl.dialects.builtin import IndexType, IntAttr, IntegerType, MemRefType, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, IndexType, IntAttr, IntegerType, MemRefType, StringAttr
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.irdl import (
     AnyAttr,
+    BaseAttr,
     IRDLOperation,
     irdl_op_definition,
     operand_def,
@@ -33,7 +34,11 @@ from xdsl.utils.exceptions import VerifyException
 from .. import low
 from ..argument_list import parse_arguments, print_arguments
 from ..buffer_size import verify_layout
+from ..dim_attributes import DimExprAttr
+from ..dim_expr import Extent, is_at_least, unbounded
+from ..dim_text import parse_extent
 from ..element_types import is_float
+from ..kernel_dims import dims_properties, parse_dims, print_dims, sizes_of, verify_dims
 from .attributes import CombineKind, CombineKindAttr, MappingAttr, Scope, ScopeAttr
 
 INDEX = IndexType()
@@ -43,6 +48,7 @@ INDEX = IndexType()
 class KernelOp(IRDLOperation):
     """
     One kernel. Its arguments are the buffers it reads and writes; a buffer it writes overlaps no other.
+    Before them stands an `index` for each of the named `dims` that its extents are written with.
 
     ```mlir
     sched.kernel @scale(%x: memref<128xf32>, %y: memref<128xf32>) {
@@ -53,25 +59,35 @@ class KernelOp(IRDLOperation):
       }
     }
     ```
+
+    With dims: `sched.kernel @scale(%n: index, %x: memref<?xf32, #graph.dims<n>>) dims [n] { ... }`.
     """
 
     name = "sched.kernel"
     sym_name = prop_def(StringAttr)
+    dims = opt_prop_def(ArrayAttr[StringAttr])
     body = region_def("single_block")
     traits = traits_def(SymbolOpInterface(), IsolatedFromAbove(), NoTerminator())
 
-    def __init__(self, name: str, argument_types: Sequence[Attribute]):
+    def __init__(self, name: str, argument_types: Sequence[Attribute], dims: Sequence[str] = ()):
         super().__init__(
-            properties={"sym_name": StringAttr(name)}, regions=[Region(Block(arg_types=argument_types))]
+            properties={"sym_name": StringAttr(name), **dims_properties(dims)},
+            regions=[Region(Block(arg_types=[*(INDEX for _ in dims), *argument_types]))],
         )
+
+    @property
+    def sizes(self) -> dict[str, BlockArgument]:
+        """The arguments that are the values of dims, by the dims' names."""
+        return sizes_of(self.dims, self.body.block)
 
     @classmethod
     def parse(cls, parser: Parser) -> KernelOp:
         name = parser.parse_symbol_name()
         arguments = parse_arguments(parser)
-        attributes = parser.parse_optional_attr_dict_with_keyword(("sym_name",))
+        dims = parse_dims(parser)
+        attributes = parser.parse_optional_attr_dict_with_keyword(("sym_name", "dims"))
         region = parser.parse_region(arguments)
-        op = cls.create(properties={"sym_name": name}, regions=[region])
+        op = cls.create(properties={"sym_name": name, **dims_properties(dims)}, regions=[region])
         if attributes is not None:
             op.attributes.update(attributes.data)
         return op
@@ -80,17 +96,30 @@ class KernelOp(IRDLOperation):
         printer.print_string(" ")
         printer.print_symbol_name(self.sym_name.data)
         print_arguments(printer, self.body.block)
+        print_dims(printer, self.dims)
         printer.print_op_attributes(self.attributes, print_keyword=True)
         printer.print_string(" ")
         printer.print_region(self.body, print_entry_block_args=False, print_empty_block=False)
 
     def verify_(self) -> None:
-        for argument in self.body.block.args:
+        verify_dims(self, self.sym_name.data, self.dims, self.body.block)
+        for argument in self.body.block.args[len(self.dims or ()) :]:
             who = f"{self.name}: argument {argument.index} of @{self.sym_name.data}"
             type: Attribute = argument.type
             if not isinstance(type, MemRefType):
                 raise VerifyException(f"{who} is {type}, expected a memref")
             verify_layout(who, cast(Attribute, type))
+
+
+ExtentAttr = IntAttr | DimExprAttr
+
+
+def extent_attribute(extent: Extent) -> ExtentAttr:
+    """Returns an extent as an axis has it: a number, or an expression of dims without their bounds."""
+    if isinstance(extent, int):
+        return IntAttr(extent)
+    bare = unbounded(extent)
+    return IntAttr(bare) if isinstance(bare, int) else DimExprAttr(bare)
 
 
 def _print_loop(printer: Printer, op: AxisOp | ReduceOp) -> None:
@@ -101,15 +130,14 @@ def _print_loop(printer: Printer, op: AxisOp | ReduceOp) -> None:
         printer.print_string(f" {words}")
 
 
-def _parse_loop(parser: Parser) -> tuple[Parser.UnresolvedArgument, IntAttr, MappingAttr]:
+def _parse_loop(parser: Parser) -> tuple[Parser.UnresolvedArgument, ExtentAttr, MappingAttr]:
     argument = parser.parse_argument(expect_type=False)
     parser.parse_punctuation("=")
-    extent = IntAttr(parser.parse_integer(allow_boolean=False))
-    return argument, extent, MappingAttr.parse_mapping(parser)
+    return argument, extent_attribute(parse_extent(parser)), MappingAttr.parse_mapping(parser)
 
 
 def _verify_loop(op: AxisOp | ReduceOp) -> None:
-    if op.extent.data < 0:
+    if is_at_least(-1, op.extent.data):
         raise VerifyException(f"{op.name}: extent {op.extent.data} is negative")
     arguments = op.body.block.args
     if len(arguments) != 1 or arguments[0].type != INDEX:
@@ -131,15 +159,15 @@ class AxisOp(IRDLOperation):
     """
 
     name = "sched.axis"
-    extent = prop_def(IntAttr)
+    extent = prop_def(BaseAttr(IntAttr) | BaseAttr(DimExprAttr))
     mapping = prop_def(MappingAttr)
     body = region_def("single_block")
     traits = traits_def(NoTerminator())
 
-    def __init__(self, extent: int, mapping: MappingAttr | None = None, body: Region | None = None):
+    def __init__(self, extent: Extent, mapping: MappingAttr | None = None, body: Region | None = None):
         Operation.__init__(
             self,
-            properties={"extent": IntAttr(extent), "mapping": mapping or MappingAttr.get()},
+            properties={"extent": extent_attribute(extent), "mapping": mapping or MappingAttr.get()},
             regions=(body or Region(Block(arg_types=[INDEX])),),
         )
 
@@ -189,7 +217,7 @@ class ReduceOp(IRDLOperation):
 
     name = "sched.reduce"
     kind = prop_def(CombineKindAttr)
-    extent = prop_def(IntAttr)
+    extent = prop_def(BaseAttr(IntAttr) | BaseAttr(DimExprAttr))
     mapping = prop_def(MappingAttr)
     fastmath = opt_prop_def(arith.FastMathFlagsAttr)
     result = result_def(AnyAttr())
@@ -198,7 +226,7 @@ class ReduceOp(IRDLOperation):
     def __init__(
         self,
         kind: CombineKind,
-        extent: int,
+        extent: Extent,
         result_type: Attribute,
         mapping: MappingAttr | None = None,
         body: Region | None = None,
@@ -206,7 +234,7 @@ class ReduceOp(IRDLOperation):
     ):
         properties: dict[str, Attribute] = {
             "kind": CombineKindAttr(kind),
-            "extent": IntAttr(extent),
+            "extent": extent_attribute(extent),
             "mapping": mapping or MappingAttr.get(),
         }
         if fastmath is not None:

@@ -23,6 +23,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
+    BaseAttr,
     IRDLOperation,
     irdl_op_definition,
     operand_def,
@@ -40,7 +41,9 @@ from xdsl.utils.exceptions import VerifyException
 
 from .. import low
 from ..argument_list import parse_arguments, print_arguments
-from ..buffer_size import is_strided, span_of, verify_layout
+from ..buffer_size import is_strided, size_of, verify_layout
+from ..dim_attributes import DimsAttr
+from ..dim_expr import Extent
 from ..element_types import ELEMENT_TYPES, element_type_of
 from .attributes import AnalysisAttr, LifetimeAttr, Role, RoleAttr, Scope, ScopeAttr, SlabAttr, TokenType
 from .kernel import KernelOp
@@ -216,7 +219,7 @@ def _parse_buffers(parser: Parser, buffers: Sequence[UnresolvedOperand], pos: in
 @irdl_op_definition
 class LaunchOp(IRDLOperation):
     """
-    Runs a kernel, once the items in `after` are done.
+    Runs a kernel, once the items in `after` are done. Before the buffers stand the values of its dims.
 
     ```mlir
     %t1 = sched.launch @softmax_0(%x, %y) after(%t0) : memref<8xf32>, memref<8xf32>
@@ -226,7 +229,7 @@ class LaunchOp(IRDLOperation):
     name = "sched.launch"
     kernel = prop_def(FlatSymbolRefAttrConstr)
     analysis = opt_prop_def(AnalysisAttr)
-    arguments = var_operand_def(MemRefType)
+    arguments = var_operand_def(BaseAttr(MemRefType) | BaseAttr(IndexType))
     after = var_operand_def(TOKEN)
     token = result_def(TOKEN)
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
@@ -284,21 +287,25 @@ class LaunchOp(IRDLOperation):
         if isinstance(kernel, KernelOp):
             for mine, its in zip(self.arguments, kernel.body.block.args, strict=True):
                 # Dense buffers may be seen in another shape.
+                if isinstance(mine.type, IndexType):
+                    continue
                 if mine.type != its.type and (is_strided(mine.type) or is_strided(its.type)):
                     raise VerifyException(
                         f"{self.name}: argument {its.index} of @{name} is {its.type}, found {mine.type}"
                     )
 
 
-def _flat(type: Attribute) -> tuple[Attribute, int | Attribute]:
+def _flat(type: Attribute) -> tuple[Attribute, Extent | Attribute]:
     """A buffer as kernels of every level see it: its element type and its number of elements, with gaps."""
+    if isinstance(type, IndexType):
+        return type, 1
     assert isinstance(type, MemRefType), f"{type} is no buffer"
-    is_static = type.has_static_shape()
+    is_known = type.has_static_shape() or isinstance(type.layout, DimsAttr)
     buffer = cast(Attribute, type)
-    return element_type_of(buffer), span_of(buffer) if is_static else buffer
+    return element_type_of(buffer), size_of(buffer) if is_known else buffer
 
 
-def _sizes(buffers: Sequence[tuple[Attribute, int | Attribute]]) -> str:
+def _sizes(buffers: Sequence[tuple[Attribute, Extent | Attribute]]) -> str:
     return ", ".join(f"{count} x {element_type}" for element_type, count in buffers)
 
 

@@ -7,14 +7,18 @@ from functools import cache
 from xdsl.dialects.builtin import IndexType, MemRefType, TensorType
 from xdsl.ir import Attribute
 
+from ..dim_attributes import DimsAttr
 from ..element_types import element_type_of, storage_type
 
 
 @cache
 def buffer_type(tensor: Attribute) -> MemRefType:
-    """Returns the type of the buffer that holds a tensor: same shape, storage element type."""
+    """Returns the type of the buffer that holds a tensor: same shape and dims, storage element type."""
     element_type = element_type_of(tensor)
     assert isinstance(tensor, TensorType), f"no buffer for {tensor}"
+    encoding = tensor.encoding
+    if isinstance(encoding, DimsAttr):
+        return MemRefType(storage_type(element_type), tensor.shape, encoding)
     return MemRefType(storage_type(element_type), tensor.shape)
 
 

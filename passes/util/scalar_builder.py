@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import cast
 
 from xdsl.dialects import arith
@@ -16,6 +17,19 @@ from xdsl.dialects.builtin import (
     LocationAttr,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from ...dialects.dim_expr import (
+    DimAtom,
+    DimExpr,
+    DimSymbol,
+    Extent,
+    Greatest,
+    Least,
+    Monomial,
+    Quotient,
+    Remainder,
+    from_terms,
+)
 
 INDEX = IndexType()
 
@@ -62,30 +76,86 @@ class ScalarBuilder:
         )
         return self.insert(created, hint).results[0]
 
-    def constant(self, value: int | float, type: Attribute) -> SSAValue:
-        """Returns the constant `value` of a scalar type."""
+    def constant(self, value: float | DimExpr, type: Attribute) -> SSAValue:
+        """Returns the constant `value` of a scalar type, or an extent, of type `index`."""
         return self.constants.get(value, type)
 
 
 class ConstantPool:
     """
-    The constants of one kernel, each written once, at the front of the kernel in order of first use. They
-    have the location of the kernel, as they belong to all of its ops.
+    The constants of one kernel, each written once, at the front of the kernel in order of first use; so are
+    extents made of its dims, whose values are `sizes`. They have the location of the kernel, as they belong
+    to all of its ops.
     """
 
-    __slots__ = ("_block", "_known", "_last", "_location")
+    __slots__ = ("_block", "_known", "_last", "_location", "_sizes")
 
-    def __init__(self, block: Block, location: LocationAttr):
+    def __init__(self, block: Block, location: LocationAttr, sizes: Mapping[str, SSAValue] | None = None):
         self._block = block
         self._location = location
         self._known: dict[tuple[str, Attribute], SSAValue] = {}
         self._last: Operation | None = None
+        self._sizes = sizes or {}
 
-    def get(self, value: int | float, type: Attribute) -> SSAValue:
+    def get(self, value: float | DimExpr, type: Attribute) -> SSAValue:
         key = (repr(value), type)
         if (known := self._known.get(key)) is not None:
             return known
+        if isinstance(value, DimExpr):
+            self._known[key] = size = self._size(value)
+            return size
         return self._add(key, _attribute(value, type), type, _constant_hint(value))
+
+    def _size(self, extent: DimExpr) -> SSAValue:
+        """Writes a sum of products, term by term; a part that is there already is used again."""
+        terms = sorted(extent.terms.items(), key=lambda term: (-term[1], str(DimExpr({term[0]: 1}))))
+        total: SSAValue | None = None
+        so_far: Extent = 0
+        for monomial, factor in terms:
+            so_far = so_far + from_terms({monomial: factor})
+            known = self._known.get((repr(so_far), INDEX))
+            if known is None:
+                term = self._term(monomial, factor)
+                known = term if total is None else self._op(arith.AddiOp, total, term)
+                self._known[repr(so_far), INDEX] = known
+            total = known
+        assert total is not None, "an extent without terms"
+        return total
+
+    def _term(self, monomial: Monomial, factor: int) -> SSAValue:
+        value: SSAValue | None = None
+        for atom in monomial:
+            part = self._atom(atom)
+            value = part if value is None else self._op(arith.MuliOp, value, part)
+        if value is None:
+            return self.get(factor, INDEX)
+        return value if factor == 1 else self._op(arith.MuliOp, value, self.get(factor, INDEX))
+
+    def _atom(self, atom: DimAtom) -> SSAValue:
+        if isinstance(atom, DimSymbol):
+            size = self._sizes.get(atom.name)
+            assert size is not None, f"dim {atom.name} is not among those of the kernel"
+            return size
+        known = self._known.get((repr(DimExpr({(atom,): 1})), INDEX))
+        if known is not None:
+            return known
+        match atom:
+            case Quotient(first, second):
+                op_type: type[Operation] = arith.DivUIOp
+            case Remainder(first, second):
+                op_type = arith.RemUIOp
+            case Greatest(first, second):
+                op_type = arith.MaxSIOp
+            case Least(first, second):
+                op_type = arith.MinSIOp
+        return self._op(op_type, self.get(first, INDEX), self.get(second, INDEX))
+
+    def _op(self, op_type: type[Operation], lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+        wraps = op_type in (arith.AddiOp, arith.MuliOp)
+        properties: dict[str, Attribute] = (
+            {"overflowFlags": arith.IntegerOverflowAttr("none")} if wraps else {}
+        )
+        return self._put(op_type.create(operands=(lhs, rhs), result_types=(INDEX,), properties=properties))
 
     def dense(self, value: DenseIntOrFPElementsAttr, hint: str | None) -> SSAValue:
         """Returns a constant vector."""
@@ -97,7 +167,12 @@ class ConstantPool:
     def _add(
         self, key: tuple[str, Attribute], value: Attribute, type: Attribute, hint: str | None
     ) -> SSAValue:
-        op = arith.ConstantOp.create(result_types=(type,), properties={"value": value})
+        result = self._put(arith.ConstantOp.create(result_types=(type,), properties={"value": value}))
+        result.name_hint = hint
+        self._known[key] = result
+        return result
+
+    def _put(self, op: Operation) -> SSAValue:
         op.location = self._location
         if self._last is not None:
             self._block.insert_op_after(op, self._last)
@@ -106,8 +181,6 @@ class ConstantPool:
         else:
             self._block.add_op(op)
         self._last = op
-        op.results[0].name_hint = hint
-        self._known[key] = op.results[0]
         return op.results[0]
 
 
