@@ -135,6 +135,11 @@ def remainder(lhs: Array, rhs: Array) -> Array:
     return _remainder_of_floats(lhs, rhs) if is_floating(lhs.dtype) else np.remainder(lhs, rhs)
 
 
+def next_after(value: Array, target: Array) -> Array:
+    """Returns the neighbour of `value` in the direction of `target`; `target` itself where they are equal."""
+    return np.where(value == target, target, np.nextafter(value, target))
+
+
 def truncated_remainder(lhs: Array, rhs: Array) -> Array:
     """Returns the remainder with the sign of the dividend, as C does; for integers 0 for a divisor of 0."""
     return _truncated_remainder_of_floats(lhs, rhs) if is_floating(lhs.dtype) else np.fmod(lhs, rhs)

@@ -276,7 +276,7 @@ RULES: dict[type[Operation], _Rule] = {
     graph.HypotOp: _elementwise(numerics.hypot),
     graph.LogaddexpOp: _elementwise(numerics.logaddexp),
     graph.CopysignOp: _elementwise(numerics.copy_sign),
-    graph.NextafterOp: _elementwise(np.nextafter),
+    graph.NextafterOp: _elementwise(numerics.next_after),
     graph.MaxOp: _elementwise(numerics.maximum),
     graph.MinOp: _elementwise(numerics.minimum),
     graph.AndOp: _elementwise(np.bitwise_and),

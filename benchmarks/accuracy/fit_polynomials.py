@@ -1,7 +1,7 @@
 """
 Prints the coefficient tables of `passes/math_expansions`; a development tool that needs mpmath.
 
-    python benchmarks/accuracy/fit_polynomials.py [exp log sin cos erf power constants]
+    python benchmarks/accuracy/fit_polynomials.py [exp log sin cos atan asin erf power constants]
 
 Polynomials are minimax fits by Remez' exchange algorithm, for the error relative to the whole function.
 Rational functions are fitted by least squares on Chebyshev nodes, linearised with the last denominator as
@@ -224,6 +224,38 @@ def fit_cos() -> None:
         )
 
 
+def fit_atan() -> None:
+    """atan(t) = t + t z q(z), z = t^2, t <= tan(pi / 8)."""
+    for width, degree in ((32, 4), (64, 10)):
+        show(
+            "atan",
+            width,
+            *fit_polynomial(
+                lambda z: (mp.atan(mp.sqrt(z)) / mp.sqrt(z) - 1) / z,
+                lambda z: z * mp.sqrt(z) / mp.atan(mp.sqrt(z)),
+                TINY,
+                mp.tan(mp.pi / 8) ** 2 * mp.mpf("1.0001"),
+                degree,
+            ),
+        )
+
+
+def fit_asin() -> None:
+    """asin(t) = t + t z q(z), z = t^2, t <= 1/2."""
+    for width, degree in ((32, 4), (64, 11)):
+        show(
+            "asin",
+            width,
+            *fit_polynomial(
+                lambda z: (mp.asin(mp.sqrt(z)) / mp.sqrt(z) - 1) / z,
+                lambda z: z * mp.sqrt(z) / mp.asin(mp.sqrt(z)),
+                TINY,
+                mp.mpf("0.25"),
+                degree,
+            ),
+        )
+
+
 def fit_erf() -> None:
     """erf(x) = 1 - exp(-x (2 / sqrt(pi) + x q(x))), up to where it rounds to 1."""
     slope = 2 / mp.sqrt(mp.pi)
@@ -254,6 +286,14 @@ def print_constants() -> None:
         show("log2(e), ln 2 high and low", width, [1 / mp.log(2), ln2_high, mp.log(2) - ln2_high])
         third_high = truncated(mp.mpf(1) / 3, precision)
         show("1/3 high and low", width, [third_high, mp.mpf(1) / 3 - third_high])
+        for name, value in (
+            ("log2(e)", 1 / mp.log(2)),
+            ("log10(e)", 1 / mp.log(10)),
+            ("pi", mp.pi),
+            ("3 pi/4", 3 * mp.pi / 4),
+        ):
+            value_high = truncated(value, precision)
+            show(f"{name} high and low", width, [value_high, value - value_high])
         half_pi_high = truncated(mp.pi / 2, half_bits)
         show("pi/2, high and low", width, [mp.pi / 2, half_pi_high, mp.pi / 2 - half_pi_high])
     with mp.workprec(1400):
@@ -269,6 +309,8 @@ FITS: dict[str, Callable[[], None]] = {
     "power": fit_power,
     "sin": fit_sin,
     "cos": fit_cos,
+    "atan": fit_atan,
+    "asin": fit_asin,
     "erf": fit_erf,
     "constants": print_constants,
 }

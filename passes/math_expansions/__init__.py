@@ -1,5 +1,5 @@
 """
-Functions in plain arithmetic: exp, log, tanh, erf, sin, cos and pow for f32 and f64.
+Functions in plain arithmetic: exp, log, tanh and the others of `low.EXPANDED_OPS`, for f32 and f64.
 
 Each function is written once (`exp.py`, `log.py`, ...) against `arithmetic.py`, without branches and without
 fused multiply-add, so that it vectorises and has the same bits on every device. f32 is computed in f32 and
@@ -11,13 +11,18 @@ from collections.abc import Callable
 from xdsl.dialects import math
 from xdsl.ir import Operation, SSAValue
 
+from .arcsine import acos, asin
+from .arctangent import atan, atan2
 from .arithmetic import Float
 from .erf import erf
-from .exp import exp
+from .exp import exp, exp2
+from .expm1 import cosh, expm1, sinh
 from .log import log
+from .log1p import acosh, asinh, atanh, log1p
+from .log_of_base import log2, log10
 from .power import power
 from .tanh import tanh
-from .trigonometry import cos, sin
+from .trigonometry import cos, sin, tan
 
 UNARY_EXPANSIONS: dict[type[Operation], Callable[[Float[SSAValue]], Float[SSAValue]]] = {
     math.ExpOp: exp,
@@ -26,11 +31,26 @@ UNARY_EXPANSIONS: dict[type[Operation], Callable[[Float[SSAValue]], Float[SSAVal
     math.ErfOp: erf,
     math.SinOp: sin,
     math.CosOp: cos,
+    math.ExpM1Op: expm1,
+    math.Exp2Op: exp2,
+    math.Log1pOp: log1p,
+    math.Log2Op: log2,
+    math.Log10Op: log10,
+    math.TanOp: tan,
+    math.AsinOp: asin,
+    math.AcosOp: acos,
+    math.AtanOp: atan,
+    math.SinhOp: sinh,
+    math.CoshOp: cosh,
+    math.AsinhOp: asinh,
+    math.AcoshOp: acosh,
+    math.AtanhOp: atanh,
 }
 """The function for each op of one operand."""
 
 BINARY_EXPANSIONS: dict[type[Operation], Callable[[Float[SSAValue], Float[SSAValue]], Float[SSAValue]]] = {
     math.PowFOp: power,
+    math.Atan2Op: atan2,
 }
 """The function for each op of two operands."""
 

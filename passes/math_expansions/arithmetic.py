@@ -16,7 +16,7 @@ from .float_format import FloatFormat
 
 T = TypeVar("T")
 
-FloatKind = Literal["addf", "subf", "mulf", "divf", "negf", "absf", "floor"]
+FloatKind = Literal["addf", "subf", "mulf", "divf", "negf", "absf", "floor", "sqrt"]
 IntegerKind = Literal["addi", "subi", "muli", "andi", "ori", "xori", "shli", "shrui"]
 Predicate = Literal["oeq", "olt", "uno"]
 
@@ -128,6 +128,10 @@ class Float(Generic[T]):
 
     def floor(self) -> Float[T]:
         return self._apply("floor", self.value)
+
+    def sqrt(self) -> Float[T]:
+        """Returns the square root, correctly rounded; NaN below 0."""
+        return self._apply("sqrt", self.value)
 
     def __lt__(self, other: Float[T] | float) -> Mask[T]:
         """Returns where self is less; false where an operand is NaN, as are all comparisons."""

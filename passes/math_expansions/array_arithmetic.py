@@ -21,6 +21,7 @@ _FLOAT_OPERATIONS: dict[FloatKind, Callable[..., Array]] = {
     "negf": np.negative,
     "absf": np.abs,
     "floor": np.floor,
+    "sqrt": np.sqrt,
 }
 _INTEGER_OPERATIONS: dict[IntegerKind, Callable[..., Array]] = {
     "addi": np.add,

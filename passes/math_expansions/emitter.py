@@ -36,6 +36,7 @@ _FLOAT_OPS: dict[FloatKind, type[Operation]] = {
     "negf": arith.NegfOp,
     "absf": math.AbsFOp,
     "floor": math.FloorOp,
+    "sqrt": math.SqrtOp,
 }
 _INTEGER_OPS: dict[IntegerKind, type[Operation]] = {
     "addi": arith.AddiOp,

@@ -1,15 +1,16 @@
 """
-The exponential function.
+The exponential function, and that of base 2.
 
 e^x = 2^n e^r with n = round(x / ln 2) and r = x - n ln 2, |r| <= ln(2) / 2, after Cody and Waite (Software
 Manual for the Elementary Functions, 1980): ln 2 is split so that n times its high part is exact. n is rounded
 by adding and subtracting 1.5 * 2^mantissa_bits, which also leaves n in the low bits of the sum; 2^n is made
 from them in two factors, so that results beyond the largest power of two and subnormal ones are rounded once.
-e^r is 1 + r + r^2 q(r), q a minimax polynomial.
+e^r is 1 + r + r^2 q(r), q a minimax polynomial. 2^x is 2^n e^r with n = round(x) and r = (x - n) ln 2.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from .arithmetic import Float, T
@@ -61,7 +62,7 @@ TABLES: dict[FloatFormat, _Table] = {
 }
 
 
-def _reduce(x: Float[T], offset: int) -> tuple[Float[T], Float[T]]:
+def reduce_by_ln2(x: Float[T], offset: int) -> tuple[Float[T], Float[T]]:
     """Returns a float with n + offset in the low bits of its encoding, and r."""
     format = x.arithmetic.format
     table = TABLES[format]
@@ -76,14 +77,20 @@ def exp_within(x: Float[T], correction: Float[T] | None = None) -> Float[T]:
     """Returns e^(x + correction) for `lowest <= x <= highest` and a correction much smaller than 1."""
     format = x.arithmetic.format
     # The low bits of the sum hold n + 2 * bias, which is never negative.
-    rounded, r = _reduce(x, 2 * format.bias)
+    rounded, r = reduce_by_ln2(x, 2 * format.bias)
     if correction is not None:
         r = r + correction
+    return _scaled(r.polynomial(TABLES[format].polynomial), rounded)
+
+
+def _scaled(value: Float[T], rounded: Float[T]) -> Float[T]:
+    """Returns value * 2^n, where the low bits of `rounded` hold n + 2 * bias."""
+    n_mantissa_bits = value.arithmetic.format.mantissa_bits
     bits = rounded.bits()
     half = bits >> 1
-    first = (half << format.mantissa_bits).as_float()
-    second = ((bits - half) << format.mantissa_bits).as_float()
-    return r.polynomial(TABLES[format].polynomial) * first * second
+    first = (half << n_mantissa_bits).as_float()
+    second = ((bits - half) << n_mantissa_bits).as_float()
+    return value * first * second
 
 
 def exp(x: Float[T]) -> Float[T]:
@@ -98,6 +105,22 @@ def exp_parts(x: Float[T]) -> tuple[Float[T], Float[T]]:
     `|x|` to be below 80, or 700 in f64.
     """
     format = x.arithmetic.format
-    rounded, r = _reduce(x, format.bias)
+    rounded, r = reduce_by_ln2(x, format.bias)
     scale = (rounded.bits() << format.mantissa_bits).as_float()
-    return scale, (r * r).times_plus(r.polynomial(TABLES[format].polynomial[2:]), r)
+    return scale, exp_part(r)
+
+
+def exp_part(r: Float[T]) -> Float[T]:
+    """Returns e^r - 1 for |r| <= ln(2) / 2, as accurate near 0."""
+    return (r * r).times_plus(r.polynomial(TABLES[r.arithmetic.format].polynomial[2:]), r)
+
+
+def exp2(x: Float[T]) -> Float[T]:
+    """Returns 2^x; exact for integers, as r is 0 there."""
+    format = x.arithmetic.format
+    # From here down both factors of 2^n are 0; from here up their product is infinite.
+    bounded = x.at_least(-2.0 * format.bias).at_most(format.bias + 1.0)
+    rounder = 1.5 * 2.0**format.mantissa_bits + 2 * format.bias
+    rounded = bounded + rounder
+    r = (bounded - (rounded - rounder)) * math.log(2.0)
+    return _scaled(r.polynomial(TABLES[format].polynomial), rounded)

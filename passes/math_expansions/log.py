@@ -46,16 +46,25 @@ def split_exponent(x: Float[T]) -> tuple[Float[T], Float[T]]:
     return m, biased - is_subnormal.select(base + format.bias + shift, base + format.bias)
 
 
-def log(x: Float[T]) -> Float[T]:
-    """Returns log(x): -inf for zeros of both signs, NaN below."""
-    format = x.arithmetic.format
+def log_of_parts(m: Float[T], k: Float[T], correction: Float[T] | None = None) -> Float[T]:
+    """
+    Returns log(m 2^k), for m in [sqrt(1/2), sqrt(2)) and an integer k, plus a correction of less than an ulp
+    of 1.
+    """
+    format = m.arithmetic.format
     table = EXP_TABLES[format]
-    m, k = split_exponent(x)
     f = m - 1.0
     s = f / (m + 1.0)
     z = s * s
     remainder = z * z.polynomial(_POLYNOMIALS[format])
     low = s * (f - remainder) - k * table.ln2_low
-    result = k * table.ln2_high + (f - low)
+    if correction is not None:
+        low = low - correction
+    return k * table.ln2_high + (f - low)
+
+
+def log(x: Float[T]) -> Float[T]:
+    """Returns log(x): -inf for zeros of both signs, NaN below."""
+    result = log_of_parts(*split_exponent(x))
     result = (x < math.inf).select(result, x)
     return (x > 0.0).select(result, x.equals(0.0).select(-math.inf, math.nan))

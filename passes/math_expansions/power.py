@@ -59,7 +59,7 @@ _TABLES: dict[FloatFormat, _Table] = {
 }
 
 
-def _double_word_log(x: Float[T]) -> tuple[Float[T], Float[T]]:
+def double_word_log(x: Float[T]) -> tuple[Float[T], Float[T]]:
     """Returns log(x) as a double word, for a positive finite x."""
     format = x.arithmetic.format
     table, exp_table = _TABLES[format], EXP_TABLES[format]
@@ -93,7 +93,7 @@ def _power_of_magnitude(magnitude: Float[T], y: Float[T]) -> Float[T]:
     """Returns magnitude^y for a positive finite magnitude."""
     format = y.arithmetic.format
     table, exp_table = _TABLES[format], EXP_TABLES[format]
-    log, log_low = _double_word_log(magnitude)
+    log, log_low = double_word_log(magnitude)
     bounded = y.at_least(-table.largest_exponent).at_most(table.largest_exponent)
     exponent, exponent_low = two_product(bounded, log)
     exponent_low = exponent_low + bounded * log_low

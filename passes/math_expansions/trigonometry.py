@@ -1,7 +1,8 @@
 """
-Sine and cosine, for every float.
+Sine, cosine and tangent, for every float.
 
-With x = q pi/2 + r (see `half_pi_reduction.py`) they are sin(r) or cos(r) or their negatives, by q modulo 4.
+With x = q pi/2 + r (see `half_pi_reduction.py`) the first two are sin(r) or cos(r) or their negatives, by q
+modulo 4; the tangent is their quotient, -cos(r) / sin(r) for odd q.
 sin(r) = r + r z S(z) and cos(r) = 1 - z/2 + z^2 C(z), z = r^2, with minimax polynomials S and C.
 """
 
@@ -38,12 +39,18 @@ _COSINE: dict[FloatFormat, tuple[float, ...]] = {
 }
 
 
-def _quarter_wave(quadrant: Integer[T], r: Float[T]) -> Float[T]:
-    """Returns sin(quadrant * pi/2 + r)."""
+def _sine_and_cosine(r: Float[T]) -> tuple[Float[T], Float[T]]:
+    """Returns sin(r) and cos(r) for |r| <= pi/4 or little more."""
     format = r.arithmetic.format
     z = r * r
     sine = (r * z).times_plus(z.polynomial(_SINE[format]), r)
-    cosine = (z * z).times_plus(z.polynomial(_COSINE[format]), z.times_plus(-0.5, 1.0))
+    return sine, (z * z).times_plus(z.polynomial(_COSINE[format]), z.times_plus(-0.5, 1.0))
+
+
+def _quarter_wave(quadrant: Integer[T], r: Float[T]) -> Float[T]:
+    """Returns sin(quadrant * pi/2 + r)."""
+    format = r.arithmetic.format
+    sine, cosine = _sine_and_cosine(r)
     result = (quadrant & 1).is_nonzero().select(cosine, sine)
     sign = (quadrant & 2).resize(format.width) << (format.width - 2)
     return (result.bits() ^ sign).as_float()
@@ -63,3 +70,14 @@ def cos(x: Float[T]) -> Float[T]:
     magnitude = abs(x)
     quadrant, r = reduce_by_half_pi(magnitude)
     return (magnitude < math.inf).select(_quarter_wave(quadrant + 1, r), math.nan)
+
+
+def tan(x: Float[T]) -> Float[T]:
+    """Returns tan(x): NaN for infinities."""
+    magnitude = abs(x)
+    quadrant, r = reduce_by_half_pi(magnitude)
+    sine, cosine = _sine_and_cosine(r)
+    is_odd = (quadrant & 1).is_nonzero()
+    quotient = is_odd.select(-cosine, sine) / is_odd.select(sine, cosine)
+    sign = x.bits() & x.arithmetic.format.sign_bit
+    return (magnitude < math.inf).select((quotient.bits() ^ sign).as_float(), math.nan)

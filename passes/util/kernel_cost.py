@@ -61,7 +61,22 @@ FLOPS: dict[type[Operation], int] = {
     math.ErfOp: 40,
     math.SinOp: 30,
     math.CosOp: 30,
+    math.ExpM1Op: 30,
+    math.Exp2Op: 18,
+    math.Log1pOp: 35,
+    math.Log2Op: 60,
+    math.Log10Op: 60,
+    math.TanOp: 35,
+    math.AsinOp: 30,
+    math.AcosOp: 30,
+    math.AtanOp: 30,
+    math.SinhOp: 35,
+    math.CoshOp: 30,
+    math.AsinhOp: 45,
+    math.AcoshOp: 45,
+    math.AtanhOp: 40,
     math.PowFOp: 60,
+    math.Atan2Op: 45,
 }
 """
 Operations that an op counts for, in each lane: fma is two, and what `expand-math` replaces counts for about

@@ -19,17 +19,14 @@ from .reduction_identity import identity
 from .scalar_builder import INDEX, ConstantPool, ScalarBuilder
 from .scalar_lowering import (
     cast,
-    cmpi,
     element_type,
-    float_op,
     from_storage,
-    integer_op,
     lower_elementwise,
     lower_iota,
     rounded,
-    select,
     to_storage,
 )
+from .scalar_ops import cmpi, float_op, integer_op, select
 
 
 @dataclass(eq=False, slots=True)

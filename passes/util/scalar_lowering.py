@@ -8,17 +8,40 @@ result (see docs/architecture.md, section `graph`); nothing here is undefined fo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import IntegerAttr, TensorType, bf16, f16, f32, f64, i1, i64
+from xdsl.dialects.builtin import TensorType, bf16, f16, f32, f64, i1, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects import graph, low
 from ...dialects.element_types import compute_type, element_type_of, is_float, is_unsigned, width_of
 from .scalar_builder import INDEX, ScalarBuilder
-
-_Lowering = Callable[[ScalarBuilder, Operation, Sequence[SSAValue], Attribute], SSAValue]
+from .scalar_functions import hypot, logaddexp
+from .scalar_numbers import (
+    copysign,
+    floordiv,
+    is_finite,
+    is_infinite,
+    is_nan,
+    nextafter,
+    remainder,
+    sign,
+    signbit,
+    truncated_quotient,
+)
+from .scalar_ops import (
+    Lowering,
+    cmpf,
+    cmpi,
+    convert,
+    fastmath_of,
+    float_op,
+    hint_of,
+    integer_op,
+    safe_divisor,
+    select,
+)
 
 _CMPF: dict[type[Operation], str] = {
     graph.EqOp: "oeq",
@@ -43,56 +66,6 @@ _CMPUI: dict[type[Operation], str] = {
     graph.GtOp: "ugt",
     graph.GeOp: "uge",
 }
-
-_PREDICATES_F = arith.CMPF_COMPARISON_OPERATIONS
-_PREDICATES_I = arith.CMPI_COMPARISON_OPERATIONS
-
-
-def cmpf(b: ScalarBuilder, predicate: str, lhs: SSAValue, rhs: SSAValue, hint: str | None = None) -> SSAValue:
-    number = IntegerAttr(_PREDICATES_F.index(predicate), i64)
-    flags = arith.FastMathFlagsAttr("none")
-    properties: dict[str, Attribute] = {"predicate": number, "fastmath": flags}
-    return b.op(arith.CmpfOp, lhs, rhs, result_type=i1, properties=properties, hint=hint)
-
-
-def cmpi(b: ScalarBuilder, predicate: str, lhs: SSAValue, rhs: SSAValue, hint: str | None = None) -> SSAValue:
-    number = IntegerAttr(_PREDICATES_I.index(predicate), i64)
-    return b.op(arith.CmpiOp, lhs, rhs, result_type=i1, properties={"predicate": number}, hint=hint)
-
-
-def select(
-    b: ScalarBuilder, condition: SSAValue, on_true: SSAValue, on_false: SSAValue, hint: str | None = None
-) -> SSAValue:
-    return b.op(low.SelectOp, condition, on_true, on_false, result_type=on_true.type, hint=hint)
-
-
-def convert(b: ScalarBuilder, kind: low.Conversion, value: SSAValue, type: Attribute) -> SSAValue:
-    return b.op(low.ConvertOp, value, result_type=type, properties={"conversion": low.ConversionAttr(kind)})
-
-
-def float_op(
-    b: ScalarBuilder,
-    op_type: type[Operation],
-    *operands: SSAValue,
-    fastmath: Attribute | None = None,
-    hint: str | None = None,
-) -> SSAValue:
-    """Inserts a float op with the given fast-math flags, none unless told otherwise."""
-    flags = arith.FastMathFlagsAttr("none") if fastmath is None else fastmath
-    return b.op(op_type, *operands, properties={"fastmath": flags}, hint=hint)
-
-
-def integer_op(
-    b: ScalarBuilder, op_type: type[Operation], lhs: SSAValue, rhs: SSAValue, hint: str | None = None
-) -> SSAValue:
-    """Inserts an integer op that wraps."""
-    properties: dict[str, Attribute] = {}
-    if op_type in _OVERFLOW_OPS:
-        properties["overflowFlags"] = arith.IntegerOverflowAttr("none")
-    return b.op(op_type, lhs, rhs, properties=properties, hint=hint)
-
-
-_OVERFLOW_OPS = frozenset((arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.ShLIOp))
 
 
 def from_storage(b: ScalarBuilder, value: SSAValue, element_type: Attribute) -> SSAValue:
@@ -141,77 +114,82 @@ def lower_elementwise(b: ScalarBuilder, op: Operation, operands: Sequence[SSAVal
     return rule(b, op, operands, element_type(op.operands[-1]))
 
 
-def _fastmath(op: Operation) -> Attribute | None:
-    return op.properties.get("fastmath")
-
-
-def _float_function(op_type: type[Operation], exact: bool = False) -> _Lowering:
+def _float_function(op_type: type[Operation], exact: bool = False) -> Lowering:
     def lower(b: ScalarBuilder, op: Operation, args: Sequence[SSAValue], type: Attribute) -> SSAValue:
-        value = float_op(b, op_type, *args, fastmath=_fastmath(op), hint=_hint(op))
+        value = float_op(b, op_type, *args, fastmath=fastmath_of(op), hint=hint_of(op))
         return value if exact else rounded(b, value, type)
 
     return lower
 
 
-def _binary(float_type: type[Operation], integer_type: type[Operation]) -> _Lowering:
+def _rounding(lowering: Lowering) -> Lowering:
+    """Rounds what a rule computes to the element type."""
+
+    def lower(b: ScalarBuilder, op: Operation, args: Sequence[SSAValue], type: Attribute) -> SSAValue:
+        return rounded(b, lowering(b, op, args, type), type)
+
+    return lower
+
+
+def _binary(float_type: type[Operation], integer_type: type[Operation]) -> Lowering:
     def lower(b: ScalarBuilder, op: Operation, args: Sequence[SSAValue], type: Attribute) -> SSAValue:
         if is_float(type):
-            return rounded(b, float_op(b, float_type, *args, fastmath=_fastmath(op), hint=_hint(op)), type)
-        return integer_op(b, integer_type, *args, hint=_hint(op))
+            return rounded(
+                b, float_op(b, float_type, *args, fastmath=fastmath_of(op), hint=hint_of(op)), type
+            )
+        return integer_op(b, integer_type, *args, hint=hint_of(op))
 
     return lower
 
 
-def _bitwise(integer_type: type[Operation]) -> _Lowering:
+def _bitwise(integer_type: type[Operation]) -> Lowering:
     def lower(b: ScalarBuilder, op: Operation, args: Sequence[SSAValue], type: Attribute) -> SSAValue:
-        return integer_op(b, integer_type, *args, hint=_hint(op))
+        return integer_op(b, integer_type, *args, hint=hint_of(op))
 
     return lower
-
-
-def _hint(op: Operation) -> str | None:
-    return op.results[0].name_hint
 
 
 def _neg(b: ScalarBuilder, op: Operation, args: Sequence[SSAValue], type: Attribute) -> SSAValue:
     if is_float(type):
-        return float_op(b, arith.NegfOp, args[0], fastmath=_fastmath(op), hint=_hint(op))
-    return integer_op(b, arith.SubiOp, b.constant(0, args[0].type), args[0], hint=_hint(op))
+        return float_op(b, arith.NegfOp, args[0], fastmath=fastmath_of(op), hint=hint_of(op))
+    return integer_op(b, arith.SubiOp, b.constant(0, args[0].type), args[0], hint=hint_of(op))
 
 
 def _abs(b: ScalarBuilder, op: Operation, args: Sequence[SSAValue], type: Attribute) -> SSAValue:
     value = args[0]
     if is_float(type):
-        return float_op(b, math.AbsFOp, value, fastmath=_fastmath(op), hint=_hint(op))
+        return float_op(b, math.AbsFOp, value, fastmath=fastmath_of(op), hint=hint_of(op))
     if is_unsigned(type):
         return value
     negated = integer_op(b, arith.SubiOp, b.constant(0, value.type), value)
-    return b.op(arith.MaxSIOp, value, negated, hint=_hint(op))
+    return b.op(arith.MaxSIOp, value, negated, hint=hint_of(op))
 
 
 def _rsqrt(b: ScalarBuilder, op: Operation, args: Sequence[SSAValue], type: Attribute) -> SSAValue:
-    root = float_op(b, math.SqrtOp, args[0], fastmath=_fastmath(op))
+    root = float_op(b, math.SqrtOp, args[0], fastmath=fastmath_of(op))
     one = b.constant(1.0, args[0].type)
-    return rounded(b, float_op(b, arith.DivfOp, one, root, fastmath=_fastmath(op), hint=_hint(op)), type)
+    return rounded(b, float_op(b, arith.DivfOp, one, root, fastmath=fastmath_of(op), hint=hint_of(op)), type)
 
 
 def _recip(b: ScalarBuilder, op: Operation, args: Sequence[SSAValue], type: Attribute) -> SSAValue:
     one = b.constant(1.0, args[0].type)
-    return rounded(b, float_op(b, arith.DivfOp, one, args[0], fastmath=_fastmath(op), hint=_hint(op)), type)
+    return rounded(
+        b, float_op(b, arith.DivfOp, one, args[0], fastmath=fastmath_of(op), hint=hint_of(op)), type
+    )
 
 
 def _relu(b: ScalarBuilder, op: Operation, args: Sequence[SSAValue], type: Attribute) -> SSAValue:
     value = args[0]
     if is_float(type):
         zero = b.constant(0.0, value.type)
-        return float_op(b, arith.MaximumfOp, value, zero, fastmath=_fastmath(op), hint=_hint(op))
+        return float_op(b, arith.MaximumfOp, value, zero, fastmath=fastmath_of(op), hint=hint_of(op))
     if is_unsigned(type):
         return value
-    return b.op(arith.MaxSIOp, value, b.constant(0, value.type), hint=_hint(op))
+    return b.op(arith.MaxSIOp, value, b.constant(0, value.type), hint=hint_of(op))
 
 
 def _not(b: ScalarBuilder, op: Operation, args: Sequence[SSAValue], type: Attribute) -> SSAValue:
-    return b.op(arith.XOrIOp, args[0], b.constant(-1, args[0].type), hint=_hint(op))
+    return b.op(arith.XOrIOp, args[0], b.constant(-1, args[0].type), hint=hint_of(op))
 
 
 def _extremum(
@@ -219,28 +197,15 @@ def _extremum(
     signed: type[Operation],
     unsigned: type[Operation],
     boolean: type[Operation],
-) -> _Lowering:
+) -> Lowering:
     def lower(b: ScalarBuilder, op: Operation, args: Sequence[SSAValue], type: Attribute) -> SSAValue:
         if is_float(type):
-            return float_op(b, float_type, *args, fastmath=_fastmath(op), hint=_hint(op))
+            return float_op(b, float_type, *args, fastmath=fastmath_of(op), hint=hint_of(op))
         if type == i1:
-            return b.op(boolean, *args, hint=_hint(op))
-        return b.op(unsigned if is_unsigned(type) else signed, *args, hint=_hint(op))
+            return b.op(boolean, *args, hint=hint_of(op))
+        return b.op(unsigned if is_unsigned(type) else signed, *args, hint=hint_of(op))
 
     return lower
-
-
-def _safe_divisor(
-    b: ScalarBuilder, divisor: SSAValue, signed: bool
-) -> tuple[SSAValue, SSAValue, SSAValue | None]:
-    """Returns a divisor that cannot trap, whether the real one is 0, and whether it is -1 (if signed)."""
-    one = b.constant(1, divisor.type)
-    is_zero = cmpi(b, "eq", divisor, b.constant(0, divisor.type))
-    if not signed:
-        return select(b, is_zero, one, divisor), is_zero, None
-    is_minus_one = cmpi(b, "eq", divisor, b.constant(-1, divisor.type))
-    unsafe = b.op(arith.OrIOp, is_zero, is_minus_one)
-    return select(b, unsafe, one, divisor), is_zero, is_minus_one
 
 
 def _differs_in_sign(b: ScalarBuilder, remainder: SSAValue, divisor: SSAValue) -> SSAValue:
@@ -251,20 +216,20 @@ def _differs_in_sign(b: ScalarBuilder, remainder: SSAValue, divisor: SSAValue) -
 
 def _div(b: ScalarBuilder, op: Operation, args: Sequence[SSAValue], type: Attribute) -> SSAValue:
     if is_float(type):
-        return rounded(b, float_op(b, arith.DivfOp, *args, fastmath=_fastmath(op), hint=_hint(op)), type)
+        return rounded(b, float_op(b, arith.DivfOp, *args, fastmath=fastmath_of(op), hint=hint_of(op)), type)
     dividend, divisor = args
     zero = b.constant(0, dividend.type)
     if is_unsigned(type):
-        safe, is_zero, _ = _safe_divisor(b, divisor, signed=False)
-        return select(b, is_zero, zero, b.op(arith.DivUIOp, dividend, safe), _hint(op))
-    safe, is_zero, is_minus_one = _safe_divisor(b, divisor, signed=True)
+        safe, is_zero, _ = safe_divisor(b, divisor, signed=False)
+        return select(b, is_zero, zero, b.op(arith.DivUIOp, dividend, safe), hint_of(op))
+    safe, is_zero, is_minus_one = safe_divisor(b, divisor, signed=True)
     assert is_minus_one is not None
     quotient = b.op(arith.DivSIOp, dividend, safe)
     remainder = b.op(arith.RemSIOp, dividend, safe)
     lower = integer_op(b, arith.SubiOp, quotient, b.constant(1, dividend.type))
     floored = select(b, _differs_in_sign(b, remainder, safe), lower, quotient)
     negated = integer_op(b, arith.SubiOp, zero, dividend)
-    return select(b, is_zero, zero, select(b, is_minus_one, negated, floored), _hint(op))
+    return select(b, is_zero, zero, select(b, is_minus_one, negated, floored), hint_of(op))
 
 
 def _mod(b: ScalarBuilder, op: Operation, args: Sequence[SSAValue], type: Attribute) -> SSAValue:
@@ -272,12 +237,12 @@ def _mod(b: ScalarBuilder, op: Operation, args: Sequence[SSAValue], type: Attrib
     if is_float(type):
         return rounded(b, _float_mod(b, op, dividend, divisor), type)
     if is_unsigned(type):
-        safe, _, _ = _safe_divisor(b, divisor, signed=False)
-        return b.op(arith.RemUIOp, dividend, safe, hint=_hint(op))
-    safe, _, _ = _safe_divisor(b, divisor, signed=True)
+        safe, _, _ = safe_divisor(b, divisor, signed=False)
+        return b.op(arith.RemUIOp, dividend, safe, hint=hint_of(op))
+    safe, _, _ = safe_divisor(b, divisor, signed=True)
     remainder = b.op(arith.RemSIOp, dividend, safe)
     raised = integer_op(b, arith.AddiOp, remainder, safe)
-    return select(b, _differs_in_sign(b, remainder, safe), raised, remainder, _hint(op))
+    return select(b, _differs_in_sign(b, remainder, safe), raised, remainder, hint_of(op))
 
 
 def _float_mod(b: ScalarBuilder, op: Operation, dividend: SSAValue, divisor: SSAValue) -> SSAValue:
@@ -289,12 +254,12 @@ def _float_mod(b: ScalarBuilder, op: Operation, dividend: SSAValue, divisor: SSA
     raised = float_op(b, arith.AddfOp, remainder, divisor)
     moved = select(b, mixed, raised, remainder)
     signed_zero = float_op(b, math.CopySignOp, zero, divisor)
-    return select(b, cmpf(b, "oeq", remainder, zero), signed_zero, moved, _hint(op))
+    return select(b, cmpf(b, "oeq", remainder, zero), signed_zero, moved, hint_of(op))
 
 
 def _pow(b: ScalarBuilder, op: Operation, args: Sequence[SSAValue], type: Attribute) -> SSAValue:
     if is_float(type):
-        return rounded(b, float_op(b, math.PowFOp, *args, fastmath=_fastmath(op), hint=_hint(op)), type)
+        return rounded(b, float_op(b, math.PowFOp, *args, fastmath=fastmath_of(op), hint=hint_of(op)), type)
     return _integer_pow(b, op, args[0], args[1], is_unsigned(type))
 
 
@@ -319,19 +284,19 @@ def _integer_pow(
     of_minus_one = select(b, is_odd, minus_one, one)
     inverse = select(b, cmpi(b, "eq", base, minus_one), of_minus_one, zero)
     inverse = select(b, cmpi(b, "eq", base, one), one, inverse)
-    return select(b, cmpi(b, "slt", exponent, zero), inverse, result, _hint(op))
+    return select(b, cmpi(b, "slt", exponent, zero), inverse, result, hint_of(op))
 
 
-def _shift(left: bool) -> _Lowering:
+def _shift(left: bool) -> Lowering:
     def lower(b: ScalarBuilder, op: Operation, args: Sequence[SSAValue], type: Attribute) -> SSAValue:
         value, amount = args
         zero, last = b.constant(0, value.type), b.constant(width_of(value.type) - 1, value.type)
         fits = cmpi(b, "ule", amount, last)
         if not left and not is_unsigned(type):
-            return b.op(arith.ShRSIOp, value, select(b, fits, amount, last), hint=_hint(op))
+            return b.op(arith.ShRSIOp, value, select(b, fits, amount, last), hint=hint_of(op))
         safe = select(b, fits, amount, zero)
         shifted = integer_op(b, arith.ShLIOp if left else arith.ShRUIOp, value, safe)
-        return select(b, fits, shifted, zero, _hint(op))
+        return select(b, fits, shifted, zero, hint_of(op))
 
     return lower
 
@@ -339,12 +304,12 @@ def _shift(left: bool) -> _Lowering:
 def _compare(b: ScalarBuilder, op: Operation, args: Sequence[SSAValue], type: Attribute) -> SSAValue:
     kind = op.__class__
     if is_float(type):
-        return cmpf(b, _CMPF[kind], *args, hint=_hint(op))
-    return cmpi(b, (_CMPUI if is_unsigned(type) else _CMPI)[kind], *args, hint=_hint(op))
+        return cmpf(b, _CMPF[kind], *args, hint=hint_of(op))
+    return cmpi(b, (_CMPUI if is_unsigned(type) else _CMPI)[kind], *args, hint=hint_of(op))
 
 
 def _select(b: ScalarBuilder, op: Operation, args: Sequence[SSAValue], type: Attribute) -> SSAValue:
-    return select(b, args[0], args[1], args[2], _hint(op))
+    return select(b, args[0], args[1], args[2], hint_of(op))
 
 
 def _cast(b: ScalarBuilder, op: Operation, args: Sequence[SSAValue], source: Attribute) -> SSAValue:
@@ -388,7 +353,7 @@ def lower_iota(b: ScalarBuilder, index: SSAValue, type: Attribute) -> SSAValue:
     return b.op(arith.IndexCastOp, index, result_type=compute_type(type))
 
 
-_RULES: dict[type[Operation], _Lowering] = {
+_RULES: dict[type[Operation], Lowering] = {
     graph.NegOp: _neg,
     graph.AbsOp: _abs,
     graph.ExpOp: _float_function(math.ExpOp),
@@ -400,9 +365,25 @@ _RULES: dict[type[Operation], _Lowering] = {
     graph.ErfOp: _float_function(math.ErfOp),
     graph.SinOp: _float_function(math.SinOp),
     graph.CosOp: _float_function(math.CosOp),
+    graph.Expm1Op: _float_function(math.ExpM1Op),
+    graph.Exp2Op: _float_function(math.Exp2Op),
+    graph.Log1pOp: _float_function(math.Log1pOp),
+    graph.Log2Op: _float_function(math.Log2Op),
+    graph.Log10Op: _float_function(math.Log10Op),
+    graph.TanOp: _float_function(math.TanOp),
+    graph.AsinOp: _float_function(math.AsinOp),
+    graph.AcosOp: _float_function(math.AcosOp),
+    graph.AtanOp: _float_function(math.AtanOp),
+    graph.SinhOp: _float_function(math.SinhOp),
+    graph.CoshOp: _float_function(math.CoshOp),
+    graph.AsinhOp: _float_function(math.AsinhOp),
+    graph.AcoshOp: _float_function(math.AcoshOp),
+    graph.AtanhOp: _float_function(math.AtanhOp),
     graph.FloorOp: _float_function(math.FloorOp, exact=True),
     graph.CeilOp: _float_function(math.CeilOp, exact=True),
     graph.TruncOp: _float_function(math.TruncOp, exact=True),
+    graph.RoundOp: _float_function(math.RoundEvenOp, exact=True),
+    graph.SignOp: sign,
     graph.ReluOp: _relu,
     graph.NotOp: _not,
     graph.AddOp: _binary(arith.AddfOp, arith.AddiOp),
@@ -410,7 +391,15 @@ _RULES: dict[type[Operation], _Lowering] = {
     graph.MulOp: _binary(arith.MulfOp, arith.MuliOp),
     graph.DivOp: _div,
     graph.ModOp: _mod,
+    graph.FloordivOp: _rounding(floordiv),
+    graph.TruncdivOp: truncated_quotient,
+    graph.RemOp: remainder,
     graph.PowOp: _pow,
+    graph.Atan2Op: _float_function(math.Atan2Op),
+    graph.HypotOp: _rounding(hypot),
+    graph.LogaddexpOp: _rounding(logaddexp),
+    graph.CopysignOp: copysign,
+    graph.NextafterOp: _rounding(nextafter),
     graph.MaxOp: _extremum(arith.MaximumfOp, arith.MaxSIOp, arith.MaxUIOp, arith.OrIOp),
     graph.MinOp: _extremum(arith.MinimumfOp, arith.MinSIOp, arith.MinUIOp, arith.AndIOp),
     graph.AndOp: _bitwise(arith.AndIOp),
@@ -418,6 +407,10 @@ _RULES: dict[type[Operation], _Lowering] = {
     graph.XorOp: _bitwise(arith.XOrIOp),
     graph.ShlOp: _shift(left=True),
     graph.ShrOp: _shift(left=False),
+    graph.IsnanOp: is_nan,
+    graph.IsinfOp: is_infinite,
+    graph.IsfiniteOp: is_finite,
+    graph.SignbitOp: signbit,
     graph.SelectOp: _select,
     graph.FmaOp: _float_function(math.FmaOp),
     graph.CastOp: _cast,
