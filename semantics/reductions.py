@@ -1,17 +1,13 @@
-"""`graph.reduce` and `graph.contract` on numpy arrays."""
+"""Reductions of numpy arrays."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 from typing import Any
 
 import numpy as np
-from xdsl.ir.affine import AffineDimExpr, AffineMap
 
 from ..dialects.graph import Extremum, ReduceKind
-from .errors import InterpreterError
-from .numerics import cast
 from .numpy_types import F32, F64, Array, is_floating, is_narrow
 
 _UFUNCS: dict[ReduceKind, np.ufunc] = {
@@ -84,46 +80,3 @@ def logsumexp(source: Array, axes: Sequence[int], keep: bool) -> Array:
     shift = np.where(np.isfinite(greatest), greatest, 0.0)
     total = np.log(np.sum(np.exp(wide - shift), axis=over, keepdims=True)) + shift
     return (total if keep else np.squeeze(total, over)).astype(source.dtype)
-
-
-def contract(who: str, lhs: Array, rhs: Array, maps: Sequence[AffineMap], dtype: np.dtype[Any]) -> Array:
-    """
-    Returns the sum of products of `lhs` and `rhs`, cast to `dtype`, that `maps` describe (`graph.contract`).
-
-    f16 and bf16 are accumulated in f32 and rounded once; integers wrap.
-
-    Raises InterpreterError, naming `who`, if the maps give a dim two extents.
-    """
-    lhs_dims, rhs_dims, result_dims = (_dims(map) for map in maps)
-    extents: dict[int, int] = {}
-    for dims, operand in ((lhs_dims, lhs), (rhs_dims, rhs)):
-        for dim, extent in zip(dims, operand.shape, strict=True):
-            if extents.setdefault(dim, extent) != extent:
-                raise InterpreterError(f"{who}: dim d{dim} is both {extents[dim]} and {extent}")
-    accumulated = F32 if is_narrow(dtype) else dtype
-    lhs, rhs = (cast(operand, dtype).astype(accumulated) for operand in (lhs, rhs))
-
-    both = [dim for dim in result_dims if dim in lhs_dims and dim in rhs_dims]
-    only_lhs = [dim for dim in result_dims if dim not in rhs_dims]
-    only_rhs = [dim for dim in result_dims if dim not in lhs_dims]
-    summed = [dim for dim in sorted(extents) if dim not in result_dims]
-
-    def matrices(operand: Array, dims: Sequence[int], rows: Sequence[int], columns: Sequence[int]) -> Array:
-        order = [*both, *rows, *columns]
-        present = np.transpose(operand, [dims.index(dim) for dim in order if dim in dims])
-        missing = tuple(axis for axis, dim in enumerate(order) if dim not in dims)
-        full = np.broadcast_to(np.expand_dims(present, missing), [extents[dim] for dim in order])
-        return full.reshape([prod(extents[dim] for dim in part) for part in (both, rows, columns)])
-
-    products = np.matmul(matrices(lhs, lhs_dims, only_lhs, summed), matrices(rhs, rhs_dims, summed, only_rhs))
-    order = [*both, *only_lhs, *only_rhs]
-    shaped = products.reshape([extents[dim] for dim in order])
-    return np.transpose(shaped, [order.index(dim) for dim in result_dims]).astype(dtype)
-
-
-def _dims(map: AffineMap) -> list[int]:
-    dims: list[int] = []
-    for expr in map.results:
-        assert isinstance(expr, AffineDimExpr), f"{map} is not of dims"
-        dims.append(expr.position)
-    return dims

@@ -11,12 +11,13 @@ from xdsl.ir import Operation, SSAValue
 from ..dialects import graph
 from ..dialects.graph.types import shape_text
 from . import numerics
+from .contraction import contract
 from .cumulative import cumulate
 from .errors import InterpreterError, describe
 from .indexing import dynamic_slice, dynamic_update, gather, scatter
 from .numpy_types import Array, array_of, dtype_of
 from .ordering import argsort, search_sorted, sort
-from .reductions import arg_reduce, contract, logsumexp, reduce
+from .reductions import arg_reduce, logsumexp, reduce
 from .threefry import threefry
 
 
@@ -159,9 +160,7 @@ def _reduce(op: Operation, operands: Sequence[Array]) -> Array:
 
 def _contract(op: Operation, operands: Sequence[Array]) -> Array:
     assert isinstance(op, graph.ContractOp)
-    maps = [map.data for map in op.maps.data]
-    lhs, rhs = operands
-    return contract(describe(op), lhs, rhs, maps, dtype_of(op.result.type))
+    return contract(op, operands, dtype_of(op.result.type))
 
 
 def _arg_reduce(op: Operation, operands: Sequence[Array]) -> Array:

@@ -6,6 +6,8 @@ from ..dim_attributes import DimExprAttr, DimsAttr
 from .attributes import (
     VALUE_MODES,
     AxisAttr,
+    Combination,
+    CombinationAttr,
     CountAttr,
     CumulateKind,
     CumulateKindAttr,
@@ -23,10 +25,10 @@ from .attributes import (
 )
 from .base import ElementwiseOp, GraphOp, MovementOp
 from .composite import ArgReduceOp, CompositeOp, Extremum, ExtremumAttr, LogsumexpOp
-from .contraction import ContractOp, ReduceOp, reduced_type
+from .contraction import ContractOp, ReduceOp, iteration_extents, reduced_type
+from .control import ConditionOp, ControlOp, IfOp, ScanOp, WhileOp, YieldOp, slice_type
 from .cumulative import CumulateOp
 from .custom import CustomOp
-from .control import ConditionOp, ControlOp, IfOp, ScanOp, WhileOp, YieldOp, slice_type
 from .dim import DimOp, dims_around, dims_of
 from .elementwise import (
     AbsOp,
@@ -97,6 +99,7 @@ from .functions import (
     SinhOp,
     TanOp,
 )
+from .index_map import LinearIndex, linear_index
 from .indexing import (
     DynamicSliceOp,
     DynamicUpdateOp,
@@ -240,6 +243,7 @@ GRAPH = Dialect(
         ReduceKindAttr,
         ScatterKindAttr,
         CumulateKindAttr,
+        CombinationAttr,
         ExtremumAttr,
         SideAttr,
         ModeAttr,
@@ -249,6 +253,10 @@ GRAPH = Dialect(
 )
 
 __all__ = [
+    "GRAPH",
+    "THREEFRY_PARITY",
+    "THREEFRY_ROTATIONS",
+    "VALUE_MODES",
     "AbsOp",
     "AcosOp",
     "AcoshOp",
@@ -266,6 +274,8 @@ __all__ = [
     "BroadcastOp",
     "CastOp",
     "CeilOp",
+    "Combination",
+    "CombinationAttr",
     "CompareOp",
     "CompositeOp",
     "ConcatOp",
@@ -301,7 +311,6 @@ __all__ = [
     "FloorOp",
     "FloordivOp",
     "FmaOp",
-    "GRAPH",
     "GatherOp",
     "GeOp",
     "GraphOp",
@@ -314,9 +323,10 @@ __all__ = [
     "IsinfOp",
     "IsnanOp",
     "LeOp",
-    "Log10Op",
+    "LinearIndex",
     "Log1pOp",
     "Log2Op",
+    "Log10Op",
     "LogOp",
     "LogaddexpOp",
     "LogsumexpOp",
@@ -370,8 +380,6 @@ __all__ = [
     "SortedSide",
     "SqrtOp",
     "SubOp",
-    "THREEFRY_PARITY",
-    "THREEFRY_ROTATIONS",
     "TanOp",
     "TanhOp",
     "ThreefryOp",
@@ -379,7 +387,6 @@ __all__ = [
     "TruncOp",
     "TruncdivOp",
     "UnaryOp",
-    "VALUE_MODES",
     "WhileOp",
     "WriteOp",
     "XorOp",
@@ -391,6 +398,8 @@ __all__ = [
     "dynamic_slice_type",
     "find_node",
     "gathered_type",
+    "iteration_extents",
+    "linear_index",
     "node_type",
     "padded_type",
     "permuted_type",

@@ -88,7 +88,7 @@ class CountAttr(Data[int], SpacedOpaqueSyntaxAttribute):
 
 
 class ReduceKind(StrEnum):
-    """How `graph.reduce` combines two elements."""
+    """How `graph.reduce` and `graph.contract` make one element of two."""
 
     ADD = "add"
     MUL = "mul"
@@ -100,9 +100,29 @@ class ReduceKind(StrEnum):
 
 @irdl_attr_definition
 class ReduceKindAttr(EnumAttribute[ReduceKind], SpacedOpaqueSyntaxAttribute):
-    """`#graph<reduce_kind add>`; printed bare (`add`) by `graph.reduce`."""
+    """`#graph<reduce_kind add>`; printed bare (`add`) by `graph.reduce` and `graph.contract`."""
 
     name = "graph.reduce_kind"
+
+
+class Combination(StrEnum):
+    """What `graph.contract` makes of an element of each operand, before it accumulates."""
+
+    MUL = "mul"
+    ADD = "add"
+    SUB = "sub"
+    MAX = "max"
+    MIN = "min"
+    AND = "and"
+    OR = "or"
+    XOR = "xor"
+
+
+@irdl_attr_definition
+class CombinationAttr(EnumAttribute[Combination], SpacedOpaqueSyntaxAttribute):
+    """`#graph<combination add>`; printed bare (`add`) by `graph.contract`."""
+
+    name = "graph.combination"
 
 
 class ScatterKind(StrEnum):

@@ -8,14 +8,40 @@ from typing import Any
 from xdsl.dialects.arith import FastMathFlagsAttr
 from xdsl.dialects.builtin import DYNAMIC_INDEX, AffineMapAttr, ArrayAttr, TensorType, UnitAttr
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.ir.affine import AffineDimExpr, AffineMap
-from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
+from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
+from xdsl.irdl import (
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    var_operand_def,
+)
 from xdsl.utils.exceptions import VerifyException
 
-from ..dim_expr import Extent
-from .attributes import IntsAttr, ReduceKind, ReduceKindAttr
+from ..dim_expr import DimSymbol, Extent, bounded, is_at_least
+from .attributes import (
+    Combination,
+    CombinationAttr,
+    ExtentsAttr,
+    IntsAttr,
+    ReduceKind,
+    ReduceKindAttr,
+)
 from .base import GraphOp, check_fastmath, check_result, fastmath_properties
-from .types import BITS, NUMBERS, TENSOR, are_equal_extents, check_axes, shape_of, tensor_of, tensor_type_of
+from .dim import dims_around
+from .index_map import LinearIndex, linear_index
+from .types import (
+    BITS,
+    NUMBERS,
+    TENSOR,
+    are_equal_extents,
+    check_axes,
+    shape_of,
+    shape_text,
+    tensor_of,
+    tensor_type_of,
+)
 
 _KEEP = UnitAttr()
 
@@ -90,67 +116,117 @@ class ReduceOp(GraphOp):
         check_result(self, reduced_type(source, self.axes, keep), why)
 
 
+_ADD = ReduceKindAttr(ReduceKind.ADD)
+_MUL = CombinationAttr(Combination.MUL)
+_BITWISE = (Combination.AND, Combination.OR, Combination.XOR)
+
+
 @irdl_op_definition
 class ContractOp(GraphOp):
     """
-    The sum of products `lhs * rhs` over an iteration space. `maps` say for `lhs`, `rhs` and the result which
-    iteration dims index them; a dim that does not index the result is summed over. The operands are cast to
-    the element type of the result first. The sum of no elements is 0.
+    Combines one element of each operand at every point of an iteration space, and accumulates what has the
+    same index in the result. `maps` say, for each operand and then the result, at which index a point reads
+    or accumulates: an index of an operand is a sum of iteration dims with constant factors, those of the
+    result are distinct dims. `bounds` are the extents of all dims; they may be left out where each dim is
+    an index by itself somewhere. No index may lie outside of its operand: `graph.pad` comes before.
+
+    The operands are cast to the element type of the result first. `accumulate` is the kind of a reduction,
+    `add` unless told otherwise, and starts from its identity; `combine` is `mul` unless told otherwise. One
+    operand alone is not combined: a reduction of windows. What is narrower than f32 is computed in f32 and
+    rounded once; integers wrap; NaN wins in max and min.
 
     ```mlir
     %c = graph.contract %a, %b maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>,
         affine_map<(m, n, k) -> (m, n)>] : tensor<4x8xf32>, tensor<8x2xf32> -> tensor<4x2xf32>
+    %y = graph.contract %x maps [affine_map<(i, k) -> (i * 2 + k)>, affine_map<(i, k) -> (i)>] bounds [4, 3]
+        accumulate max : tensor<9xf32> -> tensor<4xf32>
     ```
     """
 
     name = "graph.contract"
-    lhs = operand_def(TENSOR)
-    rhs = operand_def(TENSOR)
+    inputs = var_operand_def(TENSOR)
     maps = prop_def(ArrayAttr[AffineMapAttr])
+    bounds = opt_prop_def(ExtentsAttr)
+    accumulate = prop_def(ReduceKindAttr, default_value=_ADD)
+    combine = prop_def(CombinationAttr, default_value=_MUL)
     fastmath = opt_prop_def(FastMathFlagsAttr)
     result = result_def(TENSOR)
     assembly_format = (
-        "$lhs `,` $rhs `maps` $maps (`fastmath` `` $fastmath^)? attr-dict "
-        "`:` type($lhs) `,` type($rhs) `->` type($result)"
+        "$inputs `maps` $maps (`bounds` $bounds^)? (`accumulate` $accumulate^)? (`combine` $combine^)? "
+        "(`fastmath` `` $fastmath^)? attr-dict `:` type($inputs) `->` type($result)"
     )
 
     def __init__(
         self,
-        lhs: SSAValue,
-        rhs: SSAValue,
+        inputs: Sequence[SSAValue],
         maps: Sequence[AffineMap | AffineMapAttr] | ArrayAttr[AffineMapAttr],
         result_type: TensorType[Any],
+        *,
+        bounds: Sequence[Extent] | ExtentsAttr | None = None,
+        accumulate: ReduceKind | ReduceKindAttr = _ADD,
+        combine: Combination | CombinationAttr = _MUL,
         fastmath: FastMathFlagsAttr | None = None,
     ):
         if not isinstance(maps, ArrayAttr):
             maps = ArrayAttr([AffineMapAttr(each) if isinstance(each, AffineMap) else each for each in maps])
-        Operation.__init__(
-            self,
-            operands=(lhs, rhs),
-            result_types=(result_type,),
-            properties={"maps": maps, **fastmath_properties(fastmath)},
-        )
+        properties: dict[str, Attribute] = {
+            "maps": maps,
+            "accumulate": ReduceKindAttr(accumulate) if isinstance(accumulate, ReduceKind) else accumulate,
+            "combine": CombinationAttr(combine) if isinstance(combine, Combination) else combine,
+            **fastmath_properties(fastmath),
+        }
+        if bounds is not None:
+            properties["bounds"] = ExtentsAttr.of(bounds)
+        Operation.__init__(self, operands=inputs, result_types=(result_type,), properties=properties)
+
+    @property
+    def operand_maps(self) -> tuple[AffineMap, ...]:
+        return tuple(attribute.data for attribute in self.maps.data[:-1])
+
+    @property
+    def result_map(self) -> AffineMap:
+        return self.maps.data[-1].data
+
+    @property
+    def result_dims(self) -> tuple[int, ...]:
+        """The iteration dim of each axis of the result."""
+        return tuple(expr.position for expr in self.result_map.results if isinstance(expr, AffineDimExpr))
 
     def verify_(self) -> None:
         result = tensor_type_of(self.result, self.name)
-        NUMBERS.check(self.name, result)
+        self._check_elements(result)
         check_fastmath(self, result)
+        count = len(self.inputs)
+        if len(self.maps.data) != count + 1:
+            names = ", ".join((*_NAMES[count], "result"))
+            raise VerifyException(f"{self.name}: {len(self.maps.data)} maps, expected {count + 1} ({names})")
+        num_dims = self.result_map.num_dims
+        for what, value, map in self._indexed():
+            self._check_map(what, map, num_dims, tensor_type_of(value, self.name))
+        used = {dim for map in self.operand_maps for expr in map.results for dim, _ in _linear(expr).factors}
+        if len(used) != num_dims:
+            missing = next(dim for dim in range(num_dims) if dim not in used)
+            who = "neither lhs nor rhs" if count == 2 else "no operand"
+            raise VerifyException(f"{self.name}: dim d{missing} indexes {who} (maps {self._maps_text()})")
+        self._check_ranges(self._checked_extents(num_dims))
+
+    def _check_elements(self, result: TensorType[Any]) -> None:
+        count = len(self.inputs)
+        if count not in _NAMES:
+            raise VerifyException(f"{self.name}: {count} operands, expected 1 or 2")
+        kind, combine = self.accumulate.data, self.combine.data
+        _REDUCE_ELEMENTS[kind].check(f"{self.name} accumulate {kind.value}", result)
+        if count == 1 and combine is not Combination.MUL:
+            raise VerifyException(f"{self.name}: cannot combine {combine.value} with one operand")
+        if count == 2:
+            elements = BITS if combine in _BITWISE else NUMBERS
+            elements.check(f"{self.name} combine {combine.value}", result)
+
+    def _indexed(self) -> list[tuple[str, SSAValue, AffineMap]]:
+        """What each map indexes: its name in diagnostics, and the value."""
+        names = (*_NAMES[len(self.inputs)], "result")
         maps = [attribute.data for attribute in self.maps.data]
-        if len(maps) != 3:
-            raise VerifyException(f"{self.name}: {len(maps)} maps, expected 3 (lhs, rhs, result)")
-        extents: dict[int, tuple[Extent, str]] = {}
-        for what, value, map in zip(
-            ("lhs", "rhs", "result"), (self.lhs, self.rhs, self.result), maps, strict=True
-        ):
-            type = tensor_type_of(value, self.name)
-            self._check_map(what, map, maps[0].num_dims, type)
-            for axis, (dim, extent) in enumerate(zip(_dims(map), shape_of(type), strict=True)):
-                self._note_extent(extents, dim, extent, f"axis {axis} of {what} {type}")
-            if what == "rhs" and len(extents) != map.num_dims:
-                missing = next(dim for dim in range(map.num_dims) if dim not in extents)
-                raise VerifyException(
-                    f"{self.name}: dim d{missing} indexes neither lhs nor rhs (maps {_text(maps)})"
-                )
+        return list(zip(names, (*self.inputs, self.result), maps, strict=True))
 
     def _check_map(self, what: str, map: AffineMap, num_dims: int, type: TensorType[Any]) -> None:
         if map.num_dims != num_dims or map.num_symbols:
@@ -163,8 +239,42 @@ class ContractOp(GraphOp):
                 f"{self.name}: map of {what} has {len(map.results)} results for rank {type.get_num_dims()} "
                 f"({map}, {type})"
             )
-        if len(set(_dims(map))) != len(map.results):
-            raise VerifyException(f"{self.name}: map of {what} is not of distinct dims ({map})")
+        indices = [linear_index(expr) for expr in map.results]
+        if any(index is None for index in indices):
+            raise VerifyException(
+                f"{self.name}: map of {what} is not of sums of dims with constant factors ({map})"
+            )
+        if what == "result":
+            dims = [index.plain_dim for index in indices if index is not None]
+            if None in dims or len(set(dims)) != len(dims):
+                raise VerifyException(f"{self.name}: map of {what} is not of distinct dims ({map})")
+
+    def _checked_extents(self, num_dims: int) -> tuple[Extent, ...]:
+        known: dict[int, tuple[Extent, str]] = {}
+        if self.bounds is not None:
+            bounds = self.bounds.data
+            if len(bounds) != num_dims:
+                raise VerifyException(
+                    f"{self.name}: {len(bounds)} bounds for {num_dims} dims "
+                    f"(bounds {list(bounds)}, maps {self._maps_text()})"
+                )
+            known = {dim: (extent, "bounds") for dim, extent in enumerate(bounds)}
+            for dim, extent in enumerate(bounds):
+                if is_at_least(-1, extent):
+                    raise VerifyException(f"{self.name}: bound of dim d{dim} is negative ({extent})")
+        for what, value, map in self._indexed():
+            type = tensor_type_of(value, self.name)
+            for axis, (expr, extent) in enumerate(zip(map.results, shape_of(type), strict=True)):
+                dim = _linear(expr).plain_dim
+                if dim is not None:
+                    self._note_extent(known, dim, extent, f"axis {axis} of {what} {type}")
+        for dim in range(num_dims):
+            if dim not in known:
+                raise VerifyException(
+                    f"{self.name}: nothing tells the extent of dim d{dim}, bounds are needed "
+                    f"(maps {self._maps_text()})"
+                )
+        return tuple(known[dim][0] for dim in range(num_dims))
 
     def _note_extent(
         self, extents: dict[int, tuple[Extent, str]], dim: int, extent: Extent, where: str
@@ -177,10 +287,52 @@ class ContractOp(GraphOp):
         if known is None or known[0] == DYNAMIC_INDEX:
             extents[dim] = (extent, where)
 
+    def _check_ranges(self, extents: tuple[Extent, ...]) -> None:
+        """Raises `VerifyException` unless all that is read is in its operand, for all values of its dims."""
+        if 0 in extents:
+            return
+        dims: dict[str, DimSymbol] | None = None
+        for what, value, map in self._indexed()[:-1]:
+            type = tensor_type_of(value, self.name)
+            for axis, (expr, extent) in enumerate(zip(map.results, shape_of(type), strict=True)):
+                index = _linear(expr)
+                read = [extents[dim] for dim, _ in index.factors]
+                if index.plain_dim is not None or DYNAMIC_INDEX in (extent, *read):
+                    continue
+                low, high = index.range(extents)
+                if not isinstance(low, int) or not isinstance(high, int) or not isinstance(extent, int):
+                    dims = dims_around(self) if dims is None else dims
+                    low, high, extent = (bounded(each, dims) for each in (low, high, extent))
+                if not (is_at_least(low, 0) and is_at_least(extent, high + 1)):
+                    raise VerifyException(
+                        f"{self.name}: index {axis} of {what} is from {low} to {high}, outside of its "
+                        f"{extent} elements ({expr} for extents {shape_text(extents)}, {what} {type})"
+                    )
 
-def _dims(map: AffineMap) -> list[int]:
-    return [expr.position for expr in map.results if isinstance(expr, AffineDimExpr)]
+    def _maps_text(self) -> str:
+        return ", ".join(str(attribute.data) for attribute in self.maps.data)
 
 
-def _text(maps: Sequence[AffineMap]) -> str:
-    return ", ".join(map(str, maps))
+_NAMES: dict[int, tuple[str, ...]] = {1: ("source",), 2: ("lhs", "rhs")}
+"""What diagnostics call the operands, by how many there are."""
+
+
+def _linear(expr: AffineExpr) -> LinearIndex:
+    index = linear_index(expr)
+    assert index is not None, f"index {expr} is no sum of dims with factors"
+    return index
+
+
+def iteration_extents(op: ContractOp) -> tuple[Extent, ...]:
+    """Returns the extent of each iteration dim of a verified op."""
+    if op.bounds is not None:
+        return op.bounds.data
+    extents: dict[int, Extent] = {}
+    for value, attribute in zip((*op.inputs, op.result), op.maps.data, strict=True):
+        for expr, extent in zip(
+            attribute.data.results, shape_of(tensor_type_of(value, op.name)), strict=True
+        ):
+            dim = _linear(expr).plain_dim
+            if dim is not None and extents.get(dim, DYNAMIC_INDEX) == DYNAMIC_INDEX:
+                extents[dim] = extent
+    return tuple(extents[dim] for dim in range(op.result_map.num_dims))

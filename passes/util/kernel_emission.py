@@ -10,7 +10,7 @@ from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from ...dialects import graph, sched
 from ...dialects.element_types import compute_type, element_type_of, is_float, is_unsigned, storage_type
-from ...dialects.graph import ReduceKind
+from ...dialects.graph import Combination, ReduceKind
 from ...dialects.sched import CombineKind
 from .access import Indices, operand_indices, static_shape
 from .index_expr import Axis, Clamp, FloorDiv, IndexExpr, Mod, variable
@@ -242,14 +242,11 @@ class _KernelEmitter:
         operands = [self._read(v, i, op) for v, i in zip(op.operands, found, strict=True)]
         inner.location = op.location
         if isinstance(op, graph.ContractOp):
-            factors = [
+            elements = [
                 cast(inner, value, element_type(operand), type)
                 for value, operand in zip(operands, op.operands, strict=True)
             ]
-            if is_float(type):
-                value = float_op(inner, arith.MulfOp, *factors, fastmath=_fastmath(op), hint="product")
-            else:
-                value = integer_op(inner, arith.MuliOp, *factors, hint="product")
+            value = elements[0] if len(elements) == 1 else _combined(inner, op, elements, type)
         else:
             (value,) = operands
         builders = [b, *(loop.builder for loop in loops)]
@@ -375,9 +372,34 @@ _INTEGER_KINDS = {
 _UNSIGNED_KINDS = {**_INTEGER_KINDS, ReduceKind.MAX: CombineKind.MAXUI, ReduceKind.MIN: CombineKind.MINUI}
 
 
+_COMBINATIONS: dict[Combination, tuple[type[Operation] | None, type[Operation], type[Operation]]] = {
+    Combination.MUL: (arith.MulfOp, arith.MuliOp, arith.MuliOp),
+    Combination.ADD: (arith.AddfOp, arith.AddiOp, arith.AddiOp),
+    Combination.SUB: (arith.SubfOp, arith.SubiOp, arith.SubiOp),
+    Combination.MAX: (arith.MaximumfOp, arith.MaxSIOp, arith.MaxUIOp),
+    Combination.MIN: (arith.MinimumfOp, arith.MinSIOp, arith.MinUIOp),
+    Combination.AND: (None, arith.AndIOp, arith.AndIOp),
+    Combination.OR: (None, arith.OrIOp, arith.OrIOp),
+    Combination.XOR: (None, arith.XOrIOp, arith.XOrIOp),
+}
+"""The ops that combine two floats, two signed and two unsigned integers."""
+
+
+def _combined(b: ScalarBuilder, op: graph.ContractOp, elements: list[SSAValue], type: Attribute) -> SSAValue:
+    """Combines one element of each operand of a contraction, unrounded."""
+    for_floats, for_signed, for_unsigned = _COMBINATIONS[op.combine.data]
+    hint = "product" if op.combine.data is Combination.MUL else "combined"
+    if is_float(type):
+        assert for_floats is not None, f"{op.name}: cannot combine floats by {op.combine.data.value}"
+        return float_op(b, for_floats, *elements, fastmath=_fastmath(op), hint=hint)
+    lhs, rhs = elements
+    return integer_op(b, for_unsigned if is_unsigned(type) else for_signed, lhs, rhs, hint=hint)
+
+
 def _combine_kind(op: Operation) -> CombineKind:
     type: Attribute = element_type(op.results[0])
-    kind = op.kind.data if isinstance(op, graph.ReduceOp) else ReduceKind.ADD
+    assert isinstance(op, graph.ReduceOp | graph.ContractOp), f"{op.name} combines nothing"
+    kind = op.kind.data if isinstance(op, graph.ReduceOp) else op.accumulate.data
     if is_float(type):
         return _FLOAT_KINDS[kind]
     return (_UNSIGNED_KINDS if is_unsigned(type) else _INTEGER_KINDS)[kind]

@@ -23,16 +23,16 @@ from math import prod
 
 from xdsl.dialects import func
 from xdsl.ir import Operation, SSAValue
-from xdsl.ir.affine import AffineDimExpr
+from xdsl.ir.affine import AffineExpr
 from xdsl.utils.exceptions import PassFailedException
 
 from ...dialects import graph
 from ...dialects.element_types import NBYTES, element_type_of
 from ...dialects.entry import check_single_block
-from ...dialects.graph import MemoryModeAttr
+from ...dialects.graph import MemoryModeAttr, iteration_extents, linear_index
 from ...dialects.memory_modes import ModeKind
 from .access import Indices, operand_indices, static_shape
-from .index_expr import Axis, IndexExpr, variable
+from .index_expr import Axis, IndexExpr, constant, variable
 
 LOCAL_NBYTES_LIMIT = 32 * 1024
 """The most bytes of local buffers in one kernel: they should stay in a core's first-level cache."""
@@ -399,23 +399,12 @@ def folded_axes(op: Operation) -> tuple[Axis, ...]:
         shape = static_shape(op.source, op.name)
         return tuple(Axis(shape[dim], _hint(dim)) for dim in op.axes.data)
     assert isinstance(op, graph.ContractOp), f"{op.name} folds nothing"
-    maps = [attribute.data for attribute in op.maps.data]
-    kept = {expr.position for expr in maps[2].results if isinstance(expr, AffineDimExpr)}
-    extents = _iteration_extents(op)
+    kept, last = op.result_dims, op.result_map.num_dims - 1
     return tuple(
-        Axis(extents[dim], "k" if dim == maps[0].num_dims - 1 else f"k{dim}")
-        for dim in range(maps[0].num_dims)
+        Axis(extent, "k" if dim == last else f"k{dim}")
+        for dim, extent in enumerate(iteration_extents(op))
         if dim not in kept
     )
-
-
-def _iteration_extents(op: graph.ContractOp) -> dict[int, int]:
-    extents: dict[int, int] = {}
-    for attribute, value in zip(op.maps.data, (op.lhs, op.rhs, op.result), strict=True):
-        for expr, extent in zip(attribute.data.results, static_shape(value, op.name), strict=True):
-            assert isinstance(expr, AffineDimExpr), f"{op.name}: index {expr} is no plain dim"
-            extents[expr.position] = extent
-    return extents
 
 
 def folding_operand_indices(op: Operation, indices: Indices, folded: tuple[Axis, ...]) -> list[Indices]:
@@ -433,19 +422,22 @@ def folding_operand_indices(op: Operation, indices: Indices, folded: tuple[Axis,
                 found.append(next(kept))
         return [tuple(found)]
     assert isinstance(op, graph.ContractOp), f"{op.name} folds nothing"
-    maps = [attribute.data for attribute in op.maps.data]
-    position: dict[int, IndexExpr] = {}
-    for expr, index in zip(maps[2].results, indices, strict=True):
-        assert isinstance(expr, AffineDimExpr)
-        position[expr.position] = index
+    position = dict(zip(op.result_dims, indices, strict=True))
     rest = iter(folded)
-    for dim in range(maps[0].num_dims):
+    for dim in range(op.result_map.num_dims):
         if dim not in position:
             position[dim] = variable(next(rest))
-    return [
-        tuple(position[expr.position] for expr in map_.results if isinstance(expr, AffineDimExpr))
-        for map_ in maps[:2]
-    ]
+    return [tuple(_index_at(expr, position) for expr in map_.results) for map_ in op.operand_maps]
+
+
+def _index_at(expr: AffineExpr, position: dict[int, IndexExpr]) -> IndexExpr:
+    """Returns the index that an affine expression is where its dims are at `position`."""
+    index = linear_index(expr)
+    assert index is not None, f"index {expr} is no sum of dims with factors"
+    total = constant(index.constant)
+    for dim, factor in index.factors:
+        total = total + position[dim] * factor
+    return total
 
 
 def _hint(dim: int) -> str:

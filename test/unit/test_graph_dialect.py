@@ -59,7 +59,7 @@ def test_constructed_ops_verify():
         graph.BroadcastOp(x, TensorType(f32, (3, 4, 4))),
         graph.FlipOp(x, [1]),
         graph.ReduceOp(graph.ReduceKind.MAX, x, [0], keep=True, fastmath=flags),
-        graph.ContractOp(x, x, maps, TensorType(f32, (4, 4)), flags),
+        graph.ContractOp([x, x], maps, TensorType(f32, (4, 4)), fastmath=flags),
     ]
     for op in ops:
         op.verify()

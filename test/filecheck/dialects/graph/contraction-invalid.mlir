@@ -144,18 +144,36 @@ func.func @f(%a: tensor<4x8xf32>, %b: tensor<8x2xf32>) {
 
 // -----
 
-// A dim twice.
+// A dim twice in the result.
 func.func @f(%a: tensor<4x8xf32>, %b: tensor<8x2xf32>) {
-  // expected-error @+1 {{graph.contract: map of lhs is not of distinct dims ((d0, d1, d2) -> (d0, d0))}}
-  %c = graph.contract %a, %b maps [affine_map<(m, n, k) -> (m, m)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] : tensor<4x8xf32>, tensor<8x2xf32> -> tensor<4x2xf32>
+  // expected-error @+1 {{graph.contract: map of result is not of distinct dims ((d0, d1, d2) -> (d0, d0))}}
+  %c = graph.contract %a, %b maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, m)>] : tensor<4x8xf32>, tensor<8x2xf32> -> tensor<4x2xf32>
   func.return
 }
 
 // -----
 
-// An index that is not a dim.
+// An index of the result that is not a dim.
 func.func @f(%a: tensor<4x8xf32>, %b: tensor<8x2xf32>) {
-  // expected-error @+1 {{graph.contract: map of lhs is not of distinct dims ((d0, d1, d2) -> (d0, (d2 + 1)))}}
+  // expected-error @+1 {{graph.contract: map of result is not of distinct dims ((d0, d1, d2) -> (d0, (d1 + 1)))}}
+  %c = graph.contract %a, %b maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n + 1)>] : tensor<4x8xf32>, tensor<8x2xf32> -> tensor<4x2xf32>
+  func.return
+}
+
+// -----
+
+// An index that is no sum of dims with factors.
+func.func @f(%a: tensor<4x8xf32>, %b: tensor<8x2xf32>) {
+  // expected-error @+1 {{graph.contract: map of lhs is not of sums of dims with constant factors ((d0, d1, d2) -> (d0, (d2 floordiv 2)))}}
+  %c = graph.contract %a, %b maps [affine_map<(m, n, k) -> (m, k floordiv 2)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] : tensor<4x8xf32>, tensor<8x2xf32> -> tensor<4x2xf32>
+  func.return
+}
+
+// -----
+
+// An index one too far.
+func.func @f(%a: tensor<4x8xf32>, %b: tensor<8x2xf32>) {
+  // expected-error @+1 {{graph.contract: index 1 of lhs is from 1 to 8, outside of its 8 elements ((d2 + 1) for extents [4, 2, 8], lhs tensor<4x8xf32>)}}
   %c = graph.contract %a, %b maps [affine_map<(m, n, k) -> (m, k + 1)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] : tensor<4x8xf32>, tensor<8x2xf32> -> tensor<4x2xf32>
   func.return
 }
@@ -191,7 +209,106 @@ func.func @f(%a: tensor<4x8xf32>, %b: tensor<8x2xf32>) {
 
 // A result of booleans.
 func.func @f(%a: tensor<4x8xf32>, %b: tensor<8x2xf32>) {
-  // expected-error @+1 {{graph.contract: cannot take tensor<4x2xi1> (element type i1, needs a number)}}
+  // expected-error @+1 {{graph.contract accumulate add: cannot take tensor<4x2xi1> (element type i1, needs a number)}}
   %c = graph.contract %a, %b maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] : tensor<4x8xf32>, tensor<8x2xf32> -> tensor<4x2xi1>
+  func.return
+}
+
+// -----
+
+// An index below 0.
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error @+1 {{graph.contract: index 0 of source is from -1 to 5, outside of its 8 elements ((d0 + (d1 * -1)) for extents [6, 2], source tensor<8xf32>)}}
+  %y = graph.contract %x maps [affine_map<(i, k) -> (i - k)>, affine_map<(i, k) -> (i)>] bounds [6, 2] : tensor<8xf32> -> tensor<6xf32>
+  func.return
+}
+
+// -----
+
+// A window whose extent nothing tells.
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error @+1 {{graph.contract: nothing tells the extent of dim d1, bounds are needed (maps (d0, d1) -> ((d0 + d1)), (d0, d1) -> (d0))}}
+  %y = graph.contract %x maps [affine_map<(i, k) -> (i + k)>, affine_map<(i, k) -> (i)>] : tensor<8xf32> -> tensor<6xf32>
+  func.return
+}
+
+// -----
+
+// A bound too few.
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error @+1 {{graph.contract: 1 bounds for 2 dims (bounds [6], maps (d0, d1) -> ((d0 + d1)), (d0, d1) -> (d0))}}
+  %y = graph.contract %x maps [affine_map<(i, k) -> (i + k)>, affine_map<(i, k) -> (i)>] bounds [6] : tensor<8xf32> -> tensor<6xf32>
+  func.return
+}
+
+// -----
+
+// A negative bound.
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error @+1 {{graph.contract: bound of dim d1 is negative (-3)}}
+  %y = graph.contract %x maps [affine_map<(i, k) -> (i + k)>, affine_map<(i, k) -> (i)>] bounds [6, -3] : tensor<8xf32> -> tensor<6xf32>
+  func.return
+}
+
+// -----
+
+// A bound that is not the extent.
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error @+1 {{graph.contract: dim d0 is both 5 and 6 (bounds, axis 0 of result tensor<6xf32>)}}
+  %y = graph.contract %x maps [affine_map<(i, k) -> (i + k)>, affine_map<(i, k) -> (i)>] bounds [5, 3] : tensor<8xf32> -> tensor<6xf32>
+  func.return
+}
+
+// -----
+
+// A dim that nothing of the one operand depends on.
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error @+1 {{graph.contract: dim d1 indexes no operand (maps (d0, d1) -> (d0), (d0, d1) -> (d0))}}
+  %y = graph.contract %x maps [affine_map<(i, k) -> (i)>, affine_map<(i, k) -> (i)>] bounds [8, 3] : tensor<8xf32> -> tensor<8xf32>
+  func.return
+}
+
+// -----
+
+// One operand has nothing to be combined with.
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error @+1 {{graph.contract: cannot combine add with one operand}}
+  %y = graph.contract %x maps [affine_map<(i, k) -> (i + k)>, affine_map<(i, k) -> (i)>] bounds [6, 3] combine add : tensor<8xf32> -> tensor<6xf32>
+  func.return
+}
+
+// -----
+
+// Three operands.
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error @+1 {{graph.contract: 3 operands, expected 1 or 2}}
+  %y = graph.contract %x, %x, %x maps [affine_map<(k) -> (k)>, affine_map<(k) -> (k)>, affine_map<(k) -> (k)>, affine_map<(k) -> ()>] : tensor<8xf32>, tensor<8xf32>, tensor<8xf32> -> tensor<f32>
+  func.return
+}
+
+// -----
+
+// A map too many for one operand.
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error @+1 {{graph.contract: 3 maps, expected 2 (source, result)}}
+  %y = graph.contract %x maps [affine_map<(k) -> (k)>, affine_map<(k) -> (k)>, affine_map<(k) -> ()>] : tensor<8xf32> -> tensor<f32>
+  func.return
+}
+
+// -----
+
+// Bits of floats.
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error @+1 {{graph.contract combine xor: cannot take tensor<f32> (element type f32, needs an integer or i1)}}
+  %y = graph.contract %x, %x maps [affine_map<(k) -> (k)>, affine_map<(k) -> (k)>, affine_map<(k) -> ()>] combine xor : tensor<8xf32>, tensor<8xf32> -> tensor<f32>
+  func.return
+}
+
+// -----
+
+// Sums of booleans.
+func.func @f(%x: tensor<8xi1>) {
+  // expected-error @+1 {{graph.contract combine add: cannot take tensor<i1> (element type i1, needs a number)}}
+  %y = graph.contract %x, %x maps [affine_map<(k) -> (k)>, affine_map<(k) -> (k)>, affine_map<(k) -> ()>] accumulate or combine add : tensor<8xi1>, tensor<8xi1> -> tensor<i1>
   func.return
 }

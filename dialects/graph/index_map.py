@@ -1,0 +1,80 @@
+"""The indices that affine maps give: sums of iteration dims with constant factors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from xdsl.ir.affine import (
+    AffineBinaryOpExpr,
+    AffineBinaryOpKind,
+    AffineConstantExpr,
+    AffineDimExpr,
+    AffineExpr,
+)
+
+from ..dim_expr import Extent
+
+
+@dataclass(frozen=True, slots=True)
+class LinearIndex:
+    """`constant` plus each dim times its factor; the dims ascend, no factor is 0."""
+
+    factors: tuple[tuple[int, int], ...]
+    constant: int
+
+    @property
+    def plain_dim(self) -> int | None:
+        """The dim that the index is, None if it is anything else than one dim."""
+        if self.constant == 0 and len(self.factors) == 1 and self.factors[0][1] == 1:
+            return self.factors[0][0]
+        return None
+
+    def range(self, extents: Sequence[Extent]) -> tuple[Extent, Extent]:
+        """Returns the least and the greatest value, for dims of 1 or more elements."""
+        low: Extent = self.constant
+        high: Extent = self.constant
+        for dim, factor in self.factors:
+            last = (extents[dim] - 1) * factor
+            if factor > 0:
+                high = high + last
+            else:
+                low = low + last
+        return low, high
+
+
+@lru_cache(4096)
+def linear_index(expr: AffineExpr) -> LinearIndex | None:
+    """Returns an affine expression as a sum of dims with factors, None if it is no such sum."""
+    terms = _terms(expr)
+    if terms is None:
+        return None
+    constant = terms.pop(-1, 0)
+    return LinearIndex(tuple(sorted((dim, factor) for dim, factor in terms.items() if factor)), constant)
+
+
+def _terms(expr: AffineExpr) -> dict[int, int] | None:
+    """Returns the factor of each dim, the constant as that of dim -1."""
+    match expr:
+        case AffineDimExpr():
+            return {expr.position: 1}
+        case AffineConstantExpr():
+            return {-1: expr.value}
+        case AffineBinaryOpExpr(AffineBinaryOpKind.Add, lhs, rhs):
+            first, second = _terms(lhs), _terms(rhs)
+            if first is None or second is None:
+                return None
+            return {dim: first.get(dim, 0) + second.get(dim, 0) for dim in {**first, **second}}
+        case AffineBinaryOpExpr(AffineBinaryOpKind.Mul, lhs, rhs):
+            first, second = _terms(lhs), _terms(rhs)
+            if first is None or second is None:
+                return None
+            if first.keys() <= {-1}:
+                first, second = second, first
+            if not second.keys() <= {-1}:
+                return None
+            factor = second.get(-1, 0)
+            return {dim: value * factor for dim, value in first.items()}
+        case _:
+            return None
