@@ -81,9 +81,7 @@ def level_of(module: ModuleOp, entry: Entry) -> IRLevel:
 
 def _launched(program: sched.ProgramOp) -> dict[str, None]:
     """Returns the names of the kernels that a program launches, in order."""
-    return {
-        op.kernel.root_reference.data: None for op in program.body.block.ops if isinstance(op, sched.LaunchOp)
-    }
+    return {op.kernel.root_reference.data: None for op in program.walk() if isinstance(op, sched.LaunchOp)}
 
 
 def called_functions(module: ModuleOp, function: func.FuncOp) -> list[func.FuncOp]:

@@ -2,22 +2,24 @@
 The hazards of a program: which earlier items each item must not overtake, and on which buffer.
 
 Read after write, write after read, write after write. Two buffers conflict where they are the same, where
-their slabs share bytes, or where they are of one tensor node: which part an index names is not known yet.
+their slabs share bytes, or where they are of one tensor node or rows of one buffer: which part an index names
+is not known yet. An item with regions reads and writes what the items in them do; items wait for items of the
+same region only.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from . import sched
 from .buffer_size import nbytes_of
 from .kernel_access import KernelAccess
 
-Item = sched.LaunchOp | sched.TransferOp | sched.SyncOp
+Item = sched.LaunchOp | sched.TransferOp | sched.SyncOp | sched.ControlItem
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +31,38 @@ class Hazard:
 
 
 def items_of(program: sched.ProgramOp) -> list[Item]:
-    """Returns the items of a program in their order."""
-    return [op for op in program.body.block.ops if isinstance(op, sched.ITEMS)]
+    """Returns the items of a program in their order, without those in regions of others."""
+    return items_in(program.body.block)
+
+
+def items_in(block: Block) -> list[Item]:
+    """Returns the items of a block in their order, without those in regions of others."""
+    return [op for op in block.ops if isinstance(op, sched.ITEMS)]
+
+
+def all_items(block: Block) -> Iterator[Item]:
+    """Yields the items of a block in the order of the text, those in regions too, after what they are in."""
+    for item in items_in(block):
+        yield item
+        if isinstance(item, sched.ControlItem):
+            for inner in item.blocks:
+                yield from all_items(inner)
+
+
+def item_blocks(program: sched.ProgramOp) -> list[Block]:
+    """Returns the block of a program and those of all regions in it, in the order of the text."""
+    blocks = [program.body.block]
+    for item in all_items(program.body.block):
+        if isinstance(item, sched.ControlItem):
+            blocks.extend(item.blocks)
+    return blocks
+
+
+def base_of(buffer: SSAValue) -> SSAValue:
+    """Returns the buffer that a row lies in, any other buffer itself."""
+    while isinstance(buffer.owner, sched.RowOp):
+        buffer = buffer.owner.source
+    return buffer
 
 
 def return_of(program: sched.ProgramOp) -> sched.ReturnOp:
@@ -57,25 +89,54 @@ def accessed_buffers(
             return [*op.buffers, *nodes], []
         case sched.SyncOp():
             return [], []
+        case sched.ControlItem():
+            return _accessed_in_regions(op, accesses)
+
+
+def _accessed_in_regions(
+    op: sched.ControlItem, accesses: Mapping[str, KernelAccess]
+) -> tuple[list[SSAValue], list[SSAValue]]:
+    is_loop = isinstance(op, sched.ForOp)
+    reads: dict[SSAValue, None] = {} if is_loop else dict.fromkeys(op.own_operands)
+    writes: dict[SSAValue, None] = dict.fromkeys(op.own_operands) if is_loop else {}
+    for block in op.blocks:
+        for item in items_in(block):
+            read, written = accessed_buffers(item, accesses)
+            reads.update((base_of(buffer), None) for buffer in read)
+            writes.update((base_of(buffer), None) for buffer in written)
+    return list(reads), list(writes)
 
 
 def _ops_around(op: Operation) -> Iterable[Operation]:
     return () if op.parent is None else op.parent.ops
 
 
-def hazards_of(program: sched.ProgramOp, accesses: Mapping[str, KernelAccess]) -> Iterator[list[Hazard]]:
+def hazards_of(
+    program: sched.ProgramOp, accesses: Mapping[str, KernelAccess]
+) -> Iterator[tuple[Block, list[list[Hazard]]]]:
     """
-    Yields the hazards of each item of `program`, and last of its return. Of the items that wrote or read the
-    same memory they name the last writer and its readers only: the others follow from the hazards of those.
+    Yields, for each block of items of `program`, the hazards of each of its items, and last of the program's
+    return. Of the items that wrote or read the same memory they name the last writer and its readers only:
+    the others follow from the hazards of those.
     """
     cells = _cells(program)
+    for block in item_blocks(program):
+        ends = [return_of(program)] if block is program.body.block else []
+        yield block, list(_hazards_in((*items_in(block), *ends), cells, accesses))
+
+
+def _hazards_in(
+    steps: Sequence[Item | sched.ReturnOp],
+    cells: Mapping[SSAValue, list[_Cell]],
+    accesses: Mapping[str, KernelAccess],
+) -> Iterator[list[Hazard]]:
     writer: dict[_Cell, int] = {}
     readers: dict[_Cell, list[int]] = {}
-    for index, op in enumerate((*items_of(program), return_of(program))):
+    for index, op in enumerate(steps):
         hazards: list[Hazard] = []
         reads, writes = accessed_buffers(op, accesses)
-        read_cells = [(buffer, cell) for buffer in reads for cell in cells.get(buffer, (buffer,))]
-        written_cells = [(buffer, cell) for buffer in writes for cell in cells.get(buffer, (buffer,))]
+        read_cells = [(buffer, cell) for buffer in reads for cell in _cells_of(buffer, cells)]
+        written_cells = [(buffer, cell) for buffer in writes for cell in _cells_of(buffer, cells)]
         for buffer, cell in (*read_cells, *written_cells):
             if cell in writer:
                 hazards.append(Hazard(writer[cell], buffer))
@@ -91,6 +152,11 @@ def hazards_of(program: sched.ProgramOp, accesses: Mapping[str, KernelAccess]) -
 
 _Cell = SSAValue | tuple[int, int] | str
 """Memory that is used as a whole: a buffer, the bytes of a pool between two ends of slabs, or a node."""
+
+
+def _cells_of(buffer: SSAValue, cells: Mapping[SSAValue, list[_Cell]]) -> Sequence[_Cell]:
+    base = base_of(buffer)
+    return cells.get(base, (base,))
 
 
 def _cells(program: sched.ProgramOp) -> dict[SSAValue, list[_Cell]]:

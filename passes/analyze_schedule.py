@@ -18,7 +18,9 @@ Says what each item of a program costs, and what the program costs.
 * `estimated_ns`: `launch_ns`, and the longer of the operations at `gflops` and the bytes at `gbps`. The
   defaults are one present-day CPU core's. It is for comparing schedules, not a forecast.
 
-The critical path is the dearest chain of items that `after` links. A sync costs nothing.
+The critical path is the dearest chain of items that `after` links. A sync costs nothing. A loop costs what its
+iterations cost one after the other, a branch as much as its dearer region. A `sched.while` counts as one
+iteration: how many there are is known when the program runs.
 
 Requires: static shapes; `after` as `build-dependencies` leaves it. A loop's bounds do not depend on data.
 Ensures: nothing but `analysis` and `summary` changes.
@@ -26,17 +28,18 @@ Ensures: nothing but `analysis` and `summary` changes.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import SSAValue
+from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
 from ..dialects import sched
 from ..dialects.buffer_size import nbytes_of
-from ..dialects.hazards import items_of
+from ..dialects.hazards import items_in
 from ..dialects.kernel_access import kernels_of
 from .util.kernel_cost import KernelCost, accessed_nbytes, cost_of
 
@@ -62,23 +65,33 @@ class AnalyzeSchedulePass(ModulePass):
             if isinstance(program, sched.ProgramOp):
                 self._analyze(program, costs)
 
-    def _analyze(self, program: sched.ProgramOp, costs: dict[str, KernelCost]) -> None:
+    def _analyze(self, program: sched.ProgramOp, costs: Mapping[str, KernelCost]) -> None:
+        total, critical_path_ns = self._analyze_block(program.body.block, costs)
+        program.attributes["summary"] = sched.SummaryAttr(
+            critical_path_ns, total.estimated_ns.data, total.flops.data
+        )
+
+    def _analyze_block(self, block: Block, costs: Mapping[str, KernelCost]) -> tuple[sched.AnalysisAttr, int]:
+        """Analyzes the items of a block; returns the cost of all, and the longest chain of them in ns."""
         finish: dict[SSAValue, int] = {}
-        total_ns = flops = critical_path_ns = 0
-        for item in items_of(program):
+        critical_path_ns = 0
+        analyses: list[sched.AnalysisAttr] = []
+        for item in items_in(block):
             nanoseconds = 0
             if not isinstance(item, sched.SyncOp):
-                item.analysis = analysis = self._analysis(item, costs)
+                analysis = self._analysis(item, costs)
+                item.analysis = analysis
+                analyses.append(analysis)
                 nanoseconds = analysis.estimated_ns.data
-                flops += analysis.flops.data
-            total_ns += nanoseconds
             finish[item.token] = nanoseconds + max((finish[token] for token in item.after), default=0)
             critical_path_ns = max(critical_path_ns, finish[item.token])
-        program.attributes["summary"] = sched.SummaryAttr(critical_path_ns, total_ns, flops)
+        return _sum(analyses), critical_path_ns
 
     def _analysis(
-        self, item: sched.LaunchOp | sched.TransferOp, costs: dict[str, KernelCost]
+        self, item: sched.LaunchOp | sched.TransferOp | sched.ControlItem, costs: Mapping[str, KernelCost]
     ) -> sched.AnalysisAttr:
+        if isinstance(item, sched.ControlItem):
+            return self._control_analysis(item, costs)
         if isinstance(item, sched.TransferOp):
             cost = KernelCost()
             read = written = nbytes_of(item.source.type)
@@ -90,3 +103,33 @@ class AnalyzeSchedulePass(ModulePass):
         return sched.AnalysisAttr(
             cost.flops, read, written, cost.registers, cost.shared_nbytes, cost.work_items, estimated_ns
         )
+
+    def _control_analysis(
+        self, item: sched.ControlItem, costs: Mapping[str, KernelCost]
+    ) -> sched.AnalysisAttr:
+        regions = [self._analyze_block(block, costs)[0] for block in item.blocks]
+        if isinstance(item, sched.ForOp):
+            return _sum(regions, item.trip_count)
+        if isinstance(item, sched.IfOp):
+            return max(regions, key=lambda analysis: analysis.estimated_ns.data)
+        return _sum(regions)
+
+
+def _sum(analyses: Sequence[sched.AnalysisAttr], times: int = 1) -> sched.AnalysisAttr:
+    """Returns the cost of items that run one after the other, all of them so many times."""
+
+    def total(field: str) -> int:
+        return times * sum(getattr(analysis, field).data for analysis in analyses)
+
+    def most(field: str) -> int:
+        return max((getattr(analysis, field).data for analysis in analyses), default=0)
+
+    return sched.AnalysisAttr(
+        total("flops"),
+        total("read_nbytes"),
+        total("written_nbytes"),
+        most("registers"),
+        most("shared_nbytes"),
+        most("occupancy"),
+        total("estimated_ns"),
+    )

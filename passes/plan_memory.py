@@ -18,7 +18,8 @@ The pools are the program's own: 0 is the merge buffer, which no program here us
 the temporaries. Arguments and results are the caller's and have no slab. An item's position in the text is
 its time, and the return's is that after the last item. Temporaries whose lifetimes have no item in common may
 share bytes: the largest are placed first, each into the smallest gap that takes it. A buffer that nothing
-uses gets neither a lifetime nor a slab.
+uses gets neither a lifetime nor a slab. What lives within one iteration of a loop has the same place in all;
+what outlives an iteration lives for the whole of the loop (passes/util/lifetimes.py).
 
 Requires: static shapes.
 Ensures: no two temporaries that are alive at the same item share a byte; `after` holds the edges that the
@@ -38,9 +39,9 @@ from xdsl.utils.exceptions import PassFailedException
 
 from ..dialects import sched
 from ..dialects.buffer_size import nbytes_of
-from ..dialects.hazards import items_of
 from ..dialects.kernel_access import accesses_of
 from .util.dependencies import fill_dependencies
+from .util.lifetimes import lifetimes_of
 from .util.slab_layout import Span, lay_out, peak_nbytes
 
 CONSTANT_POOL = 1
@@ -66,7 +67,7 @@ class PlanMemoryPass(ModulePass):
         for program in op.body.ops:
             if isinstance(program, sched.ProgramOp):
                 self._place_constants(program)
-                self._place_temporaries(program, _lifetimes(program))
+                self._place_temporaries(program, lifetimes_of(program, accesses))
                 fill_dependencies(program, accesses)
 
     def _place_constants(self, program: sched.ProgramOp) -> None:
@@ -111,22 +112,3 @@ class PlanMemoryPass(ModulePass):
             raise PassFailedException(
                 f"{self.name}: {name} ends at byte {end} of the {pool} pool (max-nbytes {self.max_nbytes})"
             )
-
-
-def _lifetimes(program: sched.ProgramOp) -> dict[SSAValue, tuple[int, int]]:
-    """Returns the first and the last item that use each buffer; the return counts as one more item."""
-    lifetimes: dict[SSAValue, tuple[int, int]] = {}
-    items = items_of(program)
-    for index, item in enumerate((*items, program.body.block.last_op)):
-        match item:
-            case sched.LaunchOp():
-                used = item.arguments
-            case sched.TransferOp():
-                used = (item.source, item.target)
-            case sched.ReturnOp():
-                used = item.buffers
-            case _:
-                used = ()
-        for buffer in used:
-            lifetimes[buffer] = (lifetimes.get(buffer, (index, index))[0], index)
-    return lifetimes

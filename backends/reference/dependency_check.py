@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from xdsl.ir import SSAValue
+from xdsl.ir import Block, SSAValue
 
 from ...dialects import sched
-from ...dialects.hazards import hazards_of, items_of, return_of
+from ...dialects.hazards import Hazard, hazards_of, item_blocks, items_in, return_of
 from ...dialects.kernel_access import KernelAccess
 from ...errors import TenonError
 
@@ -20,21 +20,29 @@ def check_dependencies(program: sched.ProgramOp, accesses: Mapping[str, KernelAc
     Raises:
         TenonError: an item conflicts with one before it that it does not wait for.
     """
-    steps = [*items_of(program), return_of(program)]
-    if not any(op.after for op in steps):
+    blocks = item_blocks(program)
+    if not any(item.after for block in blocks for item in items_in(block)) and not return_of(program).after:
         return
+    for block, hazards in hazards_of(program, accesses):
+        _check_block(program.sym_name.data, block, hazards)
+
+
+def _check_block(name: str, block: Block, hazards_of_steps: Sequence[Sequence[Hazard]]) -> None:
+    items = items_in(block)
+    end = block.last_op
+    steps = (*items, end) if isinstance(end, sched.ReturnOp) else items
     before: dict[SSAValue, int] = {}
-    for index, (op, hazards) in enumerate(zip(steps, hazards_of(program, accesses), strict=True)):
+    for index, (op, hazards) in enumerate(zip(steps, hazards_of_steps, strict=True)):
         waits_for = 0
         for token in op.after:
             waits_for |= before[token]
         for hazard in hazards:
             if not waits_for >> hazard.item & 1:
                 buffer = hazard.buffer
-                name = f"'{buffer.name_hint}'" if buffer.name_hint else f"of type {buffer.type}"
+                label = f"'{buffer.name_hint}'" if buffer.name_hint else f"of type {buffer.type}"
                 raise TenonError(
-                    f"{op.name}: item {index} of @{program.sym_name.data} does not wait for item "
-                    f"{hazard.item}, with which it conflicts on buffer {name}"
+                    f"{op.name}: item {index} of @{name} does not wait for item {hazard.item}, with which it "
+                    f"conflicts on buffer {label}"
                 )
         if not isinstance(op, sched.ReturnOp):
             before[op.token] = waits_for | 1 << index

@@ -14,12 +14,12 @@ import numpy as np
 import numpy.typing as npt
 from xdsl.dialects import func
 from xdsl.dialects.builtin import IndexType, MemRefType, ModuleOp
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Block, SSAValue
 
 from ...dialects import low, sched
 from ...dialects.buffer_size import nbytes_of, row_major_strides, span_of, strides_of
 from ...dialects.entry import find_entry
-from ...dialects.hazards import Item, accessed_buffers
+from ...dialects.hazards import Item, accessed_buffers, all_items, base_of
 from ...dialects.kernel_access import KernelAccess, accesses_of, kernels_of
 from ...errors import TenonError
 from ...semantics.errors import describe
@@ -75,6 +75,7 @@ class _Program:
         self._program = program
         self._kernels = kernels_of(module)
         self._buffers: dict[SSAValue, Array] = {}
+        self._indices: dict[SSAValue, int] = {}
         self._memory = np.full(_planned_nbytes(program), 0xFF, np.uint8)
 
     def run(self, inputs: Sequence[Array]) -> list[Array]:
@@ -88,8 +89,6 @@ class _Program:
         check_dependencies(program, accesses)
         self._check_targets(accesses)
         for op in program.body.block.ops:
-            if isinstance(op, sched.ITEMS):
-                self._note_accesses(op, accesses)
             match op:
                 case sched.NodeOp():
                     self._buffers[op.result] = self._node(op)
@@ -100,12 +99,6 @@ class _Program:
                     self._buffers[op.result] = self._allocate(op)
                 case sched.ConstantOp():
                     self._buffers[op.result] = _constant(op)
-                case sched.LaunchOp():
-                    self._launch(op)
-                case sched.TransferOp():
-                    np.copyto(self._buffers[op.target], self._buffers[op.source], casting="no")
-                case sched.SyncOp():
-                    pass
                 case sched.ReturnOp():
                     for name, stored in self._stored_nodes.items():
                         contents = self._nodes.contents(name)
@@ -114,9 +107,48 @@ class _Program:
                         _logical(_view(self._buffers[buffer], buffer.type), type)
                         for buffer, type in zip(op.buffers, program.function_type.outputs, strict=True)
                     ]
+                case _ if isinstance(op, sched.ITEMS):
+                    self._run_item(op, accesses)
                 case _:
                     raise TenonError(f"reference: cannot run {op.name} in a program")
         raise AssertionError(f"@{program.sym_name.data} ends in no sched.return")
+
+    def _run_item(self, op: Item, accesses: Mapping[str, KernelAccess]) -> None:
+        if not isinstance(op, sched.ControlItem):
+            self._note_accesses(op, accesses)
+        match op:
+            case sched.LaunchOp():
+                self._launch(op)
+            case sched.TransferOp():
+                np.copyto(self._buffers[op.target], self._buffers[op.source], casting="no")
+            case sched.SyncOp():
+                pass
+            case sched.ForOp():
+                for index in reversed(range(op.trip_count)) if op.is_reverse else range(op.trip_count):
+                    if op.counter is not None:
+                        self._buffers[op.counter][...] = index
+                    self._indices[op.index] = index
+                    self._run_block(op.body.block, accesses)
+            case sched.WhileOp():
+                self._run_block(op.before.block, accesses)
+                while self._buffers[op.condition][0]:
+                    self._run_block(op.body.block, accesses)
+                    self._run_block(op.before.block, accesses)
+            case sched.IfOp():
+                holds = self._buffers[op.condition][0]
+                self._run_block((op.then_region if holds else op.else_region).block, accesses)
+            case _:
+                raise TenonError(f"reference: cannot run {op.name} in a program")
+
+    def _run_block(self, block: Block, accesses: Mapping[str, KernelAccess]) -> None:
+        for op in block.ops:
+            if isinstance(op, sched.RowOp):
+                start = self._indices[op.index] * strides_of(op.source.type)[0]
+                source = self._buffers[op.source]
+                self._buffers[op.result] = source[start : start + span_of(op.result.type)]
+            else:
+                assert isinstance(op, sched.ITEMS), f"{op.name}: stands in a region of a program"
+                self._run_item(op, accesses)
 
     def _node(self, op: sched.NodeOp) -> Array:
         """Returns the part of a node that `op` names, as a row of a copy of the node."""
@@ -135,23 +167,25 @@ class _Program:
     def _note_accesses(self, op: Item, accesses: Mapping[str, KernelAccess]) -> None:
         """Raises InterpreterError where an item reads a node that nothing was written to."""
         reads, writes = accessed_buffers(op, accesses)
-        for buffer in reads:
+        for buffer in map(base_of, reads):
             if isinstance(buffer.owner, sched.NodeOp):
                 self._nodes.check_filled(buffer.owner.node_name, describe(op))
-        for buffer in writes:
+        for buffer in map(base_of, writes):
             if isinstance(buffer.owner, sched.NodeOp):
                 self._nodes.note_write(buffer.owner.node_name)
 
     def _check_targets(self, accesses: Mapping[str, KernelAccess]) -> None:
         """Raises TenonError where the program writes to an argument, a constant or the merge buffer."""
-        for op in self._program.body.block.ops:
+        for op in all_items(self._program.body.block):
             targets: list[SSAValue] = []
             if isinstance(op, sched.LaunchOp):
                 writes = accesses[op.kernel.root_reference.data].writes
                 targets = [op.arguments[index] for index in writes]
             elif isinstance(op, sched.TransferOp):
                 targets = [op.target]
-            for target in targets:
+            elif isinstance(op, sched.ForOp):
+                targets = list(op.own_operands)
+            for target in map(base_of, targets):
                 if not isinstance(target.owner, sched.BufferOp | sched.NodeOp):
                     kind = _KINDS.get(type(target.owner), "argument")
                     raise TenonError(

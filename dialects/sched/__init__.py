@@ -19,11 +19,11 @@ from .attributes import (
     SummaryAttr,
     TokenType,
 )
+from .control import ITEMS, ControlItem, ForOp, IfOp, RowOp, WhileOp, row_type, rows_in
 from .dim import DimOp
 from .kernel import SCALAR_OPS, AllocOp, AxisOp, KernelOp, ReduceOp, YieldOp
 from .node import MergeBufferOp, NodeOp
 from .program import (
-    ITEMS,
     TOKEN,
     BufferOp,
     ConstantOp,
@@ -52,6 +52,10 @@ SCHED = Dialect(
         LaunchOp,
         TransferOp,
         SyncOp,
+        ForOp,
+        WhileOp,
+        IfOp,
+        RowOp,
         ReturnOp,
     ],
     [
@@ -81,7 +85,10 @@ __all__ = [
     "CombineKind",
     "CombineKindAttr",
     "ConstantOp",
+    "ControlItem",
     "DimOp",
+    "ForOp",
+    "IfOp",
     "KernelOp",
     "LaunchOp",
     "Level",
@@ -96,6 +103,7 @@ __all__ = [
     "ReturnOp",
     "Role",
     "RoleAttr",
+    "RowOp",
     "Scope",
     "ScopeAttr",
     "SlabAttr",
@@ -103,7 +111,10 @@ __all__ = [
     "SyncOp",
     "TokenType",
     "TransferOp",
+    "WhileOp",
     "YieldOp",
     "argument_type",
     "buffer_type",
+    "row_type",
+    "rows_in",
 ]

@@ -1,8 +1,9 @@
 """
 Programs: the host's side of a function, an ordered list of items over buffers.
 
-Items are kernel launches, transfers and synchronisations. Each gives a token; `after` lists the tokens of the
-items it depends on. Before `build-dependencies` the list is empty and the order of the text is what counts.
+Items are kernel launches, transfers, synchronisations, and the loops and branches of control.py. Each gives a
+token; `after` lists the tokens of the items it depends on. Before `build-dependencies` the list is empty and
+the order of the text is what counts.
 """
 
 from __future__ import annotations
@@ -197,13 +198,15 @@ class ConstantOp(IRDLOperation):
             )
 
 
-def _print_after(printer: Printer, after: Sequence[SSAValue]) -> None:
+def print_after(printer: Printer, after: Sequence[SSAValue]) -> None:
+    """Prints the tokens that an item waits for."""
     printer.print_string(" after")
     with printer.in_parens():
         printer.print_list(after, printer.print_operand)
 
 
-def _parse_after(parser: Parser) -> list[SSAValue]:
+def parse_after(parser: Parser) -> list[SSAValue]:
+    """Parses what `print_after` prints."""
     parser.parse_keyword("after")
     tokens = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_unresolved_operand)
     return [parser.resolve_operand(token, TOKEN) for token in tokens]
@@ -244,7 +247,7 @@ class LaunchOp(IRDLOperation):
         kernel = parser.parse_symbol_name()
         pos = parser.pos
         buffers = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_unresolved_operand)
-        after = _parse_after(parser)
+        after = parse_after(parser)
         analysis = None
         if parser.parse_optional_keyword("analysis") is not None:
             analysis = AnalysisAttr.new(AnalysisAttr.parse_parameters(parser))
@@ -263,7 +266,7 @@ class LaunchOp(IRDLOperation):
         printer.print_symbol_name(self.kernel.root_reference.data)
         with printer.in_parens():
             printer.print_list(self.arguments, printer.print_operand)
-        _print_after(printer, self.after)
+        print_after(printer, self.after)
         if self.analysis is not None:
             printer.print_string(" analysis")
             self.analysis.print_parameters(printer)
@@ -334,7 +337,7 @@ class TransferOp(IRDLOperation):
         source = parser.parse_unresolved_operand()
         parser.parse_keyword("to")
         target = parser.parse_unresolved_operand()
-        after = _parse_after(parser)
+        after = parse_after(parser)
         analysis = None
         if parser.parse_optional_keyword("analysis") is not None:
             analysis = AnalysisAttr.new(AnalysisAttr.parse_parameters(parser))
@@ -352,7 +355,7 @@ class TransferOp(IRDLOperation):
         printer.print_operand(self.source)
         printer.print_string(" to ")
         printer.print_operand(self.target)
-        _print_after(printer, self.after)
+        print_after(printer, self.after)
         if self.analysis is not None:
             printer.print_string(" analysis")
             self.analysis.print_parameters(printer)
@@ -386,12 +389,12 @@ class SyncOp(IRDLOperation):
 
     @classmethod
     def parse(cls, parser: Parser) -> SyncOp:
-        op = cls(_parse_after(parser))
+        op = cls(parse_after(parser))
         op.attributes.update(parser.parse_optional_attr_dict())
         return op
 
     def print(self, printer: Printer) -> None:
-        _print_after(printer, self.after)
+        print_after(printer, self.after)
         printer.print_op_attributes(self.attributes)
 
 
@@ -422,7 +425,7 @@ class ReturnOp(IRDLOperation):
             buffers.append(operand)
             if parser.parse_optional_punctuation(",") is None:
                 break
-        after = _parse_after(parser)
+        after = parse_after(parser)
         attributes = parser.parse_optional_attr_dict()
         values: list[SSAValue] = []
         if parser.parse_optional_punctuation(":") is not None:
@@ -435,12 +438,8 @@ class ReturnOp(IRDLOperation):
         if self.buffers:
             printer.print_string(" ")
             printer.print_list(self.buffers, printer.print_operand)
-        _print_after(printer, self.after)
+        print_after(printer, self.after)
         printer.print_op_attributes(self.attributes)
         if self.buffers:
             printer.print_string(" : ")
             printer.print_list(self.buffers, lambda buffer: printer.print_attribute(buffer.type))
-
-
-ITEMS = (LaunchOp, TransferOp, SyncOp)
-"""The ops that are items of a program."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from xdsl.dialects.builtin import DenseArrayBase, i32
-from xdsl.ir import SSAValue
+from xdsl.ir import Block, SSAValue
 
 from ...dialects import sched
-from ...dialects.hazards import Item, hazards_of, items_of, return_of
+from ...dialects.hazards import Hazard, Item, hazards_of, items_in
 from ...dialects.kernel_access import KernelAccess
 
 
@@ -23,8 +23,10 @@ def set_after(op: Item | sched.ReturnOp, tokens: Sequence[SSAValue]) -> None:
             others = ()
         case sched.ReturnOp():
             others = op.buffers
+        case sched.ControlItem():
+            others = op.own_operands
     op.operands = (*others, *tokens)
-    if isinstance(op, sched.LaunchOp | sched.ReturnOp):
+    if isinstance(op, sched.LaunchOp | sched.ReturnOp | sched.ForOp):
         op.properties["operandSegmentSizes"] = DenseArrayBase.from_list(i32, [len(others), len(tokens)])
 
 
@@ -57,11 +59,17 @@ def fill_dependencies(program: sched.ProgramOp, accesses: Mapping[str, KernelAcc
     Sets `after` of every item and of the return of `program` to the least set of tokens that keeps every
     hazard in the order of the text. A sync depends on all items before it, and all after it depend on it.
     """
-    items = items_of(program)
+    for block, hazards in hazards_of(program, accesses):
+        _fill_block(block, hazards)
+
+
+def _fill_block(block: Block, hazards_of_steps: Sequence[Sequence[Hazard]]) -> None:
+    items = items_in(block)
     predecessors = _Predecessors()
     last_sync: int | None = None
-    steps = (*items, return_of(program))
-    for index, (op, hazards) in enumerate(zip(steps, hazards_of(program, accesses), strict=True)):
+    end = block.last_op
+    steps = (*items, end) if isinstance(end, sched.ReturnOp) else items
+    for index, (op, hazards) in enumerate(zip(steps, hazards_of_steps, strict=True)):
         candidates = [] if last_sync is None else [last_sync]
         if isinstance(op, sched.SyncOp):
             candidates = list(range(last_sync or 0, index))

@@ -1,0 +1,434 @@
+"""
+Control flow of programs: items whose regions are items again.
+
+Buffers are the program's own, and stand outside of all regions; in a region stand items, and the rows that a
+loop steps through. An iteration begins when the one before it is done. Within one, items wait for items of
+the same region only.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+
+from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, StridedLayoutAttr, UnitAttr, i1, i64
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    prop_def,
+    region_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import NoTerminator, Pure
+from xdsl.utils.exceptions import VerifyException
+
+from ..buffer_size import is_strided, strides_of
+from ..graph.types import tensor_of
+from .attributes import AnalysisAttr
+from .program import TOKEN, LaunchOp, SyncOp, TransferOp, parse_after, print_after
+from .program_types import buffer_type
+
+CONDITION = buffer_type(tensor_of(i1, ()))
+"""The type of a buffer that decides."""
+
+COUNTER = buffer_type(tensor_of(i64, ()))
+"""The type of a buffer that holds the number of an iteration."""
+
+
+def row_type(type: MemRefType) -> MemRefType:
+    """Returns the type of one element of a buffer along its first axis."""
+    shape = type.get_shape()[1:]
+    if not is_strided(type):
+        return MemRefType(type.element_type, shape)
+    return MemRefType(type.element_type, shape, StridedLayoutAttr(strides_of(type)[1:]))
+
+
+@irdl_op_definition
+class RowOp(IRDLOperation):
+    """
+    The part of a buffer at an index along its first axis: a buffer of one dim less, in the same memory. The
+    index is that of a `sched.for` around it.
+
+    ```mlir
+    %row = sched.row %x[%i] : memref<10x8xf32>
+    ```
+    """
+
+    name = "sched.row"
+    source = operand_def(MemRefType)
+    index = operand_def(IndexType())
+    result = result_def(MemRefType)
+    traits = traits_def(Pure())
+
+    def __init__(self, source: SSAValue, index: SSAValue):
+        type = source.type
+        if not isinstance(type, MemRefType) or not type.get_shape():
+            raise VerifyException(f"{self.name}: {type} has no axis to index")
+        Operation.__init__(self, operands=(source, index), result_types=(row_type(type),))
+
+    @property
+    def loop(self) -> ForOp:
+        """The loop whose index it is."""
+        assert isinstance(self.index, BlockArgument), f"{self.name}: the index is no argument"
+        loop = self.index.block.parent_op()
+        assert isinstance(loop, ForOp), f"{self.name}: the index is of no sched.for"
+        return loop
+
+    @classmethod
+    def parse(cls, parser: Parser) -> RowOp:
+        source = parser.parse_unresolved_operand()
+        with parser.in_square_brackets():
+            index = parser.parse_unresolved_operand()
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        type = parser.parse_type()
+        op = cls(parser.resolve_operand(source, type), parser.resolve_operand(index, IndexType()))
+        op.attributes.update(attributes)
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_operand(self.source)
+        with printer.in_square_brackets():
+            printer.print_operand(self.index)
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.source.type)
+
+    def verify_(self) -> None:
+        type = self.source.type
+        if not isinstance(type, MemRefType) or not type.get_shape():
+            raise VerifyException(f"{self.name}: {type} has no axis to index")
+        owner = self.index.block.parent_op() if isinstance(self.index, BlockArgument) else None
+        if not isinstance(owner, ForOp):
+            raise VerifyException(f"{self.name}: the index is that of no sched.for")
+        if type.get_shape()[0] < owner.trip_count:
+            raise VerifyException(
+                f"{self.name}: {type} has {type.get_shape()[0]} rows, the loop has {owner.trip_count} "
+                "iterations"
+            )
+        if self.result.type != row_type(type):
+            raise VerifyException(
+                f"{self.name}: a row of {type} is {row_type(type)}, found {self.result.type}"
+            )
+
+
+class ControlItem(IRDLOperation, ABC):
+    """An item of a program that runs the items of its regions."""
+
+    after = var_operand_def(TOKEN)
+    analysis = opt_prop_def(AnalysisAttr)
+    token = result_def(TOKEN)
+    traits = traits_def(NoTerminator())
+
+    @property
+    @abstractmethod
+    def own_operands(self) -> Sequence[SSAValue]:
+        """The operands that are no tokens."""
+        ...
+
+    @property
+    def blocks(self) -> Sequence[Block]:
+        """The blocks of the regions, in order."""
+        return [region.block for region in self.regions]
+
+    def set_analysis(self, analysis: AnalysisAttr | None) -> None:
+        if analysis is not None:
+            self.properties["analysis"] = analysis
+
+    def verify_(self) -> None:
+        for block in self.blocks:
+            for op in block.ops:
+                if not isinstance(op, RowOp | LaunchOp | TransferOp | SyncOp | ControlItem):
+                    raise VerifyException(
+                        f"{self.name}: its region has {op.name}; only items and sched.row may stand there"
+                    )
+                for token in () if isinstance(op, RowOp) else op.after:
+                    if token.owner.parent is not block:  # pyright: ignore[reportAttributeAccessIssue]
+                        raise VerifyException(
+                            f"{op.name}: in a region of {self.name}, waits for an item outside of it"
+                        )
+
+    def _print_analysis(self, printer: Printer) -> None:
+        if self.analysis is not None:
+            printer.print_string(" analysis")
+            self.analysis.print_parameters(printer)
+        printer.print_op_attributes(self.attributes, print_keyword=True)
+        printer.print_string(" ")
+
+
+def _parse_analysis(parser: Parser) -> tuple[AnalysisAttr | None, dict[str, Attribute]]:
+    analysis = None
+    if parser.parse_optional_keyword("analysis") is not None:
+        analysis = AnalysisAttr.new(AnalysisAttr.parse_parameters(parser))
+    attributes = parser.parse_optional_attr_dict_with_keyword()
+    return analysis, {} if attributes is None else dict(attributes.data)
+
+
+def _check_condition(who: str, type: Attribute) -> None:
+    if type != CONDITION:
+        raise VerifyException(f"{who}: the condition is {type}, expected {CONDITION}")
+
+
+@irdl_op_definition
+class ForOp(ControlItem):
+    """
+    Runs the items of its region `trip_count` times: for the indices 0, 1, 2, ..., with `reverse` from the
+    last to 0. If there is a `counter`, it holds the index while an iteration runs.
+
+    ```mlir
+    %t1 = sched.for %i = 10 counter %n after(%t0) {
+      %row = sched.row %x[%i] : memref<10x8xf32>
+      %t2 = sched.launch @f(%row, %n, %sum) after() : memref<8xf32>, memref<i64>, memref<8xf32>
+    }
+    ```
+    """
+
+    name = "sched.for"
+    length = prop_def(IntegerAttr)
+    reverse = opt_prop_def(UnitAttr)
+    counter = opt_operand_def(MemRefType)
+    after = var_operand_def(TOKEN)
+    analysis = opt_prop_def(AnalysisAttr)
+    token = result_def(TOKEN)
+    body = region_def("single_block")
+    traits = traits_def(NoTerminator())
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    def __init__(
+        self,
+        trip_count: int,
+        counter: SSAValue | None = None,
+        reverse: bool = False,
+        after: Sequence[SSAValue] = (),
+        body: Region | None = None,
+    ):
+        properties: dict[str, Attribute] = {"length": IntegerAttr(trip_count, i64)}
+        if reverse:
+            properties["reverse"] = UnitAttr()
+        super().__init__(
+            operands=[counter, after],
+            result_types=[TOKEN],
+            properties=properties,
+            regions=[Region(Block(arg_types=[IndexType()])) if body is None else body],
+        )
+
+    @property
+    def trip_count(self) -> int:
+        return self.length.value.data
+
+    @property
+    def is_reverse(self) -> bool:
+        return self.reverse is not None
+
+    @property
+    def index(self) -> BlockArgument:
+        return self.body.block.args[0]
+
+    @property
+    def rows(self) -> list[RowOp]:
+        """The rows of this loop, those in loops inside of it too."""
+        return [use.operation for use in self.index.uses if isinstance(use.operation, RowOp)]
+
+    @property
+    def own_operands(self) -> Sequence[SSAValue]:
+        return () if self.counter is None else (self.counter,)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ForOp:
+        index = parser.parse_argument(expect_type=False)
+        location = parser.parse_optional_location()
+        parser.parse_punctuation("=")
+        trip_count = parser.parse_integer(allow_boolean=False)
+        is_reverse = parser.parse_optional_keyword("reverse") is not None
+        counter = None
+        if parser.parse_optional_keyword("counter") is not None:
+            counter = parser.resolve_operand(parser.parse_unresolved_operand(), COUNTER)
+        after = parse_after(parser)
+        analysis, attributes = _parse_analysis(parser)
+        body = parser.parse_region((Parser.Argument(index.name, IndexType(), location),))
+        op = cls(trip_count, counter, is_reverse, after, body)
+        op.set_analysis(analysis)
+        op.attributes.update(attributes)
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_block_argument(self.index, print_type=False)
+        if printer.print_debuginfo:
+            printer.print_string(" ")
+            printer.print_attribute(self.index.location)
+        printer.print_string(f" = {self.trip_count}")
+        if self.is_reverse:
+            printer.print_string(" reverse")
+        if self.counter is not None:
+            printer.print_string(" counter ")
+            printer.print_operand(self.counter)
+        print_after(printer, self.after)
+        self._print_analysis(printer)
+        printer.print_region(self.body, print_entry_block_args=False)
+
+    def verify_(self) -> None:
+        if self.trip_count < 0:
+            raise VerifyException(f"{self.name}: {self.trip_count} iterations (expected 0 or more)")
+        if self.counter is not None and self.counter.type != COUNTER:
+            raise VerifyException(f"{self.name}: the counter is {self.counter.type}, expected {COUNTER}")
+        found = [argument.type for argument in self.body.block.args]
+        if found != [IndexType()]:
+            raise VerifyException(
+                f"{self.name}: the region takes ({', '.join(map(str, found))}), expected (index)"
+            )
+        super().verify_()
+
+
+@irdl_op_definition
+class WhileOp(ControlItem):
+    """
+    Runs the items of its first region, and then, while `condition` holds, those of the second region and of
+    the first again. The first region is what makes the condition.
+
+    ```mlir
+    %t1 = sched.while %more after(%t0) {
+      %t2 = sched.launch @is_more(%n, %more) after() : memref<i32>, memref<i8>
+    } do {
+      %t3 = sched.launch @next(%n) after() : memref<i32>
+    }
+    ```
+    """
+
+    name = "sched.while"
+    condition = operand_def(MemRefType)
+    after = var_operand_def(TOKEN)
+    analysis = opt_prop_def(AnalysisAttr)
+    token = result_def(TOKEN)
+    before = region_def("single_block")
+    body = region_def("single_block")
+    traits = traits_def(NoTerminator())
+
+    def __init__(
+        self,
+        condition: SSAValue,
+        after: Sequence[SSAValue] = (),
+        before: Region | None = None,
+        body: Region | None = None,
+    ):
+        super().__init__(
+            operands=[condition, after],
+            result_types=[TOKEN],
+            regions=[before or Region(Block()), body or Region(Block())],
+        )
+
+    @property
+    def own_operands(self) -> Sequence[SSAValue]:
+        return (self.condition,)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> WhileOp:
+        condition = parser.resolve_operand(parser.parse_unresolved_operand(), CONDITION)
+        after = parse_after(parser)
+        analysis, attributes = _parse_analysis(parser)
+        before = parser.parse_region(())
+        parser.parse_keyword("do")
+        op = cls(condition, after, before, parser.parse_region(()))
+        op.set_analysis(analysis)
+        op.attributes.update(attributes)
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_operand(self.condition)
+        print_after(printer, self.after)
+        self._print_analysis(printer)
+        printer.print_region(self.before, print_entry_block_args=False)
+        printer.print_string(" do ")
+        printer.print_region(self.body, print_entry_block_args=False)
+
+    def verify_(self) -> None:
+        _check_condition(self.name, self.condition.type)
+        super().verify_()
+
+
+@irdl_op_definition
+class IfOp(ControlItem):
+    """
+    Runs the items of its first region where `condition` holds, else those of the second.
+
+    ```mlir
+    %t1 = sched.if %c after(%t0) {
+      %t2 = sched.launch @f(%x, %y) after() : memref<8xf32>, memref<8xf32>
+    } else {
+      %t3 = sched.transfer %x to %y after() : memref<8xf32>
+    }
+    ```
+    """
+
+    name = "sched.if"
+    condition = operand_def(MemRefType)
+    after = var_operand_def(TOKEN)
+    analysis = opt_prop_def(AnalysisAttr)
+    token = result_def(TOKEN)
+    then_region = region_def("single_block")
+    else_region = region_def("single_block")
+    traits = traits_def(NoTerminator())
+
+    def __init__(
+        self,
+        condition: SSAValue,
+        after: Sequence[SSAValue] = (),
+        then_region: Region | None = None,
+        else_region: Region | None = None,
+    ):
+        super().__init__(
+            operands=[condition, after],
+            result_types=[TOKEN],
+            regions=[then_region or Region(Block()), else_region or Region(Block())],
+        )
+
+    @property
+    def own_operands(self) -> Sequence[SSAValue]:
+        return (self.condition,)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> IfOp:
+        condition = parser.resolve_operand(parser.parse_unresolved_operand(), CONDITION)
+        after = parse_after(parser)
+        analysis, attributes = _parse_analysis(parser)
+        then_region = parser.parse_region(())
+        parser.parse_keyword("else")
+        op = cls(condition, after, then_region, parser.parse_region(()))
+        op.set_analysis(analysis)
+        op.attributes.update(attributes)
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_operand(self.condition)
+        print_after(printer, self.after)
+        self._print_analysis(printer)
+        printer.print_region(self.then_region, print_entry_block_args=False)
+        printer.print_string(" else ")
+        printer.print_region(self.else_region, print_entry_block_args=False)
+
+    def verify_(self) -> None:
+        _check_condition(self.name, self.condition.type)
+        super().verify_()
+
+
+ITEMS = (LaunchOp, TransferOp, SyncOp, ForOp, WhileOp, IfOp)
+"""The ops that are items of a program."""
+
+
+def rows_in(op: Operation) -> Iterator[RowOp]:
+    """Yields the rows in the regions of an op, outer ones first."""
+    for other in op.walk():
+        if isinstance(other, RowOp):
+            yield other
