@@ -208,11 +208,44 @@ def reduce(kind: str, x: TracedArray, axes: Sequence[int], keep: bool = False) -
 
 
 def contract(
-    x: TracedArray, y: TracedArray, maps: Sequence[AffineMap], dtype: np.dtype[Any], shape: Sequence[int]
+    x: TracedArray,
+    y: TracedArray | None,
+    maps: Sequence[AffineMap],
+    dtype: np.dtype[Any],
+    shape: Sequence[int],
+    *,
+    bounds: Sequence[int] | None = None,
+    accumulate: str = "add",
+    combine: str = "mul",
 ) -> TracedArray:
-    """Returns the sum of products over an iteration space, as an array of `dtype` and `shape`."""
-    y.check_usable()
-    return _built(lambda: graph.ContractOp(x.value, y.value, maps, _type(dtype, shape)), x)
+    """
+    Returns what one or two arrays come to over an iteration space, as an array of `dtype` and `shape`: see
+    `graph.contract`.
+    """
+    inputs = [x.value] if y is None else [x.value, y.value]
+    if y is not None:
+        y.check_usable()
+    return _built(
+        lambda: graph.ContractOp(
+            inputs,
+            maps,
+            _type(dtype, shape),
+            bounds=bounds,
+            accumulate=graph.ReduceKind(accumulate),
+            combine=graph.Combination(combine),
+        ),
+        x,
+    )
+
+
+def arg_reduce(kind: str, x: TracedArray, axis: int, keep: bool = False) -> TracedArray:
+    """Returns where along `axis` the greatest (`max`) or the least (`min`) element is, as int64."""
+    return _built(lambda: graph.ArgReduceOp(graph.Extremum(kind), x.value, axis, keep), x)
+
+
+def logsumexp(x: TracedArray, axes: Sequence[int], keep: bool = False) -> TracedArray:
+    """Returns the logarithm of the sum of exp along `axes`."""
+    return _built(lambda: graph.LogsumexpOp(x.value, axes, keep), x)
 
 
 def the_trace(who: str) -> Trace:
