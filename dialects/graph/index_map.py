@@ -66,15 +66,8 @@ def _terms(expr: AffineExpr) -> dict[int, int] | None:
             if first is None or second is None:
                 return None
             return {dim: first.get(dim, 0) + second.get(dim, 0) for dim in {**first, **second}}
-        case AffineBinaryOpExpr(AffineBinaryOpKind.Mul, lhs, rhs):
-            first, second = _terms(lhs), _terms(rhs)
-            if first is None or second is None:
-                return None
-            if first.keys() <= {-1}:
-                first, second = second, first
-            if not second.keys() <= {-1}:
-                return None
-            factor = second.get(-1, 0)
-            return {dim: value * factor for dim, value in first.items()}
+        case AffineBinaryOpExpr(AffineBinaryOpKind.Mul, lhs, AffineConstantExpr(factor)):
+            terms = _terms(lhs)
+            return None if terms is None else {dim: value * factor for dim, value in terms.items()}
         case _:
             return None
