@@ -95,12 +95,42 @@ ceil = _unary(graph.CeilOp)
 trunc = _unary(graph.TruncOp)
 relu = _unary(graph.ReluOp)
 not_ = _unary(graph.NotOp)
+round = _unary(graph.RoundOp)
+sign = _unary(graph.SignOp)
+
+expm1 = _unary(graph.Expm1Op)
+exp2 = _unary(graph.Exp2Op)
+log1p = _unary(graph.Log1pOp)
+log2 = _unary(graph.Log2Op)
+log10 = _unary(graph.Log10Op)
+tan = _unary(graph.TanOp)
+asin = _unary(graph.AsinOp)
+acos = _unary(graph.AcosOp)
+atan = _unary(graph.AtanOp)
+sinh = _unary(graph.SinhOp)
+cosh = _unary(graph.CoshOp)
+asinh = _unary(graph.AsinhOp)
+acosh = _unary(graph.AcoshOp)
+atanh = _unary(graph.AtanhOp)
+atan2 = _binary(graph.Atan2Op)
+hypot = _binary(graph.HypotOp)
+logaddexp = _binary(graph.LogaddexpOp)
+copysign = _binary(graph.CopysignOp)
+nextafter = _binary(graph.NextafterOp)
+
+isnan = _unary(graph.IsnanOp)
+isinf = _unary(graph.IsinfOp)
+isfinite = _unary(graph.IsfiniteOp)
+signbit = _unary(graph.SignbitOp)
 
 add = _binary(graph.AddOp)
 sub = _binary(graph.SubOp)
 mul = _binary(graph.MulOp)
 div = _binary(graph.DivOp)
 mod = _binary(graph.ModOp)
+rem = _binary(graph.RemOp)
+floordiv = _binary(graph.FloordivOp)
+truncdiv = _binary(graph.TruncdivOp)
 pow = _binary(graph.PowOp)
 max = _binary(graph.MaxOp)
 min = _binary(graph.MinOp)
@@ -246,6 +276,78 @@ def arg_reduce(kind: str, x: TracedArray, axis: int, keep: bool = False) -> Trac
 def logsumexp(x: TracedArray, axes: Sequence[int], keep: bool = False) -> TracedArray:
     """Returns the logarithm of the sum of exp along `axes`."""
     return _built(lambda: graph.LogsumexpOp(x.value, axes, keep), x)
+
+
+def arg_reduce(kind: str, x: TracedArray, axis: int, keep: bool = False) -> TracedArray:
+    """Returns the index along `axis` of the first greatest (`max`) or least (`min`) element, in int64."""
+    return _built(lambda: graph.ArgReduceOp(graph.Extremum(kind), x.value, axis, keep), x)
+
+
+def logsumexp(x: TracedArray, axes: Sequence[int], keep: bool = False) -> TracedArray:
+    return _built(lambda: graph.LogsumexpOp(x.value, axes, keep), x)
+
+
+def cumulate(
+    kind: str, x: TracedArray, axis: int, *, reverse: bool = False, exclusive: bool = False
+) -> TracedArray:
+    """Combines what is there so far along `axis`; `kind` is one of `add`, `mul`, `max`, `min`."""
+    return _built(lambda: graph.CumulateOp(graph.CumulateKind(kind), x.value, axis, reverse, exclusive), x)
+
+
+def sort(x: TracedArray, axis: int, descending: bool = False) -> TracedArray:
+    return _built(lambda: graph.SortOp(x.value, axis, descending), x)
+
+
+def argsort(x: TracedArray, axis: int, descending: bool = False) -> TracedArray:
+    return _built(lambda: graph.ArgsortOp(x.value, axis, descending), x)
+
+
+def search_sorted(sorted: TracedArray, values: TracedArray, side: str) -> TracedArray:
+    """Returns where each of `values` goes in `sorted`: on the `left` or the `right` of equal elements."""
+    values.check_usable()
+    return _built(
+        lambda: graph.SearchSortedOp(graph.SortedSide(side), sorted.value, values.value), sorted
+    )
+
+
+def gather(x: TracedArray, indices: Sequence[TracedArray], axes: Sequence[int]) -> TracedArray:
+    """Returns what stands at `indices` of `axes`, moved into range: their shape, then the other dims of `x`."""
+    for index in indices:
+        index.check_usable()
+    return _built(lambda: graph.GatherOp(x.value, [index.value for index in indices], axes), x)
+
+
+def scatter(
+    kind: str, x: TracedArray, indices: Sequence[TracedArray], updates: TracedArray, axes: Sequence[int]
+) -> TracedArray:
+    """
+    Returns `x` with `updates` put at `indices` of `axes`; `kind` is one of `set`, `add`, `mul`, `max`, `min`.
+    Indices out of range are dropped.
+    """
+    for each in (*indices, updates):
+        each.check_usable()
+    return _built(
+        lambda: graph.ScatterOp(
+            graph.ScatterKind(kind), x.value, [index.value for index in indices], updates.value, axes
+        ),
+        x,
+    )
+
+
+def dynamic_slice(x: TracedArray, starts: Sequence[TracedArray], sizes: Sequence[int]) -> TracedArray:
+    """Returns a box of `sizes` elements from `starts` on, which are moved so that it fits."""
+    for start in starts:
+        start.check_usable()
+    return _built(lambda: graph.DynamicSliceOp(x.value, [start.value for start in starts], sizes), x)
+
+
+def dynamic_update(x: TracedArray, starts: Sequence[TracedArray], update: TracedArray) -> TracedArray:
+    """Returns `x` with a box of it replaced from `starts` on, which are moved so that it fits."""
+    for each in (*starts, update):
+        each.check_usable()
+    return _built(
+        lambda: graph.DynamicUpdateOp(x.value, [start.value for start in starts], update.value), x
+    )
 
 
 def the_trace(who: str) -> Trace:

@@ -1,0 +1,9 @@
+"""The constants of the namespace: python floats, and None for a new axis."""
+
+import math
+
+e = math.e
+inf = math.inf
+nan = math.nan
+newaxis = None
+pi = math.pi

@@ -1,0 +1,98 @@
+"""Products of arrays whose axes have names: what matmul, tensordot and einsum are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+from xdsl.ir.affine import AffineExpr, AffineMap
+
+from .. import graph_ops as ops
+from ..traced import TracedArray
+from .operands import BOOL, reshaped
+
+Names = Sequence[Hashable]
+"""One name for each axis of an array."""
+
+
+def without_repeats(x: TracedArray, names: Names) -> tuple[TracedArray, tuple[Hashable, ...]]:
+    """
+    Returns the diagonal of `x` along axes of one name, so that each name is there once, at its last place.
+    """
+    names = tuple(names)
+    while len(set(names)) != len(names):
+        name = next(name for name in names if names.count(name) > 1)
+        first = names.index(name)
+        second = names.index(name, first + 1)
+        x = diagonal_of(x, first, second, 0)
+        names = (*names[:first], *names[first + 1 : second], *names[second + 1 :], name)
+    return x, names
+
+
+def diagonal_of(x: TracedArray, first: int, second: int, offset: int) -> TracedArray:
+    """
+    Returns the elements whose index along `second` is that along `first` and `offset`, in a dim at the end.
+    """
+    rest = [axis for axis in range(len(x.shape)) if axis not in (first, second)]
+    x = ops.permute(x, (*rest, first, second))
+    kept = x.shape[:-2]
+    rows, columns = x.shape[-2:]
+    row, column = max(-offset, 0), max(offset, 0)
+    count = max(min(rows - row, columns - column), 0)
+    start = row * columns + column if count else 0
+    flat = reshaped(x, (*kept, rows * columns))
+    rank = len(kept) + 1
+    strides = (*(1,) * (rank - 1), columns + 1)
+    return ops.slice(flat, (*(0,) * (rank - 1), start), (*kept, count), strides)
+
+
+def summed(x: TracedArray, names: Names, kept: Names) -> tuple[TracedArray, tuple[Hashable, ...]]:
+    """Returns `x` with the axes summed that are not in `kept`; of booleans whether one is true."""
+    axes = tuple(axis for axis, name in enumerate(names) if name not in kept)
+    if not axes:
+        return x, tuple(names)
+    kind = "or" if x.dtype == BOOL else "add"
+    return ops.reduce(kind, x, axes), tuple(name for name in names if name in kept)
+
+
+def permuted(x: TracedArray, names: Names, result: Names) -> TracedArray:
+    """Returns `x` with its axes in the order of `result`, which has each of `names` once."""
+    order = tuple(names.index(name) for name in result)
+    return x if order == tuple(range(len(order))) else ops.permute(x, order)
+
+
+def product(
+    lhs: TracedArray, lhs_names: Names, rhs: TracedArray, rhs_names: Names, result: Names
+) -> TracedArray:
+    """
+    Returns the sum of products over all axes whose names are not in `result`. Both arrays have one dtype;
+    axes of one name have one extent, or an extent of 1 that is repeated. Of booleans, it is whether one
+    product is true.
+    """
+    extents: dict[Hashable, int] = {}
+    for x, names in ((lhs, lhs_names), (rhs, rhs_names)):
+        for name, extent in zip(names, x.shape, strict=True):
+            if extents.get(name, 1) == 1:
+                extents[name] = extent
+    lhs, lhs_names = _without_repeated(lhs, lhs_names, extents)
+    rhs, rhs_names = _without_repeated(rhs, rhs_names, extents)
+    lhs, lhs_names = summed(lhs, lhs_names, (*rhs_names, *result))
+    rhs, rhs_names = summed(rhs, rhs_names, (*lhs_names, *result))
+    order = list(dict.fromkeys((*result, *lhs_names, *rhs_names)))
+    maps = [_map(order, names) for names in (lhs_names, rhs_names, result)]
+    shape = tuple(extents[name] for name in result)
+    if lhs.dtype == BOOL:
+        return ops.contract(lhs, rhs, maps, BOOL, shape, accumulate="or", combine="and")
+    return ops.contract(lhs, rhs, maps, lhs.dtype, shape)
+
+
+def _without_repeated(
+    x: TracedArray, names: Names, extents: dict[Hashable, int]
+) -> tuple[TracedArray, tuple[Hashable, ...]]:
+    """Returns `x` without the dims of extent 1 that are repeated."""
+    kept = [axis for axis, name in enumerate(names) if x.shape[axis] == extents[name]]
+    return reshaped(x, tuple(x.shape[axis] for axis in kept)), tuple(names[axis] for axis in kept)
+
+
+def _map(order: Names, names: Names) -> AffineMap:
+    dims = tuple(AffineExpr.dimension(order.index(name)) for name in names)
+    return AffineMap(len(order), 0, dims)

@@ -1,0 +1,551 @@
+"""
+Functions of each element, by the Array API standard.
+
+Operands of different dtypes are promoted as numpy 2 does, also across kinds (int64 and float32 give float64);
+python scalars take the dtype of the arrays. Functions that give floats promote integers first.
+"""
+
+from __future__ import annotations
+
+import ml_dtypes
+
+from .. import graph_ops as ops
+from ..array import Array
+from ..dispatch import array_function
+from .operands import (
+    BOOL,
+    FLOAT64,
+    Operand,
+    as_float,
+    bits,
+    common,
+    elementwise,
+    floats,
+    is_float,
+    no_loop,
+    numbers,
+    operands,
+    scalar_like,
+    small_numbers,
+    together,
+    truths,
+)
+
+
+@array_function
+def abs(x: Array, /) -> Array:
+    """The absolute value of each element; the least integer stays itself, booleans stay as they are."""
+    (x,) = operands("abs", x)
+    return x if x.dtype == BOOL else ops.abs(x)
+
+
+@array_function
+def acos(x: Array, /) -> Array:
+    """The inverse cosine of each element, in [0, pi]: NaN outside [-1, 1]."""
+    return ops.acos(as_float("acos", x))
+
+
+@array_function
+def acosh(x: Array, /) -> Array:
+    """The inverse hyperbolic cosine of each element: NaN below 1."""
+    return ops.acosh(as_float("acosh", x))
+
+
+@array_function
+def add(x1: Operand, x2: Operand, /) -> Array:
+    """The sum of the elements; integers wrap, of booleans it is the logical or."""
+    lhs, rhs = operands("add", x1, x2)
+    return ops.or_(lhs, rhs) if lhs.dtype == BOOL else ops.add(lhs, rhs)
+
+
+@array_function
+def asin(x: Array, /) -> Array:
+    """The inverse sine of each element, in [-pi/2, pi/2]: NaN outside [-1, 1]."""
+    return ops.asin(as_float("asin", x))
+
+
+@array_function
+def asinh(x: Array, /) -> Array:
+    """The inverse hyperbolic sine of each element."""
+    return ops.asinh(as_float("asinh", x))
+
+
+@array_function
+def atan(x: Array, /) -> Array:
+    """The inverse tangent of each element, in [-pi/2, pi/2]."""
+    return ops.atan(as_float("atan", x))
+
+
+@array_function
+def atan2(x1: Operand, x2: Operand, /) -> Array:
+    """The angle of the point (x2, x1), in [-pi, pi], with the signs of zeros told apart."""
+    return ops.atan2(*floats("atan2", x1, x2))
+
+
+@array_function
+def atanh(x: Array, /) -> Array:
+    """The inverse hyperbolic tangent of each element: infinite at -1 and 1, NaN beyond."""
+    return ops.atanh(as_float("atanh", x))
+
+
+@array_function
+def bitwise_and(x1: Operand, x2: Operand, /) -> Array:
+    """The bits that both elements have. Raises TypeError for floats."""
+    return ops.and_(*bits("bitwise_and", x1, x2))
+
+
+@array_function
+def bitwise_invert(x: Array, /) -> Array:
+    """The bits that the element has not; of booleans the logical not. Raises TypeError for floats."""
+    return ops.not_(*bits("bitwise_invert", x))
+
+
+@array_function
+def bitwise_left_shift(x1: Operand, x2: Operand, /) -> Array:
+    """
+    The bits of `x1` moved up by `x2`: 0 by the width or more, or by a negative amount.
+
+    Booleans count as int8. Raises TypeError for floats.
+    """
+    bits("bitwise_left_shift", x1, x2)
+    return ops.shl(*small_numbers("bitwise_left_shift", x1, x2))
+
+
+@array_function
+def bitwise_or(x1: Operand, x2: Operand, /) -> Array:
+    """The bits that one of the elements has. Raises TypeError for floats."""
+    return ops.or_(*bits("bitwise_or", x1, x2))
+
+
+@array_function
+def bitwise_right_shift(x1: Operand, x2: Operand, /) -> Array:
+    """
+    The bits of `x1` moved down by `x2`, with the sign kept: 0 or -1 by the width or more, or by a negative
+    amount.
+
+    Booleans count as int8. Raises TypeError for floats.
+    """
+    bits("bitwise_right_shift", x1, x2)
+    return ops.shr(*small_numbers("bitwise_right_shift", x1, x2))
+
+
+@array_function
+def bitwise_xor(x1: Operand, x2: Operand, /) -> Array:
+    """The bits that one of the elements has and the other has not. Raises TypeError for floats."""
+    return ops.xor(*bits("bitwise_xor", x1, x2))
+
+
+@array_function
+def ceil(x: Array, /) -> Array:
+    """The least integer from the element up; integers and booleans stay as they are."""
+    return elementwise(ops.ceil, *operands("ceil", x))
+
+
+@array_function
+def clip(x: Array, /, min: Operand | None = None, max: Operand | None = None) -> Array:
+    """
+    The element, but `min` where it is less and `max` where it is more; where `min` is more than `max`, `max`.
+
+    The bounds broadcast with `x`, and all promote together. NaN in any of them gives NaN.
+    """
+    present = [value for value in (x, min, max) if value is not None]
+    x, *bounds = together("clip", common("clip", *present))
+    if min is not None:
+        x = _maximum(x, bounds[0])
+    return x if max is None else _minimum(x, bounds[-1])
+
+
+@array_function
+def conj(x: Array, /) -> Array:
+    """The element: there are no complex dtypes."""
+    return x
+
+
+@array_function
+def copysign(x1: Operand, x2: Operand, /) -> Array:
+    """`x1` with the sign of `x2`, also where that is -0.0."""
+    return ops.copysign(*floats("copysign", x1, x2))
+
+
+@array_function
+def cos(x: Array, /) -> Array:
+    """The cosine of each element: NaN for infinities."""
+    return ops.cos(as_float("cos", x))
+
+
+@array_function
+def cosh(x: Array, /) -> Array:
+    """The hyperbolic cosine of each element."""
+    return ops.cosh(as_float("cosh", x))
+
+
+@array_function
+def divide(x1: Operand, x2: Operand, /) -> Array:
+    """The quotient; integers and booleans are divided as float64."""
+    lhs, rhs = operands("divide", x1, x2)
+    if not is_float(lhs.dtype):
+        lhs, rhs = ops.cast(lhs, FLOAT64), ops.cast(rhs, FLOAT64)
+    return ops.div(lhs, rhs)
+
+
+@array_function
+def equal(x1: Operand, x2: Operand, /) -> Array:
+    """Whether the elements are equal; false where one is NaN."""
+    return ops.eq(*operands("equal", x1, x2))
+
+
+@array_function
+def erf(x: Array, /) -> Array:
+    """The error function of each element."""
+    return ops.erf(as_float("erf", x))
+
+
+@array_function
+def exp(x: Array, /) -> Array:
+    """e to the power of each element."""
+    return ops.exp(as_float("exp", x))
+
+
+@array_function
+def exp2(x: Array, /) -> Array:
+    """2 to the power of each element."""
+    return ops.exp2(as_float("exp2", x))
+
+
+@array_function
+def expm1(x: Array, /) -> Array:
+    """e to the power of each element, less 1, exact near 0."""
+    return ops.expm1(as_float("expm1", x))
+
+
+@array_function
+def floor(x: Array, /) -> Array:
+    """The greatest integer up to the element; integers and booleans stay as they are."""
+    return elementwise(ops.floor, *operands("floor", x))
+
+
+@array_function
+def floor_divide(x1: Operand, x2: Operand, /) -> Array:
+    """
+    The greatest integer up to the quotient. Integers divided by zero give 0; the least integer by -1 wraps.
+
+    Booleans count as int8.
+    """
+    lhs, rhs = small_numbers("floor_divide", x1, x2)
+    return ops.floordiv(lhs, rhs) if is_float(lhs.dtype) else ops.div(lhs, rhs)
+
+
+@array_function
+def fmod(x1: Operand, x2: Operand, /) -> Array:
+    """
+    The remainder with the sign of `x1`, as C's. An integer's remainder by zero is 0. Booleans count as int8.
+    """
+    return ops.rem(*small_numbers("fmod", x1, x2))
+
+
+@array_function
+def greater(x1: Operand, x2: Operand, /) -> Array:
+    """Whether `x1` is greater; false where one is NaN."""
+    return ops.gt(*operands("greater", x1, x2))
+
+
+@array_function
+def greater_equal(x1: Operand, x2: Operand, /) -> Array:
+    """Whether `x1` is greater or equal; false where one is NaN."""
+    return ops.ge(*operands("greater_equal", x1, x2))
+
+
+@array_function
+def hypot(x1: Operand, x2: Operand, /) -> Array:
+    """The square root of the sum of squares, without overflow on the way; inf where one is infinite."""
+    return ops.hypot(*floats("hypot", x1, x2))
+
+
+@array_function
+def imag(x: Array, /) -> Array:
+    """Raises TypeError: there are no complex dtypes."""
+    raise no_loop("imag", x.dtype, hint="there are no complex dtypes")
+
+
+@array_function
+def isfinite(x: Array, /) -> Array:
+    """Whether the element is neither NaN nor infinite."""
+    (x,) = operands("isfinite", x)
+    return ops.isfinite(x) if is_float(x.dtype) else ops.full(True, BOOL, x.shape)
+
+
+@array_function
+def isinf(x: Array, /) -> Array:
+    """Whether the element is infinite."""
+    (x,) = operands("isinf", x)
+    return ops.isinf(x) if is_float(x.dtype) else ops.full(False, BOOL, x.shape)
+
+
+@array_function
+def isnan(x: Array, /) -> Array:
+    """Whether the element is NaN."""
+    (x,) = operands("isnan", x)
+    return ops.isnan(x) if is_float(x.dtype) else ops.full(False, BOOL, x.shape)
+
+
+@array_function
+def less(x1: Operand, x2: Operand, /) -> Array:
+    """Whether `x1` is less; false where one is NaN."""
+    return ops.lt(*operands("less", x1, x2))
+
+
+@array_function
+def less_equal(x1: Operand, x2: Operand, /) -> Array:
+    """Whether `x1` is less or equal; false where one is NaN."""
+    return ops.le(*operands("less_equal", x1, x2))
+
+
+@array_function
+def log(x: Array, /) -> Array:
+    """The natural logarithm of each element: -inf for 0, NaN below."""
+    return ops.log(as_float("log", x))
+
+
+@array_function
+def log10(x: Array, /) -> Array:
+    """The logarithm to base 10 of each element: -inf for 0, NaN below."""
+    return ops.log10(as_float("log10", x))
+
+
+@array_function
+def log1p(x: Array, /) -> Array:
+    """The natural logarithm of 1 plus the element, exact near 0."""
+    return ops.log1p(as_float("log1p", x))
+
+
+@array_function
+def log2(x: Array, /) -> Array:
+    """The logarithm to base 2 of each element: -inf for 0, NaN below."""
+    return ops.log2(as_float("log2", x))
+
+
+@array_function
+def logaddexp(x1: Operand, x2: Operand, /) -> Array:
+    """The logarithm of exp(x1) + exp(x2), without overflow on the way."""
+    return ops.logaddexp(*floats("logaddexp", x1, x2))
+
+
+@array_function
+def logical_and(x1: Operand, x2: Operand, /) -> Array:
+    """Whether both elements are not zero."""
+    return ops.and_(*truths("logical_and", x1, x2))
+
+
+@array_function
+def logical_not(x: Array, /) -> Array:
+    """Whether the element is zero."""
+    return ops.not_(*truths("logical_not", x))
+
+
+@array_function
+def logical_or(x1: Operand, x2: Operand, /) -> Array:
+    """Whether one of the elements is not zero."""
+    return ops.or_(*truths("logical_or", x1, x2))
+
+
+@array_function
+def logical_xor(x1: Operand, x2: Operand, /) -> Array:
+    """Whether one of the elements is zero and the other is not."""
+    return ops.xor(*truths("logical_xor", x1, x2))
+
+
+def _maximum(lhs: Array, rhs: Array) -> Array:
+    return ops.or_(lhs, rhs) if lhs.dtype == BOOL else ops.max(lhs, rhs)
+
+
+def _minimum(lhs: Array, rhs: Array) -> Array:
+    return ops.and_(lhs, rhs) if lhs.dtype == BOOL else ops.min(lhs, rhs)
+
+
+@array_function
+def maximum(x1: Operand, x2: Operand, /) -> Array:
+    """The greater element; NaN where one is NaN, and 0.0 counts as more than -0.0."""
+    return _maximum(*operands("maximum", x1, x2))
+
+
+@array_function
+def minimum(x1: Operand, x2: Operand, /) -> Array:
+    """The lesser element; NaN where one is NaN, and -0.0 counts as less than 0.0."""
+    return _minimum(*operands("minimum", x1, x2))
+
+
+@array_function
+def multiply(x1: Operand, x2: Operand, /) -> Array:
+    """The product of the elements; integers wrap, of booleans it is the logical and."""
+    lhs, rhs = operands("multiply", x1, x2)
+    return ops.and_(lhs, rhs) if lhs.dtype == BOOL else ops.mul(lhs, rhs)
+
+
+@array_function
+def nan_to_num(
+    x: Array, /, *, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
+) -> Array:
+    """The element, but `nan` for NaN and the largest finite numbers, or those given, for the infinities."""
+    (x,) = operands("nan_to_num", x)
+    if not is_float(x.dtype):
+        return x
+    largest = ml_dtypes.finfo(x.dtype)
+    high = float(largest.max) if posinf is None else posinf
+    low = float(largest.min) if neginf is None else neginf
+    inf = scalar_like(x, float("inf"))
+    finite = ops.select(ops.eq(x, inf), scalar_like(x, high), x)
+    finite = ops.select(ops.eq(x, ops.neg(inf)), scalar_like(x, low), finite)
+    return ops.select(ops.isnan(x), scalar_like(x, nan), finite)
+
+
+@array_function
+def negative(x: Array, /) -> Array:
+    """The negative of each element; integers wrap. Raises TypeError for booleans."""
+    return ops.neg(*numbers("negative", x))
+
+
+@array_function
+def nextafter(x1: Operand, x2: Operand, /) -> Array:
+    """The float next to `x1` on the way to `x2`; `x2` where they are equal."""
+    return ops.nextafter(*floats("nextafter", x1, x2))
+
+
+@array_function
+def not_equal(x1: Operand, x2: Operand, /) -> Array:
+    """Whether the elements differ; true where one is NaN."""
+    return ops.ne(*operands("not_equal", x1, x2))
+
+
+@array_function
+def positive(x: Array, /) -> Array:
+    """The element. Raises TypeError for booleans."""
+    return numbers("positive", x)[0]
+
+
+def pow(x1: Operand, x2: Operand, /) -> Array:
+    """
+    `x1` to the power of `x2`; integers wrap. Booleans count as int8.
+
+    An integer to a negative power is ValueError where the exponent is a python scalar; in an array it gives
+    0, but for bases 1 and -1.
+    """
+    if isinstance(x2, int) and x2 < 0 and not isinstance(x1, float) and not _is_float_array(x1):
+        raise ValueError(f"pow: integers to negative integer powers are not allowed (exponent {x2})")
+    return _pow(x1, x2)
+
+
+def _is_float_array(x: object) -> bool:
+    return isinstance(x, Array) and is_float(x.dtype)
+
+
+@array_function
+def _pow(x1: Operand, x2: Operand, /) -> Array:
+    return ops.pow(*small_numbers("pow", x1, x2))
+
+
+@array_function
+def real(x: Array, /) -> Array:
+    """The element: there are no complex dtypes."""
+    return x
+
+
+@array_function
+def reciprocal(x: Array, /) -> Array:
+    """1 divided by the element; of integers, 0 but for 1 and -1. Booleans count as int8."""
+    (x,) = small_numbers("reciprocal", x)
+    one = scalar_like(x, 1)
+    return ops.div(one, x) if is_float(x.dtype) else ops.truncdiv(one, x)
+
+
+@array_function
+def relu(x: Array, /) -> Array:
+    """The element, but 0 where it is less; NaN for NaN. Raises TypeError for booleans."""
+    return ops.relu(*numbers("relu", x))
+
+
+@array_function
+def remainder(x1: Operand, x2: Operand, /) -> Array:
+    """
+    The remainder with the sign of `x2`, as python's. An integer's remainder by zero is 0. Booleans count as
+    int8.
+    """
+    return ops.mod(*small_numbers("remainder", x1, x2))
+
+
+@array_function
+def round(x: Array, /) -> Array:
+    """The nearest integer, the even one of two; integers and booleans stay as they are."""
+    return elementwise(ops.round, *operands("round", x))
+
+
+@array_function
+def rsqrt(x: Array, /) -> Array:
+    """1 divided by the square root of the element: inf for 0, NaN below."""
+    return ops.rsqrt(as_float("rsqrt", x))
+
+
+@array_function
+def sign(x: Array, /) -> Array:
+    """
+    -1, 0 or 1 as the element is less than, equal to or more than 0; NaN for NaN. Raises TypeError for
+    booleans.
+    """
+    return ops.sign(*numbers("sign", x))
+
+
+@array_function
+def signbit(x: Array, /) -> Array:
+    """Whether the sign bit is set: also of -0.0. Of integers, whether they are less than 0."""
+    (x,) = operands("signbit", x)
+    if is_float(x.dtype):
+        return ops.signbit(x)
+    return ops.full(False, BOOL, x.shape) if x.dtype.kind in "bu" else ops.lt(x, scalar_like(x, 0))
+
+
+@array_function
+def sin(x: Array, /) -> Array:
+    """The sine of each element: NaN for infinities."""
+    return ops.sin(as_float("sin", x))
+
+
+@array_function
+def sinh(x: Array, /) -> Array:
+    """The hyperbolic sine of each element."""
+    return ops.sinh(as_float("sinh", x))
+
+
+@array_function
+def sqrt(x: Array, /) -> Array:
+    """The square root of each element: NaN below 0, -0.0 for -0.0."""
+    return ops.sqrt(as_float("sqrt", x))
+
+
+@array_function
+def square(x: Array, /) -> Array:
+    """The element times itself; integers wrap. Booleans count as int8."""
+    (x,) = small_numbers("square", x)
+    return ops.mul(x, x)
+
+
+@array_function
+def subtract(x1: Operand, x2: Operand, /) -> Array:
+    """The difference of the elements; integers wrap. Raises TypeError for booleans."""
+    return ops.sub(*numbers("subtract", x1, x2))
+
+
+@array_function
+def tan(x: Array, /) -> Array:
+    """The tangent of each element: NaN for infinities."""
+    return ops.tan(as_float("tan", x))
+
+
+@array_function
+def tanh(x: Array, /) -> Array:
+    """The hyperbolic tangent of each element."""
+    return ops.tanh(as_float("tanh", x))
+
+
+@array_function
+def trunc(x: Array, /) -> Array:
+    """The element without its fraction; integers and booleans stay as they are."""
+    return elementwise(ops.trunc, *operands("trunc", x))

@@ -1,0 +1,198 @@
+"""
+Elements at indices: what stands in brackets, `take`, `take_along_axis`.
+
+Negative indices count from the end. Indices that have values are checked; those of traced arrays are moved
+into range instead: below to the first element, above to the last.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import graph_ops as ops
+from ..array import Array
+from ..concrete import ConcreteArray, as_concrete
+from ..dispatch import array_function
+from ..traced import TracedArray
+from .axes import axis_of, broadcast_shapes
+from .index_plan import Box, IndexPlan, check_bounds, plan_index
+from .operands import INT64, is_integer, operands, reshaped, scalar_like, together
+
+
+def get_item(x: Array, index: Any, /) -> Array:
+    """
+    Returns `x[index]`: integers, slices with any step, `...`, None, arrays of integers and masks, as numpy.
+
+    A mask needs values: the shape depends on them.
+
+    Raises:
+        IndexError: there are too many indices, one is out of bounds, or none that numpy takes.
+        TracingError: a mask is traced.
+    """
+    if isinstance(x, ConcreteArray):
+        found = _by_numpy(x, index)
+        if found is not None:
+            return found
+    plan, arrays = plan_index("getitem", x.shape, index)
+    return _picked(x, arrays, plan)
+
+
+def _by_numpy(x: ConcreteArray, index: object) -> Array | None:
+    """
+    Returns what numpy picks without gathering: parts, which it shows as they lie, and what masks say; else
+    None.
+    """
+    has_indices, has_mask = False, False
+    parts: list[Any] = []
+    for entry in index if isinstance(index, tuple) else (index,):
+        if isinstance(entry, TracedArray):
+            return None
+        part = (
+            entry.values
+            if isinstance(entry, ConcreteArray)
+            else np.asarray(entry)
+            if isinstance(entry, list)
+            else entry
+        )
+        if isinstance(part, np.ndarray | np.bool_ | bool):
+            is_mask = isinstance(part, bool) or part.dtype.kind == "b"
+            has_mask = has_mask or is_mask
+            has_indices = has_indices or (not is_mask and part.ndim > 0)
+        parts.append(part)
+    if has_indices and not has_mask:
+        return None
+    try:
+        return as_concrete(np.asarray(x.values[tuple(parts)]))
+    except IndexError:
+        plan_index("getitem", x.shape, index)
+        raise
+
+
+@array_function(static=("plan",))
+def _picked(x: Array, arrays: Sequence[Array], plan: IndexPlan) -> Array:
+    (source,) = operands("getitem", x)
+    part = box_of(source, plan.box)
+    kept = [axis for axis in range(len(part.shape)) if axis not in plan.dropped]
+    part = reshaped(part, tuple(part.shape[axis] for axis in kept))
+    if not arrays:
+        return reshaped(part, plan.rest)
+    axes = [kept.index(axis) for axis in plan.indexed]
+    indices = together(
+        "getitem", [wrapped(each, part.shape[axis]) for each, axis in zip(arrays, axes, strict=True)]
+    )
+    found = ops.gather(part, indices, axes)
+    shape = indices[0].shape
+    found = reshaped(found, (*shape, *plan.rest))
+    count = len(shape)
+    if plan.at and count:
+        before, after = range(count, count + plan.at), range(count + plan.at, len(found.shape))
+        found = ops.permute(found, (*before, *range(count), *after))
+    return found
+
+
+def box_of(x: TracedArray, box: Box) -> TracedArray:
+    """Returns the part of `x` that a box says."""
+    if box.sizes != x.shape or any(stride != 1 for stride in box.strides):
+        x = ops.slice(x, box.offsets, box.sizes, box.strides)
+    return ops.flip(x, box.flipped) if box.flipped else x
+
+
+def wrapped(indices: Array, extent: int) -> TracedArray:
+    """Returns indices with those below 0 counted from the end, in a dtype that holds them."""
+    (x,) = operands("indices", indices)
+    if x.dtype.kind == "u":
+        return x
+    if np.iinfo(x.dtype).max < extent:
+        x = ops.cast(x, INT64)
+    return ops.select(ops.lt(x, scalar_like(x, 0)), ops.add(x, scalar_like(x, extent)), x)
+
+
+def _index_array(who: str, indices: object) -> Array:
+    """Returns indices as an array. Raises IndexError where they are not of integers."""
+    found = indices if isinstance(indices, Array) else as_concrete(np.asarray(indices))
+    if not is_integer(found.dtype):
+        raise IndexError(f"{who}: indices must be of integers (dtype {found.dtype}, shape {found.shape})")
+    return found
+
+
+def take(x: Array, indices: Array | Sequence[int] | int, /, axis: int | None = None) -> Array:
+    """
+    Returns the elements at `indices` along `axis`, whose dim their shape replaces; None takes from the
+    elements in row-major order.
+
+    Raises:
+        AxisError: there is no such axis.
+        IndexError: `indices` are not of integers, or those that have values are out of bounds.
+    """
+    source = x if isinstance(x, Array) else as_concrete(x)
+    found = _index_array("take", indices)
+    shape = (source.size,) if axis is None else source.shape
+    place = 0 if axis is None else axis_of("take", axis, len(shape))
+    check_bounds("take", found, place, shape)
+    return _taken(source, found, None if axis is None else place)
+
+
+@array_function(static=("axis",))
+def _taken(x: Array, indices: Array, axis: int | None) -> Array:
+    (source,) = operands("take", x)
+    if axis is None:
+        source, axis = reshaped(source, (source.size,)), 0
+    index = wrapped(indices, source.shape[axis])
+    found = ops.gather(source, (index,), (axis,))
+    count = len(index.shape)
+    if not axis or not count:
+        return found
+    before, after = range(count, count + axis), range(count + axis, len(found.shape))
+    return ops.permute(found, (*before, *range(count), *after))
+
+
+def take_along_axis(x: Array, indices: Array, /, axis: int = -1) -> Array:
+    """
+    Returns the elements of `x` at `indices` along `axis`, and along the others where the index itself stands;
+    these broadcast.
+
+    Raises:
+        AxisError: there is no such axis.
+        ValueError: the ranks differ, or the shapes do not go together.
+        IndexError: `indices` are not of integers, or those that have values are out of bounds.
+    """
+    source = x if isinstance(x, Array) else as_concrete(x)
+    found = _index_array("take_along_axis", indices)
+    if len(found.shape) != len(source.shape):
+        raise ValueError(
+            f"take_along_axis: indices and x must have as many dimensions (shapes {found.shape} and "
+            f"{source.shape})"
+        )
+    place = axis_of("take_along_axis", axis, len(source.shape))
+    check_bounds("take_along_axis", found, place, source.shape)
+    return _taken_along(source, found, place)
+
+
+@array_function(static=("axis",))
+def _taken_along(x: Array, indices: Array, axis: int) -> Array:
+    (source,) = operands("take_along_axis", x)
+    return gathered_along(source, wrapped(indices, source.shape[axis]), axis)
+
+
+def gathered_along(x: TracedArray, indices: TracedArray, axis: int) -> TracedArray:
+    """
+    Returns the elements of `x` at `indices`, which are not negative, along `axis`; the other axes broadcast.
+    """
+    rank = len(x.shape)
+    others = [
+        tuple(extent for dim, extent in enumerate(shape) if dim != axis) for shape in (x.shape, indices.shape)
+    ]
+    common = broadcast_shapes("take_along_axis", others)
+    shape = (*common[:axis], indices.shape[axis], *common[axis:])
+    index = ops.broadcast(ops.cast(indices, INT64), shape)
+    last = scalar_like(index, max(x.shape[axis] - 1, 0))
+    linear = ops.mul(ops.min(index, last), scalar_like(index, math.prod(x.shape[axis + 1 :])))
+    for dim in range(rank):
+        if dim != axis and x.shape[dim] > 1:
+            step = math.prod(x.shape[dim + 1 :])
+            linear = ops.add(linear, ops.mul(ops.iota(dim, INT64, shape), scalar_like(index, step)))
+    return ops.gather(reshaped(x, (x.size,)), (linear,), (0,))

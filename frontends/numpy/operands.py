@@ -1,0 +1,157 @@
+"""The operands of a function, brought to one dtype and one shape."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .. import graph_ops as ops
+from ..array import Array
+from ..promotion import kind_of, result_type
+from ..traced import TracedArray
+from .axes import broadcast_shapes
+
+BOOL = np.dtype(np.bool_)
+INT8 = np.dtype(np.int8)
+UINT8 = np.dtype(np.uint8)
+INT64 = np.dtype(np.int64)
+UINT64 = np.dtype(np.uint64)
+FLOAT16 = np.dtype(np.float16)
+FLOAT32 = np.dtype(np.float32)
+FLOAT64 = np.dtype(np.float64)
+
+Operand = Array | bool | int | float
+"""What stands for an array in a call: python scalars take the dtype of the arrays beside them."""
+
+
+def is_float(dtype: np.dtype[Any]) -> bool:
+    """Returns whether `dtype` is of floats."""
+    return kind_of(dtype) == 2
+
+
+def is_integer(dtype: np.dtype[Any]) -> bool:
+    """Returns whether `dtype` is of integers; booleans are not."""
+    return dtype.kind in "iu"
+
+
+def no_loop(who: str, *dtypes: np.dtype[Any], hint: str = "") -> TypeError:
+    """Returns the error of a function that is not defined for these dtypes."""
+    names = ", ".join(dtype.name for dtype in dtypes)
+    return TypeError(
+        f"{who}: not supported for the input types ({names}){f' (hint: {hint})' if hint else ''}"
+    )
+
+
+def array_of(value: Operand, dtype: np.dtype[Any]) -> TracedArray:
+    """Returns an operand with its elements converted to `dtype`."""
+    assert isinstance(value, TracedArray), f"{value!r} is not traced"
+    return ops.cast(value, dtype)
+
+
+def reshaped(x: TracedArray, shape: tuple[int, ...]) -> TracedArray:
+    """Returns the elements of `x` under another shape of as many, `x` itself if it has that shape."""
+    return x if x.shape == shape else ops.reshape(x, shape)
+
+
+def part_of(x: TracedArray, axis: int, offset: int, size: int) -> TracedArray:
+    """Returns `size` elements along `axis` from `offset` on, `x` itself if that is all."""
+    rank = len(x.shape)
+    if size == x.shape[axis]:
+        return x
+    offsets = tuple(offset if dim == axis else 0 for dim in range(rank))
+    sizes = tuple(size if dim == axis else extent for dim, extent in enumerate(x.shape))
+    return ops.slice(x, offsets, sizes, (1,) * rank)
+
+
+def scalar_like(x: TracedArray, value: float | int | bool) -> TracedArray:
+    """Returns `value` at each element of `x`, of its dtype."""
+    return ops.full(value, x.dtype, x.shape)
+
+
+def common(who: str, *values: Operand) -> list[TracedArray]:
+    """
+    Returns `values` as arrays of one dtype: the one that they promote to.
+
+    Raises TypeError where the dtypes have no common one.
+    """
+    dtype = result_type(*values)
+    return [array_of(value, dtype) for value in values]
+
+
+def together(who: str, arrays: list[TracedArray]) -> list[TracedArray]:
+    """
+    Returns `arrays` repeated to the shape that they broadcast to.
+
+    Raises ValueError where their shapes do not go together.
+    """
+    shape = broadcast_shapes(who, [x.shape for x in arrays])
+    return [ops.broadcast(x, shape) for x in arrays]
+
+
+def operands(who: str, *values: Operand) -> list[TracedArray]:
+    """
+    Returns `values` as arrays of one dtype and one shape.
+
+    Raises:
+        TypeError: the dtypes have no common one.
+        ValueError: the shapes do not go together.
+    """
+    return together(who, common(who, *values))
+
+
+def numbers(who: str, *values: Operand) -> list[TracedArray]:
+    """Returns what `operands` does. Raises TypeError also where the common dtype is bool."""
+    arrays = operands(who, *values)
+    if arrays[0].dtype == BOOL:
+        raise no_loop(who, *[x.dtype for x in arrays])
+    return arrays
+
+
+def small_numbers(who: str, *values: Operand) -> list[TracedArray]:
+    """Returns what `operands` does, with booleans as int8, as numpy computes with them."""
+    return [ops.cast(x, INT8) if x.dtype == BOOL else x for x in operands(who, *values)]
+
+
+def floats(who: str, *values: Operand) -> list[TracedArray]:
+    """
+    Returns what `operands` does, in floats: bool, int8 and uint8 become float16, int16 and uint16 float32,
+    wider integers float64, as in numpy.
+    """
+    arrays = operands(who, *values)
+    dtype = float_for(arrays[0].dtype)
+    return [ops.cast(x, dtype) for x in arrays]
+
+
+def float_for(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Returns the float dtype that numpy's float functions compute `dtype` in."""
+    if is_float(dtype):
+        return dtype
+    return {1: FLOAT16, 2: FLOAT32}.get(dtype.itemsize, FLOAT64)
+
+
+def as_float(who: str, x: Operand) -> TracedArray:
+    """Returns one operand as `floats` does."""
+    return floats(who, x)[0]
+
+
+def bits(who: str, *values: Operand) -> list[TracedArray]:
+    """Returns what `operands` does. Raises TypeError also where the common dtype is a float."""
+    arrays = operands(who, *values)
+    if is_float(arrays[0].dtype):
+        raise no_loop(who, *[x.dtype for x in arrays])
+    return arrays
+
+
+def truths(who: str, *values: Operand) -> list[TracedArray]:
+    """Returns `values` as booleans of one shape: whether they are not zero."""
+    return together(who, [array_of(value, BOOL) for value in values])
+
+
+def elementwise(op: Callable[[TracedArray], TracedArray], x: TracedArray) -> TracedArray:
+    """
+    Returns `op` of a float array, and an integer or boolean array itself: what rounds has nothing to do
+    there.
+    """
+    return op(x) if is_float(x.dtype) else x

@@ -1,0 +1,45 @@
+"""The values of arrays, for functions whose results have as many elements as the values say."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...errors import TracingError
+from ..array import Array
+from ..concrete import NumpyArray, as_concrete
+from ..source_lines import frame_text, user_location, with_excerpt
+from ..traced import TracedArray
+
+
+def values_of(who: str, x: object, hint: str) -> NumpyArray:
+    """
+    Returns the values of an array.
+
+    Raises:
+        TracingError: it has none as yet: its shape could not depend on them. `hint` says what to do instead.
+        TypeError: it is no array.
+    """
+    if isinstance(x, TracedArray):
+        message = (
+            f"{who}: the shape of the result depends on the values of an array of dtype {x.dtype} and shape "
+            f"{x.shape}, "
+            f"which are not known while @{x.trace.name} is traced (hint: {hint})"
+        )
+        raise with_excerpt(TracingError(message, location=frame_text(user_location())))
+    return as_concrete(x).numpy()
+
+
+def nonzero(x: Array, /) -> tuple[Array, ...]:
+    """
+    Returns the indices of the elements that are not zero, one array in int64 for each axis.
+
+    Raises:
+        TracingError: `x` is traced.
+        ValueError: its rank is 0.
+    """
+    values = values_of(
+        "nonzero", x, "tenon.numpy.where(condition, x, y), or call nonzero outside of the function"
+    )
+    if not values.ndim:
+        raise ValueError("nonzero: calling nonzero on 0d arrays is not allowed (hint: atleast_1d)")
+    return tuple(as_concrete(index) for index in np.nonzero(values))
