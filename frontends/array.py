@@ -35,7 +35,7 @@ def _unary(name: str) -> Callable[[Any], Any]:
 
 def _binary(name: str) -> Callable[[Any, Any], Any]:
     def operator(self: Array, other: object, /) -> Any:
-        if isinstance(other, Array | OPERANDS):
+        if isinstance(other, (Array, *OPERANDS)):
             return (_FUNCTIONS.get(name) or function(name))(self, other)
         return NotImplemented
 
@@ -44,7 +44,7 @@ def _binary(name: str) -> Callable[[Any, Any], Any]:
 
 def _reflected(name: str) -> Callable[[Any, Any], Any]:
     def operator(self: Array, other: object, /) -> Any:
-        if isinstance(other, Array | OPERANDS):
+        if isinstance(other, (Array, *OPERANDS)):
             return (_FUNCTIONS.get(name) or function(name))(other, self)
         return NotImplemented
 

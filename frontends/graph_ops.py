@@ -238,8 +238,7 @@ def reduce(kind: str, x: TracedArray, axes: Sequence[int], keep: bool = False) -
 
 
 def contract(
-    x: TracedArray,
-    y: TracedArray | None,
+    inputs: Sequence[TracedArray],
     maps: Sequence[AffineMap],
     dtype: np.dtype[Any],
     shape: Sequence[int],
@@ -249,33 +248,22 @@ def contract(
     combine: str = "mul",
 ) -> TracedArray:
     """
-    Returns what one or two arrays come to over an iteration space, as an array of `dtype` and `shape`: see
-    `graph.contract`.
+    Returns one or two arrays combined over an iteration space, as an array of `dtype` and `shape`: by default
+    the sum of products. `bounds` are the extents of the space where the maps do not tell them.
     """
-    inputs = [x.value] if y is None else [x.value, y.value]
-    if y is not None:
-        y.check_usable()
+    for x in inputs:
+        x.check_usable()
     return _built(
         lambda: graph.ContractOp(
-            inputs,
+            [x.value for x in inputs],
             maps,
             _type(dtype, shape),
             bounds=bounds,
             accumulate=graph.ReduceKind(accumulate),
             combine=graph.Combination(combine),
         ),
-        x,
+        inputs[0],
     )
-
-
-def arg_reduce(kind: str, x: TracedArray, axis: int, keep: bool = False) -> TracedArray:
-    """Returns where along `axis` the greatest (`max`) or the least (`min`) element is, as int64."""
-    return _built(lambda: graph.ArgReduceOp(graph.Extremum(kind), x.value, axis, keep), x)
-
-
-def logsumexp(x: TracedArray, axes: Sequence[int], keep: bool = False) -> TracedArray:
-    """Returns the logarithm of the sum of exp along `axes`."""
-    return _built(lambda: graph.LogsumexpOp(x.value, axes, keep), x)
 
 
 def arg_reduce(kind: str, x: TracedArray, axis: int, keep: bool = False) -> TracedArray:

@@ -81,8 +81,8 @@ def product(
     maps = [_map(order, names) for names in (lhs_names, rhs_names, result)]
     shape = tuple(extents[name] for name in result)
     if lhs.dtype == BOOL:
-        return ops.contract(lhs, rhs, maps, BOOL, shape, accumulate="or", combine="and")
-    return ops.contract(lhs, rhs, maps, lhs.dtype, shape)
+        return ops.contract((lhs, rhs), maps, BOOL, shape, accumulate="or", combine="and")
+    return ops.contract((lhs, rhs), maps, lhs.dtype, shape)
 
 
 def _without_repeated(
