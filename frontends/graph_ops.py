@@ -293,13 +293,13 @@ def argsort(x: TracedArray, axis: int, descending: bool = False) -> TracedArray:
 def search_sorted(sorted: TracedArray, values: TracedArray, side: str) -> TracedArray:
     """Returns where each of `values` goes in `sorted`: on the `left` or the `right` of equal elements."""
     values.check_usable()
-    return _built(
-        lambda: graph.SearchSortedOp(graph.SortedSide(side), sorted.value, values.value), sorted
-    )
+    return _built(lambda: graph.SearchSortedOp(graph.SortedSide(side), sorted.value, values.value), sorted)
 
 
 def gather(x: TracedArray, indices: Sequence[TracedArray], axes: Sequence[int]) -> TracedArray:
-    """Returns what stands at `indices` of `axes`, moved into range: their shape, then the other dims of `x`."""
+    """
+    Returns what stands at `indices` of `axes`, moved into range: their shape, then the other dims of `x`.
+    """
     for index in indices:
         index.check_usable()
     return _built(lambda: graph.GatherOp(x.value, [index.value for index in indices], axes), x)
@@ -333,9 +333,7 @@ def dynamic_update(x: TracedArray, starts: Sequence[TracedArray], update: Traced
     """Returns `x` with a box of it replaced from `starts` on, which are moved so that it fits."""
     for each in (*starts, update):
         each.check_usable()
-    return _built(
-        lambda: graph.DynamicUpdateOp(x.value, [start.value for start in starts], update.value), x
-    )
+    return _built(lambda: graph.DynamicUpdateOp(x.value, [start.value for start in starts], update.value), x)
 
 
 def the_trace(who: str) -> Trace:
