@@ -10,8 +10,8 @@ Computes in the narrowest element type that gives the same bits.
 
     %d = graph.add %x, %y : tensor<4xf16>
 
-The rules and why they hold are in passes/util/graph_precision.py. Programs from elsewhere are full of such
-casts; without them values take less memory, and more of them fit a vector.
+The rules and why they hold are in passes/util/graph_rules/precision.py. Programs from elsewhere are full of
+such casts; without them values take less memory, and more of them fit a vector.
 
 Requires: nothing. Ensures: what the module computes is unchanged, to the last bit.
 """
@@ -22,7 +22,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from .util.graph_precision import PATTERNS
+from .util.graph_rules.precision import PATTERNS
 from .util.located_rewriter import rewrite_greedily
 
 

@@ -7,12 +7,37 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr, ModuleOp
 from xdsl.ir import Operation
 from xdsl.pattern_rewriter import (
-    GreedyRewritePatternApplier,
     PatternRewriter,
     PatternRewriterListener,
     PatternRewriteWalker,
     RewritePattern,
 )
+from xdsl.transforms.dead_code_elimination import is_trivially_dead
+
+
+class _ByRoot(RewritePattern):
+    """
+    Erases an op that is dead, else runs the patterns that may match it, in order, until one does. A pattern
+    with a tuple `ROOTS` may match ops of those classes only.
+    """
+
+    def __init__(self, patterns: Sequence[RewritePattern]):
+        self.patterns = patterns
+        self.by_type: dict[type[Operation], tuple[RewritePattern, ...]] = {}
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if is_trivially_dead(op):
+            rewriter.erase(op)
+            return
+        patterns = self.by_type.get(type(op))
+        if patterns is None:
+            patterns = self.by_type[type(op)] = tuple(
+                pattern for pattern in self.patterns if isinstance(op, getattr(pattern, "ROOTS", Operation))
+            )
+        for pattern in patterns:
+            pattern.match_and_rewrite(op, rewriter)
+            if rewriter.has_done_action:
+                return
 
 
 class _KeepLocation(RewritePattern):
@@ -36,6 +61,6 @@ def rewrite_greedily(module: ModuleOp, patterns: Sequence[RewritePattern]) -> bo
     Applies `patterns` until none matches, and erases pure ops without uses. Returns whether anything changed.
     New ops take the location of the op that was matched.
     """
-    keeper = _KeepLocation(GreedyRewritePatternApplier(list(patterns), dce_enabled=True))
+    keeper = _KeepLocation(_ByRoot(patterns))
     listener = PatternRewriterListener(operation_insertion_handler=[keeper.inserted])
     return PatternRewriteWalker(keeper, listener=listener).rewrite_module(module)

@@ -16,18 +16,18 @@ from tenon.dialects.graph import GRAPH, CompareOp, ElementwiseOp
 from tenon.dialects.graph.predicates import PredicateOp
 from tenon.dialects.parsing import parse_module, verify_module
 from tenon.passes.canonicalize_graph import PATTERNS
-from tenon.passes.util import (
-    graph_fast_math,
-    graph_folding,
-    graph_identities,
-    graph_integers,
-    graph_logic,
-    graph_precision,
-    graph_pushing,
-    graph_signs,
-    graph_views,
+from tenon.passes.util.graph_rules import (
+    fast_math,
+    folding,
+    identities,
+    integers,
+    logic,
+    precision,
+    pushing,
+    signs,
+    views,
 )
-from tenon.passes.util.graph_identities import _COMMUTATIVE, _REPEATABLE, EXACT, greatest_of, least_of
+from tenon.passes.util.graph_rules.identities import _COMMUTATIVE, _REPEATABLE, EXACT, greatest_of, least_of
 from tenon.passes.util.located_rewriter import rewrite_greedily
 from tenon.semantics.numpy_types import dtype_of
 from xdsl.dialects.builtin import ModuleOp
@@ -151,7 +151,7 @@ def binary(
 
 
 def constants_to_the_right() -> Iterator[Rewrite]:
-    rule = graph_identities.ConstantToTheRight
+    rule = identities.ConstantToTheRight
     for op in _COMMUTATIVE:
         for name, type in BY_NAME.items():
             if type in op.ELEMENTS.types:
@@ -160,7 +160,7 @@ def constants_to_the_right() -> Iterator[Rewrite]:
 
 
 def neutral_operands() -> Iterator[Rewrite]:
-    rule = graph_identities.DropNeutralOperand
+    rule = identities.DropNeutralOperand
     for type in FLOATS:
         yield binary(rule, "add", type, -0.0)
         yield binary(rule, "sub", type, 0.0)
@@ -181,7 +181,7 @@ def neutral_operands() -> Iterator[Rewrite]:
 
 
 def absorbed_integers() -> Iterator[Rewrite]:
-    rule = graph_identities.AbsorbIntegers
+    rule = identities.AbsorbIntegers
     for type in INTEGERS:
         yield binary(rule, "mul", type, 0)
         yield binary(rule, "max", type, greatest_of(BY_NAME[type]))
@@ -202,7 +202,7 @@ def on_itself(rule: type[RewritePattern], op: str, type: str) -> Rewrite:
 
 
 def idempotent() -> Iterator[Rewrite]:
-    rule = graph_identities.DropIdempotent
+    rule = identities.DropIdempotent
     for type in BY_NAME:
         yield on_itself(rule, "max", type)
         yield on_itself(rule, "min", type)
@@ -215,9 +215,9 @@ def idempotent() -> Iterator[Rewrite]:
 
 def cancelled() -> Iterator[Rewrite]:
     for type in INTEGERS:
-        yield on_itself(graph_identities.CancelSelf, "sub", type)
+        yield on_itself(identities.CancelSelf, "sub", type)
     for type in BITS:
-        yield on_itself(graph_identities.CancelSelf, "xor", type)
+        yield on_itself(identities.CancelSelf, "xor", type)
 
 
 def twice(rule: type[RewritePattern], op: str, type: str) -> Rewrite:
@@ -228,40 +228,40 @@ def twice(rule: type[RewritePattern], op: str, type: str) -> Rewrite:
 
 def inverses() -> Iterator[Rewrite]:
     for type in NUMBERS:
-        yield twice(graph_identities.DropInverse, "neg", type)
+        yield twice(identities.DropInverse, "neg", type)
     for type in BITS:
-        yield twice(graph_identities.DropInverse, "not", type)
+        yield twice(identities.DropInverse, "not", type)
 
 
 def repeated() -> Iterator[Rewrite]:
     for op in _REPEATABLE:
         for name, type in BY_NAME.items():
             if type in op.ELEMENTS.types:
-                yield twice(graph_identities.DropRepeated, op.name.removeprefix("graph."), name)
+                yield twice(identities.DropRepeated, op.name.removeprefix("graph."), name)
 
 
 def chosen() -> Iterator[Rewrite]:
     for word in ("true", "false"):
         body = f"%c = graph.constant dense<{word}> : tensor<12xi1>\n"
         body += "%r = graph.select %c, %x, %y : tensor<12xf32>"
-        yield Rewrite(graph_identities.ChooseSelect, ("12xf32", "12xf32"), body, "12xf32")
+        yield Rewrite(identities.ChooseSelect, ("12xf32", "12xf32"), body, "12xf32")
 
 
 def casts() -> Iterator[Rewrite]:
     for name, type in BY_NAME.items():
         text = f"{len(edges(type))}x{name}"
         body = f"%r = graph.cast %x : tensor<{text}> -> tensor<{text}>"
-        yield Rewrite(graph_identities.DropCast, (text,), body, text)
+        yield Rewrite(identities.DropCast, (text,), body, text)
     for narrow, wide in EXACT_PAIRS:
         count = len(edges(BY_NAME[narrow]))
         text, between = f"{count}x{narrow}", f"{count}x{wide}"
         body = f"%a = graph.cast %x : tensor<{text}> -> tensor<{between}>\n"
         body += f"%r = graph.cast %a : tensor<{between}> -> tensor<{text}>"
-        yield Rewrite(graph_identities.DropCast, (text,), body, text)
+        yield Rewrite(identities.DropCast, (text,), body, text)
 
 
-def views() -> Iterator[Rewrite]:
-    v = graph_views
+def of_views() -> Iterator[Rewrite]:
+    v = views
     x = "4x6xf32"
     yield Rewrite(v.ComposeReshape, (x,), "%r = graph.reshape %x : tensor<4x6xf32> -> tensor<4x6xf32>", x)
     body = "%a = graph.reshape %x : tensor<4x6xf32> -> tensor<24xf32>\n"
@@ -306,16 +306,16 @@ def unit_reductions() -> Iterator[Rewrite]:
             body = (
                 f"%r = graph.reduce {kind} %x axes [0] : tensor<1x{count}x{type}> -> tensor<{count}x{type}>"
             )
-            yield Rewrite(graph_views.DropUnitReduce, (f"1x{count}x{type}",), body, f"{count}x{type}")
+            yield Rewrite(views.DropUnitReduce, (f"1x{count}x{type}",), body, f"{count}x{type}")
     for type in INTEGERS:
         body = f"%r = graph.reduce add %x axes [0, 2] keep : tensor<1x9x1x{type}> -> tensor<1x9x1x{type}>"
-        yield Rewrite(graph_views.DropUnitReduce, (f"1x9x1x{type}",), body, f"1x9x1x{type}")
+        yield Rewrite(views.DropUnitReduce, (f"1x9x1x{type}",), body, f"1x9x1x{type}")
     for type in BITS:
         body = f"%r = graph.reduce and %x axes [] : tensor<9x{type}> -> tensor<9x{type}>"
-        yield Rewrite(graph_views.DropUnitReduce, (f"9x{type}",), body, f"9x{type}")
+        yield Rewrite(views.DropUnitReduce, (f"9x{type}",), body, f"9x{type}")
 
 
-def folded() -> Iterator[Rewrite]:
+def folded_rewrites() -> Iterator[Rewrite]:
     splat = "%c = graph.constant dense<-2.5> : tensor<3xf32>\n"
     for body, result in (
         ("%r = graph.exp %c : tensor<3xf32>", "3xf32"),
@@ -323,7 +323,7 @@ def folded() -> Iterator[Rewrite]:
         ("%r = graph.broadcast %c : tensor<3xf32> -> tensor<2x3xf32>", "2x3xf32"),
         ("%r = graph.concat %c, %c axis 0 : tensor<3xf32>, tensor<3xf32> -> tensor<6xf32>", "6xf32"),
     ):
-        yield Rewrite(graph_folding.FoldSplat, (), splat + body, result)
+        yield Rewrite(folding.FoldSplat, (), splat + body, result)
     several = "%c = graph.constant dense<[0.0, -0.0, 1.5]> : tensor<3xf32>\n"
     for body, result in (
         ("%r = graph.div %c, %c : tensor<3xf32>", "3xf32"),
@@ -331,11 +331,11 @@ def folded() -> Iterator[Rewrite]:
         ("%r = graph.reduce max %c axes [0] : tensor<3xf32> -> tensor<f32>", "f32"),
         ("%r = graph.slice %c offsets [1] sizes [0] strides [1] : tensor<3xf32>", "0xf32"),
     ):
-        yield Rewrite(graph_folding.FoldConstants, (), several + body, result)
+        yield Rewrite(folding.FoldConstants, (), several + body, result)
 
 
 def constants_gathered() -> Iterator[Rewrite]:
-    rule = graph_integers.GatherConstants
+    rule = integers.GatherConstants
     for ops, types in (
         (("add", "mul"), INTEGERS),
         (("and", "or", "xor"), BITS),
@@ -350,8 +350,8 @@ def constants_gathered() -> Iterator[Rewrite]:
                 body += f"%a = graph.{op} %x, %c : tensor<{text}>\n%r = graph.{op} %a, %d : tensor<{text}>"
                 yield Rewrite(rule, (text,), body, text)
     for type in INTEGERS:
-        yield binary(graph_integers.SubtractByAdding, "sub", type, 3)
-        yield binary(graph_integers.SubtractByAdding, "sub", type, least_of(BY_NAME[type]) or 1)
+        yield binary(integers.SubtractByAdding, "sub", type, 3)
+        yield binary(integers.SubtractByAdding, "sub", type, least_of(BY_NAME[type]) or 1)
 
 
 def compared_with_itself() -> Iterator[Rewrite]:
@@ -359,18 +359,18 @@ def compared_with_itself() -> Iterator[Rewrite]:
         text = f"{len(edges(BY_NAME[type]))}x{type}"
         for op in ("lt", "gt") if type in FLOATS else ("eq", "ne", "lt", "le", "gt", "ge"):
             body = f"%r = graph.{op} %x, %x : tensor<{text}>"
-            yield Rewrite(graph_integers.CompareWithItself, (text,), body, f"{text.split('x')[0]}xi1")
+            yield Rewrite(integers.CompareWithItself, (text,), body, f"{text.split('x')[0]}xi1")
 
 
-def signs() -> Iterator[Rewrite]:
-    rule = graph_signs.NegateByOp
+def of_signs() -> Iterator[Rewrite]:
+    rule = signs.NegateByOp
     signed = [type for type in NUMBERS if not type.startswith("ui")]
     for type in signed:
         yield binary(rule, "mul", type, -1)
         yield binary(rule, "div", type, -1)
     for type in NUMBERS:
         yield binary(rule, "sub", type, -0.0 if type in FLOATS else 0, constant_first=True)
-    rule = graph_signs.MergeNegation
+    rule = signs.MergeNegation
     for type in NUMBERS:
         text = f"{len(edges(BY_NAME[type]))}x{type}"
         negatives = f"%a = graph.neg %x : tensor<{text}>\n%b = graph.neg %y : tensor<{text}>\n"
@@ -381,30 +381,30 @@ def signs() -> Iterator[Rewrite]:
             yield Rewrite(rule, (text, text), f"{negatives}%r = graph.abs %a : tensor<{text}>", text)
     for type in ("f16", "bf16", "f32", "f64"):
         for number in (2.0, -0.5, 2.0**13, 2.0**-13):
-            yield binary(graph_signs.MultiplyByReciprocal, "div", type, number)
+            yield binary(signs.MultiplyByReciprocal, "div", type, number)
 
 
-def logic() -> Iterator[Rewrite]:
+def of_logic() -> Iterator[Rewrite]:
     for type in BY_NAME:
         for op in ("lt", "le", "gt", "ge"):
-            yield compared(graph_logic.ComparedConstantToTheRight, op, type)
+            yield compared(logic.ComparedConstantToTheRight, op, type)
         text = f"{len(edges(BY_NAME[type]))}x{type}"
         count = f"{text.split('x')[0]}xi1"
         for op in ("eq", "ne") if type in FLOATS else ("eq", "ne", "lt", "le", "gt", "ge"):
             body = f"%a = graph.{op} %x, %y : tensor<{text}>\n%r = graph.not %a : tensor<{count}>"
-            yield Rewrite(graph_logic.NegateComparison, (text, text), body, count)
+            yield Rewrite(logic.NegateComparison, (text, text), body, count)
     for first, second in (("true", "false"), ("false", "true")):
         body = f"%a = graph.constant dense<{first}> : tensor<2xi1>\n"
         body += f"%b = graph.constant dense<{second}> : tensor<2xi1>\n"
         body += "%r = graph.select %x, %a, %b : tensor<2xi1>"
-        yield Rewrite(graph_logic.SelectOfBooleans, ("2xi1",), body, "2xi1")
+        yield Rewrite(logic.SelectOfBooleans, ("2xi1",), body, "2xi1")
     text = "2xf32"
     body = "%n = graph.not %x : tensor<2xi1>\n%r = graph.select %n, %y, %z : tensor<2xf32>"
-    yield Rewrite(graph_logic.SelectByNegation, ("2xi1", text, text), body, text)
+    yield Rewrite(logic.SelectByNegation, ("2xi1", text, text), body, text)
     for inner in ("%x, %a, %z", "%x, %z, %a", "%x, %a, %a"):
         body = f"%a = graph.select %x, %y, %z : tensor<2xf32>\n%r = graph.select {inner} : tensor<2xf32>"
         if inner != "%x, %a, %a":
-            yield Rewrite(graph_logic.SelectOfSelect, ("2xi1", text, text), body, text)
+            yield Rewrite(logic.SelectOfSelect, ("2xi1", text, text), body, text)
 
 
 def compared(rule: type[RewritePattern], op: str, type: str) -> Rewrite:
@@ -423,11 +423,11 @@ def composed_casts() -> Iterator[Rewrite]:
             count = len(edges(BY_NAME[narrow]))
             body = f"%a = graph.cast %x : tensor<{count}x{narrow}> -> tensor<{count}x{wide}>\n"
             body += f"%r = graph.cast %a : tensor<{count}x{wide}> -> tensor<{count}x{last}>"
-            yield Rewrite(graph_identities.ComposeCasts, (f"{count}x{narrow}",), body, f"{count}x{last}")
+            yield Rewrite(identities.ComposeCasts, (f"{count}x{narrow}",), body, f"{count}x{last}")
 
 
 def pushed() -> Iterator[Rewrite]:
-    rule, x = graph_pushing.ViewOperands, "4x6xf32"
+    rule, x = pushing.ViewOperands, "4x6xf32"
     one = "%c = graph.constant dense<1.5> : tensor<4x6xf32>\n"
     yield Rewrite(
         rule,
@@ -459,13 +459,13 @@ def pushed() -> Iterator[Rewrite]:
         "%r = graph.slice %e offsets [0, 1] sizes [2, 2] strides [2, 1] : tensor<3x3xi32>",
         "2x2xi32",
     )
-    rule = graph_pushing.BroadcastLast
+    rule = pushing.BroadcastLast
     body = "%b = graph.broadcast %x : tensor<4x1xf32> -> tensor<4x6xf32>\n"
     yield Rewrite(rule, ("4x1xf32",), f"{body}%r = graph.mul %b, %b : tensor<4x6xf32>", x)
     yield Rewrite(rule, ("4x1xf32",), f"{body}{one}%r = graph.div %c, %b : tensor<4x6xf32>", x)
     both = body + "%d = graph.broadcast %y : tensor<4x1xf32> -> tensor<4x6xf32>\n"
     yield Rewrite(rule, ("4x1xf32", "4x1xf32"), f"{both}%r = graph.lt %b, %d : tensor<4x6xf32>", "4x6xi1")
-    rule = graph_pushing.ComposeReduce
+    rule = pushing.ComposeReduce
     for kind, type in (("max", "f32"), ("max", "f16"), ("add", "i8"), ("or", "i1"), ("mul", "i32")):
         for first, second, keep, between, result in (
             ("[1]", "[0]", "", f"4x5x{type}", f"5x{type}"),
@@ -480,7 +480,7 @@ def pushed() -> Iterator[Rewrite]:
 
 
 def narrowed() -> Iterator[Rewrite]:
-    rule = graph_precision.NarrowArithmetic
+    rule = precision.NarrowArithmetic
     pairs = [("f16", "f32"), ("bf16", "f32"), ("f32", "f64"), ("f16", "f64"), ("bf16", "f64")]
     for narrow, wide in pairs:
         ops = ["add", "sub", "mul", "div", "max"] + (["mod"] if wide == "f32" else [])
@@ -505,7 +505,7 @@ def narrowed() -> Iterator[Rewrite]:
             body += f"%b = graph.cast %y : tensor<{count}x{narrow}> -> tensor<{count}x{wide}>\n"
             body += f"%r = graph.{op} %a, %b : tensor<{count}x{wide}>"
             text = f"{count}x{narrow}"
-            yield Rewrite(graph_precision.NarrowComparison, (text, text), body, f"{count}xi1")
+            yield Rewrite(precision.NarrowComparison, (text, text), body, f"{count}xi1")
 
 
 def narrow_binary(rule: type[RewritePattern], op: str, narrow: str, wide: str) -> Rewrite:
@@ -517,14 +517,14 @@ def narrow_binary(rule: type[RewritePattern], op: str, narrow: str, wide: str) -
     return Rewrite(rule, (f"{count}x{narrow}", f"{count}x{narrow}"), body, f"{count}x{narrow}")
 
 
-RULES = tuple(rule for rule in (*PATTERNS, *graph_precision.PATTERNS) if rule not in graph_fast_math.PATTERNS)
+RULES = tuple(rule for rule in (*PATTERNS, *precision.PATTERNS) if rule not in fast_math.PATTERNS)
 """The rules that change no bit."""
 
 REWRITES = [
     *constants_gathered(),
     *compared_with_itself(),
-    *signs(),
-    *logic(),
+    *of_signs(),
+    *of_logic(),
     *composed_casts(),
     *pushed(),
     *narrowed(),
@@ -537,9 +537,9 @@ REWRITES = [
     *repeated(),
     *chosen(),
     *casts(),
-    *views(),
+    *of_views(),
     *unit_reductions(),
-    *folded(),
+    *folded_rewrites(),
 ]
 
 
@@ -555,53 +555,53 @@ def test_rule_fires_and_changes_no_bit(rule: type[RewritePattern]) -> None:
 
 
 KEPT = [
-    binary(graph_identities.DropNeutralOperand, "max", "f32", -3.4e38),
-    binary(graph_identities.AbsorbIntegers, "max", "f32", float("inf")),
-    binary(graph_integers.SubtractByAdding, "sub", "f32", 3),
-    on_itself(graph_integers.CompareWithItself, "add", "i32"),
-    Rewrite(graph_integers.CompareWithItself, ("4xf32",), "%r = graph.eq %x, %x : tensor<4xf32>", "4xi1"),
-    binary(graph_signs.NegateByOp, "sub", "f32", 0.0, constant_first=True),
-    binary(graph_signs.NegateByOp, "div", "ui8", 255),
-    binary(graph_signs.MultiplyByReciprocal, "div", "f32", 3.0),
-    binary(graph_signs.MultiplyByReciprocal, "div", "f16", 2.0**15),
-    binary(graph_signs.MultiplyByReciprocal, "div", "f32", 0.0),
-    binary(graph_signs.MultiplyByReciprocal, "div", "i32", 4),
+    binary(identities.DropNeutralOperand, "max", "f32", -3.4e38),
+    binary(identities.AbsorbIntegers, "max", "f32", float("inf")),
+    binary(integers.SubtractByAdding, "sub", "f32", 3),
+    on_itself(integers.CompareWithItself, "add", "i32"),
+    Rewrite(integers.CompareWithItself, ("4xf32",), "%r = graph.eq %x, %x : tensor<4xf32>", "4xi1"),
+    binary(signs.NegateByOp, "sub", "f32", 0.0, constant_first=True),
+    binary(signs.NegateByOp, "div", "ui8", 255),
+    binary(signs.MultiplyByReciprocal, "div", "f32", 3.0),
+    binary(signs.MultiplyByReciprocal, "div", "f16", 2.0**15),
+    binary(signs.MultiplyByReciprocal, "div", "f32", 0.0),
+    binary(signs.MultiplyByReciprocal, "div", "i32", 4),
     Rewrite(
-        graph_signs.MergeNegation,
+        signs.MergeNegation,
         ("4xi8", "4xi8"),
         "%a = graph.neg %x : tensor<4xi8>\n%b = graph.neg %y : tensor<4xi8>\n"
         "%r = graph.div %a, %b : tensor<4xi8>",
         "4xi8",
     ),
     Rewrite(
-        graph_integers.GatherConstants,
+        integers.GatherConstants,
         ("4xf32",),
         "%c = graph.constant dense<1.0> : tensor<4xf32>\n%a = graph.add %x, %c : tensor<4xf32>\n"
         "%r = graph.add %a, %c : tensor<4xf32>",
         "4xf32",
     ),
     Rewrite(
-        graph_logic.NegateComparison,
+        logic.NegateComparison,
         ("4xf32", "4xf32"),
         "%a = graph.lt %x, %y : tensor<4xf32>\n%r = graph.not %a : tensor<4xi1>",
         "4xi1",
     ),
     Rewrite(
-        graph_identities.ComposeCasts,
+        identities.ComposeCasts,
         ("4xi32",),
         "%a = graph.cast %x : tensor<4xi32> -> tensor<4xf64>\n"
         "%r = graph.cast %a : tensor<4xf64> -> tensor<4xi8>",
         "4xi8",
     ),
     Rewrite(
-        graph_pushing.ViewOperands,
+        pushing.ViewOperands,
         ("6x4xf32", "4x6xf32"),
         "%p = graph.permute %x [1, 0] : tensor<6x4xf32>\n%e = graph.add %p, %y : tensor<4x6xf32>\n"
         "%r = graph.permute %e [1, 0] : tensor<4x6xf32>",
         "6x4xf32",
     ),
     Rewrite(
-        graph_pushing.BroadcastLast,
+        pushing.BroadcastLast,
         ("4x1xf32", "1x6xf32"),
         "%a = graph.broadcast %x : tensor<4x1xf32> -> tensor<4x6xf32>\n"
         "%b = graph.broadcast %y : tensor<1x6xf32> -> tensor<4x6xf32>\n"
@@ -609,60 +609,60 @@ KEPT = [
         "4x6xf32",
     ),
     Rewrite(
-        graph_pushing.ComposeReduce,
+        pushing.ComposeReduce,
         ("4x6xf16",),
         "%a = graph.reduce add %x axes [1] : tensor<4x6xf16> -> tensor<4xf16>\n"
         "%r = graph.reduce add %a axes [0] : tensor<4xf16> -> tensor<f16>",
         "f16",
     ),
     Rewrite(
-        graph_signs.MergeNegation,
+        signs.MergeNegation,
         ("4xui8",),
         "%a = graph.neg %x : tensor<4xui8>\n%r = graph.abs %a : tensor<4xui8>",
         "4xui8",
     ),
-    narrow_binary(graph_precision.NarrowArithmetic, "div", "i8", "i32"),
-    narrow_binary(graph_precision.NarrowArithmetic, "pow", "f32", "f64"),
-    narrow_binary(graph_precision.NarrowArithmetic, "max", "ui8", "i8"),
-    binary(graph_identities.DropNeutralOperand, "add", "f32", 0.0),
-    binary(graph_identities.DropNeutralOperand, "sub", "f32", -0.0),
-    binary(graph_identities.DropNeutralOperand, "mul", "f32", -1.0),
-    binary(graph_identities.DropNeutralOperand, "mod", "i32", 1),
-    binary(graph_identities.DropNeutralOperand, "and", "ui8", 127),
-    binary(graph_identities.AbsorbIntegers, "mul", "f32", 0.0),
-    on_itself(graph_identities.CancelSelf, "sub", "f32"),
-    on_itself(graph_identities.DropIdempotent, "mul", "i32"),
-    twice(graph_identities.DropInverse, "abs", "f32"),
-    twice(graph_identities.DropRepeated, "neg", "f32"),
+    narrow_binary(precision.NarrowArithmetic, "div", "i8", "i32"),
+    narrow_binary(precision.NarrowArithmetic, "pow", "f32", "f64"),
+    narrow_binary(precision.NarrowArithmetic, "max", "ui8", "i8"),
+    binary(identities.DropNeutralOperand, "add", "f32", 0.0),
+    binary(identities.DropNeutralOperand, "sub", "f32", -0.0),
+    binary(identities.DropNeutralOperand, "mul", "f32", -1.0),
+    binary(identities.DropNeutralOperand, "mod", "i32", 1),
+    binary(identities.DropNeutralOperand, "and", "ui8", 127),
+    binary(identities.AbsorbIntegers, "mul", "f32", 0.0),
+    on_itself(identities.CancelSelf, "sub", "f32"),
+    on_itself(identities.DropIdempotent, "mul", "i32"),
+    twice(identities.DropInverse, "abs", "f32"),
+    twice(identities.DropRepeated, "neg", "f32"),
     Rewrite(
-        graph_folding.FoldSplat,
+        folding.FoldSplat,
         (),
         "%c = graph.constant dense<1.0> : tensor<2xf32>\n%d = graph.constant dense<2.0> : tensor<2xf32>\n"
         "%r = graph.concat %c, %d axis 0 : tensor<2xf32>, tensor<2xf32> -> tensor<4xf32>",
         "4xf32",
     ),
     Rewrite(
-        graph_folding.FoldConstants,
+        folding.FoldConstants,
         (),
         "%c = graph.constant dense<[1, 2]> : tensor<2xi8>\n"
         "%r = graph.broadcast %c : tensor<2xi8> -> tensor<1024x2xi8>",
         "1024x2xi8",
     ),
     Rewrite(
-        graph_views.DropUnitReduce,
+        views.DropUnitReduce,
         ("2x1xf32",),
         "%r = graph.reduce add %x axes [0, 1] : tensor<2x1xf32> -> tensor<f32>",
         "f32",
     ),
     Rewrite(
-        graph_views.ComposeConcat,
+        views.ComposeConcat,
         ("2x2xf32",),
         "%a = graph.concat %x, %x axis 0 : tensor<2x2xf32>, tensor<2x2xf32> -> tensor<4x2xf32>\n"
         "%r = graph.concat %a, %a axis 1 : tensor<4x2xf32>, tensor<4x2xf32> -> tensor<4x4xf32>",
         "4x4xf32",
     ),
     Rewrite(
-        graph_identities.DropCast,
+        identities.DropCast,
         ("4xf32",),
         "%a = graph.cast %x : tensor<4xf32> -> tensor<4xf16>\n"
         "%r = graph.cast %a : tensor<4xf16> -> tensor<4xf32>",
@@ -696,7 +696,7 @@ def test_slice_of_a_slice_is_a_slice(
     a, b = within(first, extent), within(second, within(first, extent)[1])
     body = f"%a = graph.slice %x offsets [{a[0]}] sizes [{a[1]}] strides [{a[2]}] : tensor<{extent}xi16>\n"
     body += f"%r = graph.slice %a offsets [{b[0]}] sizes [{b[1]}] strides [{b[2]}] : tensor<{a[1]}xi16>"
-    after = check(Rewrite(graph_views.ComposeSlice, (f"{extent}xi16",), body, f"{b[1]}xi16"))
+    after = check(Rewrite(views.ComposeSlice, (f"{extent}xi16",), body, f"{b[1]}xi16"))
     assert sum(op.name == "graph.slice" for op in after.walk()) <= 1
 
 
@@ -709,7 +709,7 @@ def test_permutation_of_a_permutation_is_a_permutation(first: list[int], second:
     texts = ["x".join(map(str, each)) + "xi16" for each in (shape, between, result)]
     body = f"%a = graph.permute %x {first} : tensor<{texts[0]}>\n"
     body += f"%r = graph.permute %a {second} : tensor<{texts[1]}>"
-    check(Rewrite(graph_views.ComposePermute, (texts[0],), body, texts[2]))
+    check(Rewrite(views.ComposePermute, (texts[0],), body, texts[2]))
 
 
 def test_every_elementwise_op_folds_on_splats_of_edge_values():
@@ -727,7 +727,7 @@ def test_every_elementwise_op_folds_on_splats_of_edge_values():
                 body += f"%d = graph.constant dense<{literal(name, max(second, low))}> : tensor<3x{name}>\n"
                 body += f"%r = {op.name} {', '.join(operands)} : tensor<3x{name}>"
                 compares = issubclass(op, CompareOp | PredicateOp)
-                check(Rewrite(graph_folding.FoldSplat, (), body, f"3x{'i1' if compares else name}"))
+                check(Rewrite(folding.FoldSplat, (), body, f"3x{'i1' if compares else name}"))
 
 
 @dataclass(frozen=True)
@@ -761,18 +761,18 @@ def fast(rule: type[RewritePattern], flags: str, line: str, relative: float = 0.
 
 
 FAST = [
-    fast(graph_fast_math.RegroupConstants, "reassoc", "%a = graph.add %x, %c; %r = graph.add %a, %d", 1e-6),
-    fast(graph_fast_math.RegroupConstants, "reassoc", "%a = graph.mul %x, %c; %r = graph.mul %a, %d", 1e-6),
-    fast(graph_fast_math.DropSignedZero, "nsz", "%r = graph.add %x, %zero"),
-    fast(graph_fast_math.AbsorbZero, "nnan,nsz", "%r = graph.mul %x, %zero"),
-    fast(graph_fast_math.AbsorbZero, "nnan", "%r = graph.sub %x, %x"),
-    fast(graph_fast_math.AbsorbZero, "nnan", "%r = graph.div %x, %x"),
-    fast(graph_fast_math.DivideByMultiplying, "arcp", "%r = graph.div %x, %c", 1e-6),
-    fast(graph_fast_math.PowerByMultiplying, "afn", "%r = graph.pow %x, %one", 1e-6),
-    fast(graph_fast_math.PowerByMultiplying, "afn", "%r = graph.pow %x, %two", 1e-6),
-    fast(graph_fast_math.PowerByMultiplying, "afn", "%r = graph.pow %x, %three", 1e-6),
-    fast(graph_fast_math.PowerByMultiplying, "afn", "%r = graph.pow %x, %minus", 1e-6),
-    fast(graph_fast_math.PowerByMultiplying, "afn,ninf,nsz", "%r = graph.pow %x, %half", 1e-6),
+    fast(fast_math.RegroupConstants, "reassoc", "%a = graph.add %x, %c; %r = graph.add %a, %d", 1e-6),
+    fast(fast_math.RegroupConstants, "reassoc", "%a = graph.mul %x, %c; %r = graph.mul %a, %d", 1e-6),
+    fast(fast_math.DropSignedZero, "nsz", "%r = graph.add %x, %zero"),
+    fast(fast_math.AbsorbZero, "nnan,nsz", "%r = graph.mul %x, %zero"),
+    fast(fast_math.AbsorbZero, "nnan", "%r = graph.sub %x, %x"),
+    fast(fast_math.AbsorbZero, "nnan", "%r = graph.div %x, %x"),
+    fast(fast_math.DivideByMultiplying, "arcp", "%r = graph.div %x, %c", 1e-6),
+    fast(fast_math.PowerByMultiplying, "afn", "%r = graph.pow %x, %one", 1e-6),
+    fast(fast_math.PowerByMultiplying, "afn", "%r = graph.pow %x, %two", 1e-6),
+    fast(fast_math.PowerByMultiplying, "afn", "%r = graph.pow %x, %three", 1e-6),
+    fast(fast_math.PowerByMultiplying, "afn", "%r = graph.pow %x, %minus", 1e-6),
+    fast(fast_math.PowerByMultiplying, "afn,ninf,nsz", "%r = graph.pow %x, %half", 1e-6),
 ]
 
 
@@ -799,4 +799,4 @@ def test_fast_rule_fires_and_stays_close_where_its_promise_holds(rewrite: FastRe
 
 
 def test_every_fast_rule_has_a_case():
-    assert {rewrite.rule for rewrite in FAST} == set(graph_fast_math.PATTERNS)
+    assert {rewrite.rule for rewrite in FAST} == set(fast_math.PATTERNS)

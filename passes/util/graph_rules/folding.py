@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType
 from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
-from ...dialects import graph
-from ...dialects.graph.types import tensor_type_of
-from ...semantics.numpy_types import array_of, dense_of
-from ...semantics.tensor_ops import evaluate
+from ....dialects import graph
+from ....dialects.graph.types import tensor_type_of
+from ....semantics.numpy_types import array_of, dense_of
+from ....semantics.tensor_ops import evaluate
 
 FOLD_ELEMENTS_LIMIT = 1024
 """The most elements, of an operand or of the result, that are computed when compiling."""
@@ -38,6 +38,8 @@ class FoldSplat(RewritePattern):
     splat, unless it has more than `SPLAT_ELEMENTS_LIMIT` elements
     """
 
+    ROOTS: ClassVar = (graph.ElementwiseOp, graph.MovementOp)
+
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, graph.ElementwiseOp | graph.MovementOp) or not op.operands:
             return
@@ -60,6 +62,8 @@ class FoldSplat(RewritePattern):
 
 class FoldConstants(RewritePattern):
     """`op(c1, c2, ...) --> c` where no tensor has more than `FOLD_ELEMENTS_LIMIT` elements"""
+
+    ROOTS: ClassVar = (graph.GraphOp,)
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, graph.GraphOp) or isinstance(op, graph.ConstantOp) or not op.operands:

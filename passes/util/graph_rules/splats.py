@@ -5,9 +5,9 @@ from __future__ import annotations
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, i1
 from xdsl.ir import SSAValue
 
-from ...dialects import graph
-from ...dialects.element_types import element_type_of, is_float
-from ...dialects.graph.types import tensor_type_of
+from ....dialects import graph
+from ....dialects.element_types import element_type_of, is_float
+from ....dialects.graph.types import tensor_type_of
 
 
 def splat(value: SSAValue) -> int | float | None:

@@ -8,15 +8,17 @@ at least 2p + 2 bits (Figueroa, "When is double rounding innocuous?", 1995): 53 
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
-from ...dialects import graph
-from ...dialects.element_types import element_type_of, is_float, width_of
-from ...dialects.graph.types import shape_of, tensor_of, tensor_type_of
-from ...semantics.numpy_types import array_of, dense_of, dtype_of
-from .graph_identities import EXACT
+from ....dialects import graph
+from ....dialects.element_types import element_type_of, is_float, width_of
+from ....dialects.graph.types import shape_of, tensor_of, tensor_type_of
+from ....semantics.numpy_types import array_of, dense_of, dtype_of
+from .identities import EXACT
 
 _INNOCUOUS = (graph.AddOp, graph.SubOp, graph.MulOp, graph.DivOp, graph.SqrtOp)
 """Ops on f64 that give the f32 result when rounded to f32, for operands that are f32."""
@@ -94,6 +96,8 @@ def _narrow_operands(op: Operation, narrow: Attribute) -> tuple[list[Operation],
 class NarrowArithmetic(RewritePattern):
     """`cast<n>(f<w>(cast<w>(x : n), cast<w>(y : n))) --> f<n>(x, y)` where the bits are the same"""
 
+    ROOTS: ClassVar = (graph.CastOp,)
+
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.CastOp, rewriter: PatternRewriter, /) -> None:
         inner = op.source.owner
@@ -113,6 +117,8 @@ class NarrowArithmetic(RewritePattern):
 
 class NarrowComparison(RewritePattern):
     """`f<w>(cast<w>(x : n), cast<w>(y : n)) --> f<n>(x, y)` for comparisons, where w holds every n exactly"""
+
+    ROOTS: ClassVar = (graph.CompareOp,)
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, graph.CompareOp):

@@ -6,15 +6,16 @@ zeros and the least integer included; a rule that would change one bit is not he
 from __future__ import annotations
 
 from math import inf
+from typing import ClassVar
 
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerType
 from xdsl.ir import Attribute, Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
-from ...dialects import graph
-from ...dialects.element_types import element_type_of, is_unsigned
-from ...dialects.graph.types import tensor_type_of
-from .graph_splats import has_floats, splat
+from ....dialects import graph
+from ....dialects.element_types import element_type_of, is_unsigned
+from ....dialects.graph.types import tensor_type_of
+from .splats import has_floats, splat
 
 
 def all_bits(element: Attribute) -> int:
@@ -37,8 +38,23 @@ def greatest_of(element: Attribute) -> int | float:
     return (1 << (element.width.data - (0 if is_unsigned(element) else 1))) - 1
 
 
+_COMMUTATIVE = (
+    graph.AddOp,
+    graph.MulOp,
+    graph.MaxOp,
+    graph.MinOp,
+    graph.AndOp,
+    graph.OrOp,
+    graph.XorOp,
+    graph.EqOp,
+    graph.NeOp,
+)
+
+
 class ConstantToTheRight(RewritePattern):
     """`c op x --> x op c` for commutative ops"""
+
+    ROOTS: ClassVar = _COMMUTATIVE
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if type(op) not in _COMMUTATIVE:
@@ -49,27 +65,14 @@ class ConstantToTheRight(RewritePattern):
             rewriter.notify_op_modified(op)
 
 
-_COMMUTATIVE = frozenset(
-    (
-        graph.AddOp,
-        graph.MulOp,
-        graph.MaxOp,
-        graph.MinOp,
-        graph.AndOp,
-        graph.OrOp,
-        graph.XorOp,
-        graph.EqOp,
-        graph.NeOp,
-    )
-)
-
-
 class DropNeutralOperand(RewritePattern):
     """
     `x + 0 --> x` (integers), `x + -0.0 --> x`, `x - 0 --> x`, `x * 1 --> x`, `x / 1 --> x`, `x xor 0 --> x`,
     `x or 0 --> x`, `x and ~0 --> x`, `x shl 0 --> x`, `x shr 0 --> x`, `pow(x, 1) --> x` (integers),
     `max(x, least) --> x`, `min(x, greatest) --> x`
     """
+
+    ROOTS: ClassVar = (graph.BinaryOp,)
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, graph.BinaryOp):
@@ -106,6 +109,8 @@ class AbsorbIntegers(RewritePattern):
     `min(x, least) --> least`, on integers
     """
 
+    ROOTS: ClassVar = (graph.BinaryOp,)
+
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, graph.BinaryOp) or has_floats(op.lhs):
             return
@@ -131,6 +136,8 @@ class AbsorbIntegers(RewritePattern):
 class DropIdempotent(RewritePattern):
     """`max(x, x) --> x`, `min(x, x) --> x`, `x and x --> x`, `x or x --> x`, `select(c, x, x) --> x`"""
 
+    ROOTS: ClassVar = (graph.MaxOp, graph.MinOp, graph.AndOp, graph.OrOp, graph.SelectOp)
+
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if isinstance(op, graph.MaxOp | graph.MinOp | graph.AndOp | graph.OrOp) and op.lhs is op.rhs:
             rewriter.replace(op, (), (op.lhs,))
@@ -140,6 +147,8 @@ class DropIdempotent(RewritePattern):
 
 class CancelSelf(RewritePattern):
     """`x - x --> 0`, `x xor x --> 0`, on integers"""
+
+    ROOTS: ClassVar = (graph.SubOp, graph.XorOp)
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if isinstance(op, graph.SubOp | graph.XorOp) and op.lhs is op.rhs and not has_floats(op.lhs):
@@ -152,6 +161,8 @@ class CancelSelf(RewritePattern):
 class DropInverse(RewritePattern):
     """`-(-x) --> x`, `not(not x) --> x`"""
 
+    ROOTS: ClassVar = (graph.NegOp, graph.NotOp)
+
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if isinstance(op, graph.NegOp | graph.NotOp) and type(op.source.owner) is type(op):
             inner = op.source.owner
@@ -159,19 +170,23 @@ class DropInverse(RewritePattern):
             rewriter.replace(op, (), (inner.source,))
 
 
+_REPEATABLE = (graph.AbsOp, graph.ReluOp, graph.FloorOp, graph.CeilOp, graph.TruncOp)
+
+
 class DropRepeated(RewritePattern):
     """`abs(abs x) --> abs x`, and likewise for relu, floor, ceil and trunc"""
+
+    ROOTS: ClassVar = _REPEATABLE
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if isinstance(op, _REPEATABLE) and type(op.source.owner) is type(op):
             rewriter.replace(op, (), (op.source,))
 
 
-_REPEATABLE = (graph.AbsOp, graph.ReluOp, graph.FloorOp, graph.CeilOp, graph.TruncOp)
-
-
 class ChooseSelect(RewritePattern):
     """`select(true, x, y) --> x`, `select(false, x, y) --> y`"""
+
+    ROOTS: ClassVar = (graph.SelectOp,)
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.SelectOp, rewriter: PatternRewriter, /) -> None:
@@ -186,6 +201,8 @@ class ComposeCasts(RewritePattern):
     both integers, or s is a float (what saturates from a float u would wrap from an integer s)
     """
 
+    ROOTS: ClassVar = (graph.CastOp,)
+
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.CastOp, rewriter: PatternRewriter, /) -> None:
         inner = op.source.owner
@@ -199,6 +216,8 @@ class ComposeCasts(RewritePattern):
 
 class DropCast(RewritePattern):
     """`cast<t>(x : t) --> x`, `cast<t>(cast<u>(x : t)) --> x` where u holds every t exactly"""
+
+    ROOTS: ClassVar = (graph.CastOp,)
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.CastOp, rewriter: PatternRewriter, /) -> None:

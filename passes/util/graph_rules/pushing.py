@@ -6,17 +6,17 @@ another there; broadcasts towards the results, so that less is computed.
 from __future__ import annotations
 
 from math import prod
-from typing import Any
+from typing import Any, ClassVar
 
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
-from ...dialects import graph
-from ...dialects.element_types import element_type_of
-from ...dialects.graph import ReduceKind
-from ...dialects.graph.types import shape_of, tensor_of, tensor_type_of
-from .graph_splats import splat
+from ....dialects import graph
+from ....dialects.element_types import element_type_of
+from ....dialects.graph import ReduceKind
+from ....dialects.graph.types import shape_of, tensor_of, tensor_type_of
+from .splats import splat
 
 _VIEWS = (graph.ReshapeOp, graph.PermuteOp, graph.FlipOp, graph.SliceOp)
 
@@ -37,6 +37,8 @@ class ViewOperands(RewritePattern):
     `v(f(v'(x), c, ...)) --> f(v(v'(x)), v(c), ...)` where v and v' are both permutations, or both reshapes,
     flips or slices, c are splats, and f(...) is read once: the two views become one
     """
+
+    ROOTS: ClassVar = _VIEWS
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, _VIEWS):
@@ -74,6 +76,8 @@ class BroadcastLast(RewritePattern):
     `f(broadcast(x), broadcast(y), c, ...) --> broadcast(f(x, y, c, ...))` where x and y have one shape, and c
     are splats: f is computed once for each element of x
     """
+
+    ROOTS: ClassVar = (graph.ElementwiseOp,)
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, graph.ElementwiseOp) or op.attributes or not op.operands:
@@ -119,6 +123,8 @@ class ComposeReduce(RewritePattern):
     `reduce(reduce(x, a), b) --> reduce(x, a and b)` of one kind. The order of a sum is not part of the
     program; but sums and products of narrow floats, which are rounded once each, stay two
     """
+
+    ROOTS: ClassVar = (graph.ReduceOp,)
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.ReduceOp, rewriter: PatternRewriter, /) -> None:

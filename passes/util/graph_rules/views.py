@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from xdsl.dialects.builtin import TensorType
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
-from ...dialects import graph
+from ....dialects import graph
 
 
 class ComposeReshape(RewritePattern):
     """`reshape(x : t) : t --> x`, `reshape(reshape(x)) --> reshape(x)`"""
+
+    ROOTS: ClassVar = (graph.ReshapeOp,)
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.ReshapeOp, rewriter: PatternRewriter, /) -> None:
@@ -23,6 +27,8 @@ class ComposeReshape(RewritePattern):
 
 class ComposePermute(RewritePattern):
     """`permute(x, [0, 1, ...]) --> x`, `permute(permute(x, p), q) --> permute(x, p[q])`"""
+
+    ROOTS: ClassVar = (graph.PermuteOp,)
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.PermuteOp, rewriter: PatternRewriter, /) -> None:
@@ -38,6 +44,8 @@ class ComposePermute(RewritePattern):
 class ComposeBroadcast(RewritePattern):
     """`broadcast(x : t) : t --> x`, `broadcast(broadcast(x)) --> broadcast(x)`"""
 
+    ROOTS: ClassVar = (graph.BroadcastOp,)
+
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.BroadcastOp, rewriter: PatternRewriter, /) -> None:
         inner = op.source.owner
@@ -50,6 +58,8 @@ class ComposeBroadcast(RewritePattern):
 
 class ComposeSlice(RewritePattern):
     """`x[:] --> x`, `x[o1 + s1 * i][o2 + s2 * i] --> x[o1 + s1 * o2 + s1 * s2 * i]`"""
+
+    ROOTS: ClassVar = (graph.SliceOp,)
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.SliceOp, rewriter: PatternRewriter, /) -> None:
@@ -69,6 +79,8 @@ class ComposeSlice(RewritePattern):
 class ComposeFlip(RewritePattern):
     """`flip(x, []) --> x`, `flip(flip(x, a), b) --> flip(x, the axes in just one of a and b)`"""
 
+    ROOTS: ClassVar = (graph.FlipOp,)
+
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.FlipOp, rewriter: PatternRewriter, /) -> None:
         inner = op.source.owner
@@ -82,6 +94,8 @@ class ComposeFlip(RewritePattern):
 class DropEmptyPad(RewritePattern):
     """`pad(x, v, [0, ...], [0, ...]) --> x`"""
 
+    ROOTS: ClassVar = (graph.PadOp,)
+
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.PadOp, rewriter: PatternRewriter, /) -> None:
         if not any(op.low.data) and not any(op.high.data):
@@ -90,6 +104,8 @@ class DropEmptyPad(RewritePattern):
 
 class ComposeConcat(RewritePattern):
     """`concat(x) --> x`, `concat(concat(x, y), z) --> concat(x, y, z)` along one axis"""
+
+    ROOTS: ClassVar = (graph.ConcatOp,)
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.ConcatOp, rewriter: PatternRewriter, /) -> None:
@@ -114,6 +130,8 @@ class DropUnitReduce(RewritePattern):
     `reduce(x, axes) --> reshape(x)` where all axes have an extent of 1. Like the order of a sum, whether it
     starts from 0.0 is not part of the program: a sum of -0.0 alone may be -0.0.
     """
+
+    ROOTS: ClassVar = (graph.ReduceOp,)
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.ReduceOp, rewriter: PatternRewriter, /) -> None:

@@ -7,15 +7,16 @@ signed zeros, `arcp` reciprocals, `afn` other algorithms for functions. The flag
 from __future__ import annotations
 
 from math import isfinite
+from typing import ClassVar
 
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
-from ...dialects import graph
-from ...dialects.graph.types import tensor_type_of
-from .graph_signs import fastmath_of
-from .graph_splats import constant_like, has_floats, splat
+from ....dialects import graph
+from ....dialects.graph.types import tensor_type_of
+from .signs import fastmath_of
+from .splats import constant_like, has_floats, splat
 
 
 def allows(op: Operation, *flags: FastMathFlag) -> bool:
@@ -26,6 +27,8 @@ def allows(op: Operation, *flags: FastMathFlag) -> bool:
 
 class RegroupConstants(RewritePattern):
     """`(x + c) + d --> x + (c + d)`, `(x * c) * d --> x * (c * d)`, both with `reassoc`"""
+
+    ROOTS: ClassVar = (graph.AddOp, graph.MulOp)
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, graph.AddOp | graph.MulOp) or not allows(op, FastMathFlag.REASSOC):
@@ -42,6 +45,8 @@ class RegroupConstants(RewritePattern):
 class DropSignedZero(RewritePattern):
     """`x + 0.0 --> x`, `x - -0.0 --> x`, with `nsz`"""
 
+    ROOTS: ClassVar = (graph.AddOp, graph.SubOp)
+
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, graph.AddOp | graph.SubOp) or splat(op.rhs) != 0:
             return
@@ -51,6 +56,8 @@ class DropSignedZero(RewritePattern):
 
 class AbsorbZero(RewritePattern):
     """`x * 0.0 --> 0.0` with `nnan` and `nsz`; `x - x --> 0.0` with `nnan`; `x / x --> 1.0` with `nnan`"""
+
+    ROOTS: ClassVar = (graph.MulOp, graph.SubOp, graph.DivOp)
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, graph.MulOp | graph.SubOp | graph.DivOp) or not has_floats(op.lhs):
@@ -66,6 +73,8 @@ class AbsorbZero(RewritePattern):
 
 class DivideByMultiplying(RewritePattern):
     """`x / c --> x * (1 / c)`, with `arcp`, for finite c that are not 0"""
+
+    ROOTS: ClassVar = (graph.DivOp,)
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.DivOp, rewriter: PatternRewriter, /) -> None:
@@ -83,6 +92,8 @@ class PowerByMultiplying(RewritePattern):
     `pow(x, 1) --> x`, `pow(x, 2) --> x * x`, `pow(x, 3) --> (x * x) * x`, `pow(x, -1) --> 1 / x`, with `afn`;
     `pow(x, 0.5) --> sqrt(x)` with `afn`, `nsz` and `ninf`
     """
+
+    ROOTS: ClassVar = (graph.PowOp,)
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.PowOp, rewriter: PatternRewriter, /) -> None:

@@ -5,12 +5,14 @@ regrouped; floats may be where nothing rounds, in max and min.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
-from ...dialects import graph
-from ...dialects.graph.types import tensor_type_of
-from .graph_splats import constant_like, has_floats, splat
+from ....dialects import graph
+from ....dialects.graph.types import tensor_type_of
+from .splats import constant_like, has_floats, splat
 
 _ASSOCIATIVE = (graph.AddOp, graph.MulOp, graph.AndOp, graph.OrOp, graph.XorOp)
 _ALWAYS_ASSOCIATIVE = (graph.MaxOp, graph.MinOp)
@@ -20,6 +22,8 @@ class GatherConstants(RewritePattern):
     """
     `(x op c) op d --> x op (c op d)` for add, mul, and, or and xor of integers, and for max and min
     """
+
+    ROOTS: ClassVar = (*_ASSOCIATIVE, *_ALWAYS_ASSOCIATIVE)
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, (*_ASSOCIATIVE, *_ALWAYS_ASSOCIATIVE)):
@@ -37,6 +41,8 @@ class GatherConstants(RewritePattern):
 class SubtractByAdding(RewritePattern):
     """`x - c --> x + -c`, on integers"""
 
+    ROOTS: ClassVar = (graph.SubOp,)
+
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.SubOp, rewriter: PatternRewriter, /) -> None:
         if has_floats(op.lhs) or splat(op.rhs) in (None, 0):
@@ -50,6 +56,8 @@ class CompareWithItself(RewritePattern):
     `x < x --> false`, `x > x --> false`; on integers also `x != x --> false`, and `x == x`, `x <= x`,
     `x >= x --> true`
     """
+
+    ROOTS: ClassVar = (graph.CompareOp,)
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, graph.CompareOp) or op.lhs is not op.rhs:

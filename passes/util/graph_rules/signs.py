@@ -6,15 +6,16 @@ included, but for the sign of a NaN, which no op of `graph` defines.
 from __future__ import annotations
 
 from math import frexp
+from typing import ClassVar
 
 from xdsl.dialects.arith import FastMathFlagsAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
-from ...dialects import graph
-from ...dialects.element_types import element_type_of, is_unsigned
-from ...dialects.graph.types import tensor_type_of
-from .graph_splats import constant_like, has_floats, splat
+from ....dialects import graph
+from ....dialects.element_types import element_type_of, is_unsigned
+from ....dialects.graph.types import tensor_type_of
+from .splats import constant_like, has_floats, splat
 
 
 def fastmath_of(op: Operation) -> FastMathFlagsAttr | None:
@@ -29,6 +30,8 @@ def _is_unsigned(value: SSAValue) -> bool:
 
 class NegateByOp(RewritePattern):
     """`x * -1 --> -x`, `x / -1 --> -x`, `0 - x --> -x` (integers), `-0.0 - x --> -x`"""
+
+    ROOTS: ClassVar = (graph.MulOp, graph.DivOp, graph.SubOp)
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         match op:
@@ -45,6 +48,8 @@ class MergeNegation(RewritePattern):
     `x + -y --> x - y`, `-x + y --> y - x`, `x - -y --> x + y`, `-x * -y --> x * y`, `abs(-x) --> abs(x)`
     (not unsigned), `-x / -y --> x / y` on floats
     """
+
+    ROOTS: ClassVar = (graph.AddOp, graph.SubOp, graph.MulOp, graph.DivOp, graph.AbsOp)
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if isinstance(op, graph.AbsOp):
@@ -77,6 +82,8 @@ def _negated(value: SSAValue) -> SSAValue | None:
 
 class MultiplyByReciprocal(RewritePattern):
     """`x / 2**k --> x * 2**-k`, on floats, where 2**-k is a normal number of the element type"""
+
+    ROOTS: ClassVar = (graph.DivOp,)
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.DivOp, rewriter: PatternRewriter, /) -> None:

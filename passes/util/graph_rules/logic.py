@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
-from ...dialects import graph
-from ...dialects.element_types import element_type_of
-from .graph_splats import has_floats, splat
+from ....dialects import graph
+from ....dialects.element_types import element_type_of
+from .splats import has_floats, splat
 
 _SWAPPED: dict[type[Operation], type[graph.CompareOp]] = {
     graph.LtOp: graph.GtOp,
@@ -31,6 +33,8 @@ _OPPOSITE: dict[type[Operation], type[graph.CompareOp]] = {
 class ComparedConstantToTheRight(RewritePattern):
     """`c < x --> x > c`, and likewise for <=, > and >="""
 
+    ROOTS: ClassVar = tuple(_SWAPPED)
+
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         swapped = _SWAPPED.get(type(op))
         if swapped is None:
@@ -43,6 +47,8 @@ class ComparedConstantToTheRight(RewritePattern):
 class NegateComparison(RewritePattern):
     """`not(x == y) --> x != y` and back; `not(x < y) --> x >= y` and so on where NaN is not possible"""
 
+    ROOTS: ClassVar = (graph.NotOp,)
+
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.NotOp, rewriter: PatternRewriter, /) -> None:
         inner = op.source.owner
@@ -54,6 +60,8 @@ class NegateComparison(RewritePattern):
 
 class SelectOfBooleans(RewritePattern):
     """`select(c, true, false) --> c`, `select(c, false, true) --> not(c)`"""
+
+    ROOTS: ClassVar = (graph.SelectOp,)
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.SelectOp, rewriter: PatternRewriter, /) -> None:
@@ -71,6 +79,8 @@ class SelectOfBooleans(RewritePattern):
 class SelectByNegation(RewritePattern):
     """`select(not(c), x, y) --> select(c, y, x)`"""
 
+    ROOTS: ClassVar = (graph.SelectOp,)
+
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.SelectOp, rewriter: PatternRewriter, /) -> None:
         if isinstance(op.condition.owner, graph.NotOp):
@@ -81,6 +91,8 @@ class SelectOfSelect(RewritePattern):
     """
     `select(c, select(c, x, y), z) --> select(c, x, z)`, `select(c, x, select(c, y, z)) --> select(c, x, z)`
     """
+
+    ROOTS: ClassVar = (graph.SelectOp,)
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.SelectOp, rewriter: PatternRewriter, /) -> None:
