@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
 from ...dialects import graph
 from ...dialects.buffer_size import row_major_strides
-from .index_expr import ZERO, IndexExpr, constant, delinearize, linearize
+from .index_expr import ZERO, IndexExpr, constant, delinearize, element, linearize
 
 Indices = tuple[IndexExpr, ...]
 
@@ -71,8 +73,31 @@ def operand_indices(op: Operation, indices: Indices) -> list[Indices]:
                 found.append((*indices[:axis], shifted, *indices[axis + 1 :]))
                 offset += extent
             return found
+        case graph.GatherOp():
+            shape, axes = static_shape(op.source, op.name), op.axes.data
+            count = len(indices) - (len(shape) - len(axes))
+            at, rest = indices[:count], iter(indices[count:])
+            picked = {
+                axis: element(index, at, shape[axis] - 1)
+                for axis, index in zip(axes, op.indices, strict=True)
+            }
+            source = tuple(picked[axis] if axis in picked else next(rest) for axis in range(len(shape)))
+            return [source, *[at] * len(axes)]
+        case graph.DynamicSliceOp():
+            starts = box_starts(static_shape(op.source, op.name), op.starts, op.sizes.data)
+            return [
+                tuple(start + i for start, i in zip(starts, indices, strict=True)),
+                *[()] * len(starts),
+            ]
         case _:
             return [indices] * len(op.operands)
+
+
+def box_starts(shape: Sequence[int], starts: Sequence[SSAValue], sizes: Sequence[int]) -> Indices:
+    """Returns where a box of `sizes` in an array of `shape` begins, moved so that it fits."""
+    return tuple(
+        element(start, (), extent - size) for extent, start, size in zip(shape, starts, sizes, strict=True)
+    )
 
 
 def _without_ones(shape: tuple[int, ...]) -> list[int]:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import IntegerAttr
+from xdsl.dialects import arith, memref, scf
+from xdsl.dialects.builtin import IndexType, IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects import sched
 from ...dialects.buffer_size import strides_of
-from .index_expr import Axis, IndexExpr, constant, linearize, variable
+from .index_expr import Axis, IndexExpr, Opaque, constant, linearize, opaque, variable
 
 Loop = sched.AxisOp | sched.ReduceOp
 """An op that runs its body for every index of an axis."""
-
-_UNKNOWN_EXTENT = 1 << 62
-"""The extent of an index that is loaded or otherwise unknown."""
 
 
 class IndexAnalysis:
@@ -50,14 +47,14 @@ class IndexAnalysis:
             loop = owner.parent_op()
             if isinstance(loop, Loop):
                 return variable(self.axis(loop))
-            return self._unknown()
+            return self._opaque(value)
         if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
             return constant(owner.value.value.data)
         if isinstance(owner, arith.MinSIOp):
             clamped = self._read_clamp(owner)
-            return self._unknown() if clamped is None else clamped
-        if len(owner.operands) != 2:
-            return self._unknown()
+            return self._opaque(value) if clamped is None else clamped
+        if len(owner.operands) != 2 or not all(isinstance(v.type, IndexType) for v in owner.operands):
+            return self._opaque(value)
         lhs, rhs = self.expr(owner.operands[0]), self.expr(owner.operands[1])
         match owner:
             case arith.AddiOp():
@@ -73,7 +70,7 @@ class IndexAnalysis:
             case arith.RemUIOp() if rhs.is_constant and rhs.constant > 0 and lhs.low >= 0:
                 return lhs.mod(rhs.constant)
             case _:
-                return self._unknown()
+                return self._opaque(value)
 
     def _read_clamp(self, op: arith.MinSIOp) -> IndexExpr | None:
         raised, last = op.lhs.owner, self.expr(op.rhs)
@@ -81,8 +78,13 @@ class IndexAnalysis:
             return None
         return self.expr(raised.lhs).clamp(last.constant) if self.expr(raised.rhs) == constant(0) else None
 
-    def _unknown(self) -> IndexExpr:
-        return variable(Axis(_UNKNOWN_EXTENT, "unknown"))
+    def _opaque(self, value: SSAValue) -> IndexExpr:
+        depends = self.dependences(value)
+        return opaque(value, tuple(axis for axis in self._enclosing(value) if axis in depends))
+
+    def is_opaque(self, value: SSAValue) -> bool:
+        """Returns whether an index value is in no other terms than itself, so that code must compute it."""
+        return any(isinstance(atom, Opaque) and atom.value is value for atom in self.expr(value).terms)
 
     def address(self, op: memref.LoadOp | memref.StoreOp) -> IndexExpr:
         """Returns the linear index, in elements, of the element that a load or store touches."""
@@ -99,23 +101,38 @@ class IndexAnalysis:
     def _find_dependences(self, value: SSAValue) -> frozenset[Axis]:
         owner = value.owner
         if isinstance(owner, Block):
-            return frozenset(self.expr(value).axes())
+            return self._dependences_of_argument(value, owner)
         if isinstance(owner, memref.LoadOp):
             found = frozenset(self.address(owner).axes())
             buffer = owner.memref.owner
             if isinstance(buffer, sched.AllocOp):
-                found |= self._enclosing(buffer)
+                found |= frozenset(self._enclosing(buffer.result))
             return found
         if isinstance(owner, sched.ReduceOp):
             return self.dependences(owner.yielded) - {self.axis(owner)}
+        if owner.regions:
+            return frozenset(self._enclosing(value))
         if not owner.operands:
             return frozenset()
         return frozenset[Axis]().union(*(self.dependences(operand) for operand in owner.operands))
 
-    def _enclosing(self, op: Operation) -> frozenset[Axis]:
-        axes: set[Axis] = set()
-        parent = op.parent_op()
-        while isinstance(parent, Loop):
-            axes.add(self.axis(parent))
+    def _dependences_of_argument(self, value: SSAValue, block: Block) -> frozenset[Axis]:
+        """What serial code carries from one iteration to the next may depend on all axes around it."""
+        around = block.parent_op()
+        match around:
+            case sched.AxisOp() | sched.ReduceOp():
+                return frozenset(variable(self.axis(around)).axes())
+            case scf.ForOp() if value is block.args[0]:
+                return frozenset[Axis]().union(*(self.dependences(bound) for bound in around.operands[:3]))
+            case _:
+                return frozenset(self._enclosing(value))
+
+    def _enclosing(self, value: SSAValue) -> list[Axis]:
+        """Returns the axes around the place where a value is defined, innermost first."""
+        axes: list[Axis] = []
+        parent = value.owner.parent_op()
+        while parent is not None:
+            if isinstance(parent, Loop):
+                axes.append(self.axis(parent))
             parent = parent.parent_op()
-        return frozenset(axes)
+        return axes

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from functools import reduce
 from math import gcd
 
+from xdsl.ir import SSAValue
+
 from ...dialects.dim_expr import (
     DimExpr,
     Extent,
@@ -70,10 +72,32 @@ class Clamp:
     last: Extent
 
 
+@dataclass(frozen=True, slots=True)
+class Element:
+    """The integer element of the tensor `tensor` at `indices`, but not below 0 and not above `last`."""
+
+    tensor: SSAValue
+    indices: tuple[IndexExpr, ...]
+    last: Extent
+
+
+@dataclass(frozen=True, slots=True)
+class Opaque:
+    """An index of which only the value of a kernel that it is is known; it may differ along `along`."""
+
+    value: SSAValue
+    along: tuple[Axis, ...]
+
+
 _UNKNOWN = 1 << 80
 """How far a term whose factor has no known sign may reach; more than any index."""
 
-Atom = Axis | FloorDiv | Mod | Clamp
+_LEAST_INDEX, _GREATEST_INDEX = -(1 << 63), (1 << 63) - 1
+
+Leaf = Axis | Opaque
+"""What an expression is made of that is no expression itself."""
+
+Atom = Axis | FloorDiv | Mod | Clamp | Element | Opaque
 
 
 class IndexExpr:
@@ -211,13 +235,15 @@ class IndexExpr:
             left = left + raised * divisor
         return IndexExpr(whole, quotient_), left
 
-    def substitute(self, replacement: Callable[[Axis], IndexExpr]) -> IndexExpr:
-        """Returns the expression with every axis replaced."""
+    def substitute(self, replacement: Callable[[Leaf], IndexExpr]) -> IndexExpr:
+        """Returns the expression with every axis, and every opaque value, replaced."""
         result = constant(self.constant)
         for atom, factor in self.terms.items():
             match atom:
-                case Axis():
+                case Axis() | Opaque():
                     value = replacement(atom)
+                case Element(tensor, indices, last):
+                    value = element(tensor, tuple(i.substitute(replacement) for i in indices), last)
                 case FloorDiv(operand, divisor):
                     value = operand.substitute(replacement).floordiv(divisor)
                 case Mod(operand, divisor):
@@ -235,17 +261,42 @@ class IndexExpr:
 
     def _collect(self, found: dict[Axis, None]) -> None:
         for atom in self.terms:
-            if isinstance(atom, Axis):
-                found[atom] = None
-            else:
-                atom.operand._collect(found)
+            _collect(atom, found)
+
+    def has_elements(self) -> bool:
+        """Returns whether an element of a tensor is part of the expression."""
+        return any(
+            isinstance(atom, Element)
+            or (isinstance(atom, FloorDiv | Mod | Clamp) and atom.operand.has_elements())
+            for atom in self.terms
+        )
 
     def stride(self, axis: Axis) -> Extent | None:
         """Returns by how much the value grows with `axis`, or None if that is no constant."""
         for atom in self.terms:
-            if not isinstance(atom, Axis) and axis in atom.operand.axes():
+            if not isinstance(atom, Axis) and axis in axes_of(atom):
                 return None
         return self.terms.get(axis, 0)
+
+
+def _collect(atom: Atom, found: dict[Axis, None]) -> None:
+    match atom:
+        case Axis():
+            found[atom] = None
+        case Opaque(_, along):
+            found.update(dict.fromkeys(along))
+        case Element(_, indices, _):
+            for index in indices:
+                index._collect(found)
+        case FloorDiv() | Mod() | Clamp():
+            atom.operand._collect(found)
+
+
+def axes_of(atom: Atom) -> list[Axis]:
+    """Returns the axes that an atom depends on, each once."""
+    found: dict[Axis, None] = {}
+    _collect(atom, found)
+    return list(found)
 
 
 def _atom_range(atom: Atom) -> tuple[Extent, Extent]:
@@ -257,8 +308,10 @@ def _atom_range(atom: Atom) -> tuple[Extent, Extent]:
             return operand.low // divisor, operand.high // divisor
         case Mod(_, divisor):
             return 0, divisor - 1
-        case Clamp(_, last):
+        case Clamp(_, last) | Element(_, _, last):
             return 0, last
+        case Opaque():
+            return _LEAST_INDEX, _GREATEST_INDEX
 
 
 def _exact(extent: Extent, divisor: Extent) -> Extent:
@@ -354,6 +407,18 @@ def constant(value: Extent) -> IndexExpr:
 def variable(axis: Axis) -> IndexExpr:
     """Returns the value of `axis`: 0 where it has only that one."""
     return ZERO if axis.extent == 1 else _atom(axis)
+
+
+def element(tensor: SSAValue, indices: tuple[IndexExpr, ...], last: Extent) -> IndexExpr:
+    """Returns an integer element of a tensor as an index, held between 0 and `last`."""
+    if last <= 0 if isinstance(last, int) else is_at_least(0, last):
+        return ZERO
+    return _atom(Element(tensor, indices, last))
+
+
+def opaque(value: SSAValue, along: tuple[Axis, ...]) -> IndexExpr:
+    """Returns an index value of a kernel as it is; it may differ along the axes `along`."""
+    return _atom(Opaque(value, along))
 
 
 ZERO = IndexExpr({}, 0)

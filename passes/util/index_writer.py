@@ -7,30 +7,44 @@ does not need; a term that is there already is used again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
-from .index_expr import Axis, Clamp, FloorDiv, IndexExpr, Mod, constant, variable
+from .index_expr import (
+    Atom,
+    Axis,
+    Clamp,
+    Element,
+    FloorDiv,
+    IndexExpr,
+    Leaf,
+    Mod,
+    Opaque,
+    constant,
+    opaque,
+    variable,
+)
 from .kernel_writer import NO_OVERFLOW, KernelWriter, Place
+from .lanes import LaneAxis, LanedValue, Lanes, lane_offsets
 from .scalar_builder import INDEX
-
-_Atom = Axis | FloorDiv | Mod | Clamp
 
 
 class IndexWriter:
     """
     Writes the indices of one kernel. `bindings` says for each axis of the `sched` kernel what its index is
-    now, in terms of axes that `bind` made of values of the `low` kernel.
+    now, in terms of axes that `bind` made of values of the `low` kernel; `scalars` are what the values of the
+    `sched` kernel are there.
     """
 
-    __slots__ = ("_places", "_values", "bindings", "writer")
+    __slots__ = ("_places", "_values", "bindings", "scalars", "writer")
 
-    def __init__(self, writer: KernelWriter):
+    def __init__(self, writer: KernelWriter, scalars: dict[SSAValue, LanedValue]):
         self.writer = writer
+        self.scalars = scalars
         self.bindings: dict[Axis, IndexExpr] = {}
         self._values: dict[Axis, SSAValue] = {}
         self._places: dict[Axis, Place] = {}
@@ -42,20 +56,28 @@ class IndexWriter:
         self._places[axis] = self.writer.homes[value] = self.writer.place
         return variable(axis)
 
-    def write_for(self, op: Operation, expr: IndexExpr, offsets: Mapping[Axis, int]) -> SSAValue:
+    def write_for(
+        self, op: Operation, expr: IndexExpr, active: Sequence[LaneAxis] = (), lanes: Lanes = ()
+    ) -> SSAValue:
         """
-        Returns an index that `op` uses, with the axes in `offsets` so far ahead.
+        Returns an index that `op` uses, for one combination of lanes of `active`.
 
-        Raises PassFailedException, naming the op, for an index that is not made of axes and constants.
+        Raises PassFailedException, naming the op, for one that is loaded or computed for each lane of a vector.
         """
+        offsets = lane_offsets(active, lanes)
 
-        def replacement(axis: Axis) -> IndexExpr:
-            bound = self.bindings.get(axis)
-            if bound is None:
-                raise PassFailedException(
-                    f"{op.name}: cannot lower its index (it is not made of axes and constants only)"
-                )
-            return bound + offsets.get(axis, 0)
+        def replacement(leaf: Leaf) -> IndexExpr:
+            if isinstance(leaf, Axis):
+                bound = self.bindings.get(leaf)
+                if bound is not None:
+                    return bound + offsets.get(leaf, 0)
+            else:
+                value = self.scalars.get(leaf.value)
+                if value is not None:
+                    return opaque(value.pick(active, lanes), ())
+            raise PassFailedException(
+                f"{op.name}: cannot be a vector (its index is loaded or computed for each lane)"
+            )
 
         return self.write(expr.substitute(replacement), op.location)
 
@@ -90,7 +112,7 @@ class IndexWriter:
         """Inserts an op on two indices at the innermost place."""
         return self._op_at(self.writer.place, op_type, lhs, rhs, location)
 
-    def _term(self, place: Place, atom: _Atom, factor: int, location: LocationAttr) -> SSAValue:
+    def _term(self, place: Place, atom: Atom, factor: int, location: LocationAttr) -> SSAValue:
         alone = IndexExpr({atom: 1}, 0)
         value = place.indices.get(alone)
         if value is None:
@@ -104,9 +126,12 @@ class IndexWriter:
             known = place.indices[scaled] = self._op_at(place, arith.MuliOp, value, by, location)
         return known
 
-    def _atom(self, place: Place, atom: _Atom, location: LocationAttr) -> SSAValue:
+    def _atom(self, place: Place, atom: Atom, location: LocationAttr) -> SSAValue:
         if isinstance(atom, Axis):
             return self._values[atom]
+        if isinstance(atom, Opaque):
+            return atom.value
+        assert not isinstance(atom, Element), f"{atom} is no index of a kernel"
         operand = self.write(atom.operand, location)
         constants = self.writer.constants
         if isinstance(atom, Clamp):
@@ -126,7 +151,13 @@ class IndexWriter:
         self.writer.homes[value] = place
         return value
 
-    def _depth(self, atom: _Atom) -> int:
-        if isinstance(atom, Axis):
-            return self._places[atom].depth
-        return max((self._places[axis].depth for axis in atom.operand.axes()), default=0)
+    def _depth(self, atom: Atom) -> int:
+        match atom:
+            case Axis():
+                return self._places[atom].depth
+            case Opaque(value, _):
+                return self.writer.homes.get(value, self.writer.top).depth
+            case Element():
+                raise AssertionError(f"{atom} is no index of a kernel")
+            case FloorDiv() | Mod() | Clamp():
+                return max((self._depth(inner) for inner in atom.operand.terms), default=0)

@@ -13,7 +13,7 @@ from ...dialects.element_types import compute_type, element_type_of, is_float, i
 from ...dialects.graph import Combination, ReduceKind
 from ...dialects.sched import CombineKind
 from .access import Indices, operand_indices, static_shape
-from .index_expr import Axis, Clamp, FloorDiv, IndexExpr, Mod, variable
+from .index_expr import Atom, Axis, Clamp, Element, FloorDiv, IndexExpr, Opaque, variable
 from .kernel_planning import FOLDING_OPS, Access, Kernel, folding_operand_indices
 from .reduction_identity import identity
 from .scalar_builder import INDEX, ConstantPool, ScalarBuilder
@@ -21,6 +21,7 @@ from .scalar_lowering import (
     cast,
     element_type,
     from_storage,
+    index_of_element,
     lower_elementwise,
     lower_iota,
     rounded,
@@ -62,6 +63,7 @@ class _KernelEmitter:
         self.index_values: dict[IndexExpr, SSAValue] = {}
         self.buffers: dict[SSAValue, SSAValue] = {}
         self.local_buffers: dict[SSAValue, SSAValue] = {}
+        self.computed: set[tuple[Operation, Indices]] = set()
 
     def emit(self, in_place: SSAValue | None) -> tuple[sched.KernelOp, list[SSAValue]]:
         kernel = self.kernel
@@ -75,7 +77,7 @@ class _KernelEmitter:
                 self._open_stage(op, axes, accesses[0])
         for op, accesses in reversed(list(kernel.members.items())):
             for access in accesses:
-                self._compute(op, access)
+                self._compute_once(op, access)
         root = kernel.root.results[0]
         ((_, access),) = [(root, accesses[0]) for op, accesses in kernel.members.items() if op is kernel.root]
         value = self.values[root, access.indices]
@@ -145,6 +147,12 @@ class _KernelEmitter:
         builder.location = op.location
         return builder
 
+    def _compute_once(self, op: Operation, access: Access) -> None:
+        key = (op, access.indices)
+        if key not in self.computed:
+            self.computed.add(key)
+            self._compute(op, access)
+
     def _compute(self, op: Operation, access: Access) -> None:
         """Computes the op's value at one access, in the outermost place where its indices are known."""
         result = op.results[0]
@@ -175,16 +183,19 @@ class _KernelEmitter:
         known = self.values.get((value, indices))
         if known is not None:
             return known
-        b = self._place(indices, op)
         owner = value.owner
+        if isinstance(owner, Operation) and owner in self.kernel.members:
+            # An index may be needed before its place in the order: what it indexes comes first there.
+            self._compute_needed(owner, indices)
+            known = self.values.get((value, indices))
+            if known is not None:
+                return known
+        b = self._place(indices, op)
         if isinstance(owner, Operation) and owner in self.kernel.fill_axes:
             dims = self.kernel.local_dims[owner]
             buffer = self.local_buffers[value]
             subscripts = tuple(indices[dim] for dim in dims)
         else:
-            assert not (isinstance(owner, Operation) and owner in self.kernel.members), (
-                f"{owner.name}: not computed"
-            )
             buffer = self.buffers.get(value)
             if buffer is None:
                 buffer = self.block.insert_arg(sched.buffer_type(value.type), len(self.block.args))
@@ -202,6 +213,18 @@ class _KernelEmitter:
         result = from_storage(b, load, element_type(value))
         self.values[value, indices] = result
         return result
+
+    def _compute_needed(self, op: Operation, indices: Indices) -> None:
+        """Computes what there is to compute of `op` before its element at `indices` can be read."""
+        accesses = self.kernel.members[op]
+        if op in self.kernel.fill_axes:
+            self._compute_once(op, accesses[0])
+            return
+        for access in accesses:
+            if access.indices == indices:
+                self._compute_once(op, access)
+                return
+        raise AssertionError(f"{op.name}: not computed at {indices}")
 
     def _store(
         self, b: ScalarBuilder, value: SSAValue, tensor: SSAValue, buffer: SSAValue, indices: Indices
@@ -331,16 +354,34 @@ class _KernelEmitter:
         self.index_values[expr] = total
         return total
 
-    def _atom(self, b: ScalarBuilder, atom: Axis | FloorDiv | Mod | Clamp, op: Operation) -> SSAValue:
-        if isinstance(atom, Axis):
-            return self.index_values[variable(atom)]
+    def _atom(self, b: ScalarBuilder, atom: Atom, op: Operation) -> SSAValue:
+        alone = IndexExpr({atom: 1}, 0)
+        known = self.index_values.get(alone)
+        if known is None:
+            known = self.index_values[alone] = self._new_atom(b, atom, op)
+        return known
+
+    def _new_atom(self, b: ScalarBuilder, atom: Atom, op: Operation) -> SSAValue:
+        assert not isinstance(atom, Axis | Opaque), f"{atom} is bound to no value"
+        if isinstance(atom, Element):
+            return self._element(atom, op)
         operand = self._index(atom.operand, op)
         if isinstance(atom, Clamp):
-            raised = b.op(arith.MaxSIOp, operand, self.constants.get(0, INDEX))
-            return b.op(arith.MinSIOp, raised, self.constants.get(atom.last, INDEX))
+            return self._clamped(b, operand, atom.last)
         assert atom.operand.low >= 0, f"division of index {atom.operand!r} that may be negative"
         op_type = arith.DivUIOp if isinstance(atom, FloorDiv) else arith.RemUIOp
         return b.op(op_type, operand, self.constants.get(atom.divisor, INDEX))
+
+    def _clamped(self, b: ScalarBuilder, index: SSAValue, last: int) -> SSAValue:
+        raised = b.op(arith.MaxSIOp, index, self.constants.get(0, INDEX))
+        return b.op(arith.MinSIOp, raised, self.constants.get(last, INDEX))
+
+    def _element(self, atom: Element, op: Operation) -> SSAValue:
+        """Returns an element of an index tensor, moved into range."""
+        value = self._read(atom.tensor, atom.indices, op)
+        b = self._place(atom.indices, op)
+        index = index_of_element(b, value, element_type(atom.tensor), atom.last)
+        return self._clamped(b, index, atom.last)
 
 
 def splat_value(value: DenseIntOrFPElementsAttr) -> int | float:

@@ -10,6 +10,7 @@ loops it does not need.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -34,7 +35,7 @@ from .index_expr import IndexExpr
 from .index_writer import IndexWriter
 from .kernel_state import KernelState
 from .kernel_writer import NO_OVERFLOW, KernelWriter, constant_value, vector_type
-from .lanes import LaneAxis, LanedValue, Lanes, lane_offsets, lane_sets
+from .lanes import LaneAxis, LanedValue, Lanes, lane_sets
 from .reduction_lowering import lower_reduction
 from .work_groups import work_groups
 
@@ -46,8 +47,8 @@ def lower_kernel(kernel: sched.KernelOp) -> low.KernelOp:
     """
     Returns the lowered kernel.
 
-    Raises PassFailedException, naming the op, for a mapping that is illegal, a dynamic extent, an index that
-    is not made of axes and constants, and an op that no kernel's body may have.
+    Raises PassFailedException, naming the op, for a mapping that is illegal, a dynamic extent, an index of
+    which each lane of a vector has its own, and an op that no kernel's body may have.
     """
     _check_arguments(kernel)
     lowering = _KernelLowering(kernel)
@@ -89,8 +90,9 @@ class _KernelLowering:
         self.op = low.KernelOp(kernel.sym_name.data, arguments, groups.grid, groups.block)
         self.op.location = kernel.location
         self.writer = KernelWriter(self.op)
-        self.indices = IndexWriter(self.writer)
-        self.state = KernelState(self.writer, self.indices, groups.ids, self.lower_block)
+        scalars: dict[SSAValue, LanedValue] = {}
+        self.indices = IndexWriter(self.writer, scalars)
+        self.state = KernelState(self.writer, self.indices, groups.ids, self.lower_block, scalars)
         self.lanes = self.state.lanes
         self.scalars = self.state.scalars
         for old, new in zip(kernel.body.block.args, self.op.body.block.args, strict=True):
@@ -114,7 +116,9 @@ class _KernelLowering:
             elif isinstance(op, sched.YieldOp):
                 pass
             elif op.results and isinstance(op.results[0].type, IndexType):
-                pass  # index arithmetic is read by the analysis and written where it is used
+                # What the analysis can read of index arithmetic is written where it is used.
+                if self.state.analysis.is_opaque(op.results[0]):
+                    self._lower_opaque(op)
             elif isinstance(op, sched.SCALAR_OPS):
                 self._lower_scalar(op)
             else:
@@ -146,6 +150,26 @@ class _KernelLowering:
         else:
             self.scalars[result] = self._in_lanes(op)
 
+    def _lower_opaque(self, op: Operation) -> None:
+        """An index that is computed of other values than axes and constants; there are no vectors of them."""
+        result = op.results[0]
+        active = self.lanes.active(self.state.analysis.dependences(result))
+        if self.lanes.vector_axis in active:
+            return
+        values: dict[Lanes, SSAValue] = {}
+        for lanes in lane_sets(active):
+            picked = [self._pick(op, operand, active, lanes) for operand in op.operands]
+            values[lanes] = self.writer.emit(
+                op.__class__, picked, result.type, op.location, result.name_hint, op.properties
+            )
+        self.scalars[result] = LanedValue.of(active, values, False)
+
+    def _pick(self, op: Operation, operand: SSAValue, active: Sequence[LaneAxis], lanes: Lanes) -> SSAValue:
+        """Returns an operand of `op` for one combination of lanes, be it an index or not."""
+        if isinstance(operand.type, IndexType):
+            return self.indices.write_for(op, self.state.analysis.expr(operand), active, lanes)
+        return self.scalars[operand].pick(active, lanes)
+
     def _in_lanes(self, op: Operation) -> LanedValue:
         """Inserts an op on scalars once for every combination of lanes that its operands depend on."""
         result = op.results[0]
@@ -171,8 +195,7 @@ class _KernelLowering:
         active, vector_axis = self.lanes.active(depends), self.lanes.vector_axis
         values: dict[Lanes, SSAValue] = {}
         for lanes in lane_sets(active):
-            offsets = lane_offsets(active, lanes)
-            at = [self.indices.write_for(op, expr, offsets) for expr in exprs]
+            at = [self.indices.write_for(op, expr, active, lanes) for expr in exprs]
             values[lanes] = self.writer.emit(
                 op.__class__, at, result.type, op.location, result.name_hint, op.properties
             )
@@ -203,7 +226,7 @@ class _KernelLowering:
             op_type, result_type = vector.LoadOp, vector_type(op.res.type, vector_axis.vector)
         values: dict[Lanes, SSAValue] = {}
         for lanes in lane_sets(active):
-            at = self.indices.write_for(op, address, lane_offsets(active, lanes))
+            at = self.indices.write_for(op, address, active, lanes)
             values[lanes] = self.writer.emit(
                 op_type, (self.state.buffers[op.memref], at), result_type, op.location, op.res.name_hint
             )
@@ -223,7 +246,7 @@ class _KernelLowering:
         value = self.scalars[op.value]
         store_type = memref.StoreOp if vector_axis is None else vector.StoreOp
         for lanes in lane_sets(active):
-            at = self.indices.write_for(op, address, lane_offsets(active, lanes))
+            at = self.indices.write_for(op, address, active, lanes)
             stored = value.pick(active, lanes)
             if vector_axis is not None:
                 stored = self.writer.as_vector(stored, vector_axis.vector)

@@ -52,7 +52,16 @@ RECOMPUTE_LIMIT = 4
 FOLDING_OPS = (graph.ReduceOp, graph.ContractOp)
 """Ops with axes of their own beside those of their result."""
 
-VIEW_OPS = (graph.ReshapeOp, graph.PermuteOp, graph.BroadcastOp, graph.SliceOp, graph.FlipOp, graph.IotaOp)
+VIEW_OPS = (
+    graph.ReshapeOp,
+    graph.PermuteOp,
+    graph.BroadcastOp,
+    graph.SliceOp,
+    graph.FlipOp,
+    graph.IotaOp,
+    graph.GatherOp,
+    graph.DynamicSliceOp,
+)
 """Ops that cost an index computation at most."""
 
 HEAVY_OPS = (
@@ -316,7 +325,8 @@ class _Planner:
             repeated = _repetitions(access)
             return None if repeated == 1 else f"would be computed {repeated} times inside a reduction"
         elements = element_count(op.results[0], op.name)
-        if isinstance(op, FOLDING_OPS) and prod(axis.extent for axis in dependences) > elements:
+        is_counted = isinstance(op, FOLDING_OPS) or any(index.has_elements() for index in access.indices)
+        if is_counted and prod(axis.extent for axis in dependences) > elements:
             return f"would be computed more often than it has elements ({elements})"
         if not kernel.accepts_prefix(prefix):
             return "its axes cannot be outermost in the kernel that reads it"

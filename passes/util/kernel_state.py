@@ -25,7 +25,7 @@ class KernelState:
     indices: IndexWriter
     ids: dict[Operation, tuple[type[Operation], low.Dimension]]
     lower_block: Callable[[Block], None]
+    scalars: dict[SSAValue, LanedValue]
     analysis: IndexAnalysis = field(default_factory=IndexAnalysis)
     lanes: LaneNest = field(default_factory=LaneNest)
-    scalars: dict[SSAValue, LanedValue] = field(default_factory=dict)
     buffers: dict[SSAValue, SSAValue] = field(default_factory=dict)

@@ -344,6 +344,17 @@ def cast(b: ScalarBuilder, value: SSAValue, source: Attribute, target: Attribute
     return convert(b, low.Conversion.EXTUI if is_unsigned(source) else low.Conversion.EXTSI, value, wanted)
 
 
+def index_of_element(b: ScalarBuilder, value: SSAValue, element_type: Attribute, last: int) -> SSAValue:
+    """Returns an integer as an index: what is above all indices stays above `last`, what is negative so."""
+    if is_unsigned(element_type):
+        width = width_of(value.type)
+        if last < (1 << width) - 1:
+            value = b.op(arith.MinUIOp, value, b.constant(last, value.type))
+        if width < 64:
+            value = convert(b, low.Conversion.EXTUI, value, i64)
+    return b.op(arith.IndexCastOp, value, result_type=INDEX)
+
+
 def lower_iota(b: ScalarBuilder, index: SSAValue, type: Attribute) -> SSAValue:
     """Returns an index as an element of `type`."""
     assert index.type == INDEX

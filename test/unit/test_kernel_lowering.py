@@ -455,11 +455,20 @@ ILLEGAL = [
     Illegal(
         "loaded_index",
         inside(
-            "sched.axis %i = 8 {\n%n = memref.load %y[%i] : memref<8xi64>\n"
+            "sched.axis %i = 8 vector(8) {\n%n = memref.load %y[%i] : memref<8xi64>\n"
             "%at = arith.index_cast %n : i64 to index\n%v = memref.load %y[%at] : memref<8xi64>\n}",
             "%y: memref<8xi64>",
         ),
-        "memref.load: cannot lower its index (it is not made of axes and constants only)",
+        "memref.load: cannot be a vector over axis %i (stride is not constant, expected 0 or 1)",
+    ),
+    Illegal(
+        "compared_loaded_index",
+        inside(
+            "sched.axis %i = 8 vector(8) {\n%n = memref.load %y[%i] : memref<8xi64>\n"
+            "%at = arith.index_cast %n : i64 to index\n%v = arith.cmpi slt, %at, %i : index\n}",
+            "%y: memref<8xi64>",
+        ),
+        "arith.cmpi: cannot be a vector (its index is loaded or computed for each lane)",
     ),
     Illegal(
         "dynamic_argument",
