@@ -30,7 +30,8 @@ from .runtime.timeline import record_timeline
 
 if TYPE_CHECKING:
     from .backends.llvm.threads import get_num_threads, set_num_threads
-    from .frontends.jit import jit
+    from .frontends.jit import clear_caches, jit
+    from .frontends.tree import register_tree
     from .platforms import open_platform
     from .runtime.code import Code, CodeBatch
     from .runtime.context import Context
@@ -65,12 +66,14 @@ __all__ = [
     "TenonError",
     "TensorNode",
     "TracingError",
+    "clear_caches",
     "compile",
     "get_num_threads",
     "jit",
     "open_platform",
     "parse_module",
     "record_timeline",
+    "register_tree",
     "set_num_threads",
     "verify_module",
 ]
@@ -89,7 +92,9 @@ _WHEN_ASKED_FOR = {
     "Routine": "runtime.routine",
     "TensorNode": "runtime.tensor_node",
     "get_num_threads": "backends.llvm.threads",
+    "clear_caches": "frontends.jit",
     "jit": "frontends.jit",
+    "register_tree": "frontends.tree",
     "open_platform": "platforms",
     "set_num_threads": "backends.llvm.threads",
 }

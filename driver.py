@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from io import StringIO
 from types import NoneType
 
 from xdsl.dialects import func
@@ -237,6 +238,23 @@ def _compiled(work: ModuleLowering, backend: Backend) -> DeviceExecutable:
             artifact = backend.compiler.compile(lowered.source, backend.device)
     with span("load", Category.COMPILE, program=work.entry_name):
         return DeviceExecutable(backend, artifact, lowered.plan, lowered.stages)
+
+
+def code_text(module: str, target: str) -> str:
+    """
+    Returns the kernels of a module at `low` as a target of `tenon-opt` writes them.
+
+    Raises:
+        TenonError: it cannot express an op, or its compiler is missing.
+    """
+    from .universe import TENON
+
+    ctx, output = context(), StringIO()
+    try:
+        TENON.all_targets[target]()().emit(ctx, parse_module(module, ctx=ctx), output)
+    except DiagnosticException as error:
+        raise TenonError(str(error), location=failing_location(error)) from error
+    return output.getvalue()
 
 
 def render(work: ModuleLowering, backend: Backend) -> LoweredProgram:

@@ -20,10 +20,12 @@ class ConcreteArray(Array):
     `tenon.numpy`, by calls of jitted functions, and by `as_concrete`.
     """
 
-    __slots__ = ("__weakref__", "values")
+    __slots__ = ("__weakref__", "donated_to", "values")
 
     values: NumpyArray
     """The values. They must not be written to; `numpy()` gives a view that cannot be."""
+    donated_to: str
+    """The function that got the memory, where one did."""
 
     def __init__(self, values: NumpyArray, aval: Aval):
         self.values = values
@@ -68,6 +70,20 @@ class ConcreteArray(Array):
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return self.values.__dlpack_device__()
+
+    def give_away(self, name: str) -> None:
+        """Makes any further use an error that says that a call of the function `name` got the memory."""
+        if hasattr(self, "values"):
+            del self.values
+            self.donated_to = name
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name == "values":
+            raise TenonError(
+                f"an array of shape {self.shape} is used after it was donated to {self.donated_to} "
+                "(hint: use what the call gave, or do not donate it)"
+            )
+        raise AttributeError(f"'ConcreteArray' object has no attribute '{name}'")
 
     def item(self, *index: int) -> Any:
         """Returns one element as a Python scalar: the only one, or the one at `index`."""

@@ -12,21 +12,23 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar, cast, overload
 
-import numpy as np
-
-from ..driver import compile
-from ..errors import TenonError
-from .aval import BOOL, FLOAT, INT, UINT, Aval, aval_of
-from .concrete import ConcreteArray, as_concrete
-from .trace import Trace, current_trace
+from ..runtime import timeline
+from .compiled_trace import CompiledTrace
+from .concrete import ConcreteArray
+from .leaves import aval_of_value, lift, static_key, values_of
+from .trace import ENTERED, Trace, current_trace
 from .traced import TracedArray
+from .tree import Node, flatten, unflatten
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-WEAK = {bool: aval_of(BOOL, (), True), int: aval_of(INT, (), True), float: aval_of(FLOAT, (), True)}
-"""What stands for Python's scalars."""
+Entry = tuple[CompiledTrace | None, Node | None, list[Any]]
+"""A program (None where no array is computed), and the structure and the parts of its result."""
 
-_INT64_END, _UINT64_END = 2**63, 2**64
+MOST_SIGNATURES = 4096
+"""How many programs are kept for one function; the one that was made first goes first."""
+
+_new = object.__new__
 
 
 @overload
@@ -37,246 +39,199 @@ def array_function(function: Any = None, /, *, static: Iterable[str] = ()) -> An
     """
     Makes a function of `tenon.numpy` of one that is written over traced arrays.
 
-    Parameters named in `static` are given to it as they are and must be hashable; all others are arrays,
-    Python scalars (which arrive as weak arrays of rank 0), None, or lists and tuples of these. It returns an
-    array, a tuple of them (a named one too), or a constant of Python's.
+    Parameters named in `static` are given to it as they are, lists as tuples, and must be hashable; all
+    others are arrays, Python scalars (which arrive as weak arrays of rank 0), None, or lists and tuples of
+    these. It returns an array, a list or a tuple of them (a named one too), or a constant of Python's.
     """
     if function is None:
-        return lambda function: array_function_of(function, frozenset(static))
-    return array_function_of(function, frozenset())
+        return lambda function: _array_function(function, frozenset(static))
+    return _array_function(function, frozenset())
 
 
-def array_function_of(function: Callable[..., Any], static: frozenset[str]) -> Callable[..., Any]:
-    signature = inspect.signature(function)
-    names = tuple(signature.parameters)
-    unknown = static.difference(names)
-    assert not unknown, f"{function.__name__}: no parameters {sorted(unknown)}"
-    compiled = _Compiled(function, signature, static)
-    cache = compiled.fast
+def _array_function(function: Callable[..., Any], static: frozenset[str]) -> Callable[..., Any]:
+    compiled = EagerFunction(function, static)
+    fast = compiled.fast
+    new, concrete, entered = _new, ConcreteArray, ENTERED
 
     @functools.wraps(function)
     def call(*arguments: Any, **named: Any) -> Any:
-        if not named:
-            try:
-                entry = cache.get(tuple([argument.aval for argument in arguments]))
-            except AttributeError:
-                entry = None
-            if entry is not None and current_trace() is None:
-                return entry.run([argument.values for argument in arguments])
+        if not named and not entered[0]:
+            found = None
+            if len(arguments) == 2:
+                x, y = arguments
+                if type(x) is concrete and type(y) is concrete:
+                    found = fast.get((x.aval, y.aval))
+                    if found is not None and timeline.current is None:
+                        values = found[0]((x.values, y.values), None)
+                        if values is not None:
+                            result = new(concrete)
+                            result.values = values
+                            result.aval = found[1]
+                            return result
+            elif len(arguments) == 1:
+                x = arguments[0]
+                if type(x) is concrete:
+                    found = fast.get(x.aval)
+                    if found is not None and timeline.current is None:
+                        values = found[0]((x.values,), None)
+                        if values is not None:
+                            result = new(concrete)
+                            result.values = values
+                            result.aval = found[1]
+                            return result
         return compiled.call(arguments, named)
 
-    call.compiled = compiled  # type: ignore[attr-defined]
+    call.eager = compiled  # type: ignore[attr-defined]
     return call
 
 
-class _Entry:
-    """A compiled signature."""
-
-    def __init__(self, trace: Trace, results: list[TracedArray], rebuild: Callable[[list[Any]], Any]):
-        self.executable = compile(trace.finish(results))
-        self.avals = [result.aval for result in results]
-        self.captured = [_values_of(array) for array, _ in trace.captured]
-        self.ranges = tuple(trace.ranges)
-        self.rebuild = rebuild
-
-    def run(self, values: list[Any]) -> Any:
-        found = self.executable(*values, *self.captured)
-        if len(self.avals) == 1:
-            found = (found,)
-        return self.rebuild([ConcreteArray(each, aval) for each, aval in zip(found, self.avals, strict=True)])
-
-
-class _Compiled:
+class EagerFunction:
     """A function of arrays with the programs that were compiled for it."""
 
-    def __init__(self, function: Callable[..., Any], signature: inspect.Signature, static: frozenset[str]):
+    FUNCTIONS: list[EagerFunction] = []  # noqa: RUF012  (every function there is, for `clear_caches`)
+
+    def __init__(self, function: Callable[..., Any], static: frozenset[str]):
         self.function = function
         self.name = function.__name__
-        self.signature = signature
+        self.signature = inspect.signature(function)
         self.static = static
-        self.fast: dict[Any, _Entry] = {}
-        """By the abstract arrays of calls with arrays only, all given by position."""
-        self.entries: dict[Any, _Entry] = {}
+        self.positional = tuple(
+            name
+            for name, parameter in self.signature.parameters.items()
+            if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+        )
+        unknown = static.difference(self.signature.parameters)
+        assert not unknown, f"{self.name}: no parameters {sorted(unknown)}"
+        self.fast: dict[Any, tuple[Any, Any]] = {}
+        """What runs directly, and what it gives: by the abstract arrays of one or two arrays."""
+        self.entries: dict[Any, Entry] = {}
+        EagerFunction.FUNCTIONS.append(self)
+
+    def clear(self) -> None:
+        self.fast.clear()
+        self.entries.clear()
 
     def call(self, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
         trace = current_trace()
-        if trace is None:
-            leaves: list[Any] = []
-            try:
-                bound = self.signature.bind(*arguments, **named)
-            except TypeError as error:
-                raise TypeError(f"{self.name}: {error}") from None
-            key = self._key(bound.arguments, leaves)
-            if not any(isinstance(leaf, TracedArray) for leaf in leaves):
-                return self._run(arguments, named, bound, key, leaves)
-            trace = next(leaf for leaf in leaves if isinstance(leaf, TracedArray)).trace
-        for leaf in _leaves((*arguments, *named.values())):
+        if trace is not None:
+            return self._inline(trace, arguments, named)
+        leaves: list[Any] = []
+        key = self._key(arguments, named, leaves)
+        for leaf in leaves:
             if isinstance(leaf, TracedArray):
                 leaf.check_usable()
-        return self._inline(trace, arguments, named)
+        entry = self.entries.get(key)
+        if entry is not None:
+            return self._run(entry, leaves)
+        entry = self._compile(arguments, named, leaves)
+        if len(self.entries) >= MOST_SIGNATURES:
+            self.clear()
+        self.entries[key] = entry
+        program, structure, _ = entry
+        is_direct = program is not None and structure is None and program.is_simple and program.direct
+        are_arrays = len(leaves) == len(arguments) and all(type(leaf) is ConcreteArray for leaf in leaves)
+        if is_direct and are_arrays and not named:
+            avals = tuple([leaf.aval for leaf in leaves])
+            self.fast[avals if len(avals) != 1 else avals[0]] = (program.direct, program.result_avals[0])
+        return self._run(entry, leaves)
 
-    def _run(
-        self,
-        arguments: tuple[Any, ...],
-        named: Mapping[str, Any],
-        bound: inspect.BoundArguments,
-        key: Any,
-        leaves: list[Any],
-    ) -> Any:
-        try:
-            entry = self.entries.get(key)
-        except TypeError:
-            raise TypeError(f"{self.name}: a static argument is not hashable ({bound.arguments})") from None
-        if entry is None:
-            entry = self._compile(bound)
-            self.entries[key] = entry
-            if (
-                not named
-                and len(leaves) == len(arguments)
-                and all(isinstance(a, ConcreteArray) for a in arguments)
-            ):
-                self.fast[tuple([argument.aval for argument in arguments])] = entry
-        for number, dtype in entry.ranges:
-            check_range(leaves[number], dtype)
-        return entry.run([_values_of(leaf) for leaf in leaves])
+    def _run(self, entry: Entry, leaves: list[Any]) -> Any:
+        program, structure, parts = entry
+        if program is None:
+            return unflatten(structure, iter(parts))
+        if program.ranges:
+            program.check_ranges(leaves)
+        results = program.run([values_of(leaf) for leaf in leaves])
+        if structure is None:
+            return results[0]
+        found = iter(results)
+        return unflatten(structure, iter([next(found) if part is _ARRAY else part for part in parts]))
 
-    def _key(self, arguments: Mapping[str, Any], leaves: list[Any]) -> Any:
+    def _key(self, arguments: tuple[Any, ...], named: Mapping[str, Any], leaves: list[Any]) -> Any:
+        """Returns what calls have in common that the same program serves; adds the arrays to `leaves`."""
+        names = self.positional
         parts: list[Any] = []
-        for name, value in arguments.items():
-            if name in self.static:
-                parts.append((name, type(value), value))
-            else:
-                parts.append((name, self._key_of(name, value, leaves)))
+        for number, value in enumerate(arguments):
+            name = names[number] if number < len(names) else names[-1] if names else ""
+            parts.append(self._key_of(name, value, leaves))
+        if named:
+            parts.append(tuple([(name, self._key_of(name, value, leaves)) for name, value in named.items()]))
         return tuple(parts)
 
     def _key_of(self, name: str, value: Any, leaves: list[Any]) -> Any:
-        if value is None:
-            return None
-        if isinstance(value, list | tuple):
-            items = cast("list[Any] | tuple[Any, ...]", value)
-            return (type(items), *[self._key_of(name, item, leaves) for item in items])
-        leaves.append(value)
-        return self._aval(name, value)
-
-    def _aval(self, name: str, value: Any) -> Aval:
-        if isinstance(value, ConcreteArray | TracedArray):
+        kind: type = type(value)
+        if kind is ConcreteArray and name not in self.static:
+            leaves.append(value)
             return value.aval
-        scalar = WEAK.get(type(value))
-        if scalar is not None:
-            return aval_of_scalar(value)
-        if isinstance(value, np.ndarray | np.generic):
-            return as_concrete(value).aval
-        raise TypeError(
-            f"{self.name}: argument '{name}' is {value!r}, of type {type(value).__name__}, expected an array"
-        )
-
-    def _compile(self, bound: inspect.BoundArguments) -> _Entry:
-        trace = Trace(self.name)
-        with trace:
-            arguments: dict[str, Any] = {}
-            for name, value in bound.arguments.items():
-                arguments[name] = value if name in self.static else self._traced(trace, name, value)
-            positional, named = _as_given(self.signature, arguments)
-            result = self.function(*positional, **named)
-            results: list[TracedArray] = []
-            rebuild = _flatten_result(self.name, result, results)
-        return _Entry(trace, results, rebuild)
-
-    def _traced(self, trace: Trace, name: str, value: Any) -> Any:
+        if name in self.static:
+            return static_key(_without_lists(value), f"{self.name}: argument '{name}'")
         if value is None:
             return None
-        if isinstance(value, list | tuple):
-            items = cast("list[Any] | tuple[Any, ...]", value)
-            return type(items)([self._traced(trace, name, item) for item in items])
-        return trace.argument(self._aval(name, value), name)
+        if kind is list or kind is tuple:
+            return (kind, *[self._key_of(name, item, leaves) for item in value])
+        leaves.append(value)
+        return aval_of_value(value, f"{self.name}: argument '{name}'")
 
-    def _inline(self, trace: Trace, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
+    def _bind(self, arguments: tuple[Any, ...], named: Mapping[str, Any], lifted: Callable[..., Any]) -> Any:
+        """Calls the function on what `lifted` makes of its arrays."""
+        names, static = self.positional, self.static
+
+        def made(name: str, value: Any) -> Any:
+            if name in static:
+                return _without_lists(value)
+            if value is None:
+                return None
+            if type(value) is list or type(value) is tuple:
+                items = cast("list[Any] | tuple[Any, ...]", value)
+                return type(items)([made(name, item) for item in items])
+            return lifted(name, value)
+
         try:
-            bound = self.signature.bind(*arguments, **named)
+            self.signature.bind(*arguments, **named)
         except TypeError as error:
             raise TypeError(f"{self.name}: {error}") from None
-        lifted = {
-            name: value if name in self.static else self._lift(trace, name, value)
-            for name, value in bound.arguments.items()
-        }
-        positional, given = _as_given(self.signature, lifted)
-        return self.function(*positional, **given)
+        last = names[-1] if names else ""
+        return self.function(
+            *[
+                made(names[number] if number < len(names) else last, value)
+                for number, value in enumerate(arguments)
+            ],
+            **{name: made(name, value) for name, value in named.items()},
+        )
 
-    def _lift(self, trace: Trace, name: str, value: Any) -> Any:
-        if value is None or isinstance(value, TracedArray):
-            return value
-        if isinstance(value, list | tuple):
-            items = cast("list[Any] | tuple[Any, ...]", value)
-            return type(items)([self._lift(trace, name, item) for item in items])
-        return lift(trace, value, self._aval(name, value))
+    def _inline(self, trace: Trace, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
+        return self._bind(
+            arguments,
+            named,
+            lambda name, value: lift(trace, value, f"{self.name}: argument '{name}'"),
+        )
 
-
-def lift(trace: Trace, value: Any, aval: Aval) -> TracedArray:
-    """Returns an array or a Python scalar from outside of a trace as one of it."""
-    if aval.weak:
-        return trace.constant(np.array(value, aval.dtype), True)
-    if isinstance(value, np.generic):
-        return trace.constant(np.asarray(value))
-    return trace.capture(value)
-
-
-def aval_of_scalar(value: bool | int | float) -> Aval:
-    """
-    Returns what stands for a Python scalar.
-
-    Raises:
-        OverflowError: an integer has more than 64 bits.
-    """
-    if type(value) is int and not -_INT64_END <= value < _INT64_END:
-        if not 0 <= value < _UINT64_END:
-            raise OverflowError(f"Python integer {value} is out of bounds for int64 and uint64")
-        return aval_of(UINT, (), True)
-    return WEAK[type(value)]
+    def _compile(self, arguments: tuple[Any, ...], named: Mapping[str, Any], leaves: list[Any]) -> Entry:
+        trace = Trace(self.name)
+        with trace:
+            result = self._bind(
+                arguments,
+                named,
+                lambda name, value: trace.argument(
+                    aval_of_value(value, f"{self.name}: argument '{name}'"), name
+                ),
+            )
+            assert trace.argument_count == len(leaves), f"{self.name}: an array is not an argument"
+            parts: list[Any] = []
+            structure = flatten(result, parts)
+            results = [part for part in parts if isinstance(part, TracedArray)]
+            module = trace.finish(results)
+        kept = [_ARRAY if isinstance(part, TracedArray) else part for part in parts]
+        program = CompiledTrace(trace, module, [result.aval for result in results]) if results else None
+        return program, structure, kept
 
 
-def check_range(value: int, dtype: np.dtype[Any]) -> None:
-    """Raises OverflowError, as numpy does, where a Python integer does not fit a dtype."""
-    limits = np.iinfo(dtype)
-    if not limits.min <= value <= limits.max:
-        raise OverflowError(f"Python integer {value} out of bounds for {dtype}")
+_ARRAY = object()
+"""Where an array stands among the parts of a result."""
 
 
-def _values_of(value: Any) -> Any:
-    if isinstance(value, ConcreteArray):
-        return value.values
-    if type(value) in WEAK:
-        return np.array(value, aval_of_scalar(value).dtype)
-    return as_concrete(value).values
-
-
-def _leaves(values: Iterable[Any]) -> Iterable[Any]:
-    for value in values:
-        if isinstance(value, list | tuple):
-            yield from _leaves(cast("list[Any]", value))
-        else:
-            yield value
-
-
-def _as_given(
-    signature: inspect.Signature, arguments: Mapping[str, Any]
-) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    bound = inspect.BoundArguments(signature, cast(Any, dict(arguments)))
-    return bound.args, bound.kwargs
-
-
-def _flatten_result(name: str, result: Any, leaves: list[TracedArray]) -> Callable[[list[Any]], Any]:
-    """Appends the arrays of a result to `leaves`, and returns what makes the result of such arrays."""
-    if isinstance(result, TracedArray):
-        number = len(leaves)
-        leaves.append(result)
-        return lambda arrays: arrays[number]
-    if isinstance(result, list | tuple):
-        items = cast("list[Any] | tuple[Any, ...]", result)
-        parts = [_flatten_result(name, item, leaves) for item in items]
-        kind: Any = type(items)
-        if hasattr(kind, "_fields"):
-            return lambda arrays: kind(*[part(arrays) for part in parts])
-        return lambda arrays: kind([part(arrays) for part in parts])
-    if isinstance(result, bool | int | float | str | type(None) | np.dtype):
-        return lambda arrays: result
-    raise TenonError(f"{name}: returns a {type(result).__name__}, expected an array")
+def _without_lists(value: Any) -> Any:
+    if type(value) is list or type(value) is tuple:
+        items = cast("list[Any] | tuple[Any, ...]", value)
+        return tuple([_without_lists(item) for item in items])
+    return value

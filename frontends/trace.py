@@ -20,14 +20,18 @@ from .source_lines import frame_text, user_location, with_excerpt
 
 if TYPE_CHECKING:
     from .concrete import ConcreteArray
+    from .guards import Guard
     from .traced import TracedArray
 
 NumpyArray = npt.NDArray[Any]
 
+Captured = Any
+"""An array, or a function that gives the one which is in some place now."""
+
 LARGEST_CONSTANT = 256
 """The most bytes of an array that becomes part of the program; a larger one is an argument of it."""
 
-_ENTERED = [0]
+ENTERED = [0]
 """How many traces are entered in all threads: while there are none nobody looks further."""
 
 
@@ -41,7 +45,7 @@ _STACK = _Stack()
 
 def current_trace() -> Trace | None:
     """Returns the trace that is written by this thread, the innermost one."""
-    if not _ENTERED[0]:
+    if not ENTERED[0]:
         return None
     traces = _STACK.traces
     return traces[-1] if traces else None
@@ -71,20 +75,22 @@ class Trace:
         self.block = Block()
         self.scope = Scope(self.block, None)
         self.thread = threading.get_ident()
-        self.captured: list[tuple[NumpyArray | ConcreteArray, TracedArray]] = []
+        self.captured: list[tuple[Captured, TracedArray]] = []
         """Arrays from outside that are arguments of the program, with what stands for them."""
         self.ranges: dict[tuple[int, np.dtype[Any]], None] = {}
         """The numbers of arguments that are Python integers, with dtypes that must hold them."""
+        self.watched: dict[int, Guard] = {}
+        """By the ids of arrays: the places outside of the function that these are read from at each call."""
         self._captured: dict[int, TracedArray] = {}
         self._scalars: dict[SSAValue, bool | int | float] = {}
 
     def __enter__(self) -> Trace:
         _STACK.traces.append(self)
-        _ENTERED[0] += 1
+        ENTERED[0] += 1
         return self
 
     def __exit__(self, *exception: object) -> None:
-        _ENTERED[0] -= 1
+        ENTERED[0] -= 1
         popped = _STACK.traces.pop()
         assert popped is self, "traces are left in another order than they are entered"
         scope: Scope | None = self.scope
@@ -147,13 +153,14 @@ class Trace:
         """
         from .concrete import ConcreteArray, as_concrete
 
-        if isinstance(array, ConcreteArray) and array.nbytes <= LARGEST_CONSTANT:
+        guard = self.watched.get(id(array))
+        if guard is None and isinstance(array, ConcreteArray) and array.nbytes <= LARGEST_CONSTANT:
             return self.constant(array.values)
         found = self._captured.get(id(array))
         if found is None:
             aval = as_concrete(array).aval
             found = self._captured[id(array)] = self.argument(aval, f"captured{len(self.captured)}")
-            self.captured.append((array, found))
+            self.captured.append((array if guard is None else guard.watch.read, found))
         return found
 
     def strong(self, x: TracedArray) -> TracedArray:
@@ -177,6 +184,15 @@ class Trace:
         if is_argument and x.aval.dtype.kind in "iu" and dtype.kind in "iu":
             self.ranges[value.index, dtype] = None
         return None
+
+    @property
+    def argument_count(self) -> int:
+        """How many arguments there are that are no captured arrays."""
+        return len(self.block.args) - len(self.captured)
+
+    def captured_arrays(self) -> tuple[Captured, ...]:
+        """Returns the arrays that the last arguments of the program stand for, or what reads them."""
+        return tuple([array for array, _ in self.captured])
 
     def finish(self, results: Sequence[TracedArray]) -> ModuleOp:
         """Returns the module with the function, which gives `results`."""

@@ -17,9 +17,12 @@ LEAF = None
 """The structure of a leaf."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Node:
-    """The structure of a container: its class, what it has besides children, and their structures."""
+    """
+    The structure of a container: its class, what it has besides children, and their structures. There is one
+    for all that are the same, so that they are compared by identity.
+    """
 
     kind: type
     extra: Any
@@ -33,6 +36,21 @@ class Node:
             for label, child in zip(self.labels, self.children, strict=True)
         )
         return f"{self.kind.__name__}({inside})"
+
+
+_NODES: dict[Any, Node] = {}
+
+
+def _node(kind: type, extra: Any, children: tuple[Node | None, ...], labels: tuple[str, ...] | None) -> Node:
+    # Keys of dicts that are equal are not the same: 1 and True.
+    kinds = tuple([type(key) for key in extra]) if type(extra) is tuple else type(extra)
+    key = (kind, extra, kinds, children)
+    found = _NODES.get(key)
+    if found is None:
+        if labels is None:
+            labels = tuple([f"[{each!r}]" for each in extra])
+        found = _NODES.setdefault(key, Node(kind, extra, children, labels))
+    return found
 
 
 _REGISTERED: dict[type, tuple[Flatten, Unflatten]] = {}
@@ -77,31 +95,31 @@ def flatten(tree: Any, leaves: list[Any]) -> Node | None:
     Appends the leaves of a tree to `leaves`, dicts by their sorted keys, and returns its structure.
 
     Raises:
-        TypeError: the keys of a dict cannot be sorted.
+        TypeError: the keys of a dict cannot be sorted, or extra data is not hashable.
         RecursionError: a container has itself inside.
     """
     kind: type = type(tree)
     if kind is tuple or kind is list:
         items = cast("Sequence[Any]", tree)
         children = tuple([flatten(item, leaves) for item in items])
-        return Node(kind, None, children, _numbered(len(children)))
+        return _node(kind, None, children, _numbered(len(children)))
     if kind is dict or kind is OrderedDict:
         keys = tuple(tree) if kind is OrderedDict else _sorted_keys(tree)
         children = tuple([flatten(tree[key], leaves) for key in keys])
-        return Node(kind, keys, children, tuple([f"[{key!r}]" for key in keys]))
+        return _node(kind, keys, children, None)
     if tree is None:
-        return Node(kind, None, (), ())
+        return _node(kind, None, (), ())
     registered = _REGISTERED.get(kind)
     if registered is not None:
         items, extra = registered[0](tree)
         children = tuple([flatten(item, leaves) for item in items])
-        names = cast("tuple[str, ...]", extra) if is_dataclass(kind) else None
-        labels = tuple([f".{name}" for name in names]) if names else _numbered(len(children))
-        return Node(kind, extra, children, labels)
+        is_named = is_dataclass(kind) and extra == tuple([each.name for each in fields(kind)])
+        labels = tuple([f".{name}" for name in extra]) if is_named else _numbered(len(children))
+        return _node(kind, extra, children, labels)
     if isinstance(tree, tuple) and hasattr(kind, "_fields"):
         items = cast("Sequence[Any]", tree)
         children = tuple([flatten(item, leaves) for item in items])
-        return Node(kind, None, children, tuple([f".{name}" for name in kind._fields]))  # type: ignore[attr-defined]
+        return _node(kind, None, children, tuple([f".{name}" for name in kind._fields]))  # type: ignore[attr-defined]
     leaves.append(tree)
     return LEAF
 

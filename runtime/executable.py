@@ -65,6 +65,15 @@ class Executable(ABC):
         return self.signature.result_types
 
     @property
+    def direct_call(self) -> DirectCall | None:
+        """
+        What runs the program on a tuple of plain arrays and `out`, which may be None, without the checks of a
+        call: it returns None, having done nothing, where an argument does not fit. None where calls take
+        more. It is not on the timeline.
+        """
+        return self._call_directly
+
+    @property
     @abstractmethod
     def source(self) -> str:
         """The text that runs: LLVM IR, OpenCL C, or for the reference interpreter the IR it executes."""

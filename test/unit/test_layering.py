@@ -17,7 +17,7 @@ MAY_IMPORT = {
     "passes": ("errors", "dialects", "semantics", "passes"),
     "backends": ("errors", "dialects", "semantics", "backends"),
     "runtime": ("errors", "dialects", "semantics", "runtime", "backends.interface", "backends.registry"),
-    "frontends": ("errors", "dialects", "semantics", "frontends", "driver", "platforms"),
+    "frontends": ("errors", "dialects", "semantics", "frontends", "driver", "platforms", "runtime.timeline"),
 }
 """The prefixes of the modules that each part may import; parts that are not listed sit on top."""
 

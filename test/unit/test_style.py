@@ -21,7 +21,7 @@ MACHINERY = {"__init__", "named_pipelines", "pass_manager", "pipeline", "pipelin
 
 PYTHON_FILES = sorted(
     path
-    for folder in (".", "dialects", "semantics", "passes", "backends", "runtime", "tools")
+    for folder in (".", "dialects", "frontends", "semantics", "passes", "backends", "runtime", "tools")
     for path in (ROOT.glob("*.py") if folder == "." else (ROOT / folder).rglob("*.py"))
 )
 

@@ -1,0 +1,75 @@
+"""A trace that was compiled: it is called with plain arrays, and gives arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp
+
+from ..driver import compile
+from ..errors import TenonError
+from ..runtime import timeline
+from .aval import Aval
+from .concrete import ConcreteArray
+from .leaves import check_range, values_of
+from .source_lines import with_excerpt
+from .trace import Trace
+
+DirectCall = Callable[[tuple[Any, ...], None], Any]
+
+
+class CompiledTrace:
+    """
+    What a finished trace became. `run` takes the plain values of the arguments, in order, and gives arrays;
+    the arrays that the trace captured are read at each call.
+    """
+
+    __slots__ = ("captured", "direct", "executable", "module", "ranges", "result_avals")
+
+    def __init__(self, trace: Trace, module: ModuleOp, result_avals: Sequence[Aval], **options: Any) -> None:
+        self.module = module
+        self.executable = compile_module(module, **options)
+        self.result_avals = tuple(result_avals)
+        self.captured = trace.captured_arrays()
+        self.ranges = tuple(trace.ranges)
+        self.direct: DirectCall | None = self.executable.direct_call
+
+    @property
+    def is_simple(self) -> bool:
+        """Whether a call takes no more than the values of the arguments, and gives one array."""
+        return not self.captured and len(self.result_avals) == 1
+
+    def run(self, values: Sequence[Any]) -> list[ConcreteArray]:
+        """
+        Returns the results for plain values of the arguments.
+
+        Raises:
+            CallError: a captured array has another shape or dtype than it had.
+            DeviceError: the device failed.
+        """
+        arguments = tuple(values)
+        if self.captured:
+            now = [array() if callable(array) else array for array in self.captured]
+            arguments = (*values, *[values_of(array) for array in now])
+        results: Any = None
+        if self.direct is not None and timeline.current is None:
+            results = self.direct(arguments, None)
+        if results is None:
+            results = self.executable(*arguments)
+        if len(self.result_avals) == 1:
+            return [ConcreteArray(results, self.result_avals[0])]
+        return [ConcreteArray(each, aval) for each, aval in zip(results, self.result_avals, strict=True)]
+
+    def check_ranges(self, leaves: Sequence[Any]) -> None:
+        """Raises OverflowError where a Python integer does not fit the dtype that the program gives it."""
+        for number, dtype in self.ranges:
+            check_range(leaves[number], dtype)
+
+
+def compile_module(module: ModuleOp, **options: Any) -> Any:
+    """As `tenon.compile`; errors show the user's line."""
+    try:
+        return compile(module, **options)
+    except TenonError as error:
+        raise with_excerpt(error) from None

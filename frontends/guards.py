@@ -1,0 +1,239 @@
+"""
+What a function reads from outside of its arguments: its globals, its closure, and attributes and constant
+items of those. A program is only right as long as these are what they were when it was traced.
+
+They are found in the function's code, and in that of the Python functions that it calls by such names. What
+is reached in other ways (a name that is computed, an attribute of a result) is not seen.
+"""
+
+from __future__ import annotations
+
+import dis
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from types import CodeType, FunctionType, MethodType, ModuleType
+from typing import Any, cast
+
+import numpy as np
+
+from .array import Array
+from .concrete import as_concrete
+
+_OUTSIDE = ("builtins", "functools", "itertools", "math", "numpy", "operator", "tenon", "typing")
+"""Packages whose functions do not change."""
+
+_MOST_ITEMS, _MOST_DEPTH, _MOST_FUNCTIONS = 256, 4, 64
+
+_ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD")
+_ROOTS = {
+    "LOAD_GLOBAL": "global",
+    "LOAD_DEREF": "variable",
+    "LOAD_CLASSDEREF": "variable",
+    "LOAD_FAST": "argument",
+}
+_SKIPPED = ("PRECALL", "CACHE", "PUSH_NULL", "NOP")
+
+Step = tuple[str, Any]
+Chain = tuple[str, str, tuple[Step, ...]]
+"""The kind and the name of the root, and the attributes and items that are read from there."""
+
+
+class _Missing:
+    def __repr__(self) -> str:
+        return "nothing"
+
+
+MISSING = _Missing()
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Watch:
+    """A place that a function reads. `text` is how its code says it."""
+
+    text: str
+    root: Callable[[], Any]
+    steps: tuple[Step, ...]
+
+    def read(self) -> Any:
+        """Returns what is there now, `MISSING` for nothing."""
+        try:
+            value = self.root()
+            for kind, name in self.steps:
+                value = getattr(value, name) if kind == "attribute" else value[name]
+        except (AttributeError, IndexError, KeyError, NameError, TypeError, ValueError):
+            return MISSING
+        return value
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Guard:
+    """A place with what was there: a fingerprint of it, and the values it is made of, kept alive."""
+
+    watch: Watch
+    fingerprint: Any
+    kept: Any
+    is_array: bool
+
+    def holds(self) -> bool:
+        value = self.watch.read()
+        return (value is self.kept and self.is_array) or fingerprint(value, self.is_array) == self.fingerprint
+
+    def __str__(self) -> str:
+        return f"'{self.watch.text}'"
+
+
+def guards_of(function: Callable[..., Any], static: Mapping[str, Any]) -> list[Guard]:
+    """
+    Returns what a function reads from outside, as it is now; `static` are its static arguments by name. A
+    place with an array is guarded by the array's dtype and shape where no other place has the same array.
+    """
+    watches: dict[str, Watch] = {}
+    _find(function, static, watches, [])
+    values = [(watch, watch.read()) for watch in watches.values()]
+    arrays = [id(value) for _, value in values if isinstance(value, Array | np.ndarray)]
+    guards: list[Guard] = []
+    for watch, value in values:
+        is_array = isinstance(value, Array | np.ndarray) and arrays.count(id(value)) == 1
+        guards.append(Guard(watch, fingerprint(value, is_array), value, is_array))
+    return guards
+
+
+def fingerprint(value: Any, is_array: bool = False) -> Any:
+    """Returns what is equal for values that a program cannot tell apart."""
+    if is_array:
+        if isinstance(value, Array):
+            return value.aval
+        return as_concrete(value).aval if isinstance(value, np.ndarray) else ("no array", id(value))
+    return _fingerprint(value, [_MOST_ITEMS], _MOST_DEPTH)
+
+
+def _fingerprint(value: Any, left: list[int], depth: int) -> Any:
+    left[0] -= 1
+    kind: type = type(value)
+    if kind is float:
+        return kind, value.hex()
+    if kind in (int, bool, str, bytes, type(None)):
+        return kind, value
+    if depth and left[0] > 0:
+        if kind is list or kind is tuple:
+            return (kind, len(value), *[_fingerprint(item, left, depth - 1) for item in value[:_MOST_ITEMS]])
+        if kind is dict:
+            items = list(cast("dict[Any, Any]", value).items())
+            return (
+                kind,
+                len(items),
+                *[
+                    (id(key) if type(key) is not str else key, _fingerprint(item, left, depth - 1))
+                    for key, item in items[:_MOST_ITEMS]
+                ],
+            )
+    return kind, id(value)
+
+
+def _find(function: Any, static: Mapping[str, Any], watches: dict[str, Watch], seen: list[CodeType]) -> None:
+    arguments = dict(static)
+    while not isinstance(function, FunctionType):
+        if isinstance(function, MethodType):
+            names = (
+                function.__func__.__code__.co_varnames if isinstance(function.__func__, FunctionType) else ()
+            )
+            if names:
+                arguments.setdefault(names[0], function.__self__)
+            function = function.__func__
+        elif hasattr(function, "__wrapped__"):
+            function = function.__wrapped__
+        elif hasattr(function, "func"):
+            function = function.func
+        else:
+            return
+    if function.__code__ in seen or len(seen) >= _MOST_FUNCTIONS:
+        return
+    seen.append(function.__code__)
+    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+    for chain in chains_of(function.__code__):
+        watch = _watch(chain, function, cells, arguments)
+        if watch is None:
+            continue
+        value = watch.read()
+        if value is MISSING or _is_outside(value):
+            continue
+        if watch.text in watches:
+            continue
+        if chain[0] != "argument" or chain[2]:
+            watches[f"{function.__qualname__} {watch.text}"] = watch
+        if isinstance(value, FunctionType | MethodType) or hasattr(value, "__wrapped__"):
+            _find(value, {}, watches, seen)
+
+
+def _watch(
+    chain: Chain, function: FunctionType, cells: Mapping[str, Any], arguments: Mapping[str, Any]
+) -> Watch | None:
+    kind, name, steps = chain
+    text = name + "".join(f".{step}" if what == "attribute" else f"[{step!r}]" for what, step in steps)
+    if kind == "global":
+        variables = function.__globals__
+        if name not in variables:
+            return None
+        return Watch(text, lambda: variables[name], steps)
+    if kind == "variable":
+        cell = cells.get(name)
+        return None if cell is None else Watch(text, lambda: cell.cell_contents, steps)
+    if name not in arguments:
+        return None
+    value = arguments[name]
+    return Watch(text, lambda: value, steps)
+
+
+def _is_outside(value: Any) -> bool:
+    """Returns whether a value is a module, or a function or class of a package that does not change."""
+    if isinstance(value, ModuleType):
+        return True
+    if not (isinstance(value, type) or callable(value)) or isinstance(value, Array):
+        return False
+    module = getattr(value, "__module__", None)
+    name = value.__class__.__module__ if module is None else str(module)
+    package = name.split(".")[0]
+    return package in _OUTSIDE and not name.startswith(("tenon.test", "tenon.benchmarks", "tenon.examples"))
+
+
+@lru_cache(4096)
+def chains_of(code: CodeType) -> tuple[Chain, ...]:
+    """Returns the places that code reads, each once, in order: of functions inside it their globals too."""
+    found: dict[Chain, None] = {}
+    for each in _codes(code):
+        for chain in _chains(each):
+            if each is code or chain[0] != "argument":
+                found[chain] = None
+    return tuple(found)
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _codes(constant)
+
+
+def _chains(code: CodeType) -> Iterator[Chain]:
+    kind, name = "", ""
+    steps: list[Step] = []
+    constant: list[Any] = []
+    for instruction in dis.get_instructions(code):
+        opname = instruction.opname
+        if kind and opname in _ATTRIBUTES and not constant:
+            steps.append(("attribute", instruction.argval))
+            continue
+        if kind and opname == "LOAD_CONST" and not constant and type(instruction.argval) in (str, int):
+            constant.append(instruction.argval)
+            continue
+        if kind and opname == "BINARY_SUBSCR" and constant:
+            steps.append(("item", constant.pop()))
+            continue
+        if opname in _SKIPPED:
+            continue
+        if kind:
+            yield kind, name, tuple(steps)
+        kind, name, steps, constant = _ROOTS.get(opname, ""), str(instruction.argval), [], []
+    if kind:
+        yield kind, name, tuple(steps)

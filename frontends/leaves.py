@@ -1,0 +1,136 @@
+"""Arrays and Python scalars that programs are called with."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy as np
+
+from .aval import BOOL, FLOAT, INT, UINT, Aval, aval_of
+from .concrete import ConcreteArray, as_concrete
+from .trace import Trace
+from .traced import TracedArray
+
+WEAK: dict[type, Aval] = {
+    bool: aval_of(BOOL, (), True),
+    int: aval_of(INT, (), True),
+    float: aval_of(FLOAT, (), True),
+}
+"""What stands for Python's scalars."""
+
+_INT64_END, _UINT64_END = 2**63, 2**64
+
+
+def aval_of_value(value: Any, who: str) -> Aval:
+    """
+    Returns what stands for an array or a Python scalar.
+
+    Raises:
+        TypeError: it is neither, or there are no arrays of its dtype.
+        OverflowError: it is an integer of more than 64 bits.
+    """
+    kind: type = type(value)
+    if kind is ConcreteArray or kind is TracedArray:
+        return value.aval
+    if kind in WEAK:
+        return aval_of_scalar(value)
+    if isinstance(value, np.ndarray | np.generic):
+        return as_concrete(value).aval
+    raise TypeError(f"{who} is {_shown(value)}, expected an array or a number")
+
+
+def aval_of_scalar(value: bool | int | float) -> Aval:
+    """
+    Returns what stands for a Python scalar.
+
+    Raises:
+        OverflowError: an integer has more than 64 bits.
+    """
+    if type(value) is int and not -_INT64_END <= value < _INT64_END:
+        if not 0 <= value < _UINT64_END:
+            raise OverflowError(f"Python integer {value} is out of bounds for int64 and uint64")
+        return aval_of(UINT, (), True)
+    return WEAK[type(value)]
+
+
+def values_of(value: Any) -> Any:
+    """Returns an array or a Python scalar that has an abstract array as a plain numpy array."""
+    kind: type = type(value)
+    if kind is ConcreteArray:
+        return value.values
+    if kind in WEAK:
+        return np.array(value, aval_of_scalar(value).dtype)
+    return as_concrete(value).values
+
+
+def check_range(value: int, dtype: np.dtype[Any]) -> None:
+    """Raises OverflowError, as numpy does, where a Python integer does not fit a dtype."""
+    limits = np.iinfo(dtype)
+    if not limits.min <= value <= limits.max:
+        raise OverflowError(f"Python integer {value} out of bounds for {dtype}")
+
+
+def lift(trace: Trace, value: Any, who: str) -> TracedArray:
+    """
+    Returns an array or a Python scalar from outside of a trace as one of it, an array of it as it is.
+
+    Raises:
+        TypeError: it is neither, or there are no arrays of its dtype.
+        OverflowError: it is an integer of more than 64 bits.
+        TracingError: it is an array of a trace that is over.
+    """
+    if isinstance(value, TracedArray):
+        value.check_usable()
+        return value
+    aval = aval_of_value(value, who)
+    if aval.weak:
+        return trace.constant(np.array(value, aval.dtype), True)
+    if isinstance(value, np.generic):
+        return trace.constant(np.asarray(value))
+    return trace.capture(value)
+
+
+def static_key(value: Any, who: str) -> Any:
+    """
+    Returns what two static values have in common only where they are of the same types and equal; 0.0 and
+    -0.0 are two values, and NaN is one.
+
+    Raises:
+        TypeError: the value is not hashable.
+    """
+    kind: type = type(value)
+    if kind is int or kind is str or kind is bool or value is None:
+        return kind, value
+    if kind is float:
+        return kind, value.hex()
+    if kind is tuple:
+        return (kind, *[static_key(item, who) for item in value])
+    if kind is complex:
+        return kind, value.real.hex(), value.imag.hex()
+    if kind is slice:
+        return kind, *[static_key(part, who) for part in (value.start, value.stop, value.step)]
+    if isinstance(value, np.generic):
+        return kind, value.dtype, value.tobytes()
+    try:
+        hash(value)
+    except TypeError:
+        raise TypeError(
+            f"{who} is {_shown(value)}, which is not hashable, as a static argument must be {_hint(value)}"
+        ) from None
+    return kind, value
+
+
+def _hint(value: Any) -> str:
+    if isinstance(value, list):
+        return "(hint: a tuple)"
+    if isinstance(value, dict | set):
+        return "(hint: a tuple of items, or a frozen dataclass)"
+    if isinstance(value, ConcreteArray | TracedArray | np.ndarray):
+        return "(hint: an array is no static argument; int(x) or x.tolist() of one with values)"
+    return "(hint: give its class __hash__ and __eq__)"
+
+
+def _shown(value: Any) -> str:
+    kind = cast("type[Any]", type(value)).__name__
+    text = repr(value)
+    return f"a {kind}" if len(text) > 60 or text.startswith("<") else f"{text}, of type {kind}"
