@@ -18,8 +18,8 @@ Says what each item of a program costs, and what the program costs.
 * `estimated_ns`: `launch_ns`, and the longer of the operations at `gflops` and the bytes at `gbps`. The
   defaults are one present-day CPU core's. It is for comparing schedules, not a forecast.
 
-The critical path is the dearest chain of items that `after` links. A sync costs nothing. A loop costs what its
-iterations cost one after the other, a branch as much as its dearer region. A `sched.while` counts as one
+The critical path is the dearest chain of items that `after` links. A sync costs nothing. A loop costs what
+its iterations cost one after the other, a branch as much as its dearer region. A `sched.while` counts as one
 iteration: how many there are is known when the program runs.
 
 Requires: static shapes; `after` as `build-dependencies` leaves it. A loop's bounds do not depend on data.

@@ -42,12 +42,16 @@ inlined. Ensures: no `func` op remains, and of `graph` only the declarations of 
 and no item has dependencies yet (`map-axes` and `build-dependencies` do that).
 """
 
-from dataclasses import dataclass
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
 
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import IndexType, ModuleOp, TensorType
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
@@ -60,7 +64,8 @@ from .util.access import static_shape
 from .util.kernel_emission import emit_kernel
 from .util.kernel_planning import Kernel, Plan, plan_kernels
 from .util.node_accesses import simplify_accesses
-from .util.node_placement import Placement, ResultCopy, place_nodes
+from .util.node_placement import CarriedRead, CarriedWrite, Item, Placement, ResultCopy, Write, place_nodes
+from .util.region_preparation import prepare_regions
 
 
 @dataclass(frozen=True)
@@ -73,12 +78,15 @@ class ConvertGraphToSchedPass(ModulePass):
         virtual = {
             node.sym_name.data for node in op.ops if isinstance(node, graph.TnodeOp) and node.is_virtual
         }
+        local = {node.sym_name.data for node in op.ops if isinstance(node, graph.TnodeOp) and node.is_local}
         taken = {name.data for other in op.ops if (name := getattr(other, "sym_name", None)) is not None}
         for function in list(op.ops):
             if not isinstance(function, func.FuncOp):
                 continue
             _check_function(function, virtual)
             simplify_accesses(function)
+            _check_local(function, local)
+            prepare_regions(function)
             plan = plan_kernels(function)
             kernels, program = _ProgramBuilder(plan, taken).build()
             for new in (*kernels, program):
@@ -95,7 +103,7 @@ def _check_function(op: func.FuncOp, virtual: set[str]) -> None:
     if op.is_declaration:
         raise PassFailedException(f"{op.name}: @{op.sym_name.data} has no body")
     check_single_block(op)
-    for access in op.body.block.ops:
+    for access in op.walk():
         if isinstance(access, graph.NodeAccessOp):
             _check_access(access, virtual)
     arrays = [type for type in op.function_type.inputs if not isinstance(type, IndexType)]
@@ -119,6 +127,32 @@ def _check_access(op: graph.NodeAccessOp, virtual: set[str]) -> None:
         )
 
 
+def _check_local(op: func.FuncOp, local: AbstractSet[str]) -> None:
+    """Raises where a local node is more than a name for a value, which takes a loop or a branch."""
+    for access in op.walk():
+        if isinstance(access, graph.NodeAccessOp) and access.node_name in local:
+            raise PassFailedException(
+                f"{access.name}: node @{access.node_name} is local, and is written and read in different "
+                "regions (hint: carry the value, or yield it)"
+            )
+
+
+@dataclass
+class _Scope:
+    """
+    A block that is being written: `items` takes its items, `targets` are the buffers for the values that it
+    yields or returns, `carried` those of the values that the loop around it carries; `in_place` are the
+    values that a kernel computes in the memory of a node or of a carried value.
+    """
+
+    plan: Plan
+    placement: Placement
+    items: Block
+    targets: dict[int, SSAValue] = field(default_factory=dict[int, SSAValue])
+    carried: dict[int, SSAValue] = field(default_factory=dict[int, SSAValue])
+    in_place: dict[SSAValue, Write] = field(default_factory=dict[SSAValue, Write])
+
+
 class _ProgramBuilder:
     def __init__(self, plan: Plan, taken: set[str]):
         self.plan = plan
@@ -129,8 +163,7 @@ class _ProgramBuilder:
         self.block = self.program.body.block
         self.buffers: dict[SSAValue, SSAValue] = {}
         self.node_buffers: dict[tuple[str, tuple[SSAValue, ...]], SSAValue] = {}
-        self.in_place: dict[SSAValue, graph.WriteOp] = {}
-        """The values that a kernel computes in the memory of a node."""
+        self.kernels: list[sched.KernelOp] = []
 
     def build(self) -> tuple[list[sched.KernelOp], sched.ProgramOp]:
         arguments = self.function.body.block.args
@@ -142,55 +175,190 @@ class _ProgramBuilder:
         assert isinstance(terminator, func.ReturnOp), "func.func: ends in no func.return"
         returned = set(terminator.operands)
         copies = self._result_copies(terminator)
-        placement = place_nodes(self.plan, copies, returned)
-        self._add_node_buffers(placement)
-        for op, decision in self.plan.decisions.items():
-            if decision.mode is ModeKind.MATERIALIZED and op.results[0] not in self.buffers:
-                self._add_buffer(op, op.results[0] in returned)
-        results: dict[int, SSAValue] = {}
-        kernels: list[sched.KernelOp] = []
-        for item in placement.items:
-            match item:
-                case Kernel():
-                    kernels.append(self._launch(item, len(kernels), placement))
-                case graph.ReadOp():
-                    if item not in placement.direct_reads:
-                        self._copy(self._node_buffer(item), self.buffers[item.result], item)
-                case graph.WriteOp():
-                    if item.value not in self.in_place or self.in_place[item.value] is not item:
-                        self._copy(self.buffers[item.value], self._node_buffer(item), item)
-                case ResultCopy():
-                    results[item.number] = self._copy_result(item.value, terminator)
+        scope = _Scope(self.plan, place_nodes(self.plan, copies, returned), self.block)
+        self._add_buffers(scope, returned)
+        for item in scope.placement.items:
+            if isinstance(item, ResultCopy):
+                scope.targets[item.number] = self._result_buffer(item.value, terminator)
+            self._write_item(item, scope, terminator)
         buffers = [
-            results.get(number, self.buffers[value]) for number, value in enumerate(terminator.operands)
+            scope.targets.get(number, self.buffers[value]) for number, value in enumerate(terminator.operands)
         ]
         self._add(sched.ReturnOp(buffers), terminator, None)
-        return kernels, self.program
+        return self.kernels, self.program
 
     def _result_copies(self, terminator: func.ReturnOp) -> list[ResultCopy]:
         """Every result is a buffer of its own: a value that is not computed, or returned twice, is copied."""
         copies: list[ResultCopy] = []
         in_place: set[SSAValue] = set()
         for number, value in enumerate(terminator.operands):
-            if value in in_place or not isinstance(value.owner, graph.GraphOp):
+            if value in in_place or not isinstance(value.owner, graph.GraphOp | graph.ControlOp):
                 copies.append(ResultCopy(number, value))
             in_place.add(value)
         return copies
 
-    def _add_node_buffers(self, placement: Placement) -> None:
+    def _write_item(self, item: Item, scope: _Scope, terminator: Operation) -> None:
+        match item:
+            case Kernel():
+                self._launch(item, scope)
+            case graph.ReadOp():
+                if item not in scope.placement.direct_reads:
+                    self._copy(self._node_buffer(item), self.buffers[item.result], scope, item)
+            case graph.WriteOp():
+                if scope.in_place.get(item.value) is not item:
+                    self._copy(self.buffers[item.value], self._node_buffer(item), scope, item)
+            case CarriedRead():
+                if item not in scope.placement.direct_reads:
+                    self._copy(scope.carried[item.number], self.buffers[item.result], scope, terminator)
+            case CarriedWrite():
+                if scope.in_place.get(item.value) is not item:
+                    self._copy(self.buffers[item.value], scope.carried[item.number], scope, terminator)
+            case ResultCopy():
+                self._copy(self.buffers[item.value], scope.targets[item.number], scope, terminator)
+            case graph.IfOp():
+                self._write_if(item, scope)
+            case graph.WhileOp():
+                self._write_while(item, scope)
+            case graph.ScanOp():
+                self._write_scan(item, scope)
+            case graph.ControlOp():
+                raise PassFailedException(f"{item.name}: cannot schedule (control flow of an unknown kind)")
+
+    def _write_if(self, op: graph.IfOp, scope: _Scope) -> None:
+        item = sched.IfOp(self.buffers[op.condition])
+        targets = dict(enumerate(self.buffers[result] for result in op.results))
+        for plan, block in zip(scope.plan.bodies[op], item.blocks, strict=True):
+            self._write_region(plan, block, targets)
+        self._add_item(item, scope, op)
+
+    def _write_while(self, op: graph.WhileOp, scope: _Scope) -> None:
+        carried = self._begin_loop(op, scope)
+        before, body = scope.plan.bodies[op]
+        before_block, body_block = Block(), Block()
+        self.buffers.update(zip(op.before.block.args, carried.values(), strict=True))
+        self._write_region(before, before_block, {})
+        self._write_region(body, body_block, {}, dict(zip(op.body.block.args, carried.values(), strict=True)))
+        condition = self.buffers[op.condition]
+        self._add_item(sched.WhileOp(condition, (), Region(before_block), Region(body_block)), scope, op)
+
+    def _write_scan(self, op: graph.ScanOp, scope: _Scope) -> None:
+        carried = self._begin_loop(op, scope)
+        counter = None
+        if op.counter.first_use is not None:
+            counter = self._temporary(op.counter.type, op, op.counter.name_hint)
+            self.buffers[op.counter] = counter
+        item = sched.ForOp(op.trip_count, counter, op.reverse is not None)
+        item.index.location = op.location
+        item.index.name_hint = op.counter.name_hint
+        inner = item.body.block
+        for argument, value in zip(op.slices, op.inputs, strict=True):
+            if argument.first_use is not None:
+                self.buffers[argument] = self._row(value, item, op, argument.name_hint)
+        (plan,) = scope.plan.bodies[op]
+        targets: dict[int, SSAValue] = {}
+        last = op.body.block.last_op
+        assert isinstance(last, graph.YieldOp), f"{op.name}: the body ends in no graph.yield"
+        for number, stack in enumerate(op.stacks, len(op.initial)):
+            targets[number] = self._row(stack, item, op, last.values[number].name_hint)
+        self._write_region(plan, inner, targets, dict(zip(op.carried, carried.values(), strict=True)))
+        self._add_item(item, scope, op)
+
+    def _row(self, value: SSAValue, loop: sched.ForOp, origin: Operation, hint: str | None) -> SSAValue:
+        row = sched.RowOp(self.buffers[value], loop.index)
+        row.location = origin.location
+        row.result.name_hint = hint
+        loop.body.block.add_op(row)
+        return row.result
+
+    def _begin_loop(self, op: graph.WhileOp | graph.ScanOp, scope: _Scope) -> dict[int, SSAValue]:
+        """Puts the values that a loop begins with where it carries them; returns the buffers by number."""
+        carried: dict[int, SSAValue] = {}
+        for number, value in enumerate(op.initial):
+            carried[number] = buffer = self.buffers[op.results[number]]
+            if self.buffers[value] is not buffer:
+                self._copy(self.buffers[value], buffer, scope, op)
+        return carried
+
+    def _write_region(
+        self,
+        plan: Plan,
+        block: Block,
+        targets: dict[int, SSAValue],
+        carried: Mapping[SSAValue, SSAValue] | None = None,
+    ) -> None:
+        """
+        Writes the items of a region. `targets` are the buffers that take the values it yields, by number;
+        `carried` are the buffers of its first arguments, which take the first of the values, all at once.
+        """
+        terminator = plan.block.last_op
+        assert terminator is not None, "a region is empty"
+        pairs: list[tuple[CarriedRead, CarriedWrite]] = []
+        buffers: dict[int, SSAValue] = {}
+        for number, (argument, buffer) in enumerate((carried or {}).items()):
+            value = terminator.operands[number]
+            self.buffers[argument] = buffer
+            buffers[number] = buffer
+            if value is not argument:
+                pairs.append((CarriedRead(number, argument), CarriedWrite(number, value)))
+        made = {kernel.root.results[0] for kernel in plan.kernels}
+        made.update(result for op in plan.bodies for result in op.results)
+        copies: list[ResultCopy] = []
+        taken: set[SSAValue] = set()
+        for number, target in targets.items():
+            value = terminator.operands[number]
+            if value in made and value not in taken:
+                self.buffers[value] = target
+                taken.add(value)
+            else:
+                copies.append(ResultCopy(number, value))
+        placement = place_nodes(plan, copies, taken, pairs)
+        scope = _Scope(plan, placement, block, targets, buffers)
+        for read, _ in pairs:
+            if read not in placement.direct_reads:
+                self.buffers[read.result] = self._temporary(
+                    read.result.type, terminator, read.result.name_hint
+                )
+        self._add_buffers(scope, set())
+        for item in placement.items:
+            self._write_item(item, scope, terminator)
+
+    def _add_buffers(self, scope: _Scope, returned: AbstractSet[SSAValue]) -> None:
+        """Adds a buffer for each value of a block that has one of its own; `returned` are results."""
+        plan = scope.plan
+        scope.in_place = {write.value: write for write in scope.placement.written.values()}
+        self._add_node_buffers(scope)
+        for op in reversed(plan.bodies):
+            for result in op.results:
+                if result not in self.buffers:
+                    role = sched.Role.RESULT if result in returned else sched.Role.TEMPORARY
+                    self._add_new(sched.BufferOp(role, sched.buffer_type(result.type)), result, op)
+            if isinstance(op, graph.WhileOp | graph.ScanOp):
+                self._share_initial(op, plan)
+        for op, decision in plan.decisions.items():
+            if decision.mode is ModeKind.MATERIALIZED and op.results[0] not in self.buffers:
+                self._add_buffer(op, op.results[0] in returned, plan)
+
+    def _share_initial(self, op: graph.WhileOp | graph.ScanOp, plan: Plan) -> None:
+        """Has what a loop begins with computed where the loop carries it, if nothing else reads it."""
+        made = {kernel.root for kernel in plan.kernels} | set(plan.bodies)
+        for value, result in zip(op.initial, op.results, strict=False):
+            if value.owner in made and value.has_one_use() and value not in self.buffers:
+                self.buffers[value] = self.buffers[result]
+
+    def _add_node_buffers(self, scope: _Scope) -> None:
         """Adds the buffers of nodes, of the merge buffer and of what is copied from nodes."""
-        self.in_place = {write.value: write for write in placement.written.values()}
-        for op in self.function.body.block.ops:
+        for write in scope.in_place.values():
+            if isinstance(write, CarriedWrite):
+                self.buffers[write.value] = scope.carried[write.number]
+        for op in scope.plan.block.ops:
             match op:
                 case graph.ReadOp():
                     self.buffers[op.result] = buffer = self._node_buffer(op)
-                    if op not in placement.direct_reads:
-                        copy = sched.BufferOp(sched.Role.TEMPORARY, sched.buffer_type(op.result.type))
-                        self._add(copy, op, op.result.name_hint)
-                        self.buffers[op.result] = copy.result
+                    if op not in scope.placement.direct_reads:
+                        self.buffers[op.result] = self._temporary(op.result.type, op, op.result.name_hint)
                 case graph.WriteOp():
                     buffer = self._node_buffer(op)
-                    if self.in_place.get(op.value) is op:
+                    if scope.in_place.get(op.value) is op:
                         self.buffers[op.value] = buffer
                 case graph.MergeOp():
                     merged = sched.MergeBufferOp(op.node_name, sched.buffer_type(op.result.type))
@@ -211,23 +379,32 @@ class _ProgramBuilder:
             self.node_buffers[key] = known = node.result
         return known
 
-    def _launch(self, kernel: Kernel, number: int, placement: Placement) -> sched.KernelOp:
-        name = self._kernel_name(number)
-        emitted, values = emit_kernel(kernel, name, placement.overwritten.get(kernel))
+    def _launch(self, kernel: Kernel, scope: _Scope) -> None:
+        name = self._kernel_name(len(self.kernels))
+        emitted, values = emit_kernel(kernel, name, scope.placement.overwritten.get(kernel))
         launch = sched.LaunchOp(name, [self.buffers[value] for value in values])
-        self._add(launch, kernel.root, "t")
-        return emitted
+        self._add_item(launch, scope, kernel.root)
+        self.kernels.append(emitted)
 
-    def _copy(self, source: SSAValue, target: SSAValue, origin: Operation) -> None:
+    def _copy(self, source: SSAValue, target: SSAValue, scope: _Scope, origin: Operation) -> None:
         if nbytes_of(source.type):
-            self._add(sched.TransferOp(source, target), origin, "t")
+            self._add_item(sched.TransferOp(source, target), scope, origin)
 
-    def _copy_result(self, value: SSAValue, terminator: func.ReturnOp) -> SSAValue:
+    def _result_buffer(self, value: SSAValue, terminator: Operation) -> SSAValue:
         static_shape(value, terminator.name)
         copy = sched.BufferOp(sched.Role.RESULT, sched.buffer_type(value.type))
         self._add(copy, terminator, value.name_hint)
-        self._copy(self.buffers[value], copy.result, terminator)
         return copy.result
+
+    def _temporary(self, type: Attribute, origin: Operation, hint: str | None) -> SSAValue:
+        new = sched.BufferOp(sched.Role.TEMPORARY, sched.buffer_type(type))
+        self._add(new, origin, hint)
+        return new.result
+
+    def _add_item(self, item: Operation, scope: _Scope, origin: Operation) -> None:
+        item.location = origin.location
+        item.results[0].name_hint = "t"
+        scope.items.add_op(item)
 
     def _kernel_name(self, number: int) -> str:
         base = f"{self.function.sym_name.data}_{number}"
@@ -244,20 +421,19 @@ class _ProgramBuilder:
         if op.results and hint is not None:
             op.results[0].name_hint = hint
 
-    def _add_buffer(self, op: Operation, is_result: bool) -> None:
-        value = op.results[0]
-        if isinstance(op, graph.ConstantOp) and not is_result:
-            new: sched.ConstantOp | sched.BufferOp = sched.ConstantOp(op.value)
-        elif isinstance(op, graph.ConstantOp):
-            constant = sched.ConstantOp(op.value)
-            self._add(constant, op, value.name_hint)
-            new = sched.BufferOp(sched.Role.RESULT, sched.buffer_type(value.type))
-            self._add(new, op, value.name_hint)
-            self._add(sched.TransferOp(constant.result, new.result), op, "t")
-            self.buffers[value] = new.result
-            return
-        else:
-            role = sched.Role.RESULT if is_result else sched.Role.TEMPORARY
-            new = sched.BufferOp(role, sched.buffer_type(value.type))
-        self._add(new, op, value.name_hint)
+    def _add_new(self, new: sched.ConstantOp | sched.BufferOp, value: SSAValue, origin: Operation) -> None:
+        self._add(new, origin, value.name_hint)
         self.buffers[value] = new.result
+
+    def _add_buffer(self, op: Operation, is_result: bool, plan: Plan) -> None:
+        value = op.results[0]
+        role = sched.Role.RESULT if is_result else sched.Role.TEMPORARY
+        new = sched.BufferOp(role, sched.buffer_type(value.type))
+        if isinstance(op, graph.ConstantOp) and value not in plan.fills:
+            constant = sched.ConstantOp(op.value)
+            self._add_new(constant, value, op)
+            if is_result:
+                self._add_new(new, value, op)
+                self._add(sched.TransferOp(constant.result, new.result), op, "t")
+            return
+        self._add_new(new, value, op)

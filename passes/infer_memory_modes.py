@@ -10,7 +10,8 @@ Decides, for every value of a function, whether it becomes a buffer, and says wh
     %s = graph.reduce add %e axes [1] keep {memory_mode = #graph.memory_mode<local, "combined in ...">} ...
 
 The modes and the rules are those of passes/util/kernel_planning.py. A mode that is there already is a
-request: it is kept, and everything else is decided around it.
+request: it is kept, and everything else is decided around it. Markers become requests, and what costs nothing
+moves into the regions that read it (passes/util/region_preparation.py).
 
 Requires: functions over static tensors, of `graph` ops only. Ensures: every `graph` op has a `memory_mode`;
 one that is impossible as requested is an error with both reasons.
@@ -25,6 +26,7 @@ from xdsl.passes import ModulePass
 
 from ..dialects.graph import MemoryModeAttr
 from .util.kernel_planning import plan_kernels
+from .util.region_preparation import prepare_regions
 
 
 @dataclass(frozen=True)
@@ -36,5 +38,6 @@ class InferMemoryModesPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in op.ops:
             if isinstance(function, func.FuncOp) and not function.is_declaration:
-                for graph_op, decision in plan_kernels(function).decisions.items():
+                prepare_regions(function)
+                for graph_op, decision in plan_kernels(function).all_decisions():
                     graph_op.attributes["memory_mode"] = MemoryModeAttr(decision.mode, decision.why)

@@ -18,11 +18,13 @@ with the reason kept; the multi-stage kernels are those of Halide's compute_at, 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import prod
 
 from xdsl.dialects import func
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr
 from xdsl.utils.exceptions import PassFailedException
 
@@ -171,14 +173,35 @@ class Decision:
 @dataclass
 class Plan:
     """
-    The kernels of a function, in the order of their roots, the decision for every op, and the accesses of
-    every value that has a buffer: arguments, what is read of nodes, and materialized values.
+    The kernels of a block, in the order of their roots, the decision for every op, and the accesses of every
+    value that has a buffer: arguments, what is read of nodes, materialized values, and values from outside.
+
+    `bodies` are the plans of the regions of each op with control flow; `captured` are the values from outside
+    that the block, or a region in it, reads; `fills` are the splat constants that are written by a kernel.
     """
 
     function: func.FuncOp
+    block: Block
     kernels: list[Kernel]
     decisions: dict[Operation, Decision]
     accesses: dict[SSAValue, list[Access]]
+    bodies: dict[Operation, tuple[Plan, ...]] = field(default_factory=dict["Operation", "tuple[Plan, ...]"])
+    captured: tuple[SSAValue, ...] = ()
+    fills: frozenset[SSAValue] = frozenset()
+
+    def used_by(self, op: Operation) -> tuple[SSAValue, ...]:
+        """Returns the values that an op with control flow reads, itself and in its regions."""
+        found = dict.fromkeys(op.operands)
+        for body in self.bodies[op]:
+            found.update(dict.fromkeys(body.captured))
+        return tuple(found)
+
+    def all_decisions(self) -> Iterator[tuple[Operation, Decision]]:
+        """Yields the decisions for the ops of the block, and of the regions in it."""
+        yield from self.decisions.items()
+        for bodies in self.bodies.values():
+            for body in bodies:
+                yield from body.all_decisions()
 
 
 def element_count(value: SSAValue, who: str) -> int:
@@ -194,34 +217,80 @@ def plan_kernels(function: func.FuncOp) -> Plan:
     requested memory mode is impossible, and TenonError for a function of several blocks.
     """
     check_single_block(function)
-    return _Planner(function).plan()
+    return _Planner(function, function.body.block).plan()
 
 
 class _Planner:
-    def __init__(self, function: func.FuncOp):
+    def __init__(self, function: func.FuncOp, block: Block):
         self.function = function
+        self.block = block
         self.decisions: dict[Operation, Decision] = {}
         self.kernels: list[Kernel] = []
         self.accesses: dict[SSAValue, list[Access]] = {}
         self.kept: dict[SSAValue, str] = {}
         """The values that must be in a buffer when the program ends, and why."""
+        self.fills: set[SSAValue] = set()
+        """The splat constants whose buffer is changed, or one of several values' own."""
+        self.bodies: dict[Operation, tuple[Plan, ...]] = {}
 
     def plan(self) -> Plan:
-        for op in reversed(list(self.function.body.block.ops)):
+        captured: dict[SSAValue, None] = {}
+        for op in reversed(list(self.block.ops)):
             match op:
                 case func.ReturnOp():
                     self.kept.update(dict.fromkeys(op.operands, "returned by the function"))
+                case graph.YieldOp() | graph.ConditionOp():
+                    self.kept.update(dict.fromkeys(op.operands, f"given to {self._around()}"))
+                    self.fills.update(op.operands)
                 case graph.WriteOp():
                     self.kept.setdefault(op.value, f"written to node @{op.node_name}")
+                case graph.ControlOp():
+                    self._plan_regions(op)
                 case graph.ReadOp() | graph.MergeOp():
                     pass
                 case graph.GraphOp():
                     self._visit(op)
                 case _:
                     raise PassFailedException(f"{op.name}: cannot schedule (not an op of the graph dialect)")
+            captured.update(dict.fromkeys(op.operands))
+            for body in self.bodies.get(op, ()):
+                captured.update(dict.fromkeys(body.captured))
         self.kernels.reverse()
         decisions = dict(reversed(self.decisions.items()))
-        return Plan(self.function, self.kernels, decisions, self.accesses)
+        bodies = dict(reversed(self.bodies.items()))
+        return Plan(
+            self.function,
+            self.block,
+            self.kernels,
+            decisions,
+            self.accesses,
+            bodies,
+            tuple(value for value in captured if self._is_from_outside(value)),
+            frozenset(value for value in self.fills if _is_splat(value)),
+        )
+
+    def _around(self) -> str:
+        around = self.block.parent_op()
+        assert around is not None, "a region stands in no op"
+        return around.name
+
+    def _is_from_outside(self, value: SSAValue) -> bool:
+        around = value.owner if isinstance(value.owner, Block) else value.owner.parent
+        return around is not self.block and isinstance(value.type, TensorType)
+
+    def _plan_regions(self, op: graph.ControlOp) -> None:
+        """Plans the regions of an op: what they read, and what the op is given, must be in buffers."""
+        for value in (*op.operands, *op.results):
+            static_shape(value, op.name)
+        bodies = tuple(_Planner(self.function, region.block).plan() for region in op.regions)
+        self.bodies[op] = bodies
+        for operand in op.operands:
+            self.kept.setdefault(operand, f"given to {op.name}")
+        for body in bodies:
+            for value in body.captured:
+                self.kept.setdefault(value, f"read inside of {op.name}")
+        if isinstance(op, graph.WhileOp | graph.ScanOp):
+            self.fills.update(op.initial)
 
     def _visit(self, op: Operation) -> None:
         for value in (*op.operands, *op.results):
@@ -234,13 +303,18 @@ class _Planner:
             decision = self._decide(op, accesses)
         self.decisions[op] = decision
         if decision.mode is ModeKind.MATERIALIZED:
-            if not isinstance(op, graph.ConstantOp) and element_count(op.results[0], op.name):
+            if self._needs_kernel(op) and element_count(op.results[0], op.name):
                 self._start_kernel(op)
             return
         self.accesses.pop(op.results[0], None)
         for access in accesses:
             if op not in access.kernel.local_dims:
                 self._add(op, access)
+
+    def _needs_kernel(self, op: Operation) -> bool:
+        if not isinstance(op, graph.ConstantOp):
+            return True
+        return op.result in self.fills and op.value.is_splat()
 
     def _start_kernel(self, op: Operation) -> None:
         shape = static_shape(op.results[0], op.name)
@@ -448,6 +522,10 @@ def _index_at(expr: AffineExpr, position: dict[int, IndexExpr]) -> IndexExpr:
     for dim, factor in index.factors:
         total = total + position[dim] * factor
     return total
+
+
+def _is_splat(value: SSAValue) -> bool:
+    return isinstance(value.owner, graph.ConstantOp) and value.owner.value.is_splat()
 
 
 def _hint(dim: int) -> str:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from xdsl.dialects import func
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects import graph
 
@@ -36,11 +36,43 @@ def simplify_accesses(function: func.FuncOp) -> None:
     * a write of what the node holds, and one that is overwritten before anything reads it, is gone
     * writes of local nodes are gone where all reads of them are
 
-    A call may access every node.
+    A call may access every node. What a loop or a branch accesses is not known to what comes after; in its
+    regions the same holds as in the function, but for what the function knows.
     """
+    _simplify_block(function.body.block)
+    _drop_local_writes(function)
+
+
+def accessed_nodes(op: Operation) -> tuple[dict[str, None], dict[str, None]]:
+    """Returns the names of the nodes that the regions of an op read, and of those that they write."""
+    reads: dict[str, None] = {}
+    writes: dict[str, None] = {}
+    for inner in op.walk():
+        match inner:
+            case graph.ReadOp():
+                reads[inner.node_name] = None
+            case graph.WriteOp():
+                writes[inner.node_name] = None
+                if inner.accumulate is not None:
+                    reads[inner.node_name] = None
+            case _:
+                pass
+    return reads, writes
+
+
+def _simplify_block(block: Block) -> None:
     contents: dict[str, _Contents] = {}
-    for op in list(function.body.block.ops):
+    for op in list(block.ops):
         match op:
+            case graph.ControlOp():
+                for region in op.regions:
+                    _simplify_block(region.block)
+                reads, writes = accessed_nodes(op)
+                for name in (*reads, *writes):
+                    known = contents.setdefault(name, _Contents())
+                    known.unread.clear()
+                    if name in writes:
+                        known.values.clear()
             case graph.ReadOp():
                 _read(op, contents.setdefault(op.node_name, _Contents()))
             case graph.WriteOp():
@@ -49,14 +81,13 @@ def simplify_accesses(function: func.FuncOp) -> None:
                 contents.clear()
             case _:
                 pass
-    _drop_local_writes(function)
 
 
 def _drop_local_writes(function: func.FuncOp) -> None:
     """Erases the writes of local nodes that the function does not read."""
     writes: dict[str, list[graph.WriteOp]] = {}
     read: set[str] = set()
-    for op in function.body.block.ops:
+    for op in function.walk():
         match op:
             case graph.ReadOp():
                 read.add(op.node_name)

@@ -10,6 +10,9 @@ value into its node, and everything happens in the order of the text. Then, one 
   stores
 
 Each of these moves items only as far as it must, and is left out where it would need a cycle.
+
+A value that a loop carries is treated as a node is: the body reads it once, at its beginning, and writes it
+once, at its end.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ from ...dialects import graph
 from .access import Indices
 from .incremental_order import IncrementalOrder
 from .kernel_planning import Kernel, Plan
+from .node_accesses import accessed_nodes
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,8 +37,48 @@ class ResultCopy:
     value: SSAValue
 
 
-Item = Kernel | graph.ReadOp | graph.WriteOp | ResultCopy
-"""What a program may do: run a kernel, take a snapshot, copy a value into a node or into a result."""
+@dataclass(frozen=True, eq=False)
+class CarriedRead:
+    """What carried value `number` of a loop is when an iteration begins: argument `result` of its body."""
+
+    number: int
+    result: SSAValue
+
+    @property
+    def node_name(self) -> str:
+        return f"carried value {self.number}"
+
+    @property
+    def indices(self) -> tuple[SSAValue, ...]:
+        return ()
+
+
+@dataclass(frozen=True, eq=False)
+class CarriedWrite:
+    """What carried value `number` of a loop is for the next iteration."""
+
+    number: int
+    value: SSAValue
+
+    @property
+    def node_name(self) -> str:
+        return f"carried value {self.number}"
+
+    @property
+    def indices(self) -> tuple[SSAValue, ...]:
+        return ()
+
+
+Read = graph.ReadOp | CarriedRead
+Write = graph.WriteOp | CarriedWrite
+
+Item = Kernel | Read | Write | graph.ControlOp | ResultCopy
+"""
+What a program may do: run a kernel, take a snapshot, copy a value into a node, a carried value or a result,
+or run the regions of an op.
+"""
+
+_Access = Read | Write | graph.ControlOp
 
 
 @dataclass
@@ -42,57 +86,88 @@ class Placement:
     """The items of a program in order, the reads that need no copy, and the writes that kernels do."""
 
     items: list[Item] = field(default_factory=list[Item])
-    direct_reads: set[graph.ReadOp] = field(default_factory=set[graph.ReadOp])
-    written: dict[Kernel, graph.WriteOp] = field(default_factory=dict[Kernel, graph.WriteOp])
+    direct_reads: set[Read] = field(default_factory=set[Read])
+    written: dict[Kernel, Write] = field(default_factory=dict[Kernel, Write])
     overwritten: dict[Kernel, SSAValue] = field(default_factory=dict[Kernel, SSAValue])
     """For a kernel that reads the node it writes, the value that it reads."""
 
 
-def place_nodes(plan: Plan, copies: Sequence[ResultCopy], kept: set[SSAValue]) -> Placement:
+def place_nodes(
+    plan: Plan,
+    copies: Sequence[ResultCopy],
+    kept: set[SSAValue],
+    carried: Sequence[tuple[CarriedRead, CarriedWrite]] = (),
+) -> Placement:
     """
-    Returns the placement for a planned function whose accesses of nodes are simple (see node_accesses.py).
-    `copies` are the results that are not computed in place; the values in `kept` have buffers already.
+    Returns the placement for a planned block whose accesses of nodes are simple (see node_accesses.py).
+    `copies` are the results that are not computed in place; the values in `kept` have buffers already;
+    `carried` are the values that the loop around the block carries.
     """
-    return _Placer(plan, copies).place(kept)
+    return _Placer(plan, copies, carried).place(kept)
 
 
 class _Placer:
-    def __init__(self, plan: Plan, copies: Sequence[ResultCopy]) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        copies: Sequence[ResultCopy],
+        carried: Sequence[tuple[CarriedRead, CarriedWrite]],
+    ) -> None:
         self._plan = plan
         positions: dict[Operation, int] = {}
-        accesses: list[graph.ReadOp | graph.WriteOp] = []
-        for position, op in enumerate(plan.function.body.block.ops):
+        reads_and_writes: list[Read | Write | graph.ControlOp] = []
+        for position, op in enumerate(plan.block.ops):
             positions[op] = position
-            if isinstance(op, graph.ReadOp | graph.WriteOp):
-                accesses.append(op)
+            if isinstance(op, graph.ReadOp | graph.WriteOp | graph.ControlOp):
+                reads_and_writes.append(op)
         placed: list[tuple[int, Item]] = [(positions[kernel.root], kernel) for kernel in plan.kernels]
-        placed.extend((positions[op], op) for op in accesses)
+        placed.extend((positions[op], op) for op in reads_and_writes if isinstance(op, Operation))
         placed.sort(key=lambda pair: pair[0])
-        self._items: list[Item] = [*(item for _, item in placed), *copies]
+        begins = [read for read, _ in carried]
+        ends = [write for _, write in carried]
+        self._items: list[Item] = [*begins, *(item for _, item in placed), *copies, *ends]
         self._numbers = {item: number for number, item in enumerate(self._items)}
         self._order = IncrementalOrder(len(self._items))
-        self._by_node: dict[str, list[graph.ReadOp | graph.WriteOp]] = {}
-        for op in accesses:
-            self._by_node.setdefault(op.node_name, []).append(op)
-        self._makers: dict[SSAValue, Kernel | graph.ReadOp] = {
+        self._control_writes: dict[graph.ControlOp, dict[str, None]] = {}
+        self._by_node: dict[str, list[_Access]] = {}
+        for op in (*begins, *reads_and_writes, *ends):
+            if isinstance(op, graph.ControlOp):
+                reads, self._control_writes[op] = accessed_nodes(op)
+                for name in dict.fromkeys((*reads, *self._control_writes[op])):
+                    self._by_node.setdefault(name, []).append(op)
+            else:
+                self._by_node.setdefault(op.node_name, []).append(op)
+        self._makers: dict[SSAValue, Kernel | Read | graph.ControlOp] = {
             kernel.root.results[0]: kernel for kernel in plan.kernels
         }
-        self._makers |= {op.result: op for op in accesses if isinstance(op, graph.ReadOp)}
+        for op in (*begins, *reads_and_writes):
+            if isinstance(op, graph.ReadOp | CarriedRead):
+                self._makers[op.result] = op
+            elif isinstance(op, graph.ControlOp):
+                self._makers |= {result: op for result in op.results}
         self._readers = self._find_readers()
         self._result = Placement()
 
+    def _writes(self, op: _Access, name: str) -> bool:
+        """Returns whether an access changes what node `name` holds."""
+        if isinstance(op, graph.ControlOp):
+            return name in self._control_writes[op]
+        return isinstance(op, graph.WriteOp | CarriedWrite)
+
     def place(self, kept: set[SSAValue]) -> Placement:
         self._add_fixed_pairs()
-        for ops in self._by_node.values():
+        for name, ops in self._by_node.items():
             for position, op in enumerate(ops):
-                if isinstance(op, graph.ReadOp) and self._can_read_in_place(op, ops[position + 1 :]):
+                if isinstance(op, graph.ReadOp | CarriedRead) and self._can_read_in_place(
+                    op, name, ops[position + 1 :]
+                ):
                     self._result.direct_reads.add(op)
         taken = set(kept)
-        for ops in self._by_node.values():
-            last = max((i for i, op in enumerate(ops) if isinstance(op, graph.WriteOp)), default=None)
+        for name, ops in self._by_node.items():
+            last = max((i for i, op in enumerate(ops) if self._writes(op, name)), default=None)
             write = None if last is None else ops[last]
             if (
-                isinstance(write, graph.WriteOp)
+                isinstance(write, graph.WriteOp | CarriedWrite)
                 and write.value not in taken
                 and self._can_write_in_place(write, ops[:last])
             ):
@@ -106,8 +181,11 @@ class _Placer:
         for value, accesses in self._plan.accesses.items():
             readers[value] = {self._numbers[access.kernel]: None for access in accesses}
         for item in self._items:
-            if isinstance(item, graph.WriteOp | ResultCopy):
+            if isinstance(item, graph.WriteOp | CarriedWrite | ResultCopy):
                 readers.setdefault(item.value, {})[self._numbers[item]] = None
+            elif isinstance(item, graph.ControlOp):
+                for value in self._plan.used_by(item):
+                    readers.setdefault(value, {})[self._numbers[item]] = None
         return {value: sorted(found) for value, found in readers.items()}
 
     def _add_fixed_pairs(self) -> None:
@@ -117,29 +195,28 @@ class _Placer:
             for value, maker in self._makers.items()
             for reader in self._readers.get(value, ())
         ]
-        for ops in self._by_node.values():
+        for name, ops in self._by_node.items():
             for position, op in enumerate(ops):
                 for later in ops[position + 1 :]:
-                    if isinstance(op, graph.WriteOp) or isinstance(later, graph.WriteOp):
+                    if self._writes(op, name) or self._writes(later, name):
                         pairs.append((self._numbers[op], self._numbers[later]))
-                    if isinstance(later, graph.WriteOp):
+                    if self._writes(later, name):
                         break
         is_possible = self._order.add(pairs)
         assert is_possible, f"@{self._plan.function.sym_name.data}: values are read before they are made"
 
-    def _can_read_in_place(self, read: graph.ReadOp, later: Sequence[graph.ReadOp | graph.WriteOp]) -> bool:
-        writes = [op for op in later if isinstance(op, graph.WriteOp)]
+    def _can_read_in_place(self, read: Read, name: str, later: Sequence[_Access]) -> bool:
+        writes = [op for op in later if self._writes(op, name)]
         if not writes:
             return True
-        if any(write.value is read.result for write in writes):
+        if any(not isinstance(op, graph.ControlOp) and op.value is read.result for op in writes):
             # A copy between two parts of one node that may overlap.
             return False
         following = self._numbers[writes[0]]
-        return self._order.add((reader, following) for reader in self._readers.get(read.result, ()))
+        readers = self._readers.get(read.result, ())
+        return following not in readers and self._order.add((reader, following) for reader in readers)
 
-    def _can_write_in_place(
-        self, write: graph.WriteOp, earlier: Sequence[graph.ReadOp | graph.WriteOp]
-    ) -> bool:
+    def _can_write_in_place(self, write: Write, earlier: Sequence[_Access]) -> bool:
         kernel = self._makers.get(write.value)
         if not isinstance(kernel, Kernel):
             return False
@@ -148,7 +225,7 @@ class _Placer:
         overwritten: SSAValue | None = None
         for op in earlier:
             pairs.append((self._numbers[op], number))
-            if not isinstance(op, graph.ReadOp) or op not in self._result.direct_reads:
+            if not isinstance(op, graph.ReadOp | CarriedRead) or op not in self._result.direct_reads:
                 continue
             readers = self._readers.get(op.result, ())
             pairs.extend((reader, number) for reader in readers if reader != number)
@@ -164,7 +241,7 @@ class _Placer:
             self._result.overwritten[kernel] = overwritten
         return True
 
-    def _is_elementwise(self, kernel: Kernel, read: graph.ReadOp) -> bool:
+    def _is_elementwise(self, kernel: Kernel, read: Read) -> bool:
         """Returns whether each iteration of `kernel` reads no other element than the one it stores."""
         stored = kernel.members[kernel.root][0].indices
         return all(
