@@ -1,8 +1,9 @@
 """
 Element types and their properties, shared by the three dialects.
 
-`graph` knows f64 f32 f16 bf16, the signless integers i8 i16 i32 i64 (read as signed), ui8, and i1 (a
-boolean). Buffers hold storage types: a ui8 and an i1 are stored as i8.
+`graph` knows f64 f32 f16 bf16 f8E5M2 f8E4M3FN f8E4M3, the signless integers i8 i16 i32 i64 (read as signed),
+the unsigned ui8 ui16 ui32 ui64, and i1 (a boolean). Buffers hold storage types: an unsigned integer is stored
+as the signless one of its width, an i1 as an i8.
 """
 
 from typing import cast
@@ -10,6 +11,9 @@ from typing import cast
 from xdsl.dialects.builtin import (
     AnyFloat,
     BFloat16Type,
+    Float8E4M3FNType,
+    Float8E4M3Type,
+    Float8E5M2Type,
     Float16Type,
     Float32Type,
     Float64Type,
@@ -20,6 +24,9 @@ from xdsl.dialects.builtin import (
     TensorType,
     VectorType,
     bf16,
+    f8E4M3,
+    f8E4M3FN,
+    f8E5M2,
     f16,
     f32,
     f64,
@@ -31,14 +38,40 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
-ui8 = IntegerType(8, Signedness.UNSIGNED)
+ui8, ui16, ui32, ui64 = (IntegerType(width, Signedness.UNSIGNED) for width in (8, 16, 32, 64))
 
+F8_TYPES: tuple[AnyFloat, ...] = (f8E5M2, f8E4M3FN, f8E4M3)
+"""
+The floats of 8 bits. f8E5M2 and f8E4M3 have infinities and NaNs as in IEEE 754; f8E4M3FN has no infinities,
+and one NaN of each sign, so that it reaches 448.
+"""
 
-ELEMENT_TYPES: tuple[AnyFloat | IntegerType, ...] = (f64, f32, f16, bf16, i64, i32, i16, i8, ui8, i1)
+NARROW_FLOATS: tuple[AnyFloat, ...] = (f16, bf16, *F8_TYPES)
+"""The floats that are stored and converted, but computed in f32."""
+
+ELEMENT_TYPES: tuple[AnyFloat | IntegerType, ...] = (
+    *(f64, f32, *NARROW_FLOATS),
+    *(i64, i32, i16, i8),
+    *(ui64, ui32, ui16, ui8),
+    i1,
+)
 """Every element type of a `graph` tensor."""
 
-NBYTES: dict[Attribute, int] = {f64: 8, f32: 4, f16: 2, bf16: 2, i64: 8, i32: 4, i16: 2, i8: 1, ui8: 1, i1: 1}
+NBYTES: dict[Attribute, int] = {type: -(-type.bitwidth // 8) for type in ELEMENT_TYPES}
 """Bytes of one stored element."""
+
+_NARROW_CLASSES = (Float16Type, BFloat16Type, Float8E5M2Type, Float8E4M3FNType, Float8E4M3Type)
+_FLOAT_CLASSES = (Float64Type, Float32Type, *_NARROW_CLASSES)
+
+_COMPUTE_TYPES: dict[Attribute, AnyFloat | IntegerType] = {
+    **dict.fromkeys(NARROW_FLOATS, f32),
+    ui8: i8,
+    ui16: i16,
+    ui32: i32,
+    ui64: i64,
+}
+
+_STORAGE_TYPES: dict[Attribute, AnyFloat | IntegerType] = {ui8: i8, ui16: i16, ui32: i32, ui64: i64, i1: i8}
 
 
 def element_type_of(type: Attribute) -> Attribute:
@@ -60,11 +93,17 @@ def width_of(type: Attribute) -> int:
 
 
 def is_float(type: Attribute) -> bool:
-    return isinstance(type, Float16Type | Float32Type | Float64Type | BFloat16Type)
+    """Returns whether a type is one of the floats of `ELEMENT_TYPES`."""
+    return isinstance(type, _FLOAT_CLASSES)
+
+
+def is_narrow_float(type: Attribute) -> bool:
+    """Returns whether a type is one of `NARROW_FLOATS`."""
+    return isinstance(type, _NARROW_CLASSES)
 
 
 def is_unsigned(type: Attribute) -> bool:
-    """Returns whether an integer type is read as unsigned: ui8, and i1."""
+    """Returns whether an integer type is read as unsigned: ui8 to ui64, and i1."""
     if not isinstance(type, IntegerType):
         return False
     integer = cast(IntegerType, type)
@@ -72,21 +111,25 @@ def is_unsigned(type: Attribute) -> bool:
 
 
 def storage_type(type: Attribute) -> AnyFloat | IntegerType:
-    """Returns the type an element is stored as: i8 for ui8 and i1, else the type itself."""
-    if type in (ui8, i1):
-        return i8
+    """
+    Returns the type an element is stored as: the signless integer of its width for an unsigned one, i8 for
+    i1, else the type itself.
+    """
+    stored = _STORAGE_TYPES.get(type)
+    if stored is not None:
+        return stored
     assert isinstance(type, AnyFloat | IntegerType), f"no storage type for {type}"
     return cast("AnyFloat | IntegerType", type)
 
 
 def compute_type(type: Attribute) -> AnyFloat | IntegerType | IndexType:
     """
-    Returns the scalar type that arithmetic on `type` is done in inside kernels: f32 for f16 and bf16 (each
-    `graph` op rounds its result once, to the element type), signless for ui8, else the type itself.
+    Returns the scalar type that arithmetic on `type` is done in inside kernels: f32 for the narrow floats
+    (each `graph` op rounds its result once, to the element type), signless for unsigned integers, else the
+    type itself.
     """
-    if type in (f16, bf16):
-        return f32
-    if type == ui8:
-        return i8
+    computed = _COMPUTE_TYPES.get(type)
+    if computed is not None:
+        return computed
     assert isinstance(type, AnyFloat | IntegerType | IndexType), f"no compute type for {type}"
     return cast("AnyFloat | IntegerType | IndexType", type)

@@ -12,6 +12,7 @@ import numpy as np
 from ..backends.interface import BufferLoc, StridedLoc
 from ..dialects.buffer_size import row_major_strides
 from ..errors import CallError
+from ..semantics.numpy_types import strided_view
 from .padding import Padding
 from .signature import Array, ArrayType, checked_array, shape_text
 from .tensor_node import TensorNode
@@ -95,7 +96,7 @@ def _template(dtype: np.dtype[Any], dims: tuple[int, ...], padding: Padding | No
     """
     one = np.empty((), dtype)
     strides = [stride * dtype.itemsize for stride in row_major_strides(dims)]
-    template = np.lib.stride_tricks.as_strided(one, dims, strides, writeable=False)
+    template = strided_view(one, dims, strides, writeable=False)
     return one, template[(*_without_padding(dims, padding), ...)]
 
 

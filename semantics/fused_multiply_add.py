@@ -12,7 +12,7 @@ from .numpy_types import F32, Array, is_narrow
 
 def fma(a: Array, b: Array, c: Array) -> Array:
     """
-    Returns `a * b + c` rounded once, for floats of one dtype; f16 and bf16 are computed by an f32 fma and
+    Returns `a * b + c` rounded once, for floats of one dtype; narrow ones are computed by an f32 fma and
     then rounded to their own precision.
     """
     dtype = a.dtype

@@ -2,9 +2,9 @@
 What one element of an op's result is, exactly, in the element type's own precision.
 
 Shared by the interpreters of all levels. Functions take arrays (or numpy scalars) of one dtype and return
-that dtype. Arithmetic on f16 and bf16 is done in f32 and rounded once. Functions that are not exactly rounded
-by IEEE 754 (exp, log, tanh, erf, sin, cos, pow) are computed in f64 and rounded; for f64 they are numpy's.
-Callers run them under `np.errstate(all="ignore")`.
+that dtype. Arithmetic on narrow floats is done in f32 and rounded once. Functions that are not exactly
+rounded by IEEE 754 (exp, log, tanh, erf, sin, cos, pow) are computed in f64 and rounded; for f64 they are
+numpy's. Callers run them under `np.errstate(all="ignore")`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from xdsl.ir import Attribute
 
 from ..dialects.sched import CombineKind
 from .fused_multiply_add import fma, round_to_odd
-from .numpy_types import BF16, BOOL, F32, F64, Array, dtype_of, is_floating, is_narrow
+from .numpy_types import BOOL, F16, F32, F64, Array, dtype_of, is_floating, is_narrow
 
 __all__ = ["COMBINE", "cast", "fma", "identity"]
 
@@ -26,7 +26,7 @@ Function = Callable[..., Array]
 
 
 def _rounded_once(function: Function) -> Function:
-    """Lets a function of f32 and wider take f16 and bf16 too, through f32."""
+    """Lets a function of f32 and wider take narrower floats too, through f32."""
 
     def compute(*operands: Array) -> Array:
         dtype = operands[0].dtype
@@ -199,9 +199,8 @@ def _shift_amount(amount: Array) -> tuple[Array, Array]:
 
 def cast(value: Array, dtype: np.dtype[Any]) -> Array:
     """
-    Returns `value` in another dtype: floats rounded once to nearest even (an integer to f16 or bf16 by way of
-    f32), integers cut to their low bits, floats to integers towards zero, saturating, with NaN as 0, and
-    anything to bool by `!= 0`.
+    Returns `value` in another dtype: floats rounded once to nearest even, integers cut to their low bits,
+    floats to integers towards zero, saturating, with NaN as 0, and anything to bool by `!= 0`.
     """
     source = value.dtype
     if source == dtype:
@@ -211,11 +210,31 @@ def cast(value: Array, dtype: np.dtype[Any]) -> Array:
     if is_floating(source):
         if not is_floating(dtype):
             return _saturated(value, dtype)
-        if source == F64 and dtype == BF16:  # ml_dtypes goes by way of f32, rounding twice
-            nearest = value.astype(F32)
-            value = round_to_odd(nearest, value - nearest)
-        return value.astype(dtype)
+        return _narrowed(value, dtype) if is_narrow(dtype) else value.astype(dtype)
+    if is_narrow(dtype) and source.itemsize > 2:
+        return _narrowed(_almost_f64(value), dtype)
     return value.astype(F32).astype(dtype) if is_narrow(dtype) else value.astype(dtype)
+
+
+def _narrowed(value: Array, dtype: np.dtype[Any]) -> Array:
+    """Rounds a float once to a narrow dtype; ml_dtypes goes by way of f32, rounding an f64 twice."""
+    if value.dtype == F64 and dtype != F16:
+        nearest = value.astype(F32)
+        value = round_to_odd(nearest, value - nearest)
+    return value.astype(F32 if value.dtype != F64 else F64).astype(dtype)
+
+
+def _almost_f64(value: Array) -> Array:
+    """
+    Returns f64s that round to the same narrow floats as the integers `value`: of a large one, the low 12 bits
+    are replaced by whether any of them is set.
+    """
+    if value.dtype.itemsize < 8:
+        return value.astype(F64)
+    one = value.dtype.type
+    is_large = (value >= one(2**53)) if value.dtype.kind == "u" else np.abs(value // one(2)) >= one(2**52)
+    sticky = np.where(value & one(0xFFF) != 0, one(0x800), one(0))
+    return np.where(is_large, (value & ~one(0xFFF)) | sticky, value).astype(F64)
 
 
 def _saturated(value: Array, dtype: np.dtype[Any]) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
@@ -16,6 +17,9 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     TensorType,
     bf16,
+    f8E4M3,
+    f8E4M3FN,
+    f8E5M2,
     f16,
     f32,
     f64,
@@ -27,7 +31,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
-from ..dialects.element_types import element_type_of, ui8
+from ..dialects.element_types import element_type_of, ui8, ui16, ui32, ui64
 from ..errors import TenonError
 
 Array = npt.NDArray[Any]
@@ -35,6 +39,10 @@ Array = npt.NDArray[Any]
 
 F64, F32, F16 = np.dtype(np.float64), np.dtype(np.float32), np.dtype(np.float16)
 BF16 = np.dtype(ml_dtypes.bfloat16)
+F8_DTYPES = tuple(
+    np.dtype(type) for type in (ml_dtypes.float8_e5m2, ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e4m3)
+)
+"""The dtypes of f8E5M2, f8E4M3FN and f8E4M3."""
 BOOL = np.dtype(np.bool_)
 
 _DTYPES: dict[Attribute, np.dtype[Any]] = {
@@ -42,14 +50,20 @@ _DTYPES: dict[Attribute, np.dtype[Any]] = {
     f32: F32,
     f16: F16,
     bf16: BF16,
+    **dict(zip((f8E5M2, f8E4M3FN, f8E4M3), F8_DTYPES, strict=True)),
     i64: np.dtype(np.int64),
     i32: np.dtype(np.int32),
     i16: np.dtype(np.int16),
     i8: np.dtype(np.int8),
+    ui64: np.dtype(np.uint64),
+    ui32: np.dtype(np.uint32),
+    ui16: np.dtype(np.uint16),
     ui8: np.dtype(np.uint8),
     i1: BOOL,
     IndexType(): np.dtype(np.int64),
 }
+_NARROW = frozenset((F16, BF16, *F8_DTYPES))
+_FLOATS = frozenset((F64, F32, *_NARROW))
 _ELEMENT_TYPES = {dtype: type for type, dtype in _DTYPES.items() if type != IndexType()}
 
 
@@ -67,9 +81,12 @@ def dtype_of(type: Attribute) -> np.dtype[Any]:
 
 
 def storage_dtype(type: Attribute) -> np.dtype[Any]:
-    """Returns the dtype of a buffer of elements of `type`: int8 for ui8 and i1, else the values' own."""
+    """
+    Returns the dtype of a buffer of elements of `type`: the signed one of the width of an unsigned integer,
+    int8 for i1, else the values' own.
+    """
     dtype = dtype_of(type)
-    return np.dtype(np.int8) if dtype.itemsize == 1 else dtype
+    return np.dtype(f"i{dtype.itemsize}") if dtype.kind in "bu" else dtype
 
 
 def element_type_of_dtype(dtype: np.dtype[Any]) -> Attribute:
@@ -85,13 +102,19 @@ def element_type_of_dtype(dtype: np.dtype[Any]) -> Attribute:
 
 
 def is_narrow(dtype: np.dtype[Any]) -> bool:
-    """Returns whether arithmetic on a dtype is done in f32: f16 and bf16."""
-    return dtype in (F16, BF16)
+    """Returns whether arithmetic on a dtype is done in f32: f16, bf16 and those of 8 bits."""
+    return dtype in _NARROW
 
 
 def is_floating(dtype: np.dtype[Any]) -> bool:
-    """Returns whether a dtype is one of the floats, bf16 included (numpy calls its kind `V`)."""
-    return dtype.kind == "f" or dtype == BF16
+    """Returns whether a dtype is one of the floats; numpy calls the kind of some of them `V`."""
+    return dtype in _FLOATS
+
+
+def strided_view(array: Array, shape: Sequence[int], strides: Sequence[int], writeable: bool = True) -> Array:
+    """Returns numpy's `as_strided` view, which by itself does not know the dtype of f8E5M2."""
+    bits = array.view(f"u{array.dtype.itemsize}")
+    return np.lib.stride_tricks.as_strided(bits, shape, strides, writeable=writeable).view(array.dtype)
 
 
 def array_of(value: Attribute) -> Array:

@@ -24,7 +24,7 @@ def reduce(kind: ReduceKind, source: Array, axes: Sequence[int], keep: bool) -> 
     """
     Returns the elements of `source` combined along `axes`, which go or (if `keep`) stay with an extent of 1.
 
-    f16 and bf16 are combined in f32 and rounded once; integers wrap; of no elements the result is the
+    narrow floats are combined in f32 and rounded once; integers wrap; of no elements the result is the
     identity.
     """
     if not axes:

@@ -1,14 +1,16 @@
 """
 Conversions between float formats, rounded once, to nearest even.
 
-What x86 has no instruction for, LLVM turns into calls of routines that a JIT does not have. So bf16 is
-converted by integer arithmetic on its bits, and f64 goes to f16 and bf16 through f32 rounded to odd: with
-more than two bits to spare, the second rounding then gives what one rounding would have.
+What x86 has no instruction for, LLVM turns into calls of routines that a JIT does not have. So bf16 and the
+floats of 8 bits are converted by integer arithmetic on their bits, and f64 goes to narrow floats through f32
+rounded to odd: with more than two bits to spare, the second rounding then gives what one rounding would have.
 """
 
 from xdsl.dialects.builtin import bf16, f16, f32, f64
 from xdsl.ir import Attribute
 
+from ...dialects.element_types import F8_TYPES, is_narrow_float
+from ..float_layout import LAYOUTS, Rounding
 from .emitter import Emitter
 from .types import shaped, splat
 
@@ -32,6 +34,10 @@ def extend(
         value = emitter.emit(
             f"fpext {shaped('half', lanes)} {value} to {shaped('float', lanes)}", single_hint
         )
+    elif source in F8_TYPES:
+        value = _extend_f8(emitter, value, source, lanes, single_hint)
+    if is_narrow_float(target):
+        return truncate(emitter, value, f32, target, lanes, hint)
     if target == f64:
         value = emitter.emit(f"fpext {shaped('float', lanes)} {value} to {shaped('double', lanes)}", hint)
     return value
@@ -45,16 +51,19 @@ def truncate(
     lanes: int | None,
     hint: str | None = None,
 ) -> str:
-    """Returns `value`, of float type `source` (f64 or f32), rounded to the narrower type `target`."""
+    """Returns `value`, of float type `source`, rounded to the narrower type `target`."""
     single, double = shaped("float", lanes), shaped("double", lanes)
     if source == f64 and target == f32:
         return emitter.emit(f"fptrunc {double} {value} to {single}", hint)
     if source == f64:
         value = _round_to_odd(emitter, value, lanes)
+    elif is_narrow_float(source):
+        value = extend(emitter, value, source, f32, lanes)
     if target == f16:
         return emitter.emit(f"fptrunc {single} {value} to {shaped('half', lanes)}", hint)
-    assert target == bf16, f"no rounding from {source} to {target}"
-    return _round_to_bf16(emitter, value, lanes, hint)
+    if target == bf16:
+        return _round_to_bf16(emitter, value, lanes, hint)
+    return _round_to_f8(emitter, value, target, lanes, hint)
 
 
 def _round_to_odd(emitter: Emitter, value: str, lanes: int | None) -> str:
@@ -94,6 +103,71 @@ def _round_to_bf16(emitter: Emitter, value: str, lanes: int | None, hint: str | 
     return emitter.emit(f"trunc {i32} {chosen} to {shaped('i16', lanes)}", hint)
 
 
+def _round_to_f8(emitter: Emitter, value: str, target: Attribute, lanes: int | None, hint: str | None) -> str:
+    """Returns the f32 `value` as the bits of a float of 8 bits, as `Rounding` says."""
+    single, i32, i1 = shaped("float", lanes), shaped("i32", lanes), shaped("i1", lanes)
+    wide, narrow = LAYOUTS[f32], LAYOUTS[target]
+    rounding = Rounding(wide, narrow)
+
+    def number(value: int) -> str:
+        return splat(str(value), "i32", lanes)
+
+    bits = emitter.emit(f"bitcast {single} {value} to {i32}")
+    magnitude = emitter.emit(f"and {i32} {bits}, {number(wide.sign - 1)}", "magnitude")
+    high = emitter.emit(f"lshr {i32} {magnitude}, {number(rounding.shift)}")
+    odd = emitter.emit(f"and {i32} {high}, {number(1)}")
+    half = emitter.emit(f"add {i32} {odd}, {number(rounding.half - rounding.rebias)}")
+    sum = emitter.emit(f"add {i32} {magnitude}, {half}")
+    normal = emitter.emit(f"lshr {i32} {sum}, {number(rounding.shift)}", "normal")
+    positive = emitter.emit(f"bitcast {i32} {magnitude} to {single}")
+    magic = emitter.emit(f"bitcast {i32} {number(rounding.magic)} to {single}")
+    raised = emitter.emit(f"fadd {single} {positive}, {magic}")
+    raised_bits = emitter.emit(f"bitcast {single} {raised} to {i32}")
+    subnormal = emitter.emit(f"sub {i32} {raised_bits}, {number(rounding.magic)}", "subnormal")
+    is_small = emitter.emit(f"icmp ult {i32} {magnitude}, {number(rounding.least_normal)}")
+    rounded = emitter.emit(f"select {i1} {is_small}, {i32} {subnormal}, {i32} {normal}", "rounded")
+    overflows = emitter.emit(f"icmp uge {i32} {magnitude}, {number(rounding.overflow)}")
+    limited = emitter.emit(f"select {i1} {overflows}, {i32} {number(narrow.least_special)}, {i32} {rounded}")
+    is_nan = emitter.emit(f"icmp ugt {i32} {magnitude}, {number(wide.exponents)}", "is_nan")
+    chosen = emitter.emit(f"select {i1} {is_nan}, {i32} {number(narrow.quiet_nan)}, {i32} {limited}")
+    sign = emitter.emit(f"lshr {i32} {bits}, {number(wide.nbits - narrow.nbits)}")
+    sign = emitter.emit(f"and {i32} {sign}, {number(narrow.sign)}", "sign")
+    signed = emitter.emit(f"or {i32} {chosen}, {sign}")
+    return emitter.emit(f"trunc {i32} {signed} to {shaped('i8', lanes)}", hint)
+
+
+def _extend_f8(emitter: Emitter, value: str, source: Attribute, lanes: int | None, hint: str | None) -> str:
+    """Returns the float of 8 bits `value` as an f32; a subnormal becomes normal by a subtraction."""
+    single, i32, i1 = shaped("float", lanes), shaped("i32", lanes), shaped("i1", lanes)
+    wide, narrow = LAYOUTS[f32], LAYOUTS[source]
+    shift, rebias = wide.n_mantissa_bits - narrow.n_mantissa_bits, wide.bias - narrow.bias
+    least_normal = 1 - narrow.bias + wide.bias << wide.n_mantissa_bits
+
+    def number(value: int) -> str:
+        return splat(str(value), "i32", lanes)
+
+    bits = emitter.emit(f"zext {shaped('i8', lanes)} {value} to {i32}")
+    low = emitter.emit(f"and {i32} {bits}, {number(narrow.sign - 1)}")
+    magnitude = emitter.emit(f"shl {i32} {low}, {number(shift)}", "magnitude")
+    normal = emitter.emit(f"add {i32} {magnitude}, {number(rebias << wide.n_mantissa_bits)}", "normal")
+    special = emitter.emit(
+        f"add {i32} {magnitude}, {number(wide.exponents - (narrow.exponents << shift))}", "special"
+    )
+    raised = emitter.emit(f"add {i32} {magnitude}, {number(least_normal)}")
+    raised_float = emitter.emit(f"bitcast {i32} {raised} to {single}")
+    least = emitter.emit(f"bitcast {i32} {number(least_normal)} to {single}")
+    subnormal = emitter.emit(f"fsub {single} {raised_float}, {least}")
+    subnormal_bits = emitter.emit(f"bitcast {single} {subnormal} to {i32}", "subnormal")
+    is_small = emitter.emit(f"icmp ult {i32} {magnitude}, {number(1 << wide.n_mantissa_bits)}")
+    finite = emitter.emit(f"select {i1} {is_small}, {i32} {subnormal_bits}, {i32} {normal}")
+    is_special = emitter.emit(f"icmp uge {i32} {magnitude}, {number(narrow.least_special << shift)}")
+    chosen = emitter.emit(f"select {i1} {is_special}, {i32} {special}, {i32} {finite}")
+    sign = emitter.emit(f"and {i32} {bits}, {number(narrow.sign)}")
+    sign = emitter.emit(f"shl {i32} {sign}, {number(wide.nbits - narrow.nbits)}", "sign")
+    signed = emitter.emit(f"or {i32} {chosen}, {sign}")
+    return emitter.emit(f"bitcast {i32} {signed} to {single}", hint)
+
+
 def from_integer(
     emitter: Emitter,
     value: str,
@@ -113,10 +187,10 @@ def from_integer(
         return emitter.emit(f"{instruction} {source} {value} to {double}", hint)
     if target == f32:
         return emitter.emit(f"{instruction} {source} {value} to {single}", hint)
-    if target == f16:
-        # f32 holds every integer up to 2^24, and larger ones are infinite in f16 already.
+    if target != bf16:
+        # f32 holds every integer up to 2^24, and larger ones overflow the other narrow floats already.
         wide = emitter.emit(f"{instruction} {source} {value} to {single}")
-        return truncate(emitter, wide, f32, f16, lanes, hint)
+        return truncate(emitter, wide, f32, target, lanes, hint)
     if integer == "i64":
         value = _keep_53_bits(emitter, value, instruction == "uitofp", lanes)
     wide = emitter.emit(f"{instruction} {source} {value} to {double}")
@@ -125,7 +199,7 @@ def from_integer(
 
 def _keep_53_bits(emitter: Emitter, value: str, is_unsigned: bool, lanes: int | None) -> str:
     """
-    Returns an i64 that f64 holds exactly and that rounds to the same f16 or bf16 as `value`: a large one has
+    Returns an i64 that f64 holds exactly and that rounds to the same bf16 as `value`: a large one has
     its low 12 bits replaced by whether any of them is set.
     """
     i64, i1 = shaped("i64", lanes), shaped("i1", lanes)

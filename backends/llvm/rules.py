@@ -14,21 +14,17 @@ from xdsl.dialects.arith import (
     IntegerOverflowFlag,
 )
 from xdsl.dialects.builtin import (
-    BFloat16Type,
     BoolAttr,
-    Float16Type,
     IndexType,
     IntegerAttr,
     MemRefType,
-    bf16,
-    f16,
     f32,
 )
 from xdsl.dialects.vector import CombiningKindFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
-from ...dialects.element_types import NBYTES, element_type_of, is_float, lanes_of
+from ...dialects.element_types import NBYTES, element_type_of, is_float, is_narrow_float, lanes_of
 from ...dialects.low import (
     BarrierOp,
     BlockIdOp,
@@ -49,8 +45,8 @@ _ALLOCA_ALIGNMENT = 64
 
 
 def _float_type(emitter: Emitter, op: Operation, type: Attribute) -> str:
-    if isinstance(element_type_of(type), Float16Type | BFloat16Type):
-        element = element_type_of(type)
+    element = element_type_of(type)
+    if is_narrow_float(element):
         raise DiagnosticException(f"llvm: {op.name}: arithmetic on {element} is done in f32, got {type}")
     return emitter.type(op, type)
 
@@ -211,7 +207,7 @@ def _convert(emitter: Emitter, op: ConvertOp) -> None:
                 emitter, value, kind.value, integer, target_element, lanes, op.result.name_hint
             )
         case Conversion.FPTOSI | Conversion.FPTOUI:
-            if element in (f16, bf16):
+            if is_narrow_float(element):
                 value = extend(emitter, value, element, f32, lanes)
                 source = shaped("float", lanes)
             intrinsic = f"{kind.value}.sat.{mangled(target)}.{mangled(source)}"

@@ -2,6 +2,7 @@
 
 import struct
 from functools import cache
+from typing import cast
 
 from xdsl.dialects.arith import FastMathFlagsAttr
 from xdsl.dialects.builtin import (
@@ -11,6 +12,7 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     MemRefType,
+    PackableType,
     VectorType,
     bf16,
     f16,
@@ -21,9 +23,15 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.utils.fast_math import FastMathFlag
 from xdsl.ir import Attribute
 
-from ...dialects.element_types import element_type_of, is_float, lanes_of
+from ...dialects.element_types import F8_TYPES, element_type_of, is_float, is_narrow_float, lanes_of
 
-_FLOATS: dict[Attribute, str] = {f64: "double", f32: "float", f16: "half", bf16: "i16"}
+_FLOATS: dict[Attribute, str] = {
+    f64: "double",
+    f32: "float",
+    f16: "half",
+    bf16: "i16",
+    **dict.fromkeys(F8_TYPES, "i8"),
+}
 
 
 def shaped(element: str, lanes: int | None) -> str:
@@ -36,7 +44,8 @@ def llvm_type(type: Attribute) -> str | None:
     """
     Returns the LLVM type of the values of `type`, None when there is none.
 
-    bf16 is an i16: LLVM's own `bfloat` needs library routines that a JIT does not have.
+    bf16 is an i16, as LLVM's own `bfloat` needs library routines that a JIT does not have; floats of 8 bits,
+    of which LLVM has none, are an i8.
     """
     match type:
         case IndexType():
@@ -75,8 +84,8 @@ def _float_text(value: float, type: Attribute) -> str:
         case _ if type == f16:
             return f"0xH{struct.pack('>e', value).hex().upper()}"
         case _:
-            assert type == bf16, f"no LLVM constant for {type}"
-            return str(int.from_bytes(bf16.pack((value,)), "little"))
+            assert is_narrow_float(type), f"no LLVM constant for {type}"
+            return str(int.from_bytes(cast("PackableType[float]", type).pack((value,)), "little"))
 
 
 def _integer_text(value: int, type: Attribute) -> str:

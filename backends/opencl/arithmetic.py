@@ -12,15 +12,13 @@ from xdsl.dialects.builtin import (
     FloatAttr,
     IndexType,
     IntegerAttr,
-    bf16,
-    f16,
     i1,
 )
 from xdsl.dialects.utils.fast_math import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects import low
-from ...dialects.element_types import element_type_of, is_float, lanes_of
+from ...dialects.element_types import element_type_of, is_float, is_narrow_float, lanes_of
 from ...dialects.xdsl_fixes import dense_values
 from .kernel import KernelWriter
 from .types import (
@@ -137,7 +135,7 @@ def arithmetic_type(kernel: KernelWriter, op: Operation, type: Attribute, *, int
     """Returns the C element type, having checked that there is arithmetic in it."""
     element = element_type_of(type)
     spelled = kernel.element(type, op)
-    if element in (f16, bf16):
+    if is_narrow_float(element):
         raise kernel.fail(op, f"no arithmetic in {type} (kernels compute in f32)")
     if element == i1 or is_float(element) == integer:
         raise kernel.fail(op, f"no arithmetic in {type}")

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import bf16, f16, i1
+from xdsl.dialects.builtin import bf16, i1
+from xdsl.ir import Attribute
 
 from ...dialects import low
-from ...dialects.element_types import element_type_of, lanes_of
+from ...dialects.element_types import NBYTES, element_type_of, is_narrow_float, lanes_of
 from .kernel import KernelWriter
-from .types import MASK_ELEMENTS, UNSIGNED, as_unsigned, cast, nbytes_of, vector_type
+from .types import MASK_ELEMENTS, NBITS, UNSIGNED, as_unsigned, cast, nbytes_of, vector_type
 
 
 def convert(kernel: KernelWriter, op: low.ConvertOp) -> None:
     kind = op.conversion.data
     source, result = element_type_of(op.source.type), element_type_of(op.result.type)
-    for type in (op.source.type, op.result.type):
-        if element_type_of(type) in (f16, bf16):
-            raise kernel.fail(op, f"no arithmetic in {type} (kernels compute in f32)")
     to = kernel.element(op.result.type, op)
     lanes = lanes_of(op.source.type)
     a = kernel.expressions[op.source]
     element = kernel.element(op.source.type, op)
+    if is_narrow_float(source):
+        a, element = f"{kernel.helpers.narrow_to_float(source, lanes)}({a})", "float"
+    if is_narrow_float(result):
+        _integer_to_narrow(kernel, op, element, lanes, a)
+        return
     if kind in (low.Conversion.FPTOSI, low.Conversion.FPTOUI):
         _float_to_integer(kernel, op, element, to, lanes, a)
         return
@@ -36,6 +39,24 @@ def convert(kernel: KernelWriter, op: low.ConvertOp) -> None:
     if kind in (low.Conversion.UITOFP, low.Conversion.EXTUI):
         a = as_unsigned(element, lanes, a)
     kernel.define(op, cast(to, lanes, a))
+
+
+def _integer_to_narrow(
+    kernel: KernelWriter, op: low.ConvertOp, source: str, lanes: int | None, a: str
+) -> None:
+    result = element_type_of(op.result.type)
+    is_signed = op.conversion.data is low.Conversion.SITOFP
+    if source == "bool" or NBITS[source] < 24 or result != bf16:
+        # float holds every integer up to 2^24, and larger ones overflow the other narrow floats already
+        if source == "bool":
+            wide = _from_boolean(kernel, op, "float", lanes, a, is_signed)
+        else:
+            wide = cast("float", lanes, a if is_signed else as_unsigned(source, lanes, a))
+        kernel.define(op, f"{kernel.helpers.round_to_narrow('float', result, lanes)}({wide})")
+        return
+    integer = source if is_signed else UNSIGNED[source]
+    a = a if is_signed else as_unsigned(source, lanes, a)
+    kernel.define(op, f"{kernel.helpers.integer_to_narrow(integer, result, lanes)}({a})")
 
 
 def _from_boolean(
@@ -63,28 +84,31 @@ def _float_to_integer(
 
 def extf(kernel: KernelWriter, op: arith.ExtFOp) -> None:
     source, result = element_type_of(op.input.type), element_type_of(op.result.type)
-    lanes = lanes_of(op.result.type)
-    element, to = kernel.element(op.input.type, op), kernel.element(op.result.type, op)
-    text = kernel.expressions[op.input]
-    if source in (f16, bf16):
-        text = f"{kernel.helpers.half_to_float(str(source), lanes)}({text})"
-        element = "float"
-    if result in (f16, bf16) or (to == element and source not in (f16, bf16)):
+    if NBYTES[result] <= NBYTES[source]:
         raise kernel.fail(op, f"cannot extend {op.input.type} to {op.result.type}")
-    kernel.define(op, text if to == element else cast(to, lanes, text))
+    _change_float(kernel, op, source, result)
 
 
 def truncf(kernel: KernelWriter, op: arith.TruncFOp) -> None:
-    result = element_type_of(op.result.type)
+    source, result = element_type_of(op.input.type), element_type_of(op.result.type)
+    if NBYTES[result] >= NBYTES[source]:
+        raise kernel.fail(op, f"cannot truncate {op.input.type} to {op.result.type}")
+    _change_float(kernel, op, source, result)
+
+
+def _change_float(
+    kernel: KernelWriter, op: arith.ExtFOp | arith.TruncFOp, source: Attribute, result: Attribute
+) -> None:
     lanes = lanes_of(op.result.type)
     element, to = kernel.element(op.input.type, op), kernel.element(op.result.type, op)
     text = kernel.expressions[op.input]
-    if element == "ushort" or to == element or to == "double":
-        raise kernel.fail(op, f"cannot truncate {op.input.type} to {op.result.type}")
-    if result in (f16, bf16):
-        kernel.define(op, f"{kernel.helpers.round_to_half(element, str(result), lanes)}({text})")
-    else:
-        kernel.define(op, cast(to, lanes, text))
+    if is_narrow_float(source):
+        text, element = f"{kernel.helpers.narrow_to_float(source, lanes)}({text})", "float"
+    if is_narrow_float(result):
+        text = f"{kernel.helpers.round_to_narrow(element, result, lanes)}({text})"
+    elif to != element:
+        text = cast(to, lanes, text)
+    kernel.define(op, text)
 
 
 def bitcast(kernel: KernelWriter, op: arith.BitcastOp) -> None:

@@ -5,16 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from xdsl.dialects.builtin import bf16, f16, f32, f64, i1, i8, i16, i32, i64
+from xdsl.dialects.builtin import f64
 from xdsl.ir import Attribute
 
-from ...dialects.element_types import ui8
+from ...dialects.element_types import ELEMENT_TYPES
 from ...errors import DeviceError
 
 if TYPE_CHECKING:
     import pyopencl
-
-_ALWAYS_SUPPORTED: tuple[Attribute, ...] = (f32, f16, bf16, i64, i32, i16, i8, ui8, i1)
 
 _POCL = "Portable Computing Language"
 
@@ -24,7 +22,7 @@ _GPU_VECTOR_NBYTES = 16
 
 @dataclass(frozen=True)
 class OpenCLDeviceInfo:
-    """The limits of one OpenCL device. f16 and bf16 need no hardware: kernels hold them as bits."""
+    """The limits of one OpenCL device. Floats below f32 need no hardware: kernels hold them as bits."""
 
     name: str
     vector_nbytes: int
@@ -34,7 +32,7 @@ class OpenCLDeviceInfo:
     has_f64: bool
 
     def supports(self, element_type: Attribute) -> bool:
-        return element_type in _ALWAYS_SUPPORTED or (element_type == f64 and self.has_f64)
+        return element_type in ELEMENT_TYPES and (element_type != f64 or self.has_f64)
 
 
 UNLIMITED = OpenCLDeviceInfo(

@@ -10,8 +10,12 @@ from __future__ import annotations
 
 from string import Template
 
+from xdsl.dialects.builtin import bf16, f32, f64
+from xdsl.ir import Attribute
+
+from ..float_layout import LAYOUTS, Rounding
 from .names import HELPER_PREFIX
-from .types import MASK_ELEMENTS, NBITS, UNSIGNED, vector_type
+from .types import MASK_ELEMENTS, NBITS, SCALARS, UNSIGNED, vector_type
 
 _SHORT = {"float": "f32", "double": "f64", "char": "i8", "short": "i16", "int": "i32", "long": "i64"}
 
@@ -112,16 +116,16 @@ $D $name($F x) {
 }
 """)
 
-_HALF_TO_FLOAT = Template("""\
+_NARROW_TO_FLOAT = Template("""\
 $F $name($H bits) {
     $U wide = convert_$U(bits);
-    $U sign = (wide & ($U)(0x8000)) << ($U)(16);
-    $U magnitude = (wide & ($U)(0x7fff)) << ($U)(13);
-    $U normal = magnitude + ($U)(0x38000000);
-    $U special = magnitude + ($U)(0x70000000);
-    $U subnormal = as_$U(as_$F(magnitude + ($U)(0x38800000)) - ($F)(0x1p-14f));
-    $U value = magnitude >= ($U)(0x0f800000) ? special : (magnitude >= ($U)(0x00800000) ? normal : subnormal);
-    return as_$F(value | sign);
+    $U sign = (wide & ($U)($sign)) << ($U)($sign_shift);
+    $U magnitude = (wide & ($U)($magnitude)) << ($U)($shift);
+    $U normal = magnitude + ($U)($rebias);
+    $U special = magnitude + ($U)($rebias_special);
+    $U subnormal = as_$U(as_$F(magnitude + ($U)($rebias_subnormal)) - ($F)($least_normal));
+    $U number = magnitude >= ($U)(0x00800000) ? normal : subnormal;
+    return as_$F((magnitude >= ($U)($least_special) ? special : number) | sign);
 }
 """)
 
@@ -131,12 +135,12 @@ $F $name($H bits) {
 }
 """)
 
-_ROUND_TO_HALF = Template("""\
+_ROUND_TO_NARROW = Template("""\
 $H $name($F x) {
     $U sign = as_$U(x) & ($U)($sign);
     $U magnitude = as_$U(x) ^ sign;
     $U odd = (magnitude >> ($U)($shift)) & ($U)(1);
-    $U normal = (magnitude - ($U)($bias) + ($U)($half) + odd) >> ($U)($shift);
+    $U normal = (magnitude - ($U)($rebias) + ($U)($half) + odd) >> ($U)($shift);
     $U subnormal = as_$U(as_$F(magnitude) + as_$F(($U)($magic))) - ($U)($magic);
     $U quiet = ($U)($quiet) | ((magnitude >> ($U)($shift)) & ($U)($payload));
     $U value = magnitude < ($U)($least_normal) ? subnormal : normal;
@@ -147,6 +151,20 @@ $H $name($F x) {
 """)
 """Rounds once, to nearest even. A carry out of the mantissa is right, up to infinity; adding a number whose
 last bit is worth the least subnormal rounds the subnormals."""
+
+_INTEGER_TO_NARROW = Template("""\
+$H $name($I x) {
+    $F nearest = convert_$F(x);
+    $I back = $to_integer(nearest);
+    $M wrong = $wrong;
+    $M away = $away;
+    $U bits = as_$U(nearest);
+    $U step = away ? ($U)(-1) : ($U)(1);
+    bits = wrong & ((bits & ($U)(1)) == ($U)(0)) ? bits + step : bits;
+    return $round(as_$F(bits));
+}
+""")
+"""Rounds to odd first: what is not exact gets an odd last bit, so that rounding again is as good as once."""
 
 _REMAINDER = Template("""\
 $F $name($F a, $F b) {
@@ -274,55 +292,86 @@ class Helpers:
         self._texts[name] = text
         return name
 
-    def half_to_float(self, kind: str, lanes: int | None) -> str:
-        """From the bits of `kind`, f16 or bf16, to float. Exact."""
+    def narrow_to_float(self, kind: Attribute, lanes: int | None) -> str:
+        """From the bits of `kind`, a float narrower than float, to float. Exact."""
         name = f"{HELPER_PREFIX}{kind}_to_f32{_lane_suffix(lanes)}"
-        template = _HALF_TO_FLOAT if kind == "f16" else _BFLOAT_TO_FLOAT
         if name not in self._texts:
+            narrow, single = LAYOUTS[kind], LAYOUTS[f32]
+            shift = single.n_mantissa_bits - narrow.n_mantissa_bits
+            rebias = single.bias - narrow.bias
+            numbers = {
+                "sign": narrow.sign,
+                "sign_shift": single.nbits - narrow.nbits,
+                "magnitude": narrow.sign - 1,
+                "shift": shift,
+                "rebias": rebias << single.n_mantissa_bits,
+                "rebias_special": single.exponents - (narrow.exponents << shift),
+                "rebias_subnormal": rebias + 1 << single.n_mantissa_bits,
+                "least_special": narrow.least_special << shift,
+            }
+            template = _BFLOAT_TO_FLOAT if kind == bf16 else _NARROW_TO_FLOAT
             self._texts[name] = template.substitute(
+                {key: f"{number:#x}" for key, number in numbers.items()},
                 name=name,
                 F=vector_type("float", lanes),
-                H=vector_type("ushort", lanes),
+                H=vector_type(SCALARS[kind], lanes),
                 U=vector_type("uint", lanes),
+                least_normal=f"0x1p{1 - narrow.bias}f",
             )
         return name
 
-    def round_to_half(self, source: str, kind: str, lanes: int | None) -> str:
-        """From `source`, float or double, to the bits of `kind`, f16 or bf16."""
+    def round_to_narrow(self, source: str, kind: Attribute, lanes: int | None) -> str:
+        """From `source`, float or double, to the bits of `kind`, a float narrower than float."""
         name = f"{HELPER_PREFIX}{_SHORT[source]}_to_{kind}{_lane_suffix(lanes)}"
         if name in self._texts:
             return name
-        width, nbits = NBITS[source], _MANTISSA_NBITS[source]
-        kind_nbits, kind_exponents = (10, 5) if kind == "f16" else (7, 8)
-        source_bias = (1 << width - nbits - 2) - 1
-        kind_bias = (1 << kind_exponents - 1) - 1
-        shift = nbits - kind_nbits
-        infinity = ((1 << kind_exponents) - 1) << kind_nbits
-        # of the number whose last mantissa bit is worth the least subnormal of `kind`
-        magic_exponent = 1 - kind_bias - kind_nbits + nbits
-        magic = max(magic_exponent + source_bias, 1) << nbits
-        overflow = min(kind_bias + 1 + source_bias, (1 << width - nbits - 1) - 1) << nbits
-        least_normal = max(1 - kind_bias + source_bias, 0) << nbits
-        if source == "float" and kind == "bf16":
-            # the exponents are the same: rounding the bits rounds subnormals too
-            least_normal = 0
-        self._texts[name] = _ROUND_TO_HALF.substitute(
+        wide, narrow = LAYOUTS[f32 if source == "float" else f64], LAYOUTS[kind]
+        rounding = Rounding(wide, narrow)
+        self._texts[name] = _ROUND_TO_NARROW.substitute(
             name=name,
             F=vector_type(source, lanes),
-            H=vector_type("ushort", lanes),
+            H=vector_type(SCALARS[kind], lanes),
             U=vector_type("uint" if source == "float" else "ulong", lanes),
-            sign=_hex(1 << width - 1, source),
-            shift=str(shift),
-            bias=_hex((source_bias - kind_bias) << nbits, source),
-            half=_hex((1 << shift - 1) - 1, source),
-            magic=_hex(magic, source),
-            quiet=f"{infinity | 1 << kind_nbits - 1:#x}",
-            payload=f"{(1 << kind_nbits) - 1:#x}",
-            least_normal=_hex(least_normal, source),
-            overflow=_hex(overflow, source),
-            infinity=f"{infinity:#x}",
-            nan=_hex(((1 << width - nbits - 1) - 1) << nbits, source),
-            sign_shift=str(width - 16),
+            sign=_hex(wide.sign, source),
+            shift=str(rounding.shift),
+            rebias=_hex(rounding.rebias, source),
+            half=_hex(rounding.half, source),
+            magic=_hex(rounding.magic, source),
+            quiet=f"{narrow.quiet_nan:#x}",
+            payload=f"{narrow.mantissa:#x}",
+            least_normal=_hex(rounding.least_normal, source),
+            overflow=_hex(rounding.overflow, source),
+            infinity=f"{narrow.least_special:#x}",
+            nan=_hex(wide.exponents, source),
+            sign_shift=str(wide.nbits - narrow.nbits),
+        )
+        return name
+
+    def integer_to_narrow(self, source: str, kind: Attribute, lanes: int | None) -> str:
+        """From `source`, a signed or unsigned type, to the bits of `kind`, a float narrower than float."""
+        is_signed = source in UNSIGNED
+        mask = source if is_signed else source[1:]
+        short = f"{'' if is_signed else 'u'}{_SHORT[mask]}"
+        name = f"{HELPER_PREFIX}{short}_to_{kind}{_lane_suffix(lanes)}"
+        if name in self._texts:
+            return name
+        integer = vector_type(source, lanes)
+        wrong, away = "back != x", "back > x"
+        if is_signed:
+            away = f"x >= ({integer})(0) ? back > x : back < x"
+        if lanes is not None and mask != "int":
+            wrong, away = (f"convert_int{lanes}({text})" for text in (wrong, away))
+        self._texts[name] = _INTEGER_TO_NARROW.substitute(
+            to_integer=self.float_to_integer("float", source, lanes),
+            round=self.round_to_narrow("float", kind, lanes),
+            name=name,
+            wrong=wrong,
+            away=away,
+            F=vector_type("float", lanes),
+            H=vector_type(SCALARS[kind], lanes),
+            I=integer,
+            M=vector_type("int", lanes),
+            U=vector_type("uint", lanes),
         )
         return name
 

@@ -1,17 +1,20 @@
 """
 How the types and constants of `low` are spelled in OpenCL C.
 
-Integers and indices are signed; arithmetic that may wrap goes through the unsigned type. f16 and bf16 are
-held as their bits. A vector of i1 is a mask: lanes of 0 or -1, as wide as what was compared.
+Integers and indices are signed; arithmetic that may wrap goes through the unsigned type. Floats narrower
+than float are held as their bits. A vector of i1 is a mask: lanes of 0 or -1, as wide as what was compared.
 """
 
 from __future__ import annotations
 
 import struct
+from typing import cast as cast_type
 
 import numpy as np
-from xdsl.dialects.builtin import IndexType, bf16, f16, f32, f64, i1, i8, i16, i32, i64
+from xdsl.dialects.builtin import IndexType, PackableType, bf16, f16, f32, f64, i1, i8, i16, i32, i64
 from xdsl.ir import Attribute
+
+from ...dialects.element_types import F8_TYPES, NBYTES, is_narrow_float
 
 LANES = (2, 4, 8, 16)
 """The vector lengths that OpenCL C has, less 3."""
@@ -21,6 +24,7 @@ SCALARS: dict[Attribute, str] = {
     f32: "float",
     f16: "ushort",
     bf16: "ushort",
+    **dict.fromkeys(F8_TYPES, "uchar"),
     i64: "long",
     i32: "int",
     i16: "short",
@@ -37,6 +41,7 @@ MASK_ELEMENTS = {
     "double": "long",
     "float": "int",
     "ushort": "short",
+    "uchar": "char",
     "long": "long",
     "int": "int",
     "short": "short",
@@ -46,6 +51,9 @@ MASK_ELEMENTS = {
 
 NBITS = {"char": 8, "short": 16, "int": 32, "long": 64, "float": 32, "double": 64}
 """Width of the signed and the float types."""
+
+NARROW_NBYTES = {"ushort": 2, "uchar": 1}
+"""Bytes of the types that hold floats as their bits, and nothing else."""
 
 _SUFFIX = {"long": "L"}
 
@@ -66,14 +74,10 @@ def integer_literal(element: str, value: int) -> str:
 
 
 def float_literal(type: Attribute, value: float) -> str:
-    """Returns a C expression of exactly `value` in `type`; f16 and bf16 as their bits."""
-    if type == f16:
-        with np.errstate(over="ignore"):
-            return f"(ushort){int(np.float16(value).view(np.uint16)):#06x}"
-    if type == bf16:
-        # a constant of type bf16 is a bf16 already: its low half is zero
-        with np.errstate(over="ignore"):
-            return f"(ushort){int(np.float32(value).view(np.uint32)) >> 16:#06x}"
+    """Returns a C expression of exactly `value` in `type`; narrow floats as their bits."""
+    if is_narrow_float(type):
+        bits = int.from_bytes(cast_type("PackableType[float]", type).pack((value,)), "little")
+        return f"({SCALARS[type]}){bits:#0{2 + 2 * NBYTES[type]}x}"
     if type == f32:
         with np.errstate(over="ignore"):
             single = np.float32(value)
@@ -103,7 +107,7 @@ def as_signed(element: str, lanes: int | None, text: str) -> str:
 
 def nbytes_of(element: str) -> int:
     """Returns the bytes of one value of the C type `element`."""
-    return 2 if element == "ushort" else NBITS[element] // 8
+    return NARROW_NBYTES[element] if element in NARROW_NBYTES else NBITS[element] // 8
 
 
 def _decimal(text: str, suffix: str) -> str:

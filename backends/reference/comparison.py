@@ -8,15 +8,17 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import bf16, f16, f32, f64
+from xdsl.dialects.builtin import f32, f64
 from xdsl.ir import Attribute
 
-from ...semantics.numpy_types import BF16, Array, dtype_of, is_floating
+from ...dialects.element_types import NARROW_FLOATS
+from ...semantics.numpy_types import Array, dtype_of, is_floating
+from ..float_layout import LAYOUTS
 
-ULPS: dict[Attribute, float] = {f64: 8, f32: 8, f16: 2, bf16: 2}
+ULPS: dict[Attribute, float] = {f64: 8, f32: 8, **dict.fromkeys(NARROW_FLOATS, 2)}
 """How many units in the last place of the largest element a float result may be off, by element type."""
 
-_BITS: dict[int, np.dtype[Any]] = {2: np.dtype(np.int16), 4: np.dtype(np.int32), 8: np.dtype(np.int64)}
+_BITS: dict[int, np.dtype[Any]] = {nbytes: np.dtype(f"i{nbytes}") for nbytes in (1, 2, 4, 8)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +101,7 @@ def differences(
                 is_close = (
                     np.isfinite(wide)
                     & np.isfinite(wide_expected)
-                    & (off <= allowed * _ulp(largest, actual.dtype))
+                    & (off <= allowed * _ulp(largest, element_type))
                 )
                 wrong &= ~is_close
                 bound = f" by more than {allowed:g} ulps of {largest:g}"
@@ -126,15 +128,12 @@ def _largest_finite(value: Array) -> float:
     return float(np.max(wide, initial=0.0, where=np.isfinite(wide)))
 
 
-def _ulp(magnitude: float, dtype: np.dtype[Any]) -> float:
-    """The distance from `magnitude`, a float of `dtype`, to the next greater one."""
-    precision, least = (
-        (8, -133)
-        if dtype == BF16
-        else (np.finfo(dtype).nmant + 1, int(np.finfo(dtype).minexp) - np.finfo(dtype).nmant)
-    )
+def _ulp(magnitude: float, element_type: Attribute) -> float:
+    """The distance from `magnitude`, a float of `element_type`, to the next greater one."""
+    layout = LAYOUTS[element_type]
+    least = 1 - layout.bias - layout.n_mantissa_bits
     _, exponent = np.frexp(magnitude)
-    return float(np.ldexp(1.0, max(int(exponent) - precision, least)))
+    return float(np.ldexp(1.0, max(int(exponent) - layout.n_mantissa_bits - 1, least)))
 
 
 def assert_close(

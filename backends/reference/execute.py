@@ -23,7 +23,7 @@ from ...dialects.hazards import Item, accessed_buffers, all_items, base_of
 from ...dialects.kernel_access import KernelAccess, accesses_of, kernels_of
 from ...errors import TenonError
 from ...semantics.errors import describe
-from ...semantics.numpy_types import array_of, dtype_of, storage_dtype
+from ...semantics.numpy_types import array_of, dtype_of, storage_dtype, strided_view
 from . import low as low_interpreter
 from . import sched as sched_interpreter
 from .dependency_check import check_dependencies
@@ -237,7 +237,7 @@ def _view(stored: Array, type: Attribute) -> Array:
     strides = [stride * stored.itemsize for stride in strides_of(type)]
     assert isinstance(type, MemRefType), f"{type} is no buffer"
     shape = type.get_shape()
-    return np.lib.stride_tricks.as_strided(stored, shape, strides, writeable=stored.flags.writeable)
+    return strided_view(stored, shape, strides, writeable=stored.flags.writeable)
 
 
 def _constant(op: sched.ConstantOp) -> Array:

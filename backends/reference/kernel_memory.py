@@ -7,7 +7,7 @@ import numpy.typing as npt
 from xdsl.ir import Operation
 
 from ...semantics.errors import InterpreterError, describe
-from ...semantics.numpy_types import Array
+from ...semantics.numpy_types import Array, strided_view
 from .shared_access_log import SharedAccessLog
 
 Rows = npt.NDArray[np.int64]
@@ -125,6 +125,6 @@ class KernelMemory:
         if view is None:
             *outer, stride = self.array.strides
             shape = (*self.array.shape[:-1], self.size - lanes + 1, lanes)
-            view = np.lib.stride_tricks.as_strided(self.array, shape, (*outer, stride, stride))
+            view = strided_view(self.array, shape, (*outer, stride, stride))
             self._views[lanes] = view
         return view

@@ -8,19 +8,15 @@ import numpy as np
 import numpy.typing as npt
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
-    BFloat16Type,
-    Float16Type,
-    Float32Type,
-    Float64Type,
     FunctionType,
     IndexType,
-    IntegerType,
-    Signedness,
     TensorType,
 )
 from xdsl.ir import Attribute
 
+from ...dialects.element_types import ELEMENT_TYPES
 from ...errors import TenonError
+from ...semantics.numpy_types import dtype_of
 
 DYNAMIC_EXTENT = 4
 """
@@ -62,22 +58,15 @@ def _random_array(type_: Attribute, generator: np.random.Generator) -> npt.NDArr
         raise TenonError(f"random inputs: {type_} is no tensor")
     tensor = cast("TensorType[Attribute]", type_)
     shape = [DYNAMIC_EXTENT if extent == DYNAMIC_INDEX else extent for extent in tensor.get_shape()]
-    match tensor.element_type:
-        case Float64Type():
-            return generator.standard_normal(shape)
-        case Float32Type():
-            return generator.standard_normal(shape).astype(np.float32)
-        case Float16Type():
-            return generator.standard_normal(shape).astype(np.float16)
-        case BFloat16Type():
-            import ml_dtypes
-
-            return generator.standard_normal(shape).astype(ml_dtypes.bfloat16)
-        case IntegerType(width=width) if width.data == 1:
-            return generator.integers(0, 2, shape).astype(np.bool_)
-        case IntegerType(width=width, signedness=signedness) if signedness.data is Signedness.UNSIGNED:
-            return generator.integers(0, 17, shape).astype(f"u{width.data // 8}")
-        case IntegerType(width=width):
-            return generator.integers(-8, 9, shape).astype(f"i{width.data // 8}")
-        case element_type:
-            raise TenonError(f"random inputs: no values of {element_type}")
+    if tensor.element_type not in ELEMENT_TYPES:
+        raise TenonError(f"random inputs: no values of {tensor.element_type}")
+    dtype = dtype_of(tensor)
+    match dtype.kind:
+        case "b":
+            return generator.integers(0, 2, shape).astype(dtype)
+        case "u":
+            return generator.integers(0, 17, shape).astype(dtype)
+        case "i":
+            return generator.integers(-8, 9, shape).astype(dtype)
+        case _:
+            return generator.standard_normal(shape).astype(dtype)

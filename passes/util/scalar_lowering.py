@@ -1,9 +1,9 @@
 """
 Scalar code for the elementwise ops of `graph`: one element in, one element out.
 
-f16 and bf16 are computed in f32 and every result is rounded to the type and widened again, so that values
-stay f32 in registers. ui8 is an i8 with unsigned ops. Every case numpy and IEEE leave a result for has that
-result (see docs/architecture.md, section `graph`); nothing here is undefined for LLVM or C.
+Narrow floats are computed in f32 and every result is rounded to the type and widened again, so that values
+stay f32 in registers. Unsigned integers are signless ones with unsigned ops. Every case numpy and IEEE leave
+a result for has that result (see docs/architecture.md, section `graph`); nothing is undefined for LLVM or C.
 """
 
 from __future__ import annotations
@@ -11,11 +11,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import TensorType, bf16, f16, f32, f64, i1, i64
+from xdsl.dialects.builtin import TensorType, f32, f64, i1, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects import graph, low
-from ...dialects.element_types import compute_type, element_type_of, is_float, is_unsigned, width_of
+from ...dialects.element_types import (
+    compute_type,
+    element_type_of,
+    is_float,
+    is_narrow_float,
+    is_unsigned,
+    width_of,
+)
 from .scalar_builder import INDEX, ScalarBuilder
 from .scalar_functions import hypot, logaddexp
 from .scalar_numbers import (
@@ -72,7 +79,7 @@ def from_storage(b: ScalarBuilder, value: SSAValue, element_type: Attribute) -> 
     """Returns a loaded element in its compute type."""
     if element_type == i1:
         return cmpi(b, "ne", value, b.constant(0, value.type), hint="bit")
-    if element_type in (f16, bf16):
+    if is_narrow_float(element_type):
         return _extf(b, value, f32)
     return value
 
@@ -81,14 +88,14 @@ def to_storage(b: ScalarBuilder, value: SSAValue, element_type: Attribute, stora
     """Returns an element in the type it is stored as."""
     if element_type == i1:
         return convert(b, low.Conversion.EXTUI, value, storage)
-    if element_type in (f16, bf16):
+    if is_narrow_float(element_type):
         return _truncf(b, value, element_type)
     return value
 
 
 def rounded(b: ScalarBuilder, value: SSAValue, element_type: Attribute) -> SSAValue:
-    """Rounds a computed value to f16 or bf16, kept as an f32; any other type is exact already."""
-    if element_type in (f16, bf16):
+    """Rounds a computed value to a narrow float, kept as an f32; any other type is exact already."""
+    if is_narrow_float(element_type):
         return _extf(b, _truncf(b, value, element_type), f32)
     return value
 
@@ -322,7 +329,7 @@ def cast(b: ScalarBuilder, value: SSAValue, source: Attribute, target: Attribute
         return value
     held, wanted = compute_type(source), compute_type(target)
     if is_float(source) and is_float(target):
-        if target in (f16, bf16):
+        if is_narrow_float(target):
             return rounded(b, value, target)
         if held == wanted:
             return value
@@ -334,7 +341,7 @@ def cast(b: ScalarBuilder, value: SSAValue, source: Attribute, target: Attribute
         return convert(b, kind, value, wanted)
     if is_float(target):
         kind = low.Conversion.UITOFP if is_unsigned(source) else low.Conversion.SITOFP
-        return rounded(b, convert(b, kind, value, wanted), target)
+        return _float_of_integer(b, kind, value, target)
     if target == i1:
         return cmpi(b, "ne", value, b.constant(0, value.type))
     if width_of(held) == width_of(wanted):
@@ -355,12 +362,22 @@ def index_of_element(b: ScalarBuilder, value: SSAValue, element_type: Attribute,
     return b.op(arith.IndexCastOp, value, result_type=INDEX)
 
 
+def _float_of_integer(b: ScalarBuilder, kind: low.Conversion, value: SSAValue, target: Attribute) -> SSAValue:
+    """Rounds an integer once to a float type, in its compute type. f32 holds every integer of 16 bits."""
+    wanted = compute_type(target)
+    if wanted == target:
+        return convert(b, kind, value, target)
+    if width_of(value.type) <= 16:
+        return rounded(b, convert(b, kind, value, wanted), target)
+    return _extf(b, convert(b, kind, value, target), wanted)
+
+
 def lower_iota(b: ScalarBuilder, index: SSAValue, type: Attribute) -> SSAValue:
     """Returns an index as an element of `type`."""
     assert index.type == INDEX
     if is_float(type):
         wide = b.op(arith.IndexCastOp, index, result_type=i64)
-        return rounded(b, convert(b, low.Conversion.SITOFP, wide, compute_type(type)), type)
+        return _float_of_integer(b, low.Conversion.SITOFP, wide, type)
     return b.op(arith.IndexCastOp, index, result_type=compute_type(type))
 
 

@@ -58,7 +58,7 @@ def bits(array: Array) -> Array:
         return array
     found = array.view(f"u{array.dtype.itemsize}").copy()
     with np.errstate(all="ignore"):
-        found[np.isnan(array)] = 0xFFFF
+        found[np.isnan(array)] = np.iinfo(found.dtype).max
     return found
 
 

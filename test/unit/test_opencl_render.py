@@ -172,9 +172,6 @@ UNSUPPORTED = {
     "%e = math.log1p %v : f32": "no rule for math.log1p",
     HALF + "%s = arith.addf %h, %h : f16": "arith.addf: no arithmetic in f16 (kernels compute in f32)",
     HALF + "%s = math.floor %h : f16": "math.floor: no arithmetic in f16 (kernels compute in f32)",
-    HALF + "%s = low.convert fptosi %h : f16 to i32": (
-        "low.convert: no arithmetic in f16 (kernels compute in f32)"
-    ),
     BIT + "%s = arith.addi %t, %t : i1": "arith.addi: no arithmetic in i1",
     "%m = arith.constant dense<true> : vector<4xi1>\n%s = arith.addi %m, %m : vector<4xi1>": (
         "arith.addi: no arithmetic in vector<4xi1>"

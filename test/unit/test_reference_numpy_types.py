@@ -5,7 +5,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from tenon.dialects.element_types import ELEMENT_TYPES, ui8
+from tenon.dialects.element_types import ELEMENT_TYPES, NARROW_FLOATS, ui8, ui64
 from tenon.dialects.parsing import parse_module
 from tenon.errors import TenonError
 from tenon.semantics.numpy_types import (
@@ -26,6 +26,7 @@ from xdsl.dialects.builtin import (
     TensorType,
     VectorType,
     bf16,
+    f8E5M2,
     f16,
     f32,
     i1,
@@ -38,7 +39,8 @@ BF16 = np.dtype(ml_dtypes.bfloat16)
 
 def test_dtypes_of_element_types():
     assert [dtype_of(type).name for type in ELEMENT_TYPES] == [
-        "float64", "float32", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool",
+        "float64", "float32", "float16", "bfloat16", "float8_e5m2", "float8_e4m3fn", "float8_e4m3",
+        "int64", "int32", "int16", "int8", "uint64", "uint32", "uint16", "uint8", "bool",
     ]  # fmt: skip
     assert dtype_of(IndexType()) == np.int64
     assert dtype_of(TensorType(bf16, [2, -1])) == dtype_of(VectorType(bf16, [4])) == BF16
@@ -49,8 +51,10 @@ def test_element_types_and_dtypes_are_one_to_one(type: Any):
     assert element_type_of_dtype(dtype_of(type)) == type
 
 
-def test_bytes_are_stored_as_i8():
+def test_unsigned_integers_and_booleans_are_stored_as_signed_ones():
     assert storage_dtype(i1) == storage_dtype(ui8) == storage_dtype(i8) == np.int8
+    assert storage_dtype(ui64) == np.int64
+    assert storage_dtype(f8E5M2) == dtype_of(f8E5M2)
     assert storage_dtype(MemRefType(f16, [4])) == np.float16
     assert storage_dtype(IndexType()) == np.int64
 
@@ -66,8 +70,8 @@ def test_a_dtype_without_a_type_is_an_error():
 
 
 def test_kinds_of_floats():
-    assert [type for type in ELEMENT_TYPES if is_floating(dtype_of(type))] == list(ELEMENT_TYPES[:4])
-    assert [type for type in ELEMENT_TYPES if is_narrow(dtype_of(type))] == [f16, bf16]
+    assert [type for type in ELEMENT_TYPES if is_floating(dtype_of(type))] == list(ELEMENT_TYPES[:7])
+    assert [type for type in ELEMENT_TYPES if is_narrow(dtype_of(type))] == list(NARROW_FLOATS)
 
 
 @pytest.mark.parametrize(
