@@ -211,9 +211,21 @@ def broadcast(x: TracedArray, shape: Sequence[int]) -> TracedArray:
     return _built(lambda: graph.BroadcastOp(x.value, _type(x.dtype, shape)), x, x.weak)
 
 
-def pad(x: TracedArray, value: TracedArray, low: Sequence[int], high: Sequence[int]) -> TracedArray:
+def pad(
+    x: TracedArray,
+    value: TracedArray,
+    low: Sequence[int],
+    high: Sequence[int],
+    interior: Sequence[int] | None = None,
+) -> TracedArray:
+    """Returns `x` with so many elements `value` before, after and between its own, one of each per axis."""
     value.check_usable()
-    return _built(lambda: graph.PadOp(x.value, value.value, low, high), x)
+    return _built(lambda: graph.PadOp(x.value, value.value, low, high, interior), x)
+
+
+def pad_with(mode: str, x: TracedArray, low: Sequence[int], high: Sequence[int]) -> TracedArray:
+    """Returns `x` with elements of its own around it: `mode` is edge, reflect, symmetric or wrap."""
+    return _built(lambda: graph.PadWithOp(graph.PadMode(mode), x.value, low, high), x)
 
 
 def slice(

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.ir import Operation, SSAValue
 
 from ..dialects import graph
+from ..dialects.graph import PadMode
 from ..dialects.graph.types import shape_text
 from . import numerics
 from .contraction import contract
@@ -119,10 +120,23 @@ def _broadcast(op: Operation, operands: Sequence[Array]) -> Array:
 def _pad(op: Operation, operands: Sequence[Array]) -> Array:
     assert isinstance(op, graph.PadOp)
     source, value = operands
-    edges = list(zip(op.low.data, source.shape, op.high.data, strict=True))
-    result = np.full([low + extent + high for low, extent, high in edges], value, source.dtype)
-    result[tuple(slice(low, low + extent) for low, extent, _ in edges)] = source
+    edges = list(zip(op.low.data, source.shape, op.high.data, op.steps, strict=True))
+    spans = [(low, (extent - 1) * step + 1 if extent else 0, step) for low, extent, _, step in edges]
+    shape = [low + span + high for (low, span, _), high in zip(spans, op.high.data, strict=True)]
+    result = np.full(shape, value, source.dtype)
+    result[tuple(slice(low, low + span, step) for low, span, step in spans)] = source
     return result
+
+
+def _pad_with(op: Operation, operands: Sequence[Array]) -> Array:
+    assert isinstance(op, graph.PadWithOp)
+    (source,) = operands
+    pads = list(zip(op.low.data, op.high.data, strict=True))
+    for axis, (low, high) in enumerate(pads):
+        if low + high and not source.shape[axis]:
+            raise InterpreterError(f"{describe(op)}: axis {axis} has no elements to pad with at run time")
+    modes = {PadMode.EDGE: "edge", PadMode.REFLECT: "reflect", PadMode.SYMMETRIC: "symmetric"}
+    return np.pad(source, pads, modes.get(op.mode.data, "wrap")) if pads else source
 
 
 def _slice(op: Operation, operands: Sequence[Array]) -> Array:
@@ -302,6 +316,7 @@ RULES: dict[type[Operation], _Rule] = {
     graph.PermuteOp: _permute,
     graph.BroadcastOp: _broadcast,
     graph.PadOp: _pad,
+    graph.PadWithOp: _pad_with,
     graph.SliceOp: _slice,
     graph.FlipOp: _flip,
     graph.ConcatOp: _concat,

@@ -123,6 +123,7 @@ from .movement import (
     sliced_type,
 )
 from .node import MergeOp, NodeAccessOp, ReadOp, TnodeOp, WriteOp, check_node_access, find_node, node_type
+from .padding import PadMode, PadModeAttr, PadWithOp
 from .predicates import IsfiniteOp, IsinfOp, IsnanOp, PredicateOp, SignbitOp
 from .random import THREEFRY_PARITY, THREEFRY_ROTATIONS, ThreefryOp
 from .sorting import ArgsortOp, SearchSortedOp, SortOp, positions_type
@@ -204,6 +205,7 @@ GRAPH = Dialect(
         PermuteOp,
         BroadcastOp,
         PadOp,
+        PadWithOp,
         SliceOp,
         FlipOp,
         ConcatOp,
@@ -246,6 +248,7 @@ GRAPH = Dialect(
         CombinationAttr,
         ExtremumAttr,
         SideAttr,
+        PadModeAttr,
         ModeAttr,
         MemoryModeAttr,
         NodeModeAttr,
@@ -348,7 +351,10 @@ __all__ = [
     "NodeModeAttr",
     "NotOp",
     "OrOp",
+    "PadMode",
+    "PadModeAttr",
     "PadOp",
+    "PadWithOp",
     "PermuteOp",
     "PowOp",
     "PredicateOp",

@@ -6,19 +6,22 @@ from collections.abc import Sequence
 from typing import Any
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     VarConstraint,
     base,
     irdl_op_definition,
     operand_def,
+    opt_prop_def,
     prop_def,
     result_def,
     var_operand_def,
 )
+from xdsl.parser import Parser
+from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from ..dim_expr import Extent, bounded, is_at_least, product
+from ..dim_expr import Extent, bounded, greatest, is_at_least, product
 from .attributes import AxisAttr, ExtentsAttr, IntsAttr
 from .base import MovementOp, check_exact_result, check_result
 from .dim import dims_around, dims_text
@@ -159,53 +162,117 @@ class BroadcastOp(MovementOp):
                 )
 
 
-def padded_type(source: TensorType[Any], low: IntsAttr, high: IntsAttr) -> TensorType[Any]:
+def padded_type(
+    source: TensorType[Any],
+    low: IntsAttr,
+    high: IntsAttr,
+    interior: IntsAttr | None = None,
+    who: str = "graph.pad",
+) -> TensorType[Any]:
     """
-    Returns the type of `source` with `low[k]` and `high[k]` more elements before and after it in dim k.
+    Returns the type of `source` with `low[k]` and `high[k]` more elements before and after it in dim k, and
+    `interior[k]` between each two.
 
-    Raises `VerifyException` unless there is one `low` and one `high` from 0 up for each axis.
+    Raises `VerifyException`, naming `who`, unless there is one of each from 0 up for each axis.
     """
-    who = PadOp.name
-    for what, values in (("low", low.data), ("high", high.data)):
+    between = (0,) * source.get_num_dims() if interior is None else interior.data
+    for what, values in (("low", low.data), ("high", high.data), ("interior", between)):
         check_one_per_axis(who, what, values, source)
         for axis, value in enumerate(values):
             if value < 0:
                 raise VerifyException(f"{who}: {what} of axis {axis} is negative ({value}, source {source})")
-    shape = tuple(
-        extent if extent == DYNAMIC_INDEX else before + extent + after
-        for before, extent, after in zip(low.data, shape_of(source), high.data, strict=True)
-    )
-    return tensor_of(source.element_type, shape)
+    pads = zip(low.data, shape_of(source), high.data, between, strict=True)
+    shape: list[Extent] = []
+    for before, extent, after, inner in pads:
+        if extent == DYNAMIC_INDEX:
+            shape.append(extent)
+        else:
+            gaps = greatest(extent - 1, 0) * inner if inner else 0
+            shape.append(before + extent + gaps + after)
+    return tensor_of(source.element_type, tuple(shape))
 
 
 @irdl_op_definition
 class PadOp(MovementOp):
     """
-    Puts `low[k]` copies of `value` before and `high[k]` after the source in dim k.
+    Puts `low[k]` copies of `value` before and `high[k]` after the source in dim k, and `interior[k]` between
+    each two of its elements: none if it is not given.
 
     ```mlir
     %y = graph.pad %x, %v low [0, 1] high [0, 2] : tensor<4x8xf32>
+    %z = graph.pad %x, %v low [0, 0] high [0, 0] interior [0, 1] : tensor<4x8xf32>
     ```
 
-    `%v` is a `tensor<f32>`, the result a `tensor<4x11xf32>`.
+    `%v` is a `tensor<f32>`, the results are a `tensor<4x11xf32>` and a `tensor<4x15xf32>`.
     """
 
     name = "graph.pad"
-    source = operand_def(TENSOR_T)
-    value = operand_def(Computed(scalar_like, ("T",)))
-    low = prop_def(_ints("LOW"))
-    high = prop_def(_ints("HIGH"))
-    result = result_def(Computed(padded_type, ("T", "LOW", "HIGH")))
-    assembly_format = "$source `,` $value `low` $low `high` $high attr-dict `:` type($source)"
+    source = operand_def(TENSOR)
+    value = operand_def(TENSOR)
+    low = prop_def(IntsAttr)
+    high = prop_def(IntsAttr)
+    interior = opt_prop_def(IntsAttr)
+    result = result_def(TENSOR)
 
     def __init__(
-        self, source: SSAValue, value: SSAValue, low: Sequence[int] | IntsAttr, high: Sequence[int] | IntsAttr
+        self,
+        source: SSAValue,
+        value: SSAValue,
+        low: Sequence[int] | IntsAttr,
+        high: Sequence[int] | IntsAttr,
+        interior: Sequence[int] | IntsAttr | None = None,
     ):
         low, high = IntsAttr.of(low), IntsAttr.of(high)
-        result_type = padded_type(tensor_type_of(source, self.name), low, high)
-        Operation.__init__(
-            self, operands=(source, value), result_types=(result_type,), properties={"low": low, "high": high}
-        )
+        properties: dict[str, Attribute] = {"low": low, "high": high}
+        inner = None if interior is None else IntsAttr.of(interior)
+        if inner is not None and (any(inner.data) or len(inner.data) != len(low.data)):
+            properties["interior"] = inner
+        result_type = padded_type(tensor_type_of(source, self.name), low, high, inner)
+        Operation.__init__(self, operands=(source, value), result_types=(result_type,), properties=properties)
+
+    @property
+    def steps(self) -> tuple[int, ...]:
+        """How far apart in the result two neighbours of the source are, in each dim."""
+        if self.interior is None:
+            return (1,) * len(self.low.data)
+        return tuple(inner + 1 for inner in self.interior.data)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> PadOp:
+        start = parser.pos
+        operands = [parser.parse_unresolved_operand()]
+        parser.parse_punctuation(",")
+        operands.append(parser.parse_unresolved_operand())
+        parser.parse_keyword("low")
+        low = IntsAttr(IntsAttr.parse_parameter(parser))
+        parser.parse_keyword("high")
+        high = IntsAttr(IntsAttr.parse_parameter(parser))
+        interior = None
+        if parser.parse_optional_keyword("interior") is not None:
+            interior = IntsAttr(IntsAttr.parse_parameter(parser))
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        type = parser.parse_type()
+        try:
+            source_type = tensor_type_of(type, cls.name)
+            source, value = parser.resolve_operands(operands, (type, scalar_like(source_type)), start)
+            op = cls(source, value, low, high, interior)
+        except VerifyException as error:
+            parser.raise_error(str(error), start)
+        op.attributes.update(attributes)
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.source)
+        printer.print_string(", ")
+        printer.print_ssa_value(self.value)
+        printer.print_string(f" low {list(self.low.data)} high {list(self.high.data)}")
+        if self.interior is not None:
+            printer.print_string(f" interior {list(self.interior.data)}")
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.source.type)
 
     def verify_(self) -> None:
         source = tensor_type_of(self.source, self.name)
@@ -213,10 +280,11 @@ class PadOp(MovementOp):
             raise VerifyException(
                 f"{self.name}: value is {self.value.type}, expected {scalar_like(source)} (source {source})"
             )
-        expected = padded_type(source, self.low, self.high)
-        check_exact_result(
-            self, expected, f"{source} padded by {list(self.low.data)} and {list(self.high.data)}"
-        )
+        expected = padded_type(source, self.low, self.high, self.interior)
+        why = f"{source} padded by {list(self.low.data)} and {list(self.high.data)}"
+        if self.interior is not None:
+            why += f", inside by {list(self.interior.data)}"
+        check_exact_result(self, expected, why)
 
 
 def sliced_type(

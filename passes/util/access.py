@@ -10,6 +10,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from ...dialects import graph
 from ...dialects.buffer_size import row_major_strides
+from ...dialects.graph import PadMode
 from .index_expr import ZERO, IndexExpr, constant, delinearize, element, linearize
 
 Indices = tuple[IndexExpr, ...]
@@ -63,8 +64,15 @@ def operand_indices(op: Operation, indices: Indices) -> list[Indices]:
             ]
         case graph.PadOp():
             shape = static_shape(op.source, op.name)
+            spans = zip(indices, op.low.data, shape, op.steps, strict=True)
+            return [
+                tuple((i + -low).clamp((n - 1) * step).floordiv(step) for i, low, n, step in spans),
+                (),
+            ]
+        case graph.PadWithOp():
+            shape, mode = static_shape(op.source, op.name), op.mode.data
             inside = zip(indices, op.low.data, shape, strict=True)
-            return [tuple((i + -low).clamp(extent - 1) for i, low, extent in inside), ()]
+            return [tuple(_padded_index(mode, i + -low, extent) for i, low, extent in inside)]
         case graph.ConcatOp():
             axis, offset, found = op.axis.data, 0, list[Indices]()
             for operand in op.inputs:
@@ -98,6 +106,25 @@ def box_starts(shape: Sequence[int], starts: Sequence[SSAValue], sizes: Sequence
     return tuple(
         element(start, (), extent - size) for extent, start, size in zip(shape, starts, sizes, strict=True)
     )
+
+
+def _padded_index(mode: PadMode, index: IndexExpr, extent: int) -> IndexExpr:
+    """Returns the index, of `extent`, of the element that `mode` puts at `index`, which may be outside."""
+    last = extent - 1
+    if mode is PadMode.EDGE or last == 0:
+        return index.clamp(last)
+    if index.low >= 0 and index.high <= last:
+        return index
+    period = {PadMode.WRAP: extent, PadMode.SYMMETRIC: 2 * extent}.get(mode, 2 * last)
+    place = (index + -(index.low // period) * period).mod(period)
+    if mode is PadMode.WRAP:
+        return place
+    # What is beyond the last element comes back as far as it has gone.
+    if mode is PadMode.REFLECT:
+        back = (place + -last).clamp(last - 1) * 2
+    else:
+        back = (place + -last).clamp(extent) + (place + -extent).clamp(last)
+    return (place - back).clamp(last)
 
 
 def _without_ones(shape: tuple[int, ...]) -> list[int]:

@@ -215,6 +215,10 @@ class IndexExpr:
             return self
         if last <= 0 if isinstance(last, int) else is_at_least(0, last):
             return ZERO
+        if isinstance(self.high, int) and self.high <= 0:
+            return ZERO
+        if isinstance(self.low, int) and isinstance(last, int) and self.low >= last:
+            return constant(last)
         return _atom(Clamp(self, last))
 
     def _split(self, divisor: Extent) -> tuple[IndexExpr, IndexExpr]:

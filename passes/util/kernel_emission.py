@@ -13,7 +13,7 @@ from ...dialects.element_types import compute_type, element_type_of, is_float, i
 from ...dialects.graph import Combination, ReduceKind
 from ...dialects.sched import CombineKind
 from .access import Indices, operand_indices, static_shape
-from .index_expr import Atom, Axis, Clamp, Element, FloorDiv, IndexExpr, Opaque, variable
+from .index_expr import ZERO, Atom, Axis, Clamp, Element, FloorDiv, IndexExpr, Opaque, variable
 from .kernel_planning import FOLDING_OPS, Access, Kernel, folding_operand_indices
 from .reduction_identity import identity
 from .scalar_builder import INDEX, ConstantPool, ScalarBuilder
@@ -292,8 +292,13 @@ class _KernelEmitter:
         if 0 in shape:
             return filler
         inside: SSAValue | None = None
-        for index, low, extent in zip(access.indices, op.low.data, shape, strict=True):
-            inside = self._within(b, op, index + -low, extent, inside)
+        for index, low, extent, step in zip(access.indices, op.low.data, shape, op.steps, strict=True):
+            last = (extent - 1) * step
+            inside = self._within(b, op, index + -low, last + 1, inside)
+            gap = (index + -low).clamp(last).mod(step)
+            if gap != ZERO:
+                is_at_element = cmpi(b, "eq", self._index(gap, op), b.constant(0, INDEX))
+                inside = is_at_element if inside is None else b.op(arith.AndIOp, inside, is_at_element)
         value = self._read(op.source, operand_indices(op, access.indices)[0], op)
         if inside is None:
             return value

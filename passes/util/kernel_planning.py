@@ -60,6 +60,7 @@ VIEW_OPS = (
     graph.BroadcastOp,
     graph.SliceOp,
     graph.FlipOp,
+    graph.PadWithOp,
     graph.IotaOp,
     graph.GatherOp,
     graph.DynamicSliceOp,

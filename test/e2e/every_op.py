@@ -26,6 +26,8 @@ from tenon.dialects.graph import (
     IotaOp,
     LogsumexpOp,
     MovementOp,
+    PadOp,
+    PadWithOp,
     ReduceKind,
     ReduceOp,
     SelectOp,
@@ -240,6 +242,7 @@ def _movement(w: _Writer, matrix: str, one: str, scalar: str, empty: str) -> Non
         "permute": (f"{matrix} [1, 0] : {text}", (19, 3)),
         "broadcast": (f"{one} : {tensor((1, 19), type)} -> {tensor((2, 3, 19), type)}", (2, 3, 19)),
         "pad": (f"{matrix}, {scalar} low [1, 2] high [0, 5] : {text}", (4, 26)),
+        "pad_with": (f"reflect {matrix} low [3, 1] high [0, 40] : {text}", (6, 60)),
         "slice": (f"{matrix} offsets [0, 1] sizes [2, 9] strides [2, 2] : {text}", (2, 9)),
         "flip": (f"{matrix} axes [0, 1] : {text}", (3, 19)),
         "concat": (
@@ -252,6 +255,9 @@ def _movement(w: _Writer, matrix: str, one: str, scalar: str, empty: str) -> Non
         if issubclass(op, MovementOp):
             words, shape = forms[op.name.removeprefix("graph.")]
             w.result(op, f"{op.name} {words}", shape)
+    w.result(PadOp, f"graph.pad {matrix}, {scalar} low [0, 2] high [1, 0] interior [1, 2] : {text}", (6, 57))
+    for mode in ("edge", "symmetric", "wrap"):
+        w.result(PadWithOp, f"graph.pad_with {mode} {matrix} low [4, 1] high [0, 21] : {text}", (7, 41))
     if type in NUMBERS.types:
         w.result(IotaOp, f"graph.iota axis 1 : {tensor((2, 300), type)}", (2, 300))
     numbers = ", ".join("true" if str(type) == "i1" else "1.5" if is_float(type) else "3" for _ in range(7))

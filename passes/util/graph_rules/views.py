@@ -98,7 +98,16 @@ class DropEmptyPad(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.PadOp, rewriter: PatternRewriter, /) -> None:
-        if not any(op.low.data) and not any(op.high.data):
+        if not any((*op.low.data, *op.high.data)) and op.source.type == op.result.type:
+            rewriter.replace(op, (), (op.source,))
+
+
+class DropEmptyPadWith(RewritePattern):
+    """`pad_with(x, [0, ...], [0, ...]) --> x`"""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.PadWithOp, rewriter: PatternRewriter, /) -> None:
+        if not any((*op.low.data, *op.high.data)):
             rewriter.replace(op, (), (op.source,))
 
 
@@ -149,6 +158,7 @@ PATTERNS: tuple[type[RewritePattern], ...] = (
     ComposeSlice,
     ComposeFlip,
     DropEmptyPad,
+    DropEmptyPadWith,
     ComposeConcat,
     DropUnitReduce,
 )

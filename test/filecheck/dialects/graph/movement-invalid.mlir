@@ -204,3 +204,57 @@ func.func @f(%x: tensor<4x8xf32>) {
   %y = graph.flip %x axes [3] : tensor<4x8xf32>
   func.return
 }
+
+// -----
+
+// Nothing between less than no elements.
+func.func @f(%x: tensor<4x8xf32>, %v: tensor<f32>) {
+  // expected-error @+1 {{graph.pad: interior of axis 0 is negative (-1, source tensor<4x8xf32>)}}
+  %y = graph.pad %x, %v low [0, 0] high [0, 0] interior [-1, 0] : tensor<4x8xf32>
+  func.return
+}
+
+// -----
+
+// One number between for two axes.
+func.func @f(%x: tensor<4x8xf32>, %v: tensor<f32>) {
+  // expected-error @+1 {{graph.pad: 1 interior for rank 2 (interior [1], source tensor<4x8xf32>)}}
+  %y = graph.pad %x, %v low [0, 0] high [0, 0] interior [1] : tensor<4x8xf32>
+  func.return
+}
+
+// -----
+
+// A result that lacks what is between.
+func.func @f(%x: tensor<4x8xf32>, %v: tensor<f32>) {
+  // expected-error @+1 {{graph.pad: result is tensor<4x8xf32>, expected tensor<7x8xf32> (axis 0 is 4, not 7; tensor<4x8xf32> padded by [0, 0] and [0, 0], inside by [1, 0])}}
+  %y = "graph.pad"(%x, %v) <{low = #graph.ints[0, 0], high = #graph.ints[0, 0], interior = #graph.ints[1, 0]}> : (tensor<4x8xf32>, tensor<f32>) -> tensor<4x8xf32>
+  func.return
+}
+
+// -----
+
+// A negative pad.
+func.func @f(%x: tensor<4x8xf32>) {
+  // expected-error @+1 {{graph.pad_with: low of axis 1 is negative (-2, source tensor<4x8xf32>)}}
+  %y = graph.pad_with edge %x low [0, -2] high [0, 0] : tensor<4x8xf32>
+  func.return
+}
+
+// -----
+
+// Nothing has no edge.
+func.func @f(%x: tensor<4x0xf32>) {
+  // expected-error @+1 {{graph.pad_with: axis 1 has no elements to pad with (low 0, high 2, source tensor<4x0xf32>)}}
+  %y = graph.pad_with edge %x low [1, 0] high [0, 2] : tensor<4x0xf32>
+  func.return
+}
+
+// -----
+
+// A result that is not padded.
+func.func @f(%x: tensor<4x8xf32>) {
+  // expected-error @+1 {{graph.pad_with: result is tensor<4x8xf32>, expected tensor<4x9xf32> (axis 1 is 8, not 9; tensor<4x8xf32> padded by [0, 1] and [0, 0])}}
+  %y = "graph.pad_with"(%x) <{mode = #graph<pad_mode wrap>, low = #graph.ints[0, 1], high = #graph.ints[0, 0]}> : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  func.return
+}

@@ -243,6 +243,28 @@ func.func @reduce(%x: tensor<4x8xf32>, %c: tensor<4x8xi1>) {
   func.return
 }
 
+// Padding between the elements, and with elements of the source.
+// CHECK-LABEL: func.func @pads
+func.func @pads(%x: tensor<4x8xf32>, %v: tensor<f32>, %s: tensor<f32>) {
+  // CHECK-NEXT: %{{.*}} = graph.pad %x, %v low [0, 1] high [0, 2] interior [1, 2] : tensor<4x8xf32>
+  %a = graph.pad %x, %v low [0, 1] high [0, 2] interior [1, 2] : tensor<4x8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.pad %x, %v low [0, 1] high [0, 2] : tensor<4x8xf32>
+  %b = graph.pad %x, %v low [0, 1] high [0, 2] interior [0, 0] : tensor<4x8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.pad %x, %v low [0, 0] high [0, 0] {a = 1 : i32} : tensor<4x8xf32>
+  %c = graph.pad %x, %v low [0, 0] high [0, 0] {a = 1 : i32} : tensor<4x8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.pad_with edge %x low [1, 0] high [0, 20] : tensor<4x8xf32>
+  %d = graph.pad_with edge %x low [1, 0] high [0, 20] : tensor<4x8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.pad_with reflect %x low [1, 0] high [0, 20] : tensor<4x8xf32>
+  %e = graph.pad_with reflect %x low [1, 0] high [0, 20] : tensor<4x8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.pad_with symmetric %x low [1, 0] high [0, 20] : tensor<4x8xf32>
+  %f = graph.pad_with symmetric %x low [1, 0] high [0, 20] : tensor<4x8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.pad_with wrap %x low [1, 0] high [0, 20] : tensor<4x8xf32>
+  %g = graph.pad_with wrap %x low [1, 0] high [0, 20] : tensor<4x8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.pad_with wrap %s low [] high [] : tensor<f32>
+  %h = graph.pad_with wrap %s low [] high [] : tensor<f32>
+  func.return
+}
+
 // What decompose-composites writes out.
 // CHECK-LABEL: func.func @composites
 func.func @composites(%x: tensor<4x8xf32>) {
@@ -259,13 +281,19 @@ func.func @composites(%x: tensor<4x8xf32>) {
 
 // Batched matmul, a dot product, an outer product, and a result of a wider type.
 // CHECK-LABEL: func.func @contract
-func.func @contract(%a: tensor<3x4x8xf16>, %b: tensor<3x8x2xf16>, %u: tensor<8xi8>, %v: tensor<8xi8>) {
+func.func @contract(%a: tensor<3x4x8xf16>, %b: tensor<3x8x2xf16>, %u: tensor<8xi8>, %v: tensor<8xi8>, %w: tensor<3xi8>) {
   // CHECK-NEXT: %{{.*}} = graph.contract %a, %b maps [affine_map<(d0, d1, d2, d3) -> (d0, d1, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d3, d2)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>] : tensor<3x4x8xf16>, tensor<3x8x2xf16> -> tensor<3x4x2xf32>
   %batched = graph.contract %a, %b maps [affine_map<(d0, d1, d2, d3) -> (d0, d1, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d3, d2)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>] : tensor<3x4x8xf16>, tensor<3x8x2xf16> -> tensor<3x4x2xf32>
   // CHECK-NEXT: %{{.*}} = graph.contract %u, %v maps [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>, affine_map<(d0) -> ()>] : tensor<8xi8>, tensor<8xi8> -> tensor<i32>
   %dot = graph.contract %u, %v maps [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>, affine_map<(d0) -> ()>] : tensor<8xi8>, tensor<8xi8> -> tensor<i32>
   // CHECK-NEXT: %{{.*}} = graph.contract %u, %v maps [affine_map<(d0, d1) -> (d0)>, affine_map<(d0, d1) -> (d1)>, affine_map<(d0, d1) -> (d0, d1)>] : tensor<8xi8>, tensor<8xi8> -> tensor<8x8xi8>
   %outer = graph.contract %u, %v maps [affine_map<(d0, d1) -> (d0)>, affine_map<(d0, d1) -> (d1)>, affine_map<(d0, d1) -> (d0, d1)>] : tensor<8xi8>, tensor<8xi8> -> tensor<8x8xi8>
+  // CHECK-NEXT: %{{.*}} = graph.contract %u maps [affine_map<(d0, d1) -> (((d0 * 2) + d1))>, affine_map<(d0, d1) -> (d0)>] bounds [3, 3] accumulate max : tensor<8xi8> -> tensor<3xi8>
+  %pooled = graph.contract %u maps [affine_map<(i, k) -> (i * 2 + k)>, affine_map<(i, k) -> (i)>] bounds [3, 3] accumulate max : tensor<8xi8> -> tensor<3xi8>
+  // CHECK-NEXT: %{{.*}} = graph.contract %u, %w maps [affine_map<(d0, d1) -> (((d0 + (d1 * -2)) + 4))>, affine_map<(d0, d1) -> (d1)>, affine_map<(d0, d1) -> (d0)>] accumulate min combine add : tensor<8xi8>, tensor<3xi8> -> tensor<4xi8>
+  %tropical = graph.contract %u, %w maps [affine_map<(i, k) -> (i - k * 2 + 4)>, affine_map<(i, k) -> (k)>, affine_map<(i, k) -> (i)>] accumulate min combine add : tensor<8xi8>, tensor<3xi8> -> tensor<4xi8>
+  // CHECK-NEXT: %{{.*}} = graph.contract %u, %v maps [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>, affine_map<(d0) -> ()>] : tensor<8xi8>, tensor<8xi8> -> tensor<i32>
+  %explicit = graph.contract %u, %v maps [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>, affine_map<(d0) -> ()>] accumulate add combine mul : tensor<8xi8>, tensor<8xi8> -> tensor<i32>
   func.return
 }
 
