@@ -62,10 +62,11 @@ from ..dialects.entry import check_single_block
 from ..dialects.memory_modes import ModeKind
 from .util.access import static_shape
 from .util.kernel_emission import emit_kernel
-from .util.kernel_planning import Kernel, Plan, plan_kernels
+from .util.kernel_planning import UPDATING_OPS, Kernel, Plan, plan_kernels
 from .util.node_accesses import simplify_accesses
 from .util.node_placement import CarriedRead, CarriedWrite, Item, Placement, ResultCopy, Write, place_nodes
 from .util.region_preparation import prepare_regions
+from .util.updates_in_place import updated_in_place
 
 
 @dataclass(frozen=True)
@@ -334,9 +335,13 @@ class _ProgramBuilder:
                     self._add_new(sched.BufferOp(role, sched.buffer_type(result.type)), result, op)
             if isinstance(op, graph.WhileOp | graph.ScanOp):
                 self._share_initial(op, plan)
+        updated = updated_in_place(plan, scope.placement, returned | self.buffers.keys())
         for op, decision in plan.decisions.items():
-            if decision.mode is ModeKind.MATERIALIZED and op.results[0] not in self.buffers:
-                self._add_buffer(op, op.results[0] in returned, plan)
+            value = op.results[0]
+            if decision.mode is ModeKind.MATERIALIZED and value not in self.buffers and value not in updated:
+                self._add_buffer(op, value in returned, plan)
+        for source, result in reversed(updated.items()):
+            self.buffers[source] = self.buffers[result]
 
     def _share_initial(self, op: graph.WhileOp | graph.ScanOp, plan: Plan) -> None:
         """Has what a loop begins with computed where the loop carries it, if nothing else reads it."""
@@ -380,8 +385,17 @@ class _ProgramBuilder:
         return known
 
     def _launch(self, kernel: Kernel, scope: _Scope) -> None:
+        in_place = scope.placement.overwritten.get(kernel)
+        if isinstance(kernel.root, UPDATING_OPS):
+            source, result = kernel.root.source, kernel.root.result
+            if self.buffers[source] is self.buffers[result]:
+                in_place = source
+            else:
+                self._copy(self.buffers[source], self.buffers[result], scope, kernel.root)
+            if 0 in static_shape(kernel.root.update, kernel.root.name):
+                return
         name = self._kernel_name(len(self.kernels))
-        emitted, values = emit_kernel(kernel, name, scope.placement.overwritten.get(kernel))
+        emitted, values = emit_kernel(kernel, name, in_place)
         launch = sched.LaunchOp(name, [self.buffers[value] for value in values])
         self._add_item(launch, scope, kernel.root)
         self.kernels.append(emitted)

@@ -62,7 +62,7 @@ class IndexWriter:
         """
         Returns an index that `op` uses, for one combination of lanes of `active`.
 
-        Raises PassFailedException, naming the op, for one that is loaded or computed for each lane of a vector.
+        Raises PassFailedException, naming the op, for one that each lane of a vector has of its own.
         """
         offsets = lane_offsets(active, lanes)
 

@@ -88,7 +88,7 @@ class _KernelEmitter:
             target.location = kernel.root.location
             self.buffers[root] = target
         innermost.builder.location = kernel.root.location
-        self._store(innermost.builder, value, root, target, access.indices)
+        self._store(innermost.builder, value, root, target, kernel.stored)
         return self.op, list(self.buffers)
 
     def _open_root_loops(self) -> _Loop:
@@ -167,6 +167,8 @@ class _KernelEmitter:
             value = self._pad(b, op, access)
         elif isinstance(op, graph.ConcatOp):
             value = self._concat(b, op, access)
+        elif isinstance(op, graph.DynamicUpdateOp):
+            value = self._read(op.update, access.indices, op)
         elif isinstance(op, graph.MovementOp):
             value = self._read(op.operands[0], operand_indices(op, access.indices)[0], op)
         else:

@@ -33,7 +33,7 @@ from ...dialects.element_types import NBYTES, element_type_of
 from ...dialects.entry import check_single_block
 from ...dialects.graph import MemoryModeAttr, iteration_extents, linear_index
 from ...dialects.memory_modes import ModeKind
-from .access import Indices, operand_indices, static_shape
+from .access import Indices, box_starts, operand_indices, static_shape
 from .index_expr import Axis, IndexExpr, constant, variable
 
 LOCAL_NBYTES_LIMIT = 32 * 1024
@@ -50,6 +50,9 @@ KERNEL_OPS_LIMIT = 192
 
 RECOMPUTE_LIMIT = 4
 """The most places in one kernel where a cheap op is done again rather than stored and loaded."""
+
+UPDATING_OPS = (graph.DynamicUpdateOp,)
+"""Ops whose kernel stores a part of the result only: the rest is their source's, copied before."""
 
 FOLDING_OPS = (graph.ReduceOp, graph.ContractOp)
 """Ops with axes of their own beside those of their result."""
@@ -124,6 +127,8 @@ class Kernel:
 
     root: Operation
     axes: tuple[Axis, ...]
+    stored: Indices
+    """Where the root's value is stored."""
     prefixes: list[frozenset[Axis]] = field(default_factory=list)
     """Sets of root axes that must each be outermost, smallest first."""
     members: dict[Operation, list[Access]] = field(default_factory=dict)
@@ -318,11 +323,17 @@ class _Planner:
         return op.result in self.fills and op.value.is_splat()
 
     def _start_kernel(self, op: Operation) -> None:
-        shape = static_shape(op.results[0], op.name)
+        computed = op.update if isinstance(op, graph.DynamicUpdateOp) else op.results[0]
+        shape = static_shape(computed, op.name)
         axes = tuple(Axis(extent, _hint(dim)) for dim, extent in enumerate(shape))
-        kernel = Kernel(op, tuple(axis for axis in axes if axis.extent != 1))
+        indices = tuple(variable(axis) for axis in axes)
+        stored = indices
+        if isinstance(op, graph.DynamicUpdateOp):
+            starts = box_starts(static_shape(op.source, op.name), op.starts, shape)
+            stored = tuple(start + index for start, index in zip(starts, indices, strict=True))
+        kernel = Kernel(op, tuple(axis for axis in axes if axis.extent != 1), stored)
         self.kernels.append(kernel)
-        self._add(op, Access(kernel, tuple(variable(axis) for axis in axes), kernel.axes))
+        self._add(op, Access(kernel, indices, kernel.axes))
 
     def _add(self, op: Operation, access: Access) -> None:
         """Has `op` computed at `access`, and its operands read there."""
@@ -335,6 +346,9 @@ class _Planner:
             loops = (*_hoisted_loops(access), *(axis for axis in folded if axis.extent != 1))
             if any(axis.extent == 0 for axis in folded):
                 return
+        elif isinstance(op, graph.DynamicUpdateOp):
+            found = [kernel.stored, *[()] * len(op.starts), access.indices]
+            self.kept.setdefault(op.source, f"copied for {op.name}")
         else:
             found = operand_indices(op, access.indices)
         for operand, indices in zip(op.operands, found, strict=True):
@@ -354,6 +368,8 @@ class _Planner:
             return Decision(ModeKind.MATERIALIZED, kept)
         if not accesses:
             return Decision(ModeKind.VIRTUAL, "never read")
+        if isinstance(op, UPDATING_OPS):
+            return Decision(ModeKind.MATERIALIZED, "stored over a copy of its source")
         if isinstance(op, graph.ConstantOp):
             if op.value.is_splat():
                 return Decision(ModeKind.VIRTUAL, "one value, written where it is used")

@@ -243,7 +243,7 @@ class _Placer:
 
     def _is_elementwise(self, kernel: Kernel, read: Read) -> bool:
         """Returns whether each iteration of `kernel` reads no other element than the one it stores."""
-        stored = kernel.members[kernel.root][0].indices
+        stored = kernel.stored
         return all(
             _are_equal(access.indices, stored)
             for access in self._plan.accesses[read.result]
