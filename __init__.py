@@ -30,6 +30,7 @@ from .runtime.timeline import record_timeline
 
 if TYPE_CHECKING:
     from .backends.llvm.threads import get_num_threads, set_num_threads
+    from .frontends.control_flow import cond, fori_loop, scan, switch, while_loop
     from .frontends.jit import clear_caches, jit
     from .frontends.tree import register_tree
     from .platforms import open_platform
@@ -68,14 +69,19 @@ __all__ = [
     "TracingError",
     "clear_caches",
     "compile",
+    "cond",
+    "fori_loop",
     "get_num_threads",
     "jit",
     "open_platform",
     "parse_module",
     "record_timeline",
     "register_tree",
+    "scan",
     "set_num_threads",
+    "switch",
     "verify_module",
+    "while_loop",
 ]
 
 # `tenon.numpy` lies there: beside this file it would be what `import numpy` finds from this folder.
@@ -91,6 +97,11 @@ _WHEN_ASKED_FOR = {
     "Platform": "runtime.platform",
     "Routine": "runtime.routine",
     "TensorNode": "runtime.tensor_node",
+    "cond": "frontends.control_flow",
+    "fori_loop": "frontends.control_flow",
+    "scan": "frontends.control_flow",
+    "switch": "frontends.control_flow",
+    "while_loop": "frontends.control_flow",
     "get_num_threads": "backends.llvm.threads",
     "clear_caches": "frontends.jit",
     "jit": "frontends.jit",

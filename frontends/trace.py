@@ -16,6 +16,7 @@ from ..dialects import graph
 from ..errors import TracingError
 from ..semantics.numpy_types import dense_of
 from .aval import Aval, aval_of, dtype_of_type, shape_of_type
+from .promotion import kind_of
 from .source_lines import frame_text, user_location, with_excerpt
 
 if TYPE_CHECKING:
@@ -54,10 +55,11 @@ def current_trace() -> Trace | None:
 class Scope:
     """A block that is written: of the function itself, or of a region inside it."""
 
-    __slots__ = ("block", "constants", "is_open", "parent")
+    __slots__ = ("block", "constants", "is_open", "parent", "what")
 
-    def __init__(self, block: Block, parent: Scope | None):
+    def __init__(self, block: Block, parent: Scope | None, what: str):
         self.block = block
+        self.what = what
         self.parent = parent
         self.is_open = True
         self.constants: dict[Any, TracedArray] = {}
@@ -73,7 +75,7 @@ class Trace:
         self.name = name
         self.location = user_location()
         self.block = Block()
-        self.scope = Scope(self.block, None)
+        self.scope = Scope(self.block, None, "its trace")
         self.thread = threading.get_ident()
         self.captured: list[tuple[Captured, TracedArray]] = []
         """Arrays from outside that are arguments of the program, with what stands for them."""
@@ -97,6 +99,10 @@ class Trace:
         while scope is not None:
             scope.is_open = False
             scope = scope.parent
+
+    def new_scope(self, block: Block, what: str) -> Scope:
+        """Returns a block that lies in the one that is written now; `what` is what errors call it."""
+        return Scope(block, self.scope, what)
 
     def argument(self, aval: Aval, name: str) -> TracedArray:
         """Adds an argument of the function."""
@@ -178,7 +184,7 @@ class Trace:
             OverflowError: the integer does not fit.
         """
         value = x.value
-        if value in self._scalars:
+        if value in self._scalars and kind_of(x.aval.dtype) <= kind_of(dtype):
             return self.constant(np.array(self._scalars[value], dtype))
         is_argument = isinstance(value, BlockArgument) and value.block is self.block
         if is_argument and x.aval.dtype.kind in "iu" and dtype.kind in "iu":

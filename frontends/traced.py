@@ -32,7 +32,7 @@ class TracedArray(Array):
         """Raises TracingError where the trace is over, or written by another thread."""
         if not self.scope.is_open:
             raise self.trace.error(
-                f"an array of shape {self.shape} of @{self.trace.name} is used after its trace ended "
+                f"an array of shape {self.shape} of @{self.trace.name} is used after {self.scope.what} ended "
                 "(hint: return it; do not keep it in a global, an attribute or a container)"
             )
         if self.trace.thread != threading.get_ident():
