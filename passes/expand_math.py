@@ -1,5 +1,5 @@
 """
-Replaces exp, log, tanh, erf, sin, cos and powf by plain arithmetic.
+Replaces exp, log, sin and the other functions of floats by plain arithmetic.
 
     %y = math.exp %x : f32
 
@@ -41,7 +41,7 @@ _UNKNOWN_OPS = frozenset(Math.operations) - frozenset(BODY_OPS)
 
 @dataclass(frozen=True)
 class ExpandMathPass(ModulePass):
-    """Replaces exp, log, tanh, erf, sin, cos and powf by plain arithmetic."""
+    """Replaces exp, log, sin and the other functions of floats by plain arithmetic."""
 
     name = "expand-math"
 

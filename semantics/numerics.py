@@ -3,8 +3,8 @@ What one element of an op's result is, exactly, in the element type's own precis
 
 Shared by the interpreters of all levels. Functions take arrays (or numpy scalars) of one dtype and return
 that dtype. Arithmetic on narrow floats is done in f32 and rounded once. Functions that are not exactly
-rounded by IEEE 754 (exp, log, tanh, erf, sin, cos, pow) are computed in f64 and rounded; for f64 they are
-numpy's. Callers run them under `np.errstate(all="ignore")`.
+rounded by IEEE 754 (exp, log, tan, ...) are computed in a wider type and rounded; exp, log, tanh, erf, sin,
+cos and pow of f64 are numpy's. Callers run them under `np.errstate(all="ignore")`.
 """
 
 from __future__ import annotations
@@ -43,6 +43,20 @@ def _through_f64(function: Function) -> Function:
     def compute(*operands: Array) -> Array:
         dtype = operands[0].dtype
         return np.asarray(function(*(operand.astype(F64) for operand in operands))).astype(dtype)
+
+    return _rounded_once(compute)
+
+
+def _through_wider(function: Function) -> Function:
+    """
+    Computes an f32 in f64, and an f64 in extended precision where the machine has it, and rounds the result.
+    C libraries are further off for these functions than for the exponential and the sine.
+    """
+
+    def compute(*operands: Array) -> Array:
+        dtype = operands[0].dtype
+        wider = F64 if dtype == F32 else np.longdouble
+        return np.asarray(function(*(operand.astype(wider) for operand in operands))).astype(dtype)
 
     return _rounded_once(compute)
 
@@ -91,23 +105,23 @@ tanh = _through_f64(np.tanh)
 erf = _through_f64(_erf)
 sin = _through_f64(np.sin)
 cos = _through_f64(np.cos)
-expm1 = _through_f64(np.expm1)
-exp2 = _through_f64(np.exp2)
-log1p = _through_f64(np.log1p)
-log2 = _through_f64(np.log2)
-log10 = _through_f64(np.log10)
-tan = _through_f64(np.tan)
-asin = _through_f64(np.arcsin)
-acos = _through_f64(np.arccos)
-atan = _through_f64(np.arctan)
-sinh = _through_f64(np.sinh)
-cosh = _through_f64(np.cosh)
-asinh = _through_f64(np.arcsinh)
-acosh = _through_f64(np.arccosh)
-atanh = _through_f64(np.arctanh)
-atan2 = _through_f64(np.arctan2)
-hypot = _through_f64(np.hypot)
-logaddexp = _through_f64(np.logaddexp)
+expm1 = _through_wider(np.expm1)
+exp2 = _through_wider(np.exp2)
+log1p = _through_wider(np.log1p)
+log2 = _through_wider(np.log2)
+log10 = _through_wider(np.log10)
+tan = _through_wider(np.tan)
+asin = _through_wider(np.arcsin)
+acos = _through_wider(np.arccos)
+atan = _through_wider(np.arctan)
+sinh = _through_wider(np.sinh)
+cosh = _through_wider(np.cosh)
+asinh = _through_wider(np.arcsinh)
+acosh = _through_wider(np.arccosh)
+atanh = _through_wider(np.arctanh)
+atan2 = _through_wider(np.arctan2)
+hypot = _through_wider(np.hypot)
+logaddexp = _through_wider(np.logaddexp)
 
 add = _rounded_once(np.add)
 subtract = _rounded_once(np.subtract)

@@ -1,11 +1,11 @@
 """
 Measures the error of every expansion of `expand-math`; where the numbers of docs/accuracy.md come from.
 
-    python benchmarks/accuracy/sweep.py [--stride N] [exp log tanh erf sin cos powf]
+    python benchmarks/accuracy/sweep.py [--stride N] [exp log ... atan2]
 
 f32 functions of one operand are compared with float64 at every N-th bit pattern (default 1, all of them:
-minutes each); f32 powf, erf and the f64 functions with long double at random and at hard operands. erf needs
-mpmath. Prints the largest error in units in the last place, and where it is.
+minutes each); f32 powf, atan2, erf and the f64 functions with long double at random and at hard operands. erf
+needs mpmath. Prints the largest error in units in the last place, and where it is.
 """
 
 from __future__ import annotations
@@ -16,19 +16,15 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from tenon.passes.math_expansions import erf, exp, log, power, tanh, trigonometry
+from tenon.passes.math_expansions import BINARY_EXPANSIONS, UNARY_EXPANSIONS
 from tenon.passes.math_expansions.array_arithmetic import evaluate
 
 Array = npt.NDArray[Any]
 
+TWO_OPERANDS = tuple(op.name.removeprefix("math.") for op in BINARY_EXPANSIONS)
+
 EXPANSIONS: dict[str, Callable[..., Any]] = {
-    "exp": exp,
-    "log": log,
-    "tanh": tanh,
-    "erf": erf,
-    "sin": trigonometry.sin,
-    "cos": trigonometry.cos,
-    "powf": power,
+    op.name.removeprefix("math."): function for op, function in (UNARY_EXPANSIONS | BINARY_EXPANSIONS).items()
 }
 
 
@@ -48,7 +44,22 @@ REFERENCES: dict[str, Callable[..., Array]] = {
     "erf": exact_erf,
     "sin": np.sin,
     "cos": np.cos,
+    "expm1": np.expm1,
+    "exp2": np.exp2,
+    "log1p": np.log1p,
+    "log2": np.log2,
+    "log10": np.log10,
+    "tan": np.tan,
+    "asin": np.arcsin,
+    "acos": np.arccos,
+    "atan": np.arctan,
+    "sinh": np.sinh,
+    "cosh": np.cosh,
+    "asinh": np.arcsinh,
+    "acosh": np.arccosh,
+    "atanh": np.arctanh,
     "powf": np.power,
+    "atan2": np.arctan2,
 }
 
 
@@ -107,16 +118,32 @@ def operands_of_one(random: np.random.Generator, dtype: Any, n: int) -> Iterator
     yield random.integers(0, np.iinfo(bits).max, n, dtype=bits, endpoint=True).view(dtype)
     for bound in (1e-3, 0.1, 1.0, 6.0, 20.0, 100.0, 750.0, 1e5, 1e15):
         yield random.uniform(-bound, bound, n).astype(dtype)
+    for bound in (0.3, 0.6, 2.0):
+        yield random.uniform(-bound, bound, n).astype(dtype)
+    yield (2.0 ** random.uniform(-60, 0, n)).astype(dtype)
+    yield (2.0 ** random.uniform(-60, 0, n) - 1).astype(dtype)
     # Near multiples of pi/2, and near 1.
     multiples = np.round(random.uniform(1, 2.0 ** random.uniform(1, 60, n)))
     yield (multiples * (np.pi / 2)).astype(dtype)
     yield (1 + random.uniform(-1, 1, n) * 2.0 ** -random.integers(0, 52, n)).astype(dtype)
 
 
-def operands_of_two(random: np.random.Generator, dtype: Any, n: int) -> Iterator[tuple[Array, Array]]:
+def operands_of_two(
+    name: str, random: np.random.Generator, dtype: Any, n: int
+) -> Iterator[tuple[Array, Array]]:
     bits = np.uint32 if dtype == np.float32 else np.uint64
     patterns = random.integers(0, np.iinfo(bits).max, (2, n), dtype=bits, endpoint=True).view(dtype)
     yield patterns[0], patterns[1]
+    if name == "atan2":
+        height = random.uniform(-1, 1, n)
+        for ratio in (random.uniform(-3, 3, n), 2.0 ** random.uniform(-60, 60, n)):
+            yield height.astype(dtype), (height * ratio).astype(dtype)
+        information = np.finfo(dtype)
+        least = random.integers(-40, 41, (2, n)).astype(dtype) * information.smallest_subnormal
+        yield least[0], least[1]
+        largest = random.uniform(-1, 1, (2, n)).astype(dtype) * information.max
+        yield largest[0], largest[1]
+        return
     largest = 88.0 if dtype == np.float32 else 709.0
     spread = np.exp(random.uniform(-largest, largest, n)).astype(dtype)
     near_one = (1 + random.uniform(-0.5, 1, n) * 2.0 ** -random.integers(0, 52, n)).astype(dtype)
@@ -131,9 +158,9 @@ def measure(name: str, stride: int) -> None:
     random = np.random.default_rng(0)
     for dtype, kind in ((np.float32, "f32"), (np.float64, "f64")):
         worst = Worst()
-        if name == "powf":
+        if name in TWO_OPERANDS:
             for _ in range(20):
-                for base, exponent in operands_of_two(random, dtype, n):
+                for base, exponent in operands_of_two(name, random, dtype, n):
                     worst.add(name, base, exponent)
         elif dtype == np.float32 and name != "erf":
             for x in bit_patterns(stride):

@@ -61,7 +61,22 @@ ULP_BOUNDS: dict[str, dict[str, float]] = {
     "erf": {"f32": 2.5, "f64": 2.5},
     "sin": {"f32": 2.0, "f64": 2.0},
     "cos": {"f32": 2.0, "f64": 2.0},
+    "expm1": {"f32": 2.0, "f64": 2.5},
+    "exp2": {"f32": 1.5, "f64": 1.5},
+    "log1p": {"f32": 1.5, "f64": 1.5},
+    "log2": {"f32": 1.0, "f64": 1.0},
+    "log10": {"f32": 1.0, "f64": 1.0},
+    "tan": {"f32": 4.0, "f64": 4.0},
+    "asin": {"f32": 2.0, "f64": 2.0},
+    "acos": {"f32": 1.5, "f64": 1.5},
+    "atan": {"f32": 2.5, "f64": 2.5},
+    "sinh": {"f32": 3.0, "f64": 3.0},
+    "cosh": {"f32": 2.0, "f64": 2.0},
+    "asinh": {"f32": 2.5, "f64": 2.5},
+    "acosh": {"f32": 2.5, "f64": 2.5},
+    "atanh": {"f32": 3.0, "f64": 3.0},
     "powf": {"f32": 2.0, "f64": 2.0},
+    "atan2": {"f32": 2.5, "f64": 2.5},
 }
 """
 The largest error of each function for any operand, in units in the last place of the exact result, without

@@ -80,17 +80,17 @@ def exp_within(x: Float[T], correction: Float[T] | None = None) -> Float[T]:
     rounded, r = reduce_by_ln2(x, 2 * format.bias)
     if correction is not None:
         r = r + correction
-    return _scaled(r.polynomial(TABLES[format].polynomial), rounded)
+    first, second = _powers_of_two(rounded)
+    return r.polynomial(TABLES[format].polynomial) * first * second
 
 
-def _scaled(value: Float[T], rounded: Float[T]) -> Float[T]:
-    """Returns value * 2^n, where the low bits of `rounded` hold n + 2 * bias."""
-    n_mantissa_bits = value.arithmetic.format.mantissa_bits
+def _powers_of_two(rounded: Float[T]) -> tuple[Float[T], Float[T]]:
+    """Returns two floats whose product is 2^n, where the low bits of `rounded` hold n + 2 * bias."""
+    n_mantissa_bits = rounded.arithmetic.format.mantissa_bits
     bits = rounded.bits()
     half = bits >> 1
     first = (half << n_mantissa_bits).as_float()
-    second = ((bits - half) << n_mantissa_bits).as_float()
-    return value * first * second
+    return first, ((bits - half) << n_mantissa_bits).as_float()
 
 
 def exp(x: Float[T]) -> Float[T]:
@@ -123,4 +123,5 @@ def exp2(x: Float[T]) -> Float[T]:
     rounder = 1.5 * 2.0**format.mantissa_bits + 2 * format.bias
     rounded = bounded + rounder
     r = (bounded - (rounded - rounder)) * math.log(2.0)
-    return _scaled(r.polynomial(TABLES[format].polynomial), rounded)
+    first, second = _powers_of_two(rounded)
+    return r.polynomial(TABLES[format].polynomial) * first * second

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import inf, nan
+from typing import Any
 
 import ml_dtypes
 from xdsl.dialects import arith, math
@@ -140,7 +141,7 @@ def _step_of_narrow(
     b: ScalarBuilder, value: SSAValue, is_up: SSAValue, type: Attribute
 ) -> tuple[SSAValue, SSAValue]:
     """As `_step_of_bits`, for a value of a narrower type that is held as an f32."""
-    information = ml_dtypes.finfo(dtype_of(type))
+    information: Any = ml_dtypes.finfo(dtype_of(type))
     smallest = b.constant(float(information.smallest_subnormal), value.type)
     largest = b.constant(float(information.max), value.type)
     magnitude = _magnitude(b, value)

@@ -28,6 +28,7 @@ from tenon.dialects.graph import (
     MovementOp,
     PadOp,
     PadWithOp,
+    PredicateOp,
     ReduceKind,
     ReduceOp,
     SelectOp,
@@ -164,6 +165,8 @@ def _elementwise(
             w.result(op, f"graph.fma {x}, {y}, {z} : {text}", shape)
         elif issubclass(op, CompareOp):
             w.result(op, f"{op.name} {x}, {y} : {text}", shape, i1)
+        elif issubclass(op, PredicateOp):
+            w.result(op, f"{op.name} {x} : {text}", shape, i1)
         elif issubclass(op, UnaryOp):
             w.result(op, f"{op.name} {x} : {text}", shape)
         else:
