@@ -98,7 +98,7 @@ class EagerFunction:
         self.positional = tuple(
             name
             for name, parameter in self.signature.parameters.items()
-            if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+            if parameter.kind not in (parameter.KEYWORD_ONLY, parameter.VAR_KEYWORD)
         )
         unknown = static.difference(self.signature.parameters)
         assert not unknown, f"{self.name}: no parameters {sorted(unknown)}"

@@ -8,6 +8,7 @@ compiles.
 from __future__ import annotations
 
 from ..promotion import can_cast, result_type
+from . import linalg
 from .constants import e, inf, nan, newaxis, pi
 from .creation import (
     arange,
@@ -178,6 +179,7 @@ from .manipulation import (
     unstack,
     vstack,
 )
+from .padding import pad
 from .searching import (
     argmax,
     argmin,
@@ -213,6 +215,7 @@ from .statistics import (
     sum,
     var,
 )
+from .updates import IndexUpdate
 from .values import (
     nonzero,
 )
@@ -220,6 +223,7 @@ from .values import (
 __array_api_version__ = "2024.12"
 
 __all__ = [
+    "IndexUpdate",
     "__array_api_version__",
     "__array_namespace_info__",
     "abs",
@@ -319,6 +323,7 @@ __all__ = [
     "kron",
     "less",
     "less_equal",
+    "linalg",
     "linspace",
     "log",
     "log1p",
@@ -350,6 +355,7 @@ __all__ = [
     "ones",
     "ones_like",
     "outer",
+    "pad",
     "permute_dims",
     "pi",
     "positive",

@@ -58,9 +58,12 @@ class IndexPlan:
 IndexArray = ConcreteArray | TracedArray
 
 
-def plan_index(who: str, shape: tuple[int, ...], index: object) -> tuple[IndexPlan, list[IndexArray]]:
+def plan_index(
+    who: str, shape: tuple[int, ...], index: object, integers_as_arrays: bool = False
+) -> tuple[IndexPlan, list[IndexArray]]:
     """
-    Returns what an index of an array of `shape` does, and the integer arrays that it has.
+    Returns what an index of an array of `shape` does, and the integer arrays that it has. With
+    `integers_as_arrays` single integers are among these, so that one plan serves all their values.
 
     Raises:
         IndexError: there are too many indices, one is out of bounds, or is nothing that numpy takes.
@@ -79,6 +82,10 @@ def plan_index(who: str, shape: tuple[int, ...], index: object) -> tuple[IndexPl
         if isinstance(entry, slice):
             offset, size, stride = _steps(who, entry, extent)
             rest.append(size)
+        elif isinstance(entry, int) and integers_as_arrays:
+            indexed.append(axis)
+            arrays.append(as_concrete(np.int64(_checked(who, entry, axis, shape))))
+            places.append((position, len(rest)))
         elif isinstance(entry, int):
             offset, size = _checked(who, entry, axis, shape), 1
             dropped.append(axis)

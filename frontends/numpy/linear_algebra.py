@@ -186,11 +186,12 @@ def kron(x1: Array, x2: Array, /) -> Array:
 def matrix_transpose(x: Array, /) -> Array:
     """Returns `x` with its last two axes exchanged. Raises ValueError below rank 2."""
     (x,) = operands("matrix_transpose", x)
-    rank = _matrix_rank_of("matrix_transpose", x)
+    rank = rank_of_matrices("matrix_transpose", x)
     return ops.permute(x, (*range(rank - 2), rank - 1, rank - 2))
 
 
-def _matrix_rank_of(who: str, x: TracedArray) -> int:
+def rank_of_matrices(who: str, x: TracedArray) -> int:
+    """Returns the rank of `x`. Raises ValueError where there are no matrices in it."""
     if len(x.shape) < 2:
         raise ValueError(f"{who}: the array must have 2 dimensions or more (shape {x.shape})")
     return len(x.shape)
@@ -205,12 +206,13 @@ def diagonal(x: Array, /, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Ar
         AxisError: there is no such axis.
         ValueError: the rank is below 2, or the axes are the same.
     """
-    return _diagonal("diagonal", x, offset, axis1, axis2)
+    return diagonal_along("diagonal", x, offset, axis1, axis2)
 
 
-def _diagonal(who: str, x: Array, offset: int, axis1: int, axis2: int) -> TracedArray:
+def diagonal_along(who: str, x: Array, offset: int, axis1: int, axis2: int) -> TracedArray:
+    """Returns what `diagonal` does, with `who` in its errors."""
     (source,) = operands(who, x)
-    rank = _matrix_rank_of(who, source)
+    rank = rank_of_matrices(who, source)
     first, second = axis_of(who, axis1, rank, "axis1"), axis_of(who, axis2, rank, "axis2")
     if first == second:
         raise ValueError(
@@ -222,6 +224,11 @@ def _diagonal(who: str, x: Array, offset: int, axis1: int, axis2: int) -> Traced
 @array_function(static=("offset", "axis1", "axis2", "dtype"))
 def trace(x: Array, /, offset: int = 0, axis1: int = 0, axis2: int = 1, *, dtype: object = None) -> Array:
     """The sum of what `diagonal` gives. dtypes are those of `sum`."""
-    along = _diagonal("trace", x, offset, axis1, axis2)
-    wanted = sum_dtype("trace", along, dtype)
-    return total("trace", along, (len(along.shape) - 1,), wanted, False)
+    return trace_along("trace", x, offset, axis1, axis2, dtype)
+
+
+def trace_along(who: str, x: Array, offset: int, axis1: int, axis2: int, dtype: object) -> TracedArray:
+    """Returns what `trace` does, with `who` in its errors."""
+    along = diagonal_along(who, x, offset, axis1, axis2)
+    wanted = sum_dtype(who, along, dtype)
+    return total(who, along, (len(along.shape) - 1,), wanted, False)

@@ -1,0 +1,207 @@
+"""
+Copies of arrays with other elements at an index: `x.at[index].set(values)` and the like.
+
+An index may be all that `x[index]` takes. Of several values for one element `set` takes the last in row-major
+order, and the others combine all. Indices that have values are checked; updates at indices of traced arrays
+that are out of range, after negative ones were counted from the end, are dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from .. import graph_ops as ops
+from ..array import Array
+from ..concrete import as_concrete
+from ..dispatch import array_function
+from ..promotion import result_type
+from ..trace import current_trace
+from ..traced import TracedArray
+from .index_plan import Box, IndexPlan, check_mask, plan_index
+from .indexing import box_of, get_item, wrapped
+from .operands import BOOL, Operand, array_of, no_loop, operands, reshaped, spread, together
+
+_COMBINED: dict[str, Callable[[TracedArray, TracedArray], TracedArray]] = {
+    "set": lambda old, new: new,
+    "add": ops.add,
+    "mul": ops.mul,
+    "max": ops.max,
+    "min": ops.min,
+}
+
+
+class IndexUpdate:
+    """
+    What `x.at` is: `x.at[index]` has the methods that make a copy of `x` with other elements at the index.
+    """
+
+    __slots__ = ("array",)
+
+    def __init__(self, array: Array) -> None:
+        self.array = array
+
+    def __getitem__(self, index: object) -> UpdateAt:
+        return UpdateAt(self.array, index)
+
+    def __repr__(self) -> str:
+        return f"<at of {self.array!r}>"
+
+
+class UpdateAt:
+    """Copies of an array with other elements at an index. The methods leave the array as it is."""
+
+    __slots__ = ("array", "index")
+
+    def __init__(self, array: Array, index: object) -> None:
+        self.array = array
+        self.index = index
+
+    def get(self) -> Array:
+        """Returns the elements at the index."""
+        return get_item(self.array, self.index)
+
+    def set(self, values: Operand) -> Array:
+        """
+        Returns the array with `values`, which broadcast, at the index.
+
+        Raises:
+            IndexError: the index is wrong.
+            ValueError: `values` do not broadcast to what is there.
+            TypeError: `values` are of a higher kind of dtype than the array.
+        """
+        return _updated("set", self.array, self.index, values)
+
+    def add(self, values: Operand) -> Array:
+        """Returns the array with `values` added at the index; all of them where an element is there twice."""
+        return _updated("add", self.array, self.index, values)
+
+    def subtract(self, values: Operand) -> Array:
+        """Returns the array with `values` subtracted at the index."""
+        return _updated("add", self.array, self.index, values, negated=True)
+
+    def multiply(self, values: Operand) -> Array:
+        """Returns the array with its elements at the index multiplied by `values`."""
+        return _updated("mul", self.array, self.index, values)
+
+    def max(self, values: Operand) -> Array:
+        """Returns the array with the greater of its elements at the index and `values` there; NaN wins."""
+        return _updated("max", self.array, self.index, values)
+
+    def min(self, values: Operand) -> Array:
+        """Returns the array with the lesser of its elements at the index and `values` there; NaN wins."""
+        return _updated("min", self.array, self.index, values)
+
+
+def _updated(kind: str, x: Array, index: object, values: Operand, negated: bool = False) -> Array:
+    mask = _only_mask(index)
+    if mask is not None and mask.shape:
+        check_mask("at", x.shape, 0, mask)
+        rank = len(x.shape) - len(mask.shape)
+        if len(getattr(values, "shape", ())) <= rank:
+            return _masked(x, mask, values, kind, negated)
+        if isinstance(mask, TracedArray):
+            raise ValueError(
+                f"at: values of shape {values.shape} for a mask that is traced: how many of them there are "
+                f"is not "
+                f"known (at most {rank} dimensions, hint: tenon.numpy.where(mask, values, x))"
+            )
+    is_eager = current_trace() is None
+    plan, arrays = plan_index("at", x.shape, index, integers_as_arrays=is_eager)
+    return _put(x, arrays, values, plan, kind, negated)
+
+
+def _only_mask(index: object) -> Array | None:
+    """Returns the mask that an index consists of, if it does."""
+    parts = index if isinstance(index, tuple) else (index,)
+    found = parts[:-1] if len(parts) == 2 and parts[-1] is Ellipsis else parts
+    if len(found) != 1 or not isinstance(found[0], Array | np.ndarray) or found[0].dtype != BOOL:
+        return None
+    return found[0] if isinstance(found[0], Array) else as_concrete(found[0])
+
+
+def _prepared(kind: str, x: Array, values: Operand, negated: bool) -> tuple[TracedArray, TracedArray]:
+    """Returns the array and the values in its dtype. Raises TypeError where that does not hold them."""
+    (source,) = operands("at", x)
+    if result_type(source, values) != source.dtype:
+        assert isinstance(values, TracedArray)
+        raise TypeError(
+            f"at: values of dtype {values.dtype} do not fit an array of dtype {source.dtype} "
+            f"(hint: values.astype, or x.astype)"
+        )
+    if source.dtype == BOOL and kind != "set":
+        raise no_loop("at", source.dtype, hint="only set is for booleans")
+    new = array_of(values, source.dtype)
+    return source, ops.neg(new) if negated else new
+
+
+@array_function(static=("kind", "negated"))
+def _masked(x: Array, mask: Array, values: Operand, kind: str, negated: bool) -> Array:
+    source, new = _prepared(kind, x, values, negated)
+    (choice,) = operands("at", mask)
+    choice = reshaped(choice, (*choice.shape, *(1,) * (len(source.shape) - len(choice.shape))))
+    new = _repeated(new, source.shape, source)
+    return ops.select(ops.broadcast(choice, source.shape), _COMBINED[kind](source, new), source)
+
+
+def _repeated(new: TracedArray, shape: tuple[int, ...], x: TracedArray) -> TracedArray:
+    """Returns values repeated to `shape`; they may have further dims of extent 1 at the front."""
+    surplus = max(len(new.shape) - len(shape), 0)
+    if all(extent == 1 for extent in new.shape[:surplus]):
+        values = reshaped(new, new.shape[surplus:])
+        pairs = zip(values.shape, shape[len(shape) - len(values.shape) :], strict=True)
+        if all(extent in (1, wanted) for extent, wanted in pairs):
+            return ops.broadcast(values, shape)
+    raise ValueError(
+        f"at: could not broadcast values of shape {new.shape} to what is indexed, of shape {shape} "
+        f"(array of shape {x.shape})"
+    )
+
+
+@array_function(static=("plan", "kind", "negated"))
+def _put(
+    x: Array, arrays: Sequence[Array], values: Operand, plan: IndexPlan, kind: str, negated: bool
+) -> Array:
+    source, new = _prepared(kind, x, values, negated)
+    box = plan.box
+    part = box_of(source, box)
+    kept = [axis for axis in range(len(box.sizes)) if axis not in plan.dropped]
+    axes = [kept.index(axis) for axis in plan.indexed]
+    indices = [wrapped(each, source.shape[axis]) for each, axis in zip(arrays, plan.indexed, strict=True)]
+    indices = together("at", indices) if indices else []
+    shape = indices[0].shape if indices else ()
+    new = _repeated(new, plan.shape(shape), source)
+    if not new.size:
+        return source
+    if shape and plan.at:
+        count, at = len(shape), plan.at
+        new = ops.permute(new, (*range(at, at + count), *range(at), *range(at + count, len(new.shape))))
+    rest = tuple(box.sizes[axis] for axis in kept if axis not in plan.indexed)
+    new = reshaped(new, (*shape, *rest))
+    if indices:
+        part = reshaped(part, tuple(box.sizes[axis] for axis in kept))
+        part = reshaped(ops.scatter(kind, part, indices, new, axes), box.sizes)
+    else:
+        part = _COMBINED[kind](part, reshaped(new, box.sizes))
+    return _with_box(source, part, box)
+
+
+def _with_box(x: TracedArray, part: TracedArray, box: Box) -> TracedArray:
+    """Returns `x` with other elements in a box."""
+    if box.flipped:
+        part = ops.flip(part, box.flipped)
+    if box.sizes == x.shape:
+        return part
+    inside = ops.full(True, BOOL, box.sizes)
+    return ops.select(_placed(inside, box, x.shape, False), _placed(part, box, x.shape, 0), x)
+
+
+def _placed(part: TracedArray, box: Box, shape: tuple[int, ...], other: float | bool) -> TracedArray:
+    """Returns an array of `shape` with a box of other elements, and `other` around and between them."""
+    value = ops.full(other, part.dtype, ())
+    part = spread(part, value, box.strides)
+    high = tuple(
+        extent - offset - size for extent, offset, size in zip(shape, box.offsets, part.shape, strict=True)
+    )
+    return ops.pad(part, value, box.offsets, high)
