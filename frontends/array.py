@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from math import prod
@@ -14,9 +13,6 @@ from .aval import Aval
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {}
 
-OPERANDS = (bool, int, float, np.ndarray, np.generic)
-"""What operators take besides arrays."""
-
 
 def function(name: str) -> Callable[..., Any]:
     """Returns a function of `tenon.numpy`, which is imported when it is first asked for."""
@@ -27,26 +23,37 @@ def function(name: str) -> Callable[..., Any]:
 
 
 def _unary(name: str) -> Callable[[Any], Any]:
+    called: Callable[..., Any] | None = None
+
     def operator(self: Array) -> Any:
-        return (_FUNCTIONS.get(name) or function(name))(self)
+        nonlocal called
+        if called is None:
+            called = function(name)
+        return called(self)
 
     return operator
 
 
 def _binary(name: str) -> Callable[[Any, Any], Any]:
+    called: Callable[..., Any] | None = None
+
     def operator(self: Array, other: object, /) -> Any:
-        if isinstance(other, (Array, *OPERANDS)):
-            return (_FUNCTIONS.get(name) or function(name))(self, other)
-        return NotImplemented
+        nonlocal called
+        if called is None:
+            called = function(name)
+        return called(self, other) if isinstance(other, OPERANDS) else NotImplemented
 
     return operator
 
 
 def _reflected(name: str) -> Callable[[Any, Any], Any]:
+    called: Callable[..., Any] | None = None
+
     def operator(self: Array, other: object, /) -> Any:
-        if isinstance(other, (Array, *OPERANDS)):
-            return (_FUNCTIONS.get(name) or function(name))(other, self)
-        return NotImplemented
+        nonlocal called
+        if called is None:
+            called = function(name)
+        return called(other, self) if isinstance(other, OPERANDS) else NotImplemented
 
     return operator
 
@@ -60,7 +67,7 @@ def _method(name: str) -> Callable[..., Any]:
     return method
 
 
-class Array(ABC):
+class Array:
     """
     An immutable array. Operators and methods are the functions of `tenon.numpy`; `x += y` makes `x` a new
     array and leaves others that were the same.
@@ -234,3 +241,7 @@ class Array(ABC):
         if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], tuple | list)):
             axes = () if axes[0] is None else tuple(axes[0])
         return function("permute_dims")(self, axes or tuple(reversed(range(self.ndim))))
+
+
+OPERANDS = (Array, bool, int, float, np.ndarray, np.generic)
+"""What operators take."""

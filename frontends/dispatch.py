@@ -10,13 +10,16 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping
+from math import inf
 from typing import Any, TypeVar, cast, overload
 
-from ..runtime import timeline
+import numpy as np
+
 from .compiled_trace import CompiledTrace
 from .concrete import ConcreteArray
-from .leaves import aval_of_value, lift, static_key, values_of
-from .trace import ENTERED, Trace, current_trace
+from .fast_calls import fast_call
+from .leaves import WEAK, aval_of_value, lift, static_key, values_of
+from .trace import Trace, current_trace
 from .traced import TracedArray
 from .tree import Node, flatten, unflatten
 
@@ -27,8 +30,6 @@ Entry = tuple[CompiledTrace | None, Node | None, list[Any]]
 
 MOST_SIGNATURES = 4096
 """How many programs are kept for one function; the one that was made first goes first."""
-
-_new = object.__new__
 
 
 @overload
@@ -49,39 +50,9 @@ def array_function(function: Any = None, /, *, static: Iterable[str] = ()) -> An
 
 
 def _array_function(function: Callable[..., Any], static: frozenset[str]) -> Callable[..., Any]:
-    compiled = EagerFunction(function, static)
-    fast = compiled.fast
-    new, concrete, entered = _new, ConcreteArray, ENTERED
-
-    @functools.wraps(function)
-    def call(*arguments: Any, **named: Any) -> Any:
-        if not named and not entered[0]:
-            found = None
-            if len(arguments) == 2:
-                x, y = arguments
-                if type(x) is concrete and type(y) is concrete:
-                    found = fast.get((x.aval, y.aval))
-                    if found is not None and timeline.current is None:
-                        values = found[0]((x.values, y.values), None)
-                        if values is not None:
-                            result = new(concrete)
-                            result.values = values
-                            result.aval = found[1]
-                            return result
-            elif len(arguments) == 1:
-                x = arguments[0]
-                if type(x) is concrete:
-                    found = fast.get(x.aval)
-                    if found is not None and timeline.current is None:
-                        values = found[0]((x.values,), None)
-                        if values is not None:
-                            result = new(concrete)
-                            result.values = values
-                            result.aval = found[1]
-                            return result
-        return compiled.call(arguments, named)
-
-    call.eager = compiled  # type: ignore[attr-defined]
+    eager = EagerFunction(function, static)
+    call = functools.wraps(function)(fast_call(eager))
+    call.eager = eager  # type: ignore[attr-defined]
     return call
 
 
@@ -128,12 +99,30 @@ class EagerFunction:
             self.clear()
         self.entries[key] = entry
         program, structure, _ = entry
-        is_direct = program is not None and structure is None and program.is_simple and program.direct
-        are_arrays = len(leaves) == len(arguments) and all(type(leaf) is ConcreteArray for leaf in leaves)
-        if is_direct and are_arrays and not named:
-            avals = tuple([leaf.aval for leaf in leaves])
-            self.fast[avals if len(avals) != 1 else avals[0]] = (program.direct, program.result_avals[0])
+        if program is not None and structure is None and program.is_simple and not named:
+            self._note_fast(program, arguments, leaves)
         return self._run(entry, leaves)
+
+    def _note_fast(self, program: CompiledTrace, arguments: tuple[Any, ...], leaves: list[Any]) -> None:
+        """Notes a program where `fast_call` finds it."""
+        direct, result = program.direct, program.result_avals[0]
+        if direct is None or len(leaves) != len(arguments) or type(leaves[0]) is not ConcreteArray:
+            return
+        first = leaves[0].aval
+        if len(leaves) == 1:
+            self.fast[first] = (direct, result)
+        elif len(leaves) == 2 and type(leaves[1]) is ConcreteArray:
+            self.fast[first, leaves[1].aval] = (direct, result)
+        elif len(leaves) == 2 and type(leaves[1]) in WEAK:
+            scalar = aval_of_value(leaves[1], self.name)
+            low, high = -inf, inf
+            if scalar.dtype.kind in "iu":
+                limits = [
+                    np.iinfo(dtype) for dtype in (scalar.dtype, *[dtype for _, dtype in program.ranges])
+                ]
+                low, high = max(int(each.min) for each in limits), min(int(each.max) for each in limits)
+            if scalar.dtype.kind != "u":
+                self.fast[first, type(leaves[1])] = (direct, result, scalar.dtype, low, high)
 
     def _run(self, entry: Entry, leaves: list[Any]) -> Any:
         program, structure, parts = entry
@@ -186,10 +175,6 @@ class EagerFunction:
                 return type(items)([made(name, item) for item in items])
             return lifted(name, value)
 
-        try:
-            self.signature.bind(*arguments, **named)
-        except TypeError as error:
-            raise TypeError(f"{self.name}: {error}") from None
         last = names[-1] if names else ""
         return self.function(
             *[

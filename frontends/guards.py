@@ -95,7 +95,8 @@ def guards_of(function: Callable[..., Any], static: Mapping[str, Any]) -> list[G
     guards: list[Guard] = []
     for watch, value in values:
         is_array = isinstance(value, Array | np.ndarray) and arrays.count(id(value)) == 1
-        guards.append(Guard(watch, fingerprint(value, is_array), value, is_array))
+        is_atomic = not isinstance(value, list | tuple | dict)
+        guards.append(Guard(watch, fingerprint(value, is_array), value, is_array, is_atomic))
     return guards
 
 

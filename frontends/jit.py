@@ -15,8 +15,8 @@ from weakref import WeakSet
 
 import numpy as np
 
-from ..errors import TenonError, TracingError
 from ..runtime import timeline
+from .aval import Aval
 from .compiled_trace import CompiledTrace
 from .concrete import ConcreteArray
 from .dispatch import EagerFunction
@@ -163,7 +163,8 @@ class Jitted:
             raise ValueError(f"jit: argument {both[0]} of {self.name} is both static and donated")
         self._is_plain = not self._static_names and not self._static_numbers and not self._donated
         self._versions: dict[Any, list[Version]] = {}
-        self._fast: dict[Any, Version] = {}
+        self._fast: dict[Any, tuple[Any, Aval, tuple[Guard, ...]]] = {}
+        """By what stands for arrays: what runs directly, what it gives, and under which conditions."""
         self._known: list[CallSignature] = []
         self._misses: list[Miss] = []
         self._lock = Lock()
@@ -172,15 +173,17 @@ class Jitted:
     def __call__(self, /, *arguments: Any, **named: Any) -> Any:
         if ENTERED[0] and (trace := current_trace()) is not None:
             return self._inline(trace, arguments, named)
-        if not named and self._is_plain:
+        if not named:
             try:
-                version = self._fast.get(tuple([argument.aval for argument in arguments]))
-                if version is not None and timeline.current is None and version.changed() is None:
-                    program = version.program
-                    direct = program.direct  # type: ignore[union-attr]
-                    values = direct(tuple([argument.values for argument in arguments]), None)  # type: ignore[misc]
+                found = self._fast.get(tuple([argument.aval for argument in arguments]))
+                if found is not None and timeline.current is None:
+                    direct, aval, guards = found
+                    for guard in guards:
+                        if not guard.holds():
+                            return self._call(arguments, named)
+                    values = direct(tuple([argument.values for argument in arguments]), None)
                     if values is not None:
-                        return ConcreteArray(values, program.result_avals[0])  # type: ignore[union-attr]
+                        return ConcreteArray(values, aval)
             except AttributeError:
                 pass  # Not all are arrays with values.
         return self._call(arguments, named)
@@ -235,7 +238,9 @@ class Jitted:
         if found is None:
             found = self._add(signature, changed)
             if self._is_plain and _is_direct(found, signature, arguments):
-                self._fast[signature.avals] = found
+                program = found.program
+                assert program is not None, f"{self.name}: a direct call without a program"
+                self._fast[signature.avals] = (program.direct, program.result_avals[0], found.guards)
         result = found.run(leaves)
         for number in self._donated:
             if number < len(arguments):
@@ -518,6 +523,3 @@ def _innermost(function: Any) -> Any:
 def _name_of(function: Any) -> str:
     inner = _innermost(function)
     return getattr(inner, "__name__", type(inner).__name__)
-
-
-_ = (TenonError, TracingError)

@@ -6,6 +6,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from ..errors import TenonError
 from .aval import BOOL, FLOAT, INT, UINT, Aval, aval_of
 from .concrete import ConcreteArray, as_concrete
 from .trace import Trace
@@ -34,6 +35,11 @@ def aval_of_value(value: Any, who: str) -> Aval:
         return value.aval
     if kind in WEAK:
         return aval_of_scalar(value)
+    if kind is np.ndarray and value.dtype.isnative:
+        try:
+            return aval_of(value.dtype, value.shape)
+        except TenonError as error:
+            raise TypeError(f"{who}: {error.message}") from None
     if isinstance(value, np.ndarray | np.generic):
         return as_concrete(value).aval
     raise TypeError(f"{who} is {_shown(value)}, expected an array or a number")
@@ -58,6 +64,8 @@ def values_of(value: Any) -> Any:
     kind: type = type(value)
     if kind is ConcreteArray:
         return value.values
+    if kind is np.ndarray and (flags := value.flags).c_contiguous and flags.aligned and value.dtype.isnative:
+        return value
     if kind in WEAK:
         return np.array(value, aval_of_scalar(value).dtype)
     return as_concrete(value).values
