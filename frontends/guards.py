@@ -74,10 +74,15 @@ class Guard:
     fingerprint: Any
     kept: Any
     is_array: bool
+    is_atomic: bool
+    """Whether the same object cannot have become another one, as a list can."""
 
     def holds(self) -> bool:
+        """Returns whether there is now what programs cannot tell from what was there."""
         value = self.watch.read()
-        return (value is self.kept and self.is_array) or fingerprint(value, self.is_array) == self.fingerprint
+        if value is self.kept and self.is_atomic:
+            return True
+        return fingerprint(value, self.is_array) == self.fingerprint
 
     def __str__(self) -> str:
         return f"'{self.watch.text}'"
