@@ -84,6 +84,19 @@ _INTEGER_BINARY: dict[str, Callable[..., Array]] = {
     "or": np.bitwise_or,
     "xor": np.bitwise_xor,
 }
+_INTEGER_BINARY |= {
+    "rem": lambda a, b: np.where(b == 0, 0, np.fmod(a, np.where(b == 0, 1, b))),
+    "truncdiv": lambda a, b: np.where(b == 0, 0, np.trunc(a / np.where(b == 0, 1, b))).astype(a.dtype),
+}
+_EXACT_BINARY: dict[str, Callable[..., Array]] = {
+    **_FLOAT_BINARY,
+    "copysign": np.copysign,
+    "rem": np.fmod,
+    "floordiv": np.floor_divide,
+}
+"""Of floats that are not off at all: the results jump."""
+_ROUNDING_BINARY: dict[str, Callable[..., Array]] = {"hypot": np.hypot, "logaddexp": np.logaddexp}
+_TESTS = {"isnan": np.isnan, "isinf": np.isinf, "isfinite": np.isfinite, "signbit": np.signbit}
 _BOOLEAN_BINARY: dict[str, Callable[..., Array]] = {
     "and": np.logical_and,
     "or": np.logical_or,
@@ -115,10 +128,13 @@ def _unary(w: _Writer) -> None:
     if value.type == "i32":
         ops["not"] = np.invert
     elif value.exact:
-        ops |= {"floor": np.floor, "ceil": np.ceil, "trunc": np.trunc}
+        ops |= {"floor": np.floor, "ceil": np.ceil, "trunc": np.trunc, "round": np.rint}
+    if value.exact:
+        ops["sign"] = np.sign
     exact = value.exact
     if value.type == "f32" and _bounded(value) and w.draw(st.booleans()):
         ops = {"tanh": np.tanh, "sin": np.sin, "cos": np.cos, "exp": lambda a: np.exp(np.minimum(a, 0))}
+        ops |= {"atan": np.arctan, "asinh": np.arcsinh}
         exact = False
     op = w.draw(st.sampled_from(sorted(ops)))
     source = value
@@ -140,7 +156,11 @@ def _binary(w: _Writer) -> None:
         return
     rhs = w.pick(lambda v: v.type == lhs.type and v.array.shape == lhs.array.shape)
     assert rhs is not None
-    table = {"f32": _FLOAT_BINARY, "i32": _INTEGER_BINARY, "i1": _BOOLEAN_BINARY}[lhs.type]
+    exact = lhs.exact and rhs.exact
+    of_floats = _EXACT_BINARY if exact else _FLOAT_BINARY
+    table = {"f32": of_floats, "i32": _INTEGER_BINARY, "i1": _BOOLEAN_BINARY}[lhs.type]
+    if lhs.type == "f32" and _bounded(lhs) and _bounded(rhs) and w.draw(st.booleans()):
+        table, exact = _ROUNDING_BINARY, False
     op = w.draw(st.sampled_from(sorted(table)))
     if lhs.type == "f32" and op == "mul" and not (_bounded(lhs) and _bounded(rhs)):
         op = "add"
@@ -152,7 +172,6 @@ def _binary(w: _Writer) -> None:
         op = "max"
     with np.errstate(all="ignore"):
         array = table[op](lhs.array, rhs.array)
-    exact = lhs.exact and rhs.exact
     w.add(op, array, lhs.type, exact, lambda v: f"%{lhs.name}, %{rhs.name} : {v.text}")
 
 
@@ -166,6 +185,14 @@ def _compare(w: _Writer) -> None:
     w.add(
         op, _COMPARE[op](lhs.array, rhs.array), "i1", True, lambda v: f"%{lhs.name}, %{rhs.name} : {lhs.text}"
     )
+
+
+def _test(w: _Writer) -> None:
+    value = w.pick(lambda v: v.type == "f32" and v.exact)
+    if value is None:
+        return
+    op = w.draw(st.sampled_from(sorted(_TESTS)))
+    w.add(op, _TESTS[op](value.array), "i1", True, lambda v: f"%{value.name} : {value.text}")
 
 
 def _select(w: _Writer) -> None:
@@ -372,6 +399,7 @@ _STEPS = (
     _binary,
     _binary,
     _compare,
+    _test,
     _select,
     _cast,
     _reshape,

@@ -207,6 +207,87 @@ def test_functions_at_the_edges(dtype: Any):
     assert_same(numerics.reciprocal(edges), [np.inf, -np.inf, 0.0, -0.0, np.nan], dtype)
 
 
+FUNCTIONS_AT_THE_EDGES: dict[str, list[float]] = {
+    "expm1": [0.0, -0.0, np.inf, -1.0, np.nan],
+    "exp2": [1.0, 1.0, np.inf, 0.0, np.nan],
+    "log1p": [0.0, -0.0, np.inf, np.nan, np.nan],
+    "log2": [-np.inf, -np.inf, np.inf, np.nan, np.nan],
+    "log10": [-np.inf, -np.inf, np.inf, np.nan, np.nan],
+    "tan": [0.0, -0.0, np.nan, np.nan, np.nan],
+    "asin": [0.0, -0.0, np.nan, np.nan, np.nan],
+    "acos": [np.pi / 2, np.pi / 2, np.nan, np.nan, np.nan],
+    "atan": [0.0, -0.0, np.pi / 2, -np.pi / 2, np.nan],
+    "sinh": [0.0, -0.0, np.inf, -np.inf, np.nan],
+    "cosh": [1.0, 1.0, np.inf, np.inf, np.nan],
+    "asinh": [0.0, -0.0, np.inf, -np.inf, np.nan],
+    "acosh": [np.nan, np.nan, np.inf, np.nan, np.nan],
+    "atanh": [0.0, -0.0, np.nan, np.nan, np.nan],
+    "sign": [0.0, 0.0, 1.0, -1.0, np.nan],
+}
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("name", FUNCTIONS_AT_THE_EDGES)
+def test_more_functions_at_the_edges(name: str, dtype: Any):
+    edges = array([0.0, -0.0, np.inf, -np.inf, np.nan], dtype)
+    assert_same(getattr(numerics, name)(edges), FUNCTIONS_AT_THE_EDGES[name], dtype)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_atan2_knows_the_quadrants_of_zeros_and_infinities(dtype: Any):
+    y = array([0.0, -0.0, 0.0, -0.0, np.inf, -np.inf, 1.0, np.nan], dtype)
+    x = array([0.0, 0.0, -0.0, -0.0, -np.inf, np.inf, -np.inf, 0.0], dtype)
+    expected = [0.0, -0.0, np.pi, -np.pi, 3 * np.pi / 4, -np.pi / 4, np.pi, np.nan]
+    assert_same(numerics.atan2(y, x), expected, dtype)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_hypot_of_an_infinity_is_one_even_beside_nan(dtype: Any):
+    lhs, rhs = array([np.inf, np.nan, np.nan, 3.0], dtype), array([np.nan, -np.inf, 1.0, -4.0], dtype)
+    assert_same(numerics.hypot(lhs, rhs), [np.inf, np.inf, np.nan, 5.0], dtype)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_logaddexp_of_infinities(dtype: Any):
+    lhs, rhs = array([np.inf, -np.inf, -np.inf, 0.0], dtype), array([-np.inf, -np.inf, 2.0, np.nan], dtype)
+    assert_same(numerics.logaddexp(lhs, rhs), [np.inf, -np.inf, 2.0, np.nan], dtype)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_the_next_value_is_of_the_element_type(dtype: Any):
+    one, zero = array([1.0], dtype), array([0.0], dtype)
+    least = numerics.next_after(zero, one)
+    unsigned = np.dtype(f"u{dtype.itemsize}")
+    assert least.view(unsigned) == 1
+    assert numerics.next_after(one, array([2.0], dtype)).view(unsigned) == one.view(unsigned) + 1
+    assert_same(numerics.next_after(zero, array([-0.0], dtype)), [-0.0], dtype)
+    assert_same(numerics.next_after(-least, one), [-0.0], dtype)
+    assert_same(numerics.next_after(array([np.nan], dtype), one), [np.nan], dtype)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_divisions_of_floats_told_apart(dtype: Any):
+    lhs = array([7.0, -7.0, 7.0, -7.0, 0.0, 1.0, np.inf, 1.0], dtype)
+    rhs = array([2.0, 2.0, -2.0, -2.0, -1.0, 0.0, 1.0, -np.inf], dtype)
+    assert_same(numerics.floor_divide(lhs, rhs), [3.0, -4.0, -4.0, 3.0, -0.0, np.inf, np.nan, -1.0], dtype)
+    assert_same(
+        numerics.truncated_remainder(lhs, rhs), [1.0, -1.0, 1.0, -1.0, 0.0, np.nan, np.nan, 1.0], dtype
+    )
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_division_of_integers_towards_zero(dtype: Any):
+    limits = np.iinfo(dtype)
+    lhs, rhs = array([7, 7, limits.max, 0], dtype), array([2, 0, 1, 3], dtype)
+    assert_same(numerics.truncated_divide(lhs, rhs), [3, 0, limits.max, 0], dtype)
+    assert_same(numerics.truncated_remainder(lhs, rhs), [1, 0, 0, 0], dtype)
+    if limits.min:
+        lhs, rhs = array([-7, 7, -7, limits.min, -1], dtype), array([2, -2, -2, -1, 0], dtype)
+        assert_same(numerics.truncated_divide(lhs, rhs), [-3, -3, 3, limits.min, 0], dtype)
+        assert_same(numerics.truncated_remainder(lhs, rhs), [-1, 1, -1, 0, 0], dtype)
+        assert_same(numerics.sign(lhs), [-1, 1, -1, -1, -1], dtype)
+
+
 def test_erf_of_a_scalar_and_of_no_elements():
     assert_same(numerics.erf(array(0.5, np.float32)), math.erf(0.5), np.float32)
     assert_same(numerics.erf(np.zeros((0, 3))), np.zeros((0, 3)), np.float64)

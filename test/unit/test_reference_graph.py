@@ -99,6 +99,22 @@ UNARY: dict[str, Any] = {
     "ceil": np.ceil,
     "trunc": np.trunc,
     "relu": lambda x: np.maximum(x, 0),
+    "expm1": np.expm1,
+    "exp2": np.exp2,
+    "log1p": np.log1p,
+    "log2": np.log2,
+    "log10": np.log10,
+    "tan": np.tan,
+    "asin": np.arcsin,
+    "acos": np.arccos,
+    "atan": np.arctan,
+    "sinh": np.sinh,
+    "cosh": np.cosh,
+    "asinh": np.arcsinh,
+    "acosh": np.arccosh,
+    "atanh": np.arctanh,
+    "round": np.rint,
+    "sign": np.sign,
 }
 
 
@@ -144,6 +160,41 @@ def test_binary_ops_are_those_of_numpy(type: str):
     with np.errstate(all="ignore"):
         for op, function in ops.items():
             same(binary(op, x, y, type), function(*operands), dtype)
+
+
+FUNCTIONS_OF_TWO: dict[str, Any] = {
+    "atan2": np.arctan2,
+    "hypot": np.hypot,
+    "logaddexp": np.logaddexp,
+    "copysign": np.copysign,
+    "floordiv": np.floor_divide,
+    "rem": np.fmod,
+}
+
+
+@pytest.mark.parametrize("type", FLOATS)
+@pytest.mark.parametrize("op", FUNCTIONS_OF_TWO)
+def test_functions_of_two_floats_are_those_of_numpy(op: str, type: str):
+    dtype = DTYPES[type]
+    x, y = numbers(dtype, 40, seed=1), numbers(dtype, 40, seed=2)
+    with np.errstate(all="ignore"):
+        exact = FUNCTIONS_OF_TWO[op](x.astype(np.float64), y.astype(np.float64))
+    found = binary(op, x, y, type)
+    assert found.dtype == dtype
+    eps = float(ml_dtypes.finfo(dtype).eps) / 2
+    np.testing.assert_allclose(found.astype(np.float64), exact, rtol=3 * eps, atol=3 * eps)
+
+
+@pytest.mark.parametrize("type", FLOATS)
+def test_a_test_gives_booleans(type: str):
+    x = np.array([0.0, -0.0, -1.5, np.inf, -np.inf, np.nan]).astype(DTYPES[type])
+    for op, function in (
+        ("isnan", np.isnan),
+        ("isinf", np.isinf),
+        ("isfinite", np.isfinite),
+        ("signbit", np.signbit),
+    ):
+        same(run_op(f"{op} %x : tensor<6x{type}>", x, arguments=f"6x{type}", result="6xi1"), function(x))
 
 
 @pytest.mark.parametrize("type", ["i64", "i32", "i16", "i8", "ui8", "i1"])
