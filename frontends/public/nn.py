@@ -1,0 +1,4 @@
+"""`tenon.nn`: convolutions, pooling and what classifiers need."""
+
+from .frontends.nn import *  # noqa: F403  (this module is `tenon.nn`, a sibling of `tenon.frontends`)
+from .frontends.nn import __all__ as __all__

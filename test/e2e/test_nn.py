@@ -1,0 +1,189 @@
+"""`tenon.nn` against windows of numpy arrays."""
+
+import math
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+import tenon.nn as nn
+import tenon.numpy as tnp
+
+RNG = np.random.default_rng(0)
+
+
+def windows_of(x: np.ndarray, sizes: Any, strides: Any, dilation: Any) -> np.ndarray:
+    """Returns the windows over the last axes, their elements in axes at the end."""
+    count = len(sizes)
+    reach = [(k - 1) * d + 1 for k, d in zip(sizes, dilation, strict=True)]
+    axes = tuple(range(x.ndim - count, x.ndim))
+    view = np.lib.stride_tricks.sliding_window_view(x, reach, axes)
+    places = tuple(slice(None, None, s) for s in strides)
+    inside = tuple(slice(None, None, d) for d in dilation)
+    return view[(..., *places, *inside)]
+
+
+def reference_conv(x: Any, w: Any, strides: Any, widths: Any, dilation: Any, groups: int) -> np.ndarray:
+    count = x.ndim - 2
+    x = np.pad(x, ((0, 0), (0, 0), *widths))
+    out = []
+    for group in range(groups):
+        channels = slice(group * w.shape[1], (group + 1) * w.shape[1])
+        size = w.shape[0] // groups
+        seen = windows_of(x[:, channels], w.shape[2:], strides, dilation)
+        inside = [1, *range(2 + count, 2 + 2 * count)]
+        weights = w[group * size : (group + 1) * size]
+        found = np.tensordot(seen, weights, (inside, [1, *range(2, 2 + count)]))
+        out.append(np.moveaxis(found, -1, 1))
+    return np.concatenate(out, axis=1)
+
+
+@pytest.mark.parametrize(
+    ("shape", "kernel", "strides", "padding", "dilation", "groups"),
+    [
+        ((2, 3, 9), (4, 3, 3), (1,), ((0, 0),), (1,), 1),
+        ((2, 4, 9), (6, 2, 3), (2,), ((1, 2),), (2,), 2),
+        ((1, 2, 6, 7), (3, 2, 3, 2), (1, 2), ((1, 1), (0, 1)), (1, 1), 1),
+        ((2, 2, 5, 5), (2, 1, 3, 3), (2, 1), ((2, 2), (1, 1)), (1, 2), 2),
+        ((1, 1, 4, 4, 4), (2, 1, 2, 3, 1), (1, 1, 2), ((0, 0), (1, 1), (0, 0)), (2, 1, 1), 1),
+    ],
+)
+def test_conv_is_a_sum_over_windows(shape, kernel, strides, padding, dilation, groups):
+    x, w = RNG.normal(size=shape), RNG.normal(size=kernel)
+    found = nn.conv(
+        tnp.asarray(x),
+        tnp.asarray(w),
+        strides=strides,
+        padding=padding,
+        dilation=dilation,
+        groups=groups,
+    )
+    expected = reference_conv(x, w, strides, padding, dilation, groups)
+    np.testing.assert_allclose(np.asarray(found), expected, rtol=1e-12, atol=1e-12)
+
+
+def test_conv_of_integers_wraps_and_same_keeps_the_extents():
+    x = np.arange(2 * 5 * 4, dtype=np.int32).reshape(1, 2, 5, 4)
+    w = np.ones((1, 2, 3, 3), np.int32)
+    found = np.asarray(nn.conv(tnp.asarray(x), tnp.asarray(w), padding="same"))
+    assert found.dtype == np.int32
+    np.testing.assert_array_equal(found, reference_conv(x, w, (1, 1), ((1, 1), (1, 1)), (1, 1), 1))
+
+
+@pytest.mark.parametrize(
+    ("shape", "kernel", "strides", "padding", "more", "dilation", "groups"),
+    [
+        ((2, 3, 5), (3, 4, 3), (1,), ((0, 0),), (0,), (1,), 1),
+        ((1, 4, 5), (4, 3, 3), (2,), ((1, 1),), (1,), (1,), 2),
+        ((1, 2, 3, 4), (2, 3, 2, 3), (2, 3), ((0, 1), (1, 0)), (0, 2), (2, 1), 1),
+    ],
+)
+def test_conv_transpose_is_the_transpose_of_conv(shape, kernel, strides, padding, more, dilation, groups):
+    y, w = RNG.normal(size=shape), RNG.normal(size=kernel)
+    found = np.asarray(
+        nn.conv_transpose(
+            tnp.asarray(y),
+            tnp.asarray(w),
+            strides=strides,
+            padding=padding,
+            output_padding=more,
+            dilation=dilation,
+            groups=groups,
+        )
+    )
+    x = RNG.normal(size=found.shape)
+    forward = reference_conv(x, w, strides, padding, dilation, groups)
+    assert forward.shape == y.shape
+    np.testing.assert_allclose(np.vdot(forward, y), np.vdot(x, found), rtol=1e-10)
+
+
+def test_pooling_takes_windows_of_the_last_axes():
+    x = RNG.normal(size=(2, 3, 7, 6))
+    seen = windows_of(x, (2, 3), (2, 3), (1, 1))
+    np.testing.assert_array_equal(np.asarray(nn.max_pool(tnp.asarray(x), (2, 3))), seen.max((-2, -1)))
+    np.testing.assert_allclose(
+        np.asarray(nn.avg_pool(tnp.asarray(x), (2, 3))), seen.mean((-2, -1)), rtol=1e-12
+    )
+
+
+def test_padded_elements_are_in_no_mean_and_no_maximum():
+    x = -np.ones((1, 1, 4, 4), np.float32)
+    for pool in (nn.max_pool, nn.avg_pool):
+        found = np.asarray(pool(tnp.asarray(x), 3, strides=2, padding=1))
+        np.testing.assert_array_equal(found, -np.ones((1, 1, 2, 2), np.float32))
+        assert found.dtype == np.float32
+
+
+def test_max_pool_of_integers_pads_with_the_least_and_nan_wins():
+    low = np.full((1, 1, 3), np.iinfo(np.int8).min, np.int8)
+    np.testing.assert_array_equal(np.asarray(nn.max_pool(tnp.asarray(low), 3, strides=1, padding=1)), low)
+    x = np.array([[[1.0, np.nan, 3.0, 4.0]]])
+    np.testing.assert_array_equal(np.asarray(nn.max_pool(tnp.asarray(x), 2)), [[[np.nan, 4.0]]])
+
+
+def test_activations_are_their_formulas():
+    x = np.linspace(-30, 30, 13)
+    given, powers = tnp.asarray(x), np.exp(x - 30)
+    pairs = {
+        nn.relu: np.maximum(x, 0),
+        nn.sigmoid: 1 / (1 + np.exp(-x)),
+        nn.silu: x / (1 + np.exp(-x)),
+        nn.softplus: np.logaddexp(x, 0),
+        nn.gelu: x * np.vectorize(lambda each: math.erfc(-each / math.sqrt(2)) / 2)(x),
+        nn.softmax: powers / powers.sum(),
+        nn.log_softmax: x - 30 - math.log(powers.sum()),
+    }
+    for function, expected in pairs.items():
+        np.testing.assert_allclose(np.asarray(function(given)), expected, rtol=1e-9, atol=1e-12)
+
+
+def test_one_hot_puts_a_one_at_the_index_and_nothing_for_others():
+    x = tnp.asarray(np.array([[0, 2], [-1, 3]], np.int32))
+    found = np.asarray(nn.one_hot(x, 3, axis=0, dtype=tnp.float32))
+    assert found.shape == (3, 2, 2) and found.dtype == np.float32
+    expected = np.zeros((3, 2, 2), np.float32)
+    expected[0, 0, 0] = expected[2, 0, 1] = 1
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda x, w: nn.conv(x, w, strides=0), "conv: strides must be 1 or more (0)"),
+        (lambda x, w: nn.conv(x, w, strides=(1, 2)), "conv: 2 strides for 1 spatial axes"),
+        (lambda x, w: nn.conv(x, w, padding="full"), "conv: padding 'full' is not 'valid', 'same' or widths"),
+        (lambda x, w: nn.conv(x, w, padding=(1, 2)), "conv: 2 paddings for 1 spatial axes"),
+        (lambda x, w: nn.conv(x, w, padding=((1, 2, 3),)), "conv: a padding must be an integer or a pair"),
+        (
+            lambda x, w: nn.conv(x, w, groups=2),
+            "conv: 2 channels of x, 3 output channels and 2 input channels",
+        ),
+        (lambda x, w: nn.conv(x, w, dilation=5), "conv: the window of 11 elements is larger than the padded"),
+        (lambda x, w: nn.conv(x[0], w), "conv: x and the kernel must have one rank, 3 to 5"),
+        (lambda x, w: nn.conv(x, w[:, :, :0]), "conv: the kernel has no elements"),
+        (lambda x, w: nn.conv_transpose(x, w), "conv_transpose: 2 channels of x and 3 input channels"),
+        (lambda x, w: nn.conv_transpose(x, w[:2], padding=7), "conv_transpose: the padding leaves nothing"),
+        (lambda x, w: nn.conv_transpose(x, w, padding="same"), "conv_transpose: padding must be widths"),
+        (lambda x, w: nn.max_pool(x, (1, 1, 1, 1)), "max_pool: windows have one to three axes"),
+        (lambda x, w: nn.one_hot(tnp.asarray([1]), -1), "one_hot: num_classes must not be negative (-1)"),
+    ],
+)
+def test_wrong_calls_say_what_disagrees(call, message):
+    x, w = tnp.ones((1, 2, 5)), tnp.ones((3, 2, 3))
+    with pytest.raises(ValueError, match=re.escape(message)):
+        call(x, w)
+
+
+def test_booleans_and_floats_are_rejected_where_they_make_no_sense():
+    mask = tnp.ones((1, 1, 3), dtype=tnp.bool)
+    for call in (
+        lambda: nn.conv(mask, mask),
+        lambda: nn.conv_transpose(mask, mask),
+        lambda: nn.max_pool(mask, 2),
+    ):
+        with pytest.raises(TypeError, match="not supported for the input types"):
+            call()
+    with pytest.raises(
+        TypeError, match="one_hot: not supported for the input types .float64. .hint: indices"
+    ):
+        nn.one_hot(tnp.ones(2), 3)
