@@ -153,9 +153,7 @@ class Memory(Protocol):
     has not that much memory, `DeviceLostError` where it works no more.
     """
 
-    def alloc_pool(
-        self, pool_id: int, nbytes: int, alignment: int, mode: MemoryMode | None = None
-    ) -> None:
+    def alloc_pool(self, pool_id: int, nbytes: int, alignment: int, mode: MemoryMode | None = None) -> None:
         """
         Makes pool `pool_id`; its bytes hold anything. `mode` says what it is for, and may choose the kind of
         memory: what is hosted lies where the host reaches it fast.
@@ -299,15 +297,73 @@ class SyncStep:
     """Makes all later steps wait for all earlier ones."""
 
 
-Step = LaunchStep | CopyStep | SyncStep
+@dataclass(frozen=True, slots=True)
+class RowPlace:
+    """
+    A buffer that is a part of another one, and moves: in iteration `i` of its loop buffer `row` begins
+    `i * stride_nbytes` bytes into buffer `source`.
+    """
+
+    row: int
+    source: int
+    stride_nbytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class LoopStep:
+    """
+    Begins a counted loop: the steps behind it, up to step `end`, which is its `NextStep`, run `count` times,
+    once or more. While iteration `i` runs, buffer `counter`, an i64, holds `i`, and `rows` lie where they
+    say; `i` counts up from 0, or with `reverse` down to 0.
+    """
+
+    count: int
+    end: int
+    reverse: bool = False
+    counter: int | None = None
+    rows: tuple[RowPlace, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NextStep:
+    """Ends an iteration of the loop that step `begin` begins: goes on behind that, or behind this one."""
+
+    begin: int
+
+
+@dataclass(frozen=True, slots=True)
+class BranchStep:
+    """Goes on with step `target`, which is further down, where the byte in buffer `condition` is 0."""
+
+    condition: int
+    target: int
+
+
+@dataclass(frozen=True, slots=True)
+class JumpStep:
+    """Goes on with step `target`. One further up is the condition of a loop without a count."""
+
+    target: int
+
+
+ControlStep = LoopStep | NextStep | BranchStep | JumpStep
+
+CONTROL_STEPS = (LoopStep, NextStep, BranchStep, JumpStep)
+"""The steps that say which step is next. Programs with such steps run in the order that they give."""
+
+Step = LaunchStep | CopyStep | SyncStep | ControlStep
 
 
 @dataclass(frozen=True, slots=True)
 class StepTime:
-    """When one step of a timed run began and ended, in nanoseconds since the run began."""
+    """
+    When one step of a timed run began and ended, in nanoseconds since the run began, and how often it ran.
+    One that ran several times began when it first did, and ends as much later as all its runs took together.
+    """
 
     begin_ns: int
     end_ns: int
+    n_runs: int = 1
 
 
 class Program(Protocol):

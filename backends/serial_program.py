@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from time import perf_counter_ns
 
+import numpy as np
+
 from ..errors import DeviceError
 from .interface import (
     BufferLoc,
@@ -14,17 +16,19 @@ from .interface import (
     CopyStep,
     Driver,
     LaunchStep,
+    RowPlace,
     Step,
     StepTime,
-    SyncStep,
 )
 from .step_order import check_order
+from .step_walk import StepTimes, walk
 
 
 class SerialProgram:
     """
     Runs its steps in the order they are given in, which must be one that fits their `after`. What keeps the
-    order on the device is the driver's queue; where the driver has none, a run returns when all is done.
+    order on the device is the driver's queue; where the driver has none, a run returns when all is done. Of
+    control steps the host decides; it reads back the conditions.
     """
 
     def __init__(
@@ -40,33 +44,51 @@ class SerialProgram:
         self._locations = list(locations)
         names = dict.fromkeys(step.kernel for step in steps if isinstance(step, LaunchStep))
         self._kernels: dict[str, CallableKernel] = {name: driver.get_kernel(artifact, name) for name in names}
-        self._calls: list[Callable[[], None]] | None = None
+        self._calls: dict[int, Callable[[], None]] = {}
+        self._users: dict[int, list[int]] = {}
+        for number, step in enumerate(steps):
+            for buffer in _buffers_of(step):
+                self._users.setdefault(buffer, []).append(number)
 
     def place(self, buffer: int, location: BufferLoc) -> None:
         if self._locations[buffer] != location:
             self._locations[buffer] = location
-            self._calls = None
+            for number in self._users.get(buffer, ()):
+                self._calls.pop(number, None)
 
     def run(self) -> None:
-        for step, call in zip(self._steps, self._prepared(), strict=True):
-            _run_step(step, call)
+        for number in walk(self._steps, self):
+            _run_step(self._steps[number], self._prepared(number))
 
     def run_timed(self) -> list[StepTime]:
-        calls = self._prepared()
         self._driver.synchronize()
-        times: list[StepTime] = []
+        times = StepTimes(len(self._steps))
         start = perf_counter_ns()
-        for step, call in zip(self._steps, calls, strict=True):
+        for number in walk(self._steps, self):
+            call = self._prepared(number)
             begin = perf_counter_ns()
-            _run_step(step, call)
+            _run_step(self._steps[number], call)
             self._driver.synchronize()
-            times.append(StepTime(begin - start, perf_counter_ns() - start))
-        return times
+            times.add(number, begin - start, perf_counter_ns() - start)
+        return times.all()
 
-    def _prepared(self) -> list[Callable[[], None]]:
-        if self._calls is None:
-            self._calls = [self._prepare(step) for step in self._steps]
-        return self._calls
+    def place_row(self, row: RowPlace, iteration: int) -> None:
+        source = self._at(row.source)
+        self.place(row.row, BufferLoc(source.pool_id, source.offset + iteration * row.stride_nbytes))
+
+    def set_counter(self, buffer: int, iteration: int) -> None:
+        self._driver.copy_to_device(self._at(buffer), np.array([iteration], np.int64).view(np.uint8))
+
+    def holds(self, buffer: int) -> bool:
+        value = np.empty(1, np.uint8)
+        self._driver.copy_from_device(value, self._at(buffer))
+        return bool(value[0])
+
+    def _prepared(self, number: int) -> Callable[[], None]:
+        call = self._calls.get(number)
+        if call is None:
+            call = self._calls[number] = self._prepare(self._steps[number])
+        return call
 
     def _prepare(self, step: Step) -> Callable[[], None]:
         match step:
@@ -77,13 +99,23 @@ class SerialProgram:
             case CopyStep():
                 target, source = self._at(step.target), self._at(step.source)
                 return partial(self._driver.copy_on_device, target, source, step.nbytes)
-            case SyncStep():
+            case _:
                 return _nothing
 
     def _at(self, buffer: int) -> BufferLoc:
         location = self._locations[buffer]
         assert location is not None, f"buffer {buffer} has no place"
         return location
+
+
+def _buffers_of(step: Step) -> tuple[int, ...]:
+    match step:
+        case LaunchStep():
+            return step.buffers
+        case CopyStep():
+            return (step.source, step.target)
+        case _:
+            return ()
 
 
 def _run_step(step: Step, call: Callable[[], None]) -> None:

@@ -4,22 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .interface import Step, SyncStep
+from .interface import CONTROL_STEPS, CopyStep, LaunchStep, Step, SyncStep
 
 
 def check_order(steps: Sequence[Step]) -> None:
     """Asserts that each step waits only for steps before it."""
     for number, step in enumerate(steps):
-        if not isinstance(step, SyncStep):
+        if isinstance(step, LaunchStep | CopyStep):
             late = [before for before in step.after if not 0 <= before < number]
             assert not late, f"step {number} waits for steps {late}, which are not before it"
+
+
+def has_control(steps: Sequence[Step]) -> bool:
+    """Returns whether some steps run several times, or only sometimes."""
+    return any(isinstance(step, CONTROL_STEPS) for step in steps)
 
 
 def waits_of(steps: Sequence[Step]) -> list[tuple[int, ...]]:
     """
     Returns the steps that each step waits for, without those that another one of them waits for already. A
     `SyncStep` waits for all that nothing before it waits for, and everything after it waits for it.
+
+    Programs with control steps have no such order: their steps run one after the other.
     """
+    assert not has_control(steps), "steps that run in an order of their own"
     check_order(steps)
     waits: list[tuple[int, ...]] = []
     # one bit for each step: all that a step comes after
@@ -31,6 +39,7 @@ def waits_of(steps: Sequence[Step]) -> list[tuple[int, ...]]:
             wanted = tuple(sorted(leaves))
             last_sync = number
         else:
+            assert isinstance(step, LaunchStep | CopyStep)
             wanted = tuple(sorted({*step.after, last_sync} - {-1}))
         implied = 0
         for other in wanted:

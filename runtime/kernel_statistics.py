@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from ..backends.interface import LaunchStep, Step, SyncStep
+from ..backends.interface import CopyStep, LaunchStep, Step
 from .program_plan import ProgramPlan
 from .step_cost import StepCost
 from .text_table import text_table
@@ -26,8 +26,9 @@ COPIES = "copies"
 @dataclass(frozen=True, slots=True)
 class KernelStatistics:
     """
-    One kernel in one run of the program: its launches, the time and the cost of all of them together. `cost`
-    is None where the schedule was not analyzed.
+    One kernel in one run of the program: its launches, the time and the cost of all of them together; where
+    data decides how many there are, the median of the runs. `cost` is None where the schedule was not
+    analyzed.
     """
 
     name: str
@@ -81,10 +82,14 @@ def kernel_statistics(plan: ProgramPlan, spans: Iterable[Span]) -> ProgramStatis
     other program's. Spans of anything but steps may be among them.
     """
     times: list[list[int]] = [[] for _ in plan.steps]
+    counts: list[list[int]] = [[] for _ in plan.steps]
     for span in spans:
         number = span.args.get("step")
         if isinstance(number, int):
             times[number].append(span.end_ns - span.begin_ns)
+            runs = span.args.get("runs", 1)
+            assert isinstance(runs, int), f"step {number} ran {runs} times"
+            counts[number].append(runs)
     n_runs = len(times[0]) if times else 0
     assert all(len(durations) == n_runs for durations in times), "a run that was not timed to its end"
     groups: dict[str, list[int]] = {}
@@ -93,36 +98,46 @@ def kernel_statistics(plan: ProgramPlan, spans: Iterable[Span]) -> ProgramStatis
             groups.setdefault(name, []).append(number)
     if COPIES in groups:
         groups[COPIES] = groups.pop(COPIES)
-    rows = [_statistics(name, steps, times, plan.costs) for name, steps in groups.items()]
+    launches = [round(median(runs)) if runs else 1 for runs in counts]
+    rows = [_statistics(name, steps, times, launches, plan.costs) for name, steps in groups.items()]
     everything = [number for numbers in groups.values() for number in numbers]
-    return ProgramStatistics(tuple(rows), _statistics("total", everything, times, plan.costs), n_runs)
+    total = _statistics("total", everything, times, launches, plan.costs)
+    return ProgramStatistics(tuple(rows), total, n_runs)
 
 
 def _row_of(step: Step) -> str | None:
     match step:
         case LaunchStep():
             return f"@{step.kernel}"
-        case SyncStep():
-            return None
-        case _:
+        case CopyStep():
             return COPIES
+        case _:
+            return None
 
 
 def _statistics(
-    name: str, steps: Sequence[int], times: Sequence[Sequence[int]], costs: Sequence[StepCost | None]
+    name: str,
+    steps: Sequence[int],
+    times: Sequence[Sequence[int]],
+    launches: Sequence[int],
+    costs: Sequence[StepCost | None],
 ) -> KernelStatistics:
     runs = [sum(durations) for durations in zip(*(times[number] for number in steps), strict=True)]
-    return KernelStatistics(name, len(steps), median(runs) if runs else 0.0, _sum([costs[n] for n in steps]))
+    cost = _sum([costs[number] for number in steps], [launches[number] for number in steps])
+    return KernelStatistics(
+        name, sum(launches[number] for number in steps), median(runs) if runs else 0.0, cost
+    )
 
 
-def _sum(costs: Sequence[StepCost | None]) -> StepCost | None:
-    known = [cost for cost in costs if cost is not None]
+def _sum(costs: Sequence[StepCost | None], launches: Sequence[int]) -> StepCost | None:
+    """Returns what all launches cost together, None where the cost of a step is not known."""
+    known = [(cost, count) for cost, count in zip(costs, launches, strict=True) if cost is not None]
     if len(known) < len(costs):
         return None
     return StepCost(
-        sum(cost.flops for cost in known),
-        sum(cost.read_nbytes for cost in known),
-        sum(cost.written_nbytes for cost in known),
+        sum(count * cost.flops for cost, count in known),
+        sum(count * cost.read_nbytes for cost, count in known),
+        sum(count * cost.written_nbytes for cost, count in known),
     )
 
 

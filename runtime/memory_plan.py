@@ -16,7 +16,8 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from ..backends.interface import BufferLoc, CopyStep, LaunchStep, Step
+from ..backends.interface import BufferLoc, CopyStep, LaunchStep, Step, SyncStep
+from .control_text import control_text
 from .program_plan import BufferKind, BufferPlan, ProgramPlan, SymbolIndex
 from .text_table import text_table
 
@@ -27,6 +28,7 @@ _IN_POOL = {
     BufferKind.RESULT: "results",
     BufferKind.NODE: "nodes",
     BufferKind.MERGE: "merge buffer",
+    BufferKind.ROW: "rows",
 }
 
 
@@ -204,8 +206,10 @@ def step_text(step: Step) -> str:
             return f"@{step.kernel}({', '.join(map(str, step.buffers))})"
         case CopyStep():
             return f"copy {step.source} to {step.target}"
-        case _:
+        case SyncStep():
             return "sync"
+        case _:
+            return control_text(step)
 
 
 def _reach(moves: Sequence[SymbolIndex]) -> int:

@@ -8,14 +8,24 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 from xdsl.dialects.builtin import IndexType, ModuleOp, i1
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, Block, SSAValue
 
-from ..backends.interface import CopyStep, LaunchStep, Step, SyncStep
+from ..backends.interface import (
+    BranchStep,
+    CopyStep,
+    JumpStep,
+    LaunchStep,
+    LoopStep,
+    NextStep,
+    RowPlace,
+    Step,
+    SyncStep,
+)
 from ..dialects import graph, low, sched
-from ..dialects.buffer_size import nbytes_of, row_major_strides
-from ..dialects.element_types import NBYTES
+from ..dialects.buffer_size import nbytes_of, row_major_strides, strides_of
+from ..dialects.element_types import NBYTES, element_type_of
 from ..dialects.entry import argument_names
-from ..dialects.hazards import Item, accessed_buffers, items_of
+from ..dialects.hazards import Item, accessed_buffers, all_items, base_of, items_of
 from ..dialects.kernel_access import access_of
 from ..errors import TenonError
 from .entry_state import nodes_of, symbols_of
@@ -54,7 +64,7 @@ class _Planner:
         self._steps: list[Step] = []
         self._costs: list[StepCost | None] = []
         self._done: dict[SSAValue, frozenset[int]] = {}
-        self._is_ordered = any(item.after for item in items_of(program))
+        self._is_ordered = any(item.after for item in all_items(program.body.block))
 
     def plan(self) -> ProgramPlan:
         program = self._program
@@ -78,7 +88,7 @@ class _Planner:
                     self._add_node(op)
                 case sched.MergeBufferOp():
                     self._add(op.result, BufferKind.MERGE, node=op.node_name)
-                case sched.LaunchOp() | sched.TransferOp() | sched.SyncOp():
+                case _ if isinstance(op, sched.ITEMS):
                     self._add_item(op)
                 case _:
                     pass
@@ -158,23 +168,93 @@ class _Planner:
 
     def _add_item(self, op: Item) -> None:
         after = self._after(op)
-        step: Step | None = None
+        n_before = len(self._steps)
         match op:
             case sched.LaunchOp():
                 step = self._launch(op, after)
+                if step is not None:
+                    self._add_step(step, _cost_of(op))
             case sched.TransferOp():
                 self._check_target(op.target, op.name)
                 if nbytes := nbytes_of(op.source.type):
                     source, target = self._numbers[op.source], self._numbers[op.target]
-                    step = CopyStep(source, target, nbytes, after)
+                    self._add_step(CopyStep(source, target, nbytes, after), _cost_of(op))
             case sched.SyncOp():
-                step = SyncStep()
-        if step is None:
-            self._done[op.token] = frozenset(after)
+                self._add_step(SyncStep(), None)
+            case sched.ForOp():
+                self._add_for(op)
+            case sched.WhileOp():
+                self._add_while(op)
+            case sched.IfOp():
+                self._add_if(op)
+            case _:
+                raise TenonError(f"{op.name}: cannot run in @{self._name} (control flow of an unknown kind)")
+        n_steps = len(self._steps)
+        self._done[op.token] = frozenset((n_steps - 1,) if n_steps > n_before else after)
+
+    def _add_step(self, step: Step, cost: StepCost | None) -> None:
+        self._steps.append(step)
+        self._costs.append(cost)
+
+    def _add_items(self, block: Block) -> None:
+        """Adds the items of a region, and the rows that stand there."""
+        for op in block.ops:
+            if isinstance(op, sched.RowOp):
+                if op.result.first_use is not None:
+                    source = self._numbers[op.source]
+                    self._numbers[op.result] = len(self._buffers)
+                    name = op.result.name_hint or ""
+                    self._buffers.append(BufferPlan(BufferKind.ROW, 0, number=source, name=name))
+            else:
+                assert isinstance(op, sched.ITEMS), f"{op.name}: stands in a region of @{self._name}"
+                self._add_item(op)
+
+    def _add_for(self, op: sched.ForOp) -> None:
+        if op.counter is not None:
+            self._check_target(op.counter, op.name)
+        if not op.trip_count:
+            return
+        begin = len(self._steps)
+        self._add_step(SyncStep(), None)
+        self._add_items(op.body.block)
+        if len(self._steps) == begin + 1:
+            del self._steps[begin:], self._costs[begin:]
+            return
+        rows = [
+            RowPlace(self._numbers[row.result], self._numbers[row.source], _row_nbytes(row.source.type))
+            for row in op.body.block.ops
+            if isinstance(row, sched.RowOp) and row.result in self._numbers
+        ]
+        counter = None if op.counter is None else self._numbers[op.counter]
+        self._steps[begin] = LoopStep(op.trip_count, len(self._steps), op.is_reverse, counter, tuple(rows))
+        self._add_step(NextStep(begin), None)
+
+    def _add_while(self, op: sched.WhileOp) -> None:
+        begin = len(self._steps)
+        self._add_items(op.before.block)
+        branch = len(self._steps)
+        self._add_step(SyncStep(), None)
+        self._add_items(op.body.block)
+        self._add_step(JumpStep(begin), None)
+        self._steps[branch] = BranchStep(self._numbers[op.condition], len(self._steps))
+
+    def _add_if(self, op: sched.IfOp) -> None:
+        branch = len(self._steps)
+        self._add_step(SyncStep(), None)
+        self._add_items(op.then_region.block)
+        end = len(self._steps)
+        self._add_step(SyncStep(), None)
+        self._add_items(op.else_region.block)
+        if len(self._steps) == end + 1:
+            del self._steps[end:], self._costs[end:]
+            if end == branch + 1:
+                del self._steps[branch:], self._costs[branch:]
+                return
+            otherwise = end
         else:
-            self._done[op.token] = frozenset((len(self._steps),))
-            self._steps.append(step)
-            self._costs.append(None if isinstance(op, sched.SyncOp) else _cost_of(op))
+            self._steps[end] = JumpStep(len(self._steps))
+            otherwise = end + 1
+        self._steps[branch] = BranchStep(self._numbers[op.condition], otherwise)
 
     def _after(self, op: Item) -> tuple[int, ...]:
         if not self._is_ordered:
@@ -201,33 +281,45 @@ class _Planner:
         )
 
     def _check_target(self, buffer: SSAValue, who: str) -> None:
-        kind = self._buffers[self._numbers[buffer]].kind
+        kind = self._buffers[self._numbers[base_of(buffer)]].kind
         if kind in (BufferKind.ARGUMENT, BufferKind.CONSTANT, BufferKind.MERGE):
             raise TenonError(f"{who}: writes to {kind.value} {_label(buffer)} of @{self._name}")
 
     def _with_lifetimes(self, returned: Sequence[int]) -> tuple[BufferPlan, ...]:
         lifetimes: dict[int, tuple[int, int]] = {}
         for index, used in enumerate((*map(_buffers_of, self._steps), returned)):
-            for number in used:
+            for number in map(self._place_of, used):
                 lifetimes[number] = (lifetimes.get(number, (index, index))[0], index)
+        loops = _loops(self._steps)
         return tuple(
-            replace(buffer, lifetime=lifetimes[number]) if number in lifetimes else buffer
+            replace(buffer, lifetime=_around_loops(lifetimes[number], loops))
+            if number in lifetimes
+            else buffer
             for number, buffer in enumerate(self._buffers)
         )
+
+    def _place_of(self, number: int) -> int:
+        """Returns the buffer that a row lies in, any other buffer itself."""
+        while self._buffers[number].kind is BufferKind.ROW:
+            number = self._buffers[number].number
+        return number
 
     def _accessed_nodes(self, last: sched.ReturnOp) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Returns the nodes that are read before they are written as a whole, and those that are written."""
         reads: dict[str, None] = {}
         writes: dict[str, None] = {}
         whole: set[str] = set()
-        accesses = [accessed_buffers(item, self._accesses) for item in items_of(self._program)]
-        for read, written in (*accesses, (last.buffers, ())):
+        items = items_of(self._program)
+        accesses = [
+            (*accessed_buffers(op, self._accesses), isinstance(op, sched.ControlItem)) for op in items
+        ]
+        for read, written, is_conditional in (*accesses, (last.buffers, (), False)):
             for node in self._node_buffers(read):
                 if node.node not in whole:
                     reads[node.node] = None
             for node in self._node_buffers(written):
                 writes[node.node] = None
-                if not node.indices:
+                if not node.indices and not is_conditional:
                     whole.add(node.node)
         return tuple(reads), tuple(writes)
 
@@ -252,8 +344,42 @@ def _buffers_of(step: Step) -> tuple[int, ...]:
             return step.buffers
         case CopyStep():
             return (step.source, step.target)
-        case SyncStep():
+        case LoopStep():
+            return () if step.counter is None else (step.counter,)
+        case BranchStep():
+            return (step.condition,)
+        case SyncStep() | NextStep() | JumpStep():
             return ()
+
+
+def _loops(steps: Sequence[Step]) -> list[tuple[int, int]]:
+    """Returns the first and the last step of each loop, inner ones first."""
+    loops: list[tuple[int, int]] = []
+    for number, step in enumerate(steps):
+        match step:
+            case NextStep():
+                loops.append((step.begin, number))
+            case JumpStep() if step.target <= number:
+                loops.append((step.target, number))
+            case _:
+                pass
+    return loops
+
+
+def _around_loops(lifetime: tuple[int, int], loops: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    """Returns a lifetime with all of the loops that it begins or ends in the middle of."""
+    first, last = lifetime
+    for begin, end in loops:
+        if first < begin <= last < end:
+            last = end
+        elif begin < first <= end < last:
+            first = begin
+    return first, last
+
+
+def _row_nbytes(type: Attribute) -> int:
+    """Returns the bytes from one element of a buffer along its first axis to the next."""
+    return strides_of(type)[0] * NBYTES[element_type_of(type)]
 
 
 def _cost_of(op: sched.LaunchOp | sched.TransferOp) -> StepCost | None:

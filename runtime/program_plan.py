@@ -20,7 +20,7 @@ from .step_cost import StepCost
 class BufferKind(Enum):
     """
     Whose memory a buffer is: the caller's, the program's constants', its temporaries', a result's, a tensor
-    node's, or the device's merge buffer.
+    node's, or the device's merge buffer. A row is a part of another buffer, and moves with a loop.
     """
 
     ARGUMENT = "argument"
@@ -29,6 +29,7 @@ class BufferKind(Enum):
     RESULT = "result"
     NODE = "node"
     MERGE = "merge"
+    ROW = "row"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,8 @@ class SymbolIndex:
 class BufferPlan:
     """
     One buffer. `offset` is its place among the constants or the temporaries; `number` is its number among the
-    arguments or the results; `node` is the tensor node that it holds, or that the merge buffer holds. Where
+    arguments or the results; of a row, which has no bytes of its own, it is that of the buffer that it is a
+    part of. `node` is the tensor node that it holds, or that the merge buffer holds. Where
     `indices` are given it begins `sum(value * stride_nbytes)` bytes into the node.
     """
 

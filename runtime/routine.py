@@ -20,8 +20,10 @@ from ..backends.interface import (
     PeerCopies,
     Program,
     Step,
+    SyncStep,
 )
 from ..errors import CallError, DeviceError
+from .control_text import control_text
 from .device import Device
 from .event import Event
 from .hosted import fetch_for_others, note_written_on_device, ready_to_read
@@ -335,8 +337,10 @@ def _step_text(plan: ProgramPlan, step: Step) -> str:
         case CopyStep():
             source, target = plan.buffers[step.source], plan.buffers[step.target]
             return f"copy {step.nbytes} bytes of {_buffer_text(source)} to {_buffer_text(target)}"
-        case _:
+        case SyncStep():
             return "sync"
+        case _:
+            return control_text(step)
 
 
 def _buffer_text(buffer: BufferPlan) -> str:

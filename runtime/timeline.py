@@ -20,6 +20,7 @@ from time import perf_counter_ns
 
 from ..backends.interface import CopyStep, LaunchStep, Step, StepTime, SyncStep
 from ..errors import TenonError
+from .control_text import control_text
 from .step_cost import StepCost
 
 HOST = "host"
@@ -35,6 +36,7 @@ class Category(StrEnum):
     KERNEL = "kernel"
     ROUTINE = "routine"
     WAIT = "wait"
+    CONTROL = "control"
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,4 +202,8 @@ def report_steps(
                 args["nbytes"] = step.nbytes
             case SyncStep():
                 name, category = "sync", Category.WAIT
+            case _:
+                name, category = control_text(step), Category.CONTROL
+        if time.n_runs != 1 and isinstance(step, LaunchStep | CopyStep):
+            args["runs"] = time.n_runs
         timeline.add(name, category, track, begin_ns, end_ns, **args)

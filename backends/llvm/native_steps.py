@@ -4,16 +4,39 @@ Running the steps of a program, as LLVM IR.
 A step is `{ptr function, ptr table, i64 extent, i64 least}`: `function(table, begin, end)` is called for the
 whole range `0 <= i < extent`, or through the pool for parts of at least `least`; `least` 0 is for never.
 
-    @steps_run(ptr %steps, i64 %count)                    runs steps one after the other
-    @steps_run_timed(ptr %steps, i64 %count, ptr %times)  ... and writes when each began and ended, in ns
+A negative `least` is a step that says which step is next:
+
+    LOOP      begins a loop: `table` is a `%loop`
+    NEXT      ends an iteration of the loop of `table`, which begins with step `extent`
+    BRANCH    goes on with step `extent` where the byte that `table` points to is 0
+    JUMP      goes on with step `extent`
+
+    @steps_run(ptr %steps, i64 %count)                    runs steps
+    @steps_run_timed(ptr %steps, i64 %count, ptr %times)  ... and notes for each when, how long and how often
     @copy_part(ptr %table, i64 %begin, i64 %end)          a step's function: bytes of table[1] to table[0]
+
+Words are counted from the first step on. `times` begin as zeros.
 """
 
 STEP_NBYTES = 32
 
+LOOP, NEXT, BRANCH, JUMP = -1, -2, -3, -4
+
 _TEXT = """
 %step = type { ptr, ptr, i64, i64 }
 %timespec = type { i64, i64 }
+%time = type { i64, i64, i64 }  ; when it first began, the sum of what its runs took, runs
+%row = type { i64, i64, i64 }  ; the word with the address of the buffer, the row's, bytes to the next row
+%loop = type {
+  ptr,  ; 0: the counter's buffer
+  i64,  ; 1: iterations to come, with the one that runs
+  i64,  ; 2: the number of the iteration
+  i64,  ; 3: iterations
+  i64,  ; 4: the number of the first one
+  i64,  ; 5: what the number grows by
+  i64,  ; 6: rows
+  i64   ; 7: the word that the rows begin with
+}
 
 declare i32 @clock_gettime(i32, ptr)
 declare ptr @memmove(ptr, ptr, i64)
@@ -58,15 +81,114 @@ together:
   ret void
 }
 
+; Puts the rows of a loop, and its counter, where they are in its current iteration.
+define internal void @loop_place(ptr %words, ptr %loop) nounwind {
+entry:
+  %current.at = getelementptr %loop, ptr %loop, i64 0, i32 2
+  %current = load i64, ptr %current.at
+  %counter = load ptr, ptr %loop
+  %counts = icmp ne ptr %counter, null
+  br i1 %counts, label %count, label %rows
+count:
+  store i64 %current, ptr %counter
+  br label %rows
+rows:
+  %n.at = getelementptr %loop, ptr %loop, i64 0, i32 6
+  %n = load i64, ptr %n.at
+  %rows.at = getelementptr %loop, ptr %loop, i64 0, i32 7
+  %rows.number = load i64, ptr %rows.at
+  %row.first = getelementptr i64, ptr %words, i64 %rows.number
+  br label %row
+row:
+  %i = phi i64 [ 0, %rows ], [ %next, %place ]
+  %more = icmp ult i64 %i, %n
+  br i1 %more, label %place, label %out
+place:
+  %row.at = getelementptr %row, ptr %row.first, i64 %i
+  %source.number = load i64, ptr %row.at
+  %target.at = getelementptr %row, ptr %row.at, i64 0, i32 1
+  %target.number = load i64, ptr %target.at
+  %stride.at = getelementptr %row, ptr %row.at, i64 0, i32 2
+  %stride = load i64, ptr %stride.at
+  %source.at = getelementptr i64, ptr %words, i64 %source.number
+  %source = load i64, ptr %source.at
+  %offset = mul i64 %current, %stride
+  %address = add i64 %source, %offset
+  %slot = getelementptr i64, ptr %words, i64 %target.number
+  store i64 %address, ptr %slot
+  %next = add i64 %i, 1
+  br label %row
+out:
+  ret void
+}
+
+; Does what control step %i says, and returns the number of the step to go on with.
+define internal i64 @step_control(ptr %words, ptr %this, i64 %i) nounwind {
+entry:
+  %next = add i64 %i, 1
+  %table.at = getelementptr %step, ptr %this, i64 0, i32 1
+  %table = load ptr, ptr %table.at
+  %extent.at = getelementptr %step, ptr %this, i64 0, i32 2
+  %extent = load i64, ptr %extent.at
+  %kind.at = getelementptr %step, ptr %this, i64 0, i32 3
+  %kind = load i64, ptr %kind.at
+  %left.at = getelementptr %loop, ptr %table, i64 0, i32 1
+  %current.at = getelementptr %loop, ptr %table, i64 0, i32 2
+  %count.at = getelementptr %loop, ptr %table, i64 0, i32 3
+  %first.at = getelementptr %loop, ptr %table, i64 0, i32 4
+  %by.at = getelementptr %loop, ptr %table, i64 0, i32 5
+  switch i64 %kind, label %jump [ i64 -1, label %begin
+                                  i64 -2, label %turn
+                                  i64 -3, label %branch ]
+begin:
+  %count = load i64, ptr %count.at
+  store i64 %count, ptr %left.at
+  %first = load i64, ptr %first.at
+  store i64 %first, ptr %current.at
+  call void @loop_place(ptr %words, ptr %table)
+  ret i64 %next
+turn:
+  %left = load i64, ptr %left.at
+  %left.now = sub i64 %left, 1
+  store i64 %left.now, ptr %left.at
+  %done = icmp eq i64 %left.now, 0
+  br i1 %done, label %leave, label %again
+leave:
+  ret i64 %next
+again:
+  %current = load i64, ptr %current.at
+  %by = load i64, ptr %by.at
+  %current.now = add i64 %current, %by
+  store i64 %current.now, ptr %current.at
+  call void @loop_place(ptr %words, ptr %table)
+  ret i64 %extent
+branch:
+  %condition = load ptr, ptr %table
+  %value = load i8, ptr %condition
+  %holds = icmp ne i8 %value, 0
+  %chosen = select i1 %holds, i64 %next, i64 %extent
+  ret i64 %chosen
+jump:
+  ret i64 %extent
+}
+
 define void @steps_run(ptr %steps, i64 %count) nounwind {
 entry:
   br label %look
 look:
-  %i = phi i64 [ 0, %entry ], [ %next, %body ]
+  %i = phi i64 [ 0, %entry ], [ %next, %body ], [ %chosen, %control ]
   %more = icmp ult i64 %i, %count
-  br i1 %more, label %body, label %out
-body:
+  br i1 %more, label %which, label %out
+which:
   %this = getelementptr %step, ptr %steps, i64 %i
+  %least.at = getelementptr %step, ptr %this, i64 0, i32 3
+  %least = load i64, ptr %least.at
+  %controls = icmp slt i64 %least, 0
+  br i1 %controls, label %control, label %body
+control:
+  %chosen = call i64 @step_control(ptr %steps, ptr %this, i64 %i)
+  br label %look
+body:
   call void @step_run(ptr %this)
   %next = add i64 %i, 1
   br label %look
@@ -78,19 +200,42 @@ define void @steps_run_timed(ptr %steps, i64 %count, ptr %times) nounwind {
 entry:
   br label %look
 look:
-  %i = phi i64 [ 0, %entry ], [ %next, %body ]
+  %i = phi i64 [ 0, %entry ], [ %next, %add ]
   %more = icmp ult i64 %i, %count
-  br i1 %more, label %body, label %out
-body:
+  br i1 %more, label %which, label %out
+which:
   %this = getelementptr %step, ptr %steps, i64 %i
+  %least.at = getelementptr %step, ptr %this, i64 0, i32 3
+  %least = load i64, ptr %least.at
   %begin = call i64 @now()
+  %controls = icmp slt i64 %least, 0
+  br i1 %controls, label %control, label %body
+control:
+  %chosen = call i64 @step_control(ptr %steps, ptr %this, i64 %i)
+  br label %note
+body:
   call void @step_run(ptr %this)
+  %following = add i64 %i, 1
+  br label %note
+note:
+  %next = phi i64 [ %chosen, %control ], [ %following, %body ]
   %end = call i64 @now()
-  %begin.at = getelementptr { i64, i64 }, ptr %times, i64 %i, i32 0
-  store i64 %begin, ptr %begin.at
-  %end.at = getelementptr { i64, i64 }, ptr %times, i64 %i, i32 1
-  store i64 %end, ptr %end.at
-  %next = add i64 %i, 1
+  %taken = sub i64 %end, %begin
+  %time = getelementptr %time, ptr %times, i64 %i
+  %sum.at = getelementptr %time, ptr %time, i64 0, i32 1
+  %runs.at = getelementptr %time, ptr %time, i64 0, i32 2
+  %runs = load i64, ptr %runs.at
+  %is.first = icmp eq i64 %runs, 0
+  br i1 %is.first, label %first, label %add
+first:
+  store i64 %begin, ptr %time
+  br label %add
+add:
+  %sum = load i64, ptr %sum.at
+  %sum.now = add i64 %sum, %taken
+  store i64 %sum.now, ptr %sum.at
+  %runs.now = add i64 %runs, 1
+  store i64 %runs.now, ptr %runs.at
   br label %look
 out:
   ret void

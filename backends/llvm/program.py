@@ -67,14 +67,17 @@ class CpuProgram:
         if self._stale or self._generation != self._memory.generation:
             self._resolve()
         numbers = self._image.numbers
-        times = np.zeros((len(numbers), 2), np.int64)
+        times = np.zeros((len(numbers), 3), np.int64)
         self._steps_run_timed(self._address, len(numbers), times.ctypes.data)
-        measured = dict(zip(numbers, (times - times[:1, :1]).tolist(), strict=True))
+        origin = int(times[0, 0]) if len(numbers) else 0
+        measured = dict(zip(numbers, times.tolist(), strict=True))
         result: list[StepTime] = []
         end = 0
         for number in range(self._n_steps):
-            begin, end = measured.get(number, (end, end))
-            result.append(StepTime(begin, end))
+            begin, taken, n_runs = measured.get(number, (0, 0, 0))
+            if n_runs:
+                end = begin - origin + taken
+            result.append(StepTime(end - taken, end, n_runs))
         return result
 
     def _resolve(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from math import prod
 from typing import Any
@@ -9,9 +10,22 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..interface import CompiledArtifact, CopyStep, LaunchStep, Step, SyncStep
+from ..interface import (
+    BranchStep,
+    CompiledArtifact,
+    ControlStep,
+    CopyStep,
+    JumpStep,
+    LaunchStep,
+    LoopStep,
+    NextStep,
+    RowPlace,
+    Step,
+    SyncStep,
+)
 from .compile import NativeCode
 from .native_library import native_library
+from .native_steps import BRANCH, JUMP, LOOP, NEXT
 
 LEAST_PARALLEL_NANOSECONDS = 10_000
 """Work that is expected to take less than this is done in the caller's thread."""
@@ -24,14 +38,20 @@ _UNKNOWN_GROUP_NANOSECONDS = 500
 
 _COPIED_BYTES_PER_NANOSECOND = 10
 
+_UNKNOWN_LOOP_NANOSECONDS = 1_000_000
+"""What a loop is taken to need where data decides how often it runs."""
+
 _RECORD_WORDS = 4
+
+_COUNT, _N_ROWS, _ROWS = 3, 6, 7
+"""The words of a loop's table that are used here."""
 
 
 class StepImage:
     """
-    The records of `native_steps` for `steps`, and after them one word for each use of a buffer, in which its
-    address is to stand: the tables of the records. Made once, and instantiated for every caller that runs the
-    steps at the same time as others.
+    The records of `native_steps` for `steps`, and after them their tables: one word for each use of a buffer,
+    in which its address is to stand, and the words of loops. Made once, and instantiated for every caller
+    that runs the steps at the same time as others.
 
     `slots_of` tells the words of each buffer that is used; `numbers` the step that each record is of: sync
     steps, which have nothing to wait for, and steps of no extent have none.
@@ -39,45 +59,119 @@ class StepImage:
 
     def __init__(self, artifact: CompiledArtifact, steps: Sequence[Step]) -> None:
         self._owner = artifact
-        records: list[tuple[int, int, int, int]] = []
-        numbers: list[int] = []
-        used: list[int] = []
+        self._records: list[tuple[int, int, int, int]] = []
+        self._tables: list[int] = []
+        """The words after the records; those of buffers are 0."""
+        self._uses: list[tuple[int, int]] = []
+        """The buffers that are used, each with the word of the tables that its address is to stand in."""
+        self._loops: dict[int, int] = {}
+        """The tables of loops, by the steps that begin them."""
+        self._times = 1
+        """How often the step that is being added runs."""
         self.nanoseconds = 0
-        """What a run is expected to take on one thread."""
-        for number, step in enumerate(steps):
-            match step:
-                case LaunchStep():
-                    function = _function_of(artifact, step)
-                    extent = prod(step.grid)
-                    nanoseconds = step.nanoseconds or extent * _UNKNOWN_GROUP_NANOSECONDS
-                    operands = step.buffers
-                case CopyStep():
-                    function = native_library().copy_part
-                    extent = step.nbytes
-                    nanoseconds = extent // _COPIED_BYTES_PER_NANOSECOND
-                    operands = (step.target, step.source)
-                case SyncStep():
-                    continue
-            if extent:
-                numbers.append(number)
-                records.append((function, len(used), extent, _least_part(extent, nanoseconds)))
-                used += operands
-                self.nanoseconds += nanoseconds
-        self.numbers = tuple(numbers)
-        first_slot = len(records) * _RECORD_WORDS
-        self._words = np.zeros(first_slot + len(used), np.int64)
-        self._records = self._words[:first_slot].reshape(-1, _RECORD_WORDS)
-        self._records[...] = records or np.zeros((0, _RECORD_WORDS))
-        self._records[:, 1] = 8 * (first_slot + self._records[:, 1])
+        """What a run is expected to take on one thread; much where data decides."""
+        self.numbers = tuple(n for n, step in enumerate(steps) if self._add(artifact, n, step))
+        first_slot = len(self._records) * _RECORD_WORDS
+        self._n_record_words = first_slot
         self.slots_of: dict[int, list[int]] = {}
-        for position, buffer in enumerate(used):
-            self.slots_of.setdefault(buffer, []).append(first_slot + position)
+        for buffer, word in self._uses:
+            self.slots_of.setdefault(buffer, []).append(first_slot + word)
+        self._add_rows(steps, first_slot)
+        self._words = np.zeros(first_slot + len(self._tables), np.int64)
+        self._words[first_slot:] = self._tables
+        records = self._words[:first_slot].reshape(-1, _RECORD_WORDS)
+        records[...] = self._targeted() or np.zeros((0, _RECORD_WORDS))
+        records[:, 1] = 8 * (first_slot + records[:, 1])
+
+    def _add(self, artifact: CompiledArtifact, number: int, step: Step) -> bool:
+        """Adds the record of a step and its table, unless there is nothing to run."""
+        match step:
+            case LaunchStep():
+                function = _function_of(artifact, step)
+                extent = prod(step.grid)
+                nanoseconds = step.nanoseconds or extent * _UNKNOWN_GROUP_NANOSECONDS
+                operands = step.buffers
+            case CopyStep():
+                function = native_library().copy_part
+                extent = step.nbytes
+                nanoseconds = extent // _COPIED_BYTES_PER_NANOSECOND
+                operands = (step.target, step.source)
+            case SyncStep():
+                return False
+            case _:
+                self._add_control(number, step)
+                return True
+        if extent:
+            self._records.append((function, len(self._tables), extent, _least_part(extent, nanoseconds)))
+            self._use(operands)
+            self.nanoseconds += self._times * nanoseconds
+        return bool(extent)
+
+    def _use(self, buffers: Sequence[int]) -> None:
+        for buffer in buffers:
+            self._uses.append((buffer, len(self._tables)))
+            self._tables.append(0)
+
+    def _add_control(self, number: int, step: ControlStep) -> None:
+        table = len(self._tables)
+        match step:
+            case LoopStep():
+                self._loops[number] = table
+                self._times *= step.count
+                self._records.append((0, table, 0, LOOP))
+                if step.counter is None:
+                    self._tables.append(0)
+                else:
+                    self._use((step.counter,))
+                first, by = (step.count - 1, -1) if step.reverse else (0, 1)
+                self._tables += [0, 0, step.count, first, by, 0, 0]
+            case NextStep():
+                table = self._loops[step.begin]
+                self._times //= self._tables[table + _COUNT]
+                self._records.append((0, table, step.begin + 1, NEXT))
+            case BranchStep():
+                self._records.append((0, table, step.target, BRANCH))
+                self._use((step.condition,))
+            case JumpStep():
+                self._records.append((0, table, step.target, JUMP))
+                if step.target <= number:
+                    self.nanoseconds += _UNKNOWN_LOOP_NANOSECONDS
+
+    def _add_rows(self, steps: Sequence[Step], first_slot: int) -> None:
+        """Adds the rows that each loop places: where the addresses of their sources and their own stand."""
+        placed: dict[int, list[tuple[int, RowPlace]]] = {}
+        for number in self._loops:
+            step = steps[number]
+            assert isinstance(step, LoopStep), f"step {number} begins no loop"
+            placed[number] = []
+            for row in step.rows:
+                source = first_slot + len(self._tables)
+                self._tables.append(0)
+                self.slots_of.setdefault(row.source, []).append(source)
+                placed[number].append((source, row))
+        for number, rows in placed.items():
+            words = [
+                (source, slot, row.stride_nbytes)
+                for source, row in rows
+                for slot in self.slots_of.get(row.row, ())
+            ]
+            table = self._loops[number]
+            self._tables[table + _N_ROWS] = len(words)
+            self._tables[table + _ROWS] = first_slot + len(self._tables)
+            self._tables += [word for row in words for word in row]
+
+    def _targeted(self) -> list[tuple[int, int, int, int]]:
+        """Returns the records, where those that name a step name its record."""
+        return [
+            (function, table, bisect_left(self.numbers, extent) if least < 0 else extent, least)
+            for function, table, extent, least in self._records
+        ]
 
     def instantiate(self) -> tuple[npt.NDArray[np.int64], int]:
         """Returns the words, in memory of their own, and their address, where the records begin."""
         words = self._words.copy()
         address: int = words.ctypes.data
-        words[1 : self._records.size : _RECORD_WORDS] += address
+        words[1 : self._n_record_words : _RECORD_WORDS] += address
         return words, address
 
 

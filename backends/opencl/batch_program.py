@@ -2,33 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...errors import DeviceError
-from ..interface import BufferLoc, CompiledArtifact, CopyStep, LaunchStep, Step, StepTime
-from ..step_order import is_chain, leaves_of, waits_of
+from ..interface import BufferLoc, CompiledArtifact, CopyStep, LaunchStep, LoopStep, Step, StepTime
+from ..step_order import has_control, is_chain, leaves_of, waits_of
+from ..step_walk import StepTimes, walk
 from .failures import device_error
+from .queue_control import Placed, QueueControl
 
 if TYPE_CHECKING:
     import pyopencl
 
     from .driver import OpenCLDriver
-
-
-@dataclass(eq=False, slots=True)
-class _Placed:
-    """A buffer: where it is to be, where kernels were last told it is, and the arguments that say so."""
-
-    location: BufferLoc | None
-    buffer: pyopencl.Buffer | None = None
-    offset: int = -1
-    arguments: list[tuple[pyopencl.Kernel, int]] = field(
-        default_factory=list["tuple[pyopencl.Kernel, int]"]
-    )
 
 
 _Command = Callable[[Any], Any]
@@ -41,6 +30,9 @@ class BatchProgram:
     queue, as do all where the device can but keep order; others go into a queue that keeps no order, each
     with the events that it waits for, between two points of the driver's queue. Launches have kernel objects
     of their own, whose arguments are set again only where a buffer moved. Used by the driver's thread.
+
+    Steps with control flow go into the driver's own queue. Counted loops are queued without waiting for
+    anything; where data decides, the host waits for the condition, and reads it.
     """
 
     def __init__(
@@ -52,16 +44,24 @@ class BatchProgram:
     ) -> None:
         self._driver = driver
         self._steps = tuple(steps)
-        self._waits = waits_of(steps)
+        self._has_control = has_control(steps)
+        self._waits = [] if self._has_control else waits_of(steps)
         self._leaves = leaves_of(self._waits)
-        self._placed = [_Placed(location) for location in locations]
+        self._placed = [Placed(location) for location in locations]
         self._kernels: dict[int, pyopencl.Kernel] = {}
         for number, step in enumerate(steps):
             if isinstance(step, LaunchStep) and 0 not in step.grid:
                 self._kernels[number] = self._kernel(artifact, step)
         unordered = driver.unordered_queue
-        self._is_ordered = unordered is None or is_chain(self._waits)
+        self._is_ordered = unordered is None or self._has_control or is_chain(self._waits)
         self._queue = driver.queue if unordered is None or self._is_ordered else unordered
+        rows = {row.row for step in steps if isinstance(step, LoopStep) for row in step.rows}
+        self._moving = {
+            number
+            for number, step in enumerate(steps)
+            if isinstance(step, CopyStep) and rows & {step.source, step.target}
+        }
+        """The copies whose places are known only when they are queued."""
         self._generation = -1
         self._commands: list[_Command | None] = []
 
@@ -76,7 +76,8 @@ class BatchProgram:
             if self._generation != driver.generation:
                 self._resolve()
             if self._is_ordered:
-                self._queue_ordered(self._commands)
+                for _ in self._queue_ordered(self._queue):
+                    pass
             else:
                 self._queue_unordered()
             driver.queue.flush()
@@ -86,22 +87,18 @@ class BatchProgram:
         import pyopencl
 
         driver = self._driver
-        times: list[StepTime] = []
-        end = 0
+        times = StepTimes(len(self._steps))
         with driver.failing(is_wait=True):
             self._resolve()
             driver.synchronize()
             queue = driver.profiling_queue
             start = pyopencl.enqueue_marker(queue)
-            events = self._queue_ordered([self._command(queue, number) for number in range(len(self._steps))])
+            events = list(self._queue_ordered(queue))
             queue.finish()
             origin: int = start.profile.queued
-            for number in range(len(self._steps)):
-                begin = end
-                if (event := events.get(number)) is not None:
-                    begin, end = event.profile.start - origin, event.profile.end - origin
-                times.append(StepTime(begin, end))
-        return times
+            for number, event in events:
+                times.add(number, event.profile.start - origin, event.profile.end - origin)
+        return times.all()
 
     def _kernel(self, artifact: CompiledArtifact, step: LaunchStep) -> pyopencl.Kernel:
         kernel = self._driver.make_kernel(artifact, step.kernel)
@@ -164,19 +161,24 @@ class BatchProgram:
             )
         return None
 
-    def _queue_ordered(self, commands: Sequence[_Command | None]) -> dict[int, Any]:
-        """Returns the event of each step that has one."""
+    def _queue_ordered(self, queue: pyopencl.CommandQueue) -> Iterator[tuple[int, Any]]:
+        """Queues the steps one by one, and yields the number of each that has an event, and its event."""
         import pyopencl
 
-        events: dict[int, pyopencl.Event] = {}
+        commands = self._commands
+        if queue is not self._queue:
+            commands = [self._command(queue, number) for number in range(len(self._steps))]
         number = 0
         try:
-            for number, command in enumerate(commands):
+            for number in walk(self._steps, QueueControl(self._driver, queue, self._placed)):
+                command = commands[number]
                 if command is not None:
-                    events[number] = command(None)
+                    if number in self._moving:
+                        command = self._command(queue, number)
+                        assert command is not None, f"step {number} does nothing"
+                    yield number, command(None)
         except pyopencl.Error as error:
             raise self._error(number, error) from error
-        return events
 
     def _queue_unordered(self) -> None:
         import pyopencl

@@ -19,7 +19,7 @@ from .attributes import (
     SummaryAttr,
     TokenType,
 )
-from .control import ITEMS, ControlItem, ForOp, IfOp, RowOp, WhileOp, row_type, rows_in
+from .control import ITEMS, ControlItem, ForOp, IfOp, RowOp, WhileOp, row_type
 from .dim import DimOp
 from .kernel import SCALAR_OPS, AllocOp, AxisOp, KernelOp, ReduceOp, YieldOp
 from .node import MergeBufferOp, NodeOp
@@ -116,5 +116,4 @@ __all__ = [
     "argument_type",
     "buffer_type",
     "row_type",
-    "rows_in",
 ]

@@ -9,7 +9,7 @@ the same region only.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, StridedLayoutAttr, UnitAttr, i1, i64
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
@@ -56,7 +56,7 @@ def row_type(type: MemRefType) -> MemRefType:
 class RowOp(IRDLOperation):
     """
     The part of a buffer at an index along its first axis: a buffer of one dim less, in the same memory. The
-    index is that of a `sched.for` around it.
+    index is that of the `sched.for` that it stands in.
 
     ```mlir
     %row = sched.row %x[%i] : memref<10x8xf32>
@@ -74,14 +74,6 @@ class RowOp(IRDLOperation):
         if not isinstance(type, MemRefType) or not type.get_shape():
             raise VerifyException(f"{self.name}: {type} has no axis to index")
         Operation.__init__(self, operands=(source, index), result_types=(row_type(type),))
-
-    @property
-    def loop(self) -> ForOp:
-        """The loop whose index it is."""
-        assert isinstance(self.index, BlockArgument), f"{self.name}: the index is no argument"
-        loop = self.index.block.parent_op()
-        assert isinstance(loop, ForOp), f"{self.name}: the index is of no sched.for"
-        return loop
 
     @classmethod
     def parse(cls, parser: Parser) -> RowOp:
@@ -108,9 +100,9 @@ class RowOp(IRDLOperation):
         type = self.source.type
         if not isinstance(type, MemRefType) or not type.get_shape():
             raise VerifyException(f"{self.name}: {type} has no axis to index")
-        owner = self.index.block.parent_op() if isinstance(self.index, BlockArgument) else None
-        if not isinstance(owner, ForOp):
-            raise VerifyException(f"{self.name}: the index is that of no sched.for")
+        owner = self.parent_op()
+        if not isinstance(owner, ForOp) or self.index is not owner.index:
+            raise VerifyException(f"{self.name}: the index is not that of the sched.for that it stands in")
         if type.get_shape()[0] < owner.trip_count:
             raise VerifyException(
                 f"{self.name}: {type} has {type.get_shape()[0]} rows, the loop has {owner.trip_count} "
@@ -233,11 +225,6 @@ class ForOp(ControlItem):
     @property
     def index(self) -> BlockArgument:
         return self.body.block.args[0]
-
-    @property
-    def rows(self) -> list[RowOp]:
-        """The rows of this loop, those in loops inside of it too."""
-        return [use.operation for use in self.index.uses if isinstance(use.operation, RowOp)]
 
     @property
     def own_operands(self) -> Sequence[SSAValue]:
@@ -426,9 +413,3 @@ class IfOp(ControlItem):
 ITEMS = (LaunchOp, TransferOp, SyncOp, ForOp, WhileOp, IfOp)
 """The ops that are items of a program."""
 
-
-def rows_in(op: Operation) -> Iterator[RowOp]:
-    """Yields the rows in the regions of an op, outer ones first."""
-    for other in op.walk():
-        if isinstance(other, RowOp):
-            yield other

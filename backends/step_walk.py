@@ -1,0 +1,85 @@
+"""Which step of a program is next, where the host decides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+from .interface import BranchStep, JumpStep, LoopStep, NextStep, RowPlace, Step, StepTime
+
+
+class ControlHost(Protocol):
+    """What control steps do to buffers."""
+
+    def place_row(self, row: RowPlace, iteration: int) -> None:
+        """Puts a row where it is in an iteration of its loop."""
+        ...
+
+    def set_counter(self, buffer: int, iteration: int) -> None:
+        """Writes the number of an iteration into an i64 buffer."""
+        ...
+
+    def holds(self, buffer: int) -> bool:
+        """Waits for all steps so far, and returns whether the byte that a buffer holds is not 0."""
+        ...
+
+
+def walk(steps: Sequence[Step], host: ControlHost) -> Iterator[int]:
+    """Yields the numbers of the steps to run, one after the other, and does the control steps on the way."""
+    iterations: dict[int, Iterator[int]] = {}
+    number = 0
+    while number < len(steps):
+        step = steps[number]
+        following = number + 1
+        match step:
+            case LoopStep():
+                indices = range(step.count)
+                iterations[number] = iter(reversed(indices) if step.reverse else indices)
+                _enter(step, next(iterations[number]), host)
+            case NextStep():
+                loop = steps[step.begin]
+                assert isinstance(loop, LoopStep), f"step {step.begin} begins no loop"
+                iteration = next(iterations[step.begin], None)
+                if iteration is not None:
+                    _enter(loop, iteration, host)
+                    following = step.begin + 1
+            case BranchStep():
+                if not host.holds(step.condition):
+                    following = step.target
+            case JumpStep():
+                following = step.target
+            case _:
+                yield number
+        number = following
+
+
+def _enter(loop: LoopStep, iteration: int, host: ControlHost) -> None:
+    if loop.counter is not None:
+        host.set_counter(loop.counter, iteration)
+    for row in loop.rows:
+        host.place_row(row, iteration)
+
+
+class StepTimes:
+    """The times of a program's steps, added up."""
+
+    def __init__(self, n_steps: int) -> None:
+        self._times: list[tuple[int, int, int] | None] = [None] * n_steps
+
+    def add(self, number: int, begin_ns: int, end_ns: int) -> None:
+        """Adds one run of a step."""
+        first, taken, n_runs = self._times[number] or (begin_ns, 0, 0)
+        self._times[number] = (first, taken + end_ns - begin_ns, n_runs + 1)
+
+    def all(self) -> list[StepTime]:
+        """Returns the times of all steps. One that did not run, or has none, ends when the one before does."""
+        times: list[StepTime] = []
+        end = 0
+        for time in self._times:
+            if time is None:
+                times.append(StepTime(end, end, 0))
+            else:
+                begin, taken, n_runs = time
+                end = begin + taken
+                times.append(StepTime(begin, end, n_runs))
+        return times
