@@ -18,13 +18,15 @@ WAYS: tuple[tuple[str, str | None], ...] = (
 """Backends, and for the interpreter the level."""
 
 
-def run_everywhere(text: str, *inputs: Array) -> tuple[Array, ...]:
+def run_everywhere(
+    text: str, *inputs: Array, ways: tuple[tuple[str, str | None], ...] = WAYS
+) -> tuple[Array, ...]:
     """
     Returns the results of the one function of `text`, which must be the same bits (NaN is NaN) at every level
     and on every backend.
     """
     expected: tuple[Array, ...] | None = None
-    for backend, level in WAYS:
+    for backend, level in ways:
         results = tenon.compile(text, backend=backend, level=level)(*inputs)
         found = results if isinstance(results, tuple) else (results,)
         if expected is None:
