@@ -30,8 +30,6 @@ from xdsl.passes import ModulePass
 
 from ..dialects import sched
 
-_LOOPS = (sched.AxisOp, sched.ReduceOp)
-
 
 @dataclass(frozen=True)
 class FuseStagesPass(ModulePass):
@@ -51,7 +49,7 @@ class FuseStagesPass(ModulePass):
 def _loop_before(reduce: sched.ReduceOp) -> sched.AxisOp | None:
     """Returns the loop before a reduction if nothing between them touches memory."""
     op = reduce.prev_op
-    while op is not None and not isinstance(op, (*_LOOPS, memref.LoadOp, memref.StoreOp)):
+    while op is not None and not op.regions and not isinstance(op, memref.LoadOp | memref.StoreOp):
         op = op.prev_op
     return op if isinstance(op, sched.AxisOp) else None
 
@@ -59,7 +57,7 @@ def _loop_before(reduce: sched.ReduceOp) -> sched.AxisOp | None:
 def _stored_value(fill: sched.AxisOp) -> memref.StoreOp | None:
     """Returns the one store of a loop, if it fills a local buffer at the loop's index."""
     stores = [op for op in fill.body.block.ops if isinstance(op, memref.StoreOp)]
-    if len(stores) != 1 or any(isinstance(op, _LOOPS) for op in fill.body.block.ops):
+    if len(stores) != 1 or any(op.regions for op in fill.body.block.ops):
         return None
     (store,) = stores
     is_local = isinstance(store.memref.owner, sched.AllocOp)
@@ -74,7 +72,7 @@ def _can_fuse(fill: sched.AxisOp, reduce: sched.ReduceOp, store: memref.StoreOp)
     return (
         bool(reads)
         and all(list(read.indices) == [reduce.index] for read in reads)
-        and not any(isinstance(op, (*_LOOPS, memref.StoreOp)) for op in body.ops)
+        and not any(op.regions or isinstance(op, memref.StoreOp) for op in body.ops)
     )
 
 

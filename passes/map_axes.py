@@ -28,9 +28,9 @@ reductions, which the mapping defines.
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects import memref
+from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import IndexType, IntegerType, ModuleOp
-from xdsl.ir import Operation
+from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
@@ -39,6 +39,7 @@ from ..dialects.element_types import NBYTES
 from ..dialects.sched import Level, MappingAttr
 from .util.index_analysis import IndexAnalysis, Loop
 from .util.index_expr import Axis
+from .util.kernel_cost import trip_count
 
 _SERIAL = MappingAttr.get()
 
@@ -72,14 +73,13 @@ class _KernelMapper:
         loops = [op for op in kernel.walk() if isinstance(op, Loop)]
         if any(loop.mapping != _SERIAL for loop in loops):
             return
-        for op in kernel.body.block.ops:
-            if isinstance(op, Loop):
-                self._map_vectors(op)
+        for op in _loops_in(kernel.body.block):
+            self._map_vectors(op)
         self._map_blocks(kernel)
 
     def _map_vectors(self, loop: Loop) -> None:
         """Maps the innermost loops below `loop` that can be vectors, or `loop` itself."""
-        below = [op for op in loop.body.block.ops if isinstance(op, Loop)]
+        below = _loops_in(loop.body.block)
         if isinstance(loop, sched.AxisOp) and not any(isinstance(op, sched.AxisOp) for op in below):
             lanes = self._lanes(loop)
             if lanes:
@@ -109,6 +109,7 @@ class _KernelMapper:
             and isinstance(outer, sched.AxisOp)
             and outer.extent.data >= rows
             and not any(isinstance(op, sched.AllocOp | sched.ReduceOp) for op in outer.body.block.ops)
+            and not any(_is_serial(op) for op in outer.body.block.ops)
             and sum(isinstance(op, sched.AxisOp) for op in outer.body.block.ops) == 1
         ):
             outer.mapping = MappingAttr.get(unroll=rows)
@@ -118,7 +119,7 @@ class _KernelMapper:
         axis = self.analysis.axis(loop)
         widest = 1
         for op in loop.walk():
-            if isinstance(op, sched.AllocOp):
+            if isinstance(op, sched.AllocOp) or _is_serial(op):
                 return 0
             if isinstance(op, memref.LoadOp | memref.StoreOp):
                 stride = self.analysis.address(op).stride(axis)
@@ -151,7 +152,9 @@ class _KernelMapper:
     def _map_blocks(self, kernel: sched.KernelOp) -> None:
         """Makes work-groups of the outermost axis, if it is all that the kernel does."""
         outermost = [
-            op for op in kernel.body.block.ops if isinstance(op, Loop | memref.StoreOp | sched.AllocOp)
+            op
+            for op in kernel.body.block.ops
+            if isinstance(op, Loop | memref.StoreOp | sched.AllocOp) or _is_serial(op)
         ]
         if len(outermost) != 1 or not isinstance(outermost[0], sched.AxisOp):
             return
@@ -164,10 +167,27 @@ class _KernelMapper:
 
     def _work(self, op: Operation) -> int:
         """Returns how many innermost iterations there are below `op`."""
-        if not isinstance(op, Loop):
+        if not isinstance(op, Loop | scf.ForOp):
             return 1
-        inner = sum(self._work(child) for child in op.body.block.ops if isinstance(child, Loop))
-        return op.extent.data * max(inner, 1)
+        loops = [child for child in op.body.block.ops if isinstance(child, Loop | scf.ForOp)]
+        times = op.extent.data if isinstance(op, Loop) else trip_count(op)
+        return times * max(sum(self._work(child) for child in loops), 1)
+
+
+def _is_serial(op: Operation) -> bool:
+    return isinstance(op, scf.ForOp | scf.IfOp | scf.WhileOp)
+
+
+def _loops_in(block: Block) -> list[Loop]:
+    """Returns the axes of a block that have no axis around them there."""
+    found: list[Loop] = []
+    for op in block.ops:
+        if isinstance(op, Loop):
+            found.append(op)
+        elif _is_serial(op):
+            for region in op.regions:
+                found.extend(loop for inner in region.blocks for loop in _loops_in(inner))
+    return found
 
 
 def _even_chunk(extent: int, wanted: int, step: int) -> int:

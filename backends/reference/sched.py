@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects import memref
+from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, Operation, SSAValue
 
@@ -23,7 +23,8 @@ from ...dialects import sched
 from ...semantics.errors import InterpreterError, describe
 from ...semantics.numerics import COMBINE, identity
 from ...semantics.numpy_types import dtype_of, storage_dtype
-from .scalars import evaluate
+from .scalars import DIVISIONS, evaluate
+from .serial_code import Mask, run_for, run_if, run_while
 
 Array = npt.NDArray[Any]
 
@@ -56,6 +57,8 @@ class _Run:
     def __init__(self) -> None:
         self.values: dict[SSAValue, Array] = {}
         self.buffers: dict[SSAValue, _Buffer] = {}
+        self.mask: Mask | None = None
+        """Which iterations of the axes around take part; None where all do."""
 
     def block(self, block: Block, extents: tuple[int, ...]) -> None:
         """Runs the ops of a block inside of axes of the given extents."""
@@ -69,20 +72,44 @@ class _Run:
                     self._alloc(op, extents)
                 case memref.LoadOp():
                     where = self._subscripts(op, op.memref, op.indices, extents)
-                    self.values[op.res] = self.buffers[op.memref].array[where]
+                    array = self.buffers[op.memref].array
+                    self.values[op.res] = array[where] if array.size else np.zeros(extents, array.dtype)
                 case memref.StoreOp():
                     where = self._subscripts(op, op.memref, op.indices, extents)
-                    self.buffers[op.memref].array[where] = self._value(op.value, len(extents))
-                case sched.YieldOp():
+                    self._store(self.buffers[op.memref].array, where, op.value, extents)
+                case sched.YieldOp() | scf.YieldOp() | scf.ConditionOp():
                     pass
+                case scf.ForOp():
+                    run_for(self, op, extents)
+                case scf.IfOp():
+                    run_if(self, op, extents)
+                case scf.WhileOp():
+                    run_while(self, op, extents)
                 case _:
-                    operands = [self._value(operand, len(extents)) for operand in op.operands]
+                    operands = [self.value(operand, len(extents)) for operand in op.operands]
+                    if self.mask is not None and type(op) in DIVISIONS:
+                        operands[1] = np.where(self.mask_at(len(extents)), operands[1], 1)
                     self.values[op.results[0]] = evaluate(op, operands)
 
-    def _value(self, value: SSAValue, depth: int) -> Array:
+    def value(self, value: SSAValue, depth: int) -> Array:
         """The value of a scalar, with a dim for each of `depth` axes."""
         array = np.asarray(self.values[value])
         return array.reshape(array.shape + (1,) * (depth - array.ndim))
+
+    def mask_at(self, depth: int) -> Mask:
+        """The mask, with a dim for each of `depth` axes."""
+        assert self.mask is not None, "all iterations take part"
+        return self.mask.reshape(self.mask.shape + (1,) * (depth - self.mask.ndim))
+
+    def _store(
+        self, array: Array, where: tuple[Array, ...], stored: SSAValue, extents: tuple[int, ...]
+    ) -> None:
+        value = self.value(stored, len(extents))
+        if self.mask is None:
+            array[where] = value
+            return
+        mask, value, *at = np.broadcast_arrays(self.mask_at(len(extents)), value, *where)
+        array[tuple(index[mask] for index in at)] = value[mask]
 
     def _axis(self, op: sched.AxisOp, extents: tuple[int, ...]) -> None:
         for begin, end in _pieces(op.extent.data, extents, 1):
@@ -115,7 +142,7 @@ class _Run:
         self.values[op.index] = _index(begin, end, len(extents))
         inner = (*extents, end - begin)
         self.block(op.body.block, inner)
-        return np.broadcast_to(self._value(op.yielded, len(inner)), inner)
+        return np.broadcast_to(self.value(op.yielded, len(inner)), inner)
 
     def _alloc(self, op: sched.AllocOp, extents: tuple[int, ...]) -> None:
         type = op.result.type
@@ -135,7 +162,11 @@ class _Run:
             np.arange(extent).reshape((-1,) + (1,) * (depth - axis - 1))
             for axis, extent in enumerate(extents[: memory.outer])
         ]
-        subscripts = [self._value(index, depth) for index in indices]
+        subscripts = [self.value(index, depth) for index in indices]
+        if self.mask is not None:
+            mask = self.mask_at(depth)
+            subscripts = [np.where(mask, subscript, 0) for subscript in subscripts]
+            shape = tuple(extent if mask.any() else 1 for extent in shape)
         for dim, (subscript, extent) in enumerate(zip(subscripts, shape, strict=True)):
             if subscript.size and (subscript.min() < 0 or subscript.max() >= extent):
                 wrong = subscript[(subscript < 0) | (subscript >= extent)].flat[0]

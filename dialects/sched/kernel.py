@@ -2,7 +2,9 @@
 Kernels: trees of annotated axes over buffers, with scalar bodies.
 
 A body is written in `memref.load` and `memref.store`, scalar `arith` and `math`, and `low.select`,
-`low.convert` and `low.remf` (the closed list is `SCALAR_OPS`). Several stages may stand one after the other
+`low.convert` and `low.remf` (the closed list is `SCALAR_OPS`). Serial code may use `scf.for`, `scf.if` and
+`scf.while` too, which carry scalars and indices; axes may stand in them, but what stands around them runs
+neither as vectors nor unrolled. Several stages may stand one after the other
 under a shared outer axis and hand scalars (`sched.reduce`) and local buffers (`sched.alloc`) to one another.
 """
 

@@ -2,7 +2,8 @@
 What one run of a kernel costs, counted from its text.
 
 A loop counts as often as it runs; of an `scf.if` the dearer branch counts. Where a bound depends on an id or
-on an outer loop, the first work-item and the first iteration stand for all.
+on an outer loop, the first work-item and the first iteration stand for all; where it depends on data, the
+loop is taken to run `UNKNOWN_TRIPS` times.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ from dataclasses import dataclass, field
 from xdsl.dialects import arith, math, memref, scf, vector
 from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
-from xdsl.utils.exceptions import PassFailedException
 
 from ...dialects import low, sched
 from ...dialects.buffer_size import nbytes_of
@@ -97,12 +97,7 @@ class KernelCost:
 
 
 def cost_of(kernel: sched.KernelOp | low.KernelOp) -> KernelCost:
-    """
-    Returns what one run of `kernel` costs.
-
-    Raises:
-        PassFailedException: a loop's bounds depend on data.
-    """
+    """Returns what one run of `kernel` costs."""
     cost = KernelCost(registers=_registers(kernel))
     times = 1
     if isinstance(kernel, low.KernelOp):
@@ -156,7 +151,10 @@ class _Counter:
                 cost.flops += times * op.extent.data
                 self.count_block(op.body.block, times * op.extent.data)
             case scf.ForOp():
-                self.count_block(op.body.block, times * _trips(op))
+                self.count_block(op.body.block, times * trip_count(op))
+            case scf.WhileOp():
+                self.count_block(op.before_region.block, times * UNKNOWN_TRIPS)
+                self.count_block(op.after_region.block, times * UNKNOWN_TRIPS)
             case scf.IfOp():
                 self._count_if(op, times)
             case memref.LoadOp():
@@ -200,23 +198,37 @@ class _Counter:
             counts[buffer.index] = counts.get(buffer.index, 0) + elements
 
 
-def _trips(op: scf.ForOp) -> int:
-    """Returns how often a loop runs in the first work-item and the first iteration of the loops around it."""
-    lower, upper, step = (_evaluate(bound, op) for bound in (op.lb, op.ub, op.step))
+UNKNOWN_TRIPS = 8
+"""How often a loop is taken to run whose bounds depend on data."""
+
+
+def trip_count(op: scf.ForOp) -> int:
+    """
+    Returns how often a loop runs in the first work-item and the first iteration of the loops around it;
+    `UNKNOWN_TRIPS` if that depends on data.
+    """
+    try:
+        lower, upper, step = (_evaluate(bound) for bound in (op.lb, op.ub, op.step))
+    except _DependsOnDataError:
+        return UNKNOWN_TRIPS
     return max(0, -(-(upper - lower) // step)) if step > 0 else 0
 
 
-def _evaluate(value: SSAValue, loop: scf.ForOp) -> int:
+class _DependsOnDataError(Exception):
+    """A bound of a loop is no function of ids and of other loops."""
+
+
+def _evaluate(value: SSAValue) -> int:
     if isinstance(value, BlockArgument):
         outer = value.owner.parent_op()
         match outer:
             case scf.ForOp() if value.index == 0:
-                return _evaluate(outer.lb, loop)
+                return _evaluate(outer.lb)
             case sched.AxisOp() | sched.ReduceOp():
                 return 0
             case _:
                 pass
-        raise PassFailedException(f"{loop.name}: how often the loop runs depends on {value.type} data")
+        raise _DependsOnDataError
     assert isinstance(value, OpResult), f"{value} is neither an argument nor a result"
     op = value.op
     match op:
@@ -226,24 +238,24 @@ def _evaluate(value: SSAValue, loop: scf.ForOp) -> int:
         case low.BlockIdOp() | low.ThreadIdOp():
             return 0
         case arith.AddiOp():
-            return _evaluate(op.lhs, loop) + _evaluate(op.rhs, loop)
+            return _evaluate(op.lhs) + _evaluate(op.rhs)
         case arith.SubiOp():
-            return _evaluate(op.lhs, loop) - _evaluate(op.rhs, loop)
+            return _evaluate(op.lhs) - _evaluate(op.rhs)
         case arith.MuliOp():
-            return _evaluate(op.lhs, loop) * _evaluate(op.rhs, loop)
+            return _evaluate(op.lhs) * _evaluate(op.rhs)
         case arith.MinSIOp() | arith.MinUIOp():
-            return min(_evaluate(op.lhs, loop), _evaluate(op.rhs, loop))
+            return min(_evaluate(op.lhs), _evaluate(op.rhs))
         case arith.MaxSIOp() | arith.MaxUIOp():
-            return max(_evaluate(op.lhs, loop), _evaluate(op.rhs, loop))
+            return max(_evaluate(op.lhs), _evaluate(op.rhs))
         case arith.DivSIOp() | arith.DivUIOp():
-            return _evaluate(op.lhs, loop) // (_evaluate(op.rhs, loop) or 1)
+            return _evaluate(op.lhs) // (_evaluate(op.rhs) or 1)
         case arith.RemSIOp() | arith.RemUIOp():
-            return _evaluate(op.lhs, loop) % (_evaluate(op.rhs, loop) or 1)
+            return _evaluate(op.lhs) % (_evaluate(op.rhs) or 1)
         case arith.IndexCastOp():
-            return _evaluate(op.input, loop)
+            return _evaluate(op.input)
         case _:
             pass
-    raise PassFailedException(f"{loop.name}: how often the loop runs depends on a {op.name}")
+    raise _DependsOnDataError
 
 
 def _registers(kernel: sched.KernelOp | low.KernelOp) -> int:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from xdsl.dialects import arith, memref, vector
+from xdsl.dialects import arith, memref, scf, vector
 from xdsl.dialects.builtin import (
     AnyFloat,
     DenseArrayBase,
@@ -37,6 +37,7 @@ from .kernel_state import KernelState
 from .kernel_writer import NO_OVERFLOW, KernelWriter, constant_value, vector_type
 from .lanes import LaneAxis, LanedValue, Lanes, lane_sets
 from .reduction_lowering import lower_reduction
+from .serial_lowering import lower_serial
 from .work_groups import work_groups
 
 _NO_SIZES = DenseArrayBase.from_list(i32, [0, 0])
@@ -113,7 +114,9 @@ class _KernelLowering:
                 self._lower_store(op)
             elif isinstance(op, sched.AllocOp):
                 self._lower_alloc(op)
-            elif isinstance(op, sched.YieldOp):
+            elif isinstance(op, scf.ForOp | scf.IfOp | scf.WhileOp):
+                lower_serial(self.state, op)
+            elif isinstance(op, sched.YieldOp | scf.YieldOp | scf.ConditionOp):
                 pass
             elif op.results and isinstance(op.results[0].type, IndexType):
                 # What the analysis can read of index arithmetic is written where it is used.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -150,26 +151,38 @@ class KernelWriter:
             result_types=[value.type for value in carried],
             regions=[Region(block)],
         )
-        self.insert(loop, location)
         place = self.place
-        # While the body is written, what is found invariant still goes in front of the loop.
-        anchor, place.builder.anchor = place.builder.anchor, loop
-        for argument in block.args:
-            argument.location = location
-            argument.name_hint = carried_hint
+        with self.open(loop, location):
+            self.fill(block, lambda arguments: body(arguments[0], arguments[1:]), location)
+        for argument in block.args[1:]:
+            argument.name_hint = carried_hint or argument.name_hint
         block.args[0].name_hint = hint
-        self._fill(block, body, location)
-        place.builder.anchor = anchor
         for result in loop.results:
             result.name_hint = carried_hint
             self.homes[result] = place
         return list(loop.results)
 
-    def _fill(self, block: Block, body: LoopBody, location: LocationAttr) -> None:
+    @contextmanager
+    def open(self, op: Operation, location: LocationAttr) -> Generator[None, None, None]:
+        """Inserts an op with regions, which are filled meanwhile; what they find invariant goes before it."""
+        self.insert(op, location)
+        builder = self.place.builder
+        anchor, builder.anchor = builder.anchor, op
+        yield
+        builder.anchor = anchor
+
+    def fill(
+        self,
+        block: Block,
+        body: Callable[[Sequence[SSAValue]], list[SSAValue]],
+        location: LocationAttr,
+        terminator: type[Operation] = scf.YieldOp,
+    ) -> None:
+        """Writes a block of the innermost op; `body` is given its arguments and returns what it yields."""
         inner = Place(ScalarBuilder(block, None, self.constants), self.place.depth + 1)
         self.places.append(inner)
-        for argument in block.args[1:]:
-            self.homes[argument] = inner
-        results = body(block.args[0], block.args[1:])
-        self.insert(scf.YieldOp.create(operands=results), location)
+        for argument in block.args:
+            argument.location = location
+            self.homes.setdefault(argument, inner)
+        self.insert(terminator.create(operands=body(block.args)), location)
         self.places.pop()

@@ -58,12 +58,17 @@ def _mapped_nest(kernel: sched.KernelOp) -> list[sched.AxisOp]:
         if not mapped:
             return nest
         axis = mapped[0]
-        if len(loops) != 1 or any(isinstance(op, memref.StoreOp) for op in block.ops):
+        if len(loops) != 1 or any(_is_beside(op) for op in block.ops):
             refuse_mapping(axis, "other code stands beside it")
         if not isinstance(axis, sched.AxisOp):
             refuse_mapping(axis, "it is a reduction")
         nest.append(axis)
         block = axis.body.block
+
+
+def _is_beside(op: Operation) -> bool:
+    """Returns whether an op beside an axis does more than to compute values."""
+    return isinstance(op, memref.StoreOp) or (bool(op.regions) and not isinstance(op, Loop))
 
 
 def _check_all_are_in(nest: list[sched.AxisOp], kernel: sched.KernelOp) -> None:
