@@ -4,8 +4,8 @@ Kernels: trees of annotated axes over buffers, with scalar bodies.
 A body is written in `memref.load` and `memref.store`, scalar `arith` and `math`, and `low.select`,
 `low.convert` and `low.remf` (the closed list is `SCALAR_OPS`). Serial code may use `scf.for`, `scf.if` and
 `scf.while` too, which carry scalars and indices; axes may stand in them, but what stands around them runs
-neither as vectors nor unrolled. Several stages may stand one after the other
-under a shared outer axis and hand scalars (`sched.reduce`) and local buffers (`sched.alloc`) to one another.
+neither as vectors nor unrolled. Several stages may stand one after the other under a shared outer axis and
+hand scalars (`sched.reduce`) and local buffers (`sched.alloc`) to one another.
 """
 
 from __future__ import annotations

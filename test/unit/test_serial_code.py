@@ -1,4 +1,4 @@
-"""Loops and branches in kernels: interpreted at sched and low, lowered as they are, compiled by both backends."""
+"""Loops and branches in kernels: interpreted at sched and low, lowered as they are, and compiled."""
 
 import sys
 from pathlib import Path
@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pytest
 from tenon.dialects import context, low, sched
 from tenon.dialects.parsing import parse_module
+from tenon.passes.convert_sched_to_low import ConvertSchedToLowPass
 from tenon.passes.pass_manager import PassManager
 from tenon.semantics.errors import InterpreterError
 from xdsl.dialects import scf
@@ -189,8 +190,6 @@ def test_serial_code_does_not_run_in_lanes(mapping: str) -> None:
     with pytest.raises(
         PassFailedException, match=r"scf.for: cannot stand under axis %i \(it runs in lanes\)"
     ):
-        from tenon.passes.convert_sched_to_low import ConvertSchedToLowPass
-
         ConvertSchedToLowPass().apply(context(), module)
 
 
