@@ -1,5 +1,5 @@
 """
-Arguments of sin and cos, brought into [-pi/4, pi/4] for every float, after Payne and Hanek (Radian reduction
+Arguments of sin, cos and tan, brought into [-pi/4, pi/4] for every float, after Payne and Hanek (Radian reduction
 for trigonometric functions, 1983).
 
 With |x| = M 2^E, M an integer, |x| 2/pi modulo 4 is M times a window of the binary digits of 2/pi, modulo a
@@ -55,6 +55,30 @@ def reduce_by_half_pi(x: Float[T]) -> tuple[Integer[T], Float[T]]:
     Returns a 64-bit q and r with `x == q * pi/2 + r` modulo 2 pi, |r| <= pi/4 or little more, for x >= 0;
     only the two low bits of q count. Where x is not finite, r and q mean nothing.
     """
+    is_small, quadrant, high, low, sign = _reduce(x)
+    return quadrant, is_small.select(x, _with_sign(high + low, sign))
+
+
+def reduce_by_half_pi_to_double_word(x: Float[T]) -> tuple[Integer[T], Float[T], Float[T]]:
+    """As `reduce_by_half_pi`, with the rounding error of r as the third result."""
+    is_small, quadrant, high, low, sign = _reduce(x)
+    r, error = fast_two_sum(high, low)
+    return (
+        quadrant,
+        is_small.select(x, _with_sign(r, sign)),
+        is_small.select(0.0, (error.bits() ^ sign).as_float()),
+    )
+
+
+def _with_sign(value: Float[T], sign: Integer[T]) -> Float[T]:
+    return (value.bits() | sign).as_float()
+
+
+def _reduce(x: Float[T]) -> tuple[Mask[T], Integer[T], Float[T], Float[T], Integer[T]]:
+    """
+    Returns where x is below pi/4 and its own remainder, the quadrant, the magnitude of the remainder as two
+    floats that are not added yet, and its sign as bits.
+    """
     arithmetic = x.arithmetic
     format = arithmetic.format
     is_small = x < math.pi / 4
@@ -65,9 +89,8 @@ def reduce_by_half_pi(x: Float[T]) -> tuple[Integer[T], Float[T]]:
     limbs = _product(_limbs([significand]), _limbs(window))
     top = limbs[-1]
     quadrant = (top + (1 << 29)) >> 30
-    fraction = _fraction(limbs, (top & (1 << 29)).is_nonzero(), format)
-    r = is_small.select(x, fraction)
-    return is_small.select_integer(arithmetic.integer(0, 64), quadrant), r
+    high, low, sign = _fraction(limbs, (top & (1 << 29)).is_nonzero(), format)
+    return is_small, is_small.select_integer(arithmetic.integer(0, 64), quadrant), high, low, sign
 
 
 def _window(exponent: Integer[T], format: FloatFormat) -> list[Integer[T]]:
@@ -127,8 +150,13 @@ def _product(factor: Sequence[Integer[T]], limbs: Sequence[Integer[T]]) -> list[
     return result
 
 
-def _fraction(limbs: Sequence[Integer[T]], is_negative: Mask[T], format: FloatFormat) -> Float[T]:
-    """Returns the limbs without the two leading bits, read as a signed fraction of 1, times pi/2."""
+def _fraction(
+    limbs: Sequence[Integer[T]], is_negative: Mask[T], format: FloatFormat
+) -> tuple[Float[T], Float[T], Integer[T]]:
+    """
+    Returns the limbs without the two leading bits, read as a signed fraction of 1, times pi/2: the magnitude
+    as an exact product and what is to be added to it, and the sign as bits.
+    """
     arithmetic = limbs[0].arithmetic
     all_ones, zero = arithmetic.integer((1 << 64) - 1, 64), arithmetic.integer(0, 64)
     inversion = is_negative.select_integer(all_ones, zero)
@@ -143,9 +171,10 @@ def _fraction(limbs: Sequence[Integer[T]], is_negative: Mask[T], format: FloatFo
     high, middle = split(high)
     low = middle + (low + third)
     table = _TABLES[format]
-    r = high * table.half_pi_high + (high * table.half_pi_low + low * (math.pi / 2))
+    product = high * table.half_pi_high
+    rest = high * table.half_pi_low + low * (math.pi / 2)
     sign = is_negative.select_integer(arithmetic.integer(format.sign_bit), arithmetic.integer(0))
-    return (r.bits() | sign).as_float()
+    return product, rest, sign
 
 
 def _digits(words: Sequence[Integer[T]], skip: int, format: FloatFormat) -> Float[T]:

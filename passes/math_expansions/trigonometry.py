@@ -12,7 +12,7 @@ import math
 
 from .arithmetic import Float, Integer, T
 from .float_format import F32, F64, FloatFormat
-from .half_pi_reduction import reduce_by_half_pi
+from .half_pi_reduction import reduce_by_half_pi, reduce_by_half_pi_to_double_word
 
 _SINE: dict[FloatFormat, tuple[float, ...]] = {
     F32: (-0.16666655, 0.00833216, -0.0001951525),
@@ -39,18 +39,12 @@ _COSINE: dict[FloatFormat, tuple[float, ...]] = {
 }
 
 
-def _sine_and_cosine(r: Float[T]) -> tuple[Float[T], Float[T]]:
-    """Returns sin(r) and cos(r) for |r| <= pi/4 or little more."""
-    format = r.arithmetic.format
-    z = r * r
-    sine = (r * z).times_plus(z.polynomial(_SINE[format]), r)
-    return sine, (z * z).times_plus(z.polynomial(_COSINE[format]), z.times_plus(-0.5, 1.0))
-
-
 def _quarter_wave(quadrant: Integer[T], r: Float[T]) -> Float[T]:
     """Returns sin(quadrant * pi/2 + r)."""
     format = r.arithmetic.format
-    sine, cosine = _sine_and_cosine(r)
+    z = r * r
+    sine = (r * z).times_plus(z.polynomial(_SINE[format]), r)
+    cosine = (z * z).times_plus(z.polynomial(_COSINE[format]), z.times_plus(-0.5, 1.0))
     result = (quadrant & 1).is_nonzero().select(cosine, sine)
     sign = (quadrant & 2).resize(format.width) << (format.width - 2)
     return (result.bits() ^ sign).as_float()
@@ -72,11 +66,24 @@ def cos(x: Float[T]) -> Float[T]:
     return (magnitude < math.inf).select(_quarter_wave(quadrant + 1, r), math.nan)
 
 
+def _sine_and_cosine_of_double_word(r: Float[T], r_low: Float[T]) -> tuple[Float[T], Float[T]]:
+    """Returns sin(r + r_low) and cos(r + r_low), each more accurate than alone, for the quotient of both."""
+    format = r.arithmetic.format
+    z = r * r
+    sine = r + (r * z).times_plus(z.polynomial(_SINE[format]), r_low)
+    half = z * 0.5
+    main = 1.0 - half
+    # 1 - z/2 is not exact; what it lacks and the slope of the cosine go into the small term
+    lost = (1.0 - main) - half
+    small = (z * z).times_plus(z.polynomial(_COSINE[format]), lost - r * r_low)
+    return sine, main + small
+
+
 def tan(x: Float[T]) -> Float[T]:
     """Returns tan(x): NaN for infinities."""
     magnitude = abs(x)
-    quadrant, r = reduce_by_half_pi(magnitude)
-    sine, cosine = _sine_and_cosine(r)
+    quadrant, r, r_low = reduce_by_half_pi_to_double_word(magnitude)
+    sine, cosine = _sine_and_cosine_of_double_word(r, r_low)
     is_odd = (quadrant & 1).is_nonzero()
     quotient = is_odd.select(-cosine, sine) / is_odd.select(sine, cosine)
     sign = x.bits() & x.arithmetic.format.sign_bit
