@@ -72,8 +72,9 @@ def _widths(
     windows: Sequence[int],
     strides: Sequence[int],
 ) -> tuple[tuple[int, int], ...]:
-    """Returns how much is padded before and after each spatial axis; `windows` are extents with their "
-    "dilation."""
+    """
+    Returns how much is padded before and after each spatial axis; `windows` are extents with their dilation.
+    """
     if padding == "valid":
         return ((0, 0),) * len(extents)
     if padding == "same":
@@ -132,8 +133,9 @@ def _windowed(
 
 
 def _images(who: str, x: TracedArray, kernel: TracedArray) -> int:
-    """Returns the number of spatial axes. Raises ValueError where it is not one to three, or the ranks "
-    "differ."""
+    """
+    Returns the number of spatial axes. Raises ValueError where it is not one to three, or the ranks differ.
+    """
     count = len(x.shape) - 2
     if not 1 <= count <= 3 or len(kernel.shape) != len(x.shape):
         raise ValueError(
@@ -199,8 +201,10 @@ def _correlated(
     dilation: Sequence[int],
     groups: int,
 ) -> TracedArray:
-    """Returns the convolution of what is padded already: dims are image, group, output channel, places, "
-    "channel, inside."""
+    """
+    Returns the convolution of what is padded already: dims are image, group, output channel, places, channel,
+    inside.
+    """
     count = len(windows)
     places = _extents(who, x, windows, strides)
     images, channels = x.shape[:2]
@@ -332,8 +336,10 @@ def max_pool(
 def avg_pool(
     x: Array, window: Sizes, /, *, strides: Sizes | None = None, padding: Padding = "valid"
 ) -> Array:
-    """The mean of the elements of each window, of which padded ones are none; else as `max_pool`. Integers "
-    "give float64."""
+    """
+    The mean of the elements of each window, of which padded ones are none; else as `max_pool`. Integers give
+    float64.
+    """
     (source,) = numbers("avg_pool", x)
     source = source if is_float(source.dtype) else ops.cast(source, FLOAT64)
     sizes, steps, widths = _pool_arguments("avg_pool", source, window, strides, padding)

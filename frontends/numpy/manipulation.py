@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import numpy as np
+
 from .. import graph_ops as ops
 from ..array import Array
 from ..dispatch import array_function
 from .axes import axes_of, axis_of, broadcast_shapes, checked_shape, extents_of, integer_of
 from .operands import common, operands, part_of, reshaped, together
+from .values import values_of
 
 Axes = int | Sequence[int] | None
 
@@ -183,33 +186,46 @@ def swapaxes(x: Array, axis1: int, axis2: int, /) -> Array:
     return ops.permute(x, tuple(order)) if first != second else x
 
 
-@array_function(static=("repeats", "axis"))
-def repeat(x: Array, repeats: int | Sequence[int], /, axis: int | None = None) -> Array:
+def repeat(x: Array, repeats: int | Sequence[int] | Array, /, axis: int | None = None) -> Array:
     """
     Returns `x` with each element along `axis` `repeats` times, or `repeats[k]` times the element at k; for
-    None the elements in row-major order. `repeats` must be known when tracing: the shape depends on it.
+    None the elements in row-major order.
 
     Raises:
         AxisError: there is no such axis.
         ValueError: a count is negative, or there are not as many as elements along the axis.
         TypeError: a count is no integer.
+        TracingError: `repeats` is a traced array: the shape depends on it.
     """
+    if isinstance(repeats, Array | np.ndarray):
+        values = values_of("repeat", repeats, "a static argument, or an array from outside of the function")
+        if values.dtype.kind not in "iu" or values.ndim > 1:
+            raise TypeError(
+                f"repeat: repeats must be integers of at most one dimension (dtype {values.dtype}, "
+                f"shape {values.shape})"
+            )
+        return _repeated(x, values.tolist(), axis)
+    return _repeated(x, repeats, axis)
+
+
+@array_function(static=("repeats", "axis"))
+def _repeated(x: Array, repeats: int | Sequence[int], axis: int | None) -> Array:
     (x,) = operands("repeat", x)
     if axis is None:
         x, axis = reshaped(x, (x.size,)), 0
     axis = axis_of("repeat", axis, len(x.shape))
     extent = x.shape[axis]
-    counts = repeats if isinstance(repeats, tuple | list) else (repeats,)
-    counts = tuple(integer_of("repeat", "repeats", count) for count in counts)
+    given = repeats if isinstance(repeats, tuple | list) else (repeats,)
+    counts = tuple(integer_of("repeat", "repeats", count) for count in given)
     for count in counts:
         if count < 0:
             raise ValueError(f"repeat: repeats may not be negative ({count})")
-    if len(counts) not in (1, extent):
+    if len(counts) != 1 and len(counts) != extent:
         raise ValueError(
-            f"repeat: {len(counts)} repeats for {extent} elements (axis {axis}, shape {x.shape}, repeats "
-            f"{counts})"
+            f"repeat: {len(counts)} repeats for {extent} elements (axis {axis}, shape {x.shape}, "
+            f"repeats {counts})"
         )
-    if len(counts) == 1:
+    if len(set(counts)) == 1:
         return _each_repeated(x, axis, counts[0])
     if not any(counts):
         return part_of(x, axis, 0, 0)
