@@ -262,7 +262,7 @@ class ForOp(ControlItem):
             printer.print_operand(self.counter)
         print_after(printer, self.after)
         self._print_analysis(printer)
-        printer.print_region(self.body, print_entry_block_args=False)
+        printer.print_region(self.body, print_entry_block_args=False, print_empty_block=False)
 
     def verify_(self) -> None:
         if self.trip_count < 0:
@@ -335,9 +335,9 @@ class WhileOp(ControlItem):
         printer.print_operand(self.condition)
         print_after(printer, self.after)
         self._print_analysis(printer)
-        printer.print_region(self.before, print_entry_block_args=False)
+        printer.print_region(self.before, print_entry_block_args=False, print_empty_block=False)
         printer.print_string(" do ")
-        printer.print_region(self.body, print_entry_block_args=False)
+        printer.print_region(self.body, print_entry_block_args=False, print_empty_block=False)
 
     def verify_(self) -> None:
         _check_condition(self.name, self.condition.type)
@@ -401,9 +401,9 @@ class IfOp(ControlItem):
         printer.print_operand(self.condition)
         print_after(printer, self.after)
         self._print_analysis(printer)
-        printer.print_region(self.then_region, print_entry_block_args=False)
+        printer.print_region(self.then_region, print_entry_block_args=False, print_empty_block=False)
         printer.print_string(" else ")
-        printer.print_region(self.else_region, print_entry_block_args=False)
+        printer.print_region(self.else_region, print_entry_block_args=False, print_empty_block=False)
 
     def verify_(self) -> None:
         _check_condition(self.name, self.condition.type)
@@ -412,4 +412,3 @@ class IfOp(ControlItem):
 
 ITEMS = (LaunchOp, TransferOp, SyncOp, ForOp, WhileOp, IfOp)
 """The ops that are items of a program."""
-
