@@ -1,6 +1,6 @@
 """
-A pytest plugin for the Array API test suite: it skips what `exceptions.py` lists, and lets the suite start for a
-library without complex dtypes.
+A pytest plugin for the Array API test suite: it skips what `exceptions.py` lists, and lets the suite start
+for a library without complex dtypes.
 
 The suite looks for the widest complex dtype when it is imported, and has no answer where there is none. That
 module is loaded with None for an answer; nothing else of it is changed.
