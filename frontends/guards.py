@@ -151,6 +151,8 @@ def _find(function: Any, static: Mapping[str, Any], watches: dict[str, Watch], s
             function = function.__wrapped__
         elif hasattr(function, "func"):
             function = function.func
+        elif isinstance(getattr(function, "__call__", None), MethodType):  # noqa: B004
+            function = function.__call__
         else:
             return
     if function.__code__ in seen or len(seen) >= _MOST_FUNCTIONS:
@@ -164,10 +166,11 @@ def _find(function: Any, static: Mapping[str, Any], watches: dict[str, Watch], s
         value = watch.read()
         if value is MISSING or _is_outside(value):
             continue
-        if watch.text in watches:
+        key = f"{function.__module__}.{function.__qualname__} {watch.text}"
+        if key in watches:
             continue
         if chain[0] != "argument" or chain[2]:
-            watches[f"{function.__qualname__} {watch.text}"] = watch
+            watches[key] = watch
         if isinstance(value, FunctionType | MethodType) or hasattr(value, "__wrapped__"):
             _find(value, {}, watches, seen)
 

@@ -215,6 +215,7 @@ class Jitted:
         memory. Nothing is run, and the cache stays as it is.
         """
         leaves: list[Any] = []
+        arguments, named = self._canonical(arguments, named)
         signature = self._signature(arguments, named, leaves)
         trace, structure, parts, results = self._trace(signature)
         module = trace.finish(results)
@@ -222,6 +223,7 @@ class Jitted:
 
     def _call(self, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
         leaves: list[Any] = []
+        arguments, named = self._canonical(arguments, named)
         signature = self._signature(arguments, named, leaves)
         for leaf in leaves:
             if isinstance(leaf, TracedArray):
@@ -241,11 +243,34 @@ class Jitted:
                 program = found.program
                 assert program is not None, f"{self.name}: a direct call without a program"
                 self._fast[signature.avals] = (program.direct, program.result_avals[0], found.guards)
+        if not self._donated:
+            return found.run(leaves)
+        donated = self._donated_arrays(arguments, leaves)
         result = found.run(leaves)
-        for number in self._donated:
-            if number < len(arguments):
-                _donate(arguments[number], self.name)
+        for array in donated:
+            array.give_away(self.name)
         return result
+
+    def _donated_arrays(self, arguments: tuple[Any, ...], leaves: Sequence[Any]) -> list[ConcreteArray]:
+        """
+        Returns the arrays that a call may use up.
+
+        Raises:
+            ValueError: one of them is given twice.
+        """
+        given = [id(leaf) for leaf in leaves]
+        donated: list[ConcreteArray] = []
+        for number in sorted(self._donated):
+            inside: list[Any] = []
+            flatten(arguments[number] if number < len(arguments) else None, inside)
+            for leaf in inside:
+                if isinstance(leaf, ConcreteArray):
+                    if given.count(id(leaf)) > 1:
+                        raise ValueError(
+                            f"{self.name}: argument {number} is donated, and the same array is given again"
+                        )
+                    donated.append(leaf)
+        return donated
 
     def _add(self, signature: CallSignature, changed: Guard | None) -> Version:
         start = time.perf_counter()
@@ -287,16 +312,22 @@ class Jitted:
         static = {name: value for name, _, value in signature.static}
         return guards_of(self.function, static)
 
+    def _canonical(
+        self, arguments: tuple[Any, ...], named: Mapping[str, Any]
+    ) -> tuple[tuple[Any, ...], Mapping[str, Any]]:
+        """Returns arguments with those by position that may be given so."""
+        if not named or self.signature is None:
+            return arguments, named
+        try:
+            bound = self.signature.bind(*arguments, **named)
+        except TypeError as error:
+            raise TypeError(f"{self.name}: {error}") from None
+        return bound.args, bound.kwargs
+
     def _signature(
         self, arguments: tuple[Any, ...], named: Mapping[str, Any], leaves: list[Any]
     ) -> CallSignature:
         """Returns what a call is compiled for; adds its arrays and Python scalars to `leaves`."""
-        if named and self.signature is not None:
-            try:
-                bound = self.signature.bind(*arguments, **named)
-            except TypeError as error:
-                raise TypeError(f"{self.name}: {error}") from None
-            arguments, named = bound.args, bound.kwargs
         static: list[tuple[str, Any, Any]] = []
         if self._static_numbers or self._static_names:
             positional: list[Any] = []
@@ -328,7 +359,7 @@ class Jitted:
                 else (" (hint: static_argnums or static_argnames, or tenon.register_tree for its class)")
             )
             raise TypeError(
-                f"{self.name}: argument '{path}': {str(error).removeprefix('it ')}{hint}"
+                f"{self.name}: argument '{path}' {str(error).removeprefix('it ')}{hint}"
             ) from None
 
     def _arguments(self, signature: CallSignature, leaves: Iterable[Any]) -> tuple[list[Any], dict[str, Any]]:
@@ -494,14 +525,6 @@ def _is_direct(version: Version, signature: CallSignature, arguments: tuple[Any,
         and len(signature.avals) == len(arguments)
         and all(type(argument) is ConcreteArray for argument in arguments)
     )
-
-
-def _donate(argument: Any, name: str) -> None:
-    leaves: list[Any] = []
-    flatten(argument, leaves)
-    for leaf in leaves:
-        if isinstance(leaf, ConcreteArray):
-            leaf.give_away(name)
 
 
 def _positional(signature: inspect.Signature | None) -> tuple[str, ...]:

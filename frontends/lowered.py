@@ -149,6 +149,7 @@ class CompiledCall:
         """
         lowered = self._lowered
         leaves: list[Any] = []
+        arguments, named = lowered._jitted._canonical(arguments, named)
         signature = lowered._jitted._signature(arguments, named, leaves)
         if signature.key != lowered._signature.key:
             from .explain import differences
