@@ -157,7 +157,7 @@ class Array:
             raise ValueError(
                 f"__array_namespace__: version {api_version!r} of the Array API, expected up to '2024.12'"
             )
-        return import_module(".numpy", __package__)
+        return import_module("..numpy", __package__)
 
     def __len__(self) -> int:
         if not self.aval.shape:

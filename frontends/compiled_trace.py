@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from ..driver import compile
 from ..errors import TenonError
 from ..runtime import timeline
-from .aval import Aval
+from .aval import Aval, aval_of
 from .concrete import ConcreteArray
 from .leaves import check_range, values_of
 from .source_lines import with_excerpt
@@ -30,7 +30,8 @@ class CompiledTrace:
     def __init__(self, trace: Trace, module: ModuleOp, result_avals: Sequence[Aval], **options: Any) -> None:
         self.module = module
         self.executable = compile_module(module, **options)
-        self.result_avals = tuple(result_avals)
+        # Only traced arrays are weak: what a call gives has the dtype it has.
+        self.result_avals = tuple([aval_of(aval.dtype, aval.shape) for aval in result_avals])
         self.captured = trace.captured_arrays()
         self.ranges = tuple(trace.ranges)
         self.direct: DirectCall | None = self.executable.direct_call

@@ -183,16 +183,19 @@ def fma(a: TracedArray, b: TracedArray, c: TracedArray) -> TracedArray:
     return _built(lambda: graph.FmaOp(a.value, b.value, c.value), a)
 
 
-def cast(x: TracedArray, dtype: np.dtype[Any]) -> TracedArray:
-    """Returns the elements in another dtype, an array that is not weak; of the same dtype `x` made so."""
-    if x.aval.dtype == dtype and not x.aval.weak:
+def cast(x: TracedArray, dtype: np.dtype[Any], weak: bool = False) -> TracedArray:
+    """
+    Returns the elements in another dtype; `weak` says whether the result, like a Python scalar, gives way to
+    the dtypes of other arrays. What is so already is returned itself.
+    """
+    if x.aval.dtype == dtype and x.aval.weak is weak:
         return x
     x.check_usable()
     if x.aval.dtype == dtype:
-        return x.trace.strong(x)
-    if x.aval.weak and (known := x.trace.scalar_cast(x, dtype)) is not None:
+        return x.trace.with_weakness(x, weak)
+    if x.aval.weak and not weak and (known := x.trace.scalar_cast(x, dtype)) is not None:
         return known
-    return _built(lambda: graph.CastOp(x.value, _type(dtype, x.shape)), x)
+    return _built(lambda: graph.CastOp(x.value, _type(dtype, x.shape)), x, weak)
 
 
 def reshape(x: TracedArray, shape: Sequence[int]) -> TracedArray:

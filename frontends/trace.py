@@ -169,11 +169,11 @@ class Trace:
             self.captured.append((array if guard is None else guard.watch.read, found))
         return found
 
-    def strong(self, x: TracedArray) -> TracedArray:
-        """Returns the same value as one that does not give way to other dtypes."""
+    def with_weakness(self, x: TracedArray, weak: bool) -> TracedArray:
+        """Returns the same value as one that gives way to other dtypes, or does not."""
         from .traced import TracedArray
 
-        return TracedArray(self, x.scope, x.value, aval_of(x.aval.dtype, x.aval.shape))
+        return TracedArray(self, x.scope, x.value, aval_of(x.aval.dtype, x.aval.shape, weak))
 
     def scalar_cast(self, x: TracedArray, dtype: np.dtype[Any]) -> TracedArray | None:
         """

@@ -44,10 +44,10 @@ def no_loop(who: str, *dtypes: np.dtype[Any], hint: str = "") -> TypeError:
     )
 
 
-def array_of(value: Operand, dtype: np.dtype[Any]) -> TracedArray:
+def array_of(value: Operand, dtype: np.dtype[Any], weak: bool = False) -> TracedArray:
     """Returns an operand with its elements converted to `dtype`."""
     assert isinstance(value, TracedArray), f"{value!r} is not traced"
-    return ops.cast(value, dtype)
+    return ops.cast(value, dtype, weak)
 
 
 def reshaped(x: TracedArray, shape: tuple[int, ...]) -> TracedArray:
@@ -92,7 +92,8 @@ def common(who: str, *values: Operand) -> list[TracedArray]:
     Raises TypeError where the dtypes have no common one.
     """
     dtype = result_type(*values)
-    return [array_of(value, dtype) for value in values]
+    weak = all(isinstance(value, TracedArray) and value.aval.weak for value in values)
+    return [array_of(value, dtype, weak) for value in values]
 
 
 def together(who: str, arrays: list[TracedArray]) -> list[TracedArray]:
