@@ -80,6 +80,10 @@ def _cast(op: Operation, operands: Sequence[Array]) -> Array:
     return numerics.cast(operands[0], dtype_of(op.results[0].type))
 
 
+def _bitcast(op: Operation, operands: Sequence[Array]) -> Array:
+    return np.asarray(operands[0]).view(dtype_of(op.results[0].type))
+
+
 def _reshape(op: Operation, operands: Sequence[Array]) -> Array:
     assert isinstance(op, graph.ReshapeOp)
     (source,), shape = operands, list(shape_of(op.result))
@@ -310,6 +314,7 @@ RULES: dict[type[Operation], _Rule] = {
     graph.SelectOp: _elementwise(np.where),
     graph.FmaOp: _elementwise(numerics.fma),
     graph.CastOp: _cast,
+    graph.BitcastOp: _bitcast,
     graph.DetachOp: _marked,
     graph.MaterializeOp: _marked,
     graph.ReshapeOp: _reshape,

@@ -751,3 +751,33 @@ class CastOp(ElementwiseOp):
         source, result = tensor_type_of(self.source, self.name), tensor_type_of(self.result, self.name)
         expected = tensor_of(result.element_type, shape_of(source))
         check_result(self, expected, f"the shape of {source}")
+
+
+@irdl_op_definition
+class BitcastOp(ElementwiseOp):
+    """
+    The bits of each element read as another element type of the same width. The bits of a NaN stay what they
+    are, unless an op between computed it: which NaN arithmetic gives is not said.
+
+    ```mlir
+    %y = graph.bitcast %x : tensor<4xf32> -> tensor<4xui32>
+    ```
+    """
+
+    name = "graph.bitcast"
+    source = operand_def(TENSOR)
+    result = result_def(TENSOR)
+    assembly_format = "$source attr-dict `:` type($source) `->` type($result)"
+
+    def __init__(self, source: SSAValue, result_type: TensorType[Any]):
+        Operation.__init__(self, operands=(source,), result_types=(result_type,))
+
+    def verify_(self) -> None:
+        source, result = tensor_type_of(self.source, self.name), tensor_type_of(self.result, self.name)
+        expected = tensor_of(result.element_type, shape_of(source))
+        check_result(self, expected, f"the shape of {source}")
+        found, wanted = result.element_type.bitwidth, source.element_type.bitwidth
+        if found != wanted:
+            raise VerifyException(
+                f"{self.name}: cannot read {source} as {result} ({wanted} bits, {found} bits)"
+            )

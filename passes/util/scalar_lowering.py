@@ -21,6 +21,7 @@ from ...dialects.element_types import (
     is_float,
     is_narrow_float,
     is_unsigned,
+    storage_type,
     width_of,
 )
 from .scalar_builder import INDEX, ScalarBuilder
@@ -85,10 +86,13 @@ def from_storage(b: ScalarBuilder, value: SSAValue, element_type: Attribute) -> 
 
 
 def to_storage(b: ScalarBuilder, value: SSAValue, element_type: Attribute, storage: Attribute) -> SSAValue:
-    """Returns an element in the type it is stored as."""
+    """Returns an element in the type it is stored as; what was just widened, with the bits it had."""
     if element_type == i1:
         return convert(b, low.Conversion.EXTUI, value, storage)
     if is_narrow_float(element_type):
+        widened = value.owner
+        if isinstance(widened, arith.ExtFOp) and widened.input.type == element_type:
+            return widened.input
         return _truncf(b, value, element_type)
     return value
 
@@ -351,6 +355,15 @@ def cast(b: ScalarBuilder, value: SSAValue, source: Attribute, target: Attribute
     return convert(b, low.Conversion.EXTUI if is_unsigned(source) else low.Conversion.EXTSI, value, wanted)
 
 
+def _bitcast(b: ScalarBuilder, op: Operation, args: Sequence[SSAValue], source: Attribute) -> SSAValue:
+    target = element_type(op.results[0])
+    value = to_storage(b, args[0], source, storage_type(source)) if is_narrow_float(source) else args[0]
+    stored = storage_type(target) if target != i1 else i1
+    if value.type != stored:
+        value = b.op(arith.BitcastOp, value, result_type=stored, hint=hint_of(op))
+    return from_storage(b, value, target) if is_narrow_float(target) else value
+
+
 def index_of_element(b: ScalarBuilder, value: SSAValue, element_type: Attribute, last: int) -> SSAValue:
     """Returns an integer as an index: what is above all indices stays above `last`, what is negative so."""
     if is_unsigned(element_type):
@@ -442,5 +455,6 @@ _RULES: dict[type[Operation], Lowering] = {
     graph.SelectOp: _select,
     graph.FmaOp: _float_function(math.FmaOp),
     graph.CastOp: _cast,
+    graph.BitcastOp: _bitcast,
     **dict.fromkeys(_CMPF, _compare),
 }

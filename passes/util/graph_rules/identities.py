@@ -233,9 +233,24 @@ class DropCast(RewritePattern):
             rewriter.replace(op, (), (inner.source,))
 
 
+class ComposeBitcasts(RewritePattern):
+    """`bitcast<t>(x : t) --> x`, `bitcast<t>(bitcast<u>(x)) --> bitcast<t>(x)`"""
+
+    ROOTS: ClassVar = (graph.BitcastOp,)
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.BitcastOp, rewriter: PatternRewriter, /) -> None:
+        inner = op.source.owner
+        source = inner.source if isinstance(inner, graph.BitcastOp) else op.source
+        if source.type == op.result.type:
+            rewriter.replace(op, (), (source,))
+        elif source is not op.source:
+            rewriter.replace(op, graph.BitcastOp(source, tensor_type_of(op.result, op.name)))
+
+
 def _exact_pairs() -> frozenset[tuple[str, str]]:
     wider = {
-        "i1": "i8 ui8 i16 ui16 i32 ui32 i64 ui64 f16 bf16 f32 f64",
+        "i1": "i8 ui8 i16 ui16 i32 ui32 i64 ui64 f8E5M2 f8E4M3FN f8E4M3 f16 bf16 f32 f64",
         "i8": "i16 i32 i64 f16 bf16 f32 f64",
         "ui8": "i16 ui16 i32 ui32 i64 ui64 f16 bf16 f32 f64",
         "i16": "i32 i64 f32 f64",
@@ -266,5 +281,6 @@ PATTERNS: tuple[type[RewritePattern], ...] = (
     ChooseSelect,
     ComposeCasts,
     DropCast,
+    ComposeBitcasts,
 )
 """The rules, each with its equation as its docstring."""
