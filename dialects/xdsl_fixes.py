@@ -3,7 +3,9 @@ Work-arounds for xDSL 0.74, applied when `dialects` is imported; without them co
 
 * `dense<0x7F800000> : tensor<f32>` is read as the integer 2139095040 and not as the bits of +inf, although
   the printer itself writes hex for inf, NaN, and finite values that need no `.` in `%.9g` (16777216.0)
-* an element that does not fit its type leaves the parser as a ValueError or OverflowError without a place
+* an element that does not fit its type leaves the parser as a ValueError or OverflowError without a place, or
+  becomes an infinity or a NaN
+* a NaN prints as one and the same NaN of its type
 * `dense<[0.0, -0.0]>` prints as the splat `dense<0.0>`; `is_splat` of no elements is an IndexError
 * long i1 constants print as one byte per element, which MLIR reads as one bit per element
 * splats are expanded element by element (seconds for a few million)
@@ -69,14 +71,25 @@ def print_without_type(self: DenseIntOrFPElementsAttr[Any], printer: Printer) ->
         if not length:
             return
         if self.is_splat():
-            nbytes = element_type.compile_time_size
-            value = element_type.unpack(self.data.data[:nbytes], 1)[0]
-            self._print_one_elem(value, printer)  # pyright: ignore[reportPrivateUsage]
+            data = self.data.data[: element_type.compile_time_size]
+            values = element_type.unpack(data, 1)
+            if _are_bits_of(values, element_type, data):
+                self._print_one_elem(values[0], printer)  # pyright: ignore[reportPrivateUsage]
+                return
         elif length > _HEX_ABOVE and element_type != i1:
-            printer.print_string(f'"0x{self.data.data.hex().upper()}"')
+            data = self.data.data
         else:
-            shape = self.get_shape() if self.shape_is_complete else (length,)
-            self._print_dense_list(self.get_values(), shape, printer)  # pyright: ignore[reportPrivateUsage]
+            data, values = self.data.data, self.get_values()
+            if _are_bits_of(values, element_type, data):
+                shape = self.get_shape() if self.shape_is_complete else (length,)
+                self._print_dense_list(values, shape, printer)  # pyright: ignore[reportPrivateUsage]
+                return
+        printer.print_string(f'"0x{data.hex().upper()}"')
+
+
+def _are_bits_of(values: Any, element_type: Any, data: bytes) -> bool:
+    """Returns whether `values` as Python's numbers have the bits of `data`, as all have but some NaNs."""
+    return not isinstance(element_type, AnyFloat) or element_type.pack(values) == data
 
 
 def parse_dense(self: AttrParser, type: Any) -> DenseIntOrFPElementsAttr[Any]:
@@ -156,7 +169,14 @@ def _pack(parser: AttrParser, element: Any, type: Attribute) -> bytes:
         value = element.to_type(parser, type)
         if isinstance(type, IntegerType):
             value = type.get_normalized_value(value)
-        return packable.pack((value,))
+        packed = packable.pack((value,))
+        if (
+            isinstance(value, float)
+            and math.isfinite(value)
+            and not math.isfinite(packable.unpack(packed, 1)[0])
+        ):
+            raise OverflowError
+        return packed
     except (OverflowError, ValueError, struct.error):
         parser.raise_error(f"dense: {text} is out of range for {type}", element.span)
 

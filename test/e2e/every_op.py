@@ -17,6 +17,7 @@ from tenon.dialects.element_types import ELEMENT_TYPES, is_float
 from tenon.dialects.graph import (
     GRAPH,
     ArgReduceOp,
+    BitcastOp,
     CastOp,
     CompareOp,
     ConstantOp,
@@ -159,6 +160,10 @@ def _elementwise(
         if op is CastOp:
             for to in ELEMENT_TYPES if every_cast else (f32,):
                 w.result(op, f"graph.cast {x} : {text} -> {tensor(shape, to)}", shape, to)
+        elif op is BitcastOp:
+            for to in ELEMENT_TYPES:
+                if to.bitwidth == w.type.bitwidth:
+                    w.result(op, f"graph.bitcast {x} : {text} -> {tensor(shape, to)}", shape, to)
         elif op is SelectOp:
             w.result(op, f"graph.select {condition}, {x}, {y} : {text}", shape)
         elif op is FmaOp:

@@ -61,10 +61,21 @@ def test_any_bits_round_trip(type, data: bytes):
     raw = data[: len(data) // size * size]
     if type == i1:
         raw = bytes(0xFF if byte & 1 else 0 for byte in raw)
-    # Python floats keep no payload of a NaN.
-    raw = type.pack(type.unpack(raw, len(raw) // size))
     attribute = DenseIntOrFPElementsAttr(TensorType(type, (len(raw) // size,)), BytesAttr(raw))
     assert round_trip(attribute) == attribute
+
+
+def test_every_nan_prints_as_its_bits():
+    attribute = dense('dense<"0x7DFF"> : tensor<2xf8E5M2>')
+    assert str(attribute) == 'dense<"0x7DFF"> : tensor<2xf8E5M2>'
+    assert str(dense('dense<"0xFF"> : tensor<9xf8E4M3FN>')) == 'dense<"0xFF"> : tensor<9xf8E4M3FN>'
+    assert str(dense("dense<0x7F> : tensor<9xf8E4M3FN>")) == "dense<0x7f> : tensor<9xf8E4M3FN>"
+
+
+def test_the_greatest_float_is_in_range():
+    assert dense_values(dense("dense<464.0> : tensor<1xf8E4M3FN>")) == (448.0,)
+    assert dense_values(dense("dense<61439.0> : tensor<1xf8E5M2>")) == (57344.0,)
+    assert dense_values(dense("dense<247.9> : tensor<1xf8E4M3>")) == (240.0,)
 
 
 def test_zeros_of_both_signs_are_no_splat():
@@ -105,6 +116,10 @@ def test_vectors_and_complex_constants_still_work():
         ("dense<300> : tensor<2xi8>", "dense: 300 is out of range for i8"),
         ("dense<1.0e39> : tensor<2xf32>", "dense: 1.0e39 is out of range for f32"),
         ("dense<70000.0> : tensor<2xf16>", "dense: 70000.0 is out of range for f16"),
+        ("dense<3.4e38> : tensor<2xbf16>", "dense: 3.4e38 is out of range for bf16"),
+        ("dense<61440.0> : tensor<2xf8E5M2>", "dense: 61440.0 is out of range for f8E5M2"),
+        ("dense<464.5> : tensor<2xf8E4M3FN>", "dense: 464.5 is out of range for f8E4M3FN"),
+        ("dense<-248.0> : tensor<2xf8E4M3>", "dense: -248.0 is out of range for f8E4M3"),
         ("dense<0x1FFFF> : tensor<2xf16>", "dense: 0x1FFFF is out of range for f16"),
         ("dense<-0x7C00> : tensor<2xf16>", "dense: -0x7C00 is out of range for f16"),
         (
