@@ -10,6 +10,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from ...dialects import graph
 from ...dialects.buffer_size import row_major_strides
+from ...dialects.dim_expr import is_at_least
 from ...dialects.graph import PadMode
 from .index_expr import ZERO, IndexExpr, constant, delinearize, element, linearize
 
@@ -33,7 +34,8 @@ def operand_indices(op: Operation, indices: Indices) -> list[Indices]:
     """
     Returns, for every operand of an elementwise or movement op, the index of the element that the result's
     element at `indices` is made from. An index that may lie outside of its operand (pad, concat) is clamped
-    into it; whether the element counts is for `scalar_lowering` to decide. The operands have elements.
+    into it; whether the element counts is for `scalar_lowering` to decide. The operands have elements. A
+    concat is not for this function, as not all of its operands need be read: see `joined_at`.
     """
     match op:
         case graph.BroadcastOp():
@@ -73,14 +75,6 @@ def operand_indices(op: Operation, indices: Indices) -> list[Indices]:
             shape, mode = static_shape(op.source, op.name), op.mode.data
             inside = zip(indices, op.low.data, shape, strict=True)
             return [tuple(_padded_index(mode, i + -low, extent) for i, low, extent in inside)]
-        case graph.ConcatOp():
-            axis, offset, found = op.axis.data, 0, list[Indices]()
-            for operand in op.inputs:
-                extent = static_shape(operand, op.name)[axis]
-                shifted = (indices[axis] + -offset).clamp(extent - 1)
-                found.append((*indices[:axis], shifted, *indices[axis + 1 :]))
-                offset += extent
-            return found
         case graph.GatherOp():
             shape, axes = static_shape(op.source, op.name), op.axes.data
             count = len(indices) - (len(shape) - len(axes))
@@ -99,6 +93,24 @@ def operand_indices(op: Operation, indices: Indices) -> list[Indices]:
             ]
         case _:
             return [indices] * len(op.operands)
+
+
+def joined_at(op: graph.ConcatOp, indices: Indices) -> list[tuple[int, SSAValue, Indices]]:
+    """
+    Returns which inputs the result's element at `indices` may be from: where each begins along the axis, the
+    input, and the index of its element, clamped into it.
+    """
+    axis, offset = op.axis.data, 0
+    index = indices[axis]
+    found: list[tuple[int, SSAValue, Indices]] = []
+    for operand in op.inputs:
+        extent = static_shape(operand, op.name)[axis]
+        is_beyond = is_at_least(index.low, offset + extent) or is_at_least(offset - 1, index.high)
+        if extent != 0 and not is_beyond:
+            inside = (index + -offset).clamp(extent - 1)
+            found.append((offset, operand, (*indices[:axis], inside, *indices[axis + 1 :])))
+        offset += extent
+    return found
 
 
 def box_starts(shape: Sequence[int], starts: Sequence[SSAValue], sizes: Sequence[int]) -> Indices:

@@ -12,7 +12,7 @@ from ...dialects import graph, sched
 from ...dialects.element_types import compute_type, element_type_of, is_float, is_unsigned, storage_type
 from ...dialects.graph import Combination, ReduceKind
 from ...dialects.sched import CombineKind
-from .access import Indices, operand_indices, static_shape
+from .access import Indices, joined_at, operand_indices, static_shape
 from .index_expr import ZERO, Atom, Axis, Clamp, Element, FloorDiv, IndexExpr, Opaque, variable
 from .kernel_planning import FOLDING_OPS, Access, Kernel, folding_operand_indices
 from .reduction_identity import identity
@@ -322,21 +322,16 @@ class _KernelEmitter:
         return condition
 
     def _concat(self, b: ScalarBuilder, op: graph.ConcatOp, access: Access) -> SSAValue:
-        axis, index = op.axis.data, access.indices[op.axis.data]
-        found = operand_indices(op, access.indices)
+        index = access.indices[op.axis.data]
         result: SSAValue | None = None
-        offset = 0
-        for operand, indices in zip(op.inputs, found, strict=True):
-            extent = static_shape(operand, op.name)[axis]
-            if extent:
-                value = self._read(operand, indices, op)
-                b.location = op.location
-                if result is None:
-                    result = value
-                else:
-                    begin = b.constant(offset, INDEX)
-                    result = select(b, cmpi(b, "slt", self._index(index, op), begin), result, value)
-            offset += extent
+        for offset, operand, indices in joined_at(op, access.indices):
+            value = self._read(operand, indices, op)
+            b.location = op.location
+            if result is None:
+                result = value
+            else:
+                is_before = cmpi(b, "slt", self._index(index, op), b.constant(offset, INDEX))
+                result = select(b, is_before, result, value)
         assert result is not None, "graph.concat: no input has elements"
         return result
 

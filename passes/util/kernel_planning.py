@@ -33,7 +33,7 @@ from ...dialects.element_types import NBYTES, element_type_of
 from ...dialects.entry import check_single_block
 from ...dialects.graph import MemoryModeAttr, iteration_extents, linear_index
 from ...dialects.memory_modes import ModeKind
-from .access import Indices, box_starts, operand_indices, static_shape
+from .access import Indices, box_starts, joined_at, operand_indices, static_shape
 from .index_expr import Axis, IndexExpr, constant, variable
 
 LOCAL_NBYTES_LIMIT = 32 * 1024
@@ -53,6 +53,9 @@ RECOMPUTE_LIMIT = 4
 
 UPDATING_OPS = (graph.DynamicUpdateOp,)
 """Ops whose kernel stores a part of the result only: the rest is their source's, copied before."""
+
+PART_READS_LIMIT = 16384
+"""Up to this many reads, a kernel joins several inputs of a concatenation, reading all for each element."""
 
 FOLDING_OPS = (graph.ReduceOp, graph.ContractOp)
 """Ops with axes of their own beside those of their result."""
@@ -331,9 +334,27 @@ class _Planner:
         if isinstance(op, graph.DynamicUpdateOp):
             starts = box_starts(static_shape(op.source, op.name), op.starts, shape)
             stored = tuple(start + index for start, index in zip(starts, indices, strict=True))
+        if isinstance(op, graph.ConcatOp):
+            self._start_parts(op, axes)
+        else:
+            self._start_kernel_over(op, axes, indices, stored)
+
+    def _start_kernel_over(
+        self, op: Operation, axes: tuple[Axis, ...], indices: Indices, stored: Indices
+    ) -> None:
         kernel = Kernel(op, tuple(axis for axis in axes if axis.extent != 1), stored)
         self.kernels.append(kernel)
         self._add(op, Access(kernel, indices, kernel.axes))
+
+    def _start_parts(self, op: graph.ConcatOp, axes: tuple[Axis, ...]) -> None:
+        """Starts a kernel for each part of a concatenation; together they fill one buffer."""
+        joined = op.axis.data
+        for begin, extent in reversed(concat_parts(op)):
+            part = tuple(
+                Axis(extent if dim == joined else axis.extent, axis.hint) for dim, axis in enumerate(axes)
+            )
+            indices = tuple(variable(axis) + (begin if dim == joined else 0) for dim, axis in enumerate(part))
+            self._start_kernel_over(op, part, indices, indices)
 
     def _add(self, op: Operation, access: Access) -> None:
         """Has `op` computed at `access`, and its operands read there."""
@@ -349,6 +370,11 @@ class _Planner:
         elif isinstance(op, graph.DynamicUpdateOp):
             found = [kernel.stored, *[()] * len(op.starts), access.indices]
             self.kept.setdefault(op.source, f"copied for {op.name}")
+        elif isinstance(op, graph.ConcatOp):
+            for _, operand, indices in joined_at(op, access.indices):
+                if element_count(operand, op.name):
+                    self._record(operand, Access(kernel, indices, loops))
+            return
         else:
             found = operand_indices(op, access.indices)
         for operand, indices in zip(op.operands, found, strict=True):
@@ -492,6 +518,30 @@ class _Planner:
         if inferred.mode is not mode:
             raise refuse(f"{inferred.mode.value}: {inferred.why}")
         return Decision(mode, why)
+
+
+def concat_parts(op: graph.ConcatOp) -> list[tuple[int, int]]:
+    """
+    Returns the parts that a concatenation is computed in, one after the other along its axis: where each
+    begins, and its extent. Each input is a part, as a kernel of several computes all of them for every
+    element; but small neighbours are one part, as they are not worth a kernel each.
+    """
+    axis, parts, together = op.axis.data, list[tuple[int, int]](), 0
+    across = prod(extent for dim, extent in enumerate(static_shape(op.result, op.name)) if dim != axis)
+    begin = 0
+    for operand in op.inputs:
+        extent = static_shape(operand, op.name)[axis]
+        if not extent:
+            continue
+        wider = parts[-1][1] + extent if parts else extent
+        if parts and (together + 1) * wider * across <= PART_READS_LIMIT:
+            parts[-1] = (parts[-1][0], wider)
+            together += 1
+        else:
+            parts.append((begin, extent))
+            together = 1
+        begin += extent
+    return parts
 
 
 def folded_axes(op: Operation) -> tuple[Axis, ...]:

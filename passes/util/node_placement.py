@@ -137,14 +137,14 @@ class _Placer:
                     self._by_node.setdefault(name, []).append(op)
             else:
                 self._by_node.setdefault(op.node_name, []).append(op)
-        self._makers: dict[SSAValue, Kernel | Read | graph.ControlOp] = {
-            kernel.root.results[0]: kernel for kernel in plan.kernels
-        }
+        self._makers: dict[SSAValue, list[Kernel | Read | graph.ControlOp]] = {}
+        for kernel in plan.kernels:
+            self._makers.setdefault(kernel.root.results[0], []).append(kernel)
         for op in (*begins, *reads_and_writes):
             if isinstance(op, graph.ReadOp | CarriedRead):
-                self._makers[op.result] = op
+                self._makers[op.result] = [op]
             elif isinstance(op, graph.ControlOp):
-                self._makers |= {result: op for result in op.results}
+                self._makers |= {result: [op] for result in op.results}
         self._readers = self._find_readers()
         self._result = Placement()
 
@@ -192,7 +192,8 @@ class _Placer:
         """Adds what every placement keeps: values are made before they are read, accesses stay in order."""
         pairs = [
             (self._numbers[maker], reader)
-            for value, maker in self._makers.items()
+            for value, makers in self._makers.items()
+            for maker in makers
             for reader in self._readers.get(value, ())
         ]
         for name, ops in self._by_node.items():
@@ -217,7 +218,10 @@ class _Placer:
         return following not in readers and self._order.add((reader, following) for reader in readers)
 
     def _can_write_in_place(self, write: Write, earlier: Sequence[_Access]) -> bool:
-        kernel = self._makers.get(write.value)
+        makers = self._makers.get(write.value, ())
+        if len(makers) != 1:
+            return False
+        (kernel,) = makers
         if not isinstance(kernel, Kernel):
             return False
         number = self._numbers[kernel]
