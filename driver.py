@@ -29,6 +29,7 @@ from .runtime.lowered_program import LoweredProgram
 from .runtime.plan_reader import plan_program
 from .runtime.reference_executable import ReferenceExecutable
 from .runtime.signature import Signature
+from .runtime.sized_executable import SizedExecutable
 from .runtime.stages import Stages
 from .runtime.timeline import Category, active, host_track, span
 
@@ -230,14 +231,25 @@ def _interpreted(
     )
 
 
-def _compiled(work: ModuleLowering, backend: Backend) -> DeviceExecutable:
+def _compiled(work: ModuleLowering, backend: Backend) -> Executable:
     lowered = render(work, backend)
     artifact = CompiledArtifact(None, ())
     if lowered.source:
         with span("compile", Category.COMPILE, program=work.entry_name):
             artifact = backend.compiler.compile(lowered.source, backend.device)
     with span("load", Category.COMPILE, program=work.entry_name):
-        return DeviceExecutable(backend, artifact, lowered.plan, lowered.stages)
+        plan = lowered.plan
+        if plan.varying is None:
+            return DeviceExecutable(backend, artifact, plan, lowered.stages)
+        return SizedExecutable(
+            plan.signature,
+            backend.name,
+            lowered.stages,
+            plan.varying.dims,
+            lambda sizes: DeviceExecutable(backend, artifact, plan.at(sizes), lowered.stages),
+            lambda: lowered.stages["source"],
+            plan.symbols,
+        )
 
 
 def code_text(module: str, target: str) -> str:

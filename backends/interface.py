@@ -280,6 +280,8 @@ class LaunchStep:
     """The steps, by number, that must be done before."""
     nanoseconds: int = 0
     """What the run is expected to take on one thread; 0 where nothing is known."""
+    sizes: tuple[int, ...] = ()
+    """The values of the kernel's dims, which are its arguments before the buffers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -457,8 +459,12 @@ class Launcher(Protocol):
         grid: Sequence[int],
         block: Sequence[int],
         arguments: Sequence[BufferLoc],
+        sizes: Sequence[int] = (),
     ) -> None:
-        """Queues one launch. `grid` counts work-groups, `block` work-items of one; both x first."""
+        """
+        Queues one launch. `grid` counts work-groups, `block` work-items of one; both x first. `sizes` are the
+        values of the kernel's dims, which are its arguments before the buffers.
+        """
         ...
 
     def bind(

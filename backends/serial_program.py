@@ -95,7 +95,7 @@ class SerialProgram:
             case LaunchStep():
                 arguments = tuple(self._at(buffer) for buffer in step.buffers)
                 kernel = self._kernels[step.kernel]
-                return partial(self._driver.launch, kernel, step.grid, step.block, arguments)
+                return partial(self._driver.launch, kernel, step.grid, step.block, arguments, step.sizes)
             case CopyStep():
                 target, source = self._at(step.target), self._at(step.source)
                 return partial(self._driver.copy_on_device, target, source, step.nbytes)

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from . import sched
-from .buffer_size import nbytes_of
+from . import graph, sched
+from .buffer_size import nbytes_bound
 from .kernel_access import KernelAccess
 
 Item = sched.LaunchOp | sched.TransferOp | sched.SyncOp | sched.ControlItem
@@ -164,12 +164,13 @@ def _cells(program: sched.ProgramOp) -> dict[SSAValue, list[_Cell]]:
     spans: dict[SSAValue, tuple[int, int, int]] = {}
     ends: dict[int, set[int]] = {}
     cells: dict[SSAValue, list[_Cell]] = {}
+    dims = graph.dims_around(program)
     for op in program.body.block.ops:
         if isinstance(op, sched.NodeOp):
             cells[op.result] = [op.node_name]
         elif isinstance(op, sched.BufferOp) and op.slab is not None:
             pool, start = op.slab.pool.data, op.slab.offset.data
-            end = start + nbytes_of(op.result.type)
+            end = start + nbytes_bound(op.result.type, dims)
             spans[op.result] = (pool, start, end)
             ends.setdefault(pool, set()).update((start, end))
     borders = {pool: sorted(found) for pool, found in ends.items()}

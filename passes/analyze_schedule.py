@@ -22,7 +22,9 @@ The critical path is the dearest chain of items that `after` links. A sync costs
 its iterations cost one after the other, a branch as much as its dearer region. A `sched.while` counts as one
 iteration: how many there are is known when the program runs.
 
-Requires: static shapes; `after` as `build-dependencies` leaves it. A loop's bounds do not depend on data.
+Where extents are made of named dims, costs are those of their greatest values.
+
+Requires: `after` as `build-dependencies` leaves it. A loop's bounds do not depend on data.
 Ensures: nothing but `analysis` and `summary` changes.
 """
 
@@ -37,8 +39,9 @@ from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
-from ..dialects import sched
-from ..dialects.buffer_size import nbytes_of
+from ..dialects import graph, sched
+from ..dialects.buffer_size import nbytes_bound
+from ..dialects.dim_expr import DimSymbol
 from ..dialects.hazards import items_in
 from ..dialects.kernel_access import kernels_of
 from .util.kernel_cost import KernelCost, accessed_nbytes, cost_of
@@ -60,18 +63,23 @@ class AnalyzeSchedulePass(ModulePass):
                 f"{self.name}: gflops {self.gflops} and gbps {self.gbps} must be 1 or more, "
                 f"launch-ns {self.launch_ns} 0 or more"
             )
-        costs = {name: cost_of(kernel) for name, kernel in kernels_of(op).items()}
+        dims = graph.dims_of(op)
+        costs = {name: cost_of(kernel, dims) for name, kernel in kernels_of(op).items()}
         for program in op.body.ops:
             if isinstance(program, sched.ProgramOp):
-                self._analyze(program, costs)
+                self._analyze(program, costs, dims)
 
-    def _analyze(self, program: sched.ProgramOp, costs: Mapping[str, KernelCost]) -> None:
-        total, critical_path_ns = self._analyze_block(program.body.block, costs)
+    def _analyze(
+        self, program: sched.ProgramOp, costs: Mapping[str, KernelCost], dims: Mapping[str, DimSymbol]
+    ) -> None:
+        total, critical_path_ns = self._analyze_block(program.body.block, costs, dims)
         program.attributes["summary"] = sched.SummaryAttr(
             critical_path_ns, total.estimated_ns.data, total.flops.data
         )
 
-    def _analyze_block(self, block: Block, costs: Mapping[str, KernelCost]) -> tuple[sched.AnalysisAttr, int]:
+    def _analyze_block(
+        self, block: Block, costs: Mapping[str, KernelCost], dims: Mapping[str, DimSymbol]
+    ) -> tuple[sched.AnalysisAttr, int]:
         """Analyzes the items of a block; returns the cost of all, and the longest chain of them in ns."""
         finish: dict[SSAValue, int] = {}
         critical_path_ns = 0
@@ -79,7 +87,7 @@ class AnalyzeSchedulePass(ModulePass):
         for item in items_in(block):
             nanoseconds = 0
             if not isinstance(item, sched.SyncOp):
-                analysis = self._analysis(item, costs)
+                analysis = self._analysis(item, costs, dims)
                 item.analysis = analysis
                 analyses.append(analysis)
                 nanoseconds = analysis.estimated_ns.data
@@ -88,26 +96,29 @@ class AnalyzeSchedulePass(ModulePass):
         return _sum(analyses), critical_path_ns
 
     def _analysis(
-        self, item: sched.LaunchOp | sched.TransferOp | sched.ControlItem, costs: Mapping[str, KernelCost]
+        self,
+        item: sched.LaunchOp | sched.TransferOp | sched.ControlItem,
+        costs: Mapping[str, KernelCost],
+        dims: Mapping[str, DimSymbol],
     ) -> sched.AnalysisAttr:
         if isinstance(item, sched.ControlItem):
-            return self._control_analysis(item, costs)
+            return self._control_analysis(item, costs, dims)
         if isinstance(item, sched.TransferOp):
             cost = KernelCost()
-            read = written = nbytes_of(item.source.type)
+            read = written = nbytes_bound(item.source.type, dims)
         else:
             cost = costs[item.kernel.root_reference.data]
-            read = accessed_nbytes(cost.loads, item.arguments)
-            written = accessed_nbytes(cost.stores, item.arguments)
+            read = accessed_nbytes(cost.loads, item.arguments, dims)
+            written = accessed_nbytes(cost.stores, item.arguments, dims)
         estimated_ns = self.launch_ns + max(-(-cost.flops // self.gflops), -(-(read + written) // self.gbps))
         return sched.AnalysisAttr(
             cost.flops, read, written, cost.registers, cost.shared_nbytes, cost.work_items, estimated_ns
         )
 
     def _control_analysis(
-        self, item: sched.ControlItem, costs: Mapping[str, KernelCost]
+        self, item: sched.ControlItem, costs: Mapping[str, KernelCost], dims: Mapping[str, DimSymbol]
     ) -> sched.AnalysisAttr:
-        regions = [self._analyze_block(block, costs)[0] for block in item.blocks]
+        regions = [self._analyze_block(block, costs, dims)[0] for block in item.blocks]
         if isinstance(item, sched.ForOp):
             return _sum(regions, item.trip_count)
         if isinstance(item, sched.IfOp):

@@ -37,8 +37,9 @@ Tensor nodes stay declared, but for those that are local:
 A kernel works in a node's memory where no one still needs what the node held; else what is read, or what is
 written, is copied. passes/util/node_placement.py decides.
 
-Requires: a module of functions over static tensors; their `index` arguments index nodes; virtual nodes are
-inlined. Ensures: no `func` op remains, and of `graph` only the declarations of nodes; every axis is serial
+Requires: a module of functions over tensors whose extents are numbers or made of named dims; their `index`
+arguments index nodes; virtual nodes are inlined.
+Ensures: no `func` op remains, and of `graph` only the declarations of dims and nodes; every axis is serial
 and no item has dependencies yet (`map-axes` and `build-dependencies` do that).
 """
 
@@ -56,11 +57,11 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
 from ..dialects import graph, sched
-from ..dialects.buffer_size import nbytes_of
+from ..dialects.buffer_size import size_of
 from ..dialects.element_types import ELEMENT_TYPES, element_type_of
 from ..dialects.entry import check_single_block
 from ..dialects.memory_modes import ModeKind
-from .util.access import static_shape
+from .util.access import shape_of
 from .util.kernel_emission import emit_kernel
 from .util.kernel_planning import UPDATING_OPS, Kernel, Plan, plan_kernels
 from .util.node_accesses import simplify_accesses
@@ -164,6 +165,8 @@ class _ProgramBuilder:
         self.block = self.program.body.block
         self.buffers: dict[SSAValue, SSAValue] = {}
         self.node_buffers: dict[tuple[str, tuple[SSAValue, ...]], SSAValue] = {}
+        self.sizes: dict[str, SSAValue] = {}
+        """The values of named dims."""
         self.kernels: list[sched.KernelOp] = []
 
     def build(self) -> tuple[list[sched.KernelOp], sched.ProgramOp]:
@@ -392,20 +395,30 @@ class _ProgramBuilder:
                 in_place = source
             else:
                 self._copy(self.buffers[source], self.buffers[result], scope, kernel.root)
-            if 0 in static_shape(kernel.root.update, kernel.root.name):
+            if 0 in shape_of(kernel.root.update, kernel.root.name):
                 return
         name = self._kernel_name(len(self.kernels))
         emitted, values = emit_kernel(kernel, name, in_place)
-        launch = sched.LaunchOp(name, [self.buffers[value] for value in values])
+        sizes = [self._size(dim) for dim in emitted.sizes]
+        launch = sched.LaunchOp(name, [*sizes, *(self.buffers[value] for value in values)])
         self._add_item(launch, scope, kernel.root)
         self.kernels.append(emitted)
 
+    def _size(self, dim: str) -> SSAValue:
+        """Returns the value of a named dim."""
+        known = self.sizes.get(dim)
+        if known is None:
+            op = sched.DimOp(dim)
+            self._add(op, self.function, dim)
+            self.sizes[dim] = known = op.result
+        return known
+
     def _copy(self, source: SSAValue, target: SSAValue, scope: _Scope, origin: Operation) -> None:
-        if nbytes_of(source.type):
+        if size_of(source.type) != 0:
             self._add_item(sched.TransferOp(source, target), scope, origin)
 
     def _result_buffer(self, value: SSAValue, terminator: Operation) -> SSAValue:
-        static_shape(value, terminator.name)
+        shape_of(value, terminator.name)
         copy = sched.BufferOp(sched.Role.RESULT, sched.buffer_type(value.type))
         self._add(copy, terminator, value.name_hint)
         return copy.result

@@ -19,6 +19,9 @@ Gives every kernel its default schedule: which axes run as vectors, unrolled, or
   vectors have 64 bytes): a register tile, in which every loaded vector is used that often.
 * The outermost axis becomes work-groups, large enough to be worth starting.
 
+An extent that is made of named dims is mapped as if it were the greatest that it can be: the order in which
+its reductions combine is that of a static program of that size.
+
 Only mappings change; an axis that is mapped already is left alone.
 
 Requires: `sched` kernels. Ensures: what each kernel computes is unchanged but for the order of combination of
@@ -35,6 +38,7 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
 from ..dialects import sched
+from ..dialects.dim_expr import upper_bound
 from ..dialects.element_types import NBYTES
 from ..dialects.sched import Level, MappingAttr
 from .util.index_analysis import IndexAnalysis, Loop
@@ -77,6 +81,11 @@ class _KernelMapper:
             self._map_vectors(op)
         self._map_blocks(kernel)
 
+    def _most(self, loop: Loop) -> int:
+        """Returns how many iterations a loop runs, the most where that varies."""
+        extent = loop.extent.data
+        return extent if isinstance(extent, int) else upper_bound(self.analysis.extent(loop))
+
     def _map_vectors(self, loop: Loop) -> None:
         """Maps the innermost loops below `loop` that can be vectors, or `loop` itself."""
         below = _loops_in(loop.body.block)
@@ -90,7 +99,8 @@ class _KernelMapper:
             if lanes:
                 # How many partial results there are must not depend on the width of the vectors: the order
                 # of combination does, and with it the last bits.
-                partials = 32 if loop.extent.data >= 256 else 8 if loop.extent.data >= 8 else 4
+                extent = self._most(loop)
+                partials = 32 if extent >= 256 else 8 if extent >= 8 else 4
                 lanes = min(lanes, partials)
                 loop.mapping = MappingAttr.get(vector=lanes, unroll=partials // lanes)
             return
@@ -99,7 +109,7 @@ class _KernelMapper:
 
     def _map_vector_axis(self, axis: sched.AxisOp, lanes: int) -> None:
         reduces = any(isinstance(op, sched.ReduceOp) for op in axis.walk())
-        unroll = 2 if reduces and axis.extent.data >= 2 * lanes else 1
+        unroll = 2 if reduces and self._most(axis) >= 2 * lanes else 1
         axis.mapping = MappingAttr.get(vector=lanes, unroll=unroll)
         outer = axis.parent_op()
         # Processors with vectors of 64 bytes have twice the registers.
@@ -107,7 +117,7 @@ class _KernelMapper:
         if (
             reduces
             and isinstance(outer, sched.AxisOp)
-            and outer.extent.data >= rows
+            and self._most(outer) >= rows
             and not any(isinstance(op, sched.AllocOp | sched.ReduceOp) for op in outer.body.block.ops)
             and not any(_is_serial(op) for op in outer.body.block.ops)
             and sum(isinstance(op, sched.AxisOp) for op in outer.body.block.ops) == 1
@@ -130,7 +140,7 @@ class _KernelMapper:
             for result in op.results:
                 widest = max(widest, NBYTES.get(result.type, 1))
         # Whether a loop is a vector at all must not depend on the width either.
-        extent = loop.extent.data
+        extent = self._most(loop)
         if extent < 4:
             return 0
         return min(max(self.vector_nbytes // widest, 2), 16, 1 << (extent.bit_length() - 1))
@@ -162,7 +172,7 @@ class _KernelMapper:
         work = max(self._work(op) for op in [*axis.body.block.ops])
         mapping, step = axis.mapping, axis.mapping.step
         wanted = -(-self.block_elements // max(work, 1))
-        chunk = _even_chunk(axis.extent.data, -(-wanted // step) * step, step)
+        chunk = _even_chunk(self._most(axis), -(-wanted // step) * step, step)
         axis.mapping = MappingAttr.get(Level.BLOCK, chunk, mapping.vector.data, mapping.unroll.data)
 
     def _work(self, op: Operation) -> int:
@@ -170,7 +180,7 @@ class _KernelMapper:
         if not isinstance(op, Loop | scf.ForOp):
             return 1
         loops = [child for child in op.body.block.ops if isinstance(child, Loop | scf.ForOp)]
-        times = op.extent.data if isinstance(op, Loop) else trip_count(op)
+        times = self._most(op) if isinstance(op, Loop) else trip_count(op)
         return times * max(sum(self._work(child) for child in loops), 1)
 
 

@@ -55,7 +55,7 @@ def sched_passes(vector_nbytes: int) -> tuple[ModulePass, ...]:
     return (
         VerifyStagePass(absent=COMPOSITE_NAMES),
         ConvertGraphToSchedPass(),
-        VerifyStagePass(absent=("func", "graph"), allowed=("graph.tnode",)),
+        VerifyStagePass(absent=("func", "graph"), allowed=("graph.dim", "graph.tnode")),
         # Before map-axes, which maps the loops that there are.
         FuseStagesPass(),
         MapAxesPass(vector_nbytes=vector_nbytes),

@@ -21,7 +21,9 @@ share bytes: the largest are placed first, each into the smallest gap that takes
 uses gets neither a lifetime nor a slab. What lives within one iteration of a loop has the same place in all;
 what outlives an iteration lives for the whole of the loop (passes/util/lifetimes.py).
 
-Requires: static shapes.
+A buffer whose size varies with named dims gets the place that its greatest size needs.
+
+Requires: extents that are numbers or made of named dims.
 Ensures: no two temporaries that are alive at the same item share a byte; `after` holds the edges that the
 sharing makes necessary; `memory_plan` of the program says what the plan takes.
 """
@@ -37,8 +39,9 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
-from ..dialects import sched
-from ..dialects.buffer_size import nbytes_of
+from ..dialects import graph, sched
+from ..dialects.buffer_size import nbytes_bound
+from ..dialects.dim_expr import DimSymbol
 from ..dialects.kernel_access import accesses_of
 from .util.dependencies import fill_dependencies
 from .util.lifetimes import lifetimes_of
@@ -71,11 +74,11 @@ class PlanMemoryPass(ModulePass):
                 fill_dependencies(program, accesses)
 
     def _place_constants(self, program: sched.ProgramOp) -> None:
-        offset = 0
+        offset, dims = 0, graph.dims_around(program)
         for constant in program.body.block.ops:
             if isinstance(constant, sched.ConstantOp):
                 constant.slab = sched.SlabAttr(CONSTANT_POOL, offset)
-                offset += self._aligned_nbytes(constant.result)
+                offset += self._aligned_nbytes(constant.result, dims)
                 self._check(constant.result, offset, "constant")
 
     def _place_temporaries(
@@ -83,6 +86,7 @@ class PlanMemoryPass(ModulePass):
     ) -> None:
         temporaries: list[sched.BufferOp] = []
         spans: list[Span] = []
+        dims = graph.dims_around(program)
         for buffer in program.body.block.ops:
             if not isinstance(buffer, sched.BufferOp):
                 continue
@@ -91,7 +95,7 @@ class PlanMemoryPass(ModulePass):
             buffer.lifetime = None if lifetime is None else sched.LifetimeAttr(*lifetime)
             if buffer.role.data is sched.Role.TEMPORARY and lifetime is not None:
                 temporaries.append(buffer)
-                spans.append(Span(*lifetime, self._aligned_nbytes(buffer.result)))
+                spans.append(Span(*lifetime, self._aligned_nbytes(buffer.result, dims)))
         offsets = lay_out(spans)
         pool_nbytes = 0
         for buffer, span, offset in zip(temporaries, spans, offsets, strict=True):
@@ -103,8 +107,8 @@ class PlanMemoryPass(ModulePass):
             pool_nbytes, unshared_nbytes, peak_nbytes(spans)
         )
 
-    def _aligned_nbytes(self, buffer: SSAValue) -> int:
-        return -(-nbytes_of(buffer.type) // self.alignment) * self.alignment
+    def _aligned_nbytes(self, buffer: SSAValue, dims: Mapping[str, DimSymbol]) -> int:
+        return -(-nbytes_bound(buffer.type, dims) // self.alignment) * self.alignment
 
     def _check(self, buffer: SSAValue, end: int, pool: str) -> None:
         if end > self.max_nbytes:

@@ -22,14 +22,16 @@ from ..backends.interface import (
     SyncStep,
 )
 from ..dialects import graph, low, sched
-from ..dialects.buffer_size import nbytes_of, row_major_strides, strides_of
+from ..dialects.buffer_size import nbytes_bound, row_major_strides, size_of, strides_of
+from ..dialects.dim_expr import Extent, bounded, upper_bound
+from ..dialects.dim_values import DimTable
 from ..dialects.element_types import NBYTES, element_type_of
 from ..dialects.entry import argument_names
 from ..dialects.hazards import Item, accessed_buffers, all_items, base_of, items_of
 from ..dialects.kernel_access import access_of
 from ..errors import TenonError
 from .entry_state import nodes_of, symbols_of
-from .program_plan import BufferKind, BufferPlan, ProgramPlan, SymbolIndex
+from .program_plan import BufferKind, BufferPlan, ProgramPlan, SymbolIndex, VaryingSizes
 from .signature import Signature
 from .step_cost import StepCost
 
@@ -64,6 +66,13 @@ class _Planner:
         self._steps: list[Step] = []
         self._costs: list[StepCost | None] = []
         self._done: dict[SSAValue, frozenset[int]] = {}
+        self._dims = graph.dims_of(module)
+        self._table = DimTable.of(module, program)
+        self._sizes: list[Extent] = []
+        self._grids: dict[int, tuple[Extent, Extent, Extent]] = {}
+        self._copied: dict[int, Extent] = {}
+        self._taken: dict[int, tuple[str, ...]] = {}
+        self._row_nbytes: dict[int, tuple[Extent, ...]] = {}
         self._is_ordered = any(item.after for item in all_items(program.body.block))
 
     def plan(self) -> ProgramPlan:
@@ -88,6 +97,8 @@ class _Planner:
                     self._add_node(op)
                 case sched.MergeBufferOp():
                     self._add(op.result, BufferKind.MERGE, node=op.node_name)
+                case sched.DimOp():
+                    self._check_dim(op)
                 case _ if isinstance(op, sched.ITEMS):
                     self._add_item(op)
                 case _:
@@ -109,7 +120,19 @@ class _Planner:
             merged[0] if merged else None,
             symbols_of(program),
             tuple(self._costs),
+            self._varying(),
         )
+
+    def _varying(self) -> VaryingSizes | None:
+        if self._table is None:
+            return None
+        return VaryingSizes(
+            self._table, tuple(self._sizes), self._grids, self._copied, self._taken, self._row_nbytes
+        )
+
+    def _check_dim(self, op: sched.DimOp) -> None:
+        if self._table is None or op.dim_name not in self._table.names:
+            raise TenonError(f"{op.name}: no argument of @{self._name} tells the value of dim @{op.dim_name}")
 
     def _add(
         self,
@@ -121,7 +144,8 @@ class _Planner:
         indices: tuple[SymbolIndex, ...] = (),
     ) -> None:
         self._numbers[buffer] = len(self._buffers)
-        nbytes, name = nbytes_of(buffer.type), buffer.name_hint or ""
+        nbytes, name = nbytes_bound(buffer.type, self._dims), buffer.name_hint or ""
+        self._sizes.append(size_of(buffer.type) * NBYTES[element_type_of(buffer.type)])
         self._buffers.append(BufferPlan(kind, nbytes, offset, number, node, indices, name))
 
     def _add_buffer(self, op: sched.BufferOp, results: Mapping[SSAValue, int]) -> None:
@@ -176,8 +200,9 @@ class _Planner:
                     self._add_step(step, _cost_of(op))
             case sched.TransferOp():
                 self._check_target(op.target, op.name)
-                if nbytes := nbytes_of(op.source.type):
+                if nbytes := nbytes_bound(op.source.type, self._dims):
                     source, target = self._numbers[op.source], self._numbers[op.target]
+                    self._copied[len(self._steps)] = self._sizes[source]
                     self._add_step(CopyStep(source, target, nbytes, after), _cost_of(op))
             case sched.SyncOp():
                 self._add_step(SyncStep(), None)
@@ -204,6 +229,7 @@ class _Planner:
                     source = self._numbers[op.source]
                     self._numbers[op.result] = len(self._buffers)
                     name = op.result.name_hint or ""
+                    self._sizes.append(0)
                     self._buffers.append(BufferPlan(BufferKind.ROW, 0, number=source, name=name))
             else:
                 assert isinstance(op, sched.ITEMS), f"{op.name}: stands in a region of @{self._name}"
@@ -220,10 +246,14 @@ class _Planner:
         if len(self._steps) == begin + 1:
             del self._steps[begin:], self._costs[begin:]
             return
+        placed = [
+            row for row in op.body.block.ops if isinstance(row, sched.RowOp) and row.result in self._numbers
+        ]
+        strides = tuple(_row_nbytes(row.source.type) for row in placed)
+        self._row_nbytes[begin] = strides
         rows = [
-            RowPlace(self._numbers[row.result], self._numbers[row.source], _row_nbytes(row.source.type))
-            for row in op.body.block.ops
-            if isinstance(row, sched.RowOp) and row.result in self._numbers
+            RowPlace(self._numbers[row.result], self._numbers[row.source], self._most(stride))
+            for row, stride in zip(placed, strides, strict=True)
         ]
         counter = None if op.counter is None else self._numbers[op.counter]
         self._steps[begin] = LoopStep(op.trip_count, len(self._steps), op.is_reverse, counter, tuple(rows))
@@ -268,17 +298,29 @@ class _Planner:
             raise TenonError(f"{op.name}: @{name} is no low.kernel (hint: run convert-sched-to-low)")
         for index in self._accesses[name].writes:
             self._check_target(op.arguments[index], f"{op.name}: @{name}")
-        grid, block = kernel.grid.data, kernel.block_dims.data
-        if 0 in grid:
+        x, y, z = kernel.grid.data
+        if 0 in (x, y, z):
             return None
+        n_dims = len(kernel.sizes)
+        self._grids[len(self._steps)] = (x, y, z)
+        self._taken[len(self._steps)] = tuple(self._taken_dim(op, size) for size in op.arguments[:n_dims])
         return LaunchStep(
             name,
-            (grid[0], grid[1], grid[2]),
-            (block[0], block[1], block[2]),
-            tuple(self._numbers[argument] for argument in op.arguments),
+            (self._most(x), self._most(y), self._most(z)),
+            kernel.block_extents,
+            tuple(self._numbers[argument] for argument in op.arguments[n_dims:]),
             after,
             0 if op.analysis is None else op.analysis.estimated_ns.data,
         )
+
+    def _most(self, extent: Extent) -> int:
+        return upper_bound(bounded(extent, self._dims))
+
+    def _taken_dim(self, op: sched.LaunchOp, size: SSAValue) -> str:
+        """Returns the dim whose value a launch hands to its kernel."""
+        if not isinstance(size.owner, sched.DimOp):
+            raise TenonError(f"{op.name}: {_label(size)} of @{self._name} is not the value of a dim")
+        return size.owner.dim_name
 
     def _check_target(self, buffer: SSAValue, who: str) -> None:
         kind = self._buffers[self._numbers[base_of(buffer)]].kind
@@ -377,7 +419,7 @@ def _around_loops(lifetime: tuple[int, int], loops: Sequence[tuple[int, int]]) -
     return first, last
 
 
-def _row_nbytes(type: Attribute) -> int:
+def _row_nbytes(type: Attribute) -> Extent:
     """Returns the bytes from one element of a buffer along its first axis to the next."""
     return strides_of(type)[0] * NBYTES[element_type_of(type)]
 

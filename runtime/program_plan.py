@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ..backends.interface import LaunchStep, Step
+from ..backends.interface import CopyStep, LaunchStep, LoopStep, Step
+from ..dialects.dim_expr import Extent, evaluated
+from ..dialects.dim_values import DimTable
 from ..dialects.memory_modes import MemoryMode
 from ..errors import CallError
 from .signature import Array, ArrayType, Signature
@@ -104,6 +106,22 @@ class SymbolPlan:
 
 
 @dataclass(frozen=True)
+class VaryingSizes:
+    """
+    The sizes of a program with named dims: `dims` finds their values; the bytes of each buffer; the grid of
+    each launch and the bytes of each copy, and the dims that a launch takes the values of, by the step.
+    """
+
+    dims: DimTable
+    buffer_nbytes: tuple[Extent, ...]
+    grids: Mapping[int, tuple[Extent, Extent, Extent]]
+    copied_nbytes: Mapping[int, Extent]
+    taken: Mapping[int, tuple[str, ...]]
+    row_nbytes: Mapping[int, tuple[Extent, ...]]
+    """The bytes from one row to the next of each buffer that a loop walks, by the step that begins it."""
+
+
+@dataclass(frozen=True)
 class ProgramPlan:
     """
     A program as data. `returned` are the numbers of the buffers that hold the results; a result's buffer is
@@ -127,11 +145,54 @@ class ProgramPlan:
     symbols: tuple[SymbolPlan, ...] = ()
     costs: tuple[StepCost | None, ...] = ()
     """What each step costs; None for a sync and where the schedule was not analyzed."""
+    varying: VaryingSizes | None = None
+    """What depends on named dims; all else then holds for the greatest sizes. None where nothing does."""
 
     @property
     def kernel_names(self) -> tuple[str, ...]:
         """The kernels that the program launches, each once, in the order of their first launches."""
         return tuple(dict.fromkeys(step.kernel for step in self.steps if isinstance(step, LaunchStep)))
+
+    def at(self, values: Mapping[str, int]) -> ProgramPlan:
+        """Returns the program for these values of its dims: all its sizes are numbers."""
+        varying = self.varying
+        if varying is None:
+            return self
+        nbytes = [evaluated(size, values) for size in varying.buffer_nbytes]
+        greatest = sum(buffer.nbytes for buffer in self.buffers)
+        share = sum(nbytes) / greatest if greatest else 1.0
+        steps: list[Step] = []
+        for number, step in enumerate(self.steps):
+            match step:
+                case LaunchStep():
+                    x, y, z = (evaluated(extent, values) for extent in varying.grids[number])
+                    sizes = tuple(values[name] for name in varying.taken[number])
+                    expected = int(step.nanoseconds * share)
+                    steps.append(replace(step, grid=(x, y, z), sizes=sizes, nanoseconds=expected))
+                case CopyStep():
+                    copied = evaluated(varying.copied_nbytes[number], values)
+                    steps.append(replace(step, nbytes=copied))
+                case LoopStep():
+                    strides = [evaluated(stride, values) for stride in varying.row_nbytes[number]]
+                    rows = tuple(
+                        replace(row, stride_nbytes=stride)
+                        for row, stride in zip(step.rows, strides, strict=True)
+                    )
+                    steps.append(replace(step, rows=rows))
+                case _:
+                    steps.append(step)
+        buffers = tuple(
+            replace(buffer, nbytes=size) for buffer, size in zip(self.buffers, nbytes, strict=True)
+        )
+        temporaries = (b.offset + b.nbytes for b in buffers if b.kind is BufferKind.TEMPORARY)
+        return replace(
+            self,
+            signature=self.signature.at(values),
+            buffers=buffers,
+            steps=tuple(steps),
+            temporary_nbytes=max(temporaries, default=0),
+            varying=None,
+        )
 
     def is_computed_in_place(self, result: int) -> bool:
         """

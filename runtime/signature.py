@@ -12,6 +12,8 @@ import numpy.typing as npt
 from xdsl.dialects.builtin import FunctionType, IndexType, TensorType
 from xdsl.ir import Attribute
 
+from ..dialects.dim_attributes import DimsAttr
+from ..dialects.dim_expr import Extent, evaluated
 from ..dialects.element_types import ELEMENT_TYPES, element_type_of
 from ..errors import CallError, OutOfMemoryError, TenonError
 from ..semantics.numpy_types import dtype_of
@@ -21,13 +23,30 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True, slots=True)
 class ArrayType:
-    """The dtype and shape of an array; an extent of -1 agrees with every extent."""
+    """
+    The dtype and shape of an array; an extent of -1 agrees with every extent. Where `extents` are given some
+    are made of named dims, and are -1 in the shape.
+    """
 
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
+    extents: tuple[Extent, ...] | None = None
 
     def __str__(self) -> str:
-        return f"{self.dtype}{shape_text(self.shape)}"
+        return f"{self.dtype}{self.shape_text}"
+
+    @property
+    def shape_text(self) -> str:
+        """The shape as messages write it."""
+        if self.extents is None:
+            return shape_text(self.shape)
+        return f"[{', '.join('?' if extent == -1 else str(extent) for extent in self.extents)}]"
+
+    def at(self, values: Mapping[str, int]) -> ArrayType:
+        """Returns the type for these values of the dims."""
+        if self.extents is None:
+            return self
+        return ArrayType(self.dtype, tuple(evaluated(extent, values) for extent in self.extents))
 
     def accepts_shape(self, shape: tuple[int, ...]) -> bool:
         """Returns whether an array may have `shape`."""
@@ -74,6 +93,15 @@ class Signature:
             tuple(arguments),
             tuple(arguments.values()),
             tuple(_array_type(type, f"{name}: result {i}") for i, type in enumerate(function_type.outputs)),
+        )
+
+    def at(self, values: Mapping[str, int]) -> Signature:
+        """Returns the signature for these values of the dims."""
+        return Signature(
+            self.name,
+            self.argument_names,
+            tuple(type.at(values) for type in self.argument_types),
+            tuple(type.at(values) for type in self.result_types),
         )
 
     def bind(self, positional: Sequence[Any], named: Mapping[str, Any]) -> list[Array]:
@@ -187,8 +215,7 @@ def checked_array(value: object, type: ArrayType, who: str) -> Array:
     is_masked = isinstance(value, cast(type, np.ma.MaskedArray))
     if is_masked or not isinstance(value, np.ndarray | np.generic):
         raise CallError(
-            f"{who}: expected a numpy array, found {_kind(value)} "
-            f"(hint: np.asarray(..., dtype={type.dtype}))"
+            f"{who}: expected a numpy array, found {_kind(value)} (hint: np.asarray(..., dtype={type.dtype}))"
         )
     array: Array = np.asarray(cast(Any, value))
     if array.dtype != type.dtype:
@@ -197,7 +224,7 @@ def checked_array(value: object, type: ArrayType, who: str) -> Array:
             hint = " (the byte order is not the machine's)"
         raise CallError(f"{who}: dtype {array.dtype}, expected {type.dtype}{hint}")
     if not type.accepts_shape(array.shape):
-        raise CallError(f"{who}: shape {shape_text(array.shape)}, expected {shape_text(type.shape)}")
+        raise CallError(f"{who}: shape {shape_text(array.shape)}, expected {type.shape_text}")
     return array
 
 
@@ -208,7 +235,9 @@ def _array_type(type: Attribute, who: str) -> ArrayType:
     if element_type not in ELEMENT_TYPES:
         raise TenonError(f"{who}: there are no numpy arrays of {element_type}")
     shape = tuple(max(extent, -1) for extent in type.get_shape())
-    return ArrayType(dtype_of(element_type), shape)
+    encoding = cast(Attribute, type.encoding)
+    extents = encoding.data if isinstance(encoding, DimsAttr) else None
+    return ArrayType(dtype_of(element_type), shape, extents)
 
 
 def _kind(value: object) -> str:

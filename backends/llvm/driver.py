@@ -49,10 +49,11 @@ class CpuDriver(HostMemory):
         grid: Sequence[int],
         block: Sequence[int],
         arguments: Sequence[BufferLoc],
+        sizes: Sequence[int] = (),
     ) -> None:
         loaded: _LoadedKernel = kernel.native
-        loaded.entry_point.check_launch(grid, block, len(arguments))
-        table = loaded.table_type(*[self.address(location) for location in arguments])
+        loaded.entry_point.check_launch(grid, block, len(sizes) + len(arguments))
+        table = loaded.table_type(*sizes, *[self.address(location) for location in arguments])
         loaded.call(table, 0, prod(grid))
 
     def bind(

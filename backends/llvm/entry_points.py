@@ -4,8 +4,9 @@ The function through which a kernel is called, and what its definition tells the
     define void @softmax.chunk(ptr %table, i64 %begin, i64 %end) nounwind
         "arguments"="2" "grid"="128,1,1" "block"="1,1,1" {      (in one line)
 
-`table` points to the addresses of the kernel's arguments; the work-groups `begin <= i < end` run, counted
-with x fastest.
+`table` points to the kernel's arguments, one word each: the values of its dims, then the addresses of its
+buffers. The work-groups `begin <= i < end` run, counted with x fastest. An extent of the grid that depends on
+dims is written `?`.
 """
 
 import re
@@ -16,7 +17,7 @@ from .names import function_stem, symbol_of_stem
 
 _DEFINITION = re.compile(
     r'^define void @([\w$]+)\.chunk\(ptr %table, i64 %begin, i64 %end\) nounwind "arguments"="(\d+)" '
-    r'"grid"="(\d+),(\d+),(\d+)" "block"="(\d+),(\d+),(\d+)" \{$',
+    r'"grid"="(\d+|\?),(\d+|\?),(\d+|\?)" "block"="(\d+),(\d+),(\d+)" \{$',
     re.MULTILINE,
 )
 
@@ -27,7 +28,8 @@ class EntryPoint:
 
     kernel: str
     n_arguments: int
-    grid: tuple[int, ...]
+    grid: tuple[int | None, ...]
+    """None is an extent that depends on dims."""
     block: tuple[int, ...]
 
     @property
@@ -37,7 +39,10 @@ class EntryPoint:
 
     def check_launch(self, grid: Sequence[int], block: Sequence[int], n_arguments: int) -> None:
         """Fails where a launch is not what the kernel was compiled for."""
-        assert (tuple(grid), tuple(block)) == (self.grid, self.block), (
+        fits = len(grid) == len(self.grid) and all(
+            mine in (None, extent) for mine, extent in zip(self.grid, grid, strict=True)
+        )
+        assert fits and tuple(block) == self.block, (
             f"@{self.kernel} is compiled for grid {self.grid} block {self.block}, "
             f"launched with grid {tuple(grid)} block {tuple(block)}"
         )
@@ -54,8 +59,8 @@ class EntryPoint:
         )
 
 
-def _joined(extents: Sequence[int]) -> str:
-    return ",".join(str(extent) for extent in extents)
+def _joined(extents: Sequence[int | None]) -> str:
+    return ",".join("?" if extent is None else str(extent) for extent in extents)
 
 
 def find_entry_points(source: str) -> list[EntryPoint]:
@@ -63,6 +68,7 @@ def find_entry_points(source: str) -> list[EntryPoint]:
     found: list[EntryPoint] = []
     for match in _DEFINITION.finditer(source):
         stem, n_arguments, *extents = match.groups()
-        numbers = tuple(int(extent) for extent in extents)
-        found.append(EntryPoint(symbol_of_stem(stem), int(n_arguments), numbers[:3], numbers[3:]))
+        grid = tuple(None if extent == "?" else int(extent) for extent in extents[:3])
+        block = tuple(int(extent) for extent in extents[3:])
+        found.append(EntryPoint(symbol_of_stem(stem), int(n_arguments), grid, block))
     return found

@@ -6,6 +6,8 @@ A kernel @k becomes two functions:
     @k.range(ptr %x, ..., i64 %begin, i64 %end)   the work-groups begin <= i < end, counted with x fastest
     @k.chunk(ptr %table, i64 %begin, i64 %end)    the same, with the arguments' addresses in a table
 
+The values of a kernel's dims are i64 arguments before its buffers, in the table too.
+
 The grid is a loop nest around the body whose indices are the ids; so are the work-items of one work-group.
 They run one after the other. Nothing in the text depends on the machine it is written on.
 """
@@ -16,16 +18,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import memref, vector
-from xdsl.dialects.builtin import ModuleOp, VectorType
+from xdsl.dialects.builtin import IndexType, ModuleOp, VectorType
 from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
-from ...dialects.graph import TnodeOp
+from ...dialects.dim_expr import Extent
+from ...dialects.graph import DimOp, TnodeOp
 from ...dialects.low import Dimension, KernelOp
 from ...dialects.sched import ProgramOp
 from ..interface import DeviceInfo
 from .emitter import Emitter, Loop
 from .entry_points import EntryPoint
+from .extents import write_extent
 from .names import function_stem
 from .rules import RULES, storage
 
@@ -46,7 +50,7 @@ class LLVMRenderer:
             match op:
                 case KernelOp():
                     functions += [_range_function(op, device, declarations), _chunk_function(op)]
-                case ProgramOp() | TnodeOp():
+                case ProgramOp() | DimOp() | TnodeOp():
                     pass
                 case _:
                     raise DiagnosticException(f"llvm: no rule for {op.name}")
@@ -64,6 +68,10 @@ def _range_function(kernel: KernelOp, device: DeviceInfo, declarations: dict[str
     written, has_vectors = _survey(kernel)
     parameters: list[str] = []
     for argument in arguments:
+        if isinstance(argument.type, IndexType):
+            name = emitter.values[argument] = emitter.names.fresh(argument.name_hint)
+            parameters.append(f"i64 {name}")
+            continue
         _, alignment = storage(kernel, argument.type)
         name = emitter.values[argument] = emitter.names.fresh(argument.name_hint)
         access = "" if argument in written else "readonly "
@@ -71,7 +79,7 @@ def _range_function(kernel: KernelOp, device: DeviceInfo, declarations: dict[str
     begin, end = emitter.names.fresh("begin"), emitter.names.fresh("end")
     emitter.start(emitter.names.fresh("entry"))
     after_label = len(emitter.lines)
-    loops = _begin_grid(emitter, kernel.grid.data, begin, end) + _begin_block(emitter, kernel.block_dims.data)
+    loops = _begin_grid(emitter, kernel.grid.data, begin, end) + _begin_block(emitter, kernel.block_extents)
     emitter.write_block(kernel.body.block)
     for loop in reversed(loops):
         emitter.end_loop(loop)
@@ -97,7 +105,7 @@ def _survey(kernel: KernelOp) -> tuple[set[SSAValue], bool]:
     return written, has_vectors
 
 
-def _begin_grid(emitter: Emitter, grid: Sequence[int], begin: str, end: str) -> list[Loop]:
+def _begin_grid(emitter: Emitter, grid: Sequence[Extent], begin: str, end: str) -> list[Loop]:
     """
     Begins the loops over the work-groups `begin` to `end`; an extent of 1 needs none.
 
@@ -114,24 +122,33 @@ def _begin_grid(emitter: Emitter, grid: Sequence[int], begin: str, end: str) -> 
             ids[long[0]] = loop.index
         return [loop]
     inner, *outer = long
-    width = max(grid[inner.number], 1)
+    width, before_width = _width(emitter, grid[inner.number])
     first = emitter.emit(f"udiv i64 {begin}, {width}", "first_row")
-    rounded_up = emitter.emit(f"add nsw i64 {end}, {width - 1}", "rounded_up")
+    rounded_up = emitter.emit(f"add nsw i64 {end}, {before_width}", "rounded_up")
     last = emitter.emit(f"udiv i64 {rounded_up}, {width}", "last_row")
     rows = emitter.begin_loop("row", "i64", first, last)
     start = emitter.emit(f"mul nsw i64 {rows.index}, {width}", "row_start")
     before = emitter.emit(f"sub nsw i64 {begin}, {start}", "before")
     lower = emitter.emit(emitter.call_same_type("smax", "i64", [before, "0"]), "lower")
     left = emitter.emit(f"sub nsw i64 {end}, {start}", "left")
-    upper = emitter.emit(emitter.call_same_type("smin", "i64", [left, str(width)]), "upper")
+    upper = emitter.emit(emitter.call_same_type("smin", "i64", [left, width]), "upper")
     ids[outer[0]] = rows.index
     if len(outer) == 2:
-        height = max(grid[outer[0].number], 1)
+        height, _ = _width(emitter, grid[outer[0].number])
         ids[outer[0]] = emitter.emit(f"urem i64 {rows.index}, {height}", outer[0].value)
         ids[outer[1]] = emitter.emit(f"udiv i64 {rows.index}, {height}", outer[1].value)
     columns = emitter.begin_loop(inner.value, "i64", lower, upper)
     ids[inner] = columns.index
     return [rows, columns]
+
+
+def _width(emitter: Emitter, extent: Extent) -> tuple[str, str]:
+    """Returns an extent of the grid, 1 where it is 0, and the number below it."""
+    if isinstance(extent, int):
+        return str(max(extent, 1)), str(max(extent, 1) - 1)
+    value = write_extent(emitter, extent)
+    width = emitter.emit(emitter.call_same_type("smax", "i64", [value, "1"]), "width")
+    return width, emitter.emit(f"sub nsw i64 {width}, 1")
 
 
 def _begin_block(emitter: Emitter, block: Sequence[int]) -> list[Loop]:
@@ -149,15 +166,17 @@ def _begin_block(emitter: Emitter, block: Sequence[int]) -> list[Loop]:
 
 def _chunk_function(kernel: KernelOp) -> str:
     arguments = kernel.body.block.args
-    entry_point = EntryPoint(kernel.sym_name.data, len(arguments), kernel.grid.data, kernel.block_dims.data)
+    grid = tuple(extent if isinstance(extent, int) else None for extent in kernel.grid.data)
+    entry_point = EntryPoint(kernel.sym_name.data, len(arguments), grid, kernel.block_extents)
+    types = ["i64" if isinstance(argument.type, IndexType) else "ptr" for argument in arguments]
     lines = [entry_point.definition()]
-    for position in range(len(arguments)):
+    for position, type in enumerate(types):
         lines += [
             f"  %slot{position} = getelementptr inbounds ptr, ptr %table, i64 {position}",
-            f"  %argument{position} = load ptr, ptr %slot{position}, align 8",
+            f"  %argument{position} = load {type}, ptr %slot{position}, align 8",
         ]
-    pointers = [f"ptr %argument{position}" for position in range(len(arguments))]
-    operands = ", ".join([*pointers, "i64 %begin", "i64 %end"])
+    values = [f"{type} %argument{position}" for position, type in enumerate(types)]
+    operands = ", ".join([*values, "i64 %begin", "i64 %end"])
     stem = function_stem(kernel.sym_name.data)
     lines += [f"  call void @{stem}.range({operands})", "  ret void", "}"]
     return "\n".join(lines) + "\n"

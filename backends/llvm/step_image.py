@@ -50,8 +50,8 @@ _COUNT, _N_ROWS, _ROWS = 3, 6, 7
 class StepImage:
     """
     The records of `native_steps` for `steps`, and after them their tables: one word for each use of a buffer,
-    in which its address is to stand, and the words of loops. Made once, and instantiated for every caller
-    that runs the steps at the same time as others.
+    in which its address is to stand, one for each size that a kernel takes, and the words of loops. Made
+    once, and instantiated for every caller that runs the steps at the same time as others.
 
     `slots_of` tells the words of each buffer that is used; `numbers` the step that each record is of: sync
     steps, which have nothing to wait for, and steps of no extent have none.
@@ -90,12 +90,12 @@ class StepImage:
                 function = _function_of(artifact, step)
                 extent = prod(step.grid)
                 nanoseconds = step.nanoseconds or extent * _UNKNOWN_GROUP_NANOSECONDS
-                operands = step.buffers
+                operands, sizes = step.buffers, step.sizes
             case CopyStep():
                 function = native_library().copy_part
                 extent = step.nbytes
                 nanoseconds = extent // _COPIED_BYTES_PER_NANOSECOND
-                operands = (step.target, step.source)
+                operands, sizes = (step.target, step.source), ()
             case SyncStep():
                 return False
             case _:
@@ -103,6 +103,7 @@ class StepImage:
                 return True
         if extent:
             self._records.append((function, len(self._tables), extent, _least_part(extent, nanoseconds)))
+            self._tables += sizes
             self._use(operands)
             self.nanoseconds += self._times * nanoseconds
         return bool(extent)
@@ -186,5 +187,5 @@ def _function_of(artifact: CompiledArtifact, step: LaunchStep) -> int:
     native: Any = artifact.native
     assert isinstance(native, NativeCode), f"not an artifact of llvm: {native}"
     entry_point = native.entry_point(step.kernel)
-    entry_point.check_launch(step.grid, step.block, len(step.buffers))
+    entry_point.check_launch(step.grid, step.block, len(step.sizes) + len(step.buffers))
     return native.addresses[step.kernel]

@@ -145,7 +145,7 @@ class OpenCLRenderer:
                     raise source.fail(op, f"@{symbols[name]} and @{symbol} are both called {name} in C")
                 symbols[name] = symbol
                 kernels.append(KernelWriter(source, RULES, op).text(name))
-            elif op.name not in ("sched.program", "graph.tnode"):
+            elif op.name not in ("sched.program", "graph.dim", "graph.tnode"):
                 raise DiagnosticException(f"{self.who}: no rule for {op.name}")
         pragmas = "#pragma OPENCL FP_CONTRACT OFF\n"
         if source.uses_f64:

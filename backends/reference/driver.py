@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
+import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 from xdsl.ir import SSAValue
 
@@ -36,21 +37,25 @@ class ReferenceDriver(HostMemory):
         grid: Sequence[int],
         block: Sequence[int],
         arguments: Sequence[BufferLoc],
+        sizes: Sequence[int] = (),
     ) -> None:
         """Raises `DeviceError` where the kernel does what is undefined: an index out of bounds, a race."""
         prepared = kernel.native
         assert isinstance(prepared, PreparedKernel), f"{kernel.name} is not a kernel of this backend"
-        assert (tuple(grid), tuple(block)) == (prepared.grid, prepared.block), (
-            f"@{kernel.name} is compiled for grid {prepared.grid} block {prepared.block}, "
+        compiled = prepared.grid_for(sizes)
+        assert (tuple(grid), tuple(block)) == (compiled, prepared.block), (
+            f"@{kernel.name} is compiled for grid {compiled} block {prepared.block}, "
             f"launched with grid {tuple(grid)} block {tuple(block)}"
         )
         wanted = prepared.kernel.body.block.args
-        if len(arguments) != len(wanted):
+        if len(sizes) + len(arguments) != len(wanted):
             raise DeviceError(
                 f"reference: @{kernel.name} takes {len(wanted)} arguments, {len(arguments)} are given"
             )
-        arrays = [
-            self._array(location, argument) for location, argument in zip(arguments, wanted, strict=True)
+        arrays = [np.array(size, np.int64) for size in sizes]
+        arrays += [
+            self._array(location, argument)
+            for location, argument in zip(arguments, wanted[len(sizes) :], strict=True)
         ]
         try:
             prepared.run(arrays)

@@ -13,17 +13,27 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from xdsl.dialects import func
-from xdsl.dialects.builtin import IndexType, MemRefType, ModuleOp
+from xdsl.dialects.builtin import IndexType, ModuleOp
 from xdsl.ir import Attribute, Block, SSAValue
 
 from ...dialects import low, sched
-from ...dialects.buffer_size import nbytes_of, row_major_strides, span_of, strides_of
+from ...dialects.buffer_size import (
+    extents_of,
+    nbytes_bound,
+    row_major_strides,
+    size_of,
+    span_of,
+    strides_of,
+)
+from ...dialects.dim_expr import evaluated
+from ...dialects.dim_values import DimTable
 from ...dialects.entry import find_entry
+from ...dialects.graph import dims_of
 from ...dialects.hazards import Item, accessed_buffers, all_items, base_of
 from ...dialects.kernel_access import KernelAccess, accesses_of, kernels_of
 from ...errors import TenonError
 from ...semantics.errors import describe
-from ...semantics.numpy_types import array_of, dtype_of, storage_dtype, strided_view
+from ...semantics.numpy_types import array_of, dtype_of, storage_dtype
 from . import low as low_interpreter
 from . import sched as sched_interpreter
 from .dependency_check import check_dependencies
@@ -59,7 +69,9 @@ def run_module(
     arguments = all_arguments(entry, inputs, symbols)
     if isinstance(entry, func.FuncOp):
         return list(run_graph(module, entry.sym_name.data, arguments, memory))
-    return _Program(module, entry, memory).run(arguments)
+    table = DimTable.of(module, entry)
+    dims = {} if table is None else table.solve([array.shape for array in inputs])
+    return _Program(module, entry, memory, dims).run(arguments)
 
 
 class _Program:
@@ -68,15 +80,23 @@ class _Program:
     temporaries.
     """
 
-    def __init__(self, module: ModuleOp, program: sched.ProgramOp, node_memory: NodeMemory) -> None:
+    def __init__(
+        self,
+        module: ModuleOp,
+        program: sched.ProgramOp,
+        node_memory: NodeMemory,
+        dims: Mapping[str, int],
+    ) -> None:
         self._module = module
+        self._dims = dims
+        """The values of the named dims in this run."""
         self._nodes = node_memory
         self._stored_nodes: dict[str, Array] = {}
         self._program = program
         self._kernels = kernels_of(module)
         self._buffers: dict[SSAValue, Array] = {}
         self._indices: dict[SSAValue, int] = {}
-        self._memory = np.full(_planned_nbytes(program), 0xFF, np.uint8)
+        self._memory = np.full(_planned_nbytes(module, program), 0xFF, np.uint8)
 
     def run(self, inputs: Sequence[Array]) -> list[Array]:
         program = self._program
@@ -99,12 +119,14 @@ class _Program:
                     self._buffers[op.result] = self._allocate(op)
                 case sched.ConstantOp():
                     self._buffers[op.result] = _constant(op)
+                case sched.DimOp():
+                    self._buffers[op.result] = np.array(self._dim(op), np.int64)
                 case sched.ReturnOp():
                     for name, stored in self._stored_nodes.items():
                         contents = self._nodes.contents(name)
                         contents[...] = stored.view(contents.dtype).reshape(contents.shape)
                     return [
-                        _logical(_view(self._buffers[buffer], buffer.type), type)
+                        _logical(self._view(self._buffers[buffer], buffer.type), type)
                         for buffer, type in zip(op.buffers, program.function_type.outputs, strict=True)
                     ]
                 case _ if isinstance(op, sched.ITEMS):
@@ -194,17 +216,31 @@ class _Program:
 
     def _allocate(self, op: sched.BufferOp) -> Array:
         """Returns memory for a buffer; every byte of it is 0xff, which is NaN in every float type."""
-        nbytes = nbytes_of(op.result.type)
+        nbytes = evaluated(size_of(op.result.type), self._dims) * storage_dtype(op.result.type).itemsize
         if op.slab is None:
             memory = np.full(nbytes, 0xFF, np.uint8)
         else:
             memory = self._memory[op.slab.offset.data : op.slab.offset.data + nbytes]
         return memory.view(storage_dtype(op.result.type))
 
+    def _dim(self, op: sched.DimOp) -> int:
+        value = self._dims.get(op.dim_name)
+        if value is None:
+            raise TenonError(f"{op.name}: no argument tells the value of dim @{op.dim_name}")
+        return value
+
+    def _view(self, stored: Array, type: Attribute) -> Array:
+        """Returns the elements of a buffer, stored as one row with its gaps, in the shape of its type."""
+        if isinstance(type, IndexType):
+            return stored
+        shape = [evaluated(extent, self._dims) for extent in extents_of(type)]
+        strides = [evaluated(stride, self._dims) * stored.itemsize for stride in strides_of(type)]
+        return np.lib.stride_tricks.as_strided(stored, shape, strides, writeable=stored.flags.writeable)
+
     def _launch(self, op: sched.LaunchOp) -> None:
         kernel = self._kernels[op.kernel.root_reference.data]
         arrays = [
-            _view(self._buffers[buffer], argument.type)
+            self._view(self._buffers[buffer], argument.type)
             for buffer, argument in zip(op.arguments, kernel.body.block.args, strict=True)
         ]
         if isinstance(kernel, low.KernelOp):
@@ -224,20 +260,12 @@ def _read_only_row(array: Array, type: Attribute) -> Array:
     return stored
 
 
-def _planned_nbytes(program: sched.ProgramOp) -> int:
-    ends = [0]
+def _planned_nbytes(module: ModuleOp, program: sched.ProgramOp) -> int:
+    ends, dims = [0], dims_of(module)
     for op in program.body.block.ops:
         if isinstance(op, sched.BufferOp) and op.slab is not None:
-            ends.append(op.slab.offset.data + nbytes_of(op.result.type))
+            ends.append(op.slab.offset.data + nbytes_bound(op.result.type, dims))
     return max(ends)
-
-
-def _view(stored: Array, type: Attribute) -> Array:
-    """Returns the elements of a buffer, stored as one row with its gaps, in the shape of its type."""
-    strides = [stride * stored.itemsize for stride in strides_of(type)]
-    assert isinstance(type, MemRefType), f"{type} is no buffer"
-    shape = type.get_shape()
-    return strided_view(stored, shape, strides, writeable=stored.flags.writeable)
 
 
 def _constant(op: sched.ConstantOp) -> Array:

@@ -21,6 +21,7 @@ from xdsl.dialects.vector import CombiningKindFlag
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...dialects import low
+from ...dialects.dim_expr import evaluated
 from ...dialects.element_types import lanes_of
 from ...errors import CallError
 from ...semantics import numerics
@@ -58,21 +59,30 @@ class PreparedKernel:
 
     def __init__(self, kernel: low.KernelOp) -> None:
         self.kernel = kernel
-        self.grid, self.block = kernel.grid.data, kernel.block_dims.data
+        self.block = kernel.block_extents
         self._steps = _steps_of(kernel.body.block)
         self._elements_per_item = _elements_per_item(kernel)
+
+    def grid_for(self, sizes: Sequence[int]) -> tuple[int, ...]:
+        """Returns the grid for values of the kernel's dims."""
+        values = dict(zip(self.kernel.sizes, sizes, strict=False))
+        return tuple(evaluated(extent, values) for extent in self.kernel.grid.data)
 
     def run(self, arguments: Sequence[Array], *, check_races: bool = True) -> None:
         """Does what `run_kernel` does."""
         _check_arguments(self.kernel, arguments)
-        grid, block = self.grid, self.block
+        n_dims = len(self.kernel.sizes)
+        grid, block = self.grid_for([int(size) for size in arguments[:n_dims]]), self.block
         n_groups, n_threads = prod(grid), prod(block)
         groups_at_once = max(1, ELEMENTS_LIMIT // (n_threads * self._elements_per_item))
         with np.errstate(all="ignore"):
             for begin in range(0, n_groups, groups_at_once):
                 run = _Run(grid, block, begin, min(begin + groups_at_once, n_groups), check_races)
                 for argument, array in zip(self.kernel.body.block.args, arguments, strict=True):
-                    run.memories[argument] = KernelMemory(array)
+                    if argument.index < n_dims:
+                        run.values[argument] = array
+                    else:
+                        run.memories[argument] = KernelMemory(array)
                 for step in self._steps:
                     step(run)
 
@@ -81,7 +91,8 @@ def _check_arguments(kernel: low.KernelOp, arguments: Sequence[Array]) -> None:
     name, wanted = kernel.sym_name.data, kernel.body.block.args
     if len(arguments) != len(wanted):
         raise CallError(f"@{name}: {len(arguments)} arguments given, expected {len(wanted)}")
-    for argument, array in zip(wanted, arguments, strict=True):
+    n_dims = len(kernel.sizes)
+    for argument, array in zip(wanted[n_dims:], arguments[n_dims:], strict=True):
         (size,) = _extents(argument)
         if (
             array.dtype != dtype_of(argument.type)

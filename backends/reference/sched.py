@@ -9,7 +9,7 @@ for bit. Axes whose iterations would take too much memory together are evaluated
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects import sched
+from ...dialects.dim_expr import evaluated
 from ...semantics.errors import InterpreterError, describe
 from ...semantics.numerics import COMBINE, identity
 from ...semantics.numpy_types import dtype_of, storage_dtype
@@ -46,15 +47,21 @@ def run_kernel(kernel: sched.KernelOp, arguments: Sequence[Array]) -> None:
 
     Raises InterpreterError, with the op and where it stands, for an index out of bounds or an unknown op.
     """
-    run = _Run()
+    sizes = kernel.sizes
+    dims = {name: int(arguments[size.index]) for name, size in sizes.items()}
+    run = _Run(dims)
     for argument, array in zip(kernel.body.block.args, arguments, strict=True):
-        run.buffers[argument] = _Buffer(array, 0)
+        if argument.index < len(sizes):
+            run.values[argument] = array
+        else:
+            run.buffers[argument] = _Buffer(array, 0)
     with np.errstate(all="ignore"):
         run.block(kernel.body.block, ())
 
 
 class _Run:
-    def __init__(self) -> None:
+    def __init__(self, dims: Mapping[str, int]) -> None:
+        self._dims = dims
         self.values: dict[SSAValue, Array] = {}
         self.buffers: dict[SSAValue, _Buffer] = {}
         self.mask: Mask | None = None
@@ -112,7 +119,7 @@ class _Run:
         array[tuple(index[mask] for index in at)] = value[mask]
 
     def _axis(self, op: sched.AxisOp, extents: tuple[int, ...]) -> None:
-        for begin, end in _pieces(op.extent.data, extents, 1):
+        for begin, end in _pieces(evaluated(op.extent.data, self._dims), extents, 1):
             self.values[op.index] = _index(begin, end, len(extents))
             self.block(op.body.block, (*extents, end - begin))
 
@@ -121,7 +128,8 @@ class _Run:
         step = op.mapping.step
         dtype = dtype_of(op.result.type)
         start = identity(op.kind.data, op.result.type)
-        main = op.extent.data - op.extent.data % step if step > 1 else 0
+        extent = evaluated(op.extent.data, self._dims)
+        main = extent - extent % step if step > 1 else 0
         sums: Array = np.full((*extents, step if main else 1), start, dtype)
         for begin, end in _pieces(main, extents, step):
             values = self._body(op, extents, begin, end).reshape(*extents, -1, step)
@@ -131,7 +139,7 @@ class _Run:
             half = sums.shape[-1] // 2
             sums = combine(sums[..., :half], sums[..., half:])
         total: Array = sums[..., 0]
-        for begin, end in _pieces(op.extent.data - main, extents, 1):
+        for begin, end in _pieces(extent - main, extents, 1):
             values = self._body(op, extents, main + begin, main + end)
             for number in range(values.shape[-1]):
                 total = combine(total, values[..., number])

@@ -23,6 +23,7 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
+from ..dim_expr import Extent, is_at_least
 from .attributes import IntsAttr, ScatterKind, ScatterKindAttr
 from .base import GraphOp, MovementOp, check_exact_result, check_result
 from .types import (
@@ -213,9 +214,9 @@ def _check_starts(who: str, source: TensorType[Any], starts: Sequence[TensorType
             raise VerifyException(f"{who}: index {position} is {type}, expected rank 0 (source {source})")
 
 
-def _check_fits(who: str, source: TensorType[Any], sizes: Sequence[int], what: str) -> None:
+def _check_fits(who: str, source: TensorType[Any], sizes: Sequence[Extent], what: str) -> None:
     for axis, (size, extent) in enumerate(zip(sizes, shape_of(source), strict=True)):
-        if DYNAMIC_INDEX not in (size, extent) and size > extent:
+        if DYNAMIC_INDEX not in (size, extent) and is_at_least(size, extent + 1):
             raise VerifyException(
                 f"{who}: axis {axis} of {what} has {size} elements, the source has {extent} "
                 f"({what} {shape_text(sizes)}, source {source})"

@@ -31,7 +31,8 @@ from xdsl.printer import Printer
 from xdsl.traits import NoTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ..buffer_size import is_strided, strides_of
+from ..dim_attributes import DimsAttr
+from ..dim_expr import DimExpr
 from ..graph.types import tensor_of
 from .attributes import AnalysisAttr
 from .program import TOKEN, LaunchOp, SyncOp, TransferOp, parse_after, print_after
@@ -46,10 +47,12 @@ COUNTER = buffer_type(tensor_of(i64, ()))
 
 def row_type(type: MemRefType) -> MemRefType:
     """Returns the type of one element of a buffer along its first axis."""
-    shape = type.get_shape()[1:]
-    if not is_strided(type):
-        return MemRefType(type.element_type, shape)
-    return MemRefType(type.element_type, shape, StridedLayoutAttr(strides_of(type)[1:]))
+    shape, layout = type.get_shape()[1:], type.layout
+    if isinstance(layout, StridedLayoutAttr):
+        return MemRefType(type.element_type, shape, StridedLayoutAttr(layout.strides.data[1:]))
+    if isinstance(layout, DimsAttr) and any(isinstance(extent, DimExpr) for extent in layout.data[1:]):
+        return MemRefType(type.element_type, shape, DimsAttr(layout.data[1:]))
+    return MemRefType(type.element_type, shape)
 
 
 @irdl_op_definition

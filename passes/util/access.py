@@ -4,30 +4,83 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
 from ...dialects import graph
-from ...dialects.buffer_size import row_major_strides
-from ...dialects.dim_expr import is_at_least
+from ...dialects.dim_attributes import DimsAttr
+from ...dialects.dim_expr import DimExpr, DimSymbol, Extent, bounded, is_at_least, row_major, symbols_of
 from ...dialects.graph import PadMode
+from ...dialects.graph.types import shape_text
 from .index_expr import ZERO, IndexExpr, constant, delinearize, element, linearize
 
 Indices = tuple[IndexExpr, ...]
 
 
-def static_shape(value: SSAValue, who: str) -> tuple[int, ...]:
+def shape_of(value: SSAValue, who: str) -> tuple[Extent, ...]:
     """
-    Returns the shape of a tensor value. Raises PassFailedException, naming `who`, where a dim is dynamic.
+    Returns the shape of a tensor value; named dims have their bounds in it.
+
+    Raises PassFailedException, naming `who`, where an extent has no name or its dim is not declared.
     """
     type = value.type
     assert isinstance(type, TensorType), f"{type} is no tensor"
+    if isinstance(type.encoding, DimsAttr):
+        return _bounded_shape(type.encoding.data, value, who)
     shape = type.get_shape()
     for dim, extent in enumerate(shape):
         if extent < 0:
-            raise PassFailedException(f"{who}: cannot schedule {type} (dim {dim} is dynamic)")
+            raise _nameless(who, value, dim)
     return shape
+
+
+def static_shape(value: SSAValue, who: str) -> tuple[int, ...]:
+    """Returns the shape of a tensor value. Raises PassFailedException, naming `who`, where it varies."""
+    shape = shape_of(value, who)
+    numbers = tuple(extent for extent in shape if isinstance(extent, int))
+    if len(numbers) < len(shape):
+        raise PassFailedException(
+            f"{who}: cannot schedule {value.type} (needs extents that are numbers, found {shape_text(shape)})"
+        )
+    return numbers
+
+
+def _nameless(who: str, value: SSAValue, dim: int) -> PassFailedException:
+    return PassFailedException(
+        f"{who}: cannot schedule {value.type} (dim {dim} is dynamic and has no name; hint: "
+        "graph.dim @n min 1 max 64, and tensor<?xf32, #graph.dims<n>>)"
+    )
+
+
+def _bounded_shape(shape: tuple[Extent, ...], value: SSAValue, who: str) -> tuple[Extent, ...]:
+    if DYNAMIC_INDEX in shape:
+        raise _nameless(who, value, shape.index(DYNAMIC_INDEX))
+    dims = planned_dims(value.owner)
+    for name in symbols_of(shape):
+        if name not in dims:
+            raise PassFailedException(
+                f"{who}: dim {name} of {value.type} is not declared (hint: graph.dim @{name} min 1 max 64)"
+            )
+    return tuple(bounded(extent, dims) for extent in shape)
+
+
+def with_bounds(extents: tuple[Extent, ...], op: Operation) -> tuple[Extent, ...]:
+    """Returns extents that an op is written with; named dims have their bounds in them."""
+    if not any(isinstance(extent, DimExpr) for extent in extents):
+        return extents
+    dims = planned_dims(op)
+    return tuple(bounded(extent, dims) for extent in extents)
+
+
+def planned_dims(owner: Operation | Block) -> dict[str, DimSymbol]:
+    """
+    Returns the dims that the module around declares, as kernels are made for them: with values from 1 up. A
+    program in which a dim is 0 is one of its own.
+    """
+    op = owner if isinstance(owner, Operation) else owner.parent_op()
+    dims = {} if op is None else graph.dims_around(op)
+    return {name: DimSymbol(name, max(dim.minimum, 1), max(dim.maximum, 1)) for name, dim in dims.items()}
 
 
 def operand_indices(op: Operation, indices: Indices) -> list[Indices]:
@@ -39,25 +92,26 @@ def operand_indices(op: Operation, indices: Indices) -> list[Indices]:
     """
     match op:
         case graph.BroadcastOp():
-            shape = static_shape(op.source, op.name)
+            shape = shape_of(op.source, op.name)
             tail = indices[len(indices) - len(shape) :]
             return [tuple(ZERO if extent == 1 else i for extent, i in zip(shape, tail, strict=True))]
         case graph.ReshapeOp():
-            source, result = static_shape(op.source, op.name), static_shape(op.result, op.name)
+            source, result = shape_of(op.source, op.name), shape_of(op.result, op.name)
             if _without_ones(source) == _without_ones(result):
                 rest = iter([i for extent, i in zip(result, indices, strict=True) if extent != 1])
                 return [tuple(ZERO if extent == 1 else next(rest) for extent in source)]
-            return [delinearize(linearize(indices, row_major_strides(result)), source)]
+            return [delinearize(linearize(indices, row_major(result)), source)]
         case graph.PermuteOp():
             moved: list[IndexExpr] = [ZERO] * len(indices)
             for to, dim in enumerate(op.permutation.data):
                 moved[dim] = indices[to]
             return [tuple(moved)]
         case graph.SliceOp():
-            steps = zip(indices, op.offsets.data, op.strides.data, strict=True)
+            offsets = with_bounds(op.offsets.data, op)
+            steps = zip(indices, offsets, op.strides.data, strict=True)
             return [tuple(i * stride + offset for i, offset, stride in steps)]
         case graph.FlipOp():
-            shape = static_shape(op.source, op.name)
+            shape = shape_of(op.source, op.name)
             return [
                 tuple(
                     constant(shape[dim] - 1) - i if dim in op.axes.data else i
@@ -65,18 +119,18 @@ def operand_indices(op: Operation, indices: Indices) -> list[Indices]:
                 )
             ]
         case graph.PadOp():
-            shape = static_shape(op.source, op.name)
+            shape = shape_of(op.source, op.name)
             spans = zip(indices, op.low.data, shape, op.steps, strict=True)
             return [
                 tuple((i + -low).clamp((n - 1) * step).floordiv(step) for i, low, n, step in spans),
                 (),
             ]
         case graph.PadWithOp():
-            shape, mode = static_shape(op.source, op.name), op.mode.data
+            shape, mode = shape_of(op.source, op.name), op.mode.data
             inside = zip(indices, op.low.data, shape, strict=True)
             return [tuple(_padded_index(mode, i + -low, extent) for i, low, extent in inside)]
         case graph.GatherOp():
-            shape, axes = static_shape(op.source, op.name), op.axes.data
+            shape, axes = shape_of(op.source, op.name), op.axes.data
             count = len(indices) - (len(shape) - len(axes))
             at, rest = indices[:count], iter(indices[count:])
             picked = {
@@ -86,7 +140,7 @@ def operand_indices(op: Operation, indices: Indices) -> list[Indices]:
             source = tuple(picked[axis] if axis in picked else next(rest) for axis in range(len(shape)))
             return [source, *[at] * len(axes)]
         case graph.DynamicSliceOp():
-            starts = box_starts(static_shape(op.source, op.name), op.starts, op.sizes.data)
+            starts = box_starts(shape_of(op.source, op.name), op.starts, op.sizes.data)
             return [
                 tuple(start + i for start, i in zip(starts, indices, strict=True)),
                 *[()] * len(starts),
@@ -95,49 +149,58 @@ def operand_indices(op: Operation, indices: Indices) -> list[Indices]:
             return [indices] * len(op.operands)
 
 
-def joined_at(op: graph.ConcatOp, indices: Indices) -> list[tuple[int, SSAValue, Indices]]:
+def joined_at(op: graph.ConcatOp, indices: Indices) -> list[tuple[Extent, SSAValue, Indices]]:
     """
     Returns which inputs the result's element at `indices` may be from: where each begins along the axis, the
     input, and the index of its element, clamped into it.
     """
-    axis, offset = op.axis.data, 0
+    axis = op.axis.data
+    offset: Extent = 0
     index = indices[axis]
-    found: list[tuple[int, SSAValue, Indices]] = []
+    found: list[tuple[Extent, SSAValue, Indices]] = []
     for operand in op.inputs:
-        extent = static_shape(operand, op.name)[axis]
+        extent = shape_of(operand, op.name)[axis]
         is_beyond = is_at_least(index.low, offset + extent) or is_at_least(offset - 1, index.high)
         if extent != 0 and not is_beyond:
-            inside = (index + -offset).clamp(extent - 1)
+            inside = (index + offset * -1).clamp(extent - 1)
             found.append((offset, operand, (*indices[:axis], inside, *indices[axis + 1 :])))
         offset += extent
     return found
 
 
-def box_starts(shape: Sequence[int], starts: Sequence[SSAValue], sizes: Sequence[int]) -> Indices:
-    """Returns where a box of `sizes` in an array of `shape` begins, moved so that it fits."""
+def box_starts(shape: Sequence[Extent], starts: Sequence[SSAValue], sizes: Sequence[Extent]) -> Indices:
+    """
+    Returns where a box of `sizes` in an array of `shape` begins, moved so that it fits. Raises
+    PassFailedException where the box may be larger than the array.
+    """
+    for axis, (extent, size) in enumerate(zip(shape, sizes, strict=True)):
+        if not is_at_least(extent, size):
+            raise PassFailedException(
+                f"graph.dynamic_slice: axis {axis} of {extent} may have less than {size} elements"
+            )
     return tuple(
         element(start, (), extent - size) for extent, start, size in zip(shape, starts, sizes, strict=True)
     )
 
 
-def _padded_index(mode: PadMode, index: IndexExpr, extent: int) -> IndexExpr:
+def _padded_index(mode: PadMode, index: IndexExpr, extent: Extent) -> IndexExpr:
     """Returns the index, of `extent`, of the element that `mode` puts at `index`, which may be outside."""
     last = extent - 1
     if mode is PadMode.EDGE or last == 0:
         return index.clamp(last)
-    if index.low >= 0 and index.high <= last:
+    if index.is_within(extent):
         return index
-    period = {PadMode.WRAP: extent, PadMode.SYMMETRIC: 2 * extent}.get(mode, 2 * last)
-    place = (index + -(index.low // period) * period).mod(period)
+    period = {PadMode.WRAP: extent, PadMode.SYMMETRIC: extent * 2}.get(mode, last * 2)
+    place = (index + (index.low // period) * period * -1).mod(period)
     if mode is PadMode.WRAP:
         return place
     # What is beyond the last element comes back as far as it has gone.
     if mode is PadMode.REFLECT:
-        back = (place + -last).clamp(last - 1) * 2
+        back = (place + last * -1).clamp(last - 1) * 2
     else:
-        back = (place + -last).clamp(extent) + (place + -extent).clamp(last)
+        back = (place + last * -1).clamp(extent) + (place + extent * -1).clamp(last)
     return (place - back).clamp(last)
 
 
-def _without_ones(shape: tuple[int, ...]) -> list[int]:
+def _without_ones(shape: tuple[Extent, ...]) -> list[Extent]:
     return [extent for extent in shape if extent != 1]

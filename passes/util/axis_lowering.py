@@ -11,6 +11,7 @@ from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
 from ...dialects import low, sched
+from ...dialects.dim_expr import Extent
 from .index_expr import IndexExpr, constant
 from .kernel_state import KernelState
 from .kernel_writer import Bounds
@@ -40,18 +41,22 @@ class _AxisLowering:
     def share(self) -> tuple[IndexExpr, int | SSAValue]:
         """Returns the first index that this work-item takes, and how many."""
         op, indices = self.op, self.state.indices
-        extent, chunk = op.extent.data, op.mapping.chunk.data
-        if op not in self.state.ids:
-            return constant(0), extent
-        number = self._insert_id()
-        groups = -(-extent // chunk)
-        first = constant(0)
-        if groups > 1:
-            first = indices.bind(number, groups, op.index.name_hint or "i") * chunk
-        if extent % chunk == 0 or groups == 1:
-            return first, min(chunk, extent)
-        begin = indices.write(first, op.location)
+        extent, chunk = self.axis.extent, op.mapping.chunk.data
         constants = self.state.writer.constants
+        if op not in self.state.ids:
+            return constant(0), extent if isinstance(extent, int) else constants.get(extent, INDEX)
+        number = self._insert_id()
+        groups = (extent + (chunk - 1)) // chunk
+        first = constant(0)
+        if groups != 1:
+            first = indices.bind(number, groups, op.index.name_hint or "i") * chunk
+        if isinstance(extent, int) and (extent % chunk == 0 or groups == 1):
+            return first, min(chunk, extent)
+        if groups == 1:
+            return first, constants.get(extent, INDEX)
+        if chunk == 1:
+            return first, 1
+        begin = indices.write(first, op.location)
         left = indices.op(arith.SubiOp, constants.get(extent, INDEX), begin, op.location)
         return first, indices.op(arith.MinSIOp, left, constants.get(chunk, INDEX), op.location)
 
@@ -74,7 +79,7 @@ class _AxisLowering:
 
     def lower_guarded(self, first: IndexExpr, count: SSAValue) -> None:
         """Runs a chunk that may be cut short by the end of the axis."""
-        state, location, chunk = self.state, self.op.location, self.op.mapping.chunk.data
+        state, location, chunk = self.state, self.op.location, self._most()
         zero, one = state.writer.constants.get(0, INDEX), state.writer.constants.get(1, INDEX)
         if self.lanes.step == 1:
             self._for(first, (zero, count, one), None, chunk)
@@ -86,6 +91,10 @@ class _AxisLowering:
         self._for(first, (zero, main, step), self.lanes, chunk)
         self._for(first, (main, count, one), None, chunk)
 
+    def _most(self) -> Extent:
+        """Returns the most iterations that this work-item may take."""
+        return self.op.mapping.chunk.data if self.op in self.state.ids else self.axis.extent
+
     def _repeat(self, first: IndexExpr, end: int, lanes: LaneAxis | None, begin: int = 0) -> None:
         """Runs the axis from `begin` to `end` after `first`, in steps of the lanes or one by one."""
         step = lanes.step if lanes else 1
@@ -94,7 +103,7 @@ class _AxisLowering:
         else:
             self._for(first, self.state.writer.index_constants(begin, end, step), lanes, end)
 
-    def _for(self, first: IndexExpr, bounds: Bounds, lanes: LaneAxis | None, extent: int) -> None:
+    def _for(self, first: IndexExpr, bounds: Bounds, lanes: LaneAxis | None, extent: Extent) -> None:
         def body(index: SSAValue, _: Sequence[SSAValue]) -> list[SSAValue]:
             self._run_body(first + self.state.indices.bind(index, extent, self.axis.hint), lanes)
             return []

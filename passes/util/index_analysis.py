@@ -8,6 +8,17 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects import sched
 from ...dialects.buffer_size import strides_of
+from ...dialects.dim_expr import (
+    DimExpr,
+    DimSymbol,
+    Extent,
+    bounded,
+    dim,
+    greatest,
+    is_at_least,
+    least,
+)
+from .access import planned_dims
 from .index_expr import Axis, IndexExpr, Opaque, constant, linearize, opaque, variable
 
 Loop = sched.AxisOp | sched.ReduceOp
@@ -25,12 +36,26 @@ class IndexAnalysis:
         self._loops: dict[Axis, Loop] = {}
         self._exprs: dict[SSAValue, IndexExpr] = {}
         self._dependences: dict[SSAValue, frozenset[Axis]] = {}
+        self._dims: dict[str, DimSymbol] | None = None
+
+    def _dims_around(self, op: Operation) -> dict[str, DimSymbol]:
+        """Returns the dims of the module around the kernel, with their bounds."""
+        if self._dims is None:
+            self._dims = planned_dims(op)
+        return self._dims
+
+    def extent(self, op: Loop) -> Extent:
+        """Returns how many iterations a loop runs; its dims have their bounds."""
+        return self.axis(op).extent
 
     def axis(self, op: Loop) -> Axis:
         """Returns the axis that a loop runs over."""
         axis = self._axes.get(op)
         if axis is None:
-            axis = self._axes[op] = Axis(op.extent.data, op.index.name_hint or "i")
+            extent = op.extent.data
+            if isinstance(extent, DimExpr):
+                extent = bounded(extent, self._dims_around(op))
+            axis = self._axes[op] = Axis(extent, op.index.name_hint or "i")
             self._loops[axis] = op
         return axis
 
@@ -47,9 +72,16 @@ class IndexAnalysis:
             loop = owner.parent_op()
             if isinstance(loop, Loop):
                 return variable(self.axis(loop))
+            if isinstance(loop, sched.KernelOp):
+                return self._read_size(loop, value)
             return self._opaque(value)
         if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
             return constant(owner.value.value.data)
+        if isinstance(owner, arith.MinSIOp | arith.MaxSIOp):
+            lhs, rhs = self.expr(owner.lhs), self.expr(owner.rhs)
+            if lhs.is_constant and rhs.is_constant:
+                is_least = isinstance(owner, arith.MinSIOp)
+                return constant((least if is_least else greatest)(lhs.constant, rhs.constant))
         if isinstance(owner, arith.MinSIOp):
             clamped = self._read_clamp(owner)
             return self._opaque(value) if clamped is None else clamped
@@ -65,9 +97,9 @@ class IndexAnalysis:
                 return lhs * rhs.constant
             case arith.MuliOp() if lhs.is_constant:
                 return rhs * lhs.constant
-            case arith.DivUIOp() if rhs.is_constant and rhs.constant > 0 and lhs.low >= 0:
+            case arith.DivUIOp() if _is_division(lhs, rhs):
                 return lhs.floordiv(rhs.constant)
-            case arith.RemUIOp() if rhs.is_constant and rhs.constant > 0 and lhs.low >= 0:
+            case arith.RemUIOp() if _is_division(lhs, rhs):
                 return lhs.mod(rhs.constant)
             case _:
                 return self._opaque(value)
@@ -77,6 +109,13 @@ class IndexAnalysis:
         if not isinstance(raised, arith.MaxSIOp) or not last.is_constant:
             return None
         return self.expr(raised.lhs).clamp(last.constant) if self.expr(raised.rhs) == constant(0) else None
+
+    def _read_size(self, kernel: sched.KernelOp, value: SSAValue) -> IndexExpr:
+        """Returns the dim whose value an argument of a kernel is."""
+        for name, size in kernel.sizes.items():
+            if size is value:
+                return constant(bounded(dim(name), self._dims_around(kernel)))
+        return self._opaque(value)
 
     def _opaque(self, value: SSAValue) -> IndexExpr:
         depends = self.dependences(value)
@@ -89,7 +128,11 @@ class IndexAnalysis:
     def address(self, op: memref.LoadOp | memref.StoreOp) -> IndexExpr:
         """Returns the linear index, in elements, of the element that a load or store touches."""
         indices = [self.expr(index) for index in op.indices]
-        return linearize(indices, strides_of(op.memref.type))
+        strides = strides_of(op.memref.type)
+        if any(isinstance(stride, DimExpr) for stride in strides):
+            dims = self._dims_around(op)
+            strides = tuple(bounded(stride, dims) for stride in strides)
+        return linearize(indices, strides)
 
     def dependences(self, value: SSAValue) -> frozenset[Axis]:
         """Returns the axes whose iterations may see different values of a scalar."""
@@ -136,3 +179,7 @@ class IndexAnalysis:
                 axes.append(self.axis(parent))
             parent = parent.parent_op()
         return axes
+
+
+def _is_division(lhs: IndexExpr, rhs: IndexExpr) -> bool:
+    return rhs.is_constant and is_at_least(rhs.constant, 1) and is_at_least(lhs.low, 0)

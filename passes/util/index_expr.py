@@ -16,6 +16,7 @@ from functools import reduce
 from math import gcd
 
 from xdsl.ir import SSAValue
+from xdsl.utils.exceptions import PassFailedException
 
 from ...dialects.dim_expr import (
     DimExpr,
@@ -443,3 +444,11 @@ def delinearize(index: IndexExpr, shape: Sequence[Extent]) -> tuple[IndexExpr, .
         is_one = isinstance(extent, int) and extent <= 1
         subscripts.append(ZERO if is_one else index.floordiv(stride).mod(extent))
     return tuple(subscripts)
+
+
+def check_not_negative(who: str, operand: IndexExpr) -> None:
+    """Raises PassFailedException, naming `who`, where an index that is to be divided may be below 0."""
+    if not is_at_least(operand.low, 0):
+        raise PassFailedException(
+            f"{who}: cannot divide the index {operand!r}, which may be as low as {operand.low}"
+        )

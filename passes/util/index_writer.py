@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
+from ...dialects.dim_expr import Extent
 from .index_expr import (
     Atom,
     Axis,
@@ -24,6 +25,7 @@ from .index_expr import (
     Leaf,
     Mod,
     Opaque,
+    check_not_negative,
     constant,
     opaque,
     variable,
@@ -49,9 +51,9 @@ class IndexWriter:
         self._values: dict[Axis, SSAValue] = {}
         self._places: dict[Axis, Place] = {}
 
-    def bind(self, value: SSAValue, extent: int, hint: str) -> IndexExpr:
+    def bind(self, value: SSAValue, extent: Extent, hint: str) -> IndexExpr:
         """Makes an index value of the `low` kernel an axis that expressions are written in."""
-        axis = Axis(max(extent, 2), hint)
+        axis = Axis(max(extent, 2) if isinstance(extent, int) else extent, hint)
         self._values[axis] = value
         self._places[axis] = self.writer.homes[value] = self.writer.place
         return variable(axis)
@@ -98,7 +100,7 @@ class IndexWriter:
                 place.indices[so_far] = known
             value = known
         assert value is not None, "an index without terms is a constant"
-        return self._add_constant(expr, value, location) if expr.constant else value
+        return self._add_constant(expr, value, location) if expr.constant != 0 else value
 
     def _add_constant(self, expr: IndexExpr, value: SSAValue, location: LocationAttr) -> SSAValue:
         place = self.writer.places[max(self._depth(atom) for atom in expr.terms)]
@@ -112,7 +114,7 @@ class IndexWriter:
         """Inserts an op on two indices at the innermost place."""
         return self._op_at(self.writer.place, op_type, lhs, rhs, location)
 
-    def _term(self, place: Place, atom: Atom, factor: int, location: LocationAttr) -> SSAValue:
+    def _term(self, place: Place, atom: Atom, factor: Extent, location: LocationAttr) -> SSAValue:
         alone = IndexExpr({atom: 1}, 0)
         value = place.indices.get(alone)
         if value is None:
@@ -138,7 +140,7 @@ class IndexWriter:
             zero, last = constants.get(0, INDEX), constants.get(atom.last, INDEX)
             raised = self._op_at(place, arith.MaxSIOp, operand, zero, location)
             return self._op_at(place, arith.MinSIOp, raised, last, location)
-        assert atom.operand.low >= 0, f"division of index {atom.operand!r} that may be negative"
+        check_not_negative("arith", atom.operand)
         op_type = arith.DivUIOp if isinstance(atom, FloorDiv) else arith.RemUIOp
         return self._op_at(place, op_type, operand, constants.get(atom.divisor, INDEX), location)
 

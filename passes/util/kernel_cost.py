@@ -8,15 +8,16 @@ loop is taken to run `UNKNOWN_TRIPS` times.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects import arith, math, memref, scf, vector
 from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
-from ...dialects import low, sched
-from ...dialects.buffer_size import nbytes_of
+from ...dialects import graph, low, sched
+from ...dialects.buffer_size import nbytes_bound, nbytes_of
+from ...dialects.dim_expr import DimSymbol, Extent, bounded, upper_bound
 from ...dialects.element_types import NBYTES, element_type_of, lanes_of
 
 FLOPS: dict[type[Operation], int] = {
@@ -96,30 +97,37 @@ class KernelCost:
     registers: int = 0
 
 
-def cost_of(kernel: sched.KernelOp | low.KernelOp) -> KernelCost:
-    """Returns what one run of `kernel` costs."""
+def cost_of(kernel: sched.KernelOp | low.KernelOp, dims: Mapping[str, DimSymbol] | None = None) -> KernelCost:
+    """Returns what one run of `kernel` costs, the most for values of `dims` within their bounds."""
+    dims = dims or {}
     cost = KernelCost(registers=_registers(kernel))
     times = 1
     if isinstance(kernel, low.KernelOp):
         for extent in (*kernel.grid.data, *kernel.block_dims.data):
-            times *= extent
+            times *= _most(extent, dims)
         cost.work_items = times
     else:
-        cost.work_items = _work_items(kernel.body.block)
-    _Counter(cost, kernel.body.block).count_block(kernel.body.block, times)
+        cost.work_items = _work_items(kernel.body.block, dims)
+    _Counter(cost, kernel.body.block, dims).count_block(kernel.body.block, times)
     return cost
 
 
-def accessed_nbytes(elements: dict[int, int], arguments: Sequence[SSAValue]) -> int:
+def _most(extent: Extent, dims: Mapping[str, DimSymbol]) -> int:
+    return extent if isinstance(extent, int) else upper_bound(bounded(extent, dims))
+
+
+def accessed_nbytes(
+    elements: dict[int, int], arguments: Sequence[SSAValue], dims: Mapping[str, DimSymbol]
+) -> int:
     """Returns the bytes of the buffers accessed, of each no more than it holds."""
     total = 0
     for index, count in elements.items():
         type = arguments[index].type
-        total += min(nbytes_of(type), count * NBYTES[element_type_of(type)])
+        total += min(nbytes_bound(type, dims), count * NBYTES[element_type_of(type)])
     return total
 
 
-def _work_items(block: Block) -> int:
+def _work_items(block: Block, dims: Mapping[str, DimSymbol]) -> int:
     """Returns how many work-items the axes of a `sched` kernel give, of stages side by side the most."""
     most = 1
     axes = [op for op in block.ops if isinstance(op, sched.AxisOp)]
@@ -127,16 +135,17 @@ def _work_items(block: Block) -> int:
         mapping = axis.mapping
         mine = 1
         if mapping.level.data is not sched.Level.SERIAL:
-            mine = -(-axis.extent.data // mapping.chunk.data)
-        inner = mine * _work_items(axis.body.block)
+            mine = -(-_most(axis.extent.data, dims) // mapping.chunk.data)
+        inner = mine * _work_items(axis.body.block, dims)
         most = inner if number == 0 else max(most, inner)
     return most
 
 
 class _Counter:
-    def __init__(self, cost: KernelCost, entry: Block) -> None:
+    def __init__(self, cost: KernelCost, entry: Block, dims: Mapping[str, DimSymbol]) -> None:
         self._cost = cost
         self._entry = entry
+        self._dims = dims
 
     def count_block(self, block: Block, times: int) -> None:
         for op in block.ops:
@@ -146,10 +155,10 @@ class _Counter:
         cost = self._cost
         match op:
             case sched.AxisOp():
-                self.count_block(op.body.block, times * op.extent.data)
+                self.count_block(op.body.block, times * _most(op.extent.data, self._dims))
             case sched.ReduceOp():
-                cost.flops += times * op.extent.data
-                self.count_block(op.body.block, times * op.extent.data)
+                cost.flops += times * _most(op.extent.data, self._dims)
+                self.count_block(op.body.block, times * _most(op.extent.data, self._dims))
             case scf.ForOp():
                 self.count_block(op.body.block, times * trip_count(op))
             case scf.WhileOp():
@@ -183,7 +192,7 @@ class _Counter:
         for region in (op.true_region, op.false_region):
             if region.blocks:
                 branch = KernelCost()
-                _Counter(branch, self._entry).count_block(region.block, times)
+                _Counter(branch, self._entry, self._dims).count_block(region.block, times)
                 if region is op.true_region or branch.flops > dearest.flops:
                     dearest = branch
         cost = self._cost
@@ -226,6 +235,11 @@ def _evaluate(value: SSAValue) -> int:
                 return _evaluate(outer.lb)
             case sched.AxisOp() | sched.ReduceOp():
                 return 0
+            case sched.KernelOp() | low.KernelOp():
+                dims = graph.dims_around(outer)
+                for name, size in outer.sizes.items():
+                    if size is value and name in dims:
+                        return dims[name].maximum
             case _:
                 pass
         raise _DependsOnDataError

@@ -5,15 +5,28 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, MemRefType
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, MemRefType, TensorType
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from ...dialects import graph, sched
+from ...dialects.dim_attributes import DimsAttr
+from ...dialects.dim_expr import Extent, is_at_least, symbols_of, upper_bound
 from ...dialects.element_types import compute_type, element_type_of, is_float, is_unsigned, storage_type
 from ...dialects.graph import Combination, ReduceKind
 from ...dialects.sched import CombineKind
-from .access import Indices, joined_at, operand_indices, static_shape
-from .index_expr import ZERO, Atom, Axis, Clamp, Element, FloorDiv, IndexExpr, Opaque, variable
+from .access import Indices, joined_at, operand_indices, shape_of
+from .index_expr import (
+    ZERO,
+    Atom,
+    Axis,
+    Clamp,
+    Element,
+    FloorDiv,
+    IndexExpr,
+    Opaque,
+    check_not_negative,
+    variable,
+)
 from .kernel_planning import FOLDING_OPS, Access, Kernel, folding_operand_indices
 from .reduction_identity import identity
 from .scalar_builder import INDEX, ConstantPool, ScalarBuilder
@@ -53,10 +66,13 @@ def emit_kernel(
 class _KernelEmitter:
     def __init__(self, kernel: Kernel, name: str):
         self.kernel = kernel
-        self.op = sched.KernelOp(name, ())
+        self.op = sched.KernelOp(name, (), _dims_of(kernel))
         self.op.location = kernel.root.location
         self.block = self.op.body.block
-        self.constants = ConstantPool(self.block, self.op.location)
+        for dim, size in self.op.sizes.items():
+            size.name_hint = dim
+            size.location = self.op.location
+        self.constants = ConstantPool(self.block, self.op.location, self.op.sizes)
         self.top = _Loop(ScalarBuilder(self.block, None, self.constants), 0)
         self.loops: dict[Axis, _Loop] = {}
         self.values: dict[tuple[SSAValue, Indices], SSAValue] = {}
@@ -241,8 +257,8 @@ class _KernelEmitter:
     def _fill(self, b: ScalarBuilder, op: Operation, access: Access, value: SSAValue) -> None:
         """Stores `value` into the op's local buffer and inserts the loops that do so."""
         result, dims, axes = op.results[0], self.kernel.local_dims[op], self.kernel.fill_axes[op]
-        shape = static_shape(result, op.name)
-        type = MemRefType(storage_type(element_type(result)), [shape[dim] for dim in dims])
+        shape = shape_of(result, op.name)
+        type = MemRefType(storage_type(element_type(result)), [upper_bound(shape[dim]) for dim in dims])
         outer = self._deepest([a for a in self._axes_of(access.indices) if a not in axes])
         outer.builder.location = op.location
         buffer = outer.builder.insert(sched.AllocOp(sched.Scope.LOCAL, type), result.name_hint).results[0]
@@ -290,7 +306,7 @@ class _KernelEmitter:
 
     def _pad(self, b: ScalarBuilder, op: graph.PadOp, access: Access) -> SSAValue:
         filler = self._read(op.value, (), op)
-        shape = static_shape(op.source, op.name)
+        shape = shape_of(op.source, op.name)
         if 0 in shape:
             return filler
         inside: SSAValue | None = None
@@ -308,13 +324,13 @@ class _KernelEmitter:
         return select(b, inside, value, filler, op.result.name_hint)
 
     def _within(
-        self, b: ScalarBuilder, op: Operation, index: IndexExpr, extent: int, so_far: SSAValue | None
+        self, b: ScalarBuilder, op: Operation, index: IndexExpr, extent: Extent, so_far: SSAValue | None
     ) -> SSAValue | None:
         """Adds `0 <= index < extent` to a condition, as far as it is not known to hold."""
         conditions: list[SSAValue] = [] if so_far is None else [so_far]
-        if index.low < 0:
+        if not is_at_least(index.low, 0):
             conditions.append(cmpi(b, "sge", self._index(index, op), b.constant(0, INDEX)))
-        if index.high >= extent:
+        if not is_at_least(extent, index.high + 1):
             conditions.append(cmpi(b, "slt", self._index(index, op), b.constant(extent, INDEX)))
         condition: SSAValue | None = None
         for other in conditions:
@@ -351,7 +367,7 @@ class _KernelEmitter:
                 term = integer_op(b, arith.MuliOp, term, self.constants.get(factor, INDEX))
             total = term if total is None else integer_op(b, arith.AddiOp, total, term)
         assert total is not None
-        if expr.constant:
+        if expr.constant != 0:
             total = integer_op(b, arith.AddiOp, total, self.constants.get(expr.constant, INDEX))
         self.index_values[expr] = total
         return total
@@ -370,11 +386,11 @@ class _KernelEmitter:
         operand = self._index(atom.operand, op)
         if isinstance(atom, Clamp):
             return self._clamped(b, operand, atom.last)
-        assert atom.operand.low >= 0, f"division of index {atom.operand!r} that may be negative"
+        check_not_negative(op.name, atom.operand)
         op_type = arith.DivUIOp if isinstance(atom, FloorDiv) else arith.RemUIOp
         return b.op(op_type, operand, self.constants.get(atom.divisor, INDEX))
 
-    def _clamped(self, b: ScalarBuilder, index: SSAValue, last: int) -> SSAValue:
+    def _clamped(self, b: ScalarBuilder, index: SSAValue, last: Extent) -> SSAValue:
         raised = b.op(arith.MaxSIOp, index, self.constants.get(0, INDEX))
         return b.op(arith.MinSIOp, raised, self.constants.get(last, INDEX))
 
@@ -384,6 +400,17 @@ class _KernelEmitter:
         b = self._place(atom.indices, op)
         index = index_of_element(b, value, element_type(atom.tensor), atom.last)
         return self._clamped(b, index, atom.last)
+
+
+def _dims_of(kernel: Kernel) -> tuple[str, ...]:
+    """Returns the dims that the shapes in a kernel are written with."""
+    found: set[str] = set()
+    for op in kernel.members:
+        for value in (*op.operands, *op.results):
+            type = value.type
+            if isinstance(type, TensorType) and isinstance(type.encoding, DimsAttr):
+                found.update(symbols_of(type.encoding.data))
+    return tuple(sorted(found))
 
 
 def splat_value(value: DenseIntOrFPElementsAttr) -> int | float:

@@ -16,6 +16,7 @@ from typing import Any
 
 from xdsl.dialects import arith, memref, scf, vector
 from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
     AnyFloat,
     DenseArrayBase,
     IndexType,
@@ -28,9 +29,11 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
 from ...dialects import low, sched
-from ...dialects.buffer_size import span_of
+from ...dialects.buffer_size import extents_of, size_of
+from ...dialects.dim_attributes import DimsAttr
 from ...dialects.element_types import element_type_of
 from .axis_lowering import lower_axis
+from .index_analysis import IndexAnalysis
 from .index_expr import IndexExpr
 from .index_writer import IndexWriter
 from .kernel_state import KernelState
@@ -51,31 +54,36 @@ def lower_kernel(kernel: sched.KernelOp) -> low.KernelOp:
     Raises PassFailedException, naming the op, for a mapping that is illegal, a dynamic extent, an index of
     which each lane of a vector has its own, and an op that no kernel's body may have.
     """
-    _check_arguments(kernel)
     lowering = _KernelLowering(kernel)
     lowering.lower_block(kernel.body.block)
     return lowering.op
 
 
-def _check_arguments(op: sched.KernelOp) -> None:
-    for argument in op.body.block.args:
+@cache
+def _flat(type: Attribute, space: Attribute = _NO_SPACE) -> MemRefType[Any]:
+    size = size_of(type)
+    if isinstance(size, int):
+        return MemRefType(element_type_of(type), [size], memory_space=space)
+    return MemRefType(element_type_of(type), [DYNAMIC_INDEX], DimsAttr((size,)), space)
+
+
+def _flat_arguments(op: sched.KernelOp) -> list[MemRefType[Any]]:
+    """Returns the types of a kernel's buffers as rows. Raises PassFailedException for a nameless extent."""
+    arguments: list[MemRefType[Any]] = []
+    for argument in op.body.block.args[len(op.sizes) :]:
         type = argument.type
-        assert isinstance(type, MemRefType), f"{type} is no buffer"
-        if not type.has_static_shape():
+        if DYNAMIC_INDEX in extents_of(type):
             raise PassFailedException(
                 f"{op.name}: cannot lower @{op.sym_name.data} (argument {argument.index} is {type})"
             )
-
-
-@cache
-def _flat(type: Attribute, space: Attribute = _NO_SPACE) -> MemRefType[Any]:
-    return MemRefType(element_type_of(type), [span_of(type)], memory_space=space)
+        arguments.append(_flat(type))
+    return arguments
 
 
 def _stride(op: Operation, address: IndexExpr, axis: LaneAxis, allowed: tuple[int, ...]) -> int:
     """Returns the stride of an access along a vector axis, which must be one of `allowed`."""
     stride = address.stride(axis.axis)
-    if stride is None or stride not in allowed:
+    if not isinstance(stride, int) or stride not in allowed:
         text = "not constant" if stride is None else stride
         raise PassFailedException(
             f"{op.name}: cannot be a vector over axis %{axis.axis.hint} (stride is {text}, "
@@ -86,14 +94,16 @@ def _stride(op: Operation, address: IndexExpr, axis: LaneAxis, allowed: tuple[in
 
 class _KernelLowering:
     def __init__(self, kernel: sched.KernelOp):
-        groups = work_groups(kernel)
-        arguments = [_flat(argument.type) for argument in kernel.body.block.args]
-        self.op = low.KernelOp(kernel.sym_name.data, arguments, groups.grid, groups.block)
+        analysis = IndexAnalysis()
+        groups = work_groups(kernel, analysis.extent)
+        arguments = _flat_arguments(kernel)
+        name = kernel.sym_name.data
+        self.op = low.KernelOp(name, arguments, groups.grid, groups.block, tuple(kernel.sizes))
         self.op.location = kernel.location
         self.writer = KernelWriter(self.op)
         scalars: dict[SSAValue, LanedValue] = {}
         self.indices = IndexWriter(self.writer, scalars)
-        self.state = KernelState(self.writer, self.indices, groups.ids, self.lower_block, scalars)
+        self.state = KernelState(self.writer, self.indices, groups.ids, self.lower_block, scalars, analysis)
         self.lanes = self.state.lanes
         self.scalars = self.state.scalars
         for old, new in zip(kernel.body.block.args, self.op.body.block.args, strict=True):
@@ -210,7 +220,7 @@ class _KernelLowering:
     def _add_steps(self, op: Operation, first: SSAValue, expr: IndexExpr, axis: LaneAxis) -> SSAValue:
         """Returns the vector of an index in all lanes, given its value in the first one."""
         stride = expr.stride(axis.axis)
-        if not isinstance(op, arith.IndexCastOp) or stride is None:
+        if not isinstance(op, arith.IndexCastOp) or not isinstance(stride, int):
             raise PassFailedException(
                 f"{op.name}: cannot be a vector over axis %{axis.axis.hint} (index is not linear)"
             )

@@ -18,7 +18,7 @@ with the reason kept; the multi-stage kernels are those of Halide's compute_at, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from math import prod
 
@@ -29,11 +29,12 @@ from xdsl.ir.affine import AffineExpr
 from xdsl.utils.exceptions import PassFailedException
 
 from ...dialects import graph
+from ...dialects.dim_expr import Extent, is_at_least, product, upper_bound
 from ...dialects.element_types import NBYTES, element_type_of
 from ...dialects.entry import check_single_block
 from ...dialects.graph import MemoryModeAttr, iteration_extents, linear_index
 from ...dialects.memory_modes import ModeKind
-from .access import Indices, box_starts, joined_at, operand_indices, static_shape
+from .access import Indices, box_starts, joined_at, operand_indices, shape_of, with_bounds
 from .index_expr import Axis, IndexExpr, constant, variable
 
 LOCAL_NBYTES_LIMIT = 32 * 1024
@@ -165,10 +166,8 @@ class Kernel:
 
     def keeps_busy(self, axes: frozenset[Axis]) -> bool:
         """Returns whether stages under `axes` leave enough to do side by side, or little to do at all."""
-        total = prod(axis.extent for axis in self.axes)
-        return (
-            prod(axis.extent for axis in axes) >= min(PARALLEL_LIMIT, total) or total <= SERIAL_ELEMENTS_LIMIT
-        )
+        total = _most(self.axes)
+        return _most(axes) >= min(PARALLEL_LIMIT, total) or total <= SERIAL_ELEMENTS_LIMIT
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,9 +212,14 @@ class Plan:
                 yield from body.all_decisions()
 
 
-def element_count(value: SSAValue, who: str) -> int:
-    """Returns the number of elements of a static tensor value."""
-    return prod(static_shape(value, who))
+def element_count(value: SSAValue, who: str) -> Extent:
+    """Returns the number of elements of a tensor value."""
+    return product(shape_of(value, who))
+
+
+def _most(axes: Iterable[Axis]) -> int:
+    """Returns the number of iterations of some axes together; the most where their extents vary."""
+    return prod(upper_bound(axis.extent) for axis in axes)
 
 
 def plan_kernels(function: func.FuncOp) -> Plan:
@@ -290,7 +294,7 @@ class _Planner:
     def _plan_regions(self, op: graph.ControlOp) -> None:
         """Plans the regions of an op: what they read, and what the op is given, must be in buffers."""
         for value in (*op.operands, *op.results):
-            static_shape(value, op.name)
+            shape_of(value, op.name)
         bodies = tuple(_Planner(self.function, region.block).plan() for region in op.regions)
         self.bodies[op] = bodies
         for operand in op.operands:
@@ -303,7 +307,7 @@ class _Planner:
 
     def _visit(self, op: Operation) -> None:
         for value in (*op.operands, *op.results):
-            static_shape(value, op.name)
+            shape_of(value, op.name)
         accesses = self.accesses.get(op.results[0], [])
         requested = op.attributes.get("memory_mode")
         if isinstance(requested, MemoryModeAttr):
@@ -327,12 +331,12 @@ class _Planner:
 
     def _start_kernel(self, op: Operation) -> None:
         computed = op.update if isinstance(op, graph.DynamicUpdateOp) else op.results[0]
-        shape = static_shape(computed, op.name)
+        shape = shape_of(computed, op.name)
         axes = tuple(Axis(extent, _hint(dim)) for dim, extent in enumerate(shape))
         indices = tuple(variable(axis) for axis in axes)
         stored = indices
         if isinstance(op, graph.DynamicUpdateOp):
-            starts = box_starts(static_shape(op.source, op.name), op.starts, shape)
+            starts = box_starts(shape_of(op.source, op.name), op.starts, shape)
             stored = tuple(start + index for start, index in zip(starts, indices, strict=True))
         if isinstance(op, graph.ConcatOp):
             self._start_parts(op, axes)
@@ -443,7 +447,8 @@ class _Planner:
             return None if repeated == 1 else f"would be computed {repeated} times inside a reduction"
         elements = element_count(op.results[0], op.name)
         is_counted = isinstance(op, FOLDING_OPS) or any(index.has_elements() for index in access.indices)
-        if is_counted and prod(axis.extent for axis in dependences) > elements:
+        places = product(axis.extent for axis in dependences)
+        if is_counted and not is_at_least(elements, places):
             return f"would be computed more often than it has elements ({elements})"
         if not kernel.accepts_prefix(prefix):
             return "its axes cannot be outermost in the kernel that reads it"
@@ -456,7 +461,7 @@ class _Planner:
     def _make_local(self, op: Operation, accesses: list[Access]) -> str | None:
         """Gives a value with several uses in one kernel a local buffer, or returns why it cannot have one."""
         kernel = accesses[0].kernel
-        shape = static_shape(op.results[0], op.name)
+        shape = shape_of(op.results[0], op.name)
         columns = list(zip(*(access.indices for access in accesses), strict=True))
         outer = [
             all(index == column[0] for index in column)
@@ -470,7 +475,7 @@ class _Planner:
             for axis in column[0].axes()
         )
         dims = tuple(dim for dim, is_outer in enumerate(outer) if not is_outer)
-        nbytes = prod(shape[dim] for dim in dims) * NBYTES[element_type_of(op.results[0].type)]
+        nbytes = prod(upper_bound(shape[dim]) for dim in dims) * NBYTES[element_type_of(op.results[0].type)]
         if nbytes > LOCAL_NBYTES_LIMIT:
             return f"a local buffer of {nbytes} bytes would be too large"
         if kernel.local_nbytes + nbytes > LOCAL_NBYTES_LIMIT:
@@ -479,7 +484,11 @@ class _Planner:
             return "its axes cannot be outermost in the kernel that reads it"
         if not kernel.keeps_busy(prefix):
             return "the kernel that reads it would have too little to do side by side"
-        if any(is_outer and shape[dim] > 1 for dim, is_outer in enumerate(outer) if dims and dim > dims[-1]):
+        if any(
+            is_outer and upper_bound(shape[dim]) > 1
+            for dim, is_outer in enumerate(outer)
+            if dims and dim > dims[-1]
+        ):
             return "a local buffer would not be contiguous in the last dim"
         kernel.add_prefix(prefix)
         inner = {dim: Axis(shape[dim], _hint(dim)) for dim in dims}
@@ -520,21 +529,22 @@ class _Planner:
         return Decision(mode, why)
 
 
-def concat_parts(op: graph.ConcatOp) -> list[tuple[int, int]]:
+def concat_parts(op: graph.ConcatOp) -> list[tuple[Extent, Extent]]:
     """
     Returns the parts that a concatenation is computed in, one after the other along its axis: where each
     begins, and its extent. Each input is a part, as a kernel of several computes all of them for every
     element; but small neighbours are one part, as they are not worth a kernel each.
     """
-    axis, parts, together = op.axis.data, list[tuple[int, int]](), 0
-    across = prod(extent for dim, extent in enumerate(static_shape(op.result, op.name)) if dim != axis)
-    begin = 0
+    axis, parts, together = op.axis.data, list[tuple[Extent, Extent]](), 0
+    shape = shape_of(op.result, op.name)
+    across = upper_bound(product(extent for dim, extent in enumerate(shape) if dim != axis))
+    begin: Extent = 0
     for operand in op.inputs:
-        extent = static_shape(operand, op.name)[axis]
-        if not extent:
+        extent = shape_of(operand, op.name)[axis]
+        if extent == 0:
             continue
         wider = parts[-1][1] + extent if parts else extent
-        if parts and (together + 1) * wider * across <= PART_READS_LIMIT:
+        if parts and (together + 1) * upper_bound(wider) * across <= PART_READS_LIMIT:
             parts[-1] = (parts[-1][0], wider)
             together += 1
         else:
@@ -547,13 +557,14 @@ def concat_parts(op: graph.ConcatOp) -> list[tuple[int, int]]:
 def folded_axes(op: Operation) -> tuple[Axis, ...]:
     """Returns new axes for the dims that a reduction or contraction folds."""
     if isinstance(op, graph.ReduceOp):
-        shape = static_shape(op.source, op.name)
+        shape = shape_of(op.source, op.name)
         return tuple(Axis(shape[dim], _hint(dim)) for dim in op.axes.data)
     assert isinstance(op, graph.ContractOp), f"{op.name} folds nothing"
     kept, last = op.result_dims, op.result_map.num_dims - 1
+    extents = with_bounds(iteration_extents(op), op)
     return tuple(
         Axis(extent, "k" if dim == last else f"k{dim}")
-        for dim, extent in enumerate(iteration_extents(op))
+        for dim, extent in enumerate(extents)
         if dim not in kept
     )
 
@@ -564,7 +575,7 @@ def folding_operand_indices(op: Operation, indices: Indices, folded: tuple[Axis,
         kept = iter(indices)
         inner = dict(zip(op.axes.data, folded, strict=True))
         found: list[IndexExpr] = []
-        for dim in range(len(static_shape(op.source, op.name))):
+        for dim in range(len(shape_of(op.source, op.name))):
             if dim in inner:
                 if op.keep:
                     next(kept)
@@ -614,7 +625,7 @@ def _repetitions(access: Access) -> int:
     dependences = access.dependences()
     if all(axis in access.kernel.axes for axis in dependences):
         return 1
-    return prod(axis.extent for axis in _hoisted_loops(access) if axis not in dependences)
+    return _most(axis for axis in _hoisted_loops(access) if axis not in dependences)
 
 
 def _most_repeated(accesses: list[Access]) -> int:

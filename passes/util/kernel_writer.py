@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...dialects import low
+from ...dialects.dim_expr import Extent
 from ...dialects.element_types import is_float, width_of
 from .index_expr import IndexExpr
 from .scalar_builder import INDEX, ConstantPool, ScalarBuilder
@@ -61,7 +62,7 @@ class KernelWriter:
 
     def __init__(self, op: low.KernelOp):
         self.block = op.body.block
-        self.constants = ConstantPool(self.block, op.location)
+        self.constants = ConstantPool(self.block, op.location, op.sizes)
         self.top = Place(ScalarBuilder(self.block, None, self.constants), 0)
         self.places: list[Place] = [self.top]
         self.homes: dict[SSAValue, Place] = {}
@@ -71,7 +72,7 @@ class KernelWriter:
     def place(self) -> Place:
         return self.places[-1]
 
-    def index_constants(self, first: int, second: int, third: int) -> Bounds:
+    def index_constants(self, first: Extent, second: Extent, third: int) -> Bounds:
         get = self.constants.get
         return get(first, INDEX), get(second, INDEX), get(third, INDEX)
 

@@ -12,6 +12,7 @@ from xdsl.dialects.vector import CombiningKindAttr, CombiningKindFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects import sched
+from ...dialects.dim_expr import Extent
 from ...dialects.element_types import lanes_of
 from ...dialects.sched import CombineKind
 from .index_expr import constant
@@ -71,11 +72,11 @@ class _ReductionLowering:
         self.around = around if around is not None and around.axis in depends else None
 
     def lower(self) -> LanedValue:
-        extent, step = self.op.extent.data, self.own.step
+        extent, step = self.axis.extent, self.own.step
         main = extent - extent % step if step > 1 else 0
         sets = lane_sets(self.outer)
-        totals = self._main(main, len(sets)) if main else [self._identity(1)] * len(sets)
-        if main < extent:
+        totals = self._main(main, len(sets)) if main != 0 else [self._identity(1)] * len(sets)
+        if main != extent:
             totals = self._steps(main, extent, None, totals)
         return LanedValue.of(self.outer, dict(zip(sets, totals, strict=True)), self.around is not None)
 
@@ -88,7 +89,7 @@ class _ReductionLowering:
             return writer.dense([number], type, lanes, "start")
         return writer.constants.get(number, type)
 
-    def _main(self, end: int, sets: int) -> list[SSAValue]:
+    def _main(self, end: Extent, sets: int) -> list[SSAValue]:
         """Returns the totals of the whole steps, which end at `end`: one for each set of lanes around."""
         unroll = self.own.unroll
         start = [self._identity(self.own.vector)] * (sets * unroll)
@@ -125,7 +126,9 @@ class _ReductionLowering:
             _COMBINE[kind], (lhs, rhs), lhs.type, op.location, op.result.name_hint, properties
         )
 
-    def _steps(self, begin: int, end: int, own: LaneAxis | None, start: Sequence[SSAValue]) -> list[SSAValue]:
+    def _steps(
+        self, begin: Extent, end: Extent, own: LaneAxis | None, start: Sequence[SSAValue]
+    ) -> list[SSAValue]:
         """Combines the iterations from `begin` to `end` into the accumulators `start`."""
         state, step = self.state, own.step if own else 1
         if end - begin == step:

@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import TensorType, f32, f64, i1, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects import graph, low
+from ...dialects.dim_expr import Extent, upper_bound
 from ...dialects.element_types import (
     compute_type,
     element_type_of,
@@ -364,10 +365,11 @@ def _bitcast(b: ScalarBuilder, op: Operation, args: Sequence[SSAValue], source: 
     return from_storage(b, value, target) if is_narrow_float(target) else value
 
 
-def index_of_element(b: ScalarBuilder, value: SSAValue, element_type: Attribute, last: int) -> SSAValue:
+def index_of_element(b: ScalarBuilder, value: SSAValue, element_type: Attribute, last: Extent) -> SSAValue:
     """Returns an integer as an index: what is above all indices stays above `last`, what is negative so."""
     if is_unsigned(element_type):
         width = width_of(value.type)
+        last = upper_bound(last)
         if last < (1 << width) - 1:
             value = b.op(arith.MinUIOp, value, b.constant(last, value.type))
         if width < 64:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from xdsl.dialects import memref
 from xdsl.ir import Operation
 
 from ...dialects import low, sched
+from ...dialects.dim_expr import Extent
 from ...dialects.sched import Level
 from .illegal_mapping import refuse_mapping
 from .index_analysis import Loop
@@ -17,31 +19,39 @@ from .index_analysis import Loop
 class WorkGroups:
     """The extents of the grid and of a work-group; for each of their axes, the op that gives its number."""
 
-    grid: list[int]
+    grid: list[Extent]
     block: list[int]
     ids: dict[Operation, tuple[type[Operation], low.Dimension]]
 
 
-def work_groups(kernel: sched.KernelOp) -> WorkGroups:
+def work_groups(kernel: sched.KernelOp, extent_of: Callable[[Loop], Extent]) -> WorkGroups:
     """
     Gives every block and thread axis a dimension, the innermost x, and counts the grid.
 
+    `extent_of` gives the extent of an axis, with bounds for its dims.
+
     Raises PassFailedException, naming the axis, for one that is not at the top of the kernel with nothing
-    beside it, for a reduction, and for a fourth axis of one level.
+    beside it, for a reduction, for work-items whose number varies, and for a fourth axis of one level.
     """
     nest = _mapped_nest(kernel)
     _check_all_are_in(nest, kernel)
-    extents = {Level.BLOCK: [1, 1, 1], Level.THREAD: [1, 1, 1]}
+    extents: dict[Level, list[Extent]] = {Level.BLOCK: [1, 1, 1], Level.THREAD: [1, 1, 1]}
     ids: dict[Operation, tuple[type[Operation], low.Dimension]] = {}
     for level, id_op in ((Level.BLOCK, low.BlockIdOp), (Level.THREAD, low.ThreadIdOp)):
         axes = [axis for axis in nest if axis.mapping.level.data is level]
         if len(axes) > 3:
             refuse_mapping(axes[3], "there are three dimensions only")
         for dimension, axis in zip(low.Dimension, reversed(axes), strict=False):
-            extents[level][dimension.number] = -(-axis.extent.data // axis.mapping.chunk.data)
+            chunk = axis.mapping.chunk.data
+            extents[level][dimension.number] = (extent_of(axis) + (chunk - 1)) // chunk
             ids[axis] = (id_op, dimension)
-    grid = [0, 1, 1] if 0 in extents[Level.THREAD] else extents[Level.BLOCK]
-    return WorkGroups(grid, [max(extent, 1) for extent in extents[Level.THREAD]], ids)
+    block: list[int] = []
+    for axis_extent in extents[Level.THREAD]:
+        if not isinstance(axis_extent, int):
+            refuse_mapping(nest[-1], f"there would be {axis_extent} work-items, expected a number")
+        block.append(max(axis_extent, 1))
+    empty: list[Extent] = [0, 1, 1]
+    return WorkGroups(empty if 0 in extents[Level.THREAD] else extents[Level.BLOCK], block, ids)
 
 
 def _is_mapped(op: Loop) -> bool:

@@ -5,7 +5,6 @@ another there; broadcasts towards the results, so that less is computed.
 
 from __future__ import annotations
 
-from math import prod
 from typing import Any, ClassVar
 
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType
@@ -13,6 +12,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from ....dialects import graph
+from ....dialects.dim_expr import is_at_least, product
 from ....dialects.element_types import element_type_of
 from ....dialects.graph import ReduceKind
 from ....dialects.graph.types import shape_of, tensor_of, tensor_type_of
@@ -97,7 +97,7 @@ class BroadcastLast(RewritePattern):
             else:
                 return
         result = _type_of(op.results[0])
-        if shape is None or prod(shape) >= prod(shape_of(result)):
+        if shape is None or is_at_least(product(shape), product(shape_of(result))):
             return
         new: list[Operation] = []
         operands: list[SSAValue] = []

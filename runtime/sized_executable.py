@@ -1,0 +1,115 @@
+"""A program with named dims: one piece of compiled code, and an executable for each size met."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from threading import RLock
+from typing import Any
+
+from ..dialects.dim_values import DimTable
+from ..errors import TenonError
+from .executable import Executable
+from .memory_plan import MemoryPlan
+from .program_plan import SymbolPlan
+from .signature import Array, Signature, checked_array
+from .stages import Stages
+
+MOST_SIZES = 256
+"""How many sizes are kept ready; what a size met again needs is made anew, from the same code."""
+
+Sizes = Mapping[str, int]
+"""The values of the dims, by name."""
+
+
+class SizedExecutable(Executable):
+    """
+    Finds the values of its dims in the shapes of the arguments and calls what `make` makes for them, once for
+    each. Any thread may call it.
+    """
+
+    def __init__(
+        self,
+        signature: Signature,
+        backend_name: str,
+        stages: Stages,
+        dims: DimTable,
+        make: Callable[[Sizes], Executable],
+        source: Callable[[], str],
+        symbols: Sequence[SymbolPlan] = (),
+    ) -> None:
+        super().__init__(signature, backend_name, stages, symbols)
+        self._dims = dims
+        self._make: Callable[[Sizes], Executable] | None = make
+        self._source = source
+        self._ready: OrderedDict[tuple[int, ...], Executable] = OrderedDict()
+        self._by_shapes: dict[tuple[tuple[int, ...], ...], Executable] = {}
+        self._lock = RLock()
+
+    @property
+    def source(self) -> str:
+        return self._source()
+
+    def __call__(self, /, *arguments: Any, out: Any = None, **named: Any) -> Any:
+        """As `Executable.__call__`; an argument may have every shape that the bounds of the dims allow."""
+        if not named:
+            try:
+                known = self._by_shapes.get(tuple([array.shape for array in arguments]))
+            except (AttributeError, TypeError):
+                known = None
+            if known is not None:
+                return known(*arguments, out=out)
+        if self._takes_out and out is not None:
+            out, named = None, {**named, "out": out}
+        positional: Sequence[Any] = arguments
+        values: Mapping[str, int] = {}
+        if self._symbols is not None:
+            values, positional, named = self._symbols.take(positional, named)
+        ordered = self.signature.ordered(positional, named)
+        shapes = tuple(
+            checked_array(value, type, f"argument '{name}'").shape
+            for name, value, type in zip(
+                self.argument_names, ordered, self.signature.argument_types, strict=True
+            )
+        )
+        executable = self.executable_for(self._dims.solve(shapes))
+        if self._symbols is None:
+            self._by_shapes[shapes] = executable
+            return executable(*ordered, out=out)
+        by_name = {**dict(zip(self.argument_names, ordered, strict=True)), **values}
+        return executable(*[by_name[name] for name in self._symbols.names], out=out)
+
+    def executable_for(self, sizes: Sizes) -> Executable:
+        """Returns the executable for these values of the dims."""
+        key = tuple(sizes[name] for name in self._dims.names)
+        with self._lock:
+            if self._make is None:
+                raise self._closed_error()
+            known = self._ready.get(key)
+            if known is None:
+                known = self._ready[key] = self._make(sizes)
+                if len(self._ready) > MOST_SIZES:
+                    self._ready.popitem(last=False)
+                    self._by_shapes.clear()
+            return known
+
+    def _run(
+        self, arrays: list[Array], targets: list[Array] | None, values: Mapping[str, int]
+    ) -> list[Array]:
+        raise AssertionError("calls go to the executables of the sizes")
+
+    def memory_plan(self) -> MemoryPlan:
+        """Raises TenonError: each size has a plan of its own, that of `executable_for`."""
+        raise TenonError(
+            f"{self.name}: the memory plan depends on {', '.join(self._dims.names)} "
+            "(hint: executable_for({...}).memory_plan())"
+        )
+
+    def close(self) -> None:
+        with self._lock:
+            self._make = None
+            ready = list(self._ready.values())
+            self._ready.clear()
+            self._by_shapes.clear()
+        for executable in ready:
+            executable.close()
