@@ -36,6 +36,7 @@ class NotingDriver:
         grid: Sequence[int],
         block: Sequence[int],
         arguments: Sequence[BufferLoc],
+        sizes: Sequence[int] = (),
     ) -> None:
         self._note((kernel.name, tuple(grid), tuple(block), tuple(arguments)))
 

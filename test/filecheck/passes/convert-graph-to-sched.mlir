@@ -90,7 +90,7 @@ func.func @scalar(%x: tensor<f32>) -> tensor<f32> {
 // -----
 
 func.func @dynamic(%x: tensor<?xf32>) -> tensor<?xf32> {
-  // expected-error @below {{graph.exp: cannot schedule tensor<?xf32> (dim 0 is dynamic)}}
+  // expected-error @below {{graph.exp: cannot schedule tensor<?xf32> (dim 0 is dynamic and has no name}}
   %y = graph.exp %x : tensor<?xf32>
   func.return %y : tensor<?xf32>
 }

@@ -102,7 +102,7 @@ func.func @several_values(%x: tensor<2xf32>) -> tensor<2xf32> {
 // -----
 
 func.func @dynamic(%x: tensor<4x?xf32>) -> tensor<4x?xf32> {
-  // expected-error @below {{graph.neg: cannot schedule tensor<4x?xf32> (dim 1 is dynamic)}}
+  // expected-error @below {{graph.neg: cannot schedule tensor<4x?xf32> (dim 1 is dynamic and has no name}}
   %n = graph.neg %x : tensor<4x?xf32>
   func.return %n : tensor<4x?xf32>
 }
