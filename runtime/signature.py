@@ -235,7 +235,7 @@ def _array_type(type: Attribute, who: str) -> ArrayType:
     if element_type not in ELEMENT_TYPES:
         raise TenonError(f"{who}: there are no numpy arrays of {element_type}")
     shape = tuple(max(extent, -1) for extent in type.get_shape())
-    encoding = cast(Attribute, type.encoding)
+    encoding = type.encoding
     extents = encoding.data if isinstance(encoding, DimsAttr) else None
     return ArrayType(dtype_of(element_type), shape, extents)
 
