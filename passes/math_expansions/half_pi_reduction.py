@@ -1,6 +1,6 @@
 """
-Arguments of sin, cos and tan, brought into [-pi/4, pi/4] for every float, after Payne and Hanek (Radian reduction
-for trigonometric functions, 1983).
+Arguments of sin, cos and tan, brought into [-pi/4, pi/4] for every float, after Payne and Hanek (Radian
+reduction for trigonometric functions, 1983).
 
 With |x| = M 2^E, M an integer, |x| 2/pi modulo 4 is M times a window of the binary digits of 2/pi, modulo a
 power of two: digits before the window give multiples of 4, digits behind it are too small to matter. The
