@@ -15,6 +15,8 @@ from xdsl.utils.exceptions import DiagnosticException
 from .backends.interface import Backend, CompiledArtifact
 from .backends.registry import BACKEND_NAMES, get_backend
 from .dialects import context, sched
+from .dialects.dim_specialization import specialize as specialize_module
+from .dialects.dim_values import DimTable
 from .dialects.entry import Entry, IRLevel, argument_names, find_entry, keep_only, level_of
 from .dialects.parsing import location_text, parse_module, verify_module
 from .errors import TenonError
@@ -27,6 +29,7 @@ from .runtime.entry_state import nodes_of, symbols_of
 from .runtime.executable import Executable
 from .runtime.lowered_program import LoweredProgram
 from .runtime.plan_reader import plan_program
+from .runtime.program_plan import NodePlan
 from .runtime.reference_executable import ReferenceExecutable
 from .runtime.signature import Signature
 from .runtime.sized_executable import SizedExecutable
@@ -52,6 +55,7 @@ def compile(
     level: str | None = None,
     filename: str = "<string>",
     instruments: Sequence[PassInstrument] = (),
+    specialize: Mapping[str, Sequence[int]] | None = None,
 ) -> Executable:
     """
     Compiles one function of a module for a backend: a name in `BACKENDS`, or a backend with its device, which
@@ -61,6 +65,10 @@ def compile(
     By default a module at `graph` runs through all phases, one at `sched` or `low` through those that are
     left. `level` (`graph`, `sched` or `low`) is for the reference backend: the level to lower to before
     interpreting; None interprets the module as it is.
+
+    Where extents are made of named dims, one program serves all their values. `specialize` names values of
+    dims that get a program of their own, compiled when a call first has them: all other calls go to the
+    general one. So does the value 0, for which the general program is not made.
 
     `entry` names the function, which may be left out where there is only one. `filename` is what errors call
     the text.
@@ -77,19 +85,69 @@ def compile(
         module = parse_module(program, filename) if isinstance(program, str) else program.clone()
         verify_module(module)
     chosen = find_entry(module, entry)
-    signature = _signature_of(chosen)
+    _signature_of(chosen)
     keep_only(module, chosen)
-    if isinstance(backend, str) and backend == REFERENCE:
-        return _interpreted(module, chosen, signature, pipeline, level, instruments)
-    if level is not None:
-        raise TenonError(f"compile: level '{level}' is for the reference backend only")
-    if isinstance(backend, str):
-        if backend not in BACKENDS:
-            raise TenonError(f"backend '{backend}' is not one of {', '.join(BACKENDS)}")
-        backend = get_backend(backend)
-    _check_kind("backend", backend, f"a backend or one of {', '.join(BACKENDS)}", Backend)
-    work = ModuleLowering(module, chosen, pipeline, IRLevel.LOW, backend.device.vector_nbytes, instruments)
-    return _compiled(work, backend)
+    if backend != REFERENCE:
+        if level is not None:
+            raise TenonError(f"compile: level '{level}' is for the reference backend only")
+        if isinstance(backend, str):
+            if backend not in BACKENDS:
+                raise TenonError(f"backend '{backend}' is not one of {', '.join(BACKENDS)}")
+            backend = get_backend(backend)
+        _check_kind("backend", backend, f"a backend or one of {', '.join(BACKENDS)}", Backend)
+
+    def build(module: ModuleOp, entry: Entry) -> Executable:
+        if isinstance(backend, str):
+            return _interpreted(module, entry, _signature_of(entry), pipeline, level, instruments)
+        nbytes = backend.device.vector_nbytes
+        return _compiled(ModuleLowering(module, entry, pipeline, IRLevel.LOW, nbytes, instruments), backend)
+
+    special = _special_values(module, chosen, specialize)
+    if special is None:
+        return build(module, chosen)
+    original, name = module.clone(), chosen.sym_name.data
+
+    def build_for(sizes: Mapping[str, int]) -> Executable:
+        specialized = original.clone()
+        specialize_module(specialized, sizes)
+        return build(specialized, find_entry(specialized, name))
+
+    executable = build(module, chosen)
+    assert isinstance(executable, SizedExecutable), f"{executable!r} is for one size"
+    executable.specialize(special, build_for)
+    return executable
+
+
+def _special_values(
+    module: ModuleOp, entry: Entry, wanted: Mapping[str, Sequence[int]] | None
+) -> dict[str, frozenset[int]] | None:
+    """
+    Returns the values of dims that get programs of their own, those in `wanted` and 0; None where the entry
+    has no dims.
+
+    Raises:
+        TenonError: `wanted` names another dim, or a value out of its bounds, or the entry was lowered before.
+    """
+    table = DimTable.of(module, entry)
+    dims = {} if table is None else {source.symbol.name: source.symbol for source in table.sources}
+    for name, values in (wanted or {}).items():
+        symbol = dims.get(name)
+        if symbol is None:
+            raise TenonError(
+                f"compile: specialize names dim '{name}', but the dims of @{entry.sym_name.data} are "
+                f"{', '.join(dims) or 'none'}"
+            )
+        for value in values:
+            if not symbol.minimum <= value <= symbol.maximum:
+                raise TenonError(
+                    f"compile: specialize has {name} = {value}, but it is from {symbol.minimum} to "
+                    f"{symbol.maximum}"
+                )
+    if table is None:
+        return None
+    if wanted and not isinstance(entry, func.FuncOp):
+        raise TenonError(f"compile: specialize takes a module at graph, @{entry.sym_name.data} is a program")
+    return {name: frozenset((0, *(wanted or {}).get(name, ()))) for name in dims}
 
 
 def _check_kind(who: str, value: object, expected: str, *kinds: type) -> None:
@@ -216,19 +274,43 @@ def _interpreted(
     if level is not None and pipeline is not None:
         raise TenonError("compile: level and pipeline exclude each other")
     symbols, nodes = symbols_of(entry), nodes_of(module, entry)
+    table = DimTable.of(module, entry)
     wanted = None if level is None else IRLevel(level)
     work = ModuleLowering(module, entry, pipeline, wanted, _VECTOR_NBYTES, instruments)
     makers = work.stages()
-    return ReferenceExecutable(
+    stages, last = Stages(makers), list(makers)[-1]
+
+    def make(signature: Signature) -> ReferenceExecutable:
+        return ReferenceExecutable(
+            signature,
+            stages,
+            last,
+            lambda arrays, nodes, symbols: run_module(
+                work.module, work.entry_name, arrays, nodes, symbols=symbols
+            ),
+            symbols,
+            nodes,
+        )
+
+    if table is None:
+        return make(signature)
+    _check_no_nodes(work.entry_name, nodes)
+    return SizedExecutable(
         signature,
-        Stages(makers),
-        list(makers)[-1],
-        lambda arrays, nodes, symbols: run_module(
-            work.module, work.entry_name, arrays, nodes, symbols=symbols
-        ),
+        REFERENCE,
+        stages,
+        table,
+        lambda sizes: make(signature.at(sizes)),
+        lambda: stages[last],
         symbols,
-        nodes,
     )
+
+
+def _check_no_nodes(name: str, nodes: Sequence[NodePlan]) -> None:
+    """Raises TenonError where a program with named dims has tensor nodes: each size has its own memory."""
+    if nodes:
+        listed = ", ".join(f"@{node.name}" for node in nodes)
+        raise TenonError(f"{name}: a program with named dims has no tensor nodes (nodes: {listed})")
 
 
 def _compiled(work: ModuleLowering, backend: Backend) -> Executable:
@@ -241,6 +323,7 @@ def _compiled(work: ModuleLowering, backend: Backend) -> Executable:
         plan = lowered.plan
         if plan.varying is None:
             return DeviceExecutable(backend, artifact, plan, lowered.stages)
+        _check_no_nodes(work.entry_name, plan.nodes)
         return SizedExecutable(
             plan.signature,
             backend.name,

@@ -30,6 +30,7 @@ TENON_PASS_NAMES: tuple[str, ...] = (
     "plan-memory",
     "simplify-low",
     "simplify-nodes",
+    "specialize-dims",
     "verify-stage",
 )
 """Tenon's own passes, sorted."""

@@ -44,7 +44,16 @@ class SizedExecutable(Executable):
         self._source = source
         self._ready: OrderedDict[tuple[int, ...], Executable] = OrderedDict()
         self._by_shapes: dict[tuple[tuple[int, ...], ...], Executable] = {}
+        self._special: Mapping[str, frozenset[int]] = {}
+        self._build_for: Callable[[Sizes], Executable] | None = None
+        self._specialized: dict[tuple[tuple[str, int], ...], Executable] = {}
         self._lock = RLock()
+
+    def specialize(
+        self, special: Mapping[str, frozenset[int]], build_for: Callable[[Sizes], Executable]
+    ) -> None:
+        """Sends calls in which dims have these values to what `build_for` gives for those dims."""
+        self._special, self._build_for = special, build_for
 
     @property
     def source(self) -> str:
@@ -87,11 +96,22 @@ class SizedExecutable(Executable):
                 raise self._closed_error()
             known = self._ready.get(key)
             if known is None:
-                known = self._ready[key] = self._make(sizes)
+                known = self._ready[key] = self._new(self._make, sizes)
                 if len(self._ready) > MOST_SIZES:
                     self._ready.popitem(last=False)
                     self._by_shapes.clear()
             return known
+
+    def _new(self, make: Callable[[Sizes], Executable], sizes: Sizes) -> Executable:
+        """Returns the program for some values of the dims: one made for them, or the general one."""
+        special = {name: size for name, size in sizes.items() if size in self._special.get(name, ())}
+        if not special or self._build_for is None:
+            return make(sizes)
+        key = tuple(special.items())
+        found = self._specialized.get(key)
+        if found is None:
+            found = self._specialized[key] = self._build_for(special)
+        return found.executable_for(sizes) if isinstance(found, SizedExecutable) else found
 
     def _run(
         self, arrays: list[Array], targets: list[Array] | None, values: Mapping[str, int]
@@ -108,7 +128,8 @@ class SizedExecutable(Executable):
     def close(self) -> None:
         with self._lock:
             self._make = None
-            ready = list(self._ready.values())
+            ready = [*self._ready.values(), *self._specialized.values()]
+            self._specialized.clear()
             self._ready.clear()
             self._by_shapes.clear()
         for executable in ready:

@@ -102,13 +102,16 @@ class BatchProgram:
 
     def _kernel(self, artifact: CompiledArtifact, step: LaunchStep) -> pyopencl.Kernel:
         kernel = self._driver.make_kernel(artifact, step.kernel)
-        if kernel.num_args != 2 * len(step.buffers):
+        n_sizes = len(step.sizes)
+        if kernel.num_args != n_sizes + 2 * len(step.buffers):
             raise DeviceError(
-                f"opencl: @{step.kernel} takes {kernel.num_args // 2} arguments, "
+                f"opencl: @{step.kernel} takes {(kernel.num_args - n_sizes) // 2} arguments, "
                 f"{len(step.buffers)} are given"
             )
+        for index, size in enumerate(step.sizes):
+            kernel.set_arg(index, np.int64(size))
         for index, buffer in enumerate(step.buffers):
-            self._placed[buffer].arguments.append((kernel, 2 * index))
+            self._placed[buffer].arguments.append((kernel, n_sizes + 2 * index))
         return kernel
 
     def _resolve(self) -> None:

@@ -52,7 +52,7 @@ class OpenCLDriver(OpenCLMemory):
     def get_kernel(self, artifact: CompiledArtifact, name: str) -> CallableKernel:
         """Returns the kernel of the symbol `@name`. Raises `DeviceError` where the artifact has none."""
         kernel = self.make_kernel(artifact, name)
-        return CallableKernel(_Kernel(kernel, [None] * (kernel.num_args // 2)), name)
+        return CallableKernel(_Kernel(kernel, [None] * kernel.num_args), name)
 
     def make_kernel(self, artifact: CompiledArtifact, name: str) -> pyopencl.Kernel:
         """Returns a new object for the kernel of the symbol `@name`, with arguments of its own."""
@@ -70,6 +70,7 @@ class OpenCLDriver(OpenCLMemory):
         grid: Sequence[int],
         block: Sequence[int],
         arguments: Sequence[BufferLoc],
+        sizes: Sequence[int] = (),
     ) -> None:
         """Queues one launch; a grid with an extent of 0 is none. Raises `DeviceError` naming the kernel."""
         import pyopencl
@@ -79,17 +80,21 @@ class OpenCLDriver(OpenCLMemory):
             return
         native = kernel.native
         assert isinstance(native, _Kernel), f"{kernel.name} is not a kernel of this backend"
-        if len(arguments) != len(native.arguments):
+        n_sizes = len(sizes)
+        n_arguments = (native.kernel.num_args - n_sizes) // 2
+        if len(arguments) != n_arguments:
             raise DeviceError(
-                f"opencl: @{kernel.name} takes {len(native.arguments)} arguments, {len(arguments)} are given"
+                f"opencl: @{kernel.name} takes {n_arguments} arguments, {len(arguments)} are given"
             )
         try:
+            for index, size in enumerate(sizes):
+                native.kernel.set_arg(index, np.int64(size))
             for index, (argument, pool) in enumerate(zip(arguments, pools, strict=True)):
                 last = native.arguments[index]
                 if last is not None and last[0] is pool.buffer and last[1] == argument.offset:
                     continue
-                native.kernel.set_arg(2 * index, pool.buffer)
-                native.kernel.set_arg(2 * index + 1, np.uint64(argument.offset))
+                native.kernel.set_arg(n_sizes + 2 * index, pool.buffer)
+                native.kernel.set_arg(n_sizes + 2 * index + 1, np.uint64(argument.offset))
                 native.arguments[index] = (pool.buffer, argument.offset)
             items = tuple(groups * extent for groups, extent in zip(grid, block, strict=True))
             pyopencl.enqueue_nd_range_kernel(self.queue, native.kernel, items, tuple(block))

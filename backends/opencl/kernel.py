@@ -67,10 +67,11 @@ class KernelWriter:
         return head + "".join(f"{line}\n" for line in self._lines) + "}\n"
 
     def _parameters(self) -> list[str]:
-        arguments = self._op.body.block.args
+        n_dims = len(self._op.sizes)
+        sizes, arguments = self._op.body.block.args[:n_dims], self._op.body.block.args[n_dims:]
         pools = [self._names.fresh(f"p{argument.index}") for argument in arguments]
         offsets = [self._names.fresh(f"o{argument.index}") for argument in arguments]
-        parameters: list[str] = []
+        parameters = [f"const {self.c_type(size, self._op)} {self.name(size, 'n')}" for size in sizes]
         for argument, pool, offset in zip(arguments, pools, offsets, strict=True):
             element = self.memref_element(argument.type, self._op)
             const = "" if _is_stored_to(argument) else "const "

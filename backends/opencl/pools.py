@@ -45,9 +45,7 @@ class OpenCLMemory:
     `generation` changes whenever a pool comes or goes.
     """
 
-    def __init__(
-        self, context: pyopencl.Context, device: pyopencl.Device, info: OpenCLDeviceInfo
-    ):
+    def __init__(self, context: pyopencl.Context, device: pyopencl.Device, info: OpenCLDeviceInfo):
         import pyopencl
 
         self.context = context
@@ -63,9 +61,7 @@ class OpenCLMemory:
         pools = ", ".join(f"{pool_id}: {pool.nbytes} bytes" for pool_id, pool in sorted(self._pools.items()))
         return f"OpenCLDriver({self.info.name!r}, pools {{{pools}}})"
 
-    def alloc_pool(
-        self, pool_id: int, nbytes: int, alignment: int, mode: MemoryMode | None = None
-    ) -> None:
+    def alloc_pool(self, pool_id: int, nbytes: int, alignment: int, mode: MemoryMode | None = None) -> None:
         """
         Tensors that are hosted get memory that the host reaches too. Raises `DeviceError` where the pool
         exists already, `OutOfMemoryError` where it is more than the device gives.
@@ -165,9 +161,7 @@ class OpenCLMemory:
         shape = (max(nbytes, 1),)
         try:
             buffer = pyopencl.Buffer(self.context, flags, shape[0])
-            memory, _ = pyopencl.enqueue_map_buffer(
-                self.queue, buffer, access, 0, shape, np.dtype(np.uint8)
-            )
+            memory, _ = pyopencl.enqueue_map_buffer(self.queue, buffer, access, 0, shape, np.dtype(np.uint8))
         except pyopencl.Error as error:
             message = f"opencl: cannot pin {nbytes} bytes for device {self.info.name}"
             raise device_error(message, error, is_allocation=True) from error

@@ -26,6 +26,7 @@ from ...dialects.buffer_size import (
     strides_of,
 )
 from ...dialects.dim_expr import evaluated
+from ...dialects.dim_specialization import specialize
 from ...dialects.dim_values import DimTable
 from ...dialects.entry import find_entry
 from ...dialects.graph import dims_of
@@ -65,12 +66,16 @@ def run_module(
             node is out of bounds, or what nothing was written to is read.
     """
     entry = find_entry(module, name)
+    table = DimTable.of(module, entry)
+    dims = {} if table is None else table.solve([array.shape for array in inputs])
+    if dims and isinstance(entry, func.FuncOp):
+        module = module.clone()
+        specialize(module, dims)
+        entry = find_entry(module, name)
     memory = NodeMemory(module, {} if nodes is None else nodes, merge)
     arguments = all_arguments(entry, inputs, symbols)
     if isinstance(entry, func.FuncOp):
         return list(run_graph(module, entry.sym_name.data, arguments, memory))
-    table = DimTable.of(module, entry)
-    dims = {} if table is None else table.solve([array.shape for array in inputs])
     return _Program(module, entry, memory, dims).run(arguments)
 
 
