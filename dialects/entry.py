@@ -5,7 +5,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Operation
 from xdsl.utils.str_enum import StrEnum
 
@@ -116,7 +116,10 @@ def argument_names(entry: Entry) -> tuple[str, ...]:
 
 
 def keep_only(module: ModuleOp, entry: Entry) -> None:
-    """Erases the functions and programs that `entry` does not call, and the kernels it does not launch."""
+    """
+    Erases the functions and programs that `entry` does not call, and the kernels it does not launch. What it
+    calls becomes private.
+    """
     launched = _launched(entry) if isinstance(entry, sched.ProgramOp) else {}
     kept: set[Operation] = {entry}
     if isinstance(entry, func.FuncOp):
@@ -130,6 +133,8 @@ def keep_only(module: ModuleOp, entry: Entry) -> None:
             case func.FuncOp() | sched.ProgramOp():
                 if op not in kept:
                     erased.append(op)
+                elif isinstance(op, func.FuncOp) and op is not entry:
+                    op.properties["sym_visibility"] = StringAttr("private")
             case _:
                 pass
     for op in erased:

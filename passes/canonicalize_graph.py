@@ -21,7 +21,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from .util.graph_rules import fast_math, folding, identities, integers, logic, pushing, signs, views
+from .util.graph_rules import control, fast_math, folding, identities, integers, logic, pushing, signs, views
 from .util.located_rewriter import rewrite_greedily
 
 PATTERNS = (
@@ -33,6 +33,7 @@ PATTERNS = (
     *views.PATTERNS,
     *pushing.PATTERNS,
     *fast_math.PATTERNS,
+    *control.PATTERNS,
 )
 
 

@@ -18,8 +18,10 @@ from .convert_sched_to_low import ConvertSchedToLowPass
 from .decompose_composites import DecomposeCompositesPass
 from .expand_math import ExpandMathPass
 from .fuse_stages import FuseStagesPass
+from .hoist_loop_invariants import HoistLoopInvariantsPass
 from .infer_memory_modes import InferMemoryModesPass
 from .infer_precision import InferPrecisionPass
+from .inline_calls import InlineCallsPass
 from .inline_virtual_nodes import InlineVirtualNodesPass
 from .map_axes import MapAxesPass
 from .plan_memory import PlanMemoryPass
@@ -32,6 +34,8 @@ from .verify_stage import VerifyStagePass
 def graph_passes() -> tuple[ModulePass, ...]:
     """Returns the passes from `graph` to better `graph`."""
     return (
+        # First: the others see one function at a time.
+        InlineCallsPass(),
         InlineVirtualNodesPass(),
         # After inline-virtual-nodes, which leaves computations that read nodes a second time.
         SimplifyNodesPass(),
@@ -41,6 +45,8 @@ def graph_passes() -> tuple[ModulePass, ...]:
         CanonicalizeGraphPass(),
         # After canonicalize-graph, which drops casts that the rules would have to look through.
         InferPrecisionPass(),
+        # Before cse: what two loops compute alike is one op only where both can see it.
+        HoistLoopInvariantsPass(),
         # After canonicalize-graph: equal values are equal text only once they are in canonical form.
         CommonSubexpressionElimination(),
         # After cse, which leaves the operands of what it merged without a use.

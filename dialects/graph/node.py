@@ -229,12 +229,15 @@ class NodeAccessOp(IRDLOperation, ABC):
 
 
 def _is_written_before(op: NodeAccessOp) -> bool:
-    """Returns whether a write of the op's node stands before it."""
-    other = op.prev_op
-    while other is not None:
-        if isinstance(other, WriteOp) and other.node_name == op.node_name:
-            return True
-        other = other.prev_op
+    """Returns whether a write of the op's node stands before it, in its region or one around it."""
+    here: Operation | None = op
+    while here is not None:
+        other = here.prev_op
+        while other is not None:
+            if isinstance(other, WriteOp) and other.node_name == op.node_name:
+                return True
+            other = other.prev_op
+        here = here.parent_op()
     return False
 
 
