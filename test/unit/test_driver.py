@@ -139,7 +139,7 @@ def test_instruments_hear_of_the_passes_once():
     assert executable.stages["low"]
     assert recorder.n_pipelines == own.n_pipelines == 1
     assert recorder.names == own.names
-    assert recorder.names[0] == "convert-graph-to-sched"
+    assert "convert-graph-to-sched" in recorder.names
 
 
 TWO = SOFTMAX + SOFTMAX.replace("@softmax", "@other").replace("graph.div", "graph.mul")
@@ -279,7 +279,7 @@ def test_an_argument_of_a_wrong_kind_is_an_error(arguments: dict[str, object], m
         tenon.compile(**{"program": SOFTMAX, **arguments})  # pyright: ignore
 
 
-def test_a_function_that_calls_another_is_interpreted_and_cannot_be_lowered():
+def test_a_function_that_calls_another_is_interpreted_and_compiled():
     text = """
 func.func private @twice(%x: tensor<2xi8>) -> tensor<2xi8> {
   %y = graph.add %x, %x : tensor<2xi8>
@@ -290,10 +290,9 @@ func.func @main(%x: tensor<2xi8>) -> tensor<2xi8> {
   func.return %y : tensor<2xi8>
 }
 """
-    executable = tenon.compile(text, backend="reference", entry="main")
-    assert executable(np.array([1, 2], np.int8)).tolist() == [2, 4]
-    with pytest.raises(tenon.TenonError, match=r"^<string>:7:8: error: func.call: cannot schedule "):
-        tenon.compile(text, entry="main")
+    for backend in ("reference", "llvm"):
+        executable = tenon.compile(text, backend=backend, entry="main")
+        assert executable(np.array([1, 2], np.int8)).tolist() == [2, 4]
 
 
 ENORMOUS = """
