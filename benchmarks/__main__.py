@@ -3,5 +3,5 @@
 import subprocess
 import sys
 
-for _module in ("kernels", "calls", "threads", "transfers", "compile_time"):
+for _module in ("kernels", "calls", "tracing", "threads", "transfers", "compile_time"):
     subprocess.run([sys.executable, "-m", f"{__package__}.{_module}"], check=True)

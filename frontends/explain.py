@@ -93,7 +93,9 @@ def differences(new: CallSignature, old: CallSignature) -> tuple[str, ...]:
         gone = [path for path in old_paths if path not in new_paths]
         come = [path for path in new_paths if path not in old_paths]
         detail = ", ".join([*(f"{path} is new" for path in come), *(f"{path} is gone" for path in gone)])
-        found.append(f"the structure of the arguments differs ({detail or 'other containers'})")
+        # A static argument that is not given is one place less, and said already.
+        if detail or now == set(before):
+            found.append(f"the structure of the arguments differs ({detail or 'other containers'})")
     old_avals = dict(zip(old.paths(), old.avals, strict=True))
     for path, aval in zip(new.paths(), new.avals, strict=True):
         was = old_avals.get(path)
