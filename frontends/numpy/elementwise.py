@@ -14,6 +14,7 @@ from ..array import Array
 from ..dispatch import array_function
 from .operands import (
     BOOL,
+    FLOAT16,
     FLOAT64,
     Operand,
     as_float,
@@ -157,8 +158,8 @@ def clip(x: Array, /, min: Operand | None = None, max: Operand | None = None) ->
 
 @array_function
 def conj(x: Array, /) -> Array:
-    """The element: there are no complex dtypes."""
-    return x
+    """The element: there are no complex dtypes. Booleans count as int8."""
+    return small_numbers("conj", x)[0]
 
 
 @array_function
@@ -474,8 +475,9 @@ def remainder(x1: Operand, x2: Operand, /) -> Array:
 
 @array_function
 def round(x: Array, /) -> Array:
-    """The nearest integer, the even one of two; integers and booleans stay as they are."""
-    return elementwise(ops.round, *operands("round", x))
+    """The nearest integer, the even one of two; integers stay as they are, booleans become float16."""
+    (x,) = operands("round", x)
+    return ops.cast(x, FLOAT16) if x.dtype == BOOL else elementwise(ops.round, x)
 
 
 @array_function

@@ -133,11 +133,15 @@ def small_numbers(who: str, *values: Operand) -> list[TracedArray]:
 def floats(who: str, *values: Operand) -> list[TracedArray]:
     """
     Returns what `operands` does, in floats: bool, int8 and uint8 become float16, int16 and uint16 float32,
-    wider integers float64, as in numpy.
+    wider integers float64, each for itself, as in numpy.
     """
-    arrays = operands(who, *values)
-    dtype = float_for(arrays[0].dtype)
-    return [ops.cast(x, dtype) for x in arrays]
+    strong = [value.dtype for value in values if isinstance(value, TracedArray) and not value.weak]
+    base = result_type(*values)
+    if strong and is_float(base) == any(map(is_float, strong)):
+        dtype = result_type(*map(float_for, strong))
+    else:
+        dtype = float_for(base)
+    return together(who, [array_of(value, dtype) for value in values])
 
 
 def float_for(dtype: np.dtype[Any]) -> np.dtype[Any]:
