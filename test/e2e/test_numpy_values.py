@@ -107,7 +107,7 @@ IDS = [f"{call.name} ({call.kinds})" for call in CALLS]
 
 @pytest.mark.parametrize("call", CALLS, ids=IDS)
 def test_a_function_gives_what_numpy_gives(call: Call, interpreted: None):
-    @settings(max_examples=12)
+    @settings(max_examples=8)
     @given(arguments_of(call))
     def check(arrays: list[np.ndarray]) -> None:
         what = f"{call.name} of {arrays}"
