@@ -1,0 +1,557 @@
+"""Programs with named dims: one compiled program serves all sizes, on every backend and at every level."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+import tenon
+from tenon.backends.llvm.compile import LLVMCompiler
+from tenon.runtime import sized_executable
+from tenon.runtime.sized_executable import SizedExecutable
+
+Array = npt.NDArray[Any]
+
+PLACES: tuple[dict[str, str], ...] = (
+    {"backend": "llvm"},
+    {"backend": "opencl"},
+    {"backend": "reference"},
+    {"backend": "reference", "level": "sched"},
+    {"backend": "reference", "level": "low"},
+)
+
+N = "graph.dim @n min 1 max 64\n"
+NM = N + "graph.dim @m min 1 max 64\n"
+
+
+def tensor(*extents: str | int, element: str = "f32") -> str:
+    """Returns the type of a tensor with named dims."""
+    written = "x".join(str(extent) if isinstance(extent, int) else "?" for extent in extents)
+    dims = ", ".join(map(str, extents))
+    encoding = f", #graph.dims<{dims}>" if any(isinstance(extent, str) for extent in extents) else ""
+    return f"tensor<{written}{'x' if extents else ''}{element}{encoding}>"
+
+
+def random(*shape: int, seed: int = 0) -> Array:
+    return np.random.default_rng([seed, *shape]).standard_normal(shape).astype(np.float32)
+
+
+@pytest.fixture
+def n_compiled(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """The sources that llvm compiles during a test."""
+    sources: list[str] = []
+    compile = LLVMCompiler.compile
+
+    def noting(self: LLVMCompiler, source: str, device: Any) -> Any:
+        sources.append(source)
+        return compile(self, source, device)
+
+    monkeypatch.setattr(LLVMCompiler, "compile", noting)
+    yield sources
+
+
+def sweep(
+    text: str,
+    arguments: Callable[..., list[Array]],
+    expected: Callable[..., Array | tuple[Array, ...]],
+    sizes: list[tuple[int, ...]],
+    tolerance: float = 1e-4,
+) -> None:
+    """Compares the program with numpy for all sizes, everywhere."""
+    for place in PLACES:
+        function = tenon.compile(text, **place)  # pyright: ignore[reportArgumentType]
+        few = sizes if place["backend"] == "llvm" else [sizes[0], sizes[len(sizes) // 2], sizes[-1]]
+        for size in few:
+            given = arguments(*size)
+            found = function(*given)
+            wanted = expected(*given)
+            pairs = zip(found, wanted, strict=True) if isinstance(wanted, tuple) else [(found, wanted)]
+            for mine, theirs in pairs:
+                assert mine.shape == theirs.shape, (place, size)
+                np.testing.assert_allclose(
+                    mine, theirs, rtol=tolerance, atol=tolerance, err_msg=str((place, size))
+                )
+
+
+ALL = [(n,) for n in range(1, 65)]
+SOME = [(1, 1), (1, 64), (2, 3), (5, 4), (7, 33), (8, 8), (31, 1), (33, 17), (64, 1), (64, 64)]
+
+SOFTMAX = (
+    N
+    + f"""
+func.func @softmax(%x: {tensor(4, "n")}) -> {tensor(4, "n")} {{
+  %m = graph.reduce max %x axes [1] keep : {tensor(4, "n")} -> tensor<4x1xf32>
+  %mb = graph.broadcast %m : tensor<4x1xf32> -> {tensor(4, "n")}
+  %d = graph.sub %x, %mb : {tensor(4, "n")}
+  %e = graph.exp %d : {tensor(4, "n")}
+  %s = graph.reduce add %e axes [1] keep : {tensor(4, "n")} -> tensor<4x1xf32>
+  %sb = graph.broadcast %s : tensor<4x1xf32> -> {tensor(4, "n")}
+  %y = graph.div %e, %sb : {tensor(4, "n")}
+  func.return %y : {tensor(4, "n")}
+}}
+"""
+)
+
+
+def softmax(x: Array) -> Array:
+    e = np.exp(x - x.max(1, keepdims=True))
+    return e / e.sum(1, keepdims=True)
+
+
+def test_a_softmax_over_a_named_dim_compiles_once_for_all_sizes(n_compiled: list[str]):
+    function = tenon.compile(SOFTMAX)
+    for (n,) in ALL:
+        x = random(4, n)
+        np.testing.assert_allclose(function(x), softmax(x), rtol=1e-5, atol=1e-6)
+    assert len(n_compiled) == 1
+
+
+def test_softmax_is_the_same_everywhere():
+    sweep(SOFTMAX, lambda n: [random(4, n)], softmax, ALL)
+
+
+def test_softmax_over_a_static_axis_of_a_named_batch():
+    text = SOFTMAX.replace(tensor(4, "n"), tensor("n", 40)).replace("tensor<4x1xf32>", tensor("n", 1))
+    sweep(text, lambda n: [random(n, 40)], softmax, ALL)
+
+
+def test_layer_norm_of_a_named_batch_and_width():
+    x, row, column = tensor("n", "m"), tensor("m"), tensor("n", 1)
+    text = (
+        NM
+        + f"""
+func.func @norm(%x: {x}, %g: {row}, %k: {column}) -> {x} {{
+  %s = graph.reduce add %x axes [1] keep : {x} -> {column}
+  %mean = graph.mul %s, %k : {column}
+  %mb = graph.broadcast %mean : {column} -> {x}
+  %d = graph.sub %x, %mb : {x}
+  %q = graph.mul %d, %d : {x}
+  %v = graph.reduce add %q axes [1] keep : {x} -> {column}
+  %vm = graph.mul %v, %k : {column}
+  %e = graph.constant dense<1.0e-5> : tensor<1x1xf32>
+  %eb = graph.broadcast %e : tensor<1x1xf32> -> {column}
+  %ve = graph.add %vm, %eb : {column}
+  %r = graph.rsqrt %ve : {column}
+  %rb = graph.broadcast %r : {column} -> {x}
+  %y = graph.mul %d, %rb : {x}
+  %gb = graph.broadcast %g : {row} -> {x}
+  %z = graph.mul %y, %gb : {x}
+  func.return %z : {x}
+}}
+"""
+    )
+
+    def expected(x: Array, g: Array, k: Array) -> Array:
+        d = x - x.mean(1, keepdims=True)
+        return d / np.sqrt((d * d).mean(1, keepdims=True) + 1e-5) * g
+
+    def arguments(n: int, m: int) -> list[Array]:
+        return [random(n, m), random(m), np.full((n, 1), 1 / m, np.float32)]
+
+    sweep(text, arguments, expected, SOME, 2e-3)
+
+
+@pytest.mark.parametrize(
+    "m,n,k", [("a", 12, 20), (9, "a", 20), (9, 12, "a"), ("a", "b", 20), ("a", 12, "b"), (9, "a", "b")]
+)
+def test_matmul_with_named_dims(m: str | int, n: str | int, k: str | int):
+    dims = "graph.dim @a min 1 max 64\ngraph.dim @b min 1 max 64\n"
+    lhs, rhs, result = tensor(m, k), tensor(k, n), tensor(m, n)
+    text = (
+        dims
+        + f"""
+func.func @matmul(%x: {lhs}, %y: {rhs}) -> {result} {{
+  %z = graph.contract %x, %y maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>,
+      affine_map<(m, n, k) -> (m, n)>] : {lhs}, {rhs} -> {result}
+  func.return %z : {result}
+}}
+"""
+    )
+
+    def arguments(a: int, b: int) -> list[Array]:
+        sizes = {"a": a, "b": b}
+        at = [sizes.get(str(extent), extent) for extent in (m, n, k)]
+        return [random(int(at[0]), int(at[2])), random(int(at[2]), int(at[1]), seed=1)]
+
+    sweep(text, arguments, lambda x, y: x @ y, SOME)
+
+
+def test_concat_of_named_extents():
+    a, b = tensor("n", 3), tensor("m", 3)
+    text = (
+        NM
+        + f"""
+func.func @join(%x: {a}, %y: {b}) -> {tensor("m + n", 3)} {{
+  %e = graph.exp %x : {a}
+  %z = graph.concat %e, %y axis 0 : {a}, {b} -> {tensor("m + n", 3)}
+  func.return %z : {tensor("m + n", 3)}
+}}
+"""
+    )
+    sweep(text, lambda n, m: [random(n, 3), random(m, 3)], lambda x, y: np.concatenate([np.exp(x), y]), SOME)
+
+
+def test_reshape_to_a_row_and_back():
+    x, row = tensor("n", 8), tensor("8 * n")
+    text = (
+        N
+        + f"""
+func.func @f(%x: {x}) -> ({row}, {x}) {{
+  %e = graph.exp %x : {x}
+  %r = graph.reshape %e : {x} -> {row}
+  %m = graph.neg %r : {row}
+  %b = graph.reshape %m : {row} -> {x}
+  func.return %r, %b : {row}, {x}
+}}
+"""
+    )
+    sweep(text, lambda n: [random(n, 8)], lambda x: (np.exp(x).reshape(-1), -np.exp(x)), ALL)
+
+
+def test_reshape_of_two_named_dims_and_back():
+    x, row, turned = tensor("n", "m"), tensor("n * m"), tensor("m", "n")
+    text = (
+        NM
+        + f"""
+func.func @f(%x: {x}, %r: {row}, %t: {turned}) -> ({row}, {x}, {row}) {{
+  %a = graph.reshape %x : {x} -> {row}
+  %b = graph.add %a, %r : {row}
+  %c = graph.reshape %r : {row} -> {x}
+  %d = graph.mul %c, %x : {x}
+  %p = graph.permute %t [1, 0] : {turned}
+  %q = graph.reshape %p : {x} -> {row}
+  %s = graph.add %q, %r : {row}
+  func.return %b, %d, %s : {row}, {x}, {row}
+}}
+"""
+    )
+
+    def arguments(n: int, m: int) -> list[Array]:
+        return [random(n, m), random(n * m), random(m, n)]
+
+    def expected(x: Array, r: Array, t: Array) -> tuple[Array, ...]:
+        return x.reshape(-1) + r, r.reshape(x.shape) * x, t.T.reshape(-1) + r
+
+    sweep(text, arguments, expected, SOME)
+
+
+def test_transpose_flip_and_reduce_of_named_dims():
+    x, turned = tensor("n", "m"), tensor("m", "n")
+    text = (
+        NM
+        + f"""
+func.func @f(%x: {x}) -> ({turned}, {tensor("m")}, {tensor("n")}, tensor<f32>) {{
+  %t = graph.permute %x [1, 0] : {x}
+  %f = graph.flip %t axes [0, 1] : {turned}
+  %y = graph.neg %f : {turned}
+  %a = graph.reduce add %x axes [0] : {x} -> {tensor("m")}
+  %b = graph.reduce max %x axes [1] : {x} -> {tensor("n")}
+  %c = graph.reduce min %x axes [0, 1] : {x} -> tensor<f32>
+  func.return %y, %a, %b, %c : {turned}, {tensor("m")}, {tensor("n")}, tensor<f32>
+}}
+"""
+    )
+
+    def expected(x: Array) -> tuple[Array, ...]:
+        return -x.T[::-1, ::-1], x.sum(0), x.max(1), np.asarray(x.min())
+
+    sweep(text, lambda n, m: [random(n, m)], expected, SOME)
+
+
+def test_pads_of_named_dims():
+    x, padded = tensor("n", "m"), tensor("n + 3", "m + 1")
+    text = (
+        NM
+        + f"""
+func.func @f(%x: {x}) -> {padded} {{
+  %v = graph.constant dense<2.0> : tensor<f32>
+  %e = graph.exp %x : {x}
+  %y = graph.pad %e, %v low [1, 0] high [2, 1] : {x}
+  func.return %y : {padded}
+}}
+"""
+    )
+
+    def expected(x: Array) -> Array:
+        return np.pad(np.exp(x), ((1, 2), (0, 1)), constant_values=2)
+
+    sweep(text, lambda n, m: [random(n, m)], expected, SOME)
+
+
+def test_slices_with_named_sizes():
+    x = tensor("n", 8)
+    half, rest = tensor("n floordiv 2", 4), tensor("n - n floordiv 2", 8)
+    text = (
+        N
+        + f"""
+func.func @f(%x: {x}) -> ({half}, {rest}) {{
+  %a = graph.slice %x offsets [0, 1] sizes [n floordiv 2, 4] strides [2, 2] : {x}
+  %b = graph.slice %x offsets [n floordiv 2, 0] sizes [n - n floordiv 2, 8] strides [1, 1] : {x}
+  %c = graph.neg %a : {half}
+  %d = graph.neg %b : {rest}
+  func.return %c, %d : {half}, {rest}
+}}
+"""
+    )
+
+    def expected(x: Array) -> tuple[Array, ...]:
+        half = len(x) // 2
+        return -x[: 2 * half : 2, 1::2], -x[half:]
+
+    sweep(text, lambda n: [random(n, 8)], expected, ALL)
+
+
+def test_iota_and_select_over_a_named_dim():
+    text = (
+        N
+        + f"""
+func.func @f(%x: {tensor("n")}) -> {tensor("n")} {{
+  %i = graph.iota axis 0 : {tensor("n")}
+  %c = graph.lt %x, %i : {tensor("n")}
+  %y = graph.select %c, %x, %i : {tensor("n")}
+  func.return %y : {tensor("n")}
+}}
+"""
+    )
+    sweep(text, lambda n: [random(n)], lambda x: np.minimum(x, np.arange(len(x), dtype=np.float32)), ALL)
+
+
+def test_long_axes_run_in_work_groups_of_which_the_last_is_cut_short():
+    text = f"""
+graph.dim @n min 1 max 100000
+func.func @f(%x: {tensor("n")}) -> ({tensor("n")}, tensor<f32>) {{
+  %y = graph.mul %x, %x : {tensor("n")}
+  %s = graph.reduce add %y axes [0] : {tensor("n")} -> tensor<f32>
+  func.return %y, %s : {tensor("n")}, tensor<f32>
+}}
+"""
+    sizes = [(1,), (7,), (16384,), (16385,), (50001,), (100000,)]
+    sweep(text, lambda n: [random(n)], lambda x: (x * x, np.asarray((x * x).sum())), sizes)
+
+
+def test_partial_results_combine_as_in_a_static_program_of_the_greatest_size():
+    text = (
+        N.replace("64", "300")
+        + f"""
+func.func @f(%x: {tensor("n")}) -> tensor<f32> {{
+  %s = graph.reduce add %x axes [0] : {tensor("n")} -> tensor<f32>
+  func.return %s : tensor<f32>
+}}
+"""
+    )
+    static = tenon.compile("""
+func.func @f(%x: tensor<300xf32>) -> tensor<f32> {
+  %s = graph.reduce add %x axes [0] : tensor<300xf32> -> tensor<f32>
+  func.return %s : tensor<f32>
+}
+""")
+    x = random(300)
+    wanted = static(x).tobytes()
+    for place in PLACES:
+        if place != {"backend": "reference"}:
+            assert tenon.compile(text, **place)(x).tobytes() == wanted  # pyright: ignore[reportArgumentType]
+
+
+ADD = (
+    NM
+    + f"""
+func.func @add(%x: {tensor("n", "m")}, %y: {tensor("n", "m")}) -> {tensor("n", "m")} {{
+  %z = graph.add %x, %y : {tensor("n", "m")}
+  func.return %z : {tensor("n", "m")}
+}}
+"""
+)
+
+
+@pytest.mark.parametrize("place", PLACES, ids=str)
+def test_sizes_out_of_bounds_and_those_that_disagree_are_errors_that_name_the_dim(place: dict[str, str]):
+    add = tenon.compile(ADD.replace("@n min 1 max 64", "@n min 2 max 8"), **place)  # pyright: ignore[reportArgumentType]
+    for n in (2, 8):
+        assert add(random(n, 3), random(n, 3)).shape == (n, 3)
+    for n in (1, 9):
+        with pytest.raises(
+            tenon.CallError,
+            match=rf"^add: argument 'x': axis 0 is {n}, but it is n, and n is from 2 to 8$",
+        ):
+            add(random(n, 3), random(n, 3))
+    with pytest.raises(
+        tenon.CallError,
+        match=r"^add: argument 'y': axis 0 is 4, expected n = 3 \(n from axis 0 of argument 'x'\)$",
+    ):
+        add(random(3, 3), random(4, 3))
+    with pytest.raises(tenon.CallError, match=r"^argument 'y': shape \[3\], expected \[n, m\]$"):
+        add(random(3, 3), random(3))
+    with pytest.raises(tenon.CallError, match=r"^argument 'x': dtype float64, expected float32$"):
+        add(random(3, 3).astype(np.float64), random(3, 3))
+    with pytest.raises(tenon.CallError, match=r"^add: argument 'y' is missing$"):
+        add(random(3, 3))
+    with pytest.raises(tenon.CallError, match=r"^out 0: shape \[3, 4\], expected \[3, 3\]$"):
+        add(random(3, 3), random(3, 3), out=np.zeros((3, 4), np.float32))
+    add.close()
+    with pytest.raises(tenon.CallError, match=r"^add: the executable is closed$"):
+        add(random(5, 3), random(5, 3))
+
+
+@pytest.mark.parametrize("place", PLACES, ids=str)
+def test_results_go_where_out_says(place: dict[str, str]):
+    add = tenon.compile(ADD, **place)  # pyright: ignore[reportArgumentType]
+    for n in (3, 5, 3):
+        out = np.zeros((n, 2), np.float32)
+        assert add(x=random(n, 2), y=random(n, 2), out=out) is out
+        np.testing.assert_array_equal(out, random(n, 2) * 2)
+
+
+@pytest.mark.parametrize("place", PLACES, ids=str)
+def test_a_dim_may_be_0_where_its_bounds_say_so(place: dict[str, str]):
+    text = f"""
+graph.dim @n min 0 max 4
+graph.dim @m min 0 max 4
+func.func @f(%x: {tensor("n", 3)}, %y: {tensor("m", 3)})
+    -> ({tensor("n + m", 3)}, {tensor(3)}, {tensor("n")}) {{
+  %z = graph.concat %x, %y axis 0 : {tensor("n", 3)}, {tensor("m", 3)} -> {tensor("n + m", 3)}
+  %s = graph.reduce add %z axes [0] : {tensor("n + m", 3)} -> {tensor(3)}
+  %t = graph.reduce max %x axes [1] : {tensor("n", 3)} -> {tensor("n")}
+  func.return %z, %s, %t : {tensor("n + m", 3)}, {tensor(3)}, {tensor("n")}
+}}
+"""
+    f = tenon.compile(text, **place)  # pyright: ignore[reportArgumentType]
+    for n in range(5):
+        for m in range(5):
+            x, y = random(n, 3), random(m, 3, seed=1)
+            z, s, t = f(x, y)
+            np.testing.assert_array_equal(z, np.concatenate([x, y]))
+            np.testing.assert_allclose(s, z.sum(0), rtol=1e-5, atol=1e-6)
+            np.testing.assert_array_equal(t, x.max(1, initial=-np.inf))
+
+
+def test_a_value_of_a_dim_has_a_program_of_its_own_if_asked(n_compiled: list[str]):
+    function = tenon.compile(SOFTMAX, specialize={"n": [8, 16]})
+    assert len(n_compiled) == 1
+    for n in (3, 8, 8, 16, 5, 8, 64):
+        np.testing.assert_allclose(function(random(4, n)), softmax(random(4, n)), rtol=1e-5, atol=1e-6)
+    assert len(n_compiled) == 3
+    assert "i64 %n" in n_compiled[0] and not any("i64 %n" in source for source in n_compiled[1:])
+
+
+def test_one_of_two_dims_can_be_specialized(n_compiled: list[str]):
+    add = tenon.compile(ADD, specialize={"m": [8]})
+    for n in range(1, 10):
+        for m in (7, 8):
+            np.testing.assert_array_equal(add(random(n, m), random(n, m)), random(n, m) * 2)
+    assert len(n_compiled) == 2
+
+
+@pytest.mark.parametrize(
+    "values,message",
+    [
+        ({"k": [1]}, r"^compile: specialize names dim 'k', but the dims of @add are n, m$"),
+        ({"n": [65]}, r"^compile: specialize has n = 65, but it is from 1 to 64$"),
+    ],
+)
+def test_values_that_no_call_has_are_not_specialized(values: dict[str, list[int]], message: str):
+    with pytest.raises(tenon.TenonError, match=message):
+        tenon.compile(ADD, specialize=values)
+
+
+def test_a_program_that_is_lowered_is_not_specialized():
+    lowered = tenon.compile(ADD, backend="reference", level="sched").stages["sched"]
+    with pytest.raises(
+        tenon.TenonError, match=r"^compile: specialize takes a module at graph, @add is a program$"
+    ):
+        tenon.compile(lowered, specialize={"n": [8]})
+    np.testing.assert_array_equal(tenon.compile(lowered)(random(3, 4), random(3, 4)), random(3, 4) * 2)
+
+
+def test_a_dim_that_no_argument_tells_is_an_error():
+    text = (
+        N
+        + f"func.func @f(%x: {tensor('2 * n')}) -> {tensor('2 * n')} {{ func.return %x : {tensor('2 * n')} }}"
+    )
+    f = tenon.compile(text)
+    assert f(random(6)).shape == (6,)
+    with pytest.raises(
+        tenon.CallError, match=r"^f: argument 'x': axis 0 is 5, expected 2 \* n for a whole number n$"
+    ):
+        f(random(5))
+    with pytest.raises(
+        tenon.CallError,
+        match=r"^f: argument 'x': axis 0 is 130, but it is 2 \* n with n = 65, and n is from 1 to 64$",
+    ):
+        f(random(130))
+    text = text.replace("2 * n", "n floordiv 2")
+    with pytest.raises(
+        tenon.TenonError, match=r"f: no argument tells the value of dim @n \(x is \[n floordiv 2\]\)"
+    ):
+        tenon.compile(text)
+    with pytest.raises(
+        tenon.TenonError, match=r"f: dim @n is not declared \(hint: graph.dim @n min 1 max 64\)"
+    ):
+        tenon.compile(text.removeprefix(N))
+    inside = (
+        N
+        + f"""
+func.func @f(%x: tensor<4xf32>) -> tensor<f32> {{
+  %i = graph.iota axis 0 : {tensor("n")}
+  %s = graph.reduce add %i axes [0] : {tensor("n")} -> tensor<f32>
+  func.return %s : tensor<f32>
+}}
+"""
+    )
+    with pytest.raises(tenon.TenonError, match=r"sched\.dim: no argument of @f tells the value of dim @n"):
+        tenon.compile(inside)
+
+
+def test_a_program_with_named_dims_has_no_memory_plan_of_its_own_but_each_size_has():
+    add = tenon.compile(ADD)
+    assert isinstance(add, SizedExecutable)
+    with pytest.raises(
+        tenon.TenonError, match=r"^add: the memory plan depends on n, m \(hint: executable_for"
+    ):
+        add.memory_plan()
+    assert "24" in str(add.executable_for({"n": 2, "m": 3}).memory_plan())
+    assert repr(add) == "<SizedExecutable add(x: float32[n, m], y: float32[n, m]) -> (float32[n, m]) on llvm>"
+    assert "dims [m, n]" in add.stages["low"]
+    assert add.source == add.stages["source"]
+
+
+def test_a_program_with_named_dims_has_no_nodes():
+    text = (
+        N
+        + f"""
+graph.tnode @w : tensor<8xf32>
+func.func @f(%x: {tensor("n", 8)}) -> {tensor("n", 8)} {{
+  %w = graph.read @w : tensor<8xf32>
+  %b = graph.broadcast %w : tensor<8xf32> -> {tensor("n", 8)}
+  %y = graph.add %x, %b : {tensor("n", 8)}
+  func.return %y : {tensor("n", 8)}
+}}
+"""
+    )
+    for place in PLACES:
+        with pytest.raises(
+            tenon.TenonError, match=r"^f: a program with named dims has no tensor nodes \(nodes: @w\)$"
+        ):
+            tenon.compile(text, **place)  # pyright: ignore[reportArgumentType]
+
+
+def test_threads_share_a_program_of_many_sizes():
+    add = tenon.compile(ADD)
+
+    def call(n: int) -> bool:
+        x = random(n % 7 + 1, n % 5 + 1)
+        return bool((add(x, x) == x * 2).all())
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(call, range(200)))
+
+
+def test_more_sizes_than_are_kept_ready_still_run(monkeypatch: pytest.MonkeyPatch, n_compiled: list[str]):
+    monkeypatch.setattr(sized_executable, "MOST_SIZES", 3)
+    add = tenon.compile(ADD)
+    for n in (1, 2, 3, 4, 5, 1, 2, 3, 4, 5):
+        np.testing.assert_array_equal(add(random(n, 2), random(n, 2)), random(n, 2) * 2)
+    assert len(n_compiled) == 1
