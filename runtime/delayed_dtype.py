@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from xdsl.ir import Attribute
 
-from ..semantics.numpy_types import BF16, BOOL, F16, F32, dtype_of, element_type_of_dtype, is_floating
+from ..errors import TenonError
+from ..semantics.numpy_types import BOOL, F32, dtype_of, element_type_of_dtype, is_floating, is_narrow
 
 Dtype = np.dtype[Any]
 
@@ -80,24 +81,39 @@ def normalize_dtype(dtype: DtypeLike) -> Dtype:
 
 
 def promote_dtypes(dtypes: Iterable[Dtype]) -> Dtype:
-    """Returns the promotion of one dtype or more; the order does not matter."""
-    return reduce(promote_dtype, dtypes)
+    """
+    Returns the promotion of one dtype or more; the order does not matter.
+
+    Raises:
+        TenonError: no dtype holds them.
+    """
+    distinct = list(dict.fromkeys(dtypes))
+    floats = [dtype for dtype in distinct if is_floating(dtype)]
+    return reduce(promote_dtype, floats or distinct)
 
 
 def promote_dtype(first: Dtype, second: Dtype) -> Dtype:
     """
     Returns the dtype of what is computed from both. Booleans give way to numbers and integers to floats,
-    however wide. Of two floats it is the wider, of two integers the narrowest that holds both. f16 and bf16,
-    of which neither holds the other, give f32.
+    however wide. Of two integers it is the narrowest that holds both, of two floats the wider, but float32 of
+    two different ones that are narrower.
+
+    Raises:
+        TenonError: they are a uint64 and a signed integer, which no integer dtype holds.
     """
     if first == second or second == BOOL:
         return first
     if first == BOOL:
         return second
     if is_floating(first) and is_floating(second):
-        if {first, second} == {F16, BF16}:
+        if is_narrow(first) and is_narrow(second):
             return F32
         return max(first, second, key=lambda dtype: dtype.itemsize)
     if is_floating(first):
         return first
-    return second if is_floating(second) else np.promote_types(first, second)
+    if is_floating(second):
+        return second
+    promoted = np.promote_types(first, second)
+    if promoted.kind == "f":
+        raise TenonError(f"no integer dtype holds both {first} and {second} (hint: give a dtype)")
+    return promoted

@@ -82,6 +82,8 @@ def _load(path: Path) -> Array | dict[str, Array]:
             reason = reason_of(error)
         elif isinstance(error, _BAD_HEADER) or reason.startswith("malformed node"):
             reason = "its header is damaged"
+        elif "<f1" in reason:
+            reason = "numpy cannot read the float8_e5m2 that it saves (hint: save array.view('V1'))"
         raise TenonError(f"cannot read {path}: {reason or type(error).__name__}") from error
 
 
@@ -144,7 +146,15 @@ def _named_files(signature: Signature, files: Sequence[str]) -> dict[str, Array]
     return named
 
 
+def readable(array: Array) -> Array:
+    """
+    Returns an array as it is saved: elements that numpy has no type for as their bytes, which is how numpy
+    writes most of them by itself. The header that it writes for float8_e5m2 cannot be read back.
+    """
+    return array if array.dtype.isbuiltin == 1 else array.view(f"V{array.dtype.itemsize}")
+
+
 def retyped(array: Array, dtype: np.dtype[Any]) -> Array:
-    """Returns an array as it was before numpy saved it: of a bfloat16 a file keeps only the bytes."""
+    """Returns an array as it was before it was saved: of a bfloat16 a file keeps only the bytes."""
     is_foreign = dtype.isbuiltin != 1 and array.dtype.kind == "V" and array.dtype.names is None
     return array.view(dtype) if is_foreign and array.dtype.itemsize == dtype.itemsize else array

@@ -29,7 +29,7 @@ from ..runtime.timeline import Timeline, record_timeline
 from ..semantics.numpy_types import element_type_of_dtype
 from .diagnostics import Diagnostic
 from .exit_codes import DIAGNOSTICS, SUCCESS
-from .input_arrays import collect_arguments, read_arrays
+from .input_arrays import collect_arguments, read_arrays, readable
 from .result_comparison import compare
 from .run_arguments import REFERENCE, parse_arguments
 from .run_reports import print_memory_plan, print_statistics, print_times
@@ -203,11 +203,11 @@ def _save(path: Path, results: Sequence[Array], nodes: Mapping[str, Array]) -> N
         if path.suffix == ".npy":
             if len(results) != 1:
                 raise TenonError(f"{path}: one array fits, found {len(results)} results (hint: .npz)")
-            np.save(path, results[0], allow_pickle=False)
+            np.save(path, readable(results[0]), allow_pickle=False)
         else:
-            named: dict[str, Any] = {**nodes}
+            named = dict(nodes)
             named.update((f"result{number}", result) for number, result in enumerate(results))
-            np.savez(path, **named)
+            np.savez(path, **{name: readable(array) for name, array in named.items()})
     except OSError as error:
         raise TenonError(f"cannot write {path}: {reason_of(error)}") from error
 

@@ -19,7 +19,10 @@ from .interface import PassInstrument
 Array = npt.NDArray[Any]
 Arrays = Sequence[Array]
 
-_RELATIVE_TOLERANCE = {"float64": 1e-9, "float32": 1e-4, "float16": 2e-2, "bfloat16": 1e-1}
+_RELATIVE_TOLERANCE = {
+    **{"float64": 1e-9, "float32": 1e-4, "float16": 2e-2, "bfloat16": 1e-1},
+    **{"float8_e5m2": 0.5, "float8_e4m3fn": 0.25, "float8_e4m3": 0.25},
+}
 """
 How far a result may move when a pass fixes the order of a reduction, by dtype; other dtypes agree exactly.
 """

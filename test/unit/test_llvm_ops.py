@@ -5,7 +5,6 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -18,19 +17,11 @@ from xdsl.dialects import arith, math, memref, scf, vector
 from xdsl.dialects.builtin import Builtin, ModuleOp, f16
 from xdsl.parser import Parser
 
+from .storage_dtypes import DTYPES, F8
+
 Array = npt.NDArray[Any]
 
 N = 64
-DTYPES: dict[str, Any] = {
-    "f64": np.float64,
-    "f32": np.float32,
-    "f16": np.float16,
-    "bf16": ml_dtypes.bfloat16,
-    "i64": np.int64,
-    "i32": np.int32,
-    "i16": np.int16,
-    "i8": np.int8,
-}
 FLOATS = ["f64", "f32"]
 INTEGERS = ["i64", "i32", "i16", "i8"]
 
@@ -68,7 +59,8 @@ def assert_same(got: Array, expected: Array) -> None:
     """Bit for bit, but any NaN is as good as another."""
     assert got.dtype == expected.dtype
     if got.dtype.kind not in "iub":
-        got_nan, expected_nan = np.isnan(got), np.isnan(expected)
+        with np.errstate(invalid="ignore"):
+            got_nan, expected_nan = np.isnan(got), np.isnan(expected)
         np.testing.assert_array_equal(got_nan, expected_nan)
         got, expected = got[~got_nan], expected[~got_nan]
     np.testing.assert_array_equal(got.view(np.uint8), expected.view(np.uint8))
@@ -389,7 +381,7 @@ def test_integer_to_float_rounds_once(integer: str, float: str, kind: str, lanes
 @pytest.mark.parametrize("lanes", [None, 8])
 @pytest.mark.parametrize("is_signed", [True, False])
 @pytest.mark.parametrize("integer", INTEGERS)
-@pytest.mark.parametrize("float", ["f64", "f32", "f16", "bf16"])
+@pytest.mark.parametrize("float", ["f64", "f32", "f16", "bf16", *F8])
 def test_float_to_integer_saturates(float: str, integer: str, is_signed: bool, lanes: int | None) -> None:
     with np.errstate(all="ignore"):
         x = floats("f64", 1).astype(DTYPES[float])
@@ -405,7 +397,11 @@ def test_float_to_integer_saturates(float: str, integer: str, is_signed: bool, l
 
 @pytest.mark.parametrize("lanes", [None, 8])
 @pytest.mark.parametrize(
-    ("source", "target"), [("f16", "f32"), ("f16", "f64"), ("bf16", "f32"), ("bf16", "f64"), ("f32", "f64")]
+    ("source", "target"),
+    [
+        *[("f16", "f32"), ("f16", "f64"), ("bf16", "f32"), ("bf16", "f64"), ("f32", "f64")],
+        *[(narrow, wide) for narrow in F8 for wide in ("f16", "bf16", "f32", "f64")],
+    ],
 )
 def test_extf_is_exact(source: str, target: str, lanes: int | None) -> None:
     with np.errstate(all="ignore"):
@@ -457,6 +453,19 @@ def test_truncf_keeps_special_values(wide: str, narrow: str, lanes: int | None) 
         expected = x.astype(DTYPES[narrow])
     lines = f"%r = arith.truncf %a : {{{wide}}} to {{{narrow}}}"
     assert_same(elementwise(lines, [wide, narrow], lanes, x), expected)
+
+
+@pytest.mark.parametrize("lanes", [None, 8])
+@pytest.mark.parametrize("narrow", F8)
+@pytest.mark.parametrize("wide", ["f16", "bf16"])
+def test_truncf_of_every_short_float_to_8_bits_is_rounded_once(
+    wide: str, narrow: str, lanes: int | None
+) -> None:
+    x = np.arange(1 << 16).astype(np.uint16).view(DTYPES[wide])
+    with np.errstate(all="ignore"):
+        expected = x.astype(np.float32).astype(DTYPES[narrow])
+    lines = f"%r = arith.truncf %a : {{{wide}}} to {{{narrow}}}"
+    assert_same(elementwise(lines, [wide, narrow], lanes, x, n=len(x)), expected)
 
 
 @pytest.mark.parametrize("lanes", [None, 8])
@@ -778,7 +787,7 @@ def test_alloca_holds_a_row_in_private_and_shared_memory() -> None:
         grid=(4, 1, 1),
     )
     with np.errstate(all="ignore"):
-        expected = x - x.astype(ml_dtypes.bfloat16).astype(np.float32)
+        expected = x - x.astype(DTYPES["bf16"]).astype(np.float32)
     assert_same(out, expected.reshape(4, 16)[:, ::-1].reshape(-1))
 
 

@@ -16,27 +16,22 @@ from tenon.backends.opencl import backend
 from tenon.backends.opencl.renderer import RULES
 from tenon.backends.reference.low import run_kernel
 from tenon.dialects import context
+from tenon.dialects.element_types import ELEMENT_TYPES
 from tenon.dialects.low import BODY_OPS, EXPANDED_OPS
+from tenon.semantics import numerics, numpy_types
 from xdsl.dialects import scf
 from xdsl.dialects.arith import CMPF_COMPARISON_OPERATIONS, CMPI_COMPARISON_OPERATIONS
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
+
+from .storage_dtypes import DTYPES, F8
 
 pytest.importorskip("pyopencl")
 
 Array = npt.NDArray[Any]
 
 N = 256
-DTYPES: dict[str, Any] = {
-    "f64": np.float64,
-    "f32": np.float32,
-    "f16": np.float16,
-    "bf16": ml_dtypes.bfloat16,
-    "i64": np.int64,
-    "i32": np.int32,
-    "i16": np.int16,
-    "i8": np.int8,
-}
+BY_NAME = {str(type): type for type in ELEMENT_TYPES}
 FLOATS = ["f32", "f64"]
 INTEGERS = ["i8", "i16", "i32", "i64"]
 LANES = [None, 2, 8]
@@ -544,6 +539,66 @@ def test_narrow_floats_are_widened_exactly_and_rounded_once(lanes: int | None):
     run_cases(
         cases, {"h": h, "b": b, "x": x, "y": y}, {"h": "f16", "b": "bf16", "x": "f32", "y": "f64"}, lanes
     )
+
+
+@pytest.mark.parametrize("lanes", LANES)
+@pytest.mark.parametrize("type", F8)
+def test_floats_of_8_bits_are_widened_exactly_and_rounded_once(type: str, lanes: int | None):
+    e = np.arange(N).astype(np.uint8).view(DTYPES[type])
+    inputs = {"e": e, "h": floats("f16", 0), "b": floats("bf16", 0), "x": floats("f32", 0)}
+    cases = [
+        *[Case(f"%r = arith.extf %e : !{type} to !{to}", to, lambda e, h, b, x: e) for to in FLOATS],
+        *[
+            Case(f"%r = arith.extf %e : !{type} to !{to}", to, lambda e, h, b, x: e.astype(np.float32))
+            for to in ("f16", "bf16")
+        ],
+        Case(f"%r = arith.truncf %h : !f16 to !{type}", type, lambda e, h, b, x: h.astype(np.float32)),
+        Case(f"%r = arith.truncf %b : !bf16 to !{type}", type, lambda e, h, b, x: b.astype(np.float32)),
+        Case(f"%r = arith.truncf %x : !f32 to !{type}", type, lambda e, h, b, x: x),
+        Case(f"%r = arith.bitcast %e : !{type} to !i8", "i8", lambda e, h, b, x: e.view(np.int8)),
+    ]
+    run_cases(cases, inputs, {"e": type, "h": "f16", "b": "bf16", "x": "f32"}, lanes)
+
+
+@pytest.mark.parametrize("lanes", LANES)
+@pytest.mark.parametrize("type", ["f16", "bf16", *F8])
+def test_narrow_floats_convert_from_and_to_integers(type: str, lanes: int | None):
+    n, m, s = integers("i64", 0), integers("i32", 1), integers("i16", 1)
+    n[64:80] = (1 << 40) + (1 << 32) + np.arange(-8, 8)
+    values = np.random.default_rng(7).normal(0, 100, N)
+    values[:5] = [np.inf, -np.inf, np.nan, 1e9, -0.5]
+    with np.errstate(all="ignore"):
+        narrow = values.astype(np.float32).astype(DTYPES[type])
+    wide = numpy_types.dtype_of(BY_NAME[type])
+
+    def rounded(value: Array) -> Array:
+        return numerics.cast(value, wide)
+
+    def unsigned(value: Array) -> Array:
+        return value.view(f"u{value.dtype.itemsize}")
+
+    cases = [
+        Case(f"%r = low.convert sitofp %n : !i64 to !{type}", type, lambda n, m, s, h: rounded(n)),
+        Case(f"%r = low.convert uitofp %n : !i64 to !{type}", type, lambda n, m, s, h: rounded(unsigned(n))),
+        Case(f"%r = low.convert sitofp %m : !i32 to !{type}", type, lambda n, m, s, h: rounded(m)),
+        Case(f"%r = low.convert uitofp %m : !i32 to !{type}", type, lambda n, m, s, h: rounded(unsigned(m))),
+        Case(f"%r = low.convert sitofp %s : !i16 to !{type}", type, lambda n, m, s, h: rounded(s)),
+        Case(f"%r = low.convert uitofp %s : !i16 to !{type}", type, lambda n, m, s, h: rounded(unsigned(s))),
+        Case(f"%r = low.convert fptosi %h : !{type} to !i32", "i32", lambda n, m, s, h: cast(h, np.int32)),
+        Case(f"%r = low.convert fptoui %h : !{type} to !i8", "i8", lambda n, m, s, h: cast(h, np.uint8)),
+        Case(
+            f"%t = arith.cmpi slt, %m, %m : !i32\n%r = low.convert uitofp %t : !i1 to !{type}",
+            type,
+            lambda n, m, s, h: np.zeros(N),
+        ),
+    ]
+    run_cases(
+        cases, {"n": n, "m": m, "s": s, "h": narrow}, {"n": "i64", "m": "i32", "s": "i16", "h": type}, lanes
+    )
+
+
+def cast(value: Array, dtype: Any) -> Array:
+    return numerics.cast(value, np.dtype(dtype))
 
 
 def bf16_of(y: Array) -> Array:

@@ -382,7 +382,9 @@ def test_what_a_failing_pass_left_is_dumped(folder: Path, capsys: pytest.Capture
     assert (Path("dump") / "01-verify-stage-failed.mlir").exists()
 
 
-@pytest.mark.parametrize("element_type", ["bf16", "f16", "i1", "ui8", "i64"])
+@pytest.mark.parametrize(
+    "element_type", ["bf16", "f16", "f8E5M2", "f8E4M3FN", "f8E4M3", "i1", "ui8", "ui64", "i64"]
+)
 def test_results_of_every_type_can_be_given_again(
     folder: Path, capsys: pytest.CaptureFixture[str], element_type: str
 ):
@@ -394,6 +396,17 @@ def test_results_of_every_type_can_be_given_again(
     code, second, err = run(capsys, "typed.mlir", "--input", "out.npy", "--backend", "reference")
     assert (code, err) == (SUCCESS, "")
     assert first.split(",")[0] == second.split(",")[0]
+
+
+def test_a_file_that_numpy_cannot_read_back_is_named(folder: Path, capsys: pytest.CaptureFixture[str]):
+    Path("typed.mlir").write_text(ONE.replace("TYPE", "f8E5M2"))
+    np.save("in.npy", np.ones(4, "float8_e5m2"))
+    code, _, err = run(capsys, "typed.mlir", "--input", "in.npy")
+    assert code == DIAGNOSTICS
+    assert err == (
+        "tenon-run: error: cannot read in.npy: numpy cannot read the float8_e5m2 that it saves "
+        "(hint: save array.view('V1'))\n"
+    )
 
 
 def test_all_values_are_printed_on_request(folder: Path, capsys: pytest.CaptureFixture[str]):
