@@ -160,8 +160,9 @@ def joined_at(op: graph.ConcatOp, indices: Indices) -> list[tuple[Extent, SSAVal
     found: list[tuple[Extent, SSAValue, Indices]] = []
     for operand in op.inputs:
         extent = shape_of(operand, op.name)[axis]
-        is_beyond = is_at_least(index.low, offset + extent) or is_at_least(offset - 1, index.high)
-        if extent != 0 and not is_beyond:
+        if is_at_least(offset - 1, index.high):
+            break
+        if extent != 0 and not is_at_least(index.low, offset + extent):
             inside = (index + offset * -1).clamp(extent - 1)
             found.append((offset, operand, (*indices[:axis], inside, *indices[axis + 1 :])))
         offset += extent

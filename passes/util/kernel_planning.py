@@ -412,6 +412,7 @@ class _Planner:
         kernels = {id(access.kernel) for access in accesses}
         if len(kernels) > 1:
             return Decision(ModeKind.MATERIALIZED, f"read by {len(kernels)} kernels")
+        elements = upper_bound(element_count(op.results[0], op.name))
         if isinstance(op, HEAVY_OPS):
             if len(accesses) == 1:
                 obstacle = self._hoist(op, accesses[0])
@@ -422,10 +423,10 @@ class _Planner:
             if obstacle is None:
                 count = len(accesses)
                 return Decision(ModeKind.LOCAL, f"a buffer that is read in {count} ways by one kernel")
-            if isinstance(op, FOLDING_OPS) or len(accesses) > 2 or _most_repeated(accesses) > 1:
+            if isinstance(op, FOLDING_OPS) or len(accesses) > 2 or _most_repeated(accesses, elements) > 1:
                 return Decision(ModeKind.MATERIALIZED, obstacle)
             return Decision(ModeKind.VIRTUAL, f"computed twice, as {obstacle}")
-        repeated = _most_repeated(accesses)
+        repeated = _most_repeated(accesses, elements)
         if repeated > 1:
             return Decision(ModeKind.MATERIALIZED, f"would be computed {repeated} times inside a reduction")
         if len(accesses) > RECOMPUTE_LIMIT:
@@ -443,7 +444,7 @@ class _Planner:
         kernel, dependences = access.kernel, access.dependences()
         prefix = frozenset(axis for axis in dependences if axis in kernel.axes)
         if len(prefix) < len(dependences):
-            repeated = _repetitions(access)
+            repeated = _repetitions(access, upper_bound(element_count(op.results[0], op.name)))
             return None if repeated == 1 else f"would be computed {repeated} times inside a reduction"
         elements = element_count(op.results[0], op.name)
         is_counted = isinstance(op, FOLDING_OPS) or any(index.has_elements() for index in access.indices)
@@ -620,13 +621,17 @@ def _hoisted_loops(access: Access) -> tuple[Axis, ...]:
     return loops
 
 
-def _repetitions(access: Access) -> int:
-    """How often each element would be computed at `access`, inside the loops of the stages around it."""
+def _repetitions(access: Access, elements: int) -> int:
+    """
+    How often each of `elements` would be computed at `access`, inside the loops of the stages around it: for
+    every iteration of the loops that do not change it, and in every window that it lies in.
+    """
     dependences = access.dependences()
     if all(axis in access.kernel.axes for axis in dependences):
         return 1
-    return _most(axis for axis in _hoisted_loops(access) if axis not in dependences)
+    windows = -(-_most(dependences) // max(elements, 1))
+    return _most(axis for axis in _hoisted_loops(access) if axis not in dependences) * max(windows, 1)
 
 
-def _most_repeated(accesses: list[Access]) -> int:
-    return max(_repetitions(access) for access in accesses)
+def _most_repeated(accesses: list[Access], elements: int) -> int:
+    return max(_repetitions(access, elements) for access in accesses)
