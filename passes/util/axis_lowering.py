@@ -74,8 +74,30 @@ class _AxisLowering:
         if main:
             self.state.lanes.check_vector(self.op)
             self._repeat(first, main, self.lanes)
+        for lanes in self._narrower():
+            end = main + (count - main) // lanes.step * lanes.step
+            if main < end:
+                self.state.lanes.check_vector(self.op)
+                self._repeat(first, end, lanes, begin=main)
+                main = end
         if main < count:
             self._repeat(first, count, None, begin=main)
+
+    def _narrower(self) -> list[LaneAxis]:
+        """
+        Returns the lanes for what fills no whole step: fewer at a time, if the axis is worth the code. One at
+        a time, the last few columns of a contraction would take as long as all others.
+        """
+        width = self.lanes.vector
+        if width == 1 or not any(isinstance(op, sched.ReduceOp) for op in self.op.walk()):
+            return []
+        if self.lanes.unroll == 1:
+            width //= 2
+        found: list[LaneAxis] = []
+        while width > 1:
+            found.append(LaneAxis(self.axis, width, 1))
+            width //= 2
+        return found
 
     def lower_guarded(self, first: IndexExpr, count: SSAValue) -> None:
         """Runs a chunk that may be cut short by the end of the axis."""
