@@ -9,8 +9,9 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --no-input --disable-pip-version-check
 PROBE := import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))
 JOBS ?= 2
+SUITE ?= ../array-api-tests
 
-.PHONY: run test unit lit check bench clean
+.PHONY: run test unit lit check bench conformance clean
 
 run: .venv/.examples
 	$(BIN)/python examples/digits/run.py
@@ -26,6 +27,9 @@ lit: .venv/.dev
 check: .venv/.dev
 	$(BIN)/ruff check .
 	$(BIN)/basedpyright --project pyproject.toml
+
+conformance: .venv/.dev
+	$(BIN)/python test/conformance/run.py $(SUITE)
 
 bench: .venv/.dev
 	$(BIN)/python -m benchmarks

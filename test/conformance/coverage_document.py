@@ -49,12 +49,12 @@ ABSENT = {
     **{f"linalg.{name}": "needs a factorisation" for name in NOT_FACTORED},
     **{f"fft.{name}": "there is no fft extension" for name in SECTIONS["Extension fft"]},
 }
-"""Why names are not there. `test/unit/test_coverage.py` fails for one that is in neither place."""
+"""Why names are not there."""
 
 _INTRODUCTION = """# Coverage of the Array API
 
 `tenon.numpy` follows the [Python Array API standard](https://data-apis.org/array-api/2024.12/), version
-2024.12. These are its names. `python test/conformance/coverage_document.py` writes this file from the namespace itself;
+2024.12. These are its names, as `python test/conformance/coverage_document.py` finds them in the namespace;
 `test/conformance/run.py` runs the standard's own
 [test suite](https://github.com/data-apis/array-api-tests), which passes but for what is listed at the end.
 """
