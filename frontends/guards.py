@@ -47,6 +47,20 @@ class _Missing:
 MISSING = _Missing()
 
 
+class _Same:
+    """Equal to another one for the very same object, which it keeps alive."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: object):
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self.value is other.value
+
+    __hash__ = None  # type: ignore[assignment]
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Watch:
     """A place that a function reads. `text` is how its code says it."""
@@ -110,7 +124,7 @@ def fingerprint(value: Any, is_array: bool = False) -> Any:
     if is_array:
         if isinstance(value, Array):
             return value.aval
-        return as_concrete(value).aval if isinstance(value, np.ndarray) else ("no array", id(value))
+        return as_concrete(value).aval if isinstance(value, np.ndarray) else _Same(value)
     return _fingerprint(value, [_MOST_ITEMS], _MOST_DEPTH)
 
 
@@ -130,11 +144,11 @@ def _fingerprint(value: Any, left: list[int], depth: int) -> Any:
                 kind,
                 len(items),
                 *[
-                    (id(key) if type(key) is not str else key, _fingerprint(item, left, depth - 1))
+                    (key if type(key) is str else _Same(key), _fingerprint(item, left, depth - 1))
                     for key, item in items[:_MOST_ITEMS]
                 ],
             )
-    return kind, id(value)
+    return _Same(value)
 
 
 def _find(function: Any, static: Mapping[str, Any], watches: dict[str, Watch], seen: list[CodeType]) -> None:

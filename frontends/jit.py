@@ -276,6 +276,8 @@ class Jitted:
         start = time.perf_counter()
         guards = self._guards(signature)
         trace, structure, parts, results = self._trace(signature, guards)
+        # What the function itself changes is no reason to run it again.
+        guards = [guard for guard in guards if guard.holds()]
         traced = time.perf_counter()
         program = None
         # Tracing runs the user's code, which may wait for other threads: only compiling is under the lock.

@@ -344,6 +344,36 @@ def test_side_effects_happen_once_per_signature():
     assert calls == [(3,), (4,)]
 
 
+COUNTER = 0
+
+
+def test_a_global_that_the_function_itself_changes_is_changed_once_per_signature():
+    counts = [0]
+
+    @tenon.jit
+    def f(x: Any) -> Any:
+        global COUNTER
+        COUNTER += 1
+        counts[0] += 1
+        return x * COUNTER
+
+    for _ in range(3):
+        same(f(X), X * COUNTER)
+    assert COUNTER == counts[0] == 1
+
+
+def test_an_object_in_the_place_of_one_that_is_gone_is_seen():
+    class Layer:
+        def __init__(self, rate: float):
+            self.rate = rate
+
+    layers = [Layer(1.0)]
+    f = tenon.jit(lambda x: x * layers[-1].rate)
+    for rate in (1.0, 2.0, 3.0, 4.0):
+        layers[0] = Layer(rate)
+        same(f(X), X * np.float32(rate))
+
+
 def test_an_exception_of_the_function_leaves_nothing_behind():
     @tenon.jit
     def f(x: Any) -> Any:
