@@ -13,7 +13,6 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 
 from ..dialects import graph
@@ -21,7 +20,7 @@ from ..dialects.graph import Combination, LinearIndex, ReduceKind, linear_index
 from ..dialects.graph.types import shape_of, tensor_type_of
 from . import numerics
 from .errors import InterpreterError, describe
-from .numpy_types import F32, Array, is_narrow
+from .numpy_types import F32, Array, is_narrow, strided_view
 from .reductions import reduce
 
 PIECE_ELEMENTS = 1 << 20
@@ -117,7 +116,7 @@ def _over_dims(operand: Array, indices: Sequence[LinearIndex], extents: tuple[in
         for dim, factor in index.factors:
             steps[dim] += factor * step
     first = operand[(*(slice(index.constant, None) for index in indices), ...)]
-    return as_strided(first, extents, steps, writeable=False)
+    return strided_view(first, extents, steps, writeable=False)
 
 
 def _sum_of_products(

@@ -34,7 +34,7 @@ from ...dialects.hazards import Item, accessed_buffers, all_items, base_of
 from ...dialects.kernel_access import KernelAccess, accesses_of, kernels_of
 from ...errors import TenonError
 from ...semantics.errors import describe
-from ...semantics.numpy_types import array_of, dtype_of, storage_dtype
+from ...semantics.numpy_types import array_of, dtype_of, storage_dtype, strided_view
 from . import low as low_interpreter
 from . import sched as sched_interpreter
 from .dependency_check import check_dependencies
@@ -240,7 +240,7 @@ class _Program:
             return stored
         shape = [evaluated(extent, self._dims) for extent in extents_of(type)]
         strides = [evaluated(stride, self._dims) * stored.itemsize for stride in strides_of(type)]
-        return np.lib.stride_tricks.as_strided(stored, shape, strides, writeable=stored.flags.writeable)
+        return strided_view(stored, shape, strides, writeable=stored.flags.writeable)
 
     def _launch(self, op: sched.LaunchOp) -> None:
         kernel = self._kernels[op.kernel.root_reference.data]

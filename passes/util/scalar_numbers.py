@@ -7,22 +7,23 @@ the element type only where they say so.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import inf, nan
-from typing import Any
+from typing import Any, cast
 
 import ml_dtypes
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import IntegerType, f32, f64
+from xdsl.dialects.builtin import IntegerType, f64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects import low
-from ...dialects.element_types import is_float, is_unsigned
+from ...dialects.element_types import is_float, is_narrow_float, is_unsigned
 from ...semantics.numpy_types import dtype_of
 from .scalar_builder import ScalarBuilder
 from .scalar_ops import cmpf, cmpi, fastmath_of, float_op, hint_of, integer_op, safe_divisor, select
 
-_N_MANTISSA_BITS = {f32: 23, f64: 52}
+_finfo = cast("Callable[[Any], Any]", ml_dtypes.finfo)
+"""The limits of a float dtype; the module has no types for them."""
 
 
 def _bits(b: ScalarBuilder, value: SSAValue) -> SSAValue:
@@ -118,10 +119,10 @@ def nextafter(b: ScalarBuilder, op: Operation, args: Sequence[SSAValue], type: A
     value, target = args
     zero = b.constant(0.0, value.type)
     is_up = cmpi(b, "ne", cmpf(b, "olt", value, target), cmpf(b, "olt", value, zero))
-    if type in _N_MANTISSA_BITS:
-        stepped, smallest = _step_of_bits(b, value, is_up)
-    else:
+    if is_narrow_float(type):
         stepped, smallest = _step_of_narrow(b, value, is_up, type)
+    else:
+        stepped, smallest = _step_of_bits(b, value, is_up)
     from_zero = float_op(b, math.CopySignOp, smallest, target)
     stepped = select(b, cmpf(b, "oeq", value, zero), from_zero, stepped)
     stepped = select(b, cmpf(b, "oeq", value, target), target, stepped)
@@ -141,7 +142,7 @@ def _step_of_narrow(
     b: ScalarBuilder, value: SSAValue, is_up: SSAValue, type: Attribute
 ) -> tuple[SSAValue, SSAValue]:
     """As `_step_of_bits`, for a value of a narrower type that is held as an f32."""
-    information: Any = ml_dtypes.finfo(dtype_of(type))
+    information = _finfo(dtype_of(type))
     smallest = b.constant(float(information.smallest_subnormal), value.type)
     largest = b.constant(float(information.max), value.type)
     magnitude = _magnitude(b, value)

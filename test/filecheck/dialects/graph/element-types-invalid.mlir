@@ -189,6 +189,15 @@ func.func @f(%x: tensor<?xf32>) {
 
 // -----
 
+// So is that of a test.
+func.func @f(%x: tensor<4x8xf32>) {
+  // expected-error @+1 {{graph.isnan: result is tensor<4x8xf32>, expected tensor<4x8xi1> (element type f32, not i1; i1 for each element of tensor<4x8xf32>)}}
+  %y = "graph.isnan"(%x) : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  func.return
+}
+
+// -----
+
 // A condition has one i1 for each element.
 func.func @f(%c: tensor<8xi1>, %x: tensor<4x8xf32>) {
   // expected-error @+1 {{graph.select: condition is tensor<8xi1>, expected tensor<4x8xi1> (i1 for each element of tensor<4x8xf32>)}}

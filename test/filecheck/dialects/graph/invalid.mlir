@@ -11,7 +11,7 @@ func.func @f(%x: f32) {
 
 // An element type that `graph` does not know.
 func.func @f(%x: tensor<4xi4>) {
-  // expected-error @+1 {{graph.neg: operand 'source' at position 0 does not verify: tensor<4xi4> is not a plain tensor of one of f64 f32 f16 bf16 i64 i32 i16 i8 ui8 i1}}
+  // expected-error @+1 {{graph.neg: operand 'source' at position 0 does not verify: tensor<4xi4> is not a plain tensor of one of f64 f32 f16 bf16 f8E5M2 f8E4M3FN f8E4M3 i64 i32 i16 i8 ui64 ui32 ui16 ui8 i1}}
   %y = "graph.neg"(%x) : (tensor<4xi4>) -> tensor<4xi4>
   func.return
 }
