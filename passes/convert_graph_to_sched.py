@@ -45,13 +45,14 @@ and no item has dependencies yet (`map-axes` and `build-dependencies` do that).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from typing import Any, cast
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import IndexType, ModuleOp, TensorType
+from xdsl.dialects.builtin import IndexType, MemRefType, ModuleOp, StringAttr, TensorType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
@@ -62,10 +63,12 @@ from ..dialects.element_types import ELEMENT_TYPES, element_type_of
 from ..dialects.entry import check_single_block
 from ..dialects.memory_modes import ModeKind
 from .util.access import shape_of
+from .util.kernel_code import KernelCode
 from .util.kernel_emission import emit_kernel
 from .util.kernel_planning import UPDATING_OPS, Kernel, Plan, plan_kernels
 from .util.node_accesses import simplify_accesses
 from .util.node_placement import CarriedRead, CarriedWrite, Item, Placement, ResultCopy, Write, place_nodes
+from .util.own_kernels import OWN_KERNELS
 from .util.region_preparation import prepare_regions
 from .util.updates_in_place import updated_in_place
 
@@ -153,6 +156,24 @@ class _Scope:
     targets: dict[int, SSAValue] = field(default_factory=dict[int, SSAValue])
     carried: dict[int, SSAValue] = field(default_factory=dict[int, SSAValue])
     in_place: dict[SSAValue, Write] = field(default_factory=dict[SSAValue, Write])
+
+
+@dataclass
+class _Part:
+    """Where the kernels of an op that are written by hand go; see passes/util/own_kernels/interface.py."""
+
+    builder: _ProgramBuilder
+    scope: _Scope
+    origin: Operation
+
+    def buffer_of(self, value: SSAValue) -> SSAValue:
+        return self.builder.buffers[value]
+
+    def scratch(self, type: Attribute, hint: str) -> SSAValue:
+        return self.builder.temporary(type, self.origin, hint)
+
+    def launch(self, code: KernelCode, buffers: Sequence[SSAValue]) -> None:
+        self.builder.launch(code.op, buffers, self.scope, self.origin)
 
 
 class _ProgramBuilder:
@@ -249,7 +270,7 @@ class _ProgramBuilder:
         carried = self._begin_loop(op, scope)
         counter = None
         if op.counter.first_use is not None:
-            counter = self._temporary(op.counter.type, op, op.counter.name_hint)
+            counter = self.temporary(op.counter.type, op, op.counter.name_hint)
             self.buffers[op.counter] = counter
         item = sched.ForOp(op.trip_count, counter, op.reverse is not None)
         item.index.location = op.location
@@ -319,7 +340,7 @@ class _ProgramBuilder:
         scope = _Scope(plan, placement, block, targets, buffers)
         for read, _ in pairs:
             if read not in placement.direct_reads:
-                self.buffers[read.result] = self._temporary(
+                self.buffers[read.result] = self.temporary(
                     read.result.type, terminator, read.result.name_hint
                 )
         self._add_buffers(scope, set())
@@ -363,7 +384,7 @@ class _ProgramBuilder:
                 case graph.ReadOp():
                     self.buffers[op.result] = buffer = self._node_buffer(op)
                     if op not in scope.placement.direct_reads:
-                        self.buffers[op.result] = self._temporary(op.result.type, op, op.result.name_hint)
+                        self.buffers[op.result] = self.temporary(op.result.type, op, op.result.name_hint)
                 case graph.WriteOp():
                     buffer = self._node_buffer(op)
                     if scope.in_place.get(op.value) is op:
@@ -395,8 +416,13 @@ class _ProgramBuilder:
                 in_place = source
             else:
                 self._copy(self.buffers[source], self.buffers[result], scope, kernel.root)
-            if 0 in shape_of(kernel.root.update, kernel.root.name):
+            box = kernel.root.update if isinstance(kernel.root, graph.DynamicUpdateOp) else None
+            if box is not None and 0 in shape_of(box, kernel.root.name):
                 return
+        write_own = OWN_KERNELS.get(type(kernel.root))
+        if write_own is not None:
+            write_own(_Part(self, scope, kernel.root), kernel.root)
+            return
         name = self._kernel_name(len(self.kernels))
         emitted, values = emit_kernel(kernel, name, in_place)
         sizes = [self._size(dim) for dim in emitted.sizes]
@@ -413,6 +439,14 @@ class _ProgramBuilder:
             self.sizes[dim] = known = op.result
         return known
 
+    def launch(
+        self, kernel: sched.KernelOp, buffers: Sequence[SSAValue], scope: _Scope, origin: Operation
+    ) -> None:
+        """Names a kernel and adds an item that runs it."""
+        kernel.sym_name = StringAttr(self._kernel_name(len(self.kernels)))
+        self._add_item(sched.LaunchOp(kernel.sym_name.data, buffers), scope, origin)
+        self.kernels.append(kernel)
+
     def _copy(self, source: SSAValue, target: SSAValue, scope: _Scope, origin: Operation) -> None:
         if size_of(source.type) != 0:
             self._add_item(sched.TransferOp(source, target), scope, origin)
@@ -423,8 +457,12 @@ class _ProgramBuilder:
         self._add(copy, terminator, value.name_hint)
         return copy.result
 
-    def _temporary(self, type: Attribute, origin: Operation, hint: str | None) -> SSAValue:
-        new = sched.BufferOp(sched.Role.TEMPORARY, sched.buffer_type(type))
+    def temporary(self, type: Attribute, origin: Operation, hint: str | None) -> SSAValue:
+        """Adds a temporary buffer for a tensor type, or of a memref type itself."""
+        memory: MemRefType[Any] = (
+            cast("MemRefType[Any]", type) if isinstance(type, MemRefType) else sched.buffer_type(type)
+        )
+        new = sched.BufferOp(sched.Role.TEMPORARY, memory)
         self._add(new, origin, hint)
         return new.result
 

@@ -59,7 +59,7 @@ def scatter(
     outer, rest = moved.shape[: len(axes)], moved.shape[len(axes) :]
     result = np.array(moved, order="C").reshape(prod(outer), *rest)
     linear, inside = _linear(indices, outer)
-    values = np.asarray(updates).reshape(-1, *rest)[inside]
+    values = np.asarray(updates).reshape(indices[0].size, *rest)[inside]
     if kind is ScatterKind.SET:
         _, from_the_end = np.unique(linear[::-1], return_index=True)
         last = len(linear) - 1 - from_the_end

@@ -261,10 +261,11 @@ class IndexExpr:
     def axes(self) -> list[Axis]:
         """Returns every axis that occurs, each once, in the order of occurrence."""
         found: dict[Axis, None] = {}
-        self._collect(found)
+        self.collect_axes(found)
         return list(found)
 
-    def _collect(self, found: dict[Axis, None]) -> None:
+    def collect_axes(self, found: dict[Axis, None]) -> None:
+        """Adds every axis that occurs to `found`."""
         for atom in self.terms:
             _collect(atom, found)
 
@@ -292,9 +293,9 @@ def _collect(atom: Atom, found: dict[Axis, None]) -> None:
             found.update(dict.fromkeys(along))
         case Element(_, indices, _):
             for index in indices:
-                index._collect(found)
+                index.collect_axes(found)
         case FloorDiv() | Mod() | Clamp():
-            atom.operand._collect(found)
+            atom.operand.collect_axes(found)
 
 
 def axes_of(atom: Atom) -> list[Axis]:

@@ -36,6 +36,7 @@ from ...dialects.graph import MemoryModeAttr, iteration_extents, linear_index
 from ...dialects.memory_modes import ModeKind
 from .access import Indices, box_starts, joined_at, operand_indices, shape_of, with_bounds
 from .index_expr import Axis, IndexExpr, constant, variable
+from .own_kernels import OWN_KERNELS
 
 LOCAL_NBYTES_LIMIT = 32 * 1024
 """The most bytes of local buffers in one kernel: they should stay in a core's first-level cache."""
@@ -52,7 +53,7 @@ KERNEL_OPS_LIMIT = 192
 RECOMPUTE_LIMIT = 4
 """The most places in one kernel where a cheap op is done again rather than stored and loaded."""
 
-UPDATING_OPS = (graph.DynamicUpdateOp,)
+UPDATING_OPS = (graph.DynamicUpdateOp, graph.ScatterOp)
 """Ops whose kernel stores a part of the result only: the rest is their source's, copied before."""
 
 PART_READS_LIMIT = 16384
@@ -329,7 +330,21 @@ class _Planner:
             return True
         return op.result in self.fills and op.value.is_splat()
 
+    def _start_own_kernel(self, op: Operation) -> None:
+        """The kernels of `op` read all its operands as wholes, where they like."""
+        kernel = Kernel(op, (), _any_element(op.results[0], op))
+        self.kernels.append(kernel)
+        kernel.members[op] = [Access(kernel, kernel.stored, ())]
+        for number, operand in enumerate(op.operands):
+            self.kept.setdefault(operand, f"read by {op.name} as a whole")
+            is_updated = isinstance(op, UPDATING_OPS) and number == 0
+            indices = kernel.stored if is_updated else _any_element(operand, op)
+            self._record(operand, Access(kernel, indices, ()))
+
     def _start_kernel(self, op: Operation) -> None:
+        if type(op) in OWN_KERNELS:
+            self._start_own_kernel(op)
+            return
         computed = op.update if isinstance(op, graph.DynamicUpdateOp) else op.results[0]
         shape = shape_of(computed, op.name)
         axes = tuple(Axis(extent, _hint(dim)) for dim, extent in enumerate(shape))
@@ -400,6 +415,8 @@ class _Planner:
             return Decision(ModeKind.VIRTUAL, "never read")
         if isinstance(op, UPDATING_OPS):
             return Decision(ModeKind.MATERIALIZED, "stored over a copy of its source")
+        if type(op) in OWN_KERNELS:
+            return Decision(ModeKind.MATERIALIZED, "computed by a kernel of its own")
         if isinstance(op, graph.ConstantOp):
             if op.value.is_splat():
                 return Decision(ModeKind.VIRTUAL, "one value, written where it is used")
@@ -553,6 +570,13 @@ def concat_parts(op: graph.ConcatOp) -> list[tuple[Extent, Extent]]:
             together = 1
         begin += extent
     return parts
+
+def _any_element(value: SSAValue, op: Operation) -> Indices:
+    """Returns indices that are those of no other access."""
+    return tuple(
+        variable(Axis(2 if isinstance(extent, int) and extent < 2 else extent, "any"))
+        for extent in shape_of(value, op.name)
+    )
 
 
 def folded_axes(op: Operation) -> tuple[Axis, ...]:
