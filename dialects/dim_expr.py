@@ -207,7 +207,7 @@ def quotient(extent: Extent, divisor: Extent) -> Extent:
         if least_quotient == upper_bound(extent) // divisor:
             return least_quotient
     whole, rest = divided(extent, divisor)
-    if is_at_least(rest, 0) and is_at_least(divisor, rest + 1):
+    if rest == 0 or (is_at_least(rest, 0) and is_at_least(divisor, rest + 1)):
         return whole
     rest, divisor = _reduced(rest, divisor)
     if isinstance(rest, int) and isinstance(divisor, int):
@@ -222,7 +222,7 @@ def remainder(extent: Extent, divisor: Extent) -> Extent:
     if divisor == 1:
         return 0
     _, rest = divided(extent, divisor)
-    if is_at_least(rest, 0) and is_at_least(divisor, rest + 1):
+    if rest == 0 or (is_at_least(rest, 0) and is_at_least(divisor, rest + 1)):
         return rest
     return DimExpr({(Remainder(rest, divisor),): 1})
 
@@ -497,7 +497,7 @@ def _atom_text(atom: DimAtom) -> str:
 
 def _operand_text(extent: Extent) -> str:
     if isinstance(extent, int):
-        return str(extent)
+        return str(extent) if extent >= 0 else f"({extent})"
     (monomial, factor), *others = extent.terms.items()
     is_name = not others and factor == 1 and len(monomial) == 1 and isinstance(monomial[0], DimSymbol)
     return str(extent) if is_name else f"({extent})"

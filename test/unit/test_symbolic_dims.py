@@ -555,3 +555,25 @@ def test_more_sizes_than_are_kept_ready_still_run(monkeypatch: pytest.MonkeyPatc
     for n in (1, 2, 3, 4, 5, 1, 2, 3, 4, 5):
         np.testing.assert_array_equal(add(random(n, 2), random(n, 2)), random(n, 2) * 2)
     assert len(n_compiled) == 1
+
+
+@pytest.mark.parametrize(
+    "sizes,message",
+    [
+        ("k=3", r"specialize-dims: there is no dim @k \(dims: n, m\)"),
+        ("n=65", r"specialize-dims: n = 65 is out of bounds \(1 to 64\)"),
+        ("n", r"specialize-dims: 'n' is not of the form name=value"),
+        ("n=-1", r"specialize-dims: 'n=-1' is not of the form name=value"),
+    ],
+)
+def test_sizes_that_no_dim_has_are_refused(sizes: str, message: str):
+    with pytest.raises(tenon.TenonError, match=message):
+        tenon.compile(ADD, backend="reference", pipeline=f'specialize-dims{{sizes="{sizes}"}}')
+
+
+def test_what_is_lowered_is_not_specialized():
+    with pytest.raises(
+        tenon.TenonError,
+        match=r"specialize-dims: cannot specialize a sched.kernel \(needs a module at graph\)",
+    ):
+        tenon.compile(ADD, pipeline='convert-graph-to-sched,specialize-dims{sizes="n=8"}')
