@@ -31,6 +31,7 @@ from .runtime.timeline import record_timeline
 if TYPE_CHECKING:
     from .backends.llvm.threads import get_num_threads, set_num_threads
     from .frontends.control_flow import cond, fori_loop, scan, switch, while_loop
+    from .frontends.dims import Dim
     from .frontends.jit import clear_caches, jit
     from .frontends.tree import register_tree
     from .platforms import open_platform
@@ -92,6 +93,7 @@ _WHEN_ASKED_FOR = {
     "CodeBatch": "runtime.code",
     "Context": "runtime.context",
     "Device": "runtime.device",
+    "Dim": "frontends.dims",
     "Event": "runtime.event",
     "OptimizeContext": "runtime.optimize_context",
     "Platform": "runtime.platform",

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..errors import TracingError
 from .aval import Aval
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {}
@@ -162,12 +163,22 @@ class Array:
     def __len__(self) -> int:
         if not self.aval.shape:
             raise TypeError("len: an array of rank 0 has no length")
-        return self.aval.shape[0]
+        return self._known_extent("len")
 
     def __iter__(self) -> Iterator[Any]:
         if not self.aval.shape:
             raise TypeError("iter: an array of rank 0 cannot be iterated over")
-        return (self[number] for number in range(self.aval.shape[0]))
+        return (self[number] for number in range(self._known_extent("iter")))
+
+    def _known_extent(self, who: str) -> int:
+        """Returns the extent of axis 0, which must be no named dim."""
+        extent: Any = self.aval.shape[0]
+        if not isinstance(extent, int):
+            raise TracingError(
+                f"{who}: axis 0 of an array of shape {self.shape} is known at each call only "
+                "(hint: tenon.scan or tenon.fori_loop)"
+            )
+        return extent
 
     def __getitem__(self, index: Any, /) -> Any:
         return (_FUNCTIONS.get("get_item") or function("get_item"))(self, index)

@@ -19,7 +19,7 @@ class Aval:
     A weak one has the dtype that its kind of Python scalar has, and gives way to every array of that kind.
     """
 
-    __slots__ = ("dtype", "shape", "type", "weak")
+    __slots__ = ("dtype", "is_static", "shape", "type", "weak")
 
     KNOWN: ClassVar[dict[tuple[np.dtype[Any], tuple[int, ...], bool], Aval]] = {}
 
@@ -27,6 +27,7 @@ class Aval:
         self.dtype = dtype
         self.shape = shape
         self.weak = weak
+        self.is_static = all(isinstance(extent, int) for extent in shape)
         self.type = graph.tensor_of(element_type_of_dtype(dtype), shape)
 
     def __repr__(self) -> str:

@@ -10,11 +10,12 @@ from xdsl.dialects.builtin import ModuleOp
 from ..driver import compile
 from ..errors import TenonError
 from ..runtime import timeline
-from .aval import Aval, aval_of
+from .aval import aval_of
 from .concrete import ConcreteArray
 from .leaves import check_range, values_of
 from .source_lines import with_excerpt
 from .trace import Trace
+from .traced import TracedArray
 
 DirectCall = Callable[[tuple[Any, ...], None], Any]
 
@@ -25,13 +26,13 @@ class CompiledTrace:
     the arrays that the trace captured are read at each call.
     """
 
-    __slots__ = ("captured", "direct", "executable", "module", "ranges", "result_avals")
+    __slots__ = ("captured", "direct", "executable", "is_dynamic", "ranges", "result_avals")
 
-    def __init__(self, trace: Trace, module: ModuleOp, result_avals: Sequence[Aval], **options: Any) -> None:
-        self.module = module
-        self.executable = compile_module(module, **options)
+    def __init__(self, trace: Trace, results: Sequence[TracedArray], **options: Any) -> None:
+        self.executable = compile_module(trace.module, **options)
         # Only traced arrays are weak: what a call gives has the dtype it has.
-        self.result_avals = tuple([aval_of(aval.dtype, aval.shape) for aval in result_avals])
+        self.result_avals = tuple([aval_of(each.aval.dtype, each.aval.shape) for each in results])
+        self.is_dynamic = any(not aval.is_static for aval in self.result_avals)
         self.captured = trace.captured_arrays()
         self.ranges = tuple(trace.ranges)
         self.direct: DirectCall | None = self.executable.direct_call
@@ -39,7 +40,7 @@ class CompiledTrace:
     @property
     def is_simple(self) -> bool:
         """Whether a call takes no more than the values of the arguments, and gives one array."""
-        return not self.captured and len(self.result_avals) == 1
+        return not self.captured and not self.is_dynamic and len(self.result_avals) == 1
 
     def run(self, values: Sequence[Any]) -> list[ConcreteArray]:
         """
@@ -58,9 +59,11 @@ class CompiledTrace:
             results = self.direct(arguments, None)
         if results is None:
             results = self.executable(*arguments)
-        if len(self.result_avals) == 1:
-            return [ConcreteArray(results, self.result_avals[0])]
-        return [ConcreteArray(each, aval) for each, aval in zip(results, self.result_avals, strict=True)]
+        found: tuple[Any, ...] = (results,) if len(self.result_avals) == 1 else results
+        avals = self.result_avals
+        if self.is_dynamic:
+            avals = [aval_of(each.dtype, each.shape) for each in found]
+        return [ConcreteArray(each, aval) for each, aval in zip(found, avals, strict=True)]
 
     def check_ranges(self, leaves: Sequence[Any]) -> None:
         """Raises OverflowError where a Python integer does not fit the dtype that the program gives it."""

@@ -205,9 +205,9 @@ class EagerFunction:
             parts: list[Any] = []
             structure = flatten(result, parts)
             results = [part for part in parts if isinstance(part, TracedArray)]
-            module = trace.finish(results)
+            trace.finish(results)
         kept = [_ARRAY if isinstance(part, TracedArray) else part for part in parts]
-        program = CompiledTrace(trace, module, [result.aval for result in results]) if results else None
+        program = CompiledTrace(trace, results) if results else None
         return program, structure, kept
 
 

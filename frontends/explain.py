@@ -3,40 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
-from .aval import Aval
-from .tree import Node, paths
-
-
-@dataclass(frozen=True, eq=False)
-class CallSignature:
-    """What a call is compiled for: the structure and types of its arguments, and its static values."""
-
-    structure: Node | None
-    avals: tuple[Aval, ...]
-    static: tuple[tuple[str, Any, Any], ...] = field(default=())
-    """The names, the keys and the values of static arguments."""
-    parameters: tuple[str, ...] = field(default=())
-
-    @property
-    def key(self) -> Any:
-        return self.structure, self.avals, tuple([(name, key) for name, key, _ in self.static])
-
-    def paths(self) -> list[str]:
-        """Returns how the function reaches each array: `x`, `params['w']`."""
-        return [argument_path(path, self.parameters) for path in paths(self.structure)]
-
-
-def argument_path(path: str, parameters: Sequence[str]) -> str:
-    """Returns a path inside of positional and named arguments, `[0][1]['w']`, as `x['w']`."""
-    if path.startswith("[0]["):
-        number, _, rest = path[4:].partition("]")
-        index = int(number)
-        return (parameters[index] if index < len(parameters) else f"argument {index}") + rest
-    name, _, rest = path[4:].partition("]")
-    return name.strip("'\"") + rest
+from .call_signature import CallSignature
 
 
 @dataclass(frozen=True)

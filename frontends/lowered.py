@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 
 from ..driver import code_text
 from ..errors import TenonError
-from .aval import Aval
+from .call_signature import CallSignature, Parameters
 from .compiled_trace import CompiledTrace
-from .explain import CallSignature
-from .trace import Trace
-from .traced import TracedArray
-from .tree import Node
-
-if TYPE_CHECKING:
-    from .jit import Jitted
+from .explain import differences
+from .versions import TracedCall, Version
 
 CODES = {"ll": "llvm-ir", "s": "asm", "cl": "opencl-c"}
 """Kinds of code with the targets that write them."""
@@ -45,27 +40,35 @@ class Lowered:
     """A function that was traced for one signature, and is compiled when something of it is asked for."""
 
     def __init__(
-        self,
-        trace: Trace,
-        module: ModuleOp,
-        result_avals: Sequence[Aval],
-        structure: Node | None,
-        parts: list[Any],
-        jitted: Jitted,
-        signature: CallSignature,
+        self, call: TracedCall, parameters: Parameters, signature: CallSignature, options: Mapping[str, Any]
     ) -> None:
-        self.module = module
+        self.call = call
+        self.parameters = parameters
+        self.signature = signature
+        self._options = options
+
+    @property
+    def module(self) -> ModuleOp:
         """The module that was traced."""
-        self._trace = trace
-        self._result_avals = result_avals
-        self._structure = structure
-        self._parts = parts
-        self._jitted = jitted
-        self._signature = signature
+        return self.call.trace.module
 
     @cached_property
+    def version(self) -> Version:
+        """The program with what it takes to call it."""
+        return self.call.compiled(**self._options)
+
+    @property
     def program(self) -> CompiledTrace:
-        return CompiledTrace(self._trace, self.module, self._result_avals, **self._jitted.options)
+        """
+        The program.
+
+        Raises:
+            TenonError: the function computes no array.
+        """
+        program = self.version.program
+        if program is None:
+            raise TenonError(f"{self.parameters.name}: computes no array, so there is no program")
+        return program
 
     def text(self, level: str = "graph") -> str:
         """
@@ -103,7 +106,7 @@ class Lowered:
         """
         plan = getattr(self.program.executable, "program", None)
         if plan is None:
-            raise TenonError(f"{self._jitted.name}: the reference interpreter has no costs")
+            raise TenonError(f"{self.parameters.name}: the reference interpreter has no costs")
         costs = [cost for cost in plan.costs if cost is not None]
         return ProgramCost(
             sum(cost.flops for cost in costs),
@@ -126,19 +129,15 @@ class Lowered:
         return CompiledCall(self)
 
     def __repr__(self) -> str:
-        return f"<lowered {self._jitted.name}({', '.join(map(str, self._signature.avals))})>"
+        return f"<lowered {self.parameters.name}({', '.join(map(str, self.signature.avals))})>"
 
 
 class CompiledCall:
     """A function that is compiled for one signature, and takes no other."""
 
     def __init__(self, lowered: Lowered) -> None:
-        from .jit import _ARRAY, Version
-
         self._lowered = lowered
-        program = lowered.program if lowered._result_avals else None
-        parts = [_ARRAY if isinstance(part, TracedArray) else part for part in lowered._parts]
-        self._version = Version(program, lowered._structure, parts, ())
+        self._version = lowered.version
 
     def __call__(self, /, *arguments: Any, **named: Any) -> Any:
         """
@@ -147,13 +146,10 @@ class CompiledCall:
         Raises:
             TypeError: the arguments are of another signature.
         """
-        lowered = self._lowered
+        parameters, expected = self._lowered.parameters, self._lowered.signature
         leaves: list[Any] = []
-        arguments, named = lowered._jitted._canonical(arguments, named)
-        signature = lowered._jitted._signature(arguments, named, leaves)
-        if signature.key != lowered._signature.key:
-            from .explain import differences
-
-            reasons = "; ".join(differences(signature, lowered._signature))
-            raise TypeError(f"{lowered._jitted.name}: compiled for another signature ({reasons})")
+        signature = parameters.signature_of(parameters.canonical(arguments, named), leaves)
+        if signature.key != expected.key:
+            reasons = "; ".join(differences(signature, expected))
+            raise TypeError(f"{parameters.name}: compiled for another signature ({reasons})")
         return self._version.run(leaves)

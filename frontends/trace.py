@@ -71,8 +71,10 @@ class Trace:
     Arguments are added by `argument`, ops by `add`; `finish` makes the module.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, declarations: Sequence[Operation] = ()) -> None:
         self.name = name
+        self.module = ModuleOp(list(declarations))
+        """The module with the function, which `finish` puts there, after the declarations that it takes."""
         self.location = user_location()
         self.block = Block()
         self.scope = Scope(self.block, None, "its trace")
@@ -200,8 +202,8 @@ class Trace:
         """Returns the arrays that the last arguments of the program stand for, or what reads them."""
         return tuple([array for array, _ in self.captured])
 
-    def finish(self, results: Sequence[TracedArray]) -> ModuleOp:
-        """Returns the module with the function, which gives `results`."""
+    def finish(self, results: Sequence[TracedArray]) -> None:
+        """Ends the function, which gives `results`."""
         location = self.location
         returned = func.ReturnOp(*[result.value for result in results])
         returned.location = location
@@ -211,9 +213,9 @@ class Trace:
         )
         function = func.FuncOp(_identifier(self.name), type, Region([self.block]))
         function.location = location
-        module = ModuleOp([function])
-        module.location = location
-        return module
+        self.module.body.block.add_op(function)
+        for op in (self.module, *self.module.body.block.ops):
+            op.location = location
 
     def error(self, message: str) -> TracingError:
         """Returns an error at the user's line."""

@@ -1,0 +1,84 @@
+"""Axes whose extents a compiled program leaves open."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ..dialects import graph
+from ..dialects.dim_expr import LARGEST_DIM, DimExpr, dim
+from .aval import Aval, aval_of
+
+
+@dataclass(frozen=True, slots=True)
+class Dim:
+    """
+    An extent with a name and bounds. Axes with the same name have the same extent; one program serves all
+    extents within the bounds.
+    """
+
+    name: str
+    minimum: int = 1
+    maximum: int = LARGEST_DIM
+
+    def __post_init__(self) -> None:
+        if not self.name.isidentifier():
+            raise ValueError(f"Dim: {self.name!r} is not a name")
+        if not 0 <= self.minimum <= self.maximum <= LARGEST_DIM:
+            raise ValueError(
+                f"Dim: {self.name} has the bounds {self.minimum} and {self.maximum}, expected "
+                f"0 <= minimum <= maximum <= {LARGEST_DIM}"
+            )
+
+    @property
+    def extent(self) -> DimExpr:
+        """The dim as an extent of shapes."""
+        return dim(self.name, self.minimum, self.maximum)
+
+
+class DynamicAxes:
+    """
+    The axes that are left open: for an argument `x`, or an array in one, `params['w']`, the dims of its axes.
+    """
+
+    def __init__(self, name: str, axes: Mapping[str, Mapping[int, Dim]]) -> None:
+        self._name = name
+        self._axes = {path: dict(of_path) for path, of_path in axes.items()}
+        found: dict[str, Dim] = {}
+        for path, of_path in self._axes.items():
+            for axis, each in of_path.items():
+                if not isinstance(each, Dim):  # pyright: ignore[reportUnnecessaryIsInstance]
+                    raise TypeError(
+                        f"jit: dynamic of {name} has {each!r} for axis {axis} of {path}, expected a Dim"
+                    )
+                if found.setdefault(each.name, each) != each:
+                    raise ValueError(
+                        f"jit: dynamic of {name} has two dims {each.name}: {found[each.name]}, {each}"
+                    )
+        self.dims = tuple(found.values())
+
+    def __bool__(self) -> bool:
+        return bool(self._axes)
+
+    def aval(self, path: str, aval: Aval) -> Aval:
+        """
+        Returns what stands for an array at `path`, with the dims of its dynamic axes.
+
+        Raises:
+            ValueError: it has not these axes.
+        """
+        axes = self._axes.get(path)
+        if axes is None:
+            return aval
+        shape = list(aval.shape)
+        for axis, each in axes.items():
+            if not -len(shape) <= axis < len(shape):
+                raise ValueError(
+                    f"{self._name}: {path} has shape {aval.shape}, but its axis {axis} is to be dynamic"
+                )
+            shape[axis] = each.extent  # type: ignore[call-overload]
+        return aval_of(aval.dtype, tuple(shape), aval.weak)
+
+    def ops(self) -> list[graph.DimOp]:
+        """Returns the declarations of the dims."""
+        return [graph.DimOp(each.name, each.minimum, each.maximum) for each in self.dims]

@@ -1,0 +1,69 @@
+"""A function that was traced for one signature, and the program of that."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from .compiled_trace import CompiledTrace
+from .guards import Guard
+from .leaves import values_of
+from .trace import Trace
+from .traced import TracedArray
+from .tree import Node, unflatten
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class TracedCall:
+    """A finished run of a function: the parts of its result, arrays and Python's constants."""
+
+    trace: Trace
+    structure: Node | None
+    parts: tuple[Any, ...]
+
+    @property
+    def results(self) -> list[TracedArray]:
+        """The arrays of the result."""
+        return [part for part in self.parts if isinstance(part, TracedArray)]
+
+    def compiled(self, guards: Sequence[Guard] = (), **options: Any) -> Version:
+        """Returns the program; where no array is computed there is none."""
+        program = CompiledTrace(self.trace, self.results, **options) if self.results else None
+        kept = [_ARRAY if isinstance(part, TracedArray) else part for part in self.parts]
+        return Version(program, self.structure, kept, tuple(guards))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Version:
+    """A program for one signature, and what the function read from outside when it was traced."""
+
+    program: CompiledTrace | None
+    structure: Node | None
+    parts: list[Any]
+    guards: tuple[Guard, ...] = field(default=())
+
+    def changed(self) -> Guard | None:
+        """Returns a guard that does not hold any more, if there is one."""
+        for guard in self.guards:
+            if not guard.holds():
+                return guard
+        return None
+
+    def run(self, leaves: Sequence[Any]) -> Any:
+        """Returns the result for arrays and Python scalars, in order."""
+        program = self.program
+        if program is None:
+            return unflatten(self.structure, iter(self.parts))
+        if program.ranges:
+            program.check_ranges(leaves)
+        results = program.run([values_of(leaf) for leaf in leaves])
+        if self.structure is None:
+            return results[0]
+        found = iter(results)
+        parts = [next(found) if part is _ARRAY else part for part in self.parts]
+        return unflatten(self.structure, iter(parts))
+
+
+_ARRAY = object()
+"""Where an array stands among the parts of a result."""
