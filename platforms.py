@@ -98,7 +98,14 @@ class _GraphLowering:
         except PassFailedException as error:
             raise TenonError(str(error), location=failing_location(error)) from error
         work = ModuleLowering(module, chosen, None, IRLevel.LOW, backend.device.vector_nbytes, ())
-        return replace(render(work, backend), accessed=accessed), found
+        lowered = render(work, backend)
+        if lowered.plan.varying is not None:
+            dims = ", ".join(lowered.plan.varying.dims.names)
+            raise TenonError(
+                f"{chosen.sym_name.data}: routines are for one size, found named dims {dims} "
+                "(hint: specialize-dims, or tenon.compile)"
+            )
+        return replace(lowered, accessed=accessed), found
 
     def join(self, backend: Backend, programs: Sequence[LoweredProgram]) -> list[LoweredProgram]:
         """What `runtime.platform.Lowering` says: programs are joined whose kernels differ in their names."""
@@ -153,4 +160,3 @@ def _take_modes(module: ModuleOp, nodes: Mapping[str, TensorNode]) -> None:
             node = nodes.get(op.sym_name.data)
             if node is not None and node.memory_mode is not None:
                 op.mode = graph.NodeModeAttr(node.memory_mode)
-

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from itertools import compress
 from threading import RLock
 from typing import Any
+
+import numpy as np
 
 from ..dialects.dim_values import DimTable
 from ..errors import TenonError
 from .executable import Executable
 from .memory_plan import MemoryPlan
+from .node_arrays import NodeArrays
 from .program_plan import SymbolPlan
 from .signature import Array, Signature, checked_array
 from .stages import Stages
@@ -48,6 +52,7 @@ class SizedExecutable(Executable):
         self._build_for: Callable[[Sizes], Executable] | None = None
         self._specialized: dict[tuple[tuple[str, int], ...], Executable] = {}
         self._lock = RLock()
+        self.nodes = NodeArrays(self.name, (), {}, _no_node, _no_node)
 
     def specialize(
         self, special: Mapping[str, frozenset[int]], build_for: Callable[[Sizes], Executable]
@@ -75,18 +80,23 @@ class SizedExecutable(Executable):
         if self._symbols is not None:
             values, positional, named = self._symbols.take(positional, named)
         ordered = self.signature.ordered(positional, named)
-        shapes = tuple(
-            checked_array(value, type, f"argument '{name}'").shape
-            for name, value, type in zip(
-                self.argument_names, ordered, self.signature.argument_types, strict=True
-            )
-        )
+        shapes = self._shapes_of(ordered)
         executable = self.executable_for(self._dims.solve(shapes))
         if self._symbols is None:
             self._by_shapes[shapes] = executable
             return executable(*ordered, out=out)
         by_name = {**dict(zip(self.argument_names, ordered, strict=True)), **values}
         return executable(*[by_name[name] for name in self._symbols.names], out=out)
+
+    def executable_of(self, arguments: Sequence[Any]) -> Executable:
+        """Returns the executable for arrays of these shapes, given in order; static symbols are left out."""
+        is_array = [isinstance(value, np.ndarray) for value in arguments]
+        arrays = list(compress(arguments, is_array))
+        return self.executable_for(self._dims.solve(self._shapes_of(arrays)))
+
+    def _shapes_of(self, arrays: Sequence[Any]) -> tuple[tuple[int, ...], ...]:
+        types = zip(self.argument_names, arrays, self.signature.argument_types, strict=True)
+        return tuple(checked_array(value, type, f"argument '{name}'").shape for name, value, type in types)
 
     def executable_for(self, sizes: Sizes) -> Executable:
         """Returns the executable for these values of the dims."""
@@ -134,3 +144,7 @@ class SizedExecutable(Executable):
             self._by_shapes.clear()
         for executable in ready:
             executable.close()
+
+
+def _no_node(*_: Any) -> None:
+    raise AssertionError("a program with named dims has no nodes")

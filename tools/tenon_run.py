@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import ModuleOp
 from ..backends.interface import Backend
 from ..backends.registry import get_backend
 from ..dialects.entry import Entry, find_entry, level_of
+from ..dialects.graph import dims_of
 from ..dialects.parsing import parse_module, verify_module
 from ..driver import compile
 from ..errors import TenonError
@@ -25,6 +26,7 @@ from ..passes.util.random_inputs import random_inputs
 from ..runtime.device_executable import DeviceExecutable
 from ..runtime.executable import Executable
 from ..runtime.signature import ArrayType
+from ..runtime.sized_executable import SizedExecutable
 from ..runtime.timeline import Timeline, record_timeline
 from ..semantics.numpy_types import element_type_of_dtype
 from .diagnostics import Diagnostic
@@ -85,7 +87,10 @@ class TenonRun:
                 _save(self.args.output, results, changed)
             if self.args.time is not None:
                 print_times(compile_seconds, executable, arguments, self.args.time)
-            self._report(executable, arguments)
+            if isinstance(executable, SizedExecutable):
+                self._report(executable.executable_of(arguments), arguments)
+            else:
+                self._report(executable, arguments)
         if not self.args.compare:
             return SUCCESS
         return self._compare(module, entry, arguments, state, results, changed)
@@ -119,7 +124,7 @@ class TenonRun:
         state = run_state(module, entry, archive or {}, args.symbol, args.random_seed or 0)
         fallback: dict[str, Array] | None = None
         if args.random_seed is not None or not (args.inputs or args.input):
-            arrays = random_inputs(entry.function_type, args.random_seed or 0)
+            arrays = random_inputs(entry.function_type, args.random_seed or 0, dims_of(module))
             fallback = dict(zip(executable.argument_names, arrays, strict=True))
         arguments, notes = collect_arguments(
             executable.signature, archive, str(args.inputs), args.input, fallback, state.nodes

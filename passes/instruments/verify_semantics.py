@@ -11,7 +11,9 @@ import numpy.typing as npt
 from xdsl.dialects.builtin import FunctionType, ModuleOp, StringAttr
 from xdsl.passes import ModulePass
 
+from ...dialects.dim_expr import DimSymbol
 from ...dialects.entry import find_entry
+from ...dialects.graph import dims_of
 from ..util.random_inputs import random_inputs
 from ..util.random_state import RandomState, random_state
 from .interface import PassInstrument
@@ -53,10 +55,12 @@ class VerifySemantics(PassInstrument):
     _states: dict[tuple[str, int], RandomState] = field(
         default_factory=dict[tuple[str, int], RandomState], init=False
     )
+    _dims: dict[str, DimSymbol] = field(default_factory=dict[str, DimSymbol], init=False)
     _types: dict[str, FunctionType] = field(default_factory=dict[str, FunctionType], init=False)
 
     def before_pipeline(self, passes: Sequence[ModulePass], module: ModuleOp) -> None:
         self._types = public_functions(module)
+        self._dims = dims_of(module)
         self._states = {
             (name, seed): random_state(module, find_entry(module, name), seed)
             for name in self._types
@@ -82,7 +86,7 @@ class VerifySemantics(PassInstrument):
     def _run(self, module: ModuleOp, name: str, seed: int) -> _Outcome:
         state = self._states[name, seed]
         nodes = state.copied_nodes()
-        inputs = random_inputs(self._types[name], seed)
+        inputs = random_inputs(self._types[name], seed, self._dims)
         results = self.execute(module, name, inputs, nodes, state.merge, state.symbols)
         return _Outcome(results, {node: nodes[node] for node in state.nodes})
 
