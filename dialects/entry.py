@@ -14,6 +14,9 @@ from . import low, sched
 from .kernel_access import kernels_of
 from .parsing import location_text
 
+DONATED = "tenon.donated"
+"""The attribute of a function's argument whose memory the function may have: its caller needs it no more."""
+
 Entry = func.FuncOp | sched.ProgramOp
 
 

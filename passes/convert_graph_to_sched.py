@@ -53,14 +53,14 @@ from typing import Any, cast
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import IndexType, MemRefType, ModuleOp, StringAttr, TensorType
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
 from ..dialects import graph, sched
 from ..dialects.buffer_size import size_of
 from ..dialects.element_types import ELEMENT_TYPES, element_type_of
-from ..dialects.entry import check_single_block
+from ..dialects.entry import DONATED, check_single_block
 from ..dialects.memory_modes import ModeKind
 from .util.access import shape_of
 from .util.kernel_code import KernelCode
@@ -132,6 +132,16 @@ def _check_access(op: graph.NodeAccessOp, virtual: set[str]) -> None:
         )
 
 
+def _donated(function: func.FuncOp) -> list[BlockArgument]:
+    """Returns the arguments whose memory the function may have."""
+    written = function.arg_attrs.data if function.arg_attrs is not None else ()
+    return [
+        argument
+        for argument, attributes in zip(function.body.block.args, written, strict=False)
+        if DONATED in attributes.data and isinstance(argument.type, TensorType)
+    ]
+
+
 def _check_local(op: func.FuncOp, local: AbstractSet[str]) -> None:
     """Raises where a local node is more than a name for a value, which takes a loop or a branch."""
     for access in op.walk():
@@ -200,7 +210,7 @@ class _ProgramBuilder:
         assert isinstance(terminator, func.ReturnOp), "func.func: ends in no func.return"
         returned = set(terminator.operands)
         copies = self._result_copies(terminator)
-        scope = _Scope(self.plan, place_nodes(self.plan, copies, returned), self.block)
+        scope = self._function_scope(terminator, copies)
         self._add_buffers(scope, returned)
         for item in scope.placement.items:
             if isinstance(item, ResultCopy):
@@ -211,6 +221,33 @@ class _ProgramBuilder:
         ]
         self._add(sched.ReturnOp(buffers), terminator, None)
         return self.kernels, self.program
+
+    def _function_scope(self, terminator: func.ReturnOp, copies: Sequence[ResultCopy]) -> _Scope:
+        """Places the function's nodes, and as many results as possible in the memory of donated arguments."""
+        copied = {copy.number for copy in copies}
+        waiting = {n: value for n, value in enumerate(terminator.operands) if n not in copied}
+        pairs: list[tuple[CarriedRead, CarriedWrite]] = []
+        for argument in _donated(self.function):
+            for number, value in waiting.items():
+                if value.type == argument.type:
+                    pairs.append((CarriedRead(argument.index, argument), CarriedWrite(argument.index, value)))
+                    del waiting[number]
+                    break
+        while True:
+            kept = set(terminator.operands).difference(write.value for _, write in pairs)
+            placement = place_nodes(self.plan, copies, kept, pairs)
+            written = set(placement.written.values())
+            possible = [
+                (read, write) for read, write in pairs if write in written and read in placement.direct_reads
+            ]
+            if len(possible) == len(pairs):
+                break
+            pairs = possible
+        if pairs:
+            numbers = tuple(read.number for read, _ in pairs)
+            self.program.attributes["donated"] = graph.IntsAttr(numbers)
+        carried = {read.number: self.buffers[read.result] for read, _ in pairs}
+        return _Scope(self.plan, placement, self.block, carried=carried)
 
     def _result_copies(self, terminator: func.ReturnOp) -> list[ResultCopy]:
         """Every result is a buffer of its own: a value that is not computed, or returned twice, is copied."""
@@ -358,7 +395,7 @@ class _ProgramBuilder:
                     role = sched.Role.RESULT if result in returned else sched.Role.TEMPORARY
                     self._add_new(sched.BufferOp(role, sched.buffer_type(result.type)), result, op)
             if isinstance(op, graph.WhileOp | graph.ScanOp):
-                self._share_initial(op, plan)
+                self._share_initial(op, scope)
         updated = updated_in_place(plan, scope.placement, returned | self.buffers.keys())
         for op, decision in plan.decisions.items():
             value = op.results[0]
@@ -367,10 +404,12 @@ class _ProgramBuilder:
         for source, result in reversed(updated.items()):
             self.buffers[source] = self.buffers[result]
 
-    def _share_initial(self, op: graph.WhileOp | graph.ScanOp, plan: Plan) -> None:
-        """Has what a loop begins with computed where the loop carries it, if nothing else reads it."""
-        made = {kernel.root for kernel in plan.kernels} | set(plan.bodies)
+    def _share_initial(self, op: graph.WhileOp | graph.ScanOp, scope: _Scope) -> None:
+        """Has what a loop begins with computed where the loop carries it, if nothing else is kept there."""
+        made = {kernel.root for kernel in scope.plan.kernels} | set(scope.plan.bodies)
         for value, result in zip(op.initial, op.results, strict=False):
+            if result in scope.in_place:
+                continue
             if value.owner in made and value.has_one_use() and value not in self.buffers:
                 self.buffers[value] = self.buffers[result]
 

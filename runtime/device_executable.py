@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from threading import RLock
+from typing import Any
+
+import numpy as np
 
 from ..backends.interface import (
     ArrayBuffers,
@@ -53,6 +56,8 @@ class DeviceExecutable(Executable):
                 "not (hint: tenon.open_platform, Context.link)"
             )
         self.program = plan
+        self._taken = plan.taken_arguments
+        """The results that are computed in the memory of donated arguments, by argument."""
         self._driver = backend.driver
         self._artifact = artifact
         self._pool = slab_pool_of(backend.driver)
@@ -84,7 +89,7 @@ class DeviceExecutable(Executable):
                 self._bound.append(self._direct)
                 self._direct.add_frame(self._places_of_first_call)
                 if not self._takes_out:
-                    self._call_directly = self._direct.call
+                    self._call_directly = self._donate_directly if self._taken else self._direct.call
         except BaseException:
             self.close()
             raise
@@ -173,6 +178,8 @@ class DeviceExecutable(Executable):
         plan, driver = self.program, self._driver
         if not isinstance(driver, DirectCalls) or plan.nodes or plan.symbols or not plan.returned:
             return None
+        if set(plan.donated) != set(self._taken.values()):
+            return None
         if any(-1 in type.shape for type in (*plan.signature.argument_types, *plan.signature.result_types)):
             return None
         steps: list[Step] = list(plan.steps)
@@ -180,23 +187,26 @@ class DeviceExecutable(Executable):
         for number, (index, type) in enumerate(zip(plan.returned, plan.signature.result_types, strict=True)):
             nbytes = plan.buffers[index].nbytes
             own = index
-            if nbytes and not plan.is_computed_in_place(number):
+            if nbytes and number not in self._taken and not plan.is_computed_in_place(number):
                 own = len(plan.buffers) + number
                 steps.append(CopyStep(index, own, nbytes))
             results.append(_array_buffers(type, nbytes, own))
         arguments = [
             _array_buffers(plan.signature.argument_types[buffer.number], buffer.nbytes, number)
             for number, buffer in enumerate(plan.buffers)
-            if buffer.kind is BufferKind.ARGUMENT
+            if buffer.kind is BufferKind.ARGUMENT and buffer.number not in self._taken.values()
         ]
-        n_arguments = len(plan.signature.argument_types)
+        n_arguments = len(plan.signature.argument_types) - len(self._taken)
         assert len(arguments) == n_arguments, f"{self.name}: an argument has no buffer"
         return driver.bind_direct(self._artifact, steps, arguments, results)
 
     def _run(
         self, arrays: list[Array], targets: list[Array] | None, values: Mapping[str, int]
     ) -> list[Array]:
-        results = self.signature.empty_results() if targets is None else targets
+        if self.program.donated:
+            results = self._give(arrays, targets)
+        else:
+            results = self.signature.empty_results() if targets is None else targets
         with span(self.name, Category.ROUTINE, self._track):
             if self._direct is not None and active() is None:
                 self._run_directly(self._direct, arrays, results)
@@ -204,8 +214,53 @@ class DeviceExecutable(Executable):
                 self._run_in_order(arrays, results, values)
         return results
 
+    def _give(self, arrays: list[Array], targets: list[Array] | None) -> list[Array]:
+        """
+        Returns the arrays of the results, and puts them in the places of the donated arguments whose memory
+        they take. What is not the program's alone is copied first: an array that cannot be written, that
+        overlaps another argument, or whose memory no result takes.
+        """
+        results: list[Array] = []
+        by_result = self._taken
+        for number, type in enumerate(self.result_types):
+            if number not in by_result:
+                results.append(np.empty(type.shape, type.dtype) if targets is None else targets[number])
+                continue
+            argument = by_result[number]
+            array = arrays[argument]
+            if targets is not None:
+                np.copyto(targets[number], array)
+                array = targets[number]
+            elif not _is_own(array, argument, arrays):
+                array = array.copy()
+            arrays[argument] = array
+            results.append(array)
+        for argument in self.program.donated:
+            if argument not in by_result.values():
+                arrays[argument] = arrays[argument].copy()
+        return results
+
+    def _donate_directly(self, arguments: tuple[Any, ...], out: Any) -> Any:
+        """
+        Does what `DirectProgram.call` does. Donated arguments are arrays to be filled: they must be writeable
+        and overlap no other, else it returns None.
+        """
+        direct = self._direct
+        if direct is None or out is not None or len(arguments) != len(self.argument_types):
+            return None
+        taken = self._taken
+        given = set(taken.values())
+        results = tuple(
+            arguments[taken[number]] if number in taken else np.empty(type.shape, type.dtype)
+            for number, type in enumerate(self.result_types)
+        )
+        others = tuple(array for number, array in enumerate(arguments) if number not in given)
+        return direct.call(others, results if len(results) != 1 else results[0])
+
     def _run_directly(self, direct: DirectProgram, arrays: list[Array], results: list[Array]) -> None:
-        arguments = _as_declared(arrays, self.argument_types)
+        given = set(self._taken.values())
+        declared = _as_declared(arrays, self.argument_types)
+        arguments = tuple(array for number, array in enumerate(declared) if number not in given)
         out = _as_declared(results, self.result_types)
         for _ in range(_MOST_REFUSALS):
             if direct.call(arguments, out) is not None:
@@ -251,6 +306,12 @@ def _release(direct_programs: list[DirectProgram], pool: SlabPool, slabs: list[S
 
 def _array_buffers(type: ArrayType, nbytes: int, buffer: int) -> ArrayBuffers:
     return ArrayBuffers(type.dtype, type.shape, nbytes, (buffer,) if nbytes else ())
+
+
+def _is_own(array: Array, number: int, arrays: Sequence[Array]) -> bool:
+    """Returns whether nothing but argument `number` is in the memory of `array`, and it can be written."""
+    others = (other for n, other in enumerate(arrays) if n != number)
+    return array.flags.writeable and not any(np.may_share_memory(array, other) for other in others)
 
 
 def _as_declared(arrays: list[Array], types: tuple[ArrayType, ...]) -> tuple[Array, ...]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 from xdsl.dialects.builtin import IndexType, ModuleOp, i1
-from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, SSAValue
 
 from ..backends.interface import (
     BranchStep,
@@ -121,6 +121,7 @@ class _Planner:
             symbols_of(program),
             tuple(self._costs),
             self._varying(),
+            tuple(self._buffers[self._numbers[program.body.block.args[n]]].number for n in program.donated),
         )
 
     def _varying(self) -> VaryingSizes | None:
@@ -323,7 +324,10 @@ class _Planner:
         return size.owner.dim_name
 
     def _check_target(self, buffer: SSAValue, who: str) -> None:
-        kind = self._buffers[self._numbers[base_of(buffer)]].kind
+        base = base_of(buffer)
+        kind = self._buffers[self._numbers[base]].kind
+        if isinstance(base, BlockArgument) and base.index in self._program.donated:
+            return
         if kind in (BufferKind.ARGUMENT, BufferKind.CONSTANT, BufferKind.MERGE):
             raise TenonError(f"{who}: writes to {kind.value} {_label(buffer)} of @{self._name}")
 

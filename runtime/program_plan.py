@@ -147,6 +147,8 @@ class ProgramPlan:
     """What each step costs; None for a sync and where the schedule was not analyzed."""
     varying: VaryingSizes | None = None
     """What depends on named dims; all else then holds for the greatest sizes. None where nothing does."""
+    donated: tuple[int, ...] = ()
+    """The arguments, by their numbers among the arrays, that the program may write to."""
 
     @property
     def kernel_names(self) -> tuple[str, ...]:
@@ -193,6 +195,17 @@ class ProgramPlan:
             temporary_nbytes=max(temporaries, default=0),
             varying=None,
         )
+
+    @property
+    def taken_arguments(self) -> dict[int, int]:
+        """The results that are computed in the memory of a donated argument, each with that argument."""
+        taken: dict[int, int] = {}
+        for result, index in enumerate(self.returned):
+            buffer = self.buffers[index]
+            is_argument = buffer.kind is BufferKind.ARGUMENT and buffer.number in self.donated
+            if is_argument and buffer.number not in taken.values():
+                taken[result] = buffer.number
+        return taken
 
     def is_computed_in_place(self, result: int) -> bool:
         """

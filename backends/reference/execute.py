@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from xdsl.dialects import func
 from xdsl.dialects.builtin import IndexType, ModuleOp
-from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, SSAValue
 
 from ...dialects import low, sched
 from ...dialects.buffer_size import (
@@ -109,7 +109,8 @@ class _Program:
             if isinstance(argument.type, IndexType):
                 self._buffers[argument] = array
                 continue
-            self._buffers[argument] = _read_only_row(array, argument.type)
+            row = _read_only_row(array, argument.type)
+            self._buffers[argument] = row.copy() if argument.index in program.donated else row
         accesses = accesses_of(self._module)
         check_dependencies(program, accesses)
         self._check_targets(accesses)
@@ -213,7 +214,8 @@ class _Program:
             elif isinstance(op, sched.ForOp):
                 targets = list(op.own_operands)
             for target in map(base_of, targets):
-                if not isinstance(target.owner, sched.BufferOp | sched.NodeOp):
+                is_donated = isinstance(target, BlockArgument) and target.index in self._program.donated
+                if not is_donated and not isinstance(target.owner, sched.BufferOp | sched.NodeOp):
                     kind = _KINDS.get(type(target.owner), "argument")
                     raise TenonError(
                         f"{op.name}: @{self._program.sym_name.data} writes to its {kind} '{target.name_hint}'"

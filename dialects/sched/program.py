@@ -46,6 +46,7 @@ from ..buffer_size import is_strided, size_of, verify_layout
 from ..dim_attributes import DimsAttr
 from ..dim_expr import Extent
 from ..element_types import ELEMENT_TYPES, element_type_of
+from ..graph.attributes import IntsAttr
 from .attributes import AnalysisAttr, LifetimeAttr, Role, RoleAttr, Scope, ScopeAttr, SlabAttr, TokenType
 from .kernel import KernelOp
 from .program_types import argument_type, buffer_type
@@ -64,7 +65,7 @@ class ProgramOp(IRDLOperation):
     The host program of one function. `function_type` is the function's own type, over tensors; the arguments
     are the buffers that hold its inputs. What the body returns are the buffers that hold its results. An
     argument of type `index` is a static symbol: it is known when the program runs, and says which part of a
-    node a `sched.node` is.
+    node a `sched.node` is. Items write to no argument but those whose numbers the attribute `donated` has.
 
     ```mlir
     sched.program @double(%x: memref<8xf32>) : (tensor<8xf32>) -> tensor<8xf32> {
@@ -86,6 +87,12 @@ class ProgramOp(IRDLOperation):
             properties={"sym_name": StringAttr(name), "function_type": function_type},
             regions=[Region(Block(arg_types=[argument_type(type) for type in function_type.inputs]))],
         )
+
+    @property
+    def donated(self) -> tuple[int, ...]:
+        """The numbers of the arguments that the program may write to."""
+        found = self.attributes.get("donated")
+        return found.data if isinstance(found, IntsAttr) else ()
 
     @classmethod
     def parse(cls, parser: Parser) -> ProgramOp:
@@ -114,6 +121,12 @@ class ProgramOp(IRDLOperation):
 
     def verify_(self) -> None:
         inputs = self.function_type.inputs
+        for number in self.donated:
+            if not 0 <= number < len(inputs) or isinstance(inputs.data[number], IndexType):
+                raise VerifyException(
+                    f"{self.name}: donates argument {number} of @{self.sym_name.data}, which is no buffer "
+                    f"({len(inputs)} arguments)"
+                )
         for type in inputs:
             if not isinstance(type, IndexType):
                 _check_tensor(self.name, type)

@@ -5,14 +5,14 @@ A read is a snapshot, so to begin with every read copies its node into a tempora
 value into its node, and everything happens in the order of the text. Then, one after the other:
 
 * a read needs no copy where all that read the value can come before the next write of the node
-* a write needs no copy where the kernel that computes the value can come after all that read what the node
-  held before. The kernel may be one of those itself, if each of its iterations reads the very element that it
-  stores
+* a write needs no copy where the kernel that computes the value, or the loop that carries it, can come after
+  all that read what the node held before. A kernel may be one of those itself, if each of its iterations
+  reads the very element that it stores; so may a loop, if it begins with what it reads
 
 Each of these moves items only as far as it must, and is left out where it would need a cycle.
 
 A value that a loop carries is treated as a node is: the body reads it once, at its beginning, and writes it
-once, at its end.
+once, at its end. So is a donated argument that a result takes the place of.
 """
 
 from __future__ import annotations
@@ -87,7 +87,9 @@ class Placement:
 
     items: list[Item] = field(default_factory=list[Item])
     direct_reads: set[Read] = field(default_factory=set[Read])
-    written: dict[Kernel, Write] = field(default_factory=dict[Kernel, Write])
+    written: dict[Kernel | graph.ControlOp, Write] = field(
+        default_factory=dict["Kernel | graph.ControlOp", Write]
+    )
     overwritten: dict[Kernel, SSAValue] = field(default_factory=dict[Kernel, SSAValue])
     """For a kernel that reads the node it writes, the value that it reads."""
 
@@ -221,13 +223,17 @@ class _Placer:
         makers = self._makers.get(write.value, ())
         if len(makers) != 1:
             return False
-        (kernel,) = makers
-        if not isinstance(kernel, Kernel):
+        (maker,) = makers
+        if not isinstance(maker, Kernel | graph.WhileOp | graph.ScanOp):
             return False
-        number = self._numbers[kernel]
+        if not isinstance(maker, Kernel) and not _is_carried(maker, write.value):
+            return False
+        number = self._numbers[maker]
         pairs: list[tuple[int, int]] = []
         overwritten: SSAValue | None = None
         for op in earlier:
+            if op is maker:
+                return False
             pairs.append((self._numbers[op], number))
             if not isinstance(op, graph.ReadOp | CarriedRead) or op not in self._result.direct_reads:
                 continue
@@ -235,15 +241,28 @@ class _Placer:
             pairs.extend((reader, number) for reader in readers if reader != number)
             if number in readers:
                 is_same_place = tuple(op.indices) == tuple(write.indices)
-                if overwritten is not None or not is_same_place or not self._is_elementwise(kernel, op):
+                if overwritten is not None or not is_same_place:
+                    return False
+                if not self._reads_where_it_stores(maker, write.value, op):
                     return False
                 overwritten = op.result
         if not self._order.add(pairs):
             return False
-        self._result.written[kernel] = write
-        if overwritten is not None:
-            self._result.overwritten[kernel] = overwritten
+        self._result.written[maker] = write
+        if overwritten is not None and isinstance(maker, Kernel):
+            self._result.overwritten[maker] = overwritten
         return True
+
+    def _reads_where_it_stores(
+        self, maker: Kernel | graph.WhileOp | graph.ScanOp, value: SSAValue, read: Read
+    ) -> bool:
+        """Returns whether what makes `value` may do so over what it reads by `read`."""
+        if isinstance(maker, Kernel):
+            return self._is_elementwise(maker, read)
+        begins_with = maker.initial[maker.results.index(value)]
+        captured = (other for body in self._plan.bodies[maker] for other in body.captured)
+        is_read_once = sum(operand is read.result for operand in maker.operands) == 1
+        return begins_with is read.result and is_read_once and read.result not in captured
 
     def _is_elementwise(self, kernel: Kernel, read: Read) -> bool:
         """Returns whether each iteration of `kernel` reads no other element than the one it stores."""
@@ -253,6 +272,10 @@ class _Placer:
             for access in self._plan.accesses[read.result]
             if access.kernel is kernel
         )
+
+
+def _is_carried(loop: graph.WhileOp | graph.ScanOp, value: SSAValue) -> bool:
+    return any(result is value for result in loop.results[: len(loop.initial)])
 
 
 def _are_equal(first: Indices, second: Indices) -> bool:
