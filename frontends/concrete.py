@@ -42,6 +42,14 @@ class ConcreteArray(Array):
 
     @property
     def __array_interface__(self) -> dict[str, Any]:
+        """
+        The memory, for dtypes that numpy has by itself.
+
+        Raises:
+            AttributeError: the dtype is another one, which the text of the interface cannot name.
+        """
+        if self.dtype.isbuiltin != 1:
+            raise AttributeError(f"array: dtype {self.dtype} has no name in __array_interface__")
         return self.numpy().__array_interface__
 
     def __buffer__(self, flags: int, /) -> memoryview:

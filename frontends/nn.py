@@ -88,7 +88,7 @@ def _widths(
     values = tuple(padding) if isinstance(padding, tuple | list) else (padding,) * len(extents)
     if len(values) != len(extents):
         raise ValueError(f"{who}: {len(values)} paddings for {len(extents)} spatial axes (padding {padding})")
-    pairs = [tuple(each) if isinstance(each, tuple | list) else (each, each) for each in values]
+    pairs: list[Any] = [tuple(each) if isinstance(each, tuple | list) else (each, each) for each in values]
     found: list[tuple[int, int]] = []
     for pair in pairs:
         if len(pair) != 2:

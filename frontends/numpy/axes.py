@@ -5,8 +5,8 @@ Axes and shapes as callers write them, made canonical; what numpy rejects is rej
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Sequence
-from typing import SupportsIndex
+from collections.abc import Sequence
+from typing import SupportsIndex, cast
 
 from numpy.exceptions import AxisError
 
@@ -53,9 +53,10 @@ def axes_of(who: str, axes: object, rank: int, what: str = "axis") -> tuple[int,
         return tuple(range(rank))
     if not isinstance(axes, tuple | list):
         return (axis_of(who, axes, rank, what),)
-    result = tuple(axis_of(who, axis, rank, what) for axis in axes)
+    given = cast("Sequence[object]", axes)
+    result = tuple(axis_of(who, axis, rank, what) for axis in given)
     if len(set(result)) != len(result):
-        raise ValueError(f"{who}: an {what} is given twice ({what} {tuple(axes)}, rank {rank})")
+        raise ValueError(f"{who}: an {what} is given twice ({what} {tuple(given)}, rank {rank})")
     return result
 
 
@@ -67,7 +68,7 @@ def extents_of(who: str, shape: object) -> tuple[int, ...]:
         TypeError: an extent is no integer.
         ValueError: an extent is negative, or the shape has too many dims or elements.
     """
-    values: Iterable[object] = shape if isinstance(shape, tuple | list) else (shape,)
+    values = cast("Sequence[object]", shape) if isinstance(shape, tuple | list) else (shape,)
     extents = tuple(integer_of(who, "an extent", value) for value in values)
     for extent in extents:
         if extent < 0:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -81,7 +81,7 @@ def full(shape: Shape, fill_value: Operand, *, dtype: object = None, device: str
         OverflowError: the dtype cannot hold a python integer.
         ValueError: an extent is negative, or `fill_value` cannot be repeated to `shape`.
     """
-    if isinstance(fill_value, np.ndarray):
+    if isinstance(fill_value, np.ndarray | np.generic):
         fill_value = asarray(fill_value)
     if isinstance(fill_value, Array):
         check_device("full", device)
@@ -130,14 +130,15 @@ def asarray(
     if isinstance(obj, Array):
         return _array_as(obj, wanted, copy)
     if isinstance(obj, list | tuple):
+        items = cast("Sequence[object]", obj)
         if copy is False:
             raise ValueError("asarray: unable to avoid creating a copy of nested sequences (copy=False)")
-        if _has_traced(obj):
-            stacked = stack([asarray(each) for each in obj])
+        if _has_traced(items):
+            stacked = stack([asarray(each) for each in items])
             return stacked if wanted is None else astype(stacked, wanted)
     elif hasattr(obj, "__dlpack__") and not isinstance(obj, np.ndarray | np.generic):
         return _array_as(from_dlpack(obj, copy=copy), wanted, copy)
-    return _from_numpy(obj, wanted, copy)
+    return _from_numpy(cast(Any, obj), wanted, copy)
 
 
 def _array_as(x: Array, wanted: DType | None, copy: bool | None) -> Array:
@@ -151,11 +152,11 @@ def _array_as(x: Array, wanted: DType | None, copy: bool | None) -> Array:
 def _from_numpy(obj: object, wanted: DType | None, copy: bool | None) -> Array:
     if copy is False and isinstance(obj, bool | int | float):
         raise ValueError(f"asarray: unable to avoid creating a copy of {obj!r} (copy=False)")
-    values = np.asarray(obj)
+    values = np.asarray(cast(Any, obj))
     if values.dtype.kind == "O" and wanted is None:
         raise TypeError(f"asarray: cannot take {type(obj).__name__} {obj!r}, expected numbers of one kind")
     if not isinstance(obj, np.ndarray | np.generic) and wanted is not None:
-        values = np.asarray(obj, wanted)
+        values = np.asarray(cast(Any, obj), wanted)
     values_dtype = dtype_of("asarray", values.dtype)
     if wanted is not None and wanted != values_dtype:
         if copy is False:
@@ -166,7 +167,9 @@ def _from_numpy(obj: object, wanted: DType | None, copy: bool | None) -> Array:
 
 def _has_traced(values: Sequence[object]) -> bool:
     return any(
-        _has_traced(value) if isinstance(value, list | tuple) else isinstance(value, TracedArray)
+        _has_traced(cast("Sequence[object]", value))
+        if isinstance(value, list | tuple)
+        else isinstance(value, TracedArray)
         for value in values
     )
 
@@ -237,11 +240,11 @@ def arange(
 def _number(who: str, value: object) -> float | int:
     """Returns a python number. Raises TypeError for what has no value yet, or is none."""
     if isinstance(value, bool | np.bool_):
-        return int(value)
+        return int(cast(Any, value))
     if isinstance(value, int | float):
         return value
     if isinstance(value, np.integer | np.floating) or (isinstance(value, ConcreteArray) and not value.shape):
-        return value.item()
+        return cast("float | int", value.item())
     raise TypeError(f"{who}: {value!r} is not a number that is known when the function is traced")
 
 
@@ -254,7 +257,7 @@ def _arange_count(start: float | int, stop: float | int, step: float | int) -> i
     return max(math.ceil(span / step), 0)
 
 
-def _sequence(count: int, start: float | int, step: float | int, dtype: DType) -> Array:
+def _sequence(count: int, start: float | int, step: float | int, dtype: DType) -> TracedArray:
     """Returns `start + k * step` for k up to `count`, computed in `dtype`, in float32 for narrower floats."""
     wide = FLOAT32 if is_float(dtype) and dtype.itemsize < 4 else dtype
     index = ops.iota(0, wide, (count,))
@@ -335,7 +338,7 @@ def eye(
     return ops.cast(ops.eq(*_diagonal_indices(shape, offset)), wanted)
 
 
-def _diagonal_indices(shape: tuple[int, ...], offset: int) -> tuple[Array, Array]:
+def _diagonal_indices(shape: tuple[int, ...], offset: int) -> tuple[TracedArray, TracedArray]:
     """
     Returns for each element the number of its column, and that of the column of diagonal `offset` in its row.
     """

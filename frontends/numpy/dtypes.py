@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import ml_dtypes
 import numpy as np
@@ -121,7 +121,7 @@ def finfo(type: object, /) -> FloatInfo:
     dtype = _dtype_asked_for("finfo", type)
     if dtype not in FLOATS:
         raise ValueError(f"finfo: {dtype} is not of floats")
-    info = ml_dtypes.finfo(dtype)
+    info = cast(Any, ml_dtypes.finfo(dtype))
     return FloatInfo(
         info.bits, float(info.eps), float(info.max), float(info.min), float(info.smallest_normal), dtype
     )
@@ -146,7 +146,7 @@ def isdtype(dtype: object, kind: object) -> builtins.bool:
     """
     found = dtype_of("isdtype", dtype)
     if isinstance(kind, tuple):
-        return any([isdtype(found, each) for each in kind])
+        return any([isdtype(found, each) for each in cast("tuple[object, ...]", kind)])
     if isinstance(kind, str):
         if kind not in _KINDS:
             raise ValueError(f"isdtype: there is no kind {kind!r}, only {', '.join(map(repr, _KINDS))}")

@@ -99,7 +99,7 @@ def _check_extents(subscripts: str, parsed: _Subscripts, arrays: list[TracedArra
 
 
 @array_function(static=("subscripts",))
-def einsum(subscripts: str, /, *operands: Array) -> Array:
+def einsum(subscripts: object, /, *operands: Array) -> Array:
     """
     The sum of products that `subscripts` describe: a term of letters for each operand, one for each axis,
     with `...` for axes that broadcast. A letter twice in a term takes the diagonal; one that is not in the

@@ -7,11 +7,11 @@ python scalars take the dtype of the arrays. Functions that give floats promote 
 
 from __future__ import annotations
 
-import ml_dtypes
-
 from .. import graph_ops as ops
 from ..array import Array
 from ..dispatch import array_function
+from ..traced import TracedArray
+from .dtypes import finfo
 from .operands import (
     BOOL,
     FLOAT16,
@@ -355,11 +355,11 @@ def logical_xor(x1: Operand, x2: Operand, /) -> Array:
     return ops.xor(*truths("logical_xor", x1, x2))
 
 
-def _maximum(lhs: Array, rhs: Array) -> Array:
+def _maximum(lhs: TracedArray, rhs: TracedArray) -> TracedArray:
     return ops.or_(lhs, rhs) if lhs.dtype == BOOL else ops.max(lhs, rhs)
 
 
-def _minimum(lhs: Array, rhs: Array) -> Array:
+def _minimum(lhs: TracedArray, rhs: TracedArray) -> TracedArray:
     return ops.and_(lhs, rhs) if lhs.dtype == BOOL else ops.min(lhs, rhs)
 
 
@@ -390,9 +390,9 @@ def nan_to_num(
     (x,) = operands("nan_to_num", x)
     if not is_float(x.dtype):
         return x
-    largest = ml_dtypes.finfo(x.dtype)
-    high = float(largest.max) if posinf is None else posinf
-    low = float(largest.min) if neginf is None else neginf
+    largest = finfo(x.dtype)
+    high = largest.max if posinf is None else posinf
+    low = largest.min if neginf is None else neginf
     inf = scalar_like(x, float("inf"))
     finite = ops.select(ops.eq(x, inf), scalar_like(x, high), x)
     finite = ops.select(ops.eq(x, ops.neg(inf)), scalar_like(x, low), finite)

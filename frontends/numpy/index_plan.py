@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -70,8 +70,15 @@ def plan_index(
         TracingError: a mask is traced: the shape would depend on its values.
     """
     entries = _expanded(who, shape, index)
-    offsets, sizes, strides, flipped = [], [], [], []
-    indexed, dropped, rest, arrays, places = [], [], [], [], []
+    offsets: list[int] = []
+    sizes: list[int] = []
+    strides: list[int] = []
+    flipped: list[int] = []
+    indexed: list[int] = []
+    dropped: list[int] = []
+    rest: list[int] = []
+    arrays: list[IndexArray] = []
+    places: list[tuple[int, int]] = []
     for position, entry in enumerate(entries):
         if entry is None:
             rest.append(1)
@@ -80,7 +87,7 @@ def plan_index(
         extent = shape[axis]
         offset, size, stride = 0, extent, 1
         if isinstance(entry, slice):
-            offset, size, stride = _steps(who, entry, extent)
+            offset, size, stride = _steps(who, cast(Any, entry), extent)
             rest.append(size)
         elif isinstance(entry, int) and integers_as_arrays:
             indexed.append(axis)
@@ -91,7 +98,7 @@ def plan_index(
             dropped.append(axis)
             places.append((position, len(rest)))
         else:
-            _check_bounds(who, entry, axis, shape)
+            check_bounds(who, entry, axis, shape)
             indexed.append(axis)
             arrays.append(entry)
             places.append((position, len(rest)))
@@ -110,7 +117,7 @@ def plan_index(
 
 def _expanded(who: str, shape: tuple[int, ...], index: object) -> list[Any]:
     """Returns one entry for each axis, and None for each new one; masks become arrays of integers."""
-    given = index if isinstance(index, tuple) else (index,)
+    given = parts_of(index)
     entries: list[Any] = []
     used = 0
     for entry in given:
@@ -130,7 +137,12 @@ def _expanded(who: str, shape: tuple[int, ...], index: object) -> list[Any]:
     return entries
 
 
-def _entries(who: str, shape: tuple[int, ...], axis: int, entry: object) -> list[Any]:
+def parts_of(index: object) -> tuple[Any, ...]:
+    """Returns what stands in brackets, one part or several."""
+    return cast("tuple[Any, ...]", index) if isinstance(index, tuple) else (index,)
+
+
+def _entries(who: str, shape: tuple[int, ...], axis: int, entry: Any) -> list[Any]:
     if entry is None or entry is Ellipsis or isinstance(entry, slice):
         return [entry]
     if (
@@ -141,9 +153,9 @@ def _entries(who: str, shape: tuple[int, ...], axis: int, entry: object) -> list
     ):
         return [int(entry.values)]
     if isinstance(entry, int | np.integer) and not isinstance(entry, bool):
-        return [int(entry)]
+        return [int(cast(Any, entry))]
     if isinstance(entry, list | bool | np.ndarray | np.generic):
-        entry = _as_index_array(who, entry)
+        entry = _as_index_array(who, cast(object, entry))
     if not isinstance(entry, Array):
         raise IndexError(
             f"{who}: only integers, slices, ellipsis, newaxis and integer or boolean arrays are valid "
@@ -224,7 +236,7 @@ def _checked(who: str, index: int, axis: int, shape: tuple[int, ...]) -> int:
     return index % extent
 
 
-def _check_bounds(who: str, indices: Array, axis: int, shape: tuple[int, ...]) -> None:
+def check_bounds(who: str, indices: Array, axis: int, shape: tuple[int, ...]) -> None:
     """
     Raises IndexError where an array of indices that has values is out of bounds, or there is nothing to
     index.
@@ -236,9 +248,3 @@ def _check_bounds(who: str, indices: Array, axis: int, shape: tuple[int, ...]) -
             _checked(who, index, axis, shape)
     elif not shape[axis]:
         raise IndexError(f"{who}: axis {axis} has no elements to index (shape {shape})")
-
-
-def check_bounds(who: str, indices: object, axis: int, shape: tuple[int, ...]) -> None:
-    """Raises IndexError where indices that have values are out of bounds, or there is nothing to index."""
-    if isinstance(indices, Array):
-        _check_bounds(who, indices, axis, shape)

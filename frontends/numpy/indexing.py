@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from .. import graph_ops as ops
 from ..array import Array
@@ -19,8 +20,10 @@ from ..concrete import ConcreteArray, as_concrete
 from ..dispatch import array_function
 from ..traced import TracedArray
 from .axes import axis_of, broadcast_shapes
-from .index_plan import Box, IndexPlan, check_bounds, plan_index
+from .index_plan import Box, IndexPlan, check_bounds, parts_of, plan_index
 from .operands import INT64, is_integer, operands, reshaped, scalar_like, together
+
+ArrayLike = Array | npt.NDArray[Any]
 
 
 def get_item(x: Array, index: Any, /) -> Array:
@@ -48,20 +51,20 @@ def _by_numpy(x: ConcreteArray, index: object) -> Array | None:
     """
     has_indices, has_mask = False, False
     parts: list[Any] = []
-    for entry in index if isinstance(index, tuple) else (index,):
+    for entry in parts_of(index):
         if isinstance(entry, TracedArray):
             return None
-        part = (
-            entry.values
-            if isinstance(entry, ConcreteArray)
-            else np.asarray(entry)
-            if isinstance(entry, list)
-            else entry
-        )
-        if isinstance(part, np.ndarray | np.bool_ | bool):
-            is_mask = isinstance(part, bool) or part.dtype.kind == "b"
-            has_mask = has_mask or is_mask
-            has_indices = has_indices or (not is_mask and part.ndim > 0)
+        part: Any = entry
+        if isinstance(entry, ConcreteArray):
+            part = entry.values
+        elif isinstance(entry, list):
+            part = np.asarray(cast(Any, entry))
+        if isinstance(part, bool | np.bool_):
+            has_mask = True
+        elif isinstance(part, np.ndarray):
+            values = cast("npt.NDArray[Any]", part)
+            has_mask = has_mask or values.dtype.kind == "b"
+            has_indices = has_indices or (values.dtype.kind != "b" and values.ndim > 0)
         parts.append(part)
     if has_indices and not has_mask:
         return None
@@ -119,7 +122,7 @@ def _index_array(who: str, indices: object) -> Array:
     return found
 
 
-def take(x: Array, indices: Array | Sequence[int] | int, /, axis: int | None = None) -> Array:
+def take(x: ArrayLike, indices: ArrayLike | Sequence[int] | int, /, axis: int | None = None) -> Array:
     """
     Returns the elements at `indices` along `axis`, whose dim their shape replaces; None takes from the
     elements in row-major order.
@@ -150,7 +153,7 @@ def _taken(x: Array, indices: Array, axis: int | None) -> Array:
     return ops.permute(found, (*before, *range(count), *after))
 
 
-def take_along_axis(x: Array, indices: Array, /, axis: int = -1) -> Array:
+def take_along_axis(x: ArrayLike, indices: ArrayLike, /, axis: int = -1) -> Array:
     """
     Returns the elements of `x` at `indices` along `axis`, and along the others where the index itself stands;
     these broadcast.

@@ -26,7 +26,7 @@ def matmul(x1: Array, x2: Array, /) -> Array:
     for position, x in enumerate((lhs, rhs)):
         if not x.shape:
             raise ValueError(f"matmul: input operand {position} does not have enough dimensions (shape ())")
-    inner = (lhs.shape[-1], rhs.shape[-2] if len(rhs.shape) > 1 else rhs.shape[-1])
+    inner = lhs.shape[len(lhs.shape) - 1], rhs.shape[max(len(rhs.shape) - 2, 0)]
     if inner[0] != inner[1]:
         raise ValueError(
             f"matmul: the last axis of {lhs.shape} and the "

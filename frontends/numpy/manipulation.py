@@ -10,6 +10,7 @@ import numpy as np
 from .. import graph_ops as ops
 from ..array import Array
 from ..dispatch import array_function
+from ..traced import TracedArray
 from .axes import axes_of, axis_of, broadcast_shapes, checked_shape, extents_of, integer_of
 from .operands import common, operands, part_of, reshaped, together
 from .values import values_of
@@ -18,7 +19,7 @@ Axes = int | Sequence[int] | None
 
 
 @array_function
-def broadcast_arrays(*arrays: Array) -> list[Array]:
+def broadcast_arrays(*arrays: Array) -> Sequence[Array]:
     """Returns the arrays, each with its own dtype, repeated to the shape that they broadcast to."""
     return (
         together("broadcast_arrays", [operands("broadcast_arrays", x)[0] for x in arrays]) if arrays else []
@@ -52,7 +53,7 @@ def concat(arrays: Sequence[Array], /, axis: int | None = 0) -> Array:
     return joined("concat", arrays, axis)
 
 
-def joined(who: str, arrays: Sequence[Array], axis: int | None) -> Array:
+def joined(who: str, arrays: Sequence[Array], axis: int | None) -> TracedArray:
     """Returns what `concat` does, with `who` in its errors."""
     if not arrays:
         raise ValueError(f"{who}: need at least one array")
@@ -117,7 +118,7 @@ def flipud(x: Array, /) -> Array:
     return ops.flip(x, (0,))
 
 
-def _check_rank(who: str, x: Array, least: int) -> None:
+def _check_rank(who: str, x: TracedArray, least: int) -> None:
     if len(x.shape) < least:
         raise ValueError(f"{who}: the array must have {least} dimensions or more (shape {x.shape})")
 
@@ -168,7 +169,7 @@ def transpose(x: Array, /, axes: Sequence[int] | None = None) -> Array:
     return _permuted("transpose", x, tuple(reversed(range(len(x.shape)))) if axes is None else axes)
 
 
-def _permuted(who: str, x: Array, axes: Sequence[int]) -> Array:
+def _permuted(who: str, x: TracedArray, axes: Sequence[int]) -> TracedArray:
     order = axes_of(who, tuple(axes), len(x.shape), "axes")
     if len(order) != len(x.shape):
         raise ValueError(f"{who}: axes don't match array (axes {tuple(axes)}, shape {x.shape})")
@@ -237,7 +238,7 @@ def _repeated(x: Array, repeats: int | Sequence[int], axis: int | None) -> Array
     return parts[0] if len(parts) == 1 else ops.concat(parts, axis)
 
 
-def _each_repeated(x: Array, axis: int, count: int) -> Array:
+def _each_repeated(x: TracedArray, axis: int, count: int) -> TracedArray:
     before, extent, after = x.shape[:axis], x.shape[axis], x.shape[axis + 1 :]
     shape = checked_shape("repeat", (*before, extent * count, *after))
     spread = ops.broadcast(reshaped(x, (*before, extent, 1, *after)), (*before, extent, count, *after))
@@ -260,7 +261,7 @@ def reshape(x: Array, /, shape: int | Sequence[int], *, copy: bool | None = None
     return reshaped(x, _inferred(x, shape))
 
 
-def _inferred(x: Array, shape: int | Sequence[int]) -> tuple[int, ...]:
+def _inferred(x: TracedArray, shape: int | Sequence[int]) -> tuple[int, ...]:
     values = tuple(shape) if isinstance(shape, tuple | list) else (shape,)
     extents = tuple(integer_of("reshape", "an extent", value) for value in values)
     unknown = extents.count(-1)
@@ -316,7 +317,7 @@ def _shifts(shift: int | Sequence[int]) -> tuple[int, ...]:
     return tuple(integer_of("roll", "a shift", value) for value in values)
 
 
-def _rolled(x: Array, axis: int, shift: int) -> Array:
+def _rolled(x: TracedArray, axis: int, shift: int) -> TracedArray:
     extent = x.shape[axis]
     amount = shift % extent if extent else 0
     if amount == 0:
@@ -343,7 +344,7 @@ def rot90(x: Array, /, k: int = 1, axes: Sequence[int] = (0, 1)) -> Array:
 
 
 @array_function(static=("indices_or_sections", "axis"))
-def split(x: Array, indices_or_sections: int | Sequence[int], /, axis: int = 0) -> list[Array]:
+def split(x: Array, indices_or_sections: int | Sequence[int], /, axis: int = 0) -> Sequence[Array]:
     """
     Returns `x` in parts along `axis`: as many of one size as an integer says, or parted at the indices.
 
@@ -366,7 +367,7 @@ def split(x: Array, indices_or_sections: int | Sequence[int], /, axis: int = 0) 
 
 
 @array_function(static=("indices_or_sections", "axis"))
-def array_split(x: Array, indices_or_sections: int | Sequence[int], /, axis: int = 0) -> list[Array]:
+def array_split(x: Array, indices_or_sections: int | Sequence[int], /, axis: int = 0) -> Sequence[Array]:
     """
     Returns what `split` does, but into sections of which the first ones are larger by 1 where they must be.
     """
@@ -381,7 +382,7 @@ def array_split(x: Array, indices_or_sections: int | Sequence[int], /, axis: int
     return _parts_at(x, axis, [k * size + min(k, larger) for k in range(1, sections)])
 
 
-def _parts_at(x: Array, axis: int, indices: Sequence[int]) -> list[Array]:
+def _parts_at(x: TracedArray, axis: int, indices: Sequence[int]) -> list[TracedArray]:
     extent = x.shape[axis]
     bounds = [slice(0, index).indices(extent)[1] for index in indices]
     starts, stops = [0, *bounds], [*bounds, extent]
@@ -465,7 +466,7 @@ def dstack(arrays: Sequence[Array], /) -> Array:
     return joined("dstack", [_with_depth(x) for x in parts], 2)
 
 
-def _with_depth(x: Array) -> Array:
+def _with_depth(x: TracedArray) -> TracedArray:
     if len(x.shape) < 2:
         return reshaped(x, (1, x.size, 1))
     return reshaped(x, (*x.shape, 1)) if len(x.shape) == 2 else x

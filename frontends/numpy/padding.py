@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -39,24 +39,26 @@ def pad(x: Array, pad_width: Any, /, mode: str = "constant", *, constant_values:
     return _padded(x, _pairs(pad_width, len(x.shape)), constant_values, mode)
 
 
-def _pairs(widths: Any, rank: int) -> tuple[tuple[int, int], ...]:
+def _pairs(given: Any, rank: int) -> tuple[tuple[int, int], ...]:
     """Returns how many elements go before and after each axis."""
-    if isinstance(widths, Mapping):
+    if isinstance(given, Mapping):
+        widths = cast("Mapping[int, Any]", given)
         by_axis = {axis_of("pad", axis, rank): _pair(each) for axis, each in widths.items()}
         return tuple(by_axis.get(axis, (0, 0)) for axis in range(rank))
-    values = widths.tolist() if isinstance(widths, np.ndarray) else widths
+    values: Any = given.tolist() if isinstance(given, np.ndarray) else given
     if not isinstance(values, list | tuple):
         return (_pair(values),) * rank
-    if any(isinstance(each, list | tuple) for each in values):
-        if len(values) not in (1, rank):
-            raise ValueError(f"pad: {len(values)} pairs of widths for {rank} axes (pad_width {widths})")
-        pairs = tuple(_pair(each) for each in values)
+    items = cast("Sequence[Any]", values)
+    if any(isinstance(each, list | tuple) for each in items):
+        if len(items) not in (1, rank):
+            raise ValueError(f"pad: {len(items)} pairs of widths for {rank} axes (pad_width {given})")
+        pairs = tuple(_pair(each) for each in items)
         return pairs if len(pairs) == rank else pairs * rank
-    return (_pair(values),) * rank
+    return (_pair(items),) * rank
 
 
 def _pair(widths: Any) -> tuple[int, int]:
-    values = tuple(widths) if isinstance(widths, list | tuple) else (widths,)
+    values = tuple(cast("Sequence[Any]", widths)) if isinstance(widths, list | tuple) else (widths,)
     if len(values) not in (1, 2):
         raise ValueError(f"pad: {len(values)} widths for an axis, expected one or two ({widths})")
     low, high = (integer_of("pad", "a width", width) for width in (values[0], values[-1]))
@@ -90,6 +92,6 @@ def _from_itself(x: TracedArray, axis: int, low: int, high: int, mode: str) -> T
             f"pad: can't extend empty axis {axis} using modes other than 'constant' or 'empty' (shape "
             f"{x.shape})"
         )
-    places = np.pad(np.arange(extent), (low, high), **{"mode": mode})
+    places = np.pad(np.arange(extent), (low, high), cast(Any, mode))
     found = ops.gather(x, (ops.constant(places),), (axis,))
     return ops.permute(found, (*range(1, axis + 1), 0, *range(axis + 1, len(x.shape)))) if axis else found

@@ -5,6 +5,7 @@ from __future__ import annotations
 from .. import graph_ops as ops
 from ..array import Array
 from ..dispatch import array_function
+from ..traced import TracedArray
 from .axes import axis_of, integer_of
 from .indexing import gathered_along
 from .operands import operands, part_of, reshaped
@@ -31,7 +32,7 @@ def sort(x: Array, /, axis: int | None = -1, *, descending: bool = False, stable
     return ops.sort(x, place, bool(descending))
 
 
-def _sortable(who: str, x: Array, axis: int | None) -> tuple[Array, int]:
+def _sortable(who: str, x: Array, axis: int | None) -> tuple[TracedArray, int]:
     (x,) = operands(who, x)
     if axis is None:
         return reshaped(x, (x.size,)), 0

@@ -49,7 +49,7 @@ def sum_dtype(who: str, x: Array, dtype: object) -> DType:
     return UINT64 if x.dtype.kind == "u" else INT64
 
 
-def _reduced(who: str, kind: str, x: Array, axis: Axes, keepdims: bool) -> Array:
+def _reduced(who: str, kind: str, x: TracedArray, axis: Axes, keepdims: bool) -> TracedArray:
     axes = axes_of(who, axis, len(x.shape))
     return ops.reduce(kind, x, axes, bool(keepdims)) if axes else x
 
@@ -57,13 +57,13 @@ def _reduced(who: str, kind: str, x: Array, axis: Axes, keepdims: bool) -> Array
 @array_function(static=_REDUCED)
 def all(x: Array, /, axis: Axes = None, *, keepdims: bool = False) -> Array:
     """Whether all elements along `axis` are not zero; true of no elements. NaN is not zero."""
-    return _reduced("all", "and", *truths("all", x), axis, keepdims)
+    return _reduced("all", "and", truths("all", x)[0], axis, keepdims)
 
 
 @array_function(static=_REDUCED)
 def any(x: Array, /, axis: Axes = None, *, keepdims: bool = False) -> Array:
     """Whether one of the elements along `axis` is not zero; false of no elements. NaN is not zero."""
-    return _reduced("any", "or", *truths("any", x), axis, keepdims)
+    return _reduced("any", "or", truths("any", x)[0], axis, keepdims)
 
 
 @array_function(static=_REDUCED)
@@ -98,7 +98,7 @@ def prod(x: Array, /, axis: Axes = None, *, dtype: object = None, keepdims: bool
     return _reduced("prod", "and" if wanted == BOOL else "mul", ops.cast(x, wanted), axis, keepdims)
 
 
-def _extremum(who: str, kind: str, x: Array, axis: Axes, keepdims: bool) -> Array:
+def _extremum(who: str, kind: str, x: Array, axis: Axes, keepdims: bool) -> TracedArray:
     (x,) = operands(who, x)
     axes = axes_of(who, axis, len(x.shape))
     if math.prod(x.shape[axis] for axis in axes) == 0 and axes:
@@ -129,7 +129,7 @@ def min(x: Array, /, axis: Axes = None, *, keepdims: bool = False) -> Array:
     return _extremum("min", "min", x, axis, keepdims)
 
 
-def _wide(x: Array) -> Array:
+def _wide(x: TracedArray) -> TracedArray:
     """
     Returns `x` in the dtype that means are computed in: float64 for integers, float32 for narrower floats.
     """
@@ -138,11 +138,11 @@ def _wide(x: Array) -> Array:
     return ops.cast(x, FLOAT32) if x.dtype.itemsize < 4 else x
 
 
-def _mean_dtype(x: Array) -> DType:
+def _mean_dtype(x: TracedArray) -> DType:
     return x.dtype if is_float(x.dtype) else FLOAT64
 
 
-def _over_count(total: Array, count: float) -> Array:
+def _over_count(total: TracedArray, count: float) -> TracedArray:
     return ops.div(total, scalar_like(total, count))
 
 
@@ -162,7 +162,7 @@ def mean(x: Array, /, axis: Axes = None, *, keepdims: bool = False) -> Array:
     return ops.cast(_over_count(total, _count(x, axes)), _mean_dtype(x))
 
 
-def _variance(who: str, x: Array, axis: Axes, correction: float, keepdims: bool) -> Array:
+def _variance(who: str, x: TracedArray, axis: Axes, correction: float, keepdims: bool) -> TracedArray:
     axes = axes_of(who, axis, len(x.shape))
     wide, count = _wide(x), _count(x, axes)
     centre = _over_count(_reduced(who, "add", wide, axes, True), count)
@@ -227,7 +227,7 @@ def cumulative_prod(
 
 def _cumulated(
     who: str, kind: str, x: Array, axis: int | None, dtype: object, include_initial: bool
-) -> Array:
+) -> TracedArray:
     (x,) = operands(who, x)
     rank = len(x.shape)
     if axis is None:
@@ -260,7 +260,7 @@ def cumprod(x: Array, /, axis: int | None = None, *, dtype: object = None) -> Ar
     return _accumulated("cumprod", "mul", x, axis, dtype)
 
 
-def _accumulated(who: str, kind: str, x: Array, axis: int | None, dtype: object) -> Array:
+def _accumulated(who: str, kind: str, x: Array, axis: int | None, dtype: object) -> TracedArray:
     (x,) = operands(who, x)
     if axis is None:
         x, axis = reshaped(x, (x.size,)), 0

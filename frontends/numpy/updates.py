@@ -9,6 +9,7 @@ that are out of range, after negative ones were counted from the end, are droppe
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any, cast
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from ..dispatch import array_function
 from ..promotion import result_type
 from ..trace import current_trace
 from ..traced import TracedArray
-from .index_plan import Box, IndexPlan, check_mask, plan_index
+from .index_plan import Box, IndexPlan, check_mask, parts_of, plan_index
 from .indexing import box_of, get_item, wrapped
 from .operands import BOOL, Operand, array_of, no_loop, operands, reshaped, spread, together
 
@@ -99,11 +100,12 @@ def _updated(kind: str, x: Array, index: object, values: Operand, negated: bool 
     if mask is not None and mask.shape:
         check_mask("at", x.shape, 0, mask)
         rank = len(x.shape) - len(mask.shape)
-        if len(getattr(values, "shape", ())) <= rank:
+        shape: tuple[int, ...] = getattr(values, "shape", ())
+        if len(shape) <= rank:
             return _masked(x, mask, values, kind, negated)
         if isinstance(mask, TracedArray):
             raise ValueError(
-                f"at: values of shape {values.shape} for a mask that is traced: how many of them there are "
+                f"at: values of shape {shape} for a mask that is traced: how many of them there are "
                 f"is not "
                 f"known (at most {rank} dimensions, hint: tenon.numpy.where(mask, values, x))"
             )
@@ -114,11 +116,12 @@ def _updated(kind: str, x: Array, index: object, values: Operand, negated: bool 
 
 def _only_mask(index: object) -> Array | None:
     """Returns the mask that an index consists of, if it does."""
-    parts = index if isinstance(index, tuple) else (index,)
+    parts = parts_of(index)
     found = parts[:-1] if len(parts) == 2 and parts[-1] is Ellipsis else parts
-    if len(found) != 1 or not isinstance(found[0], Array | np.ndarray) or found[0].dtype != BOOL:
+    mask: Any = found[0] if len(found) == 1 else None
+    if not isinstance(mask, Array | np.ndarray) or cast(Any, mask).dtype != BOOL:
         return None
-    return found[0] if isinstance(found[0], Array) else as_concrete(found[0])
+    return mask if isinstance(mask, Array) else as_concrete(mask)
 
 
 def _prepared(kind: str, x: Array, values: Operand, negated: bool) -> tuple[TracedArray, TracedArray]:
