@@ -8,7 +8,7 @@ not magnify errors (no comparison, no floor).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,6 +19,10 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 TYPES = {"f32": np.float32, "i32": np.int32, "i1": np.bool_}
 MAX_ELEMENTS = 400
+
+
+def tensor_text(shape: Sequence[int], type: str) -> str:
+    return f"tensor<{''.join(f'{extent}x' for extent in shape)}{type}>"
 
 
 @dataclass
@@ -32,7 +36,7 @@ class Value:
 
     @property
     def text(self) -> str:
-        return f"tensor<{''.join(f'{extent}x' for extent in self.array.shape)}{self.type}>"
+        return tensor_text(self.array.shape, self.type)
 
 
 @dataclass
@@ -394,6 +398,115 @@ def _contract(w: _Writer) -> None:
     )
 
 
+def _pad_inside(w: _Writer) -> None:
+    value = w.pick(lambda v: v.array.ndim > 0 and 0 < v.array.size <= 40)
+    if value is None:
+        return
+    shape = value.array.shape
+    low = [w.draw(st.integers(0, 2)) for _ in shape]
+    high = [w.draw(st.integers(0, 2)) for _ in shape]
+    inner = [w.draw(st.integers(0, 2)) for _ in shape]
+    number = {"f32": "2.5", "i32": "-3", "i1": "true"}[value.type]
+    filler = {"f32": 2.5, "i32": -3, "i1": True}[value.type]
+    scalar = w.add("constant", np.array(filler), value.type, True, lambda v: f"dense<{number}> : {v.text}")
+    spans = [(extent - 1) * (n + 1) + 1 for extent, n in zip(shape, inner, strict=True)]
+    sums = [a + span + b for a, span, b in zip(low, spans, high, strict=True)]
+    array = np.full(sums, filler, value.array.dtype)
+    array[tuple(slice(a, a + n, m + 1) for a, n, m in zip(low, spans, inner, strict=True))] = value.array
+    words = f"low {low} high {high} interior {inner}"
+    w.add(
+        "pad",
+        array,
+        value.type,
+        value.exact,
+        lambda _: f"%{value.name}, %{scalar.name} {words} : {value.text}",
+    )
+
+
+def _pad_with(w: _Writer) -> None:
+    value = w.pick(lambda v: v.array.ndim > 0 and 0 < v.array.size <= 64)
+    if value is None:
+        return
+    mode = w.draw(st.sampled_from(["edge", "reflect", "symmetric", "wrap"]))
+    pads = [(w.draw(st.integers(0, 5)), w.draw(st.integers(0, 5))) for _ in value.array.shape]
+    array = np.pad(value.array, pads, mode)
+    words = f"low {[low for low, _ in pads]} high {[high for _, high in pads]}"
+    w.add(
+        f"pad_with {mode}", array, value.type, value.exact, lambda _: f"%{value.name} {words} : {value.text}"
+    )
+
+
+def _arg_reduce(w: _Writer) -> None:
+    value = w.pick(lambda v: v.exact and v.array.ndim > 0 and v.array.size > 0)
+    if value is None:
+        return
+    axis = w.draw(st.integers(0, value.array.ndim - 1))
+    keep = w.draw(st.booleans())
+    kind, find = w.draw(st.sampled_from([("max", np.argmax), ("min", np.argmin)]))
+    array = find(value.array, axis, keepdims=keep)
+    index = tensor_text(array.shape, "i64")
+    name = f"v{len(w.program.lines)}"
+    words = f"axis {axis}{' keep' if keep else ''}"
+    w.program.lines.append(
+        f"%{name} = graph.arg_reduce {kind} %{value.name} {words} : {value.text} -> {index}"
+    )
+    w.add("cast", array, "i32", True, lambda v: f"%{name} : {index} -> {v.text}")
+
+
+def _windows(w: _Writer) -> None:
+    """A contraction of the windows along the last axis."""
+    value = w.pick(lambda v: v.type != "i1" and v.array.ndim > 0 and v.array.shape[-1] > 2 and _bounded(v))
+    if value is None:
+        return
+    extent = value.array.shape[-1]
+    size = w.draw(st.integers(1, min(4, extent)))
+    step = w.draw(st.integers(1, 3))
+    count = (extent - size) // step + 1
+    windows = np.lib.stride_tricks.sliding_window_view(value.array, size, -1)[..., ::step, :]
+    kinds: dict[str, Callable[..., Array]] = {
+        "add": lambda a: np.sum(a, -1, dtype=a.dtype),
+        "max": lambda a: np.max(a, -1),
+        "min": lambda a: np.min(a, -1),
+    }
+    kind = w.draw(st.sampled_from(sorted(kinds)))
+    dims = [f"d{axis}" for axis in range(value.array.ndim)]
+    outer = ", ".join(dims)
+    source = ", ".join([*dims[:-1], f"{dims[-1]} * {step} + k"])
+    bounds = [*value.array.shape[:-1], count, size]
+    maps = f"affine_map<({outer}, k) -> ({source})>, affine_map<({outer}, k) -> ({outer})>"
+    w.add(
+        "contract",
+        kinds[kind](windows),
+        value.type,
+        value.exact,
+        lambda v: f"%{value.name} maps [{maps}] bounds {bounds} accumulate {kind} : {value.text} -> {v.text}",
+    )
+
+
+def _tropical(w: _Writer) -> None:
+    lhs = w.pick(lambda v: v.type != "i1" and v.array.ndim == 2 and _bounded(v))
+    if lhs is None:
+        return
+    rhs = w.pick(lambda v: v.type == lhs.type and v.array.shape == lhs.array.shape and _bounded(v))
+    assert rhs is not None
+    rows, inner = lhs.array.shape
+    if rows * rows > MAX_ELEMENTS or not inner:
+        return
+    combine, function = w.draw(st.sampled_from([("add", np.add), ("sub", np.subtract), ("max", np.maximum)]))
+    kind, fold = w.draw(st.sampled_from([("max", np.max), ("min", np.min)]))
+    array = fold(function(lhs.array[:, None, :], rhs.array[None, :, :]), -1)
+    maps = ", ".join(f"affine_map<(m, n, k) -> {to}>" for to in ("(m, k)", "(n, k)", "(m, n)"))
+    words = f"maps [{maps}] accumulate {kind} combine {combine}"
+    exact = lhs.exact and rhs.exact
+    w.add(
+        "contract",
+        array,
+        lhs.type,
+        exact,
+        lambda v: f"%{lhs.name}, %{rhs.name} {words} : {lhs.text}, {rhs.text} -> {v.text}",
+    )
+
+
 _STEPS = (
     _unary,
     _binary,
@@ -412,6 +525,11 @@ _STEPS = (
     _reduce,
     _reduce,
     _contract,
+    _pad_inside,
+    _pad_with,
+    _arg_reduce,
+    _windows,
+    _tropical,
 )
 
 
