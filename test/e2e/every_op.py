@@ -19,6 +19,7 @@ from tenon.dialects.graph import (
     ArgReduceOp,
     BitcastOp,
     CastOp,
+    Combination,
     CompareOp,
     ConstantOp,
     ContractOp,
@@ -36,7 +37,7 @@ from tenon.dialects.graph import (
     UnaryOp,
 )
 from tenon.dialects.graph.contraction import _REDUCE_ELEMENTS
-from tenon.dialects.graph.types import NUMBERS
+from tenon.dialects.graph.types import BITS, NUMBERS
 from tenon.semantics.numpy_types import dtype_of
 from xdsl.dialects.builtin import f32, i1, i16, i64
 from xdsl.ir import Attribute
@@ -225,6 +226,7 @@ def _rows(w: _Writer) -> None:
         rest = f"{empty_text}, {empty_text} -> {tensor((3, 3), to)}"
         product = _maps("(m, k)", "(n, k)", "(m, n)")
         w.result(ContractOp, f"graph.contract {empty}, {empty} maps [{product}] : {rest}", (3, 3), to)
+    _contractions(w, edges)
     if is_float(type):
         rng = np.random.default_rng(5)
         a = w.input(rng.standard_normal((3, 83)).astype(dtype_of(type)))
@@ -236,6 +238,27 @@ def _rows(w: _Writer) -> None:
         rest = f"{wide}, {tensor((83, 11), type)} -> {tensor((3, 11), type)}"
         product = _maps("(m, k)", "(k, n)", "(m, n)")
         w.result(ContractOp, f"graph.contract {a}, {b} maps [{product}] : {rest}", (3, 11), terms=83)
+
+
+def _contractions(w: _Writer, edges: str) -> None:
+    """Adds each combination of edge values, accumulated in each way that is the same in every order."""
+    type = w.type
+    operand, square = tensor((3, 37), type), tensor((3, 3), type)
+    maps = _maps("(m, k)", "(n, k)", "(m, n)")
+    for combine in Combination:
+        is_bitwise = combine in (Combination.AND, Combination.OR, Combination.XOR)
+        if type not in (BITS if is_bitwise else NUMBERS).types:
+            continue
+        for kind in ReduceKind:
+            is_exact = kind in (ReduceKind.MAX, ReduceKind.MIN) or not is_float(type)
+            if is_exact and type in _REDUCE_ELEMENTS[kind].types:
+                words = f"maps [{maps}] accumulate {kind.value} combine {combine.value}"
+                text = f"graph.contract {edges}, {edges} {words} : {operand}, {operand} -> {square}"
+                w.result(ContractOp, text, (3, 3))
+    if type in NUMBERS.types:
+        windows = "affine_map<(i, k) -> (i, k * 2 + 1)>, affine_map<(i, k) -> (i)>"
+        words = f"{edges} maps [{windows}] bounds [3, 18] accumulate max"
+        w.result(ContractOp, f"graph.contract {words} : {operand} -> {tensor((3,), type)}", (3,))
 
 
 def _maps(*results: str) -> str:
@@ -260,8 +283,9 @@ def _movement(w: _Writer, matrix: str, one: str, scalar: str, empty: str) -> Non
         ),
     }
     for op in GRAPH.operations:
-        if issubclass(op, MovementOp):
-            words, shape = forms[op.name.removeprefix("graph.")]
+        form = forms.get(op.name.removeprefix("graph."))
+        if issubclass(op, MovementOp) and form is not None:
+            words, shape = form
             w.result(op, f"{op.name} {words}", shape)
     w.result(PadOp, f"graph.pad {matrix}, {scalar} low [0, 2] high [1, 0] interior [1, 2] : {text}", (6, 57))
     for mode in ("edge", "symmetric", "wrap"):
