@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tenon.backends.reference.graph import run_graph
 from tenon.dialects.element_types import ELEMENT_TYPES, NARROW_FLOATS, is_float, is_unsigned
-from tenon.dialects.graph import GRAPH, CompareOp, ElementwiseOp
+from tenon.dialects.graph import GRAPH, BitcastOp, CastOp, CompareOp, ElementwiseOp, FmaOp, SelectOp
 from tenon.dialects.graph.predicates import PredicateOp
 from tenon.dialects.parsing import parse_module, verify_module
 from tenon.passes.canonicalize_graph import PATTERNS
@@ -715,7 +715,7 @@ def test_permutation_of_a_permutation_is_a_permutation(first: list[int], second:
 
 def test_every_elementwise_op_folds_on_splats_of_edge_values():
     for op in GRAPH.operations:
-        if not issubclass(op, ElementwiseOp) or op.name in ("graph.select", "graph.cast", "graph.fma"):
+        if not issubclass(op, ElementwiseOp) or op in (SelectOp, CastOp, BitcastOp, FmaOp):
             continue
         for name, type in BY_NAME.items():
             if type not in op.ELEMENTS.types or type in NARROW_FLOATS:
