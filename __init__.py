@@ -54,6 +54,7 @@ __all__ = [
     "Device",
     "DeviceError",
     "DeviceLostError",
+    "Dim",
     "Event",
     "Executable",
     "KernelCompileError",
