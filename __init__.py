@@ -29,6 +29,7 @@ from .runtime.executable import Executable
 from .runtime.timeline import record_timeline
 
 if TYPE_CHECKING:
+    from .custom import register_op
     from .backends.llvm.threads import get_num_threads, set_num_threads
     from .frontends.control_flow import cond, fori_loop, scan, switch, while_loop
     from .frontends.dims import Dim
@@ -78,6 +79,7 @@ __all__ = [
     "open_platform",
     "parse_module",
     "record_timeline",
+    "register_op",
     "register_tree",
     "scan",
     "set_num_threads",
@@ -110,6 +112,7 @@ _WHEN_ASKED_FOR = {
     "jit": "frontends.jit",
     "register_tree": "frontends.tree",
     "open_platform": "platforms",
+    "register_op": "custom",
     "set_num_threads": "backends.llvm.threads",
 }
 """What programs that only compile do without: imported when first used, as it takes some time."""

@@ -98,6 +98,13 @@ def _add_input(parser: argparse.ArgumentParser) -> None:
         "--split-input-file", action="store_true", help="process the chunks between `// -----` one by one"
     )
     source.add_argument(
+        "--load-dialect",
+        action="append",
+        default=[],
+        metavar="MODULE",
+        help="import a Python module that registers ops of its own (tenon.register_op) first",
+    )
+    source.add_argument(
         "--allow-unregistered-dialect", action="store_true", help="accept ops of dialects that are not known"
     )
 

@@ -11,6 +11,7 @@ from ..dialects.entry import IRLevel
 from ..errors import TenonError
 from ..passes.pass_manager import PassManager
 from ..runtime.memory_picture import SUFFIXES
+from .custom_dialects import load_dialects
 
 REFERENCE = "reference"
 
@@ -86,8 +87,19 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--compare", action="store_true", help="interpret the module too and compare; 1 if the results differ"
     )
+    parser.add_argument(
+        "--load-dialect",
+        action="append",
+        default=[],
+        metavar="MODULE",
+        help="import a Python module that registers ops of its own (tenon.register_op) first",
+    )
     parser.add_argument("--debug", action="store_true", help="show the Python traceback of a bug of Tenon")
     parsed = parser.parse_args(arguments)
+    try:
+        load_dialects(parsed.load_dialect)
+    except TenonError as error:
+        parser.error(str(error))
     if parsed.backend is None:
         parsed.backend = REFERENCE if parsed.level else "llvm"
     if parsed.level and parsed.backend != REFERENCE:

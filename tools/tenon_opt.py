@@ -23,6 +23,7 @@ from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException
 from xdsl.utils.target import Target
 from xdsl.xdsl_opt_main import xDSLOptMain
 
+from ..dialects import DIALECTS
 from ..dialects.parsing import parse_module, verify_module
 from ..errors import TenonError
 from ..passes.instruments.crash_reproducer import CrashReproducer, Reproducer
@@ -32,6 +33,7 @@ from ..passes.instruments.timing import Timing
 from ..passes.pass_manager import PassManager
 from ..passes.pipeline_text import did_you_mean, parse_passes
 from ..passes.util.failing_location import failing_location
+from .custom_dialects import load_dialects
 from .diagnostics import Diagnostic
 from .diagnostics_check import check_diagnostics
 from .exit_codes import DIAGNOSTICS, SUCCESS
@@ -89,10 +91,20 @@ class TenonOpt(xDSLOptMain):
     def setup_pipeline(self) -> None:
         if self.args.run_reproducer and self.args.passes is not None:
             self._usage_error("--run-reproducer takes the passes from its input, found -p too")
+        self._load_dialects()
         try:
             self.passes = parse_passes(self.args.passes or "", self.available_passes)
         except TenonError as error:
             self._usage_error(str(error))
+
+    def _load_dialects(self) -> None:
+        try:
+            load_dialects(self.args.load_dialect)
+        except TenonError as error:
+            self._usage_error(str(error))
+        for name, load in DIALECTS.items():
+            if name not in self.ctx.registered_dialect_names:
+                self.ctx.register_dialect(name, load)
 
     def _usage_error(self, message: str) -> NoReturn:
         self._parser.error(message)

@@ -309,6 +309,11 @@ class _Planner:
     def _visit(self, op: Operation) -> None:
         for value in (*op.operands, *op.results):
             shape_of(value, op.name)
+        if isinstance(op, graph.CustomOp) and type(op) not in OWN_KERNELS:
+            raise PassFailedException(
+                f"{op.name}: cannot schedule (register_op was given neither lower nor emit; hint: where "
+                "it was given lower, run decompose-composites)"
+            )
         accesses = self.accesses.get(op.results[0], [])
         requested = op.attributes.get("memory_mode")
         if isinstance(requested, MemoryModeAttr):
@@ -530,6 +535,10 @@ class _Planner:
 
         if mode is ModeKind.MATERIALIZED:
             return Decision(mode, why)
+        if isinstance(op, UPDATING_OPS):
+            raise refuse("stored over a copy of its source")
+        if type(op) in OWN_KERNELS:
+            raise refuse("computed by a kernel of its own")
         kept = self.kept.get(op.results[0])
         if kept is not None:
             raise refuse(kept)
@@ -570,6 +579,7 @@ def concat_parts(op: graph.ConcatOp) -> list[tuple[Extent, Extent]]:
             together = 1
         begin += extent
     return parts
+
 
 def _any_element(value: SSAValue, op: Operation) -> Indices:
     """Returns indices that are those of no other access."""

@@ -1,0 +1,140 @@
+"""
+Ops that are defined outside of the package.
+
+    import tenon
+    from tenon.custom import CustomOp, register_op
+
+    @irdl_op_definition
+    class SoftshrinkOp(CustomOp):
+        name = "mine.softshrink"
+        ...
+
+    register_op(SoftshrinkOp, interpret=softshrink, lower=in_graph_ops)
+
+Such an op prints, parses, verifies and runs like those of `graph`: see docs/add-an-op.md and
+examples/custom_op.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.ir import Attribute, Dialect, Operation, SSAValue
+from xdsl.irdl import VarResultDef
+
+from .dialects import DIALECTS, graph
+from .dialects.graph import CustomOp
+from .dialects.graph.types import ANY, FLOATS, INTEGERS, NUMBERS, TENSOR, TENSOR_T, shape_of, tensor_of
+from .errors import TenonError
+from .passes.util.decompositions import RULES as DECOMPOSITIONS
+from .passes.util.graph_builder import GraphBuilder
+from .passes.util.kernel_code import KernelCode
+from .passes.util.own_kernels import OWN_KERNELS, ProgramPart
+from .semantics.errors import InterpreterError, describe
+from .semantics.numpy_types import Array, dtype_of
+from .semantics.tensor_ops import RULES as SEMANTICS
+
+__all__ = [
+    "ANY",
+    "FLOATS",
+    "INTEGERS",
+    "NUMBERS",
+    "TENSOR",
+    "TENSOR_T",
+    "CustomOp",
+    "GraphBuilder",
+    "KernelCode",
+    "ProgramPart",
+    "graph",
+    "register_op",
+    "shape_of",
+    "tensor_of",
+]
+
+_OPS: dict[str, dict[str, type[CustomOp]]] = {}
+"""The ops that are registered: by dialect, then by name."""
+_ATTRIBUTES: dict[str, dict[str, type[Attribute]]] = {}
+
+
+def register_op(
+    op_class: type[CustomOp],
+    *,
+    interpret: Callable[..., Any],
+    lower: Callable[[GraphBuilder, Any], SSAValue] | None = None,
+    emit: Callable[[ProgramPart, Any], None] | None = None,
+    attributes: Sequence[type[Attribute]] = (),
+) -> None:
+    """
+    Registers an op of a dialect of the user's own, for all programs that are read and compiled from now on.
+
+    Args:
+        op_class: an op definition that derives from `CustomOp`, named `dialect.op`, with one result.
+        interpret: `interpret(op, *arrays)` returns the result for the values of the operands, a numpy array
+            of the dtype and shape of the result's type.
+        lower: `lower(builder, op)` adds ops of `graph` that compute the same, and returns their value. They
+            are fused and scheduled as all others.
+        emit: `emit(part, op)` writes kernels instead, with `KernelCode`, and launches them.
+        attributes: attributes and types of the dialect that the op's text needs.
+
+    With neither `lower` nor `emit` only the reference backend runs the op.
+
+    Raises TenonError for a class that is none, for a name that is taken, and for both `lower` and `emit`.
+    """
+    name = _checked_name(op_class)
+    if lower is not None and emit is not None:
+        raise TenonError(f"register_op: {name} has both lower and emit, expected at most one of them")
+    dialect = name.split(".")[0]
+    _OPS.setdefault(dialect, {})[name] = op_class
+    for attribute in attributes:
+        _ATTRIBUTES.setdefault(dialect, {})[attribute.name] = attribute
+    DIALECTS[dialect] = lambda: Dialect(
+        dialect, [*_OPS[dialect].values()], [*_ATTRIBUTES.get(dialect, {}).values()]
+    )
+    SEMANTICS[op_class] = _checked(interpret)
+    DECOMPOSITIONS.pop(op_class, None)
+    OWN_KERNELS.pop(op_class, None)
+    if lower is not None:
+        DECOMPOSITIONS[op_class] = lower
+    if emit is not None:
+        OWN_KERNELS[op_class] = emit
+
+
+def _checked_name(op_class: type[CustomOp]) -> str:
+    if not _is_custom(op_class):
+        raise TenonError(f"register_op: {op_class!r} is no op that derives from CustomOp")
+    if "get_irdl_definition" not in vars(op_class):
+        raise TenonError(f"register_op: {op_class.__name__} is no op definition (hint: @irdl_op_definition)")
+    name = op_class.name
+    dialect, dot, _ = name.partition(".")
+    if not dot:
+        raise TenonError(f"register_op: {name} has no dialect (expected a name like mine.{name})")
+    if dialect in DIALECTS and dialect not in _OPS:
+        raise TenonError(f"register_op: {name}: dialect {dialect} is there already")
+    known = _OPS.get(dialect, {}).get(name, op_class)
+    if known is not op_class:
+        raise TenonError(f"register_op: {name} is registered already (as {known.__qualname__})")
+    results = op_class.get_irdl_definition().results
+    if len(results) != 1 or isinstance(results[0][1], VarResultDef):
+        raise TenonError(f"register_op: {name} has {len(results)} results, expected one")
+    return name
+
+
+def _is_custom(candidate: object) -> bool:
+    return isinstance(candidate, type) and issubclass(candidate, CustomOp)
+
+
+def _checked(interpret: Callable[..., Any]) -> Callable[[Operation, Sequence[Array]], Array]:
+    """Returns a rule that checks what the user's function returns."""
+
+    def rule(op: Operation, operands: Sequence[Array]) -> Array:
+        result = np.asarray(interpret(op, *operands))
+        dtype = dtype_of(op.results[0].type)
+        if result.dtype != dtype:
+            raise InterpreterError(
+                f"{describe(op)}: its interpreter returned {result.dtype}, expected {dtype}"
+            )
+        return result
+
+    return rule
