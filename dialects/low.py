@@ -15,8 +15,9 @@ the closed list `BODY_OPS` below, so that a backend is a table plus a `match`:
 xDSL's `arith.select` and its integer conversions take scalars only; `low.select` and `low.convert` take
 vectors too and are used everywhere instead of them.
 
-Kernel arguments are one-dimensional, contiguous memrefs of a storage type (f64 f32 f16 bf16 i64 i32 i16 i8;
-a boolean is stored as an i8 of 0 or 1) that do not overlap one another where one of them is written.
+Kernel arguments are one-dimensional, contiguous memrefs of a storage type (f64 f32 f16 bf16 f8E5M2 f8E4M3FN
+f8E4M3 i64 i32 i16 i8; a boolean is stored as an i8 of 0 or 1) that do not overlap one another where one of
+them is written.
 `vector.reduction` combines the upper half of the lanes into the lower half, again and again, until one lane
 is left, and that into the accumulator if there is one: for four lanes `(v0 + v2) + (v1 + v3)`.
 

@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import TenonError
+from ..semantics.numerics import cast
+from ..semantics.numpy_types import is_floating
 from .padding import Padding
 
 ALIGNMENT = 64
@@ -95,5 +97,5 @@ def converted(values: npt.ArrayLike, dtype: np.dtype[Any], who: str) -> npt.NDAr
             raise TenonError(f"{who}: a value is out of the range of {dtype} ({info.min} to {info.max})")
     elif array.size and not np.can_cast(array.dtype, dtype, "same_kind"):
         raise TenonError(f"{who}: the values are {array.dtype}, expected {dtype}")
-    with np.errstate(over="ignore"):
-        return array.astype(dtype)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return cast(array, dtype) if is_floating(dtype) else array.astype(dtype)

@@ -79,7 +79,7 @@ class CompareOp(ElementwiseOp, ABC):
 @irdl_op_definition
 class NegOp(UnaryOp):
     """
-    The negative of each element; the least integer stays itself, ui8 wraps.
+    The negative of each element; the least integer stays itself, unsigned ones wrap.
 
     ```mlir
     %y = graph.neg %x : tensor<4xf32>
@@ -581,7 +581,7 @@ class ShlOp(BinaryOp):
 class ShrOp(BinaryOp):
     """
     The bits of `lhs` moved down by `rhs`, keeping the sign. Amounts that are negative or not below the width
-    give 0 for ui8, else 0 or -1 by the sign.
+    give 0 for unsigned integers, else 0 or -1 by the sign.
 
     ```mlir
     %z = graph.shr %x, %y : tensor<4xi32>

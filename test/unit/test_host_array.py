@@ -83,6 +83,8 @@ def test_what_is_no_array_is_an_error(found: object):
     [
         ([1, 2.5], F32, [1, 2.5]),
         ([1, 2], BF16, [1, 2]),
+        ([300.0, 1 + 2.0**-4 + 2.0**-40], np.dtype("float8_e4m3fn"), [288, 1.125]),
+        (2**16 + 2**8 + 1, BF16, 2**16 + 2**9),
         (True, np.dtype(np.int8), 1),
         ([True, False], np.dtype(np.bool_), [True, False]),
         ([-128, 127], np.dtype(np.int8), [-128, 127]),

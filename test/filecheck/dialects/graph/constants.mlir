@@ -49,6 +49,34 @@ func.func @bf16_special() {
   func.return
 }
 
+// Infinities, NaN, and a zero that keeps its sign, in the floats of 8 bits; a NaN that is not the usual one is bytes.
+// CHECK-LABEL: func.func @f8_special
+func.func @f8_special() {
+  // CHECK-NEXT: %{{.*}} = graph.constant dense<[0x7c, 0xfc, 0x7e, -0.000000e+00]> : tensor<4xf8E5M2>
+  %c0 = graph.constant dense<[0x7C, 0xFC, 0x7e, -0.0]> : tensor<4xf8E5M2>
+  // CHECK-NEXT: %{{.*}} = graph.constant dense<[4.480000e+02, -4.480000e+02, 0x7f, -0.000000e+00]> : tensor<4xf8E4M3FN>
+  %c1 = graph.constant dense<[0x7E, -448.0, 0x7f, -0.0]> : tensor<4xf8E4M3FN>
+  // CHECK-NEXT: %{{.*}} = graph.constant dense<[0x78, 0xf8, 0x7c, 1.953120e-03]> : tensor<4xf8E4M3>
+  %c2 = graph.constant dense<[0x78, 0xF8, 0x7c, 0.001953125]> : tensor<4xf8E4M3>
+  // CHECK-NEXT: %{{.*}} = graph.constant dense<"0x7FFF"> : tensor<2xf8E4M3FN>
+  %c3 = graph.constant dense<[0x7F, 0xFF]> : tensor<2xf8E4M3FN>
+  // CHECK-NEXT: %{{.*}} = graph.constant dense<"0xFF"> : tensor<1000000xf8E5M2>
+  %c4 = graph.constant dense<0xFF> : tensor<1000000xf8E5M2>
+  func.return
+}
+
+// The limits of unsigned integers.
+// CHECK-LABEL: func.func @unsigned
+func.func @unsigned() {
+  // CHECK-NEXT: %{{.*}} = graph.constant dense<[18446744073709551615, 0]> : tensor<2xui64>
+  %c0 = graph.constant dense<[18446744073709551615, 0]> : tensor<2xui64>
+  // CHECK-NEXT: %{{.*}} = graph.constant dense<[4294967295, 0]> : tensor<2xui32>
+  %c1 = graph.constant dense<[4294967295, 0]> : tensor<2xui32>
+  // CHECK-NEXT: %{{.*}} = graph.constant dense<65535> : tensor<2xui16>
+  %c2 = graph.constant dense<65535> : tensor<2xui16>
+  func.return
+}
+
 // The largest, the least and the least subnormal floats.
 // CHECK-LABEL: func.func @floats
 func.func @floats() {

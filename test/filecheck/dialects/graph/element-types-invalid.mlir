@@ -213,3 +213,39 @@ func.func @f(%x: tensor<4x8xf32>) {
   %y = graph.cast %x : tensor<4x8xf32> -> tensor<8x4xi32>
   func.return
 }
+
+// -----
+
+// A bitcast keeps the width.
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{graph.bitcast: cannot read tensor<4xf32> as tensor<4xui64> (32 bits, 64 bits)}}
+  %y = graph.bitcast %x : tensor<4xf32> -> tensor<4xui64>
+  func.return
+}
+
+// -----
+
+// A boolean is one bit, and not a byte.
+func.func @f(%x: tensor<4xi1>) {
+  // expected-error @+1 {{graph.bitcast: cannot read tensor<4xi1> as tensor<4xui8> (1 bits, 8 bits)}}
+  %y = graph.bitcast %x : tensor<4xi1> -> tensor<4xui8>
+  func.return
+}
+
+// -----
+
+// A bitcast keeps the shape.
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{graph.bitcast: result is tensor<8xi32>, expected tensor<4xi32> (axis 0 is 8, not 4; the shape of tensor<4xf32>)}}
+  %y = graph.bitcast %x : tensor<4xf32> -> tensor<8xi32>
+  func.return
+}
+
+// -----
+
+// Other floats of 8 bits are none of Tenon's.
+func.func @f(%x: tensor<4xf8E5M2FNUZ>) {
+  // expected-error @+1 {{is not a plain tensor of one of f64 f32 f16 bf16 f8E5M2 f8E4M3FN f8E4M3 i64 i32 i16 i8 ui64 ui32 ui16 ui8 i1}}
+  %y = graph.neg %x : tensor<4xf8E5M2FNUZ>
+  func.return
+}

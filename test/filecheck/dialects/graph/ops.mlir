@@ -167,6 +167,34 @@ func.func @ternary(%c: tensor<4x8xi1>, %x: tensor<4x8xf32>, %y: tensor<4x8xf32>,
   func.return
 }
 
+// The same bits as another element type.
+// CHECK-LABEL: func.func @bitcast
+func.func @bitcast(%x: tensor<4x?xf32>, %y: tensor<4x8xf8E4M3FN>) {
+  // CHECK-NEXT: %{{.*}} = graph.bitcast %x : tensor<4x?xf32> -> tensor<4x?xui32>
+  %bits = graph.bitcast %x : tensor<4x?xf32> -> tensor<4x?xui32>
+  // CHECK-NEXT: %{{.*}} = graph.bitcast %y : tensor<4x8xf8E4M3FN> -> tensor<4x8xi8>
+  %byte = graph.bitcast %y : tensor<4x8xf8E4M3FN> -> tensor<4x8xi8>
+  func.return
+}
+
+// Every element type.
+// CHECK-LABEL: func.func @element_types
+func.func @element_types(%x: tensor<4xf8E5M2>) {
+  // CHECK-NEXT: %{{.*}} = graph.cast %x : tensor<4xf8E5M2> -> tensor<4xf8E4M3FN>
+  %0 = graph.cast %x : tensor<4xf8E5M2> -> tensor<4xf8E4M3FN>
+  // CHECK-NEXT: %{{.*}} = graph.cast %{{.*}} : tensor<4xf8E4M3FN> -> tensor<4xf8E4M3>
+  %1 = graph.cast %0 : tensor<4xf8E4M3FN> -> tensor<4xf8E4M3>
+  // CHECK-NEXT: %{{.*}} = graph.cast %{{.*}} : tensor<4xf8E4M3> -> tensor<4xui64>
+  %2 = graph.cast %1 : tensor<4xf8E4M3> -> tensor<4xui64>
+  // CHECK-NEXT: %{{.*}} = graph.cast %{{.*}} : tensor<4xui64> -> tensor<4xui32>
+  %3 = graph.cast %2 : tensor<4xui64> -> tensor<4xui32>
+  // CHECK-NEXT: %{{.*}} = graph.cast %{{.*}} : tensor<4xui32> -> tensor<4xui16>
+  %4 = graph.cast %3 : tensor<4xui32> -> tensor<4xui16>
+  // CHECK-NEXT: %{{.*}} = graph.shr %{{.*}}, %{{.*}} : tensor<4xui16>
+  %5 = graph.shr %4, %4 : tensor<4xui16>
+  func.return
+}
+
 // To another element type.
 // CHECK-LABEL: func.func @cast
 func.func @cast(%x: tensor<4x8xf32>, %c: tensor<4x8xi1>) {
