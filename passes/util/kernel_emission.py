@@ -275,7 +275,8 @@ class _KernelEmitter:
         type = element_type(result)
         axes = self.kernel.stage_axes[op]
         if any(axis.extent == 0 for axis in axes):
-            return b.constant(identity(_combine_kind(op), compute_type(type)), compute_type(type))
+            start = b.constant(identity(_combine_kind(op), compute_type(type)), compute_type(type))
+            return rounded(b, start, type)
         loops = [self.loops[axis] for axis in axes if axis.extent != 1]
         inner = loops[-1].builder if loops else b
         inner.location = op.location

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-TYPES = {"f32": np.float32, "i32": np.int32, "i1": np.bool_}
+TYPES = {"f32": np.float32, "i32": np.int32, "ui32": np.uint32, "i1": np.bool_}
+INTEGERS = ("i32", "ui32")
 MAX_ELEMENTS = 400
 
 
@@ -129,7 +130,7 @@ def _unary(w: _Writer) -> None:
         "abs": np.abs,
         "relu": lambda a: np.maximum(a, 0),
     }
-    if value.type == "i32":
+    if value.type in INTEGERS:
         ops["not"] = np.invert
     elif value.exact:
         ops |= {"floor": np.floor, "ceil": np.ceil, "trunc": np.trunc, "round": np.rint}
@@ -162,7 +163,7 @@ def _binary(w: _Writer) -> None:
     assert rhs is not None
     exact = lhs.exact and rhs.exact
     of_floats = _EXACT_BINARY if exact else _FLOAT_BINARY
-    table = {"f32": of_floats, "i32": _INTEGER_BINARY, "i1": _BOOLEAN_BINARY}[lhs.type]
+    table = {"f32": of_floats, "i1": _BOOLEAN_BINARY}.get(lhs.type, _INTEGER_BINARY)
     if lhs.type == "f32" and _bounded(lhs) and _bounded(rhs) and w.draw(st.booleans()):
         table, exact = _ROUNDING_BINARY, False
     op = w.draw(st.sampled_from(sorted(table)))
@@ -222,8 +223,20 @@ def _cast(w: _Writer) -> None:
     if value is None:
         return
     type = w.draw(st.sampled_from([t for t in TYPES if t != value.type]))
-    array = value.array != 0 if type == "i1" else value.array.astype(TYPES[type])
+    array = value.array
+    if type == "ui32" and value.type == "f32":
+        array = np.maximum(array, 0)
+    array = array != 0 if type == "i1" else array.astype(TYPES[type])
     w.add("cast", array, type, True, lambda v: f"%{value.name} : {value.text} -> {v.text}")
+
+
+def _bitcast(w: _Writer) -> None:
+    value = w.pick(lambda v: v.exact and v.type != "i1" and not np.isnan(v.array.astype(np.float64)).any())
+    if value is None:
+        return
+    type = w.draw(st.sampled_from([t for t in INTEGERS if t != value.type]))
+    array = value.array.view(TYPES[type])
+    w.add("bitcast", array, type, True, lambda v: f"%{value.name} : {value.text} -> {v.text}")
 
 
 def _reshape(w: _Writer) -> None:
@@ -303,8 +316,8 @@ def _pad(w: _Writer) -> None:
         return
     low = [w.draw(st.integers(0, 2)) for _ in value.array.shape]
     high = [w.draw(st.integers(0, 2)) for _ in value.array.shape]
-    number = {"f32": "-1.5", "i32": "7", "i1": "true"}[value.type]
-    filler = {"f32": -1.5, "i32": 7, "i1": True}[value.type]
+    number = {"f32": "-1.5", "i1": "true"}.get(value.type, "7")
+    filler = {"f32": -1.5, "i1": True}.get(value.type, 7)
     scalar = w.add("constant", np.array(filler), value.type, True, lambda v: f"dense<{number}> : {v.text}")
     array = np.pad(value.array, list(zip(low, high, strict=True)), constant_values=filler)
     w.add(
@@ -350,7 +363,8 @@ def _reduce(w: _Writer) -> None:
     keep = w.draw(st.booleans())
     kinds: dict[str, Callable[..., Array]] = {"and": np.all, "or": np.any}
     if value.type != "i1":
-        low, high = (-np.inf, np.inf) if value.type == "f32" else (-(2**31), 2**31 - 1)
+        limits = np.iinfo(value.array.dtype) if value.type in INTEGERS else None
+        low, high = (limits.min, limits.max) if limits is not None else (-np.inf, np.inf)
         kinds = {
             "add": lambda a, **k: np.sum(a, dtype=a.dtype, **k),
             "max": lambda a, **k: np.max(a, initial=low, **k),
@@ -358,7 +372,7 @@ def _reduce(w: _Writer) -> None:
         }
         if value.type == "f32" and value.array.size and np.abs(value.array).max() > 2**14:
             del kinds["add"]
-    if value.type == "i32":
+    if value.type in INTEGERS:
         kinds["mul"] = lambda a, **k: np.prod(a, dtype=a.dtype, **k)
     kind = w.draw(st.sampled_from(sorted(kinds)))
     array = kinds[kind](value.array, axis=tuple(axes), keepdims=keep)
@@ -515,6 +529,7 @@ _STEPS = (
     _test,
     _select,
     _cast,
+    _bitcast,
     _reshape,
     _permute,
     _broadcast,
@@ -544,8 +559,8 @@ def programs(draw: Callable[..., Any], max_steps: int = 12) -> Program:
         shape = draw(
             st.sampled_from([(), (1,), (9,), (17, 5), (4, 19), (3, 4, 8), (2, 0), (33,), (16, 16), (1, 8)])
         )
-        type = draw(st.sampled_from(["f32", "f32", "i32"]))
-        array = rng.integers(-6, 7, shape).astype(TYPES[type])
+        type = draw(st.sampled_from(["f32", "f32", "i32", "ui32"]))
+        array = rng.integers(0 if type == "ui32" else -6, 7, shape).astype(TYPES[type])
         program.inputs.append(Value(f"x{number}", type, array, True))
     program.values.extend(program.inputs)
     for _ in range(draw(st.integers(1, max_steps))):
