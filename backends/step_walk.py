@@ -72,7 +72,7 @@ class StepTimes:
         self._times[number] = (first, taken + end_ns - begin_ns, n_runs + 1)
 
     def all(self) -> list[StepTime]:
-        """Returns the times of all steps. One that did not run, or has none, ends when the one before does."""
+        """Returns the times of all steps. One that did not run ends when the one before it does."""
         times: list[StepTime] = []
         end = 0
         for time in self._times:

@@ -132,12 +132,17 @@ class BatchProgram:
                     kernel.set_arg(index + 1, word)
                 placed.offset, has_moved = offset, True
         if not self._commands:
-            self._commands = [self._command(self._queue, number) for number in range(len(self._steps))]
+            self._commands = self._commands_of(self._queue)
         elif has_moved:
             for number, step in enumerate(self._steps):
-                if isinstance(step, CopyStep):
+                if isinstance(step, CopyStep) and number not in self._moving:
                     self._commands[number] = self._command(self._queue, number)
         self._generation = driver.generation
+
+    def _commands_of(self, queue: pyopencl.CommandQueue) -> list[_Command | None]:
+        """Returns what queues each step; None also for the copies whose places are not known yet."""
+        numbers = range(len(self._steps))
+        return [None if number in self._moving else self._command(queue, number) for number in numbers]
 
     def _command(self, queue: pyopencl.CommandQueue, number: int) -> _Command | None:
         """Returns what queues a step, None for one that only orders others."""
@@ -168,17 +173,12 @@ class BatchProgram:
         """Queues the steps one by one, and yields the number of each that has an event, and its event."""
         import pyopencl
 
-        commands = self._commands
-        if queue is not self._queue:
-            commands = [self._command(queue, number) for number in range(len(self._steps))]
+        commands = self._commands if queue is self._queue else self._commands_of(queue)
         number = 0
         try:
             for number in walk(self._steps, QueueControl(self._driver, queue, self._placed)):
-                command = commands[number]
+                command = self._command(queue, number) if number in self._moving else commands[number]
                 if command is not None:
-                    if number in self._moving:
-                        command = self._command(queue, number)
-                        assert command is not None, f"step {number} does nothing"
                     yield number, command(None)
         except pyopencl.Error as error:
             raise self._error(number, error) from error
