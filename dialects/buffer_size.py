@@ -36,6 +36,14 @@ def is_strided(type: Attribute) -> bool:
     return isinstance(_memref(type).layout, StridedLayoutAttr)
 
 
+def memref_of(element_type: Attribute, shape: Sequence[Extent]) -> MemRefType[Attribute]:
+    """Returns the type of a dense buffer of these extents."""
+    if all(isinstance(extent, int) for extent in shape):
+        return MemRefType(element_type, [extent for extent in shape if isinstance(extent, int)])
+    written = [extent if isinstance(extent, int) else DYNAMIC_INDEX for extent in shape]
+    return MemRefType(element_type, written, DimsAttr.of(shape))
+
+
 def extents_of(type: Attribute) -> tuple[Extent, ...]:
     """Returns the extents of a memref; `DYNAMIC_INDEX` is one that is known at run time only."""
     buffer = _memref(type)

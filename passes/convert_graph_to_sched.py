@@ -483,7 +483,8 @@ class _ProgramBuilder:
     ) -> None:
         """Names a kernel and adds an item that runs it."""
         kernel.sym_name = StringAttr(self._kernel_name(len(self.kernels)))
-        self._add_item(sched.LaunchOp(kernel.sym_name.data, buffers), scope, origin)
+        sizes = [self._size(dim) for dim in kernel.sizes]
+        self._add_item(sched.LaunchOp(kernel.sym_name.data, [*sizes, *buffers]), scope, origin)
         self.kernels.append(kernel)
 
     def _copy(self, source: SSAValue, target: SSAValue, scope: _Scope, origin: Operation) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.ir import Block, Operation, SSAValue
@@ -63,6 +63,17 @@ def _bounded_shape(shape: tuple[Extent, ...], value: SSAValue, who: str) -> tupl
                 f"{who}: dim {name} of {value.type} is not declared (hint: graph.dim @{name} min 1 max 64)"
             )
     return tuple(bounded(extent, dims) for extent in shape)
+
+
+def dims_in(ops: Iterable[Operation]) -> tuple[str, ...]:
+    """Returns the named dims that the shapes of the operands and results of some ops are written with."""
+    found: set[str] = set()
+    for op in ops:
+        for value in (*op.operands, *op.results):
+            type = value.type
+            if isinstance(type, TensorType) and isinstance(type.encoding, DimsAttr):
+                found.update(symbols_of(type.encoding.data))
+    return tuple(sorted(found))
 
 
 def with_bounds(extents: tuple[Extent, ...], op: Operation) -> tuple[Extent, ...]:

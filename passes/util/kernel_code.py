@@ -11,7 +11,9 @@ from xdsl.dialects.builtin import MemRefType, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...dialects import low, sched
+from ...dialects.dim_expr import Extent
 from ...dialects.element_types import element_type_of, is_unsigned, storage_type, width_of
+from .access import dims_in
 from .scalar_builder import INDEX, ConstantPool, ScalarBuilder
 from .scalar_lowering import from_storage, rounded, to_storage
 from .scalar_ops import cmpi, convert, integer_op
@@ -27,10 +29,13 @@ class KernelCode:
     """
 
     def __init__(self, origin: Operation):
-        self.op = sched.KernelOp("", ())
+        self.op = sched.KernelOp("", (), dims_in((origin,)))
         self.op.location = origin.location
         self._block = self.op.body.block
-        self._constants = ConstantPool(self._block, origin.location)
+        for name, size in self.op.sizes.items():
+            size.name_hint = name
+            size.location = origin.location
+        self._constants = ConstantPool(self._block, origin.location, self.op.sizes)
         self.b = self._builder(self._block)
 
     def _builder(self, block: Block) -> ScalarBuilder:
@@ -46,11 +51,11 @@ class KernelCode:
         argument.location = self.op.location
         return argument
 
-    def index(self, value: int) -> SSAValue:
+    def index(self, value: Extent) -> SSAValue:
         return self.b.constant(value, INDEX)
 
     @contextmanager
-    def axis(self, extent: int, hint: str) -> Generator[SSAValue, None, None]:
+    def axis(self, extent: Extent, hint: str) -> Generator[SSAValue, None, None]:
         """Opens a parallel axis; what is written meanwhile is inside of it."""
         op = sched.AxisOp(extent)
         self.b.insert(op)
@@ -60,7 +65,7 @@ class KernelCode:
             yield op.index
 
     @contextmanager
-    def axes(self, extents: Sequence[int], hint: str = "i") -> Generator[list[SSAValue], None, None]:
+    def axes(self, extents: Sequence[Extent], hint: str = "i") -> Generator[list[SSAValue], None, None]:
         """Opens a nest of parallel axes, the first the outermost."""
         if not extents:
             yield []
@@ -97,7 +102,7 @@ class KernelCode:
             result.name_hint = hint
         return op.results
 
-    def count(self, extent: int, carried: Sequence[SSAValue], body: Body, hints: Sequence[str] = ("k",)):
+    def count(self, extent: Extent, carried: Sequence[SSAValue], body: Body, hints: Sequence[str] = ("k",)):
         """Writes an `scf.for` from 0 to below `extent`."""
         return self.loop(self.index(0), self.index(extent), self.index(1), carried, body, hints)
 
@@ -162,10 +167,13 @@ class KernelCode:
     def compare(self, predicate: str, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
         return cmpi(self.b, predicate, lhs, rhs)
 
-    def index_in(self, value: SSAValue, element_type: Attribute, extent: int) -> tuple[SSAValue, SSAValue]:
+    def index_in(self, value: SSAValue, element_type: Attribute, extent: Extent) -> tuple[SSAValue, SSAValue]:
         """Returns an integer as an index, and whether it is from 0 to below `extent`."""
         if width_of(value.type) < 64:
             kind = low.Conversion.EXTUI if is_unsigned(element_type) else low.Conversion.EXTSI
             value = convert(self.b, kind, value, i64)
+        if not isinstance(extent, int):
+            index = self.b.op(arith.IndexCastOp, value, result_type=INDEX)
+            return index, self.compare("ult", index, self.index(extent))
         inside = self.compare("ult", value, self.b.constant(extent, i64))
         return self.b.op(arith.IndexCastOp, value, result_type=INDEX), inside

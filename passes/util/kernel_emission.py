@@ -5,16 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, MemRefType, TensorType
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, MemRefType
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from ...dialects import graph, sched
-from ...dialects.dim_attributes import DimsAttr
-from ...dialects.dim_expr import Extent, is_at_least, symbols_of, upper_bound
+from ...dialects.dim_expr import Extent, is_at_least, upper_bound
 from ...dialects.element_types import compute_type, element_type_of, is_float, is_unsigned, storage_type
 from ...dialects.graph import Combination, ReduceKind
 from ...dialects.sched import CombineKind
-from .access import Indices, joined_at, operand_indices, shape_of
+from .access import Indices, dims_in, joined_at, operand_indices, shape_of
 from .index_expr import (
     ZERO,
     Atom,
@@ -66,7 +65,7 @@ def emit_kernel(
 class _KernelEmitter:
     def __init__(self, kernel: Kernel, name: str):
         self.kernel = kernel
-        self.op = sched.KernelOp(name, (), _dims_of(kernel))
+        self.op = sched.KernelOp(name, (), dims_in(kernel.members))
         self.op.location = kernel.root.location
         self.block = self.op.body.block
         for dim, size in self.op.sizes.items():
@@ -401,17 +400,6 @@ class _KernelEmitter:
         b = self._place(atom.indices, op)
         index = index_of_element(b, value, element_type(atom.tensor), atom.last)
         return self._clamped(b, index, atom.last)
-
-
-def _dims_of(kernel: Kernel) -> tuple[str, ...]:
-    """Returns the dims that the shapes in a kernel are written with."""
-    found: set[str] = set()
-    for op in kernel.members:
-        for value in (*op.operands, *op.results):
-            type = value.type
-            if isinstance(type, TensorType) and isinstance(type.encoding, DimsAttr):
-                found.update(symbols_of(type.encoding.data))
-    return tuple(sorted(found))
 
 
 def splat_value(value: DenseIntOrFPElementsAttr) -> int | float:

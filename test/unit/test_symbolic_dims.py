@@ -367,6 +367,148 @@ func.func @add(%x: {tensor("n", "m")}, %y: {tensor("n", "m")}) -> {tensor("n", "
 )
 
 
+def _integers(*shape: int, below: int) -> Array:
+    return np.random.default_rng([9, *shape]).integers(-1, below + 1, shape)
+
+
+def _clipped(i: Array, below: int) -> Array:
+    return np.clip(i, 0, below - 1)
+
+
+def _scattered(x: Array, i: Array, u: Array) -> Array:
+    y = x.copy()
+    inside = (i >= 0) & (i < len(x))
+    np.add.at(y, i[inside], u[inside])
+    return y
+
+
+def _updated(x: Array, u: Array, i: Array, j: Array) -> Array:
+    y = x.copy()
+    y[_clipped(i, len(x))] = u[0]
+    return y
+
+
+X, ROW, INDEX = tensor("n", "m"), tensor("n"), tensor("m", element="i64")
+
+OPS: dict[str, tuple[list[str], str, str, Callable[..., list[Array]], Callable[..., Array]]] = {
+    "gather": (
+        [tensor("n", 3), INDEX],
+        f"graph.gather %a[%b] axes [0] : {tensor('n', 3)}[{INDEX}] -> {tensor('m', 3)}",
+        tensor("m", 3),
+        lambda n, m: [random(n, 3), _integers(m, below=n)],
+        lambda x, i: x[_clipped(i, len(x))],
+    ),
+    "scatter": (
+        [tensor("n", 3), INDEX, tensor("m", 3)],
+        f"graph.scatter add %a[%b], %c axes [0] : {tensor('n', 3)}[{INDEX}], {tensor('m', 3)}",
+        tensor("n", 3),
+        lambda n, m: [random(n, 3), _integers(m, below=n), random(m, 3)],
+        _scattered,
+    ),
+    "dynamic_slice": (
+        [tensor("n", 4), "tensor<i64>", "tensor<i64>"],
+        f"graph.dynamic_slice %a[%b, %c] sizes [1, 4] : {tensor('n', 4)}[tensor<i64>, tensor<i64>]",
+        tensor(1, 4),
+        lambda n, m: [random(n, 4), np.array(m - 3), np.array(0)],
+        lambda x, i, j: x[_clipped(i, len(x))][None],
+    ),
+    "dynamic_update": (
+        [tensor("n", 4), tensor(1, 4), "tensor<i64>", "tensor<i64>"],
+        f"graph.dynamic_update %a[%c, %d], %b : {tensor('n', 4)}[tensor<i64>, tensor<i64>], {tensor(1, 4)}",
+        tensor("n", 4),
+        lambda n, m: [random(n, 4), random(1, 4), np.array(m - 3), np.array(0)],
+        _updated,
+    ),
+    "arg_reduce": (
+        [X],
+        f"graph.arg_reduce max %a axis 1 : {X} -> {tensor('n', element='i64')}",
+        tensor("n", element="i64"),
+        lambda n, m: [random(n, m)],
+        lambda x: x.argmax(1),
+    ),
+    "logsumexp": (
+        [X],
+        f"graph.logsumexp %a axes [1] : {X} -> {ROW}",
+        ROW,
+        lambda n, m: [random(n, m)],
+        lambda x: np.log(np.exp(x).sum(1)),
+    ),
+    "cumulate": (
+        [X],
+        f"graph.cumulate add %a axis 1 reverse : {X}",
+        X,
+        lambda n, m: [random(n, m)],
+        lambda x: np.cumsum(x[:, ::-1], 1)[:, ::-1],
+    ),
+    "cumulate along the first axis": (
+        [X],
+        f"graph.cumulate max %a axis 0 : {X}",
+        X,
+        lambda n, m: [random(n, m)],
+        lambda x: np.maximum.accumulate(x, 0),
+    ),
+    "sort": (
+        [X],
+        f"graph.sort %a axis 1 : {X}",
+        X,
+        lambda n, m: [random(n, m)],
+        lambda x: np.sort(x, 1),
+    ),
+    "argsort": (
+        [X],
+        f"graph.argsort %a axis 0 : {X}",
+        tensor("n", "m", element="i64"),
+        lambda n, m: [random(n, m)],
+        lambda x: np.argsort(x, 0, kind="stable"),
+    ),
+    "search_sorted": (
+        [ROW, tensor("m")],
+        f"graph.search_sorted left %a, %b : {ROW}, {tensor('m')}",
+        INDEX,
+        lambda n, m: [np.sort(random(n)), random(m, seed=1)],
+        lambda x, v: np.searchsorted(x, v),
+    ),
+    "convolution": (
+        [tensor("n + 2"), tensor(3)],
+        "graph.contract %a, %b maps [affine_map<(i, k) -> (i + k)>, affine_map<(i, k) -> (k)>, "
+        f"affine_map<(i, k) -> (i)>] : {tensor('n + 2')}, {tensor(3)} -> {ROW}",
+        ROW,
+        lambda n, m: [random(n + 2), random(3)],
+        lambda x, w: np.correlate(x, w, "valid"),
+    ),
+    "pad_with edge": (
+        [ROW],
+        f"graph.pad_with edge %a low [1] high [2] : {ROW}",
+        tensor("n + 3"),
+        lambda n, m: [random(n)],
+        lambda x: np.pad(x, (1, 2), mode="edge"),
+    ),
+    "pad_with wrap": (
+        [ROW],
+        f"graph.pad_with wrap %a low [1] high [1] : {ROW}",
+        tensor("n + 2"),
+        lambda n, m: [random(n)],
+        lambda x: np.pad(x, (1, 1), mode="wrap"),
+    ),
+    "if": (
+        ["tensor<i1>", ROW],
+        f"graph.if %a -> ({ROW}) {{\n %t = graph.neg %b : {ROW}\n graph.yield %t : {ROW}\n}} else {{\n"
+        f" %e = graph.exp %b : {ROW}\n graph.yield %e : {ROW}\n}}",
+        ROW,
+        lambda n, m: [np.array(n % 2 == 0), random(n)],
+        lambda c, x: -x if c else np.exp(x),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OPS)
+def test_an_op_over_named_dims(name: str):
+    types, written, result, arguments, expected = OPS[name]
+    parameters = ", ".join(f"%{letter}: {type}" for letter, type in zip("abcd", types, strict=False))
+    text = f"{NM}func.func @f({parameters}) -> {result} {{\n%z = {written}\nfunc.return %z : {result}\n}}"
+    sweep(text, arguments, expected, SOME)
+
+
 @pytest.mark.parametrize("place", PLACES, ids=str)
 def test_sizes_out_of_bounds_and_those_that_disagree_are_errors_that_name_the_dim(place: dict[str, str]):
     add = tenon.compile(ADD.replace("@n min 1 max 64", "@n min 2 max 8"), **place)  # pyright: ignore[reportArgumentType]

@@ -14,7 +14,7 @@ from xdsl.ir import SSAValue
 
 from ....dialects import graph
 from ....dialects.element_types import compute_type, is_float
-from ..access import static_shape
+from ..access import shape_of
 from ..kernel_code import KernelCode
 from ..scalar_lowering import element_type
 from ..scalar_ops import select
@@ -37,14 +37,14 @@ class _Cumulate:
         self.op = op
         self.source = source
         self.result = result
-        self.shape = static_shape(op.source, op.name)
+        self.shape = shape_of(op.source, op.name)
         self.axis = op.axis.data
         self.type = element_type(op.source)
 
     def write(self) -> None:
         last = len(self.shape) - 1
         parts, size = tiled(self.shape[last])
-        if self.axis == last or not 4 <= size <= TILE:
+        if self.axis == last or not isinstance(size, int) or not 4 <= size <= TILE:
             others = [extent for axis, extent in enumerate(self.shape) if axis != self.axis]
             with self.code.axes(others) as around:
                 self._in_a_register(around)

@@ -22,8 +22,9 @@ from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
 from ....dialects import graph
+from ....dialects.dim_expr import Extent
 from ....dialects.graph import ScatterKind
-from ..access import static_shape
+from ..access import shape_of
 from ..kernel_code import KernelCode
 from ..scalar_lowering import element_type
 from .combining import combine
@@ -33,7 +34,7 @@ from .tiles import tiled
 
 def write(part: ProgramPart, op: graph.ScatterOp) -> None:
     """Nothing is launched where there are no updates."""
-    if 0 in static_shape(op.updates, op.name):
+    if 0 in shape_of(op.updates, op.name):
         return
     code = KernelCode(op)
     operands = list(dict.fromkeys((*op.indices, op.updates)))
@@ -51,7 +52,7 @@ class _Scatter:
         self.op = op
         self.buffers = buffers
         self.result = result
-        self.shape = static_shape(op.source, op.name)
+        self.shape = shape_of(op.source, op.name)
         self.type = element_type(op.source)
 
     def write(self) -> None:
@@ -63,16 +64,16 @@ class _Scatter:
             first: SSAValue | None = None
             if parts > 1:
                 first = code.integer(arith.MuliOp, around.pop(), code.index(size))
-            extents = static_shape(self.op.indices[0], self.op.name)
+            extents = shape_of(self.op.indices[0], self.op.name)
             self._each_update(extents, [], around, first, size if last else None)
 
     def _each_update(
         self,
-        extents: Sequence[int],
+        extents: Sequence[Extent],
         at: list[SSAValue],
         around: list[SSAValue],
         first: SSAValue | None,
-        size: int | None,
+        size: Extent | None,
     ) -> None:
         """Loops over the dims of the indices that are left."""
         if not extents:
@@ -86,7 +87,7 @@ class _Scatter:
         self.code.count(extents[0], (), body)
 
     def _update(
-        self, at: list[SSAValue], around: list[SSAValue], first: SSAValue | None, size: int | None
+        self, at: list[SSAValue], around: list[SSAValue], first: SSAValue | None, size: Extent | None
     ) -> None:
         code, op = self.code, self.op
         targets: dict[int, SSAValue] = {}

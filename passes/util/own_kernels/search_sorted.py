@@ -9,8 +9,9 @@ from xdsl.dialects.builtin import i1, i64
 from xdsl.ir import SSAValue
 
 from ....dialects import graph
+from ....dialects.dim_expr import upper_bound
 from ....dialects.graph import SortedSide
-from ..access import static_shape
+from ..access import shape_of
 from ..kernel_code import KernelCode
 from ..scalar_builder import INDEX
 from ..scalar_lowering import element_type
@@ -24,7 +25,7 @@ def write(part: ProgramPart, op: graph.SearchSortedOp) -> None:
     operands = list(dict.fromkeys((op.sorted, op.values)))
     arguments = {value: code.buffer(value.type, value.name_hint) for value in operands}
     result = code.buffer(op.result.type, op.result.name_hint)
-    with code.axes(static_shape(op.values, op.name)) as place:
+    with code.axes(shape_of(op.values, op.name)) as place:
         found = _search(code, op, arguments[op.sorted], arguments[op.values], place)
         code.store(code.b.op(arith.IndexCastOp, found, result_type=i64), result, place)
     part.launch(code, [*map(part.buffer_of, operands), part.buffer_of(op.result)])
@@ -33,8 +34,8 @@ def write(part: ProgramPart, op: graph.SearchSortedOp) -> None:
 def _search(
     code: KernelCode, op: graph.SearchSortedOp, sorted: SSAValue, values: SSAValue, place: list[SSAValue]
 ) -> SSAValue:
-    (extent,), type = static_shape(op.sorted, op.name), element_type(op.values)
-    if not extent:
+    (extent,), type = shape_of(op.sorted, op.name), element_type(op.values)
+    if extent == 0:
         return code.index(0)
     wanted = key(code, code.load(values, place, "wanted"), type)
 
@@ -56,6 +57,6 @@ def _search(
         return select(code.b, goes_up, above, low), select(code.b, goes_down, middle, high)
 
     start = (code.index(0), code.index(extent))
-    low, _ = code.count(extent.bit_length(), start, halve, ("k", "low", "high"))
+    low, _ = code.count(upper_bound(extent).bit_length(), start, halve, ("k", "low", "high"))
     assert low.type == INDEX
     return low

@@ -8,15 +8,16 @@ half into the other. argsort does the same with positions, and looks up what sta
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import MemRefType, i64
+from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
 from ....dialects import graph
+from ....dialects.buffer_size import memref_of
+from ....dialects.dim_expr import upper_bound
 from ....dialects.element_types import storage_type
-from ..access import static_shape
+from ..access import shape_of
 from ..kernel_code import KernelCode
 from ..scalar_builder import INDEX
 from ..scalar_lowering import element_type
@@ -26,10 +27,10 @@ from .ordering import comes_before, key
 
 
 def write(part: ProgramPart, op: graph.SortOp | graph.ArgsortOp) -> None:
-    shape, axis = static_shape(op.source, op.name), op.axis.data
+    shape, axis = shape_of(op.source, op.name), op.axis.data
     others = [extent for dim, extent in enumerate(shape) if dim != axis]
     stored = i64 if isinstance(op, graph.ArgsortOp) else storage_type(element_type(op.source))
-    halves: MemRefType[Any] = MemRefType(stored, [*others, 2, shape[axis]])
+    halves = memref_of(stored, [*others, 2, shape[axis]])
     code = KernelCode(op)
     source = code.buffer(op.source.type, op.source.name_hint)
     scratch = code.buffer(halves, "halves")
@@ -58,12 +59,12 @@ class _Row:
         self.source = source
         self.scratch = scratch
         self.result = result
-        self.extent = static_shape(op.source, op.name)[op.axis.data]
+        self.extent = shape_of(op.source, op.name)[op.axis.data]
         self.type = element_type(op.source)
 
     def write(self) -> None:
         code, extent = self.code, self.extent
-        passes = (extent - 1).bit_length()
+        passes = (upper_bound(extent) - 1).bit_length()
         with code.axis(extent, "k") as position:
             if isinstance(self.op, graph.ArgsortOp):
                 first = code.b.op(arith.IndexCastOp, position, result_type=i64)

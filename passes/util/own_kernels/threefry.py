@@ -8,7 +8,7 @@ from xdsl.ir import SSAValue
 
 from ....dialects import graph
 from ....dialects.graph import THREEFRY_PARITY, THREEFRY_ROTATIONS
-from ..access import static_shape
+from ..access import shape_of
 from ..kernel_code import KernelCode
 from .interface import ProgramPart
 
@@ -23,7 +23,7 @@ def write(part: ProgramPart, op: graph.ThreefryOp) -> None:
     for word in keys:
         parity = code.integer(arith.XOrIOp, parity, word, "parity")
     keys.append(parity)
-    with code.axes(static_shape(op.counter, op.name)[1:]) as place:
+    with code.axes(shape_of(op.counter, op.name)[1:]) as place:
         words = [code.load(arguments[op.counter], [code.index(word), *place]) for word in range(4)]
         for number, word in enumerate(_encrypted(code, keys, words, op.rounds.data)):
             code.store(word, result, [code.index(number), *place])
