@@ -8,12 +8,12 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 
 from ..driver import compile
-from ..errors import TenonError
+from ..errors import CallError, TenonError
 from ..runtime import timeline
 from .aval import aval_of
 from .concrete import ConcreteArray
 from .leaves import check_range, values_of
-from .source_lines import with_excerpt
+from .source_lines import frame_text, user_location, with_excerpt
 from .trace import Trace
 from .traced import TracedArray
 
@@ -58,12 +58,21 @@ class CompiledTrace:
         if self.direct is not None and timeline.current is None:
             results = self.direct(arguments, None)
         if results is None:
-            results = self.executable(*arguments)
+            results = self._called(arguments)
         found: tuple[Any, ...] = (results,) if len(self.result_avals) == 1 else results
         avals = self.result_avals
         if self.is_dynamic:
             avals = [aval_of(each.dtype, each.shape) for each in found]
         return [ConcreteArray(each, aval) for each, aval in zip(found, avals, strict=True)]
+
+    def _called(self, arguments: tuple[Any, ...]) -> Any:
+        """Calls the program with all its checks; errors are at the user's line."""
+        try:
+            return self.executable(*arguments)
+        except CallError as error:
+            if error.location is None:
+                error.location = frame_text(user_location())
+            raise with_excerpt(error) from None
 
     def check_ranges(self, leaves: Sequence[Any]) -> None:
         """Raises OverflowError where a Python integer does not fit the dtype that the program gives it."""

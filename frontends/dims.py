@@ -32,8 +32,8 @@ class Dim:
 
     @property
     def extent(self) -> DimExpr:
-        """The dim as an extent of shapes."""
-        return dim(self.name, self.minimum, self.maximum)
+        """The dim as an extent of shapes: those of tensor types know no bounds."""
+        return dim(self.name)
 
 
 class DynamicAxes:

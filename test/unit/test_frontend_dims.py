@@ -1,0 +1,103 @@
+"""Axes whose extents are left open: one program serves all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import tenon
+import tenon.numpy as tnp
+from tenon.frontends.dims import Dim
+
+N = tenon.Dim("n", 1, 64)
+
+FUNCTIONS: dict[str, Callable[[Any], Any]] = {
+    "elementwise": lambda x: tnp.exp(x / 100) * 2 + 1,
+    "sum": lambda x: tnp.sum(x, axis=0),
+    "mean": lambda x: tnp.mean(x, axis=0),
+    "mean of all": lambda x: tnp.mean(x),
+    "std": lambda x: tnp.std(x, axis=0),
+    "softmax": lambda x: tnp.exp(x - tnp.max(x, axis=1, keepdims=True)),
+    "reshape": lambda x: tnp.reshape(x, (-1,)),
+    "matmul": lambda x: x @ x.T,
+    "concat": lambda x: tnp.concat([x, x], axis=0),
+    "stack": lambda x: tnp.stack([x, x]),
+    "flip": lambda x: tnp.flip(x, axis=0),
+    "where": lambda x: tnp.where(x > 3, x, -x),
+    "argmax": lambda x: tnp.argmax(x, axis=0),
+    "an array of the same shape": lambda x: x + tnp.ones(x.shape, dtype=tnp.float32),
+    "a loop": lambda x: tenon.fori_loop(0, 3, lambda i, v: v * 2, x),
+    "several results": lambda x: {"a": x + 1, "n": None, "b": tnp.sum(x)},
+}
+
+
+def arrays(tree: Any) -> list[Any]:
+    return [np.asarray(tree[key]) for key in ("a", "b")] if isinstance(tree, dict) else [np.asarray(tree)]
+
+
+@pytest.mark.parametrize("backend", ["llvm", "reference"])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_one_program_serves_all_extents(name: str, backend: str):
+    function = FUNCTIONS[name]
+    f = tenon.jit(function, dynamic={"x": {0: N}}, backend=backend)
+    for extent in (1, 5, 64):
+        x = np.arange(3 * extent, dtype=np.float32).reshape(extent, 3)
+        for found, expected in zip(arrays(f(x)), arrays(function(tnp.asarray(x))), strict=True):
+            assert found.shape == expected.shape
+            np.testing.assert_allclose(found, expected, rtol=1e-5)
+    assert len(f.explain_misses()) == 1
+
+
+def test_a_sweep_compiles_once():
+    f = tenon.jit(lambda x: tnp.sum(x * 2), dynamic={"x": {0: N}})
+    for extent in range(1, 65):
+        assert float(f(np.ones(extent))) == 2 * extent
+    assert len(f.explain_misses()) == 1
+
+
+def test_arrays_in_containers_have_dynamic_axes_by_their_paths():
+    f = tenon.jit(lambda params: params["w"][0] + params["w"][1], dynamic={"params['w'][0]": {-1: N}})
+    f({"w": [np.ones(3), np.ones(1)]})
+    assert f({"w": [np.ones(4), np.ones(1)]}).shape == (4,)
+    assert len(f.explain_misses()) == 1
+
+
+def test_extents_that_do_not_fit_are_errors_at_the_users_line():
+    f = tenon.jit(lambda x, y: x + y, name="f", dynamic={"x": {0: N}, "y": {0: N}})
+    with pytest.raises(tenon.CallError, match=r"argument 'x': axis 0 is 65, .* n is from 1 to 64") as caught:
+        f(np.ones(65), np.ones(65))
+    assert "        f(np.ones(65), np.ones(65))\n        ^" in str(caught.value)
+    with pytest.raises(tenon.CallError, match="argument 'y': axis 0 is 4, expected n = 3"):
+        f(np.ones(3), np.ones(4))
+    with pytest.raises(ValueError, match=r"f: x has shape \(\), but its axis 0 is to be dynamic"):
+        f(np.float64(1), np.ones(3))
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (lambda x: len(x), "len: axis 0 of an array of shape (n, 3) is known at each call only"),
+        (lambda x: list(x), "iter: axis 0 of an array of shape (n, 3) is known at each call only"),
+        (lambda x: x[0], "axis 0 of shape (n, 3) is known at each call only, so that no part of it"),
+        (lambda x: x[1:], "axis 0 of shape (n, 3) is known at each call only, so that no part of it"),
+        (lambda x: tnp.take(x, tnp.asarray([0]), axis=0), "take: axis 0 of shape (n, 3) is known at each"),
+        (lambda x: x[:, 1:], "slice: a part of an array of shape (n, 3), whose extents are known at each"),
+    ],
+)
+def test_what_needs_the_extent_while_tracing_is_an_error(function: Callable[[Any], Any], message: str):
+    with pytest.raises(tenon.TracingError) as caught:
+        tenon.jit(function, dynamic={"x": {0: N}})(np.ones((2, 3), np.float32))
+    assert message in str(caught.value)
+
+
+def test_dims_that_are_none_are_errors():
+    with pytest.raises(ValueError, match="Dim: '2n' is not a name"):
+        Dim("2n")
+    with pytest.raises(ValueError, match="Dim: n has the bounds 5 and 4"):
+        Dim("n", 5, 4)
+    with pytest.raises(TypeError, match="jit: dynamic of f has 5 for axis 0 of x, expected a Dim"):
+        tenon.jit(lambda x: x, name="f", dynamic={"x": {0: 5}})  # type: ignore[dict-item]
+    with pytest.raises(ValueError, match="jit: dynamic of f has two dims n"):
+        tenon.jit(lambda x: x, name="f", dynamic={"x": {0: N, 1: Dim("n", 2, 3)}})
