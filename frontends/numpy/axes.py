@@ -6,9 +6,11 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import SupportsIndex, cast
+from typing import Any, SupportsIndex, cast
 
 from numpy.exceptions import AxisError
+
+from ...dialects.dim_expr import DimExpr
 
 MAX_RANK = 64
 """The most dims of an array, as numpy's."""
@@ -24,6 +26,11 @@ def integer_of(who: str, what: str, value: object) -> int:
         except TypeError:
             pass
     raise TypeError(f"{who}: {what} is {value!r}, of type {type(value).__name__}, expected an integer")
+
+
+def extent_of(who: str, value: object) -> Any:
+    """Returns an integer as an int, and a named dim as it is. Raises TypeError for anything else."""
+    return value if isinstance(value, DimExpr) else integer_of(who, "an extent", value)
 
 
 def axis_of(who: str, axis: object, rank: int, what: str = "axis") -> int:
@@ -69,9 +76,9 @@ def extents_of(who: str, shape: object) -> tuple[int, ...]:
         ValueError: an extent is negative, or the shape has too many dims or elements.
     """
     values = cast("Sequence[object]", shape) if isinstance(shape, tuple | list) else (shape,)
-    extents = tuple(integer_of(who, "an extent", value) for value in values)
+    extents = tuple(extent_of(who, value) for value in values)
     for extent in extents:
-        if extent < 0:
+        if isinstance(extent, int) and extent < 0:
             raise ValueError(f"{who}: negative dimensions are not allowed (shape {extents})")
     return checked_shape(who, extents)
 
@@ -85,7 +92,8 @@ def checked_shape(who: str, shape: tuple[int, ...]) -> tuple[int, ...]:
         raise ValueError(f"{who}: {len(shape)} dims, at most {MAX_RANK} (shape {shape})")
     count = 1
     for extent in shape:
-        count *= max(extent, 1)
+        # A named dim has bounds of its own, which are checked where the program is called.
+        count *= max(extent, 1) if isinstance(extent, int) else 1
     if count > 2**60:
         raise ValueError(f"{who}: the array is too big ({count} elements, shape {shape})")
     return shape

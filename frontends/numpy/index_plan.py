@@ -9,6 +9,7 @@ import numpy as np
 
 from ..array import Array
 from ..concrete import ConcreteArray, as_concrete
+from ..trace import current_trace
 from ..traced import TracedArray
 from .axes import integer_of
 from .operands import BOOL, is_integer
@@ -86,7 +87,10 @@ def plan_index(
         axis = len(sizes)
         extent = shape[axis]
         offset, size, stride = 0, extent, 1
-        if isinstance(entry, slice):
+        if not isinstance(extent, int):  # pyright: ignore[reportUnnecessaryIsInstance]
+            _check_whole(who, entry, axis, shape)
+            rest.append(size)
+        elif isinstance(entry, slice):
             offset, size, stride = _steps(who, cast(Any, entry), extent)
             rest.append(size)
         elif isinstance(entry, int) and integers_as_arrays:
@@ -113,6 +117,17 @@ def plan_index(
     box = Box(tuple(offsets), tuple(sizes), tuple(strides), tuple(flipped))
     plan = IndexPlan(box, tuple(indexed), tuple(dropped), tuple(rest), at if arrays else 0)
     return plan, arrays
+
+
+def _check_whole(who: str, entry: object, axis: int, shape: tuple[Any, ...]) -> None:
+    """Raises TracingError for a part of an axis whose extent is known at each call only."""
+    if not isinstance(entry, slice) or entry != slice(None):
+        trace = current_trace()
+        assert trace is not None, f"{who}: a named dim outside of a trace"
+        raise trace.error(
+            f"{who}: axis {axis} of shape {shape} is known at each call only, so that no part of it can be "
+            "taken (hint: tenon.scan goes along it)"
+        )
 
 
 def _expanded(who: str, shape: tuple[int, ...], index: object) -> list[Any]:
@@ -241,6 +256,8 @@ def check_bounds(who: str, indices: Array, axis: int, shape: tuple[int, ...]) ->
     Raises IndexError where an array of indices that has values is out of bounds, or there is nothing to
     index.
     """
+    if not isinstance(shape[axis], int):  # pyright: ignore[reportUnnecessaryIsInstance]
+        _check_whole(who, indices, axis, shape)
     if not indices.size:
         return
     if isinstance(indices, ConcreteArray):

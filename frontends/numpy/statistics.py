@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ...dialects.dim_expr import Extent
 from .. import graph_ops as ops
 from ..array import Array
 from ..dispatch import array_function
@@ -142,11 +143,18 @@ def _mean_dtype(x: TracedArray) -> DType:
     return x.dtype if is_float(x.dtype) else FLOAT64
 
 
-def _over_count(total: TracedArray, count: float) -> TracedArray:
-    return ops.div(total, scalar_like(total, count))
+def _over_count(total: TracedArray, count: Extent, correction: float = 0) -> TracedArray:
+    """Returns `total` over the number of elements less `correction`, or over 0 where that is negative."""
+    if isinstance(count, int):
+        return ops.div(total, scalar_like(total, builtins.max(count - correction, 0)))
+    ones = ops.full(1, INT64, (count,))  # type: ignore[arg-type]  (the extent is known at each call)
+    number = ops.cast(ops.reduce("add", ones, (0,)), total.dtype)
+    number = ops.sub(number, ops.constant(correction, total.dtype))
+    number = ops.max(number, ops.constant(0, total.dtype))
+    return ops.div(total, ops.broadcast(number, total.shape))
 
 
-def _count(x: Array, axes: Sequence[int]) -> int:
+def _count(x: Array, axes: Sequence[int]) -> Extent:
     return math.prod(x.shape[axis] for axis in axes)
 
 
@@ -168,7 +176,7 @@ def _variance(who: str, x: TracedArray, axis: Axes, correction: float, keepdims:
     centre = _over_count(_reduced(who, "add", wide, axes, True), count)
     off = ops.sub(wide, ops.broadcast(centre, wide.shape))
     total = _reduced(who, "add", ops.mul(off, off), axes, keepdims)
-    return _over_count(total, builtins.max(count - correction, 0))
+    return _over_count(total, count, correction)
 
 
 @array_function(static=("axis", "correction", "keepdims"))
