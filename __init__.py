@@ -29,8 +29,8 @@ from .runtime.executable import Executable
 from .runtime.timeline import record_timeline
 
 if TYPE_CHECKING:
-    from .custom import register_op
     from .backends.llvm.threads import get_num_threads, set_num_threads
+    from .custom import register_op
     from .frontends.control_flow import cond, fori_loop, scan, switch, while_loop
     from .frontends.dims import Dim
     from .frontends.jit import clear_caches, jit

@@ -20,6 +20,8 @@ def integer_of(who: str, what: str, value: object) -> int:
     """
     Returns a python or numpy integer as an int. Raises TypeError, naming `who` and `what`, for anything else.
     """
+    if type(value) is int:
+        return value
     if isinstance(value, SupportsIndex) and not isinstance(value, bool):
         try:
             return operator.index(value)

@@ -19,6 +19,7 @@ from ..promotion import result_type
 from ..trace import current_trace
 from ..traced import TracedArray
 from .axes import checked_shape, extents_of, integer_of
+from .contraction import diagonal_of
 from .dtypes import astype, check_device, dtype_of
 from .manipulation import broadcast_to, stack
 from .operands import (
@@ -368,6 +369,36 @@ def tril(x: Array, /, *, k: int = 0) -> Array:
 def triu(x: Array, /, *, k: int = 0) -> Array:
     """Returns matrices with zeros below the diagonal `k`. Raises ValueError below rank 2."""
     return _triangle("triu", x, k, upper=True)
+
+
+@array_function(static=("k",))
+def diag(x: Array, /, k: int = 0) -> Array:
+    """
+    Returns of a vector the matrix with it on the diagonal `k` above the main one, of a matrix that diagonal.
+
+    Raises ValueError for other ranks.
+    """
+    (source,) = operands("diag", x)
+    offset = integer_of("diag", "k", k)
+    if len(source.shape) == 2:
+        return diagonal_of(source, 0, 1, offset)
+    if len(source.shape) != 1:
+        raise ValueError(f"diag: input must be 1- or 2-d (shape {source.shape})")
+    extent = source.size + abs(offset)
+    shape = checked_shape("diag", (extent, extent))
+    start = (max(-offset, 0), max(offset, 0))
+    rows = reshaped(source, (source.size, 1))
+    columns, diagonal = _diagonal_indices(shape, offset)
+    zero = ops.full(0, source.dtype, ())
+    padded = ops.pad(rows, zero, (start[0], 0), (extent - source.size - start[0], 0))
+    return ops.select(
+        ops.eq(columns, diagonal), ops.broadcast(padded, shape), ops.full(0, source.dtype, shape)
+    )
+
+
+def identity(n: int, /, *, dtype: object = None, device: str | None = None) -> Array:
+    """Returns the matrix of `n` rows with ones on the diagonal and zeros elsewhere."""
+    return eye(n, dtype=dtype, device=device)
 
 
 @array_function(static=("indexing",))

@@ -17,6 +17,7 @@ from .operands import (
     FLOAT16,
     FLOAT64,
     Operand,
+    array_of,
     as_float,
     bits,
     common,
@@ -268,6 +269,29 @@ def imag(x: Array, /) -> Array:
     raise no_loop("imag", x.dtype, hint="there are no complex dtypes")
 
 
+def isclose(
+    x1: Operand, x2: Operand, /, rtol: Operand = 1e-05, atol: Operand = 1e-08, *, equal_nan: bool = False
+) -> Array:
+    """
+    Whether the elements differ by no more than `atol` and `rtol` times the absolute value of `x2`. Infinities
+    are close to themselves, NaN to NaN if `equal_nan`.
+    """
+    return _isclose(x1, x2, rtol, atol, bool(equal_nan))
+
+
+@array_function(static=("equal_nan",))
+def _isclose(x1: Operand, x2: Operand, rtol: Operand, atol: Operand, equal_nan: bool) -> Array:
+    lhs, rhs = operands("isclose", x1, x2)
+    same = ops.eq(lhs, rhs)
+    if not is_float(lhs.dtype):
+        lhs, rhs = ops.cast(lhs, FLOAT64), ops.cast(rhs, FLOAT64)
+    relative, absolute = (ops.broadcast(array_of(each, lhs.dtype), lhs.shape) for each in (rtol, atol))
+    limit = ops.add(absolute, ops.mul(relative, ops.abs(rhs)))
+    near = ops.and_(ops.le(ops.abs(ops.sub(lhs, rhs)), limit), ops.isfinite(rhs))
+    near = ops.or_(near, same)
+    return ops.or_(near, ops.and_(ops.isnan(lhs), ops.isnan(rhs))) if equal_nan else near
+
+
 @array_function
 def isfinite(x: Array, /) -> Array:
     """Whether the element is neither NaN nor infinite."""
@@ -382,7 +406,7 @@ def multiply(x1: Operand, x2: Operand, /) -> Array:
     return ops.and_(lhs, rhs) if lhs.dtype == BOOL else ops.mul(lhs, rhs)
 
 
-@array_function
+@array_function(static=("nan", "posinf", "neginf"))
 def nan_to_num(
     x: Array, /, *, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
 ) -> Array:

@@ -106,7 +106,7 @@ def together(who: str, arrays: list[TracedArray]) -> list[TracedArray]:
     return [ops.broadcast(x, shape) for x in arrays]
 
 
-def operands(who: str, *values: Operand) -> list[TracedArray]:
+def operands(who: str, *values: Any) -> list[TracedArray]:
     """
     Returns `values` as arrays of one dtype and one shape.
 
@@ -114,6 +114,9 @@ def operands(who: str, *values: Operand) -> list[TracedArray]:
         TypeError: the dtypes have no common one.
         ValueError: the shapes do not go together.
     """
+    aval = getattr(values[0], "aval", None)
+    if aval is not None and not aval.weak and all([value.aval is aval for value in values]):
+        return list(values)
     return together(who, common(who, *values))
 
 

@@ -16,6 +16,7 @@ from ..dispatch import array_function
 from ..traced import TracedArray
 from .axes import axes_of, axis_of, integer_of
 from .dtypes import dtype_of
+from .elementwise import isclose
 from .manipulation import joined
 from .operands import (
     BOOL,
@@ -23,6 +24,7 @@ from .operands import (
     FLOAT64,
     INT64,
     UINT64,
+    Operand,
     common,
     floats,
     is_float,
@@ -65,6 +67,22 @@ def all(x: Array, /, axis: Axes = None, *, keepdims: bool = False) -> Array:
 def any(x: Array, /, axis: Axes = None, *, keepdims: bool = False) -> Array:
     """Whether one of the elements along `axis` is not zero; false of no elements. NaN is not zero."""
     return _reduced("any", "or", truths("any", x)[0], axis, keepdims)
+
+
+def allclose(
+    x1: Operand, x2: Operand, /, rtol: Operand = 1e-05, atol: Operand = 1e-08, *, equal_nan: bool = False
+) -> Array:
+    """Whether all elements are close, as `isclose` says: an array of rank 0."""
+    return all(isclose(x1, x2, rtol, atol, equal_nan=equal_nan))
+
+
+@array_function
+def array_equal(x1: Operand, x2: Operand, /) -> Array:
+    """Whether two arrays have one shape and equal elements: an array of rank 0. NaN is equal to nothing."""
+    lhs, rhs = common("array_equal", x1, x2)
+    if lhs.shape != rhs.shape:
+        return ops.full(False, BOOL, ())
+    return _reduced("array_equal", "and", ops.eq(lhs, rhs), None, False)
 
 
 @array_function(static=_REDUCED)

@@ -42,6 +42,7 @@ CALLS: tuple[Any, ...] = (
     lambda xp: xp.eye(2, 4, k=1, dtype=xp.int64),
     lambda xp: xp.eye(3, 2, k=-1, dtype=xp.bool),
     lambda xp: xp.eye(2, k=9),
+    lambda xp: xp.identity(3, dtype=xp.float32),
     lambda xp: xp.meshgrid(xp.arange(3), xp.arange(2)),
     lambda xp: xp.meshgrid(xp.arange(3), xp.asarray(2.0), xp.arange(2), indexing="ij"),
     lambda xp: xp.meshgrid(xp.arange(2)),

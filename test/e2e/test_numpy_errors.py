@@ -55,6 +55,7 @@ REJECTED: tuple[tuple[Call, type[Exception], str], ...] = (
         ValueError,
         "linspace: number of samples, -1, must be non-negative",
     ),
+    (lambda xp, x: xp.diag(x[None]), ValueError, "diag: input must be 1- or 2-d (shape (1, 2, 3))"),
     (
         lambda xp, x: xp.meshgrid(x, indexing="kl"),
         ValueError,
