@@ -247,7 +247,7 @@ def _almost_f64(value: Array) -> Array:
         return value.astype(F64)
     one = value.dtype.type
     is_large = (value >= one(2**53)) if value.dtype.kind == "u" else np.abs(value // one(2)) >= one(2**52)
-    sticky = np.where(value & one(0xFFF) != 0, one(0x800), one(0))
+    sticky: Array = np.where(value & one(0xFFF) != 0, one(0x800), one(0))
     return np.where(is_large, (value & ~one(0xFFF)) | sticky, value).astype(F64)
 
 

@@ -212,7 +212,8 @@ def _save(path: Path, results: Sequence[Array], nodes: Mapping[str, Array]) -> N
         else:
             named = dict(nodes)
             named.update((f"result{number}", result) for number, result in enumerate(results))
-            np.savez(path, **{name: readable(array) for name, array in named.items()})
+            saved: dict[str, Any] = {name: readable(array) for name, array in named.items()}
+            np.savez(path, **saved)
     except OSError as error:
         raise TenonError(f"cannot write {path}: {reason_of(error)}") from error
 

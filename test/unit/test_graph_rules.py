@@ -261,6 +261,24 @@ def casts() -> Iterator[Rewrite]:
         yield Rewrite(identities.DropCast, (text,), body, text)
 
 
+def bitcasts() -> Iterator[Rewrite]:
+    rule = identities.ComposeBitcasts
+    for name, type in BY_NAME.items():
+        text = f"{len(edges(type))}x{name}"
+        body = f"%r = graph.bitcast %x : tensor<{text}> -> tensor<{text}>"
+        yield Rewrite(rule, (text,), body, text)
+        for other in (each for each in BY_NAME if BY_NAME[each].bitwidth == type.bitwidth and each != name):
+            between = f"{len(edges(type))}x{other}"
+            body = f"%a = graph.bitcast %x : tensor<{text}> -> tensor<{between}>\n"
+            yield Rewrite(
+                rule, (text,), f"{body}%r = graph.bitcast %a : tensor<{between}> -> tensor<{text}>", text
+            )
+            if name[0] != "i" and other[0] != "i":
+                signless = f"{len(edges(type))}xi{type.bitwidth}"
+                body += f"%r = graph.bitcast %a : tensor<{between}> -> tensor<{signless}>"
+                yield Rewrite(rule, (text,), body, signless)
+
+
 def of_views() -> Iterator[Rewrite]:
     v = views
     x = "4x6xf32"
@@ -538,6 +556,7 @@ REWRITES = [
     *repeated(),
     *chosen(),
     *casts(),
+    *bitcasts(),
     *of_views(),
     *unit_reductions(),
     *folded_rewrites(),

@@ -13,13 +13,15 @@ from hypothesis import strategies as st
 from tenon.dialects.element_types import ui8
 from tenon.dialects.sched import CombineKind
 from tenon.semantics import numerics
-from xdsl.dialects.builtin import bf16, f16, f32, f64, i1, i8, i16, i32, i64
+from tenon.semantics.numpy_types import dtype_of
+from xdsl.dialects.builtin import bf16, f8E4M3, f8E4M3FN, f8E5M2, f16, f32, f64, i1, i8, i16, i32, i64
 
 Array = npt.NDArray[Any]
 BF16 = np.dtype(ml_dtypes.bfloat16)
-INTEGERS = [np.int8, np.int16, np.int32, np.int64, np.uint8]
+INTEGERS = [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64]
 SIGNED = INTEGERS[:4]
 FLOATS = [np.dtype(np.float64), np.dtype(np.float32), np.dtype(np.float16), BF16]
+F8 = [dtype_of(type) for type in (f8E5M2, f8E4M3FN, f8E4M3)]
 
 
 @pytest.fixture(autouse=True)
@@ -163,6 +165,27 @@ def test_float_remainder_has_the_sign_of_the_divisor(dtype: Any):
     )
     assert_same(numerics.remainder(lhs, rhs), [1.5, 0.5, -0.5, -1.5, np.nan, 4.0], dtype)
     assert_same(numerics.truncated_remainder(lhs, rhs), [1.5, -1.5, 1.5, -1.5, np.nan, 4.0], dtype)
+
+
+def test_an_overflow_is_infinite_where_there_are_infinities_and_else_nan():
+    greatest = {"float8_e5m2": 57344.0, "float8_e4m3fn": 448.0, "float8_e4m3": 240.0}
+    for dtype in F8:
+        largest = array(greatest[dtype.name], dtype)
+        assert float(numerics.add(largest, array(1.0, dtype))) == greatest[dtype.name]
+        doubled = float(numerics.multiply(largest, array(2.0, dtype)))
+        assert np.isnan(doubled) if dtype.name == "float8_e4m3fn" else doubled == np.inf
+        assert float(numerics.divide(array(1.0, dtype), largest)) > 0
+
+
+def test_casts_round_once_where_f32_between_would_round_twice():
+    below, tie = 2**24 * 257, 1 + 2.0**-4
+    assert float(numerics.cast(np.int64(below - 1), BF16)) == 2**32
+    assert float(numerics.cast(np.int64(below), BF16)) == 2**32, "ties go to even"
+    assert float(numerics.cast(np.int64(below + 1), BF16)) == 2**32 + 2**25
+    assert float(numerics.cast(np.uint64(2**63 + 2**55 + 1), BF16)) == 2.0**63 + 2.0**56
+    assert float(numerics.cast(np.int64(-(2**62) - 2**54 - 1), BF16)) == -(2.0**62) - 2.0**55
+    for dtype in F8[1:]:
+        assert [float(numerics.cast(np.float64(x), dtype)) for x in (tie, np.nextafter(tie, 2))] == [1, 1.125]
 
 
 def test_narrow_floats_round_once_after_computing_in_f32():
@@ -321,7 +344,7 @@ def test_casting_floats_to_integers_truncates_and_saturates(source: Any, dtype: 
     wide = limits.max if np.isinf(values[5]) or float(values[5]) > 1e20 else 0
     assert_same(
         numerics.cast(values, np.dtype(dtype)),
-        np.array([1, negative, 0, limits.max, limits.min, wide, limits.min, 0], np.int64),
+        np.array([1, negative, 0, limits.max, limits.min, wide, limits.min, 0], dtype),
         dtype,
     )
 
