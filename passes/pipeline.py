@@ -24,6 +24,7 @@ from .infer_precision import InferPrecisionPass
 from .inline_calls import InlineCallsPass
 from .inline_virtual_nodes import InlineVirtualNodesPass
 from .map_axes import MapAxesPass
+from .pack_operands import PackOperandsPass
 from .plan_memory import PlanMemoryPass
 from .simplify_low import SimplifyLowPass
 from .simplify_nodes import SimplifyNodesPass
@@ -45,6 +46,9 @@ def graph_passes() -> tuple[ModulePass, ...]:
         CanonicalizeGraphPass(),
         # After canonicalize-graph, which drops casts that the rules would have to look through.
         InferPrecisionPass(),
+        # After infer-precision: what is copied is as narrow as it gets. Before cse and the hoisting of
+        # invariants: two contractions, or all rounds of a loop, may share a copy.
+        PackOperandsPass(),
         # Before cse: what two loops compute alike is one op only where both can see it.
         HoistLoopInvariantsPass(),
         # After canonicalize-graph: equal values are equal text only once they are in canonical form.

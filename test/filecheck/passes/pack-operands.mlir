@@ -1,0 +1,41 @@
+// RUN: tenon-opt -p pack-operands %s | filecheck %s
+
+// The right matrix is transposed: its copy is not.
+// CHECK-LABEL: func.func @transposed
+func.func @transposed(%a: tensor<64x64xf32>, %b: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  // CHECK-NEXT: %b_packed = graph.contract %b maps [affine_map<(d0, d1) -> (d1, d0)>, affine_map<(d0, d1) -> (d0, d1)>] bounds [64, 64] {memory_mode = #graph.memory_mode<materialized, "packed, to be read in vectors">} : tensor<64x64xf32> -> tensor<64x64xf32>
+  // CHECK-NEXT: %c = graph.contract %a, %b_packed maps [affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d2, d1)>, affine_map<(d0, d1, d2) -> (d0, d1)>] bounds [64, 64, 64] : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
+  %c = graph.contract %a, %b maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>] : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
+  func.return %c : tensor<64x64xf32>
+}
+
+// Views are looked through: what looks contiguous is not. The flip stays an index.
+// CHECK-LABEL: func.func @view
+func.func @view(%a: tensor<64x64xf32>, %b: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  // CHECK: %f_packed = graph.contract %b maps [affine_map<(d0, d1) -> (d1, d0)>, affine_map<(d0, d1) -> (d0, d1)>] bounds [64, 64]
+  %t = graph.permute %b [1, 0] : tensor<64x64xf32>
+  %f = graph.flip %t axes [0] : tensor<64x64xf32>
+  // CHECK: graph.contract %a, %f_packed maps [affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (((d2 * -1) + 63), d1)>,
+  %c = graph.contract %a, %f maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
+  func.return %c : tensor<64x64xf32>
+}
+
+// Columns that a convolution steps over: what it adds to them becomes a dim.
+// CHECK-LABEL: func.func @strided
+func.func @strided(%x: tensor<8x33x33xf32>, %w: tensor<32x8x3x3xf32>) -> tensor<32x16x16xf32> {
+  // CHECK-NEXT: %x_packed = graph.contract %x maps [affine_map<(d0, d1, d2, d3) -> (d0, d1, (d2 + (d3 * 2)))>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>] bounds [8, 33, 3, 16] {{{.*}}} : tensor<8x33x33xf32> -> tensor<8x33x3x16xf32>
+  // CHECK-NEXT: graph.contract %x_packed, %w maps [affine_map<(d0, d1, d2, d3, d4, d5) -> (d3, ((d1 * 2) + d4), d5, d2)>, affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d3, d4, d5)>
+  %y = graph.contract %x, %w maps [affine_map<(o, i, j, c, k, l) -> (c, i * 2 + k, j * 2 + l)>, affine_map<(o, i, j, c, k, l) -> (o, c, k, l)>, affine_map<(o, i, j, c, k, l) -> (o, i, j)>] : tensor<8x33x33xf32>, tensor<32x8x3x3xf32> -> tensor<32x16x16xf32>
+  func.return %y : tensor<32x16x16xf32>
+}
+
+// Nothing to do, too small, or used too seldom to be worth a copy.
+// CHECK-LABEL: func.func @left_alone
+// CHECK-NOT: materialized
+// CHECK: func.return
+func.func @left_alone(%a: tensor<64x64xf32>, %b: tensor<64x64xf32>, %s: tensor<8x8xf32>, %v: tensor<1024xf32>, %m: tensor<1024x1024xf32>) {
+  %plain = graph.contract %a, %b maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
+  %small = graph.contract %s, %s maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>] : tensor<8x8xf32>, tensor<8x8xf32> -> tensor<8x8xf32>
+  %seldom = graph.contract %v, %m maps [affine_map<(n, k) -> (k)>, affine_map<(n, k) -> (n, k)>, affine_map<(n, k) -> (n)>] : tensor<1024xf32>, tensor<1024x1024xf32> -> tensor<1024xf32>
+  func.return
+}
