@@ -365,6 +365,12 @@ def dynamic_update(x: TracedArray, starts: Sequence[TracedArray], update: Traced
     return _built(lambda: graph.DynamicUpdateOp(x.value, [start.value for start in starts], update.value), x)
 
 
+def threefry(key: TracedArray, counter: TracedArray, rounds: int = 20) -> TracedArray:
+    """Returns the random words of counters, whose words lie along axis 0, under a key of four words."""
+    counter.check_usable()
+    return _built(lambda: graph.ThreefryOp(key.value, counter.value, rounds), key)
+
+
 def the_trace(who: str) -> Trace:
     """Returns the trace that is being written, in which functions of arrays run."""
     trace = current_trace()

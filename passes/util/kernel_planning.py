@@ -535,15 +535,15 @@ class _Planner:
 
         if mode is ModeKind.MATERIALIZED:
             return Decision(mode, why)
-        if isinstance(op, UPDATING_OPS):
-            raise refuse("stored over a copy of its source")
-        if type(op) in OWN_KERNELS:
-            raise refuse("computed by a kernel of its own")
         kept = self.kept.get(op.results[0])
         if kept is not None:
             raise refuse(kept)
         if not accesses:
             return Decision(mode, why)
+        if isinstance(op, UPDATING_OPS):
+            raise refuse("stored over a copy of its source")
+        if type(op) in OWN_KERNELS:
+            raise refuse("computed by a kernel of its own")
         if mode is ModeKind.VIRTUAL and not isinstance(op, FOLDING_OPS):
             if isinstance(op, graph.ConstantOp) and not op.value.is_splat():
                 raise refuse("a constant of several values")
