@@ -30,7 +30,6 @@ from .numpy.operands import (
     operands,
     reshaped,
     scalar_like,
-    spread,
 )
 from .traced import TracedArray
 
@@ -272,8 +271,10 @@ def conv_transpose(
     weights = reshaped(weights, (parts, inner // parts, out, *rest))
     weights = ops.permute(weights, (0, 2, 1, *range(3, 3 + count)))
     weights = ops.flip(reshaped(weights, (parts * out, inner // parts, *rest)), tuple(range(2, 2 + count)))
-    source = spread(source, ops.full(0, source.dtype, ()), (1, 1, *steps))
-    source = _padded(source, [(w - 1, w - 1 + m) for w, m in zip(windows, more, strict=True)], 0)
+    low = (0, 0, *(w - 1 for w in windows))
+    high = (0, 0, *(w - 1 + m for w, m in zip(windows, more, strict=True)))
+    zero = ops.full(0, source.dtype, ())
+    source = ops.pad(source, zero, low, high, (0, 0, *(step - 1 for step in steps)))
     source = _cut(source, cut)
     return _correlated("conv_transpose", source, weights, windows, (1,) * count, apart, parts)
 

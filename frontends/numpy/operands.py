@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -63,21 +63,6 @@ def part_of(x: TracedArray, axis: int, offset: int, size: int) -> TracedArray:
     offsets = tuple(offset if dim == axis else 0 for dim in range(rank))
     sizes = tuple(size if dim == axis else extent for dim, extent in enumerate(x.shape))
     return ops.slice(x, offsets, sizes, (1,) * rank)
-
-
-def spread(x: TracedArray, value: TracedArray, strides: Sequence[int]) -> TracedArray:
-    """Returns `x` with its elements `strides[k]` apart along axis k, and `value` between them."""
-    for axis, stride in enumerate(strides):
-        extent = x.shape[axis]
-        if stride > 1 and extent > 1:
-            before, after = x.shape[:axis], x.shape[axis + 1 :]
-            high = tuple(stride - 1 if dim == axis + 1 else 0 for dim in range(len(x.shape) + 1))
-            apart = reshaped(x, (*before, extent, 1, *after))
-            apart = ops.pad(apart, value, (0,) * len(high), high)
-            x = part_of(
-                reshaped(apart, (*before, extent * stride, *after)), axis, 0, (extent - 1) * stride + 1
-            )
-    return x
 
 
 def scalar_like(x: TracedArray, value: float | int | bool) -> TracedArray:

@@ -10,7 +10,6 @@ import numpy as np
 from .. import graph_ops as ops
 from ..array import Array
 from ..dispatch import array_function
-from ..traced import TracedArray
 from .axes import axis_of, checked_shape, integer_of
 from .operands import Operand, array_of, operands
 
@@ -80,18 +79,9 @@ def _padded(x: Array, widths: tuple[tuple[int, int], ...], value: Operand, mode:
             raise ValueError(f"pad: constant_values must be a scalar (shape {filled.shape})")
         return ops.pad(source, filled, [low for low, _ in widths], [high for _, high in widths])
     for axis, (low, high) in enumerate(widths):
-        if low or high:
-            source = _from_itself(source, axis, low, high, mode)
-    return source
-
-
-def _from_itself(x: TracedArray, axis: int, low: int, high: int, mode: str) -> TracedArray:
-    extent = x.shape[axis]
-    if not extent:
-        raise ValueError(
-            f"pad: can't extend empty axis {axis} using modes other than 'constant' or 'empty' (shape "
-            f"{x.shape})"
-        )
-    places = np.pad(np.arange(extent), (low, high), cast(Any, mode))
-    found = ops.gather(x, (ops.constant(places),), (axis,))
-    return ops.permute(found, (*range(1, axis + 1), 0, *range(axis + 1, len(x.shape)))) if axis else found
+        if (low or high) and not source.shape[axis]:
+            raise ValueError(
+                f"pad: can't extend empty axis {axis} using modes other than 'constant' or 'empty' "
+                f"(shape {source.shape})"
+            )
+    return ops.pad_with(mode, source, [low for low, _ in widths], [high for _, high in widths])

@@ -22,7 +22,7 @@ from ..trace import current_trace
 from ..traced import TracedArray
 from .index_plan import Box, IndexPlan, check_mask, parts_of, plan_index
 from .indexing import box_of, get_item, wrapped
-from .operands import BOOL, Operand, array_of, no_loop, operands, reshaped, spread, together
+from .operands import BOOL, Operand, array_of, no_loop, operands, reshaped, together
 
 _COMBINED: dict[str, Callable[[TracedArray, TracedArray], TracedArray]] = {
     "set": lambda old, new: new,
@@ -202,9 +202,8 @@ def _with_box(x: TracedArray, part: TracedArray, box: Box) -> TracedArray:
 
 def _placed(part: TracedArray, box: Box, shape: tuple[int, ...], other: float | bool) -> TracedArray:
     """Returns an array of `shape` with a box of other elements, and `other` around and between them."""
-    value = ops.full(other, part.dtype, ())
-    part = spread(part, value, box.strides)
-    high = tuple(
-        extent - offset - size for extent, offset, size in zip(shape, box.offsets, part.shape, strict=True)
-    )
-    return ops.pad(part, value, box.offsets, high)
+    high: list[int] = []
+    for extent, offset, size, stride in zip(shape, box.offsets, box.sizes, box.strides, strict=True):
+        high.append(extent - offset - (size - 1) * stride - 1)
+    between = [stride - 1 for stride in box.strides]
+    return ops.pad(part, ops.full(other, part.dtype, ()), box.offsets, high, between)

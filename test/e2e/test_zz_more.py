@@ -1,0 +1,147 @@
+"""
+`tenon.numpy` gives what numpy gives: the same dtype, shape and values, for every dtype and for odd shapes.
+
+What hypothesis draws is interpreted, as each new dtype and shape would be compiled; then each function runs
+once compiled, in a trace, on arrays of one shape.
+"""
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+import tenon.numpy as tnp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from tenon import driver
+from tenon.frontends import compiled_trace
+from tenon.frontends.dispatch import EagerFunction
+from tenon.frontends.jit import jit
+
+from .numpy_calls import CALLS, DTYPES_OF, Call
+
+SHAPES = ((), (0,), (1,), (3,), (2, 3), (1, 4), (2, 0), (0, 2), (3, 1, 2), (1, 1), (1, 37))
+"""No dims, no elements, single ones, and one that is thin."""
+
+TOLERANCE = {"float16": 2e-3, "float32": 2e-6, "float64": 1e-13}
+
+
+def clear_caches() -> None:
+    for function in EagerFunction.FUNCTIONS:
+        function.clear()
+
+
+@pytest.fixture
+def interpreted(monkeypatch: pytest.MonkeyPatch):
+    """Eager calls are interpreted."""
+    clear_caches()
+    monkeypatch.setattr(compiled_trace, "compile", lambda module: driver.compile(module, backend="reference"))
+    yield
+    clear_caches()
+
+
+def elements_of(dtype: np.dtype[Any], kind: str) -> st.SearchStrategy[Any]:
+    """Returns the values of a kind that an array of `dtype` may have."""
+    if dtype.kind == "b":
+        return st.just(True) if kind == "nonzero" else st.booleans()
+    if dtype.kind == "f":
+        width: Any = dtype.itemsize * 8
+        usual = {"unit": (-1.0, 1.0), "positive": (1.0, 50.0), "small": (0.0, 7.0), "nonzero": (0.5, 9.0)}
+        low, high = usual.get(kind, (-9.0, 9.0))
+        floats = st.floats(low, high, width=width, allow_subnormal=False)
+        special = [0.0, -0.0, 1.0, -1.0, 0.5, np.inf, -np.inf, np.nan]
+        return floats | st.sampled_from(special) if kind == "any" else floats
+    limits = np.iinfo(dtype)
+    match kind:
+        case "unit":
+            return st.integers(max(-1, limits.min), 1)
+        case "positive":
+            return st.integers(1, 50)
+        case "small":
+            return st.integers(0, 7)
+        case "nonzero":
+            return st.integers(1, 9) | st.sampled_from([limits.max, max(-2, limits.min + 1) or 1])
+        case _:
+            return st.integers(max(-9, limits.min), 9) | st.sampled_from([limits.min, limits.max])
+
+
+@st.composite
+def arguments_of(draw: st.DrawFn, call: Call) -> list[np.ndarray]:
+    """Draws arrays that a call takes: the first one's shape is any, the others broadcast with it."""
+    shapes = [s for s in SHAPES if len(s) >= call.rank and not (call.is_nonempty and 0 in s)]
+    shape = draw(st.sampled_from(shapes))
+    names = [name for kind in call.kinds for name in DTYPES_OF[kind]]
+    first = draw(st.sampled_from(names))
+    arrays: list[np.ndarray] = []
+    for number in range(call.arguments):
+        dtype = np.dtype(first if not number or draw(st.booleans()) else draw(st.sampled_from(names)))
+        part = shape if not number or draw(st.booleans()) else shape[1:]
+        arrays.append(draw(hnp.arrays(dtype, part, elements=elements_of(dtype, call.elements[number]))))
+    return arrays
+
+
+def compare(found: Any, expected: Any, what: str) -> None:
+    """Fails unless a result of tenon's is numpy's, of several results each."""
+    if isinstance(expected, list | tuple):
+        assert len(found) == len(expected)
+        for ours, theirs in zip(found, expected, strict=True):
+            compare(ours, theirs, what)
+        return
+    ours, theirs = np.asarray(found), np.asarray(expected)
+    assert ours.dtype == theirs.dtype, f"{what}: {ours.dtype}, numpy {theirs.dtype}"
+    assert ours.shape == theirs.shape, f"{what}: {ours.shape}, numpy {theirs.shape}"
+    tolerance = TOLERANCE.get(theirs.dtype.name)
+    if tolerance is None:
+        np.testing.assert_array_equal(ours, theirs, err_msg=what)
+    else:
+        np.testing.assert_allclose(ours, theirs, rtol=tolerance, atol=tolerance, err_msg=what)
+
+
+def by_numpy(call: Call, arrays: list[np.ndarray]) -> Any:
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        return call.apply(np, *arrays)
+
+
+IDS = [f"{call.name} ({call.kinds})" for call in CALLS]
+
+
+@pytest.mark.parametrize("call", CALLS, ids=IDS)
+def test_a_function_gives_what_numpy_gives(call: Call, interpreted: None):
+    @settings(max_examples=80)
+    @given(arguments_of(call))
+    def check(arrays: list[np.ndarray]) -> None:
+        what = f"{call.name} of {arrays}"
+        given_to_tenon = [tnp.asarray(array) for array in arrays]
+        try:
+            expected = by_numpy(call, arrays)
+        except (TypeError, ValueError) as error:
+            with pytest.raises(TypeError if isinstance(error, TypeError) else ValueError):
+                call.apply(tnp, *given_to_tenon)
+            return
+        compare(call.apply(tnp, *given_to_tenon), expected, what)
+
+    check()
+
+
+def sample(call: Call, dtype: str, position: int) -> np.ndarray:
+    kind = call.elements[position]
+    values = {"unit": [-1, 0, 1, 1, 0, -1], "nonzero": [1, 2, 3, 4, 5, 6]}.get(kind, [1, 5, 2, 3, 0, 4])
+    if kind == "positive":
+        values = [1, 5, 2, 3, 4, 6]
+    return (
+        np.roll(np.abs(values) if np.dtype(dtype).kind in "ub" else values, position)
+        .reshape(2, 3)
+        .astype(dtype)
+    )
+
+
+@pytest.mark.parametrize("call", CALLS, ids=IDS)
+def test_a_function_gives_what_numpy_gives_in_a_compiled_program(call: Call):
+    if call.name == "mask":
+        pytest.skip("the shape depends on the values")
+    dtype = {"f": "float32", "i": "int32", "b": "bool"}[call.kinds[-1]]
+    arrays = [sample(call, dtype, position) for position in range(call.arguments)]
+    found = jit(lambda *traced: call.apply(tnp, *traced))(*map(tnp.asarray, arrays))
+    compare(found, by_numpy(call, arrays), call.name)
