@@ -161,6 +161,20 @@ class Parameters:
                     donated.append(leaf)
         return donated
 
+    def donated_numbers(self, signature: CallSignature) -> tuple[int, ...]:
+        """Returns the numbers of the arrays in donated arguments."""
+        structure = signature.structure
+        assert structure is not None, f"{self.name}: arguments without a structure"
+        positional = structure.children[0]
+        numbers: list[int] = []
+        first = 0
+        for number, child in enumerate(() if positional is None else positional.children):
+            count = len(list(paths(child)))
+            if number in self.donated:
+                numbers += range(first, first + count)
+            first += count
+        return tuple(numbers)
+
     def _static_key(self, name: str, value: Any) -> Any:
         return static_key(value, f"{self.name}: static argument '{name}'")
 

@@ -20,10 +20,12 @@ class ConcreteArray(Array):
     `tenon.numpy`, by calls of jitted functions, and by `as_concrete`.
     """
 
-    __slots__ = ("__weakref__", "donated_to", "values")
+    __slots__ = ("__weakref__", "donated_to", "shared", "values")
 
     values: NumpyArray
     """The values. They must not be written to; `numpy()` gives a view that cannot be."""
+    shared: NumpyArray
+    """The values too, once `__array_interface__` was read: its readers refer to this array, not to them."""
     donated_to: str
     """The function that got the memory, where one did."""
 
@@ -50,6 +52,7 @@ class ConcreteArray(Array):
         """
         if self.dtype.isbuiltin != 1:
             raise AttributeError(f"array: dtype {self.dtype} has no name in __array_interface__")
+        self.shared = self.values
         return self.numpy().__array_interface__
 
     def __buffer__(self, flags: int, /) -> memoryview:

@@ -186,8 +186,10 @@ class Jitted:
             arguments, named = self.parameters.arguments_of(signature, traced)
             parts: list[Any] = []
             structure = flatten(self._run_inside(trace, arguments, named), parts)
-            call = TracedCall(trace, structure, tuple([self._result(trace, part) for part in parts]))
-            trace.finish(call.results)
+            donated = self.parameters.donated_numbers(signature)
+            results = tuple([self._result(trace, part) for part in parts])
+            call = TracedCall(trace, structure, results, donated)
+            trace.finish(call.results, donated)
         return call
 
     def forget_lock(self) -> None:

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 from xdsl.dialects import func
-from xdsl.dialects.builtin import FunctionType, ModuleOp
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, ModuleOp, UnitAttr
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 
 from ..dialects import graph
+from ..dialects.entry import DONATED
 from ..errors import TracingError
 from ..semantics.numpy_types import dense_of
 from .aval import Aval, aval_of, dtype_of_type, shape_of_type
@@ -202,8 +203,8 @@ class Trace:
         """Returns the arrays that the last arguments of the program stand for, or what reads them."""
         return tuple([array for array, _ in self.captured])
 
-    def finish(self, results: Sequence[TracedArray]) -> None:
-        """Ends the function, which gives `results`."""
+    def finish(self, results: Sequence[TracedArray], donated: Sequence[int] = ()) -> None:
+        """Ends the function, which gives `results`; `donated` are the numbers of arguments it may use up."""
         location = self.location
         returned = func.ReturnOp(*[result.value for result in results])
         returned.location = location
@@ -212,6 +213,12 @@ class Trace:
             [argument.type for argument in self.block.args], [result.aval.type for result in results]
         )
         function = func.FuncOp(_identifier(self.name), type, Region([self.block]))
+        if donated:
+            attributes = [
+                DictionaryAttr({DONATED: UnitAttr()} if number in donated else {})
+                for number in range(len(self.block.args))
+            ]
+            function.properties["arg_attrs"] = ArrayAttr(attributes)
         function.location = location
         self.module.body.block.add_op(function)
         for op in (self.module, *self.module.body.block.ops):

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from sys import getrefcount
 from typing import Any
 
 from .compiled_trace import CompiledTrace
+from .concrete import ConcreteArray
 from .guards import Guard
 from .leaves import values_of
 from .trace import Trace
@@ -21,6 +23,8 @@ class TracedCall:
     trace: Trace
     structure: Node | None
     parts: tuple[Any, ...]
+    donated: tuple[int, ...] = ()
+    """The numbers of the arrays that a call may use up."""
 
     @property
     def results(self) -> list[TracedArray]:
@@ -31,7 +35,7 @@ class TracedCall:
         """Returns the program; where no array is computed there is none."""
         program = CompiledTrace(self.trace, self.results, **options) if self.results else None
         kept = [_ARRAY if isinstance(part, TracedArray) else part for part in self.parts]
-        return Version(program, self.structure, kept, tuple(guards))
+        return Version(program, self.structure, kept, tuple(guards), self.donated)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -42,6 +46,7 @@ class Version:
     structure: Node | None
     parts: list[Any]
     guards: tuple[Guard, ...] = field(default=())
+    donated: tuple[int, ...] = ()
 
     def changed(self) -> Guard | None:
         """Returns a guard that does not hold any more, if there is one."""
@@ -57,12 +62,22 @@ class Version:
             return unflatten(self.structure, iter(self.parts))
         if program.ranges:
             program.check_ranges(leaves)
-        results = program.run([values_of(leaf) for leaf in leaves])
+        values = [values_of(leaf) for leaf in leaves]
+        for number in self.donated:
+            values[number] = _given_away(leaves[number], values[number])
+        results = program.run(values)
         if self.structure is None:
             return results[0]
         found = iter(results)
         parts = [next(found) if part is _ARRAY else part for part in self.parts]
         return unflatten(self.structure, iter(parts))
+
+
+def _given_away(leaf: Any, values: Any) -> Any:
+    """Returns values that may be written to: those of an array that nobody else sees, else a copy."""
+    # Its slot, the list of values, the parameter and the argument of the question.
+    is_alone = type(leaf) is ConcreteArray and values.base is None and getrefcount(values) <= 4
+    return values if is_alone else values.copy()
 
 
 _ARRAY = object()

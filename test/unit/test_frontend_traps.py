@@ -528,6 +528,32 @@ def test_a_donated_array_cannot_be_used_again():
     same(X, np.arange(4))
 
 
+def test_a_donated_array_gives_its_memory_to_a_result():
+    f = tenon.jit(lambda params, x: {"w": params["w"] + x, "b": params["b"] * 2}, donate_argnums=0)
+    params = {"w": tnp.asarray(X.copy()), "b": tnp.asarray(X.copy())}
+    addresses = {name: each.values.ctypes.data for name, each in params.items()}
+    for _ in range(3):
+        params = f(params, X)
+        assert {name: each.values.ctypes.data for name, each in params.items()} == addresses
+    same(params["w"], X * 4)
+    same(params["b"], X * 8)
+    assert "{tenon.donated}" in f.lower(params, X).text("traced")
+
+
+def test_memory_that_others_see_is_not_donated():
+    f = tenon.jit(lambda x: x + 1, donate_argnums=0)
+    values = X.copy()
+    x = tnp.asarray(values)
+    same(f(x), X + 1)
+    same(values, X)
+    x = tnp.asarray(X.copy())
+    view = np.asarray(x)
+    same(f(x), X + 1)
+    same(view, X)
+    same(f(tnp.asarray(values[1:])), X[1:] + 1)
+    same(values, X)
+
+
 def test_an_array_that_is_donated_and_given_twice_is_an_error():
     f = tenon.jit(lambda x, y: x + y, donate_argnums=0)
     x = tnp.asarray(X)
