@@ -6,7 +6,7 @@ Calling a program on numpy arrays, as LLVM IR: a function of the interpreter.
 
 `self` is an array whose bytes are a record `%call`; `arguments` is a tuple of arrays and `out` an array, a
 tuple of arrays, or None for new ones. It returns the result, or a tuple of them (the very one that is given),
-or None, without having done anything, where
+or null, with an exception set, where a signal ended a loop, or None, without having done anything, where
 
 - an argument is no plain array of the dtype (the very one, or one of the same number and byte order) and
   shape that the record says, contiguous and aligned;
@@ -59,8 +59,6 @@ declare ptr @PyObject_Call(ptr, ptr, ptr)
 declare void @PyErr_Clear()
 declare ptr @PyTuple_New(i64)
 declare i32 @PyTuple_SetItem(ptr, i64, ptr)
-declare ptr @PyEval_SaveThread()
-declare void @PyEval_RestoreThread(ptr)
 
 ; Adds a frame to the free ones of a record. The caller has the interpreter's lock.
 define void @frame_push(ptr %call, ptr %frame) nounwind {
@@ -353,7 +351,7 @@ run:
   %held = icmp eq i64 %release, 0
   br i1 %held, label %run.held, label %run.free
 run.held:
-  call void @steps_run(ptr %words, i64 %n.steps)
+  %stopped.held = call i1 @steps_walk(ptr %words, i64 %n.steps)
   br label %ran
 run.free:
   %running.at = getelementptr %call, ptr %call, i64 0, i32 5
@@ -361,14 +359,32 @@ run.free:
   %running.more = add i64 %running, 1
   store i64 %running.more, ptr %running.at
   %thread = call ptr @PyEval_SaveThread()
-  call void @steps_run(ptr %words, i64 %n.steps)
+  %stopped.free = call i1 @steps_walk(ptr %words, i64 %n.steps)
   call void @PyEval_RestoreThread(ptr %thread)
   %running.then = load i64, ptr %running.at
   %running.less = sub i64 %running.then, 1
   store i64 %running.less, ptr %running.at
   br label %ran
 ran:
+  %stopped = phi i1 [ %stopped.held, %run.held ], [ %stopped.free, %run.free ]
   call void @frame_push(ptr %call, ptr %frame)
+  br i1 %stopped, label %stop, label %return
+stop:
+  %n.made = select i1 %is.new, i64 %n.results, i64 0
+  br label %drop
+drop:
+  %d = phi i64 [ %n.made, %stop ], [ %d.next, %drop.one ]
+  %dropped = icmp eq i64 %d, 0
+  br i1 %dropped, label %raise, label %drop.one
+drop.one:
+  %d.next = sub i64 %d, 1
+  %drop.at = getelementptr ptr, ptr %made, i64 %d.next
+  %drop.array = load ptr, ptr %drop.at
+  call void @Py_DecRef(ptr %drop.array)
+  br label %drop
+raise:
+  ret ptr null
+return:
   %one = icmp eq i64 %n.results, 1
   br i1 %is.new, label %return.new, label %return.given
 return.given:
@@ -414,7 +430,5 @@ FUNCTIONS = (
     "PyErr_Clear",
     "PyTuple_New",
     "PyTuple_SetItem",
-    "PyEval_SaveThread",
-    "PyEval_RestoreThread",
 )
-"""What is called of the interpreter."""
+"""What is called of the interpreter here."""

@@ -14,6 +14,7 @@ from typing import Any
 from .library import llvmlite_binding
 from .native_call import CALL_TEXT, FUNCTIONS
 from .native_pool import pool_text
+from .native_steps import FUNCTIONS as STEP_FUNCTIONS
 from .native_steps import steps_text
 from .threads import follow_num_threads
 
@@ -48,8 +49,8 @@ class NativeLibrary:
     lock, the others release it; `copy_part` is an address, `call_method` describes `program_call`.
     """
 
-    steps_run: Callable[[int, int], None]
-    steps_run_timed: Callable[[int, int, int], None]
+    steps_run: Callable[[int, int], int]
+    steps_run_timed: Callable[[int, int, int], int]
     copy_part: int
     pool_use: Callable[[int], int]
     pool_forget: Callable[[], None]
@@ -81,7 +82,7 @@ def _load() -> NativeLibrary:
     module.data_layout = str(machine.target_data)
     engine = llvm.create_lljit_compiler()
     builder = llvm.JITLibraryBuilder().add_object_img(machine.emit_object(module)).add_current_process()
-    for name in FUNCTIONS:
+    for name in (*FUNCTIONS, *STEP_FUNCTIONS):
         builder.import_symbol(name, ctypes.cast(ctypes.pythonapi[name], ctypes.c_void_p).value)
     for name in _EXPORTED:
         builder.export_symbol(name)
@@ -90,13 +91,19 @@ def _load() -> NativeLibrary:
     def function(name: str, result: Any, *arguments: Any) -> Any:
         return ctypes.CFUNCTYPE(result, *arguments)(library[name])
 
+    def of_interpreter(name: str, result: Any, *arguments: Any) -> Any:
+        """A function that is called with the interpreter's lock, and may raise."""
+        return ctypes.PYFUNCTYPE(result, *arguments)(library[name])
+
     loaded = NativeLibrary(
-        steps_run=function("steps_run", None, ctypes.c_void_p, ctypes.c_int64),
-        steps_run_timed=function("steps_run_timed", None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p),
+        steps_run=of_interpreter("steps_run", ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64),
+        steps_run_timed=of_interpreter(
+            "steps_run_timed", ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p
+        ),
         copy_part=library["copy_part"],
         pool_use=function("pool_use", ctypes.c_int32, ctypes.c_int32),
         pool_forget=function("pool_forget", None),
-        frame_push=ctypes.PYFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(library["frame_push"]),
+        frame_push=of_interpreter("frame_push", None, ctypes.c_void_p, ctypes.c_void_p),
         call_method=MethodDef(b"call", library["program_call"], _METH_FASTCALL, None),
     )
     # Functions of the interpreter read `call_method` when the last of them goes.

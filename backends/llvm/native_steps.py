@@ -11,16 +11,30 @@ A negative `least` is a step that says which step is next:
     BRANCH    goes on with step `extent` where the byte that `table` points to is 0
     JUMP      goes on with step `extent`
 
-    @steps_run(ptr %steps, i64 %count)                    runs steps
-    @steps_run_timed(ptr %steps, i64 %count, ptr %times)  ... and notes for each when, how long and how often
-    @copy_part(ptr %table, i64 %begin, i64 %end)          a step's function: bytes of table[1] to table[0]
+    @steps_walk(ptr %steps, i64 %count)                    runs steps
+    @steps_walk_timed(ptr %steps, i64 %count, ptr %times)  ... and notes for each when, how long and how often
+    @steps_run, @steps_run_timed                           the same, without the interpreter's lock meanwhile
+    @copy_part(ptr %table, i64 %begin, i64 %end)           a step's function: bytes of table[1] to table[0]
 
-Words are counted from the first step on. `times` begin as zeros.
+Words are counted from the first step on. `times` begin as zeros. A loop without a count looks every now and
+then whether a signal wants an exception raised; steps then end early, with true or 1, and the exception is set.
 """
 
 STEP_NBYTES = 32
 
 LOOP, NEXT, BRANCH, JUMP = -1, -2, -3, -4
+
+SIGNALS_NANOSECONDS = 20_000_000
+"""How long a loop without a count runs before it looks for signals, and looks again."""
+
+FUNCTIONS = (
+    "PyGILState_Ensure",
+    "PyGILState_Release",
+    "PyErr_CheckSignals",
+    "PyEval_SaveThread",
+    "PyEval_RestoreThread",
+)
+"""What is called of the interpreter here."""
 
 _TEXT = """
 %step = type { ptr, ptr, i64, i64 }
@@ -40,6 +54,13 @@ _TEXT = """
 
 declare i32 @clock_gettime(i32, ptr)
 declare ptr @memmove(ptr, ptr, i64)
+declare i32 @PyGILState_Ensure()
+declare void @PyGILState_Release(i32)
+declare i32 @PyErr_CheckSignals()
+declare ptr @PyEval_SaveThread()
+declare void @PyEval_RestoreThread(ptr)
+
+@signals.looked = internal global i64 0
 
 define internal i64 @now() nounwind {
   %time = alloca %timespec
@@ -122,7 +143,25 @@ out:
   ret void
 }
 
-; Does what control step %i says, and returns the number of the step to go on with.
+; Whether a handler of a signal, that of Ctrl-C say, raised an exception. It looks every now and then.
+define internal i1 @interrupted() nounwind {
+  %now = call i64 @now()
+  %last = load atomic i64, ptr @signals.looked monotonic, align 8
+  %passed = sub i64 %now, %last
+  %due = icmp ugt i64 %passed, <every>
+  br i1 %due, label %look, label %go
+look:
+  store atomic i64 %now, ptr @signals.looked monotonic, align 8
+  %state = call i32 @PyGILState_Ensure()
+  %raised = call i32 @PyErr_CheckSignals()
+  call void @PyGILState_Release(i32 %state)
+  %stop = icmp ne i32 %raised, 0
+  ret i1 %stop
+go:
+  ret i1 false
+}
+
+; Does what control step %i says, and returns the number of the step to go on with; -1 to stop.
 define internal i64 @step_control(ptr %words, ptr %this, i64 %i) nounwind {
 entry:
   %next = add i64 %i, 1
@@ -169,10 +208,18 @@ branch:
   %chosen = select i1 %holds, i64 %next, i64 %extent
   ret i64 %chosen
 jump:
+  %back = icmp ule i64 %extent, %i
+  br i1 %back, label %look, label %go
+look:
+  %stop = call i1 @interrupted()
+  br i1 %stop, label %interrupt, label %go
+interrupt:
+  ret i64 -1
+go:
   ret i64 %extent
 }
 
-define void @steps_run(ptr %steps, i64 %count) nounwind {
+define internal i1 @steps_walk(ptr %steps, i64 %count) nounwind {
 entry:
   br label %look
 look:
@@ -193,10 +240,11 @@ body:
   %next = add i64 %i, 1
   br label %look
 out:
-  ret void
+  %stopped = icmp eq i64 %i, -1
+  ret i1 %stopped
 }
 
-define void @steps_run_timed(ptr %steps, i64 %count, ptr %times) nounwind {
+define internal i1 @steps_walk_timed(ptr %steps, i64 %count, ptr %times) nounwind {
 entry:
   br label %look
 look:
@@ -238,11 +286,28 @@ add:
   store i64 %runs.now, ptr %runs.at
   br label %look
 out:
-  ret void
+  %stopped = icmp eq i64 %i, -1
+  ret i1 %stopped
+}
+
+define i32 @steps_run(ptr %steps, i64 %count) nounwind {
+  %thread = call ptr @PyEval_SaveThread()
+  %stopped = call i1 @steps_walk(ptr %steps, i64 %count)
+  call void @PyEval_RestoreThread(ptr %thread)
+  %result = zext i1 %stopped to i32
+  ret i32 %result
+}
+
+define i32 @steps_run_timed(ptr %steps, i64 %count, ptr %times) nounwind {
+  %thread = call ptr @PyEval_SaveThread()
+  %stopped = call i1 @steps_walk_timed(ptr %steps, i64 %count, ptr %times)
+  call void @PyEval_RestoreThread(ptr %thread)
+  %result = zext i1 %stopped to i32
+  ret i32 %result
 }
 """
 
 
 def steps_text(clock: int) -> str:
     """Returns the functions, which ask the clock of number `clock` for the time."""
-    return _TEXT.replace("<clock>", str(clock))
+    return _TEXT.replace("<clock>", str(clock)).replace("<every>", str(SIGNALS_NANOSECONDS))
