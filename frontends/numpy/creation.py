@@ -352,8 +352,10 @@ def _triangle(who: str, x: Array, k: int, upper: bool) -> TracedArray:
     (x,) = operands(who, x)
     if len(x.shape) < 2:
         raise ValueError(f"{who}: the array must have 2 dimensions or more (shape {x.shape})")
-    limit = max(x.shape[-2:]) + 1
-    offset = max(min(integer_of(who, "k", k), limit), -limit)
+    limit = 1 + sum(extent for extent in x.shape[-2:] if isinstance(extent, int))
+    offset = integer_of(who, "k", k)
+    if all(isinstance(extent, int) for extent in x.shape[-2:]):
+        offset = max(min(offset, limit), -limit)
     columns, diagonal = _diagonal_indices(x.shape, offset)
     kept = ops.ge(columns, diagonal) if upper else ops.le(columns, diagonal)
     return ops.select(kept, x, scalar_like(x, 0))

@@ -15,6 +15,9 @@ from .operands import common
 
 _ELLIPSIS = "..."
 
+_OPEN_EXTENT = 1024
+"""What an extent counts for that is known at each call only."""
+
 _Named = tuple[TracedArray, tuple[Hashable, ...]]
 """An array with a name for each axis."""
 
@@ -141,7 +144,7 @@ def _cheapest_pair(operands: Sequence[_Named]) -> tuple[int, int]:
         for position in pair:
             x, names = operands[position]
             for name, extent in zip(names, x.shape, strict=True):
-                extents[name] = max(extents.get(name, 1), extent)
+                extents[name] = max(extents.get(name, 1), extent if isinstance(extent, int) else _OPEN_EXTENT)
         return math.prod(extents.values())
 
     return min(combinations(range(len(operands)), 2), key=cost)
