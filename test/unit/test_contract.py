@@ -301,6 +301,68 @@ def test_every_level_and_backend_agrees(case: Contraction, way: str):
     assert_same(np.asarray(found), wanted)
 
 
+PADDED = """
+func.func @main(%x: tensor<2x9x10x3xf32>, %w: tensor<3x3x3x20xf32>) -> tensor<2x5x5x20xf32> {
+  %zero = graph.constant dense<0.0> : tensor<f32>
+  %p = graph.pad %x, %zero low [0, 1, 1, 0] high [0, 1, 1, 0] : tensor<2x9x10x3xf32>
+  %y = graph.contract %p, %w maps [
+    affine_map<(n, i, j, o, k, l, c) -> (n, i * 2 + k, j * 2 + l, c)>,
+    affine_map<(n, i, j, o, k, l, c) -> (k, l, c, o)>, affine_map<(n, i, j, o, k, l, c) -> (n, i, j, o)>]
+    : tensor<2x11x12x3xf32>, tensor<3x3x3x20xf32> -> tensor<2x5x5x20xf32>
+  func.return %y : tensor<2x5x5x20xf32>
+}"""
+
+TRANSPOSED = """
+func.func @main(%x: tensor<5x6x3xf32>, %w: tensor<3x4x3x2xf32>) -> tensor<11x14x2xf32> {
+  %zero = graph.constant dense<0.0> : tensor<f32>
+  %p = graph.pad %x, %zero low [2, 3, 0] high [2, 3, 0] interior [1, 1, 0] : tensor<5x6x3xf32>
+  %y = graph.contract %p, %w maps [affine_map<(i, j, o, k, l, c) -> (i + k, j + l, c)>,
+    affine_map<(i, j, o, k, l, c) -> (2 - k, 3 - l, c, o)>, affine_map<(i, j, o, k, l, c) -> (i, j, o)>]
+    bounds [11, 14, 2, 3, 4, 3] : tensor<13x17x3xf32>, tensor<3x4x3x2xf32> -> tensor<11x14x2xf32>
+  func.return %y : tensor<11x14x2xf32>
+}"""
+
+SAME_MAX = """
+func.func @main(%x: tensor<4x9x9xf32>) -> tensor<4x5x5xf32> {
+  %least = graph.constant dense<0xFF800000> : tensor<f32>
+  %p = graph.pad %x, %least low [0, 1, 1] high [0, 1, 1] : tensor<4x9x9xf32>
+  %y = graph.contract %p maps [affine_map<(c, i, j, k, l) -> (c, i * 2 + k, j * 2 + l)>,
+    affine_map<(c, i, j, k, l) -> (c, i, j)>] bounds [4, 5, 5, 3, 3] accumulate max
+    : tensor<4x11x11xf32> -> tensor<4x5x5xf32>
+  func.return %y : tensor<4x5x5xf32>
+}"""
+
+
+def whole_numbers(*shape: int) -> Array:
+    return np.random.default_rng(sum(shape)).integers(-3, 4, shape).astype(np.float32)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_padded_convolution(way: str):
+    x, w = whole_numbers(2, 9, 10, 3), whole_numbers(3, 3, 3, 20)
+    wanted = conv2d(np.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0))), w, 2, 1)
+    assert_same(tenon.compile(PADDED, **WAYS[way])(x, w), wanted)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_transposed_convolution(way: str):
+    """Each element of the source adds a kernel's worth to the result, two apart."""
+    x, w = whole_numbers(5, 6, 3), whole_numbers(3, 4, 3, 2)
+    wanted = np.zeros((11, 14, 2), np.float32)
+    for i, j in np.ndindex(5, 6):
+        wanted[2 * i : 2 * i + 3, 2 * j : 2 * j + 4] += np.einsum("c,klco->klo", x[i, j], w)
+    assert_same(tenon.compile(TRANSPOSED, **WAYS[way])(x, w), wanted)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_padded_max_pooling(way: str):
+    x = whole_numbers(4, 9, 9)
+    windows = np.lib.stride_tricks.sliding_window_view(
+        np.pad(x, ((0, 0), (1, 1), (1, 1)), constant_values=-np.inf), (3, 3), (1, 2)
+    )
+    assert_same(tenon.compile(SAME_MAX, **WAYS[way])(x), windows[:, ::2, ::2].max((-1, -2)))
+
+
 @pytest.mark.parametrize("way", WAYS)
 def test_edges_of_floats(way: str):
     x = np.array([[np.nan, 1, np.inf], [-np.inf, np.inf, 0], [-0.0, 0.0, -0.0]], np.float32)
