@@ -266,7 +266,7 @@ def _interpreted(
     pipeline: PassManager | str | None,
     level: str | None,
     instruments: Sequence[PassInstrument],
-) -> ReferenceExecutable:
+) -> Executable:
     from .backends.reference.execute import run_module
 
     if level is not None and level not in list(IRLevel):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, TensorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, ModuleOp
+from xdsl.ir import Attribute
 
 from ..errors import CallError, TenonError
 from .dim_expr import (
@@ -20,7 +21,7 @@ from .dim_expr import (
 )
 from .entry import Entry, argument_names
 from .graph import dims_of
-from .graph.types import shape_of, shape_text
+from .graph.types import shape_of, shape_text, tensor_type_of
 from .parsing import location_text
 
 
@@ -52,7 +53,7 @@ class DimTable:
             TenonError: a dim is not declared, or the arguments do not tell its value.
         """
         types = [*entry.function_type.inputs, *entry.function_type.outputs]
-        shapes = [shape_of(type) for type in types if isinstance(type, TensorType)]
+        shapes = [shape for type in types if (shape := _shape(type)) is not None]
         used = symbols_of(extent for shape in shapes for extent in shape)
         if not used:
             return None
@@ -65,9 +66,9 @@ class DimTable:
                     location=location,
                 )
         arguments = tuple(
-            (argument, shape_of(type))
+            (argument, shape)
             for argument, type in zip(argument_names(entry), entry.function_type.inputs, strict=True)
-            if isinstance(type, TensorType)
+            if (shape := _shape(type)) is not None
         )
         sources = _sources(arguments, declared)
         for symbol in used:
@@ -135,6 +136,11 @@ class DimTable:
             if source.symbol.name in symbols_of((extent,))
         ]
         return f"{who}{extent} = {expected} ({', '.join(places)})"
+
+
+def _shape(type: Attribute) -> tuple[Extent, ...] | None:
+    """Returns the shape of a tensor type, None for the type of a static symbol."""
+    return None if isinstance(type, IndexType) else shape_of(tensor_type_of(type, "dims"))
 
 
 def _sources(

@@ -146,7 +146,7 @@ class _Planner:
     ) -> None:
         self._numbers[buffer] = len(self._buffers)
         nbytes, name = nbytes_bound(buffer.type, self._dims), buffer.name_hint or ""
-        self._sizes.append(size_of(buffer.type) * NBYTES[element_type_of(buffer.type)])
+        self._sizes.append(_size_nbytes(buffer.type))
         self._buffers.append(BufferPlan(kind, nbytes, offset, number, node, indices, name))
 
     def _add_buffer(self, op: sched.BufferOp, results: Mapping[SSAValue, int]) -> None:
@@ -203,7 +203,7 @@ class _Planner:
                 self._check_target(op.target, op.name)
                 if nbytes := nbytes_bound(op.source.type, self._dims):
                     source, target = self._numbers[op.source], self._numbers[op.target]
-                    self._copied[len(self._steps)] = self._sizes[source]
+                    self._copied[len(self._steps)] = _size_nbytes(op.source.type)
                     self._add_step(CopyStep(source, target, nbytes, after), _cost_of(op))
             case sched.SyncOp():
                 self._add_step(SyncStep(), None)
@@ -421,6 +421,11 @@ def _around_loops(lifetime: tuple[int, int], loops: Sequence[tuple[int, int]]) -
         elif begin < first <= end < last:
             first = begin
     return first, last
+
+
+def _size_nbytes(type: Attribute) -> Extent:
+    """Returns the bytes of a buffer, made of dims where they vary."""
+    return size_of(type) * NBYTES[element_type_of(type)]
 
 
 def _row_nbytes(type: Attribute) -> Extent:

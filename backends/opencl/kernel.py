@@ -50,7 +50,7 @@ class KernelWriter:
 
     def text(self, name: str) -> str:
         """Returns the kernel as the C function `name`."""
-        block = self._op.block_dims.data
+        block = self._op.block_extents
         largest = self.source.device.max_block
         if any(extent > limit for extent, limit in zip(block, largest, strict=True)):
             raise self.fail(

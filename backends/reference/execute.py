@@ -171,9 +171,11 @@ class _Program:
     def _run_block(self, block: Block, accesses: Mapping[str, KernelAccess]) -> None:
         for op in block.ops:
             if isinstance(op, sched.RowOp):
-                start = self._indices[op.index] * strides_of(op.source.type)[0]
+                start = self._indices[op.index] * evaluated(strides_of(op.source.type)[0], self._dims)
                 source = self._buffers[op.source]
-                self._buffers[op.result] = source[start : start + span_of(op.result.type)]
+                self._buffers[op.result] = source[
+                    start : start + evaluated(size_of(op.result.type), self._dims)
+                ]
             else:
                 assert isinstance(op, sched.ITEMS), f"{op.name}: stands in a region of a program"
                 self._run_item(op, accesses)

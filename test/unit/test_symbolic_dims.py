@@ -501,11 +501,37 @@ OPS: dict[str, tuple[list[str], str, str, Callable[..., list[Array]], Callable[.
 }
 
 
+STACK = tensor(5, "n")
+
+OPS["scan"] = (
+    [ROW, STACK],
+    f"graph.scan %i = 5 (%s = %a) over (%row = %b) : ({ROW}, {STACK}) -> ({ROW}, {STACK}) {{\n"
+    f"%next = graph.add %s, %row : {ROW}\ngraph.yield %next, %next : {ROW}, {ROW}\n}}",
+    ROW,
+    lambda n, m: [random(n), random(5, n)],
+    lambda z, x: z + x.sum(0),
+)
+OPS["while"] = (
+    ["tensor<i32>", ROW],
+    f"graph.while (%j = %a, %u = %b) : (tensor<i32>, {ROW}) {{\n"
+    "%c = graph.constant dense<9> : tensor<i32>\n%more = graph.lt %j, %c : tensor<i32>\n"
+    "graph.condition %more\n} do (%k, %v) {\n%one = graph.constant dense<1> : tensor<i32>\n"
+    f"%next = graph.add %k, %one : tensor<i32>\n%w = graph.add %v, %v : {ROW}\n"
+    f"graph.yield %next, %w : tensor<i32>, {ROW}\n}}",
+    ROW,
+    lambda n, m: [np.array(n % 4 + 5, np.int32), random(n)],
+    lambda k, x: x * 2 ** max(0, 9 - int(k)),
+)
+
+
 @pytest.mark.parametrize("name", OPS)
 def test_an_op_over_named_dims(name: str):
     types, written, result, arguments, expected = OPS[name]
+    results = {"scan": "%z, %all", "while": "%last, %z"}.get(name, "%z")
     parameters = ", ".join(f"%{letter}: {type}" for letter, type in zip("abcd", types, strict=False))
-    text = f"{NM}func.func @f({parameters}) -> {result} {{\n%z = {written}\nfunc.return %z : {result}\n}}"
+    text = (
+        f"{NM}func.func @f({parameters}) -> {result} {{\n{results} = {written}\nfunc.return %z : {result}\n}}"
+    )
     sweep(text, arguments, expected, SOME)
 
 
