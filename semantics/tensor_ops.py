@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Literal
 
 import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
@@ -139,8 +140,15 @@ def _pad_with(op: Operation, operands: Sequence[Array]) -> Array:
     for axis, (low, high) in enumerate(pads):
         if low + high and not source.shape[axis]:
             raise InterpreterError(f"{describe(op)}: axis {axis} has no elements to pad with at run time")
-    modes = {PadMode.EDGE: "edge", PadMode.REFLECT: "reflect", PadMode.SYMMETRIC: "symmetric"}
-    return np.pad(source, pads, modes.get(op.mode.data, "wrap")) if pads else source
+    return np.pad(source, pads, _PAD_MODES[op.mode.data]) if pads else source
+
+
+_PAD_MODES: dict[PadMode, Literal["edge", "reflect", "symmetric", "wrap"]] = {
+    PadMode.EDGE: "edge",
+    PadMode.REFLECT: "reflect",
+    PadMode.SYMMETRIC: "symmetric",
+    PadMode.WRAP: "wrap",
+}
 
 
 def _slice(op: Operation, operands: Sequence[Array]) -> Array:

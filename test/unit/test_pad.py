@@ -104,6 +104,6 @@ def test_nothing_to_pad_with_at_run_time_is_an_error():
         "  %y = graph.pad_with edge %x low [1] high [0] : tensor<?xf32>\n  func.return %y : tensor<?xf32>\n}"
     )
     module = parse_module(text)
-    assert run_graph(module, "f", [np.float32([3, 4])])[0].tolist() == [3, 3, 4]
+    assert run_graph(module, "f", [np.array([3, 4], np.float32)])[0].tolist() == [3, 3, 4]
     with pytest.raises(InterpreterError, match=r"axis 0 has no elements to pad with at run time"):
-        run_graph(module, "f", [np.float32([])])
+        run_graph(module, "f", [np.array([], np.float32)])
