@@ -140,8 +140,15 @@ def matrix_norm(x: Array, /, *, keepdims: bool = False, ord: float | str | None 
     sums = ops.reduce("add", ops.abs(source), (along,), True)
     other = (rank - 1) + (rank - 2) - along
     if not sums.shape[other]:
-        raise ValueError(
-            f"matrix_norm: no {'columns' if abs(ord) == 1 else 'rows'} to choose from (shape {source.shape})"
+        if ord < 0:
+            raise ValueError(
+                f"matrix_norm: no {'columns' if abs(ord) == 1 else 'rows'} to choose from (shape "
+                f"{source.shape})"
+            )
+        sums = ops.full(
+            0,
+            sums.dtype,
+            tuple(max(extent, 1) if d == other else extent for d, extent in enumerate(sums.shape)),
         )
     found = ops.reduce("max" if ord > 0 else "min", sums, (other,), True)
     return found if keepdims else ops.reshape(found, source.shape[:-2])
@@ -167,8 +174,10 @@ def vector_norm(
     sizes = [source.shape[each] for each in axes]
     magnitude = ops.abs(source)
     if abs(ord) == math.inf:
-        if 0 in sizes:
+        if 0 in sizes and ord < 0:
             raise ValueError(f"vector_norm: no elements to choose from (axes {axes} of shape {source.shape})")
+        if 0 in sizes:
+            return ops.reduce("add", magnitude, axes, keep)
         return ops.reduce("max" if ord > 0 else "min", magnitude, axes, keep)
     if ord == 0:
         counted = ops.cast(ops.ne(source, scalar_like(source, 0)), source.dtype)

@@ -231,6 +231,31 @@ PRODUCTS = (
     Call("einsum", lambda xp, x: xp.einsum("...j->...", x), NUMBERS, 1, ("unit",), 1),
     Call("einsum of two", lambda xp, x: xp.einsum("...i,...j->...ij", x, x), NUMBERS, 1, ("unit",), 1),
     Call("vector_norm", lambda xp, x: xp.linalg.vector_norm(x, axis=-1), FLOATS, 1, ("unit",), 1),
+    *[
+        Call(f"vector_norm {ord}", lambda xp, x, o=ord: xp.linalg.vector_norm(x, ord=o), FLOATS, 1, ("unit",))
+        for ord in (float("inf"), 0, 1, 3.5)
+    ],
+    *[
+        Call(
+            f"matrix_norm {ord}",
+            lambda xp, x, o=ord: xp.linalg.matrix_norm(x, ord=o),
+            FLOATS,
+            1,
+            ("unit",),
+            2,
+        )
+        for ord in (1, float("inf"))
+    ],
+    Call("matrix_power", lambda xp, x: xp.linalg.matrix_power(x @ x.mT, 3), FLOATS, 1, ("unit",), 2),
+    Call(
+        "cross",
+        lambda xp, x: xp.linalg.cross(x[..., :1] + xp.ones(3), x[..., :1] * xp.arange(3)),
+        FLOATS,
+        1,
+        ("unit",),
+        1,
+        True,
+    ),
     Call("matrix_norm", lambda xp, x: xp.linalg.matrix_norm(x), FLOATS, 1, ("unit",), 2),
 )
 
