@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from math import prod
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -250,7 +250,7 @@ class Array:
     def transpose(self, *axes: Any) -> Any:
         """Returns the array with its axes in the order `axes`, by default reversed."""
         if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], tuple | list)):
-            axes = () if axes[0] is None else tuple(axes[0])
+            axes = () if axes[0] is None else tuple(cast("Sequence[Any]", axes[0]))
         return function("permute_dims")(self, axes or tuple(reversed(range(self.ndim))))
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType
 
 from ..dialects import graph
+from ..dialects.dim_expr import Extent
 from ..dialects.graph.types import shape_of
 from ..semantics.numpy_types import dtype_of, element_type_of_dtype
 
@@ -27,7 +28,8 @@ class Aval:
         self.dtype = dtype
         self.shape = shape
         self.weak = weak
-        self.is_static = all(isinstance(extent, int) for extent in shape)
+        self.is_static = all(isinstance(extent, int) for extent in cast("tuple[Extent, ...]", shape))
+        """Whether all extents are numbers; a named dim is not."""
         self.type = graph.tensor_of(element_type_of_dtype(dtype), shape)
 
     def __repr__(self) -> str:
@@ -62,7 +64,7 @@ def dtype_of_type(type: TensorType[Any]) -> np.dtype[Any]:
 
 def shape_of_type(type: Any) -> tuple[int, ...]:
     """Returns the extents of a tensor type."""
-    return shape_of(cast("TensorType[Any]", type))
+    return cast("tuple[int, ...]", shape_of(cast("TensorType[Any]", type)))
 
 
 BOOL, INT, FLOAT = np.dtype(np.bool_), np.dtype(np.int64), np.dtype(np.float64)

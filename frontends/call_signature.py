@@ -65,8 +65,10 @@ class Parameters:
             self.signature: inspect.Signature | None = inspect.signature(function)
         except ValueError:
             self.signature = None
-        parameters = {} if self.signature is None else self.signature.parameters
-        self.names = tuple(
+        parameters: Mapping[str, inspect.Parameter] = {}
+        if self.signature is not None:
+            parameters = self.signature.parameters
+        self.names: tuple[str, ...] = tuple(
             each.name
             for each in parameters.values()
             if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)
@@ -179,7 +181,7 @@ class Parameters:
         return static_key(value, f"{self.name}: static argument '{name}'")
 
     def _aval(self, number: int, leaf: Any, structure: Node | None) -> Aval:
-        kind: type = type(leaf)
+        kind: Any = leaf.__class__
         if kind is ConcreteArray:
             return leaf.aval
         if kind is np.ndarray and leaf.dtype in _USUAL:

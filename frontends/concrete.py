@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -57,7 +57,7 @@ class ConcreteArray(Array):
 
     def __buffer__(self, flags: int, /) -> memoryview:
         """The buffer protocol, which classes written in Python have from Python 3.12 on."""
-        return memoryview(self.numpy())
+        return memoryview(cast(Any, self.numpy()))
 
     def __dlpack__(
         self,
@@ -170,7 +170,7 @@ def as_concrete(value: Any, *, copy: bool | None = None) -> ConcreteArray:
     if isinstance(value, np.ma.MaskedArray) or not isinstance(
         value, np.ndarray | np.generic | bool | int | float
     ):
-        raise TypeError(f"array: cannot take {type(value).__name__}, expected a numpy array or a scalar")
+        raise TypeError(f"array: cannot take {value.__class__.__name__}, expected a numpy array or a scalar")
     array = np.asarray(value)
     flags = array.flags
     is_fit = flags.c_contiguous and flags.aligned and array.dtype.isnative and type(array) is np.ndarray

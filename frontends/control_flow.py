@@ -227,9 +227,10 @@ def _scan_of_values(
 
     if not count:
         # There is no output to take the shapes from: the traced loop knows them.
-        return jit(
-            lambda value, *given: scan(body, value, unflatten(structure, iter(given)), count, reverse)
-        )(initial, *leaves)
+        def none(value: Any, *given: Any) -> Any:
+            return scan(body, value, unflatten(structure, iter(given)), count, reverse)
+
+        return jit(none)(initial, *leaves)
     value = initial
     outputs: list[list[Any]] = []
     output_structure: Node | None = None
@@ -426,7 +427,9 @@ def _check_scalar(who: str, what: str, aval: Aval, kinds: str) -> None:
 
 def _pair(who: str, result: Any) -> tuple[Any, Any]:
     if not isinstance(result, tuple) or len(cast("tuple[Any, ...]", result)) != 2:
-        raise TypeError(f"{who}: the body gives {type(result).__name__}, expected a pair (carried, output)")
+        raise TypeError(
+            f"{who}: the body gives {result.__class__.__name__}, expected a pair (carried, output)"
+        )
     return cast("tuple[Any, Any]", result)
 
 

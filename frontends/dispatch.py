@@ -45,7 +45,7 @@ def array_function(function: Any = None, /, *, static: Iterable[str] = ()) -> An
     these. It returns an array, a list or a tuple of them (a named one too), or a constant of Python's.
     """
     if function is None:
-        return lambda function: _array_function(function, frozenset(static))
+        return functools.partial(_array_function, static=frozenset(static))
     return _array_function(function, frozenset())
 
 
@@ -73,7 +73,7 @@ class EagerFunction:
         )
         unknown = static.difference(self.signature.parameters)
         assert not unknown, f"{self.name}: no parameters {sorted(unknown)}"
-        self.fast: dict[Any, tuple[Any, Any]] = {}
+        self.fast: dict[Any, tuple[Any, ...]] = {}
         """What runs directly, and what it gives: by the abstract arrays of one or two arrays."""
         self.entries: dict[Any, Entry] = {}
         EagerFunction.FUNCTIONS.append(self)
@@ -148,7 +148,7 @@ class EagerFunction:
         return tuple(parts)
 
     def _key_of(self, name: str, value: Any, leaves: list[Any]) -> Any:
-        kind: type = type(value)
+        kind: Any = value.__class__
         if kind is ConcreteArray and name not in self.static:
             leaves.append(value)
             return value.aval
@@ -185,22 +185,19 @@ class EagerFunction:
         )
 
     def _inline(self, trace: Trace, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
-        return self._bind(
-            arguments,
-            named,
-            lambda name, value: lift(trace, value, f"{self.name}: argument '{name}'"),
-        )
+        def lifted(name: str, value: Any) -> TracedArray:
+            return lift(trace, value, f"{self.name}: argument '{name}'")
+
+        return self._bind(arguments, named, lifted)
 
     def _compile(self, arguments: tuple[Any, ...], named: Mapping[str, Any], leaves: list[Any]) -> Entry:
         trace = Trace(self.name)
         with trace:
-            result = self._bind(
-                arguments,
-                named,
-                lambda name, value: trace.argument(
-                    aval_of_value(value, f"{self.name}: argument '{name}'"), name
-                ),
-            )
+
+            def argument(name: str, value: Any) -> TracedArray:
+                return trace.argument(aval_of_value(value, f"{self.name}: argument '{name}'"), name)
+
+            result = self._bind(arguments, named, argument)
             assert trace.argument_count == len(leaves), f"{self.name}: an array is not an argument"
             parts: list[Any] = []
             structure = flatten(result, parts)

@@ -240,7 +240,8 @@ def pad_with(mode: str, x: TracedArray, low: Sequence[int], high: Sequence[int])
 def slice(
     x: TracedArray, offsets: Sequence[int], sizes: Sequence[int], strides: Sequence[int]
 ) -> TracedArray:
-    if not all(isinstance(size, int) for size in sizes):
+    extents: Sequence[Any] = sizes
+    if not all(isinstance(extent, int) for extent in extents):
         raise with_excerpt(
             TracingError(
                 f"slice: a part of an array of shape {x.shape}, whose extents are known at each call only "

@@ -109,11 +109,11 @@ def guards_of(function: Callable[..., Any], static: Mapping[str, Any]) -> list[G
     """
     watches: dict[str, Watch] = {}
     _find(function, static, watches, [])
-    values = [(watch, watch.read()) for watch in watches.values()]
-    arrays = [id(value) for _, value in values if isinstance(value, Array | np.ndarray)]
+    values = [watch.read() for watch in watches.values()]
+    numbers = list(map(id, values))
     guards: list[Guard] = []
-    for watch, value in values:
-        is_array = isinstance(value, Array | np.ndarray) and arrays.count(id(value)) == 1
+    for watch, value in zip(watches.values(), values, strict=True):
+        is_array = issubclass(value.__class__, Array | np.ndarray) and numbers.count(id(value)) == 1
         is_atomic = not isinstance(value, list | tuple | dict)
         guards.append(Guard(watch, fingerprint(value, is_array), value, is_array, is_atomic))
     return guards
@@ -130,7 +130,7 @@ def fingerprint(value: Any, is_array: bool = False) -> Any:
 
 def _fingerprint(value: Any, left: list[int], depth: int) -> Any:
     left[0] -= 1
-    kind: type = type(value)
+    kind: Any = value.__class__
     if kind is float:
         return kind, value.hex()
     if kind in (int, bool, str, bytes, type(None)):
@@ -215,7 +215,7 @@ def _is_outside(value: Any) -> bool:
     if not (isinstance(value, type) or callable(value)) or isinstance(value, Array):
         return False
     module = getattr(value, "__module__", None)
-    name = value.__class__.__module__ if module is None else str(module)
+    name = str(type(value).__module__ if module is None else module)
     package = name.split(".")[0]
     return package in _OUTSIDE and not name.startswith(("tenon.test", "tenon.benchmarks", "tenon.examples"))
 

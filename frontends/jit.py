@@ -95,7 +95,7 @@ class Jitted:
 
     def __init__(
         self,
-        function: Callable[..., Any],
+        function: Any,
         *,
         static_argnums: int | Iterable[int],
         static_argnames: str | Iterable[str],
@@ -116,7 +116,7 @@ class Jitted:
                 f"jit: {self.name} is a generator or a coroutine, expected a function (hint: return a list)"
             )
         functools.update_wrapper(self, function)
-        self.function = function
+        self.function: Callable[..., Any] = function
         self.options: dict[str, Any] = {"backend": backend, "pipeline": pipeline}
         self.parameters = Parameters(
             function, self.name, static_argnums, static_argnames, donate_argnums, dynamic

@@ -30,7 +30,7 @@ def aval_of_value(value: Any, who: str) -> Aval:
         TypeError: it is neither, or there are no arrays of its dtype.
         OverflowError: it is an integer of more than 64 bits.
     """
-    kind: type = type(value)
+    kind: Any = value.__class__
     if kind is ConcreteArray or kind is TracedArray:
         return value.aval
     if kind in WEAK:
@@ -61,7 +61,7 @@ def aval_of_scalar(value: bool | int | float) -> Aval:
 
 def values_of(value: Any) -> Any:
     """Returns an array or a Python scalar that has an abstract array as a plain numpy array."""
-    kind: type = type(value)
+    kind: Any = value.__class__
     if kind is ConcreteArray:
         return value.values
     if kind is np.ndarray and (flags := value.flags).c_contiguous and flags.aligned and value.dtype.isnative:
@@ -94,7 +94,7 @@ def lift(trace: Trace, value: Any, who: str) -> TracedArray:
     if aval.weak:
         return trace.constant(np.array(value, aval.dtype), True)
     if isinstance(value, np.generic):
-        return trace.constant(np.asarray(value))
+        return trace.constant(np.asarray(cast(Any, value)))
     return trace.capture(value)
 
 
@@ -106,7 +106,7 @@ def static_key(value: Any, who: str) -> Any:
     Raises:
         TypeError: the value is not hashable.
     """
-    kind: type = type(value)
+    kind: Any = value.__class__
     if kind is int or kind is str or kind is bool or value is None:
         return kind, value
     if kind is float:
@@ -117,7 +117,7 @@ def static_key(value: Any, who: str) -> Any:
         return kind, value.real.hex(), value.imag.hex()
     if kind is slice:
         return kind, *[static_key(part, who) for part in (value.start, value.stop, value.step)]
-    if isinstance(value, np.generic):
+    if issubclass(kind, np.generic):
         return kind, value.dtype, value.tobytes()
     try:
         hash(value)

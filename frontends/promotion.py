@@ -9,7 +9,7 @@ does. A Python scalar is weak: it takes the dtype of the arrays where those are 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 import ml_dtypes
 import numpy as np
@@ -92,13 +92,13 @@ def result_type(*arrays_and_dtypes: Any) -> DType:
     strong: list[DType] = []
     weak: list[DType] = []
     for value in arrays_and_dtypes:
-        scalar = _SCALAR_DTYPES.get(type(value))
+        scalar = _SCALAR_DTYPES.get(cast("type[Any]", type(value)))
         if scalar is not None:
             weak.append(scalar)
         elif isinstance(value, np.dtype | type | str):
-            strong.append(np.dtype(value))
+            strong.append(np.dtype(cast(Any, value)))
         elif isinstance(dtype := getattr(value, "dtype", None), np.dtype):
-            (weak if getattr(value, "weak", False) else strong).append(dtype)
+            (weak if getattr(value, "weak", False) else strong).append(cast(DType, dtype))
         else:
             raise TypeError(
                 f"result_type: cannot take {type(value).__name__} {value!r}, expected an array or a dtype"
@@ -114,7 +114,7 @@ def can_cast(from_: Any, to: Any, /) -> bool:
     Raises:
         TypeError: an argument is no array and no dtype.
     """
-    source = from_ if isinstance(from_, np.dtype) else result_type(from_)
+    source: DType = cast(DType, from_) if isinstance(from_, np.dtype) else result_type(from_)
     target = np.dtype(to)
     try:
         return promote_dtypes(source, target) == target

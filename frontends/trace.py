@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -191,7 +191,7 @@ class Trace:
             return self.constant(np.array(self._scalars[value], dtype))
         is_argument = isinstance(value, BlockArgument) and value.block is self.block
         if is_argument and x.aval.dtype.kind in "iu" and dtype.kind in "iu":
-            self.ranges[value.index, dtype] = None
+            self.ranges[cast(BlockArgument, value).index, dtype] = None
         return None
 
     @property

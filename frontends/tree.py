@@ -24,7 +24,7 @@ class Node:
     for all that are the same, so that they are compared by identity.
     """
 
-    kind: type
+    kind: Any
     extra: Any
     children: tuple[Node | None, ...]
     labels: tuple[str, ...]
@@ -41,10 +41,14 @@ class Node:
 _NODES: dict[Any, Node] = {}
 
 
-def _node(kind: type, extra: Any, children: tuple[Node | None, ...], labels: tuple[str, ...] | None) -> Node:
+def _node(
+    kind: type[Any], extra: Any, children: tuple[Node | None, ...], labels: tuple[str, ...] | None
+) -> Node:
     # Keys of dicts that are equal are not the same: 1 and True.
-    kinds = tuple([type(key) for key in extra]) if type(extra) is tuple else type(extra)
-    key = (kind, extra, kinds, children)
+    kinds: list[Any] = [extra.__class__]
+    if kinds[0] is tuple:
+        kinds = [each.__class__ for each in cast("tuple[Any, ...]", extra)]
+    key = (kind, extra, *kinds, children)
     found = _NODES.get(key)
     if found is None:
         if labels is None:
@@ -98,7 +102,7 @@ def flatten(tree: Any, leaves: list[Any]) -> Node | None:
         TypeError: the keys of a dict cannot be sorted, or extra data is not hashable.
         RecursionError: a container has itself inside.
     """
-    kind: type = type(tree)
+    kind: Any = tree.__class__
     if kind is tuple or kind is list:
         items = cast("Sequence[Any]", tree)
         children = tuple([flatten(item, leaves) for item in items])
@@ -126,15 +130,15 @@ def flatten(tree: Any, leaves: list[Any]) -> Node | None:
 
 def unflatten(structure: Node | None, leaves: Iterator[Any]) -> Any:
     """Returns the tree of this structure with the next of `leaves`."""
-    if structure is LEAF:
+    if structure is None:
         return next(leaves)
-    kind = structure.kind
+    kind: Any = structure.kind
     if kind is type(None):
         return None
     children = [unflatten(child, leaves) for child in structure.children]
-    if kind is tuple or kind is list:
+    if kind in (tuple, list):
         return kind(children)
-    if kind is dict or kind is OrderedDict:
+    if kind in (dict, OrderedDict):
         return kind(zip(structure.extra, children, strict=True))
     registered = _REGISTERED.get(kind)
     if registered is not None:
@@ -144,7 +148,7 @@ def unflatten(structure: Node | None, leaves: Iterator[Any]) -> Any:
 
 def paths(structure: Node | None, prefix: str = "") -> Iterator[str]:
     """Yields how each leaf is reached: `params['w'][0]`."""
-    if structure is LEAF:
+    if structure is None:
         yield prefix
         return
     for child, label in zip(structure.children, structure.labels, strict=True):
