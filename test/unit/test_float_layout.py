@@ -13,6 +13,8 @@ from tenon.semantics.numpy_types import dtype_of
 from xdsl.dialects.builtin import f8E4M3FN, f16, f32, f64
 from xdsl.ir import Attribute
 
+finfo: Any = ml_dtypes.finfo  # pyright: ignore[reportUnknownMemberType]
+
 
 def test_every_float_type_has_a_layout() -> None:
     assert set(LAYOUTS) == {type for type in ELEMENT_TYPES if is_float(type)}
@@ -21,7 +23,7 @@ def test_every_float_type_has_a_layout() -> None:
 @pytest.mark.parametrize("type", LAYOUTS, ids=str)
 def test_layouts_are_those_of_ml_dtypes(type: Attribute) -> None:
     layout, dtype = LAYOUTS[type], dtype_of(type)
-    information: Any = ml_dtypes.finfo(dtype)
+    information = finfo(dtype)
     assert (layout.nbits, layout.n_mantissa_bits) == (information.bits, information.nmant)
     unsigned = np.dtype(f"u{dtype.itemsize}")
 
@@ -41,7 +43,7 @@ def test_overflow_is_where_the_next_number_would_be(wide: Attribute, narrow: Att
     rounding = Rounding(LAYOUTS[wide], LAYOUTS[narrow])
     dtype = dtype_of(wide)
     overflow = float(np.array(rounding.overflow, f"u{dtype.itemsize}").view(dtype))
-    information: Any = ml_dtypes.finfo(dtype_of(narrow))
+    information = finfo(dtype_of(narrow))
     greatest = float(information.max)
     if narrow == f8E4M3FN:
         assert overflow == 480.0
