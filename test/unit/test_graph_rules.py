@@ -17,6 +17,7 @@ from tenon.dialects.graph.predicates import PredicateOp
 from tenon.dialects.parsing import parse_module, verify_module
 from tenon.passes.canonicalize_graph import PATTERNS
 from tenon.passes.util.graph_rules import (
+    control,
     fast_math,
     folding,
     identities,
@@ -309,6 +310,9 @@ def of_views() -> Iterator[Rewrite]:
     yield Rewrite(v.ComposeFlip, (x,), body, x)
     body = "%r = graph.pad %x, %y low [0, 0] high [0, 0] : tensor<4x6xf32>"
     yield Rewrite(v.DropEmptyPad, (x, "f32"), body, x)
+    for mode in ("edge", "reflect", "symmetric", "wrap"):
+        body = f"%r = graph.pad_with {mode} %x low [0, 0] high [0, 0] : tensor<4x6xf32>"
+        yield Rewrite(v.DropEmptyPadWith, (x,), body, x)
     yield Rewrite(
         v.ComposeConcat, (x,), "%r = graph.concat %x axis 1 : tensor<4x6xf32> -> tensor<4x6xf32>", x
     )
@@ -539,7 +543,36 @@ def narrow_binary(rule: type[RewritePattern], op: str, narrow: str, wide: str) -
 RULES = tuple(rule for rule in (*PATTERNS, *precision.PATTERNS) if rule not in fast_math.PATTERNS)
 """The rules that change no bit."""
 
+def of_control() -> Iterator[Rewrite]:
+    t = "4xf32"
+    for word in ("true", "false"):
+        body = f"%c = graph.constant dense<{word}> : tensor<i1>\n"
+        body += "%r = graph.if %c -> (tensor<4xf32>) {\n%e = graph.add %x, %y : tensor<4xf32>\n"
+        body += "graph.yield %e : tensor<4xf32>\n} else {\ngraph.yield %y : tensor<4xf32>\n}"
+        yield Rewrite(control.IfOfConstant, (t, t), body, t)
+    body = "%r, %s = graph.if %z -> (tensor<4xf32>, tensor<4xf32>) {\n"
+    body += "graph.yield %x, %y : tensor<4xf32>, tensor<4xf32>\n} else {\n"
+    body += "graph.yield %y, %x : tensor<4xf32>, tensor<4xf32>\n}"
+    yield Rewrite(control.DropUnusedOfIf, (t, t, "i1"), body, t)
+    body = "%r = graph.while (%a = %x) : (tensor<4xf32>) {\n%no = graph.constant dense<false> : tensor<i1>\n"
+    body += "graph.condition %no\n} do (%b) {\n%e = graph.add %b, %b : tensor<4xf32>\n"
+    body += "graph.yield %e : tensor<4xf32>\n}"
+    yield Rewrite(control.LoopWithoutIterations, (t,), body, t)
+    body = "%r, %s = graph.scan %i = 0 (%a = %x) : (tensor<4xf32>) -> (tensor<4xf32>, tensor<0x4xf32>) {\n"
+    body += "%e = graph.add %a, %a : tensor<4xf32>\ngraph.yield %e, %e : tensor<4xf32>, tensor<4xf32>\n}"
+    yield Rewrite(control.LoopWithoutIterations, (t,), body, t)
+    body = "%r, %s = graph.scan %i = 5 (%a = %x, %b = %y) : (tensor<4xf32>, tensor<4xf32>) "
+    body += "-> (tensor<4xf32>, tensor<4xf32>) {\n%e = graph.add %a, %a : tensor<4xf32>\n"
+    body += "%f = graph.mul %b, %a : tensor<4xf32>\ngraph.yield %e, %f : tensor<4xf32>, tensor<4xf32>\n}"
+    yield Rewrite(control.DropUnusedOfLoop, (t, t), body, t)
+    body = "%r, %s = graph.scan %i = 3 (%a = %x, %b = %y) : (tensor<4xf32>, tensor<4xf32>) "
+    body += "-> (tensor<4xf32>, tensor<4xf32>) {\n%e = graph.add %a, %b : tensor<4xf32>\n"
+    body += "graph.yield %e, %b : tensor<4xf32>, tensor<4xf32>\n}"
+    yield Rewrite(control.CarriedUnchanged, (t, t), body, t)
+
+
 REWRITES = [
+    *of_control(),
     *constants_gathered(),
     *compared_with_itself(),
     *of_signs(),
@@ -575,6 +608,26 @@ def test_rule_fires_and_changes_no_bit(rule: type[RewritePattern]) -> None:
 
 
 KEPT = [
+    Rewrite(
+        control.CarriedUnchanged,
+        ("4xf32", "4xf32"),
+        "%r, %s = graph.scan %i = 3 (%a = %x, %b = %y) : (tensor<4xf32>, tensor<4xf32>) "
+        "-> (tensor<4xf32>, tensor<4xf32>) {\n graph.yield %b, %a : tensor<4xf32>, tensor<4xf32>\n}",
+        "4xf32",
+    ),
+    Rewrite(
+        control.DropUnusedOfLoop,
+        ("4xf32", "4xf32"),
+        "%r, %s = graph.scan %i = 3 (%a = %x, %b = %y) : (tensor<4xf32>, tensor<4xf32>) "
+        "-> (tensor<4xf32>, tensor<4xf32>) {\n graph.yield %b, %a : tensor<4xf32>, tensor<4xf32>\n}",
+        "4xf32",
+    ),
+    Rewrite(
+        views.DropEmptyPadWith,
+        ("4xf32",),
+        "%r = graph.pad_with edge %x low [0] high [1] : tensor<4xf32>",
+        "5xf32",
+    ),
     binary(identities.DropNeutralOperand, "max", "f32", -3.4e38),
     binary(identities.AbsorbIntegers, "max", "f32", float("inf")),
     binary(integers.SubtractByAdding, "sub", "f32", 3),

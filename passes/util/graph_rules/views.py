@@ -105,6 +105,8 @@ class DropEmptyPad(RewritePattern):
 class DropEmptyPadWith(RewritePattern):
     """`pad_with(x, [0, ...], [0, ...]) --> x`"""
 
+    ROOTS: ClassVar = (graph.PadWithOp,)
+
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.PadWithOp, rewriter: PatternRewriter, /) -> None:
         if not any((*op.low.data, *op.high.data)):
