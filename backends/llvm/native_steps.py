@@ -17,7 +17,7 @@ A negative `least` is a step that says which step is next:
     @copy_part(ptr %table, i64 %begin, i64 %end)           a step's function: bytes of table[1] to table[0]
 
 Words are counted from the first step on. `times` begin as zeros. A loop without a count looks every now and
-then whether a signal wants an exception raised; steps then end early, with true or 1, and the exception is set.
+then whether a signal wants an exception raised; steps then end early, with true or 1 and the exception set.
 """
 
 STEP_NBYTES = 32

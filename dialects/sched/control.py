@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import cast
 
 from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, StridedLayoutAttr, UnitAttr, i1, i64
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
@@ -55,6 +56,16 @@ def row_type(type: MemRefType) -> MemRefType:
     return MemRefType(type.element_type, shape)
 
 
+def _indexed(type: Attribute) -> MemRefType[Attribute]:
+    """Returns the type of a buffer, which must have an axis."""
+    if not isinstance(type, MemRefType):
+        raise VerifyException(f"sched.row: {type} is no buffer")
+    buffer = cast(MemRefType[Attribute], type)
+    if not buffer.get_shape():
+        raise VerifyException(f"sched.row: {buffer} has no axis to index")
+    return buffer
+
+
 @irdl_op_definition
 class RowOp(IRDLOperation):
     """
@@ -73,9 +84,7 @@ class RowOp(IRDLOperation):
     traits = traits_def(Pure())
 
     def __init__(self, source: SSAValue, index: SSAValue):
-        type = source.type
-        if not isinstance(type, MemRefType) or not type.get_shape():
-            raise VerifyException(f"{self.name}: {type} has no axis to index")
+        type = _indexed(source.type)
         Operation.__init__(self, operands=(source, index), result_types=(row_type(type),))
 
     @classmethod
@@ -100,9 +109,7 @@ class RowOp(IRDLOperation):
         printer.print_attribute(self.source.type)
 
     def verify_(self) -> None:
-        type = self.source.type
-        if not isinstance(type, MemRefType) or not type.get_shape():
-            raise VerifyException(f"{self.name}: {type} has no axis to index")
+        type = _indexed(self.source.type)
         owner = self.parent_op()
         if not isinstance(owner, ForOp) or self.index is not owner.index:
             raise VerifyException(f"{self.name}: the index is not that of the sched.for that it stands in")

@@ -25,6 +25,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from ...dialects import graph
 from ...dialects.entry import check_single_block
+from .node_accesses import accessed_nodes
 
 OBSTACLE = "obstacle"
 
@@ -85,8 +86,13 @@ def _functions(module: ModuleOp) -> list[func.FuncOp]:
 def _writes(function: func.FuncOp, nodes: Mapping[str, graph.TnodeOp]) -> dict[str, graph.WriteOp]:
     """Returns the write of each virtual node. Raises `PassFailedException` where there are two."""
     written: dict[str, graph.WriteOp] = {}
-    for op in function.body.block.ops:
+    for op in function.walk():
         if isinstance(op, graph.WriteOp) and op.node_name in nodes:
+            if op.parent is not function.body.block:
+                raise PassFailedException(
+                    f"{op.name}: virtual node @{op.node_name} is written in a region (hint: yield the value, "
+                    "and write it outside)"
+                )
             if op.accumulate is not None:
                 raise PassFailedException(f"{op.name} add: virtual node @{op.node_name} cannot be added to")
             if op.node_name in written:
@@ -184,6 +190,8 @@ def _is_overwritten(read: graph.ReadOp) -> bool:
     while op is not None:
         if isinstance(op, func.CallOp) or (isinstance(op, graph.WriteOp) and op.node_name == read.node_name):
             return True
+        if isinstance(op, graph.ControlOp) and read.node_name in accessed_nodes(op)[1]:
+            return True
         op = op.next_op
     return False
 
@@ -204,6 +212,8 @@ class _Inliner:
         for op in list(function.body.block.ops):
             if isinstance(op, func.CallOp):
                 self.overwritten.update(_names_of_nodes(self.module))
+            if isinstance(op, graph.ControlOp):
+                self._inline_into_regions(op)
             if not isinstance(op, graph.NodeAccessOp):
                 continue
             if op.node_name not in self.nodes:
@@ -219,6 +229,15 @@ class _Inliner:
                     raise AssertionError(f"{op.name}: of a virtual node")
             op.detach()
             op.erase()
+
+    def _inline_into_regions(self, around: graph.ControlOp) -> None:
+        """Replaces the reads in the regions of an op; what they read is computed before it."""
+        self.overwritten.update(accessed_nodes(around)[1])
+        for op in list(around.walk()):
+            if isinstance(op, graph.ReadOp) and op.node_name in self.nodes:
+                op.result.replace_all_uses_with(self._value(op.node_name, around, ()))
+                op.detach()
+                op.erase()
 
     def _value(self, name: str, place: Operation, callers: tuple[str, ...]) -> SSAValue:
         """Returns the value of a virtual node, computing it before `place` where it is not known there."""

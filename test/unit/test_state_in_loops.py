@@ -102,3 +102,33 @@ def test_a_local_node_is_read_in_the_region_that_it_is_written_in():
     )
     with pytest.raises(tenon.TenonError, match=r"graph\.write: node @t is local, and is written and read in"):
         tenon.compile(text, backend="llvm")
+
+
+VIRTUAL = """
+graph.tnode @v : tensor<4xf32> mode virtual
+graph.tnode @w : tensor<4xf32> = dense<2.0>
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %w = graph.read @w : tensor<4xf32>
+  %e = graph.neg %w : tensor<4xf32>
+  graph.write @v, %e : tensor<4xf32>
+  %a = graph.scan %i = 3 (%c = %x) : (tensor<4xf32>) -> (tensor<4xf32>) {
+    %v = graph.read @v : tensor<4xf32>
+    %s = graph.add %c, %v : tensor<4xf32>
+    graph.yield %s : tensor<4xf32>
+  }
+  func.return %a : tensor<4xf32>
+}"""
+
+
+def test_a_virtual_node_is_read_in_a_loop():
+    x = np.arange(4, dtype=np.float32)
+    for backend in ("reference", "llvm"):
+        with tenon.compile(VIRTUAL, backend=backend) as executable:
+            np.testing.assert_array_equal(executable(x), x - 6)
+
+
+def test_a_virtual_node_is_not_written_in_a_loop():
+    text = VIRTUAL.replace("%s = graph.add", "graph.write @v, %c : tensor<4xf32>\n %s = graph.add")
+    text = text.replace("  graph.write @v, %e : tensor<4xf32>\n", "")
+    with pytest.raises(tenon.TenonError, match=r"graph\.write: virtual node @v is written in a region"):
+        tenon.compile(text, backend="llvm")
