@@ -33,9 +33,7 @@ class HostMemory:
         pools = ", ".join(f"{pool_id}: {pool.nbytes} bytes" for pool_id, pool in sorted(self._pools.items()))
         return f"{type(self).__name__}({self._owner!r}, pools {{{pools}}})"
 
-    def alloc_pool(
-        self, pool_id: int, nbytes: int, alignment: int, mode: MemoryMode | None = None
-    ) -> None:
+    def alloc_pool(self, pool_id: int, nbytes: int, alignment: int, mode: MemoryMode | None = None) -> None:
         """
         Aligns to `alignment` or a cache line, whichever is more. The host reaches every mode's memory alike.
         """

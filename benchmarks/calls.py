@@ -46,7 +46,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     # Only now: these import numpy.
     import numpy as np
-
     import tenon
     from tenon.runtime.device_executable import DeviceExecutable
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 import numpy as np
-
 import tenon
 
 from .harness import Thunk, Times, time_interleaved

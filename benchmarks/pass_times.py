@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
 
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
-
 from tenon.dialects import context
 from tenon.dialects.parsing import parse_module
 from tenon.passes.instruments.interface import PassInstrument
 from tenon.passes.pass_manager import PassManager
 from tenon.passes.pipeline import phases
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
 
 Row = tuple[str, float]
 

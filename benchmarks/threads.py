@@ -15,7 +15,6 @@ from contextlib import contextmanager
 from functools import partial
 
 import numpy as np
-
 import tenon
 from tenon.backends.interface import BufferLoc, LaunchStep
 from tenon.backends.registry import get_backend

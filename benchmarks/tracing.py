@@ -27,7 +27,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     # Only now: these import numpy.
     import numpy as np
-
     import tenon
     import tenon.numpy as tnp
 

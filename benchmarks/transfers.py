@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
-
 import tenon
 
 from .harness import Thunk, format_table, time_interleaved

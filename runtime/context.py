@@ -404,9 +404,7 @@ class Context:
         return f"<Context on {self.device.name} ({names}){state}>"
 
 
-def _allocate(
-    device: Device, nodes: Sequence[TensorNode], slabs: list[Slab]
-) -> dict[TensorNode, NodeBuffer]:
+def _allocate(device: Device, nodes: Sequence[TensorNode], slabs: list[Slab]) -> dict[TensorNode, NodeBuffer]:
     """
     Returns memory for `nodes`, in their order; the pools it lies in are added to `slabs`. Constants come from
     what the device's contexts share.
@@ -440,5 +438,3 @@ def _shared_constant(device: Device, node: TensorNode) -> NodeBuffer:
     buffer = NodeBuffer(node, device, slab.at(0), node.nbytes)
     weakref.finalize(buffer, device.pools.free, [slab]).atexit = False
     return buffer
-
-

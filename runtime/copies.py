@@ -40,9 +40,7 @@ def read(context: Context | None, buffer: NodeBuffer, who: str, copy: Work) -> E
     return _schedule(context, buffer, who, work, writes=False)
 
 
-def _schedule(
-    context: Context | None, buffer: NodeBuffer, who: str, work: Work, *, writes: bool
-) -> Event:
+def _schedule(context: Context | None, buffer: NodeBuffer, who: str, work: Work, *, writes: bool) -> Event:
     device = buffer.device
     with device.schedule_lock:
         if context is not None:

@@ -88,9 +88,9 @@ class Executable(ABC):
         returned; an argument that overlaps them is copied first. Where the program has an argument named
         `out` the name means that argument, and results are always new.
 
-        An argument that the function declares as `{tenon.donated}` is given away: its array may be written to,
-        and may be the very array that a result is returned in. One that cannot be written, or that overlaps
-        another argument, is copied first.
+        An argument that the function declares as `{tenon.donated}` is given away: its array may be written
+        to, and may be the very array that a result is returned in. One that cannot be written, or that
+        overlaps another argument, is copied first.
 
         An argument must have the very dtype and shape that the program was compiled for; one that is not
         contiguous or not aligned is copied.

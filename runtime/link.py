@@ -46,9 +46,7 @@ def link_code(context: Context, code: Code) -> Routine:
             f"{'nothing' if found is None else found.debug_name}"
             f"{context.namesake_hint(merged) or ' (hint: link on the context of device_to_device)'}"
         )
-    child = context.make_child(
-        list(code.nodes.values()), optimize_context=code.optimize_context
-    )
+    child = context.make_child(list(code.nodes.values()), optimize_context=code.optimize_context)
     try:
         return _link(child, code, merged)
     except BaseException:
@@ -113,9 +111,7 @@ def _link(context: Context, code: Code, merged: TensorNode | None) -> ProgramRou
             case _:
                 raise AssertionError(f"{code.name}: a routine has no buffer of kind {buffer.kind.value}")
     with device.pools.lock:
-        program = device.backend.driver.bind(
-            code.artifact_for(device.backend), plan.steps, locations
-        )
+        program = device.backend.driver.bind(code.artifact_for(device.backend), plan.steps, locations)
     reads = dict.fromkeys([*plan.reads, *_written_in_part(plan)])
     return ProgramRoutine(
         code.name,

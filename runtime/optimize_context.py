@@ -22,9 +22,7 @@ class OptimizeContext:
     nodes: Mapping[str, TensorNode] = field(default_factory=lambda: _NONE)
     computations: Mapping[str, Any] = field(default_factory=lambda: _NONE)
 
-    def extended(
-        self, nodes: Mapping[str, TensorNode], computations: Mapping[str, Any]
-    ) -> OptimizeContext:
+    def extended(self, nodes: Mapping[str, TensorNode], computations: Mapping[str, Any]) -> OptimizeContext:
         """Returns a context with these as well; what is given replaces what was known by its name."""
         return OptimizeContext(
             MappingProxyType({**self.nodes, **nodes}),

@@ -178,9 +178,7 @@ class Platform:
         """
         for what, values in (("names", names), ("entries", entries)):
             if values is not None and len(values) != len(programs):
-                raise TenonError(
-                    f"compile_batch: {len(values)} {what} for {len(programs)} programs"
-                )
+                raise TenonError(f"compile_batch: {len(values)} {what} for {len(programs)} programs")
         requests = [
             _Request(
                 program,
@@ -237,9 +235,7 @@ class Platform:
         """Returns what each source compiles to, for each compiler of the platform."""
         backends = {id(device.backend.compiler): device.backend for device in self._devices}
         return {
-            source: {
-                key: _compiled(backend, source) for key, backend in backends.items()
-            }
+            source: {key: _compiled(backend, source) for key, backend in backends.items()}
             for source in dict.fromkeys(program.source for program in programs)
         }
 

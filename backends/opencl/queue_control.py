@@ -52,7 +52,9 @@ class QueueControl:
 
         location = self._at(buffer)
         counter = self._driver.range(location, 8).buffer
-        pyopencl.enqueue_fill_buffer(self._queue, counter, np.array([iteration], np.int64), location.offset, 8)
+        pyopencl.enqueue_fill_buffer(
+            self._queue, counter, np.array([iteration], np.int64), location.offset, 8
+        )
 
     def holds(self, buffer: int) -> bool:
         import pyopencl

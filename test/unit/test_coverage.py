@@ -32,7 +32,9 @@ def test_exempt_tests_are_found_by_their_ids():
     special = "array_api_tests/test_special_cases.py::"
     reasons = {
         f"{special}test_unary[acos(real(x_i) is NaN and imag(x_i) is NaN) -> NaN + NaN j]": "complex",
-        f"{special}test_binary[floor_divide(x1_i is +infinity and isfinite(x2_i) and x2_i > 0) -> inf]": "numpy",
+        f"{special}test_binary[floor_divide(x1_i is +infinity and isfinite(x2_i) and x2_i > 0) -> inf]": (
+            "numpy"
+        ),
         f"{special}test_iop[__ifloordiv__(isfinite(x1_i) and x1_i > 0 and x2_i is -infinity) -> -0]": "numpy",
         "array_api_tests/test_array_object.py::test_setitem_masking": "immutable",
         "array_api_tests/test_has_names.py::test_has_names[linalg-svd]": "factorisation",

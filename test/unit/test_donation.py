@@ -12,7 +12,8 @@ ADD = """func.func @f(%x: tensor<1000xf32> {tenon.donated}, %y: tensor<1000xf32>
   func.return %z : tensor<1000xf32>
 }"""
 
-LOOP = """func.func @f(%x: tensor<8x8xf32> {tenon.donated}, %m: tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<f32>) {
+LOOP = """func.func @f(%x: tensor<8x8xf32> {tenon.donated}, %m: tensor<8x8xf32>)
+    -> (tensor<8x8xf32>, tensor<f32>) {
   %s = graph.reduce add %x axes [0, 1] : tensor<8x8xf32> -> tensor<f32>
   %y = graph.scan %i = 3 (%c = %x) : (tensor<8x8xf32>) -> (tensor<8x8xf32>) {
     %n = graph.mul %c, %m : tensor<8x8xf32>
@@ -67,10 +68,7 @@ def test_a_loop_carries_its_value_in_the_memory_of_a_donated_argument():
 @pytest.mark.parametrize("text", [FLIP, SWAP])
 def test_what_would_be_overwritten_too_early_is_not(text: str):
     inputs = arrays((9,), (9,))[: text.count("tenon.donated")]
-    if text is FLIP:
-        expected = [inputs[0] + inputs[0][::-1]]
-    else:
-        expected = [-inputs[1], np.exp(inputs[0])]
+    expected = [inputs[0] + inputs[0][::-1]] if text is FLIP else [-inputs[1], np.exp(inputs[0])]
     for backend in ("reference", "llvm", "opencl"):
         with tenon.compile(text, backend=backend) as executable:
             found = executable(*[array.copy() for array in inputs])

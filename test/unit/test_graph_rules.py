@@ -543,6 +543,7 @@ def narrow_binary(rule: type[RewritePattern], op: str, narrow: str, wide: str) -
 RULES = tuple(rule for rule in (*PATTERNS, *precision.PATTERNS) if rule not in fast_math.PATTERNS)
 """The rules that change no bit."""
 
+
 def of_control() -> Iterator[Rewrite]:
     t = "4xf32"
     for word in ("true", "false"):
