@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefLayoutAttr
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, MemRefLayoutAttr, i64
 from xdsl.ir import Data
 from xdsl.ir.affine import AffineConstantExpr, AffineExpr, AffineMap
 from xdsl.irdl import irdl_attr_definition
@@ -34,6 +34,17 @@ class DimExprAttr(Data[DimExpr]):
     def print_parameter(self, printer: Printer) -> None:
         with printer.in_angle_brackets():
             printer.print_string(str(self.data))
+
+
+def length_attribute(length: Extent) -> IntegerAttr | DimExprAttr:
+    """Returns how often a loop runs as an attribute: a number, or an expression of dims without bounds."""
+    bare = unbounded(length)
+    return IntegerAttr(bare, i64) if isinstance(bare, int) else DimExprAttr(bare)
+
+
+def length_of(attribute: IntegerAttr | DimExprAttr) -> Extent:
+    """Returns how often a loop runs."""
+    return attribute.data if isinstance(attribute, DimExprAttr) else attribute.value.data
 
 
 @irdl_attr_definition

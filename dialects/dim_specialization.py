@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ArrayAttr, FunctionType, MemRefType, ModuleOp,
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from . import graph
-from .dim_attributes import DimsAttr
+from .dim_attributes import DimExprAttr, DimsAttr, length_attribute
 from .dim_expr import DimSymbol, Extent, dim, substituted
 from .graph import ExtentsAttr
 from .graph.types import tensor_of
@@ -61,6 +61,9 @@ def _specialized(attribute: Attribute, values: Mapping[str, int]) -> Attribute:
         case ExtentsAttr():
             extents = _extents(attribute.data, values)
             return attribute if extents == attribute.data else ExtentsAttr(extents)
+        case DimExprAttr():
+            (length,) = _extents((attribute.data,), values)
+            return attribute if length == attribute.data else length_attribute(length)
         case FunctionType():
             inputs, outputs = attribute.inputs.data, attribute.outputs.data
             new = [_specialized(type, values) for type in (*inputs, *outputs)]

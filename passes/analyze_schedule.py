@@ -41,7 +41,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from ..dialects import graph, sched
 from ..dialects.buffer_size import nbytes_bound
-from ..dialects.dim_expr import DimSymbol
+from ..dialects.dim_expr import DimSymbol, bounded, upper_bound
 from ..dialects.hazards import items_in
 from ..dialects.kernel_access import kernels_of
 from .util.kernel_cost import KernelCost, accessed_nbytes, cost_of
@@ -120,7 +120,7 @@ class AnalyzeSchedulePass(ModulePass):
     ) -> sched.AnalysisAttr:
         regions = [self._analyze_block(block, costs, dims)[0] for block in item.blocks]
         if isinstance(item, sched.ForOp):
-            return _sum(regions, item.trip_count)
+            return _sum(regions, upper_bound(bounded(item.trip_count, dims)))
         if isinstance(item, sched.IfOp):
             return max(regions, key=lambda analysis: analysis.estimated_ns.data)
         return _sum(regions)

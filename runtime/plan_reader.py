@@ -73,6 +73,7 @@ class _Planner:
         self._copied: dict[int, Extent] = {}
         self._taken: dict[int, tuple[str, ...]] = {}
         self._row_nbytes: dict[int, tuple[Extent, ...]] = {}
+        self._lengths: dict[int, Extent] = {}
         self._is_ordered = any(item.after for item in all_items(program.body.block))
 
     def plan(self) -> ProgramPlan:
@@ -128,7 +129,13 @@ class _Planner:
         if self._table is None:
             return None
         return VaryingSizes(
-            self._table, tuple(self._sizes), self._grids, self._copied, self._taken, self._row_nbytes
+            self._table,
+            tuple(self._sizes),
+            self._grids,
+            self._copied,
+            self._taken,
+            self._row_nbytes,
+            self._lengths,
         )
 
     def _check_dim(self, op: sched.DimOp) -> None:
@@ -239,7 +246,7 @@ class _Planner:
     def _add_for(self, op: sched.ForOp) -> None:
         if op.counter is not None:
             self._check_target(op.counter, op.name)
-        if not op.trip_count:
+        if op.trip_count == 0:
             return
         begin = len(self._steps)
         self._add_step(SyncStep(), None)
@@ -257,7 +264,9 @@ class _Planner:
             for row, stride in zip(placed, strides, strict=True)
         ]
         counter = None if op.counter is None else self._numbers[op.counter]
-        self._steps[begin] = LoopStep(op.trip_count, len(self._steps), op.is_reverse, counter, tuple(rows))
+        self._lengths[begin] = op.trip_count
+        most = self._most(op.trip_count)
+        self._steps[begin] = LoopStep(most, len(self._steps), op.is_reverse, counter, tuple(rows))
         self._add_step(NextStep(begin), None)
 
     def _add_while(self, op: sched.WhileOp) -> None:

@@ -119,6 +119,8 @@ class VaryingSizes:
     taken: Mapping[int, tuple[str, ...]]
     row_nbytes: Mapping[int, tuple[Extent, ...]]
     """The bytes from one row to the next of each buffer that a loop walks, by the step that begins it."""
+    lengths: Mapping[int, Extent]
+    """How often each loop runs, by the step that begins it."""
 
 
 @dataclass(frozen=True)
@@ -180,7 +182,8 @@ class ProgramPlan:
                         replace(row, stride_nbytes=stride)
                         for row, stride in zip(step.rows, strides, strict=True)
                     )
-                    steps.append(replace(step, rows=rows))
+                    count = evaluated(varying.lengths[number], values)
+                    steps.append(replace(step, count=count, rows=rows))
                 case _:
                     steps.append(step)
         buffers = tuple(

@@ -40,6 +40,8 @@ def run_control(op: graph.ControlOp, operands: Sequence[Array], run: RunBlock) -
 
 def _scan(op: graph.ScanOp, operands: Sequence[Array], run: RunBlock) -> list[Array]:
     count, n_carried = op.trip_count, len(op.initial)
+    if not isinstance(count, int):
+        raise InterpreterError(f"{describe(op)}: nothing tells how often it runs ({count} times)")
     carried, inputs = list(operands[:n_carried]), operands[n_carried:]
     for number, array in enumerate(inputs):
         if array.shape[0] != count:

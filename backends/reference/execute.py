@@ -152,7 +152,8 @@ class _Program:
             case sched.SyncOp():
                 pass
             case sched.ForOp():
-                for index in reversed(range(op.trip_count)) if op.is_reverse else range(op.trip_count):
+                count = evaluated(op.trip_count, self._dims)
+                for index in reversed(range(count)) if op.is_reverse else range(count):
                     if op.counter is not None:
                         self._buffers[op.counter][...] = index
                     self._indices[op.index] = index

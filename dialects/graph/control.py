@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, LocationAttr, Tens
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
+    BaseAttr,
     IRDLOperation,
     irdl_op_definition,
     lazy_traits_def,
@@ -31,6 +32,9 @@ from xdsl.printer import Printer
 from xdsl.traits import HasParent, IsTerminator, Pure, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
+from ..dim_attributes import DimExprAttr, length_attribute, length_of
+from ..dim_expr import Extent, is_at_least
+from ..dim_text import parse_extent
 from .types import TENSOR, difference, shape_of, tensor_of, tensor_type_of
 
 CONDITION = tensor_of(i1, ())
@@ -304,7 +308,7 @@ class ScanOp(ControlOp):
     """
 
     name = "graph.scan"
-    length = prop_def(IntegerAttr)
+    length = prop_def(BaseAttr(IntegerAttr) | BaseAttr(DimExprAttr))
     reverse = opt_prop_def(UnitAttr)
     initial = var_operand_def(TENSOR)
     inputs = var_operand_def(TENSOR)
@@ -314,14 +318,14 @@ class ScanOp(ControlOp):
 
     def __init__(
         self,
-        length: int,
+        length: Extent,
         initial: Sequence[SSAValue],
         inputs: Sequence[SSAValue],
         result_types: Sequence[Attribute],
         body: Region,
         reverse: bool = False,
     ):
-        properties: dict[str, Attribute] = {"length": IntegerAttr(length, i64)}
+        properties: dict[str, Attribute] = {"length": length_attribute(length)}
         if reverse:
             properties["reverse"] = UnitAttr()
         super().__init__(
@@ -329,8 +333,8 @@ class ScanOp(ControlOp):
         )
 
     @property
-    def trip_count(self) -> int:
-        return self.length.value.data
+    def trip_count(self) -> Extent:
+        return length_of(self.length)
 
     @property
     def counter(self) -> BlockArgument:
@@ -360,7 +364,7 @@ class ScanOp(ControlOp):
     def parse(cls, parser: Parser) -> ScanOp:
         counter = _parse_argument(parser)
         parser.parse_punctuation("=")
-        length = parser.parse_integer(allow_boolean=False)
+        length = parse_extent(parser)
         is_reverse = parser.parse_optional_keyword("reverse") is not None
         carried = _parse_bindings(parser)
         inputs: list[tuple[_Argument, UnresolvedOperand]] = []
@@ -405,7 +409,7 @@ class ScanOp(ControlOp):
         printer.print_region(self.body, print_entry_block_args=False)
 
     def verify_(self) -> None:
-        if self.trip_count < 0:
+        if is_at_least(-1, self.trip_count):
             raise VerifyException(f"{self.name}: {self.trip_count} iterations (expected 0 or more)")
         n_carried, n_inputs = len(self.initial), len(self.inputs)
         arguments = self.body.block.args

@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, StridedLay
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
+    BaseAttr,
     IRDLOperation,
     irdl_op_definition,
     operand_def,
@@ -32,8 +33,11 @@ from xdsl.printer import Printer
 from xdsl.traits import NoTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ..dim_attributes import DimsAttr
-from ..dim_expr import DimExpr
+from ..buffer_size import extents_of
+from ..dim_attributes import DimExprAttr, DimsAttr, length_attribute, length_of
+from ..dim_expr import DimExpr, Extent, bounded, is_at_least
+from ..dim_text import parse_extent
+from ..graph import dims_around
 from ..graph.types import tensor_of
 from .attributes import AnalysisAttr
 from .program import TOKEN, LaunchOp, SyncOp, TransferOp, parse_after, print_after
@@ -113,10 +117,10 @@ class RowOp(IRDLOperation):
         owner = self.parent_op()
         if not isinstance(owner, ForOp) or self.index is not owner.index:
             raise VerifyException(f"{self.name}: the index is not that of the sched.for that it stands in")
-        if type.get_shape()[0] < owner.trip_count:
+        dims, rows = dims_around(self), extents_of(type)[0]
+        if not is_at_least(bounded(rows, dims), bounded(owner.trip_count, dims)):
             raise VerifyException(
-                f"{self.name}: {type} has {type.get_shape()[0]} rows, the loop has {owner.trip_count} "
-                "iterations"
+                f"{self.name}: {type} has {rows} rows, the loop has {owner.trip_count} iterations"
             )
         if self.result.type != row_type(type):
             raise VerifyException(
@@ -196,7 +200,7 @@ class ForOp(ControlItem):
     """
 
     name = "sched.for"
-    length = prop_def(IntegerAttr)
+    length = prop_def(BaseAttr(IntegerAttr) | BaseAttr(DimExprAttr))
     reverse = opt_prop_def(UnitAttr)
     counter = opt_operand_def(MemRefType)
     after = var_operand_def(TOKEN)
@@ -208,13 +212,13 @@ class ForOp(ControlItem):
 
     def __init__(
         self,
-        trip_count: int,
+        trip_count: Extent,
         counter: SSAValue | None = None,
         reverse: bool = False,
         after: Sequence[SSAValue] = (),
         body: Region | None = None,
     ):
-        properties: dict[str, Attribute] = {"length": IntegerAttr(trip_count, i64)}
+        properties: dict[str, Attribute] = {"length": length_attribute(trip_count)}
         if reverse:
             properties["reverse"] = UnitAttr()
         super().__init__(
@@ -225,8 +229,8 @@ class ForOp(ControlItem):
         )
 
     @property
-    def trip_count(self) -> int:
-        return self.length.value.data
+    def trip_count(self) -> Extent:
+        return length_of(self.length)
 
     @property
     def is_reverse(self) -> bool:
@@ -245,7 +249,7 @@ class ForOp(ControlItem):
         index = parser.parse_argument(expect_type=False)
         location = parser.parse_optional_location()
         parser.parse_punctuation("=")
-        trip_count = parser.parse_integer(allow_boolean=False)
+        trip_count = parse_extent(parser)
         is_reverse = parser.parse_optional_keyword("reverse") is not None
         counter = None
         if parser.parse_optional_keyword("counter") is not None:
@@ -275,7 +279,7 @@ class ForOp(ControlItem):
         printer.print_region(self.body, print_entry_block_args=False, print_empty_block=False)
 
     def verify_(self) -> None:
-        if self.trip_count < 0:
+        if is_at_least(-1, self.trip_count):
             raise VerifyException(f"{self.name}: {self.trip_count} iterations (expected 0 or more)")
         if self.counter is not None and self.counter.type != COUNTER:
             raise VerifyException(f"{self.name}: the counter is {self.counter.type}, expected {COUNTER}")

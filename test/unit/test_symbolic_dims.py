@@ -511,6 +511,16 @@ OPS["scan"] = (
     lambda n, m: [random(n), random(5, n)],
     lambda z, x: z + x.sum(0),
 )
+LINES = tensor("n", 5)
+
+OPS["scan of a named length"] = (
+    [tensor(5), LINES],
+    f"graph.scan %i = n reverse (%s = %a) over (%row = %b) : ({tensor(5)}, {LINES}) -> ({tensor(5)}, {LINES}) "
+    f"{{\n%next = graph.add %s, %row : {tensor(5)}\ngraph.yield %next, %next : {tensor(5)}, {tensor(5)}\n}}",
+    LINES,
+    lambda n, m: [random(5), random(n, 5)],
+    lambda z, x: z + np.cumsum(x[::-1], 0)[::-1],
+)
 OPS["while"] = (
     ["tensor<i32>", ROW],
     f"graph.while (%j = %a, %u = %b) : (tensor<i32>, {ROW}) {{\n"
@@ -527,7 +537,9 @@ OPS["while"] = (
 @pytest.mark.parametrize("name", OPS)
 def test_an_op_over_named_dims(name: str):
     types, written, result, arguments, expected = OPS[name]
-    results = {"scan": "%z, %all", "while": "%last, %z"}.get(name, "%z")
+    results = {"scan": "%z, %all", "scan of a named length": "%last, %z", "while": "%last, %z"}.get(
+        name, "%z"
+    )
     parameters = ", ".join(f"%{letter}: {type}" for letter, type in zip("abcd", types, strict=False))
     text = (
         f"{NM}func.func @f({parameters}) -> {result} {{\n{results} = {written}\nfunc.return %z : {result}\n}}"

@@ -52,7 +52,7 @@ class LoopWithoutIterations(RewritePattern):
                 rewriter.replace(op, (), tuple(op.initial))
             return
         assert isinstance(op, graph.ScanOp)
-        if op.trip_count:
+        if op.trip_count != 0:
             return
         types = [tensor_type_of(stack, op.name) for stack in op.stacks]
         if any(not type.has_static_shape() for type in types):
