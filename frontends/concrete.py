@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import EllipsisType, NoneType
 from typing import Any, NoReturn, cast
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy.typing as npt
 from ..errors import TenonError
 from .array import Array
 from .aval import Aval, aval_of
+from .tracing_state import ENTERED
 
 NumpyArray = npt.NDArray[Any]
 
@@ -78,6 +80,21 @@ class ConcreteArray(Array):
             dl_device=dl_device,
             copy=copy,  # type: ignore[arg-type]
         )
+
+    def __getitem__(self, index: Any, /) -> Any:
+        """
+        As `tenon.numpy` indexes. Of integers, slices, `...` and None the result is a view of the same memory
+        where its elements lie one after the other, else a copy: nothing is compiled.
+        """
+        if not ENTERED[0] and _is_basic(index):
+            try:
+                found = self.values[index]
+            except (IndexError, ValueError):
+                pass  # The general way has messages of its own.
+            else:
+                values = np.asarray(found, self.values.dtype, order="C")
+                return ConcreteArray(values, aval_of(values.dtype, values.shape))
+        return Array.__getitem__(self, index)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return self.values.__dlpack_device__()
@@ -153,6 +170,16 @@ class ConcreteArray(Array):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return as_concrete, (self.values,)
+
+
+def _is_basic(index: Any) -> bool:
+    """Returns whether an index has no arrays in it."""
+    if index.__class__ is tuple:
+        return all(part.__class__ in _BASIC for part in index)
+    return index.__class__ in _BASIC
+
+
+_BASIC = (int, slice, EllipsisType, NoneType)
 
 
 def as_concrete(value: Any, *, copy: bool | None = None) -> ConcreteArray:

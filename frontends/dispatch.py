@@ -106,23 +106,24 @@ class EagerFunction:
     def _note_fast(self, program: CompiledTrace, arguments: tuple[Any, ...], leaves: list[Any]) -> None:
         """Notes a program where `fast_call` finds it."""
         direct, result = program.direct, program.result_avals[0]
-        if direct is None or len(leaves) != len(arguments) or type(leaves[0]) is not ConcreteArray:
+        if direct is None or len(leaves) != len(arguments) or len(leaves) > 2:
             return
-        first = leaves[0].aval
-        if len(leaves) == 1:
-            self.fast[first] = (direct, result)
-        elif len(leaves) == 2 and type(leaves[1]) is ConcreteArray:
-            self.fast[first, leaves[1].aval] = (direct, result)
-        elif len(leaves) == 2 and type(leaves[1]) in WEAK:
-            scalar = aval_of_value(leaves[1], self.name)
+        kinds: list[Any] = [leaf.__class__ for leaf in leaves]
+        if all(kind is ConcreteArray for kind in kinds):
+            avals = tuple([leaf.aval for leaf in leaves])
+            self.fast[avals if len(avals) == 2 else avals[0]] = (direct, result)
+        elif len(leaves) == 2 and ConcreteArray in kinds and (kinds[0] in WEAK or kinds[1] in WEAK):
+            place = 0 if kinds[0] in WEAK else 1
+            scalar = aval_of_value(leaves[place], self.name)
             low, high = -inf, inf
             if scalar.dtype.kind in "iu":
-                limits = [
-                    np.iinfo(dtype) for dtype in (scalar.dtype, *[dtype for _, dtype in program.ranges])
-                ]
+                dtypes = [scalar.dtype, *[dtype for _, dtype in program.ranges]]
+                limits = [np.iinfo(dtype) for dtype in dtypes]
                 low, high = max(int(each.min) for each in limits), min(int(each.max) for each in limits)
             if scalar.dtype.kind != "u":
-                self.fast[first, type(leaves[1])] = (direct, result, scalar.dtype, low, high)
+                aval = leaves[1 - place].aval
+                key = (kinds[0], aval) if place == 0 else (aval, kinds[1])
+                self.fast[key] = (direct, result, scalar.dtype, low, high)
 
     def _run(self, entry: Entry, leaves: list[Any]) -> Any:
         program, structure, parts = entry

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..runtime import timeline
 from .concrete import ConcreteArray
-from .trace import ENTERED
+from .tracing_state import ENTERED
 
 if TYPE_CHECKING:
     from .dispatch import EagerFunction
@@ -80,6 +80,15 @@ def _of_two(eager: EagerFunction) -> Callable[..., Any]:
                         result.values = values
                         result.aval = found[1]
                         return result
+        elif type(y) is concrete and type(x) in _SCALARS and not entered[0]:
+            found = find((type(x), y.aval))
+            if found is not None and timeline.current is None and found[3] <= x <= found[4]:
+                values = found[0]((array(x, found[2]), y.values), None)
+                if values is not None:
+                    result = new(concrete)
+                    result.values = values
+                    result.aval = found[1]
+                    return result
         return eager.call((x, y), {})
 
     return call

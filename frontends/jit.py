@@ -24,8 +24,9 @@ from .explain import Miss, Misses, nearest_difference
 from .guards import Guard, guards_of
 from .leaves import lift
 from .lowered import Lowered
-from .trace import ENTERED, Trace, current_trace
+from .trace import Trace, current_trace
 from .traced import TracedArray
+from .tracing_state import ENTERED
 from .tree import flatten, unflatten
 from .versions import TracedCall, Version
 

@@ -19,6 +19,7 @@ from ..semantics.numpy_types import dense_of
 from .aval import Aval, aval_of, dtype_of_type, shape_of_type
 from .promotion import kind_of
 from .source_lines import frame_text, user_location, with_excerpt
+from .tracing_state import ENTERED
 
 if TYPE_CHECKING:
     from .concrete import ConcreteArray
@@ -32,9 +33,6 @@ Captured = Any
 
 LARGEST_CONSTANT = 256
 """The most bytes of an array that becomes part of the program; a larger one is an argument of it."""
-
-ENTERED = [0]
-"""How many traces are entered in all threads: while there are none nobody looks further."""
 
 
 class _Stack(threading.local):

@@ -163,3 +163,32 @@ def test_eager_calls_while_a_timeline_is_recorded_are_on_it():
         y = x + x
     np.testing.assert_array_equal(np.asarray(y), 2 * np.asarray(x))
     assert any(span.name == "add" for span in timeline.spans)
+
+
+def test_a_basic_index_is_a_view_where_it_can_be():
+    x = array(4, 3)
+    values = np.asarray(x)
+    for index in (1, -1, slice(1, 3), (slice(None), 1), (1, 2), (..., 0), None, (slice(None, None, -2),), ()):
+        found = x[index]
+        assert isinstance(found, ConcreteArray)
+        np.testing.assert_array_equal(np.asarray(found), values[index])
+        assert found.values.flags.c_contiguous
+    assert np.shares_memory(x[1:3].values, x.values)
+    assert not np.shares_memory(x[:, 1].values, x.values)
+    assert (x[1].dtype, x[1, 2].shape) == (np.float32, ())
+    with pytest.raises(IndexError, match="index 4 is out of bounds for axis 0 with size 4"):
+        x[4]
+
+
+def test_scalars_on_either_side_are_told_apart_by_their_values():
+    x = array(3, dtype=np.int8)
+    for _ in range(2):
+        np.testing.assert_array_equal(np.asarray(5 - x), [5, 4, 3])
+        np.testing.assert_array_equal(np.asarray(x - 5), [-5, -4, -3])
+        np.testing.assert_array_equal(np.asarray(2.5 - x), [2.5, 1.5, 0.5])
+        for value in (300, -300, 2**63, 2**70):
+            with pytest.raises(OverflowError):
+                value - x
+            with pytest.raises(OverflowError):
+                x - value
+    np.testing.assert_array_equal(np.asarray(array(2) * float("nan")), [np.nan, np.nan])

@@ -21,7 +21,7 @@ BF16, E5M2, E4M3FN, E4M3 = (
 )
 
 
-@pytest.mark.parametrize(("first", "second"), product([BOOL, *SIGNED, *UNSIGNED, *FLOATS], repeat=2))
+@pytest.mark.parametrize(("first", "second"), list(product([BOOL, *SIGNED, *UNSIGNED, *FLOATS], repeat=2)))
 def test_numpys_dtypes_promote_as_in_numpy(first: Any, second: Any):
     assert promote_dtypes(first, second) == np.promote_types(first, second)
 
