@@ -6,7 +6,7 @@ from abc import ABC
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from xdsl.dialects.builtin import TensorType, UnitAttr, i64
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, UnitAttr, i64
 from xdsl.dialects.utils.enum_attribute import EnumAttribute
 from xdsl.ir import Attribute, Operation, SpacedOpaqueSyntaxAttribute, SSAValue
 from xdsl.irdl import (
@@ -20,10 +20,22 @@ from xdsl.irdl import (
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
+from ..dim_expr import bounded, is_at_least
 from .attributes import AxisAttr, IntsAttr
 from .base import GraphOp, check_result
 from .contraction import reduced_type
-from .types import ANY, FLOATS, TENSOR, ElementKind, check_axes, shape_of, tensor_of, tensor_type_of
+from .dim import dims_around, dims_text
+from .types import (
+    ANY,
+    FLOATS,
+    TENSOR,
+    ElementKind,
+    check_axes,
+    is_symbolic,
+    shape_of,
+    tensor_of,
+    tensor_type_of,
+)
 
 _KEEP = UnitAttr()
 
@@ -86,6 +98,13 @@ class ArgReduceOp(CompositeOp):
         expected = _indices_type(source, axis, self.keep is not None)
         if shape_of(source)[axis] == 0:
             raise VerifyException(f"{self.name}: axis {axis} has no elements (source {source})")
+        if is_symbolic(source):
+            extent, dims = shape_of(source)[axis], dims_around(self)
+            if extent != DYNAMIC_INDEX and not is_at_least(bounded(extent, dims), 1):
+                raise VerifyException(
+                    f"{self.name}: axis {axis} may have no elements "
+                    f"({dims_text(extent, dims)}, source {source})"
+                )
         check_result(self, expected, f"i64 indices along axis {axis} of {source}")
 
 

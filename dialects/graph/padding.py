@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.dialects.utils.enum_attribute import EnumAttribute
 from xdsl.ir import Operation, SpacedOpaqueSyntaxAttribute, SSAValue
 from xdsl.irdl import base, irdl_attr_definition, irdl_op_definition, operand_def, prop_def, result_def
@@ -13,10 +13,12 @@ from xdsl.irdl.constraints import VarConstraint
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
+from ..dim_expr import bounded, is_at_least
 from .attributes import IntsAttr
 from .base import MovementOp, check_exact_result
+from .dim import dims_around, dims_text
 from .movement import padded_type
-from .types import ANY, TENSOR_T, Computed, ElementKind, shape_of, tensor_type_of
+from .types import ANY, TENSOR_T, Computed, ElementKind, is_symbolic, shape_of, tensor_type_of
 
 
 class PadMode(StrEnum):
@@ -93,3 +95,16 @@ class PadWithOp(MovementOp):
         expected = _padded_with_type(source, self.low, self.high)
         pads = f"{list(self.low.data)} and {list(self.high.data)}"
         check_exact_result(self, expected, f"{source} padded by {pads}")
+        if is_symbolic(source):
+            self._check_extents(source)
+
+    def _check_extents(self, source: TensorType[Any]) -> None:
+        """Raises `VerifyException` if an axis that is padded may have no elements."""
+        dims = dims_around(self)
+        pads = zip(shape_of(source), self.low.data, self.high.data, strict=True)
+        for axis, (extent, low, high) in enumerate(pads):
+            if low + high and extent != DYNAMIC_INDEX and not is_at_least(bounded(extent, dims), 1):
+                raise VerifyException(
+                    f"{self.name}: axis {axis} may have no elements to pad with "
+                    f"({dims_text(extent, dims)}, source {source})"
+                )

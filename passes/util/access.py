@@ -10,7 +10,16 @@ from xdsl.utils.exceptions import PassFailedException
 
 from ...dialects import graph
 from ...dialects.dim_attributes import DimsAttr
-from ...dialects.dim_expr import DimExpr, DimSymbol, Extent, bounded, is_at_least, row_major, symbols_of
+from ...dialects.dim_expr import (
+    DimExpr,
+    DimSymbol,
+    Extent,
+    bounded,
+    greatest,
+    is_at_least,
+    row_major,
+    symbols_of,
+)
 from ...dialects.graph import PadMode
 from ...dialects.graph.types import shape_text
 from .index_expr import ZERO, IndexExpr, constant, delinearize, element, linearize
@@ -202,8 +211,11 @@ def _padded_index(mode: PadMode, index: IndexExpr, extent: Extent) -> IndexExpr:
         return index.clamp(last)
     if index.is_within(extent):
         return index
-    period = {PadMode.WRAP: extent, PadMode.SYMMETRIC: extent * 2}.get(mode, last * 2)
-    place = (index + (index.low // period) * period * -1).mod(period)
+    period = {PadMode.WRAP: extent, PadMode.SYMMETRIC: extent * 2}.get(mode, greatest(last * 2, 1))
+    before = greatest(index.low * -1, 0)
+    # So many periods bring the least index to 0 or more; of a period that varies one element is enough.
+    periods = -(-before // period) if isinstance(period, int) else before
+    place = (index + periods * period).mod(period)
     if mode is PadMode.WRAP:
         return place
     # What is beyond the last element comes back as far as it has gone.

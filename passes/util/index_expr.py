@@ -235,7 +235,9 @@ class IndexExpr:
         quotient_, remainder_ = divided(self.constant, divisor)
         left = IndexExpr(rest, remainder_)
         if not is_at_least(left.low, 0):
-            raised = -(left.low // divisor)
+            # Of a divisor that varies as many are enough as the least index is below 0: none is less than 1.
+            is_bounded = isinstance(left.low, int) and not isinstance(divisor, int)
+            raised = -left.low if is_bounded else -(left.low // divisor)
             quotient_ -= raised
             left = left + raised * divisor
         return IndexExpr(whole, quotient_), left

@@ -363,6 +363,34 @@ def test_padded_max_pooling(way: str):
     assert_same(tenon.compile(SAME_MAX, **WAYS[way])(x), windows[:, ::2, ::2].max((-1, -2)))
 
 
+NAMED = """
+graph.dim @n min 1 max 64
+func.func @main(%x: tensor<?x20xf32, #graph.dims<n, 20>>, %w: tensor<3xf32>)
+    -> (tensor<?x9xf32, #graph.dims<n, 9>>, tensor<?xf32, #graph.dims<n>>) {
+  %y = graph.contract %x, %w maps [affine_map<(n, i, k) -> (n, i * 2 + k)>, affine_map<(n, i, k) -> (k)>,
+    affine_map<(n, i, k) -> (n, i)>]
+    : tensor<?x20xf32, #graph.dims<n, 20>>, tensor<3xf32> -> tensor<?x9xf32, #graph.dims<n, 9>>
+  %zero = graph.constant dense<0.0> : tensor<f32>
+  %p = graph.pad %x, %zero low [2, 0] high [2, 0] : tensor<?x20xf32, #graph.dims<n, 20>>
+  %z = graph.contract %p maps [affine_map<(i, k, l) -> (i + k, l)>, affine_map<(i, k, l) -> (i)>]
+    bounds [n, 5, 20] accumulate max
+    : tensor<?x20xf32, #graph.dims<n + 4, 20>> -> tensor<?xf32, #graph.dims<n>>
+  func.return %y, %z : tensor<?x9xf32, #graph.dims<n, 9>>, tensor<?xf32, #graph.dims<n>>
+}"""
+
+
+@pytest.mark.parametrize("way", ["graph", "low", "llvm"])
+def test_windows_of_named_dims(way: str):
+    executable, w = tenon.compile(NAMED, **WAYS[way]), whole_numbers(3)
+    for count in (1, 2, 17):
+        x = whole_numbers(count, 20)
+        found, pooled = executable(x, w)
+        windows = np.lib.stride_tricks.sliding_window_view(x, 3, 1)[:, ::2]
+        np.testing.assert_array_equal(found, windows @ w)
+        rows = np.lib.stride_tricks.sliding_window_view(np.pad(x, ((2, 2), (0, 0))), 5, 0)
+        np.testing.assert_array_equal(pooled, rows.max((-1, -2)))
+
+
 @pytest.mark.parametrize("way", WAYS)
 def test_edges_of_floats(way: str):
     x = np.array([[np.nan, 1, np.inf], [-np.inf, np.inf, 0], [-0.0, 0.0, -0.0]], np.float32)

@@ -107,3 +107,36 @@ def test_nothing_to_pad_with_at_run_time_is_an_error():
     assert run_graph(module, "f", [np.array([3, 4], np.float32)])[0].tolist() == [3, 3, 4]
     with pytest.raises(InterpreterError, match=r"axis 0 has no elements to pad with at run time"):
         run_graph(module, "f", [np.array([], np.float32)])
+
+
+@pytest.mark.parametrize("way", [WAYS["graph"], WAYS["low"], WAYS["llvm"]], ids=["graph", "low", "llvm"])
+@pytest.mark.parametrize("mode", PadMode)
+def test_pad_with_along_a_named_dim(mode: PadMode, way: dict[str, Any]):
+    source, result = "tensor<?x5xf32, #graph.dims<n, 5>>", "tensor<?x7xf32, #graph.dims<n + 7, 7>>"
+    text = (
+        f"graph.dim @n min 1 max 64\nfunc.func @main(%x: {source}) -> {result} {{\n"
+        f"  %y = graph.pad_with {mode.value} %x low [3, 0] high [4, 2] : {source}\n"
+        f"  func.return %y : {result}\n}}"
+    )
+    executable = tenon.compile(text, **way)
+    for count in (1, 2, 3, 17):
+        x = np.random.default_rng(count).standard_normal((count, 5)).astype(np.float32)
+        wanted = np.pad(x, ((3, 4), (0, 2)), mode.value)  # pyright: ignore[reportCallIssue, reportArgumentType]
+        np.testing.assert_array_equal(executable(x), wanted)
+
+
+@pytest.mark.parametrize("way", [WAYS["graph"], WAYS["low"], WAYS["llvm"]], ids=["graph", "low", "llvm"])
+def test_interior_pads_along_a_named_dim(way: dict[str, Any]):
+    source = "tensor<?xf32, #graph.dims<n>>"
+    result = "tensor<?xf32, #graph.dims<2 * max(0, n - 1) + n + 1>>"
+    text = (
+        f"graph.dim @n min 1 max 64\nfunc.func @main(%x: {source}, %v: tensor<f32>) -> {result} {{\n"
+        f"  %y = graph.pad %x, %v low [1] high [0] interior [2] : {source}\n"
+        f"  func.return %y : {result}\n}}"
+    )
+    executable = tenon.compile(text, **way)
+    for count in (1, 2, 9):
+        wanted = np.full(3 * count - 1, 7, np.float32)
+        wanted[1::3] = np.arange(count)
+        found = executable(np.arange(count, dtype=np.float32), np.float32(7))
+        np.testing.assert_array_equal(found, wanted)

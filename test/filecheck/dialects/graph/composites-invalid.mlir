@@ -60,3 +60,13 @@ func.func @f(%x: tensor<4x8xf32>) {
   %y = graph.logsumexp %x axes [1] keep : tensor<4x8xf32> -> tensor<4xf32>
   func.return
 }
+
+// -----
+
+// A dim that may be 0 has no greatest element.
+graph.dim @n min 0 max 8
+func.func @f(%x: tensor<?x8xf32, #graph.dims<n, 8>>) {
+  // expected-error @+1 {{graph.arg_reduce: axis 0 may have no elements (n from 0 to 8, source tensor<?x8xf32, #graph.dims<n, 8>>)}}
+  %i = graph.arg_reduce max %x axis 0 : tensor<?x8xf32, #graph.dims<n, 8>> -> tensor<8xi64>
+  func.return
+}

@@ -258,3 +258,13 @@ func.func @f(%x: tensor<4x8xf32>) {
   %y = "graph.pad_with"(%x) <{mode = #graph<pad_mode wrap>, low = #graph.ints[0, 1], high = #graph.ints[0, 0]}> : (tensor<4x8xf32>) -> tensor<4x8xf32>
   func.return
 }
+
+// -----
+
+// A dim that may be 0 has nothing to pad with.
+graph.dim @n min 0 max 8
+func.func @f(%x: tensor<?x8xf32, #graph.dims<n, 8>>) {
+  // expected-error @+1 {{graph.pad_with: axis 0 may have no elements to pad with (n from 0 to 8, source tensor<?x8xf32, #graph.dims<n, 8>>)}}
+  %y = graph.pad_with edge %x low [1, 0] high [0, 2] : tensor<?x8xf32, #graph.dims<n, 8>>
+  func.return
+}
