@@ -26,6 +26,7 @@ from .inline_virtual_nodes import InlineVirtualNodesPass
 from .map_axes import MapAxesPass
 from .pack_operands import PackOperandsPass
 from .plan_memory import PlanMemoryPass
+from .recognize_gathers import RecognizeGathersPass
 from .simplify_low import SimplifyLowPass
 from .simplify_nodes import SimplifyNodesPass
 from .util.decompositions import COMPOSITE_NAMES
@@ -42,6 +43,8 @@ def graph_passes() -> tuple[ModulePass, ...]:
         SimplifyNodesPass(),
         # Before canonicalize-graph: what composites stand for may fold.
         DecomposeCompositesPass(),
+        # Before canonicalize-graph, which may move what the pattern consists of.
+        RecognizeGathersPass(),
         # After simplify-nodes: what is forwarded may fold.
         CanonicalizeGraphPass(),
         # After canonicalize-graph, which drops casts that the rules would have to look through.

@@ -31,6 +31,7 @@ TENON_PASS_NAMES: tuple[str, ...] = (
     "map-axes",
     "pack-operands",
     "plan-memory",
+    "recognize-gathers",
     "simplify-low",
     "simplify-nodes",
     "specialize-dims",

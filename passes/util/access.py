@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, i64
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
@@ -20,6 +20,7 @@ from ...dialects.dim_expr import (
     row_major,
     symbols_of,
 )
+from ...dialects.element_types import element_type_of
 from ...dialects.graph import PadMode
 from ...dialects.graph.types import shape_text
 from .index_expr import ZERO, IndexExpr, constant, delinearize, element, linearize
@@ -154,7 +155,7 @@ def operand_indices(op: Operation, indices: Indices) -> list[Indices]:
             count = len(indices) - (len(shape) - len(axes))
             at, rest = indices[:count], iter(indices[count:])
             picked = {
-                axis: element(index, at, shape[axis] - 1)
+                axis: _picked(index, at, shape[axis] - 1)
                 for axis, index in zip(axes, op.indices, strict=True)
             }
             source = tuple(picked[axis] if axis in picked else next(rest) for axis in range(len(shape)))
@@ -187,6 +188,19 @@ def joined_at(op: graph.ConcatOp, indices: Indices) -> list[tuple[Extent, SSAVal
             found.append((offset, operand, (*indices[:axis], inside, *indices[axis + 1 :])))
         offset += extent
     return found
+
+
+def _picked(index: SSAValue, at: Indices, last: Extent) -> IndexExpr:
+    """Returns an element of an index tensor as an index, held between 0 and `last`."""
+    if is_plain_iota(index):
+        assert isinstance(index.owner, graph.IotaOp)
+        return at[index.owner.axis.data].clamp(last)
+    return element(index, at, last)
+
+
+def is_plain_iota(value: SSAValue) -> bool:
+    """Returns whether a value is an iota that cannot wrap, so that it is an index as it is."""
+    return isinstance(value.owner, graph.IotaOp) and element_type_of(value.type) == i64
 
 
 def box_starts(shape: Sequence[Extent], starts: Sequence[SSAValue], sizes: Sequence[Extent]) -> Indices:

@@ -34,7 +34,7 @@ from ...dialects.element_types import NBYTES, element_type_of
 from ...dialects.entry import check_single_block
 from ...dialects.graph import MemoryModeAttr, iteration_extents, linear_index
 from ...dialects.memory_modes import ModeKind
-from .access import Indices, box_starts, joined_at, operand_indices, shape_of, with_bounds
+from .access import Indices, box_starts, is_plain_iota, joined_at, operand_indices, shape_of, with_bounds
 from .index_expr import Axis, IndexExpr, constant, variable
 from .own_kernels import OWN_KERNELS
 
@@ -401,7 +401,9 @@ class _Planner:
             return
         else:
             found = operand_indices(op, access.indices)
-        for operand, indices in zip(op.operands, found, strict=True):
+        for number, (operand, indices) in enumerate(zip(op.operands, found, strict=True)):
+            if isinstance(op, graph.GatherOp) and number and is_plain_iota(operand):
+                continue
             if element_count(operand, op.name):
                 self._record(operand, Access(kernel, indices, loops))
 
