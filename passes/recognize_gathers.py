@@ -29,12 +29,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import DYNAMIC_INDEX, FloatAttr, IntegerAttr, IntegerType, ModuleOp, i64
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import ModuleOp, i64
+from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
 
 from ..dialects import graph
-from ..dialects.element_types import is_float, is_unsigned
+from ..dialects.element_types import NBYTES, is_float, is_unsigned
 from ..dialects.graph import ReduceKind, tensor_of
 from ..dialects.graph.types import INTEGERS, shape_of, tensor_type_of
 from .util.graph_builder import GraphBuilder
@@ -63,15 +63,14 @@ def _find(op: graph.ReduceOp) -> tuple[graph.SelectOp, SSAValue] | None:
         return None
     hit, (axis,) = picked.condition.owner, op.axes.data
     shape = shape_of(tensor_type_of(op.source, op.name))
-    if not isinstance(hit, graph.EqOp) or not all(isinstance(extent, int) for extent in shape):
+    if not isinstance(hit, graph.EqOp) or any(not isinstance(extent, int) or extent < 1 for extent in shape):
         return None
-    if DYNAMIC_INDEX in shape or 0 in shape:
-        return None
+    last = tensor_type_of(op.source, op.name).get_shape()[axis] - 1
     for counted, index in ((hit.lhs, hit.rhs), (hit.rhs, hit.lhs)):
         type = tensor_type_of(index, op.name).element_type
         if (
             type in INTEGERS.types
-            and shape[axis] - 1 <= _greatest(type)
+            and last <= _greatest(type)
             and is_iota_along(counted, axis)
             and is_same_along(index, axis)
         ):
@@ -79,10 +78,9 @@ def _find(op: graph.ReduceOp) -> tuple[graph.SelectOp, SSAValue] | None:
     return None
 
 
-def _greatest(type: object) -> int:
+def _greatest(type: Attribute) -> int:
     """Returns the greatest number of an integer type: an iota does not wrap up to there."""
-    assert isinstance(type, IntegerType), f"{type} is no integer type"
-    return (1 << (type.bitwidth - (0 if is_unsigned(type) else 1))) - 1
+    return (1 << (NBYTES[type] * 8 - (0 if is_unsigned(type) else 1))) - 1
 
 
 def _is_zero(value: SSAValue) -> bool:
@@ -92,8 +90,7 @@ def _is_zero(value: SSAValue) -> bool:
         owner = owner.source.owner
     if not isinstance(owner, graph.ConstantOp) or not owner.value.is_splat():
         return False
-    first = next(iter(owner.value.iter_attrs()))
-    return isinstance(first, IntegerAttr | FloatAttr) and first.value.data == 0
+    return next(iter(owner.value.iter_attrs())).value.data == 0
 
 
 def _replace(op: graph.ReduceOp, picked: graph.SelectOp, index: SSAValue) -> None:

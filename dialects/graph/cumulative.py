@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from xdsl.dialects.builtin import UnitAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
 
 from .attributes import AxisAttr, CumulateKind, CumulateKindAttr
 from .base import GraphOp
-from .types import NUMBERS, TENSOR_T, check_axes, tensor_type_of
+from .types import NUMBERS, TENSOR_T, ElementKind, check_axes, tensor_type_of
 
 _UNIT = UnitAttr()
 
@@ -29,6 +31,7 @@ class CumulateOp(GraphOp):
     """
 
     name = "graph.cumulate"
+    ELEMENTS: ClassVar[ElementKind] = NUMBERS
     kind = prop_def(CumulateKindAttr)
     source = operand_def(TENSOR_T)
     axis = prop_def(AxisAttr)
@@ -60,5 +63,5 @@ class CumulateOp(GraphOp):
 
     def verify_(self) -> None:
         source = tensor_type_of(self.source, self.name)
-        NUMBERS.check(f"{self.name} {self.kind.data.value}", source)
+        self.ELEMENTS.check(f"{self.name} {self.kind.data.value}", source)
         check_axes(self.name, (self.axis.data,), source)

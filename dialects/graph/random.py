@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import IntegerType, Signedness
+from typing import ClassVar
+
 from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
+from ..element_types import ui32
 from .attributes import CountAttr
 from .base import GraphOp
-from .types import TENSOR, TENSOR_T, are_equal_extents, shape_of, tensor_of, tensor_type_of
+from .types import TENSOR, TENSOR_T, ElementKind, are_equal_extents, shape_of, tensor_of, tensor_type_of
 
-_WORD = IntegerType(32, Signedness.UNSIGNED)
+_WORD = ui32
 
 MAX_ROUNDS = 72
 
@@ -38,6 +40,7 @@ class ThreefryOp(GraphOp):
     """
 
     name = "graph.threefry"
+    ELEMENTS: ClassVar[ElementKind] = ElementKind("ui32", frozenset((_WORD,)))
     key = operand_def(TENSOR)
     counter = operand_def(TENSOR_T)
     rounds = prop_def(CountAttr)

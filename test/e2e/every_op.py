@@ -13,27 +13,40 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from tenon.dialects.element_types import ELEMENT_TYPES, is_float
+from tenon.dialects.element_types import ELEMENT_TYPES, is_float, ui32
 from tenon.dialects.graph import (
     GRAPH,
     ArgReduceOp,
+    ArgsortOp,
     BitcastOp,
     CastOp,
     Combination,
     CompareOp,
     ConstantOp,
     ContractOp,
+    CumulateOp,
+    DetachOp,
+    DynamicSliceOp,
+    DynamicUpdateOp,
     ElementwiseOp,
     FmaOp,
+    GatherOp,
     IotaOp,
     LogsumexpOp,
+    MaterializeOp,
     MovementOp,
     PadOp,
     PadWithOp,
     PredicateOp,
     ReduceKind,
     ReduceOp,
+    ScatterKind,
+    ScatterOp,
+    SearchSortedOp,
     SelectOp,
+    SortedSide,
+    SortOp,
+    ThreefryOp,
     UnaryOp,
 )
 from tenon.dialects.graph.contraction import _REDUCE_ELEMENTS
@@ -196,6 +209,7 @@ def _rows(w: _Writer) -> None:
     edges = w.input(np.resize(edge_values(type), (3, 37)))
     text, empty_text = tensor((3, 19), type), tensor((3, 0), type)
     _movement(w, matrix, one, scalar, empty)
+    _indexing(w, matrix)
     for kind in ReduceKind:
         if type not in _REDUCE_ELEMENTS[kind].types:
             continue
@@ -263,6 +277,42 @@ def _contractions(w: _Writer, edges: str) -> None:
 
 def _maps(*results: str) -> str:
     return ", ".join(f"affine_map<(m, n, k) -> {result}>" for result in results)
+
+
+def _indexing(w: _Writer, matrix: str) -> None:
+    """Adds what takes indices, and what orders or cumulates elements."""
+    type = w.type
+    text, row = tensor((3, 19), type), tensor((1, 4), type)
+    places = w.input(np.array([2, -7, 0, 9, 2], np.int64), i64)
+    columns = w.input(np.array([18, 3, 3, 3, 40], np.int16), i16)
+    start = w.input(np.array(5, np.int64), i64)
+    both = f"[{tensor((5,), i64)}, {tensor((5,), i16)}]"
+    words = f"graph.gather {matrix}[{places}, {columns}] axes [0, 1] : {text}{both} -> {tensor((5,), type)}"
+    updates = w.result(GatherOp, words, (5,))
+    kinds = [kind.value for kind in ScatterKind if kind is ScatterKind.SET or type in NUMBERS.types]
+    for kind in kinds:
+        words = f"{matrix}[{places}, {columns}], {updates} axes [0, 1] : {text}{both}, {tensor((5,), type)}"
+        w.result(ScatterOp, f"graph.scatter {kind} {words}", (3, 19))
+    starts = f"[{start}, {start}]"
+    types = f"{text}[{tensor((), i64)}, {tensor((), i64)}]"
+    box = w.result(DynamicSliceOp, f"graph.dynamic_slice {matrix}{starts} sizes [1, 4] : {types}", (1, 4))
+    w.result(DynamicUpdateOp, f"graph.dynamic_update {matrix}{starts}, {box} : {types}, {row}", (3, 19))
+    for kind in kinds[1:]:
+        for axis, words in ((0, ""), (1, " reverse"), (1, " exclusive")):
+            w.result(CumulateOp, f"graph.cumulate {kind} {matrix} axis {axis}{words} : {text}", (3, 19))
+    for axis, words in ((0, ""), (1, " descending")):
+        w.result(SortOp, f"graph.sort {matrix} axis {axis}{words} : {text}", (3, 19))
+        w.result(ArgsortOp, f"graph.argsort {matrix} axis {axis}{words} : {text}", (3, 19), i64)
+    for side in SortedSide:
+        words = f"graph.search_sorted {side.value} {updates}, {matrix} : {tensor((5,), type)}, {text}"
+        w.result(SearchSortedOp, words, (3, 19), i64)
+    if type == ui32:
+        key = w.input(np.arange(4, dtype=np.uint32))
+        counter = w.input(np.arange(44, dtype=np.uint32).reshape(4, 11))
+        words = f"graph.threefry {key}, {counter} rounds 20 : {tensor((4,), type)}, {tensor((4, 11), type)}"
+        w.result(ThreefryOp, words, (4, 11))
+    for op in (DetachOp, MaterializeOp):
+        w.result(op, f"{op.name} {matrix} : {text}", (3, 19))
 
 
 def _movement(w: _Writer, matrix: str, one: str, scalar: str, empty: str) -> None:
