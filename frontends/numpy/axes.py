@@ -85,6 +85,11 @@ def extents_of(who: str, shape: object) -> tuple[int, ...]:
     return checked_shape(who, extents)
 
 
+def is_known(extent: object) -> bool:
+    """Returns whether an extent is a number, and not known at each call only."""
+    return isinstance(extent, int)
+
+
 def checked_shape(who: str, shape: tuple[int, ...]) -> tuple[int, ...]:
     """
     Returns `shape`. Raises ValueError if an array of that shape is too large to address, or has too many
@@ -95,7 +100,7 @@ def checked_shape(who: str, shape: tuple[int, ...]) -> tuple[int, ...]:
     count = 1
     for extent in shape:
         # A named dim has bounds of its own, which are checked where the program is called.
-        count *= max(extent, 1) if isinstance(extent, int) else 1
+        count *= max(extent, 1) if is_known(extent) else 1
     if count > 2**60:
         raise ValueError(f"{who}: the array is too big ({count} elements, shape {shape})")
     return shape

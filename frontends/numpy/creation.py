@@ -13,12 +13,12 @@ import numpy as np
 
 from .. import graph_ops as ops
 from ..array import Array
-from ..concrete import ConcreteArray, as_concrete
+from ..concrete import ConcreteArray, NumpyArray, as_concrete
 from ..dispatch import array_function
 from ..promotion import result_type
 from ..trace import current_trace
 from ..traced import TracedArray
-from .axes import checked_shape, extents_of, integer_of
+from .axes import checked_shape, extents_of, integer_of, is_known
 from .contraction import diagonal_of
 from .dtypes import astype, check_device, dtype_of
 from .manipulation import broadcast_to, stack
@@ -120,7 +120,8 @@ def asarray(
     Returns an array, a numpy array, a python scalar, or nested lists of these as an array.
 
     Arrays never change: `copy=None` copies what numpy may change, and returns an array itself; `copy=False`
-    shares the memory of a numpy array, which nobody must write to from then on.
+    shares the memory of a numpy array, which nobody must write to from then on. While a function is traced, a
+    numpy array is read at each call of what becomes of it, but with `copy=True` as it is then.
 
     Raises:
         TypeError: it is nothing of these, or arrays cannot have its dtype.
@@ -139,6 +140,11 @@ def asarray(
             return stacked if wanted is None else astype(stacked, wanted)
     elif hasattr(obj, "__dlpack__") and not isinstance(obj, np.ndarray | np.generic):
         return _array_as(from_dlpack(obj, copy=copy), wanted, copy)
+    trace = current_trace()
+    if trace is not None and isinstance(obj, np.ndarray) and not copy:
+        values = cast("NumpyArray", obj)
+        dtype_of("asarray", values.dtype)
+        return _array_as(trace.capture(values), wanted, copy)
     return _from_numpy(cast(Any, obj), wanted, copy)
 
 
@@ -352,9 +358,9 @@ def _triangle(who: str, x: Array, k: int, upper: bool) -> TracedArray:
     (x,) = operands(who, x)
     if len(x.shape) < 2:
         raise ValueError(f"{who}: the array must have 2 dimensions or more (shape {x.shape})")
-    limit = 1 + sum(extent for extent in x.shape[-2:] if isinstance(extent, int))
+    limit = 1 + sum(extent for extent in x.shape[-2:] if is_known(extent))
     offset = integer_of(who, "k", k)
-    if all(isinstance(extent, int) for extent in x.shape[-2:]):
+    if all(is_known(extent) for extent in x.shape[-2:]):
         offset = max(min(offset, limit), -limit)
     columns, diagonal = _diagonal_indices(x.shape, offset)
     kept = ops.ge(columns, diagonal) if upper else ops.le(columns, diagonal)

@@ -10,6 +10,7 @@ from itertools import combinations
 from ..array import Array
 from ..dispatch import array_function
 from ..traced import TracedArray
+from .axes import is_known
 from .contraction import Names, permuted, product, summed, without_repeats
 from .operands import common
 
@@ -144,7 +145,7 @@ def _cheapest_pair(operands: Sequence[_Named]) -> tuple[int, int]:
         for position in pair:
             x, names = operands[position]
             for name, extent in zip(names, x.shape, strict=True):
-                extents[name] = max(extents.get(name, 1), extent if isinstance(extent, int) else _OPEN_EXTENT)
+                extents[name] = max(extents.get(name, 1), extent if is_known(extent) else _OPEN_EXTENT)
         return math.prod(extents.values())
 
     return min(combinations(range(len(operands)), 2), key=cost)

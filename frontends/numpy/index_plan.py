@@ -8,10 +8,10 @@ from typing import Any, cast
 import numpy as np
 
 from ..array import Array
-from ..concrete import ConcreteArray, as_concrete
+from ..concrete import ConcreteArray, NumpyArray, as_concrete
 from ..trace import current_trace
 from ..traced import TracedArray
-from .axes import integer_of
+from .axes import integer_of, is_known
 from .operands import BOOL, is_integer
 from .values import values_of
 
@@ -56,7 +56,8 @@ class IndexPlan:
         return (*self.rest[: self.at], *of_indices, *self.rest[self.at :])
 
 
-IndexArray = ConcreteArray | TracedArray
+IndexArray = Array | NumpyArray
+"""Arrays of integers. Those of numpy stay such: a program reads them at each call."""
 
 
 def plan_index(
@@ -87,7 +88,7 @@ def plan_index(
         axis = len(sizes)
         extent = shape[axis]
         offset, size, stride = 0, extent, 1
-        if not isinstance(extent, int):  # pyright: ignore[reportUnnecessaryIsInstance]
+        if not is_known(extent):  # pyright: ignore[reportUnnecessaryIsInstance]
             _check_whole(who, entry, axis, shape)
             rest.append(size)
         elif isinstance(entry, slice):
@@ -102,7 +103,7 @@ def plan_index(
             dropped.append(axis)
             places.append((position, len(rest)))
         else:
-            check_bounds(who, entry, axis, shape)
+            check_bounds(who, entry if isinstance(entry, Array) else as_concrete(entry), axis, shape)
             indexed.append(axis)
             arrays.append(entry)
             places.append((position, len(rest)))
@@ -169,8 +170,9 @@ def _entries(who: str, shape: tuple[int, ...], axis: int, entry: Any) -> list[An
         return [int(entry.values)]
     if isinstance(entry, int | np.integer) and not isinstance(entry, bool):
         return [int(cast(Any, entry))]
-    if isinstance(entry, list | bool | np.ndarray | np.generic):
-        entry = _as_index_array(who, cast(object, entry))
+    given: Any = entry
+    if isinstance(given, list | bool | np.ndarray | np.generic):
+        entry = _as_index_array(who, cast(object, given))
     if not isinstance(entry, Array):
         raise IndexError(
             f"{who}: only integers, slices, ellipsis, newaxis and integer or boolean arrays are valid "
@@ -184,7 +186,7 @@ def _entries(who: str, shape: tuple[int, ...], axis: int, entry: Any) -> list[An
             f"{who}: arrays used as indices must be of integer (or boolean) type (dtype {entry.dtype}, "
             f"shape {entry.shape})"
         )
-    return [entry]
+    return [given if isinstance(given, np.ndarray) else entry]
 
 
 def _as_index_array(who: str, entry: object) -> ConcreteArray:
@@ -204,7 +206,7 @@ def _of_mask(who: str, shape: tuple[int, ...], axis: int, mask: Array) -> list[A
     return [as_concrete(index) for index in np.nonzero(values_of(who, mask, _MASK_HINT))]
 
 
-def check_mask(who: str, shape: tuple[int, ...], axis: int, mask: Array) -> None:
+def check_mask(who: str, shape: tuple[int, ...], axis: int, mask: Array | NumpyArray) -> None:
     """Raises IndexError unless a mask has the extents of `shape` from `axis` on."""
     covered = shape[axis : axis + len(mask.shape)]
     if len(covered) < len(mask.shape):
@@ -256,7 +258,7 @@ def check_bounds(who: str, indices: Array, axis: int, shape: tuple[int, ...]) ->
     Raises IndexError where an array of indices that has values is out of bounds, or there is nothing to
     index.
     """
-    if not isinstance(shape[axis], int):  # pyright: ignore[reportUnnecessaryIsInstance]
+    if not is_known(shape[axis]):
         _check_whole(who, indices, axis, shape)
     if not indices.size:
         return

@@ -76,7 +76,7 @@ def _by_numpy(x: ConcreteArray, index: object) -> Array | None:
 
 
 @array_function(static=("plan",))
-def _picked(x: Array, arrays: Sequence[Array], plan: IndexPlan) -> Array:
+def _picked(x: Array, arrays: Sequence[ArrayLike], plan: IndexPlan) -> Array:
     (source,) = operands("getitem", x)
     part = box_of(source, plan.box)
     kept = [axis for axis in range(len(part.shape)) if axis not in plan.dropped]
@@ -104,7 +104,7 @@ def box_of(x: TracedArray, box: Box) -> TracedArray:
     return ops.flip(x, box.flipped) if box.flipped else x
 
 
-def wrapped(indices: Array, extent: int) -> TracedArray:
+def wrapped(indices: ArrayLike, extent: int) -> TracedArray:
     """Returns indices with those below 0 counted from the end, in a dtype that holds them."""
     (x,) = operands("indices", indices)
     if x.dtype.kind == "u":
@@ -114,12 +114,22 @@ def wrapped(indices: Array, extent: int) -> TracedArray:
     return ops.select(ops.lt(x, scalar_like(x, 0)), ops.add(x, scalar_like(x, extent)), x)
 
 
-def _index_array(who: str, indices: object) -> Array:
+def _as_given(value: object) -> ArrayLike:
+    """Returns an array as it is given, and anything else as an array with values."""
+    is_array = isinstance(value, Array | np.ndarray)
+    return cast(ArrayLike, value) if is_array else as_concrete(np.asarray(cast(Any, value)))
+
+
+def _index_array(who: str, indices: object) -> ArrayLike:
     """Returns indices as an array. Raises IndexError where they are not of integers."""
-    found = indices if isinstance(indices, Array) else as_concrete(np.asarray(indices))
+    found = _as_given(indices)
     if not is_integer(found.dtype):
         raise IndexError(f"{who}: indices must be of integers (dtype {found.dtype}, shape {found.shape})")
     return found
+
+
+def _check_values(who: str, indices: ArrayLike, axis: int, shape: tuple[int, ...]) -> None:
+    check_bounds(who, indices if isinstance(indices, Array) else as_concrete(indices), axis, shape)
 
 
 def take(x: ArrayLike, indices: ArrayLike | Sequence[int] | int, /, axis: int | None = None) -> Array:
@@ -131,16 +141,16 @@ def take(x: ArrayLike, indices: ArrayLike | Sequence[int] | int, /, axis: int | 
         AxisError: there is no such axis.
         IndexError: `indices` are not of integers, or those that have values are out of bounds.
     """
-    source = x if isinstance(x, Array) else as_concrete(x)
+    source = _as_given(x)
     found = _index_array("take", indices)
     shape = (source.size,) if axis is None else source.shape
     place = 0 if axis is None else axis_of("take", axis, len(shape))
-    check_bounds("take", found, place, shape)
+    _check_values("take", found, place, shape)
     return _taken(source, found, None if axis is None else place)
 
 
 @array_function(static=("axis",))
-def _taken(x: Array, indices: Array, axis: int | None) -> Array:
+def _taken(x: ArrayLike, indices: ArrayLike, axis: int | None) -> Array:
     (source,) = operands("take", x)
     if axis is None:
         source, axis = reshaped(source, (source.size,)), 0
@@ -163,7 +173,7 @@ def take_along_axis(x: ArrayLike, indices: ArrayLike, /, axis: int = -1) -> Arra
         ValueError: the ranks differ, or the shapes do not go together.
         IndexError: `indices` are not of integers, or those that have values are out of bounds.
     """
-    source = x if isinstance(x, Array) else as_concrete(x)
+    source = _as_given(x)
     found = _index_array("take_along_axis", indices)
     if len(found.shape) != len(source.shape):
         raise ValueError(
@@ -171,12 +181,12 @@ def take_along_axis(x: ArrayLike, indices: ArrayLike, /, axis: int = -1) -> Arra
             f"{source.shape})"
         )
     place = axis_of("take_along_axis", axis, len(source.shape))
-    check_bounds("take_along_axis", found, place, source.shape)
+    _check_values("take_along_axis", found, place, source.shape)
     return _taken_along(source, found, place)
 
 
 @array_function(static=("axis",))
-def _taken_along(x: Array, indices: Array, axis: int) -> Array:
+def _taken_along(x: ArrayLike, indices: ArrayLike, axis: int) -> Array:
     (source,) = operands("take_along_axis", x)
     return gathered_along(source, wrapped(indices, source.shape[axis]), axis)
 

@@ -11,7 +11,16 @@ from .. import graph_ops as ops
 from ..array import Array
 from ..dispatch import array_function
 from ..traced import TracedArray
-from .axes import axes_of, axis_of, broadcast_shapes, checked_shape, extent_of, extents_of, integer_of
+from .axes import (
+    axes_of,
+    axis_of,
+    broadcast_shapes,
+    checked_shape,
+    extent_of,
+    extents_of,
+    integer_of,
+    is_known,
+)
 from .operands import common, operands, part_of, reshaped, together
 from .values import values_of
 
@@ -269,7 +278,7 @@ def _inferred(x: TracedArray, shape: int | Sequence[int]) -> tuple[int, ...]:
         raise ValueError(f"reshape: can only specify one unknown dimension (shape {extents})")
     if unknown:
         known = math.prod(extent for extent in extents if extent != -1)
-        if (isinstance(known, int) and known <= 0) or x.size % known != 0:
+        if (is_known(known) and known <= 0) or x.size % known != 0:
             raise ValueError(f"reshape: cannot reshape array of size {x.size} into shape {extents}")
         extents = tuple(x.size // known if extent == -1 else extent for extent in extents)
     extents = extents_of("reshape", extents)

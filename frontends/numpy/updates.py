@@ -15,13 +15,12 @@ import numpy as np
 
 from .. import graph_ops as ops
 from ..array import Array
-from ..concrete import as_concrete
 from ..dispatch import array_function
 from ..promotion import result_type
 from ..trace import current_trace
 from ..traced import TracedArray
 from .index_plan import Box, IndexPlan, check_mask, parts_of, plan_index
-from .indexing import box_of, get_item, wrapped
+from .indexing import ArrayLike, box_of, get_item, wrapped
 from .operands import BOOL, Operand, array_of, no_loop, operands, reshaped, together
 
 _COMBINED: dict[str, Callable[[TracedArray, TracedArray], TracedArray]] = {
@@ -114,14 +113,13 @@ def _updated(kind: str, x: Array, index: object, values: Operand, negated: bool 
     return _put(x, arrays, values, plan, kind, negated)
 
 
-def _only_mask(index: object) -> Array | None:
+def _only_mask(index: object) -> ArrayLike | None:
     """Returns the mask that an index consists of, if it does."""
     parts = parts_of(index)
     found = parts[:-1] if len(parts) == 2 and parts[-1] is Ellipsis else parts
     mask: Any = found[0] if len(found) == 1 else None
-    if not isinstance(mask, Array | np.ndarray) or cast(Any, mask).dtype != BOOL:
-        return None
-    return mask if isinstance(mask, Array) else as_concrete(mask)
+    is_mask = isinstance(mask, Array | np.ndarray) and cast(Any, mask).dtype == BOOL
+    return cast(ArrayLike, mask) if is_mask else None
 
 
 def _prepared(kind: str, x: Array, values: Operand, negated: bool) -> tuple[TracedArray, TracedArray]:
@@ -140,7 +138,7 @@ def _prepared(kind: str, x: Array, values: Operand, negated: bool) -> tuple[Trac
 
 
 @array_function(static=("kind", "negated"))
-def _masked(x: Array, mask: Array, values: Operand, kind: str, negated: bool) -> Array:
+def _masked(x: Array, mask: ArrayLike, values: Operand, kind: str, negated: bool) -> Array:
     source, new = _prepared(kind, x, values, negated)
     (choice,) = operands("at", mask)
     choice = reshaped(choice, (*choice.shape, *(1,) * (len(source.shape) - len(choice.shape))))
@@ -164,7 +162,7 @@ def _repeated(new: TracedArray, shape: tuple[int, ...], x: TracedArray) -> Trace
 
 @array_function(static=("plan", "kind", "negated"))
 def _put(
-    x: Array, arrays: Sequence[Array], values: Operand, plan: IndexPlan, kind: str, negated: bool
+    x: Array, arrays: Sequence[ArrayLike], values: Operand, plan: IndexPlan, kind: str, negated: bool
 ) -> Array:
     source, new = _prepared(kind, x, values, negated)
     box = plan.box

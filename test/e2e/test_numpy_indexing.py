@@ -171,3 +171,41 @@ def test_get_of_at_is_the_index_and_at_prints_what_it_is():
     x = tnp.asarray([1.0, 2.0])
     assert float(x.at[1].get()) == 2.0
     assert repr(x.at) == "<at of array([1., 2.])>"
+
+
+def test_numpy_arrays_that_a_function_finds_outside_are_read_at_each_call(interpreted: None):
+    x, index, mask = X[0], np.array([0, 1]), np.array([True, False, False])
+    values = np.zeros(2)
+    functions = (
+        lambda x: x[index],
+        lambda x: tnp.take(x, index, axis=0),
+        lambda x: x.at[index].set(0.0),
+        lambda x: x.at[mask].set(0.0),
+        lambda x: x[0, :2] + tnp.asarray(values),
+        lambda x: x[0, :2] + tnp.asarray(values, dtype=tnp.float32),
+    )
+    for function in functions:
+        index[:], mask[:], values[:] = [0, 1], [True, False, False], 0
+        jitted = jit(function)
+        before = np.asarray(jitted(x))
+        index[:], mask[:], values[:] = [2, 0], [False, True, True], 5
+        after = np.asarray(jitted(x))
+        assert not np.array_equal(before, after)
+        np.testing.assert_array_equal(after, np.asarray(function(tnp.asarray(x))))
+
+
+def test_a_copy_of_a_numpy_array_is_what_it_was_when_the_function_was_traced():
+    values = np.zeros(2)
+    jitted = jit(lambda x: x + tnp.asarray(values, copy=True))
+    jitted(np.ones(2))
+    values[:] = 5
+    np.testing.assert_array_equal(np.asarray(jitted(np.ones(2))), [1, 1])
+
+
+def test_methods_are_the_functions():
+    x = tnp.asarray(X)
+    np.testing.assert_array_equal(np.asarray(x.cumsum()), X.cumsum())
+    np.testing.assert_array_equal(np.asarray(x[0].diagonal()), X[0].diagonal())
+    np.testing.assert_array_equal(np.asarray(x.swapaxes(0, 2)), X.swapaxes(0, 2))
+    assert float(x[0].trace()) == X[0].trace()
+    np.testing.assert_array_equal(np.asarray(x[0, 0].dot(x[1].T)), X[0, 0].dot(X[1].T))
