@@ -249,6 +249,7 @@ class _Planner:
 
     def plan(self) -> Plan:
         captured: dict[SSAValue, None] = {}
+        is_region = self.block is not self.function.body.block
         for op in reversed(list(self.block.ops)):
             match op:
                 case func.ReturnOp():
@@ -266,9 +267,10 @@ class _Planner:
                     self._visit(op)
                 case _:
                     raise PassFailedException(f"{op.name}: cannot schedule (not an op of the graph dialect)")
-            captured.update(dict.fromkeys(op.operands))
-            for body in self.bodies.get(op, ()):
-                captured.update(dict.fromkeys(body.captured))
+            if is_region:
+                captured.update(dict.fromkeys(op.operands))
+                for body in self.bodies.get(op, ()):
+                    captured.update(dict.fromkeys(body.captured))
         self.kernels.reverse()
         decisions = dict(reversed(self.decisions.items()))
         bodies = dict(reversed(self.bodies.items()))

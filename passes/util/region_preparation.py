@@ -29,8 +29,9 @@ def prepare_regions(function: func.FuncOp) -> None:
     Raises:
         PassFailedException: a value that is to be materialized has another memory mode already.
     """
-    _drop_markers(function)
-    _prepare_block(function.body.block)
+    if any(isinstance(op, graph.ControlOp | graph.MarkerOp) for op in function.body.block.ops):
+        _drop_markers(function)
+        _prepare_block(function.body.block)
 
 
 def _drop_markers(function: func.FuncOp) -> None:
