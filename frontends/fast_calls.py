@@ -13,6 +13,7 @@ import numpy as np
 
 from ..runtime import timeline
 from .concrete import ConcreteArray
+from .traced import TracedArray
 from .tracing_state import ENTERED
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ def fast_call(eager: EagerFunction) -> Callable[..., Any]:
 
 def _of_one(eager: EagerFunction) -> Callable[..., Any]:
     find, new, concrete, entered = eager.fast.get, _new, ConcreteArray, ENTERED
+    function, traced = eager.function, TracedArray
 
     def call(x: Any, /) -> Any:
         if type(x) is concrete and not entered[0]:
@@ -52,6 +54,8 @@ def _of_one(eager: EagerFunction) -> Callable[..., Any]:
                     result.values = values
                     result.aval = found[1]
                     return result
+        elif type(x) is traced and entered[0]:
+            return function(x)
         return eager.call((x,), {})
 
     return call
@@ -59,6 +63,7 @@ def _of_one(eager: EagerFunction) -> Callable[..., Any]:
 
 def _of_two(eager: EagerFunction) -> Callable[..., Any]:
     find, new, concrete, entered, array = eager.fast.get, _new, ConcreteArray, ENTERED, np.array
+    function, traced = eager.function, TracedArray
 
     def call(x: Any, y: Any, /) -> Any:
         if type(x) is concrete and not entered[0]:
@@ -80,6 +85,8 @@ def _of_two(eager: EagerFunction) -> Callable[..., Any]:
                         result.values = values
                         result.aval = found[1]
                         return result
+        elif type(x) is traced and type(y) is traced and entered[0]:
+            return function(x, y)
         elif type(y) is concrete and type(x) in _SCALARS and not entered[0]:
             found = find((type(x), y.aval))
             if found is not None and timeline.current is None and found[3] <= x <= found[4]:

@@ -52,7 +52,8 @@ def _unary(op: Callable[[Any], Operation]) -> Callable[[TracedArray], TracedArra
         x.check_usable()
         if (op, x.aval) not in _FITS:
             _check_elements(op, x)
-        return x.trace.add(op(x.value), x.aval.weak)
+        made = op(x.value)
+        return x.trace.add(made, x.aval.weak, x.aval if made.results[0].type is x.value.type else None)
 
     return apply
 
@@ -65,7 +66,9 @@ def _binary(op: Callable[[Any, Any], Operation]) -> Callable[[TracedArray, Trace
             _check_same(op, x, y)
         if (op, x.aval) not in _FITS:
             _check_elements(op, x)
-        return x.trace.add(op(x.value, y.value), x.aval.weak and y.aval.weak)
+        made = op(x.value, y.value)
+        same = made.results[0].type is x.value.type and x.aval.weak is y.aval.weak
+        return x.trace.add(made, x.aval.weak and y.aval.weak, x.aval if same else None)
 
     return apply
 

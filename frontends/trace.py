@@ -85,6 +85,9 @@ class Trace:
         self.watched: dict[int, Guard] = {}
         """By the ids of arrays: the places outside of the function that these are read from at each call."""
         self._captured: dict[int, TracedArray] = {}
+        from .traced import TracedArray
+
+        self._traced_array = TracedArray
         self._scalars: dict[SSAValue, bool | int | float] = {}
 
     def __enter__(self) -> Trace:
@@ -117,11 +120,16 @@ class Trace:
             root = root.parent
         return TracedArray(self, root, value, aval)
 
-    def add(self, op: Operation, weak: bool = False) -> TracedArray:
-        """Adds an op with one result, of the user's line that asks for it, and returns that."""
+    def add(self, op: Operation, weak: bool = False, aval: Aval | None = None) -> TracedArray:
+        """
+        Adds an op with one result, of the user's line that asks for it, and returns that. `aval` is what
+        stands for the result, where that is known.
+        """
         op.location = user_location()
         self.scope.block.add_op(op)
-        return self.wrap(op.results[0], weak)
+        if aval is None:
+            return self.wrap(op.results[0], weak)
+        return self._traced_array(self, self.scope, op.results[0], aval)
 
     def wrap(self, value: SSAValue, weak: bool = False) -> TracedArray:
         """Returns a value of the innermost block as an array."""
