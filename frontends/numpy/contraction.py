@@ -77,6 +77,10 @@ def product(
     rhs, rhs_names = _without_repeated(rhs, rhs_names, extents)
     lhs, lhs_names = summed(lhs, lhs_names, (*rhs_names, *result))
     rhs, rhs_names = summed(rhs, rhs_names, (*lhs_names, *result))
+    if {*lhs_names, *rhs_names} <= set(result):
+        shape = tuple(extents[name] for name in result)
+        both = (_spread(lhs, lhs_names, result, shape), _spread(rhs, rhs_names, result, shape))
+        return ops.and_(*both) if lhs.dtype == BOOL else ops.mul(*both)
     order = list(dict.fromkeys((*result, *lhs_names, *rhs_names)))
     maps = [_map(order, names) for names in (lhs_names, rhs_names, result)]
     shape = tuple(extents[name] for name in result)
@@ -91,6 +95,13 @@ def _without_repeated(
     """Returns `x` without the dims of extent 1 that are repeated."""
     kept = [axis for axis, name in enumerate(names) if x.shape[axis] == extents[name]]
     return reshaped(x, tuple(x.shape[axis] for axis in kept)), tuple(names[axis] for axis in kept)
+
+
+def _spread(x: TracedArray, names: Names, result: Names, shape: Sequence[int]) -> TracedArray:
+    """Returns `x` repeated to `shape`, whose axes are called `result`."""
+    x = permuted(x, names, [name for name in result if name in names])
+    extents = iter(x.shape)
+    return ops.broadcast(reshaped(x, tuple(next(extents) if name in names else 1 for name in result)), shape)
 
 
 def _map(order: Names, names: Names) -> AffineMap:

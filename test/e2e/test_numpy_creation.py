@@ -183,3 +183,13 @@ def test_top_k_gives_the_first_of_equal_ones():
     best, where = tnp.top_k(tnp.asarray(values), 2)
     compare(best, np.array([[5.0, 5.0], [2.0, 1.0]]))
     compare(where, np.array([[1, 2], [2, 3]]))
+
+
+def test_products_without_a_sum_keep_the_sign_of_zeros():
+    x, y = np.array([0.0, -0.0]), np.array([1.0, -1.0])
+    for ours, theirs in (
+        (tnp.outer(x, y), np.outer(x, y)),
+        (tnp.kron(x, y), np.kron(x, y)),
+        (tnp.einsum("i,i->i", x, y), x * y),
+    ):
+        np.testing.assert_array_equal(np.signbit(np.asarray(ours)), np.signbit(theirs))
