@@ -29,7 +29,6 @@ from .runtime.entry_state import nodes_of, symbols_of
 from .runtime.executable import Executable
 from .runtime.lowered_program import LoweredProgram
 from .runtime.plan_reader import plan_program
-from .runtime.program_plan import NodePlan
 from .runtime.reference_executable import ReferenceExecutable
 from .runtime.signature import Signature
 from .runtime.sized_executable import SizedExecutable
@@ -96,11 +95,13 @@ def compile(
             backend = get_backend(backend)
         _check_kind("backend", backend, f"a backend or one of {', '.join(BACKENDS)}", Backend)
 
-    def build(module: ModuleOp, entry: Entry) -> Executable:
+    def build(module: ModuleOp, entry: Entry, keeper: Executable | None = None) -> Executable:
         if isinstance(backend, str):
-            return _interpreted(module, entry, _signature_of(entry), pipeline, level, instruments)
+            signature = _signature_of(entry)
+            return _interpreted(module, entry, signature, pipeline, level, instruments, keeper)
         nbytes = backend.device.vector_nbytes
-        return _compiled(ModuleLowering(module, entry, pipeline, IRLevel.LOW, nbytes, instruments), backend)
+        work = ModuleLowering(module, entry, pipeline, IRLevel.LOW, nbytes, instruments)
+        return _compiled(work, backend, keeper)
 
     special = _special_values(module, chosen, specialize)
     if special is None:
@@ -110,10 +111,11 @@ def compile(
     def build_for(sizes: Mapping[str, int]) -> Executable:
         specialized = original.clone()
         specialize_module(specialized, sizes)
-        return build(specialized, find_entry(specialized, name))
+        return build(specialized, find_entry(specialized, name), executable.keeper)
 
-    executable = build(module, chosen)
-    assert isinstance(executable, SizedExecutable), f"{executable!r} is for one size"
+    general = build(module, chosen)
+    assert isinstance(general, SizedExecutable), f"{general!r} is for one size"
+    executable = general
     executable.specialize(special, build_for)
     return executable
 
@@ -266,6 +268,7 @@ def _interpreted(
     pipeline: PassManager | str | None,
     level: str | None,
     instruments: Sequence[PassInstrument],
+    keeper: Executable | None = None,
 ) -> Executable:
     from .backends.reference.execute import run_module
 
@@ -280,7 +283,9 @@ def _interpreted(
     makers = work.stages()
     stages, last = Stages(makers), list(makers)[-1]
 
-    def make(signature: Signature) -> ReferenceExecutable:
+    assert keeper is None or isinstance(keeper, ReferenceExecutable), f"{keeper!r} is no interpreter"
+
+    def make(signature: Signature, keeper: ReferenceExecutable | None) -> ReferenceExecutable:
         return ReferenceExecutable(
             signature,
             stages,
@@ -290,48 +295,48 @@ def _interpreted(
             ),
             symbols,
             nodes,
+            keeper,
         )
 
     if table is None:
-        return make(signature)
-    _check_no_nodes(work.entry_name, nodes)
+        return make(signature, keeper)
+    if nodes and keeper is None:
+        keeper = make(signature, None)
     return SizedExecutable(
         signature,
         REFERENCE,
         stages,
         table,
-        lambda sizes: make(signature.at(sizes)),
+        lambda sizes: make(signature.at(sizes), keeper),
         lambda: stages[last],
         symbols,
+        keeper,
     )
 
 
-def _check_no_nodes(name: str, nodes: Sequence[NodePlan]) -> None:
-    """Raises TenonError where a program with named dims has tensor nodes: each size has its own memory."""
-    if nodes:
-        listed = ", ".join(f"@{node.name}" for node in nodes)
-        raise TenonError(f"{name}: a program with named dims has no tensor nodes (nodes: {listed})")
-
-
-def _compiled(work: ModuleLowering, backend: Backend) -> Executable:
+def _compiled(work: ModuleLowering, backend: Backend, keeper: Executable | None = None) -> Executable:
     lowered = render(work, backend)
     artifact = CompiledArtifact(None, ())
     if lowered.source:
         with span("compile", Category.COMPILE, program=work.entry_name):
             artifact = backend.compiler.compile(lowered.source, backend.device)
+    assert keeper is None or isinstance(keeper, DeviceExecutable), f"{keeper!r} is on no device"
+    plan, stages = lowered.plan, lowered.stages
     with span("load", Category.COMPILE, program=work.entry_name):
-        plan = lowered.plan
         if plan.varying is None:
-            return DeviceExecutable(backend, artifact, plan, lowered.stages)
-        _check_no_nodes(work.entry_name, plan.nodes)
+            return DeviceExecutable(backend, artifact, plan, stages, keeper)
+        dims = plan.varying.dims
+        if plan.nodes and keeper is None:
+            keeper = DeviceExecutable(backend, artifact, plan.at(dims.least()), stages)
         return SizedExecutable(
             plan.signature,
             backend.name,
-            lowered.stages,
-            plan.varying.dims,
-            lambda sizes: DeviceExecutable(backend, artifact, plan.at(sizes), lowered.stages),
-            lambda: lowered.stages["source"],
+            stages,
+            dims,
+            lambda sizes: DeviceExecutable(backend, artifact, plan.at(sizes), stages, keeper),
+            lambda: stages["source"],
             plan.symbols,
+            keeper,
         )
 
 

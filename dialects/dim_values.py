@@ -85,6 +85,10 @@ class DimTable:
         """The dims in the order in which their values are found."""
         return tuple(source.symbol.name for source in self.sources)
 
+    def least(self) -> dict[str, int]:
+        """Returns the least value of each dim, but no 0."""
+        return {source.symbol.name: max(source.symbol.minimum, 1) for source in self.sources}
+
     def solve(self, shapes: Sequence[tuple[int, ...]]) -> dict[str, int]:
         """
         Returns the values of the dims for arguments of these shapes.

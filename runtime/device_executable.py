@@ -47,8 +47,14 @@ class DeviceExecutable(Executable):
     """
 
     def __init__(
-        self, backend: Backend, artifact: CompiledArtifact, plan: ProgramPlan, stages: Stages
+        self,
+        backend: Backend,
+        artifact: CompiledArtifact,
+        plan: ProgramPlan,
+        stages: Stages,
+        keeper: DeviceExecutable | None = None,
     ) -> None:
+        """Where there is a `keeper`, the tensor nodes are its: the same program for other sizes."""
         super().__init__(plan.signature, backend.name, stages, plan.symbols)
         if plan.merge_node is not None:
             raise TenonError(
@@ -58,6 +64,7 @@ class DeviceExecutable(Executable):
         self.program = plan
         self._taken = plan.taken_arguments
         """The results that are computed in the memory of donated arguments, by argument."""
+        self._keeper = keeper
         self._driver = backend.driver
         self._artifact = artifact
         self._pool = slab_pool_of(backend.driver)
@@ -75,10 +82,12 @@ class DeviceExecutable(Executable):
         self._direct: DirectProgram | None = None
         self._ordered: OrderedCalls | None = None
         try:
-            self._node_places = self._place_nodes()
+            self._node_places = self._place_nodes() if keeper is None else keeper.node_places
             self._places = self._place_buffers()
-            self.nodes = NodeArrays(
-                self.name, plan.nodes, self._node_places, self._read_node, self._write_node
+            self.nodes = (
+                NodeArrays(self.name, plan.nodes, self._node_places, self._read_node, self._write_node)
+                if keeper is None
+                else keeper.nodes
             )
             temporaries = self._place_temporaries()
             self._places_of_first_call = {**self._places, **temporaries}
@@ -97,6 +106,11 @@ class DeviceExecutable(Executable):
     @property
     def source(self) -> str:
         return self.stages["source"]
+
+    @property
+    def node_places(self) -> Mapping[str, BufferLoc]:
+        """Where the tensor nodes lie."""
+        return self._node_places
 
     def close(self) -> None:
         with self._growth:

@@ -39,13 +39,19 @@ class ReferenceExecutable(Executable):
         interpret: Interpret,
         symbols: Sequence[SymbolPlan] = (),
         nodes: Sequence[NodePlan] = (),
+        keeper: ReferenceExecutable | None = None,
     ) -> None:
+        """Where there is a `keeper`, the tensor nodes are its: the same program for other sizes."""
         super().__init__(signature, "reference", stages, symbols)
         self._executed_stage = executed_stage
         self._interpret: Interpret | None = interpret
         self._lock = Lock()
         self._node_plans = tuple(nodes)
         self._contents: dict[str, Array] = {}
+        self._keeper = self if keeper is None else keeper
+        if keeper is not None:
+            self.nodes = keeper.nodes
+            return
         places = {node.name: BufferLoc(number, 0) for number, node in enumerate(nodes)}
         self.nodes = NodeArrays(self.name, nodes, places, self._read_node, self._write_node)
         """The tensor nodes of the program, which keep their values from call to call."""
@@ -68,9 +74,15 @@ class ReferenceExecutable(Executable):
             raise self._closed_error()
         if not self._node_plans:
             return self._results(interpret, arrays, targets, {}, values)
+        return self._keeper.run_on_nodes(
+            lambda contents: self._results(interpret, arrays, targets, contents, values)
+        )
+
+    def run_on_nodes(self, run: Callable[[dict[str, Array]], list[Array]]) -> list[Array]:
+        """Runs what changes the contents of the nodes, which it is given; where it fails they stay."""
         with self._lock:
             contents = {name: array.copy() for name, array in self._contents.items()}
-            results = self._results(interpret, arrays, targets, contents, values)
+            results = run(contents)
             self._contents = contents
             self.nodes.note_written(contents)
         return results

@@ -41,7 +41,9 @@ class SizedExecutable(Executable):
         make: Callable[[Sizes], Executable],
         source: Callable[[], str],
         symbols: Sequence[SymbolPlan] = (),
+        keeper: Executable | None = None,
     ) -> None:
+        """`keeper` has the tensor nodes of the program, if there are any; it is closed with this."""
         super().__init__(signature, backend_name, stages, symbols)
         self._dims = dims
         self._make: Callable[[Sizes], Executable] | None = make
@@ -52,7 +54,8 @@ class SizedExecutable(Executable):
         self._build_for: Callable[[Sizes], Executable] | None = None
         self._specialized: dict[tuple[tuple[str, int], ...], Executable] = {}
         self._lock = RLock()
-        self.nodes = NodeArrays(self.name, (), {}, _no_node, _no_node)
+        self.keeper = keeper
+        self.nodes = NodeArrays(self.name, (), {}, _no_node, _no_node) if keeper is None else keeper.nodes
 
     def specialize(
         self, special: Mapping[str, frozenset[int]], build_for: Callable[[Sizes], Executable]
@@ -144,7 +147,9 @@ class SizedExecutable(Executable):
             self._by_shapes.clear()
         for executable in ready:
             executable.close()
+        if self.keeper is not None:
+            self.keeper.close()
 
 
 def _no_node(*_: Any) -> None:
-    raise AssertionError("a program with named dims has no nodes")
+    raise AssertionError("a program without nodes")

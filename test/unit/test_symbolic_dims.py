@@ -515,7 +515,8 @@ LINES = tensor("n", 5)
 
 OPS["scan of a named length"] = (
     [tensor(5), LINES],
-    f"graph.scan %i = n reverse (%s = %a) over (%row = %b) : ({tensor(5)}, {LINES}) -> ({tensor(5)}, {LINES}) "
+    f"graph.scan %i = n reverse (%s = %a) over (%row = %b) : ({tensor(5)}, {LINES}) -> "
+    f"({tensor(5)}, {LINES}) "
     f"{{\n%next = graph.add %s, %row : {tensor(5)}\ngraph.yield %next, %next : {tensor(5)}, {tensor(5)}\n}}",
     LINES,
     lambda n, m: [random(5), random(n, 5)],
@@ -698,24 +699,31 @@ def test_a_program_with_named_dims_has_no_memory_plan_of_its_own_but_each_size_h
     assert add.source == add.stages["source"]
 
 
-def test_a_program_with_named_dims_has_no_nodes():
-    text = (
-        N
-        + f"""
-graph.tnode @w : tensor<8xf32>
+@pytest.mark.parametrize("place", PLACES, ids=str)
+def test_all_sizes_share_the_nodes_of_a_program(place: dict[str, str]):
+    text = f"""
+graph.dim @n min 0 max 64
+graph.tnode @w : tensor<8xf32> = dense<1.0>
 func.func @f(%x: {tensor("n", 8)}) -> {tensor("n", 8)} {{
   %w = graph.read @w : tensor<8xf32>
   %b = graph.broadcast %w : tensor<8xf32> -> {tensor("n", 8)}
   %y = graph.add %x, %b : {tensor("n", 8)}
+  %s = graph.reduce add %x axes [0] : {tensor("n", 8)} -> tensor<8xf32>
+  graph.write add @w, %s : tensor<8xf32>
   func.return %y : {tensor("n", 8)}
 }}
 """
-    )
-    for place in PLACES:
-        with pytest.raises(
-            tenon.TenonError, match=r"^f: a program with named dims has no tensor nodes \(nodes: @w\)$"
-        ):
-            tenon.compile(text, **place)  # pyright: ignore[reportArgumentType]
+    f = tenon.compile(text, specialize={"n": [5]}, **place)  # pyright: ignore[reportArgumentType]
+    w = np.ones(8, np.float32)
+    np.testing.assert_array_equal(f.nodes["w"], w)
+    for n in (3, 5, 0, 64, 3, 5):
+        x = random(n, 8)
+        np.testing.assert_allclose(f(x), x + w, rtol=1e-5)
+        w += x.sum(0)
+        np.testing.assert_allclose(f.nodes["w"], w, rtol=1e-4, atol=1e-4)
+    f.nodes["w"] = np.zeros(8, np.float32)
+    np.testing.assert_array_equal(f(random(2, 8)), random(2, 8))
+    f.close()
 
 
 def test_threads_share_a_program_of_many_sizes():
