@@ -65,11 +65,8 @@ class DimTable:
                     f"{name}: dim @{symbol} is not declared (hint: graph.dim @{symbol} min 1 max 64)",
                     location=location,
                 )
-        arguments = tuple(
-            (argument, shape)
-            for argument, type in zip(argument_names(entry), entry.function_type.inputs, strict=True)
-            if (shape := _shape(type)) is not None
-        )
+        named = zip(argument_names(entry), map(_shape, entry.function_type.inputs), strict=True)
+        arguments = tuple((argument, shape) for argument, shape in named if shape is not None)
         sources = _sources(arguments, declared)
         for symbol in used:
             if all(source.symbol.name != symbol for source in sources):

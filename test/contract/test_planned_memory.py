@@ -61,11 +61,18 @@ class Watch:
     def __post_init__(self) -> None:
         self._launch = self.backend.driver.launch
 
-    def launch(self, kernel: CallableKernel, grid: Any, block: Any, arguments: tuple[BufferLoc, ...]) -> None:
+    def launch(
+        self,
+        kernel: CallableKernel,
+        grid: Any,
+        block: Any,
+        arguments: tuple[BufferLoc, ...],
+        sizes: tuple[int, ...] = (),
+    ) -> None:
         self.launches.append((kernel.name, tuple(arguments)))
         self.held.append(slab_pool_of(self.backend.driver).statistics().nbytes)
         before = self.contents()
-        self._launch(kernel, grid, block, arguments)
+        self._launch(kernel, grid, block, arguments, sizes)
         after = self.contents()
         self.changed.append(
             {
