@@ -4,7 +4,7 @@ The `low` dialect: one kernel, nothing left to decide.
 A kernel's body is written in xDSL's own dialects; `low` adds only what they lack. The whole vocabulary is
 the closed list `BODY_OPS` below, so that a backend is a table plus a `match`:
 
-* `scf`: for (iter_args), if (with or without results), yield
+* `scf`: for (iter_args), if (with or without results), while, condition, yield
 * `memref`: load, store (one linear index), alloca (private; or memory space `"shared"` for a work-group)
 * `vector`: load, store, broadcast, reduction, on 1-d vectors of 2, 4, 8 or 16 lanes
 * `arith`: constant, integer and float arithmetic, bit operations, comparisons, bitcast, extf, truncf,
@@ -426,6 +426,8 @@ class RemfOp(IRDLOperation):
 BODY_OPS: tuple[type[Operation], ...] = (
     scf.ForOp,
     scf.IfOp,
+    scf.WhileOp,
+    scf.ConditionOp,
     scf.YieldOp,
     memref.LoadOp,
     memref.StoreOp,

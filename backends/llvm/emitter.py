@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from xdsl.dialects.builtin import f16
-from xdsl.dialects.scf import YieldOp
+from xdsl.dialects.scf import ConditionOp, YieldOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
@@ -128,7 +128,7 @@ class Emitter:
             rule = self._rules.get(type(op))
             if rule is not None:
                 rule(self, op)
-            elif isinstance(op, YieldOp):
+            elif isinstance(op, YieldOp | ConditionOp):
                 yielded = [self.values[operand] for operand in op.operands]
             elif type(op) in EXPANDED_OPS:
                 raise DiagnosticException(f"llvm: {op.name}: expand-math must run first")
@@ -185,6 +185,36 @@ class Emitter:
             )
         )
         self.start(loop.exit)
+
+    def write_while(
+        self,
+        before: Block,
+        body: Block,
+        initial: Sequence[str],
+        types: Sequence[str],
+        results: Sequence[SSAValue],
+    ) -> None:
+        """Writes a loop that runs `body` for as long as the condition that `before` ends with holds."""
+        preheader = self._label
+        header, inside, exit = (self.names.fresh(name) for name in ("while", "while_body", "while_exit"))
+        self.branch(header)
+        self.start(header)
+        phis = len(self.lines)
+        self.lines.append("")
+        for argument in before.args:
+            self.values[argument] = self.names.fresh(argument.name_hint)
+        condition, *passed = self.write_block(before)
+        self.lines.append(f"  br i1 {condition}, label {inside}, label {exit}")
+        self.start(inside)
+        self.values.update(zip(body.args, passed, strict=True))
+        yielded = self.write_block(body)
+        self.branch(header)
+        self.lines[phis] = "\n".join(
+            f"  {self.values[argument]} = phi {type} [ {start}, {preheader} ], [ {following}, {self._label} ]"
+            for argument, type, start, following in zip(before.args, types, initial, yielded, strict=True)
+        )
+        self.start(exit)
+        self.values.update(zip(results, passed, strict=True))
 
     def write_if(
         self,

@@ -402,6 +402,13 @@ def _for(emitter: Emitter, op: scf.ForOp) -> None:
     values.update(zip(op.res, loop.carried, strict=True))
 
 
+def _while(emitter: Emitter, op: scf.WhileOp) -> None:
+    before, body = op.before_region.block, op.after_region.block
+    initial = [emitter.values[value] for value in op.arguments]
+    types = [emitter.type(op, value.type) for value in op.arguments]
+    emitter.write_while(before, body, initial, types, op.results)
+
+
 def _if(emitter: Emitter, op: scf.IfOp) -> None:
     else_block = op.false_region.blocks.first
     results = [(result, emitter.type(op, result.type)) for result in op.output]
@@ -428,6 +435,7 @@ def _barrier(emitter: Emitter, op: BarrierOp) -> None:
 RULES: dict[type[Operation], Rule] = {
     scf.ForOp: _for,
     scf.IfOp: _if,
+    scf.WhileOp: _while,
     memref.LoadOp: _load(lambda op: op.memref),
     memref.StoreOp: _store(lambda op: op.value, lambda op: op.memref),
     memref.AllocaOp: _alloca,

@@ -30,6 +30,29 @@ def for_loop(kernel: KernelWriter, op: scf.ForOp) -> None:
             kernel.masks[result] = kernel.masks[argument]
 
 
+def while_loop(kernel: KernelWriter, op: scf.WhileOp) -> None:
+    """
+    What is carried into the condition's code, and what that passes on, are variables, declared before the
+    loop; the latter are read after it as the results.
+    """
+    before, body = op.before_region.block, op.after_region.block
+    for argument, initial in zip(before.args, op.arguments, strict=True):
+        type = kernel.c_type(argument, op)
+        name = kernel.name(argument, "carried")
+        kernel.line(f"{type} {name} = {kernel.like(initial, argument)};")
+    for argument in body.args:
+        kernel.line(f"{kernel.c_type(argument, op)} {kernel.name(argument, 'passed')};")
+    last = before.last_op
+    assert isinstance(last, scf.ConditionOp), "scf.while: the region ends in no scf.condition"
+    kernel.line("for (;;) {")
+    kernel.nested(before, body.args)
+    kernel.inner_line(f"if (!{kernel.expressions[last.condition]}) break;")
+    kernel.nested(body, before.args)
+    kernel.line("}")
+    for argument, result in zip(body.args, op.results, strict=True):
+        kernel.expressions[result] = kernel.expressions[argument]
+
+
 def if_else(kernel: KernelWriter, op: scf.IfOp) -> None:
     """Every result is a variable, declared before and assigned in both branches."""
     for result in op.results:

@@ -174,7 +174,10 @@ class KernelWriter:
         """Emits the ops of `block`; the operands of its yield are assigned to `targets`."""
         for op in block.ops:
             if isinstance(op, scf.YieldOp):
-                self._assign(op, targets)
+                self._assign(op, op.operands, targets)
+                continue
+            if isinstance(op, scf.ConditionOp):
+                self._assign(op, op.args, targets)
                 continue
             rule = self._rules.get(type(op))
             if rule is not None:
@@ -191,11 +194,15 @@ class KernelWriter:
         self._block(block, targets)
         self._indent = outer
 
-    def _assign(self, op: scf.YieldOp, targets: Sequence[SSAValue]) -> None:
+    def inner_line(self, text: str) -> None:
+        """Writes one line, one level deeper."""
+        self.line(f"    {text}")
+
+    def _assign(self, op: Operation, values: Sequence[SSAValue], targets: Sequence[SSAValue]) -> None:
         """Assigns all operands at once: one that an assignment before it overwrites is put by first."""
         overwritten: set[str] = set()
         assignments: list[tuple[str, str]] = []
-        for value, target in zip(op.operands, targets, strict=True):
+        for value, target in zip(values, targets, strict=True):
             name, source = self.expressions[target], self.expressions[value]
             text = self.like(value, target)
             if source == name:

@@ -91,6 +91,7 @@ RULES: dict[type[Operation], Rule] = {
     **{type: _rounding_rule(kind) for type, kind in _ROUNDINGS.items()},
     scf.ForOp: control.for_loop,
     scf.IfOp: control.if_else,
+    scf.WhileOp: control.while_loop,
     memref.LoadOp: memory.load,
     memref.StoreOp: memory.store,
     memref.AllocaOp: memory.alloca,

@@ -182,7 +182,7 @@ def _steps_of(block: Block) -> list[_Step]:
 
     Raises InterpreterError for an op without a rule.
     """
-    return [_STEPS.get(type(op), _compute)(op) for op in block.ops if not isinstance(op, scf.YieldOp)]
+    return [_STEPS.get(type(op), _compute)(op) for op in block.ops if not isinstance(op, _ENDS)]
 
 
 def _compute(op: Operation) -> _Step:
@@ -390,6 +390,10 @@ def _reduction(op: Operation) -> _Step:
     return step
 
 
+_ENDS = (scf.YieldOp, scf.ConditionOp)
+"""The ops that end a block: those around it read what they give."""
+
+
 def _yielded(op: Operation, block: Block) -> tuple[SSAValue, ...]:
     values = tuple(block.last_op.operands) if isinstance(block.last_op, scf.YieldOp) else ()
     for value in values:
@@ -461,6 +465,49 @@ def _for(op: Operation) -> _Step:
     return step
 
 
+def _while(op: Operation) -> _Step:
+    assert isinstance(op, scf.WhileOp)
+    before, body = op.before_region.block, op.after_region.block
+    condition = before.last_op
+    if not isinstance(condition, scf.ConditionOp):
+        raise InterpreterError(f"{describe(op)}: the first region ends in no scf.condition")
+    begin, steps, yields = _steps_of(before), _steps_of(body), _yielded(op, body)
+    starts, results, passed = tuple(op.arguments), tuple(op.results), tuple(condition.args)
+    holds = condition.condition
+
+    def step(run: _Run) -> None:
+        values, outer = run.values, run.mask
+        current = [values[start] for start in starts]
+        given: list[Array] | None = None
+        while True:
+            values.update(zip(before.args, current, strict=True))
+            for inner in begin:
+                inner(run)
+            given = _kept(run, [values[value] for value in passed], given, results)
+            wanted = values[holds]
+            if run.mask is not None:
+                wanted = wanted & run.mask
+            if not wanted.any():
+                break
+            if wanted.ndim:
+                run.mask = outer if wanted.all() else wanted
+            values.update(zip(body.args, given, strict=True))
+            for inner in steps:
+                inner(run)
+            current = _kept(run, [values[value] for value in yields], current, starts)
+        run.mask = outer
+        values.update(zip(results, given, strict=True))
+
+    return step
+
+
+def _kept(run: _Run, new: list[Array], old: Sequence[Array] | None, named: Sequence[SSAValue]) -> list[Array]:
+    """Returns new values for the work-items that are active, and the old ones of the others."""
+    if run.mask is None or old is None:
+        return new
+    return [_merged(run.mask, a, b, name.type) for a, b, name in zip(new, old, named, strict=True)]
+
+
 def _if(op: Operation) -> _Step:
     assert isinstance(op, scf.IfOp)
     condition, results = op.cond, tuple(op.results)
@@ -511,6 +558,7 @@ def _branch(op: Operation, region: Region) -> Callable[[_Run], list[Array]]:
 _STEPS: dict[type[Operation], Callable[[Operation], _Step]] = {
     scf.ForOp: _for,
     scf.IfOp: _if,
+    scf.WhileOp: _while,
     memref.LoadOp: _load,
     memref.StoreOp: _store,
     memref.AllocaOp: _alloca,

@@ -792,5 +792,8 @@ def test_alloca_holds_a_row_in_private_and_shared_memory() -> None:
 
 
 def test_there_is_a_rule_for_every_body_op() -> None:
-    assert [op.name for op in BODY_OPS if op not in RULES and op not in EXPANDED_OPS] == ["scf.yield"]
+    assert [op.name for op in BODY_OPS if op not in RULES and op not in EXPANDED_OPS] == [
+        "scf.condition",
+        "scf.yield",
+    ]
     assert [op for op in RULES if op not in BODY_OPS] == []

@@ -197,3 +197,51 @@ def test_a_step_that_is_not_positive_is_reported() -> None:
     body = "scf.for %k = %c0 to %c15 step %e {\n}\nmemref.store %one, %z[%i] : memref<6xi64>"
     with pytest.raises(InterpreterError, match=r"scf.for at .*: step 0 is not positive"):
         run_everywhere(program(body), X, N, ways=WAYS_FROM_SCHED[:1])
+
+
+WHILE = """%end, %sum = scf.while (%k = %c0, %t = %zero) : (index, i64) -> (index, i64) {
+        %more = arith.cmpi slt, %k, %e : index
+        scf.condition(%more) %k, %t : index, i64
+      } do {
+      ^body(%at: index, %u: i64):
+        memref.store %f0, %y[%i, %at] : memref<6x16xf32>
+        %wide = arith.index_cast %at : index to i64
+        %v = arith.addi %u, %wide : i64
+        %following = arith.addi %at, %c1 : index
+        scf.yield %following, %v : index, i64
+      }
+      %last = arith.index_cast %end : index to i64
+      %r = arith.addi %last, %sum : i64
+      memref.store %r, %z[%i] : memref<6xi64>"""
+
+
+def test_iterations_run_while_their_own_condition_holds() -> None:
+    y, z = run(WHILE)
+    expected = X.copy()
+    for row, count in enumerate(N):
+        expected[row, : max(count, 0)] = 0
+    np.testing.assert_array_equal(y, expected)
+    np.testing.assert_array_equal(z, [sum(range(count)) + max(count, 0) for count in N])
+
+
+def test_a_while_that_carries_nothing() -> None:
+    y, _ = run("""%slot = sched.alloc local : memref<1xi64>
+      memref.store %zero, %slot[%c0] : memref<1xi64>
+      scf.while () : () -> () {
+        %now = memref.load %slot[%c0] : memref<1xi64>
+        %wide = arith.index_cast %e : index to i64
+        %more = arith.cmpi slt, %now, %wide : i64
+        scf.condition(%more)
+      } do {
+        %now = memref.load %slot[%c0] : memref<1xi64>
+        %at = arith.index_cast %now : i64 to index
+        memref.store %f0, %y[%i, %at] : memref<6x16xf32>
+        %next = arith.addi %now, %one : i64
+        memref.store %next, %slot[%c0] : memref<1xi64>
+        scf.yield
+      }
+      memref.store %one, %z[%i] : memref<6xi64>""")
+    expected = X.copy()
+    for row, count in enumerate(N):
+        expected[row, : max(count, 0)] = 0
+    np.testing.assert_array_equal(y, expected)
