@@ -194,10 +194,11 @@ def as_concrete(value: Any, *, copy: bool | None = None) -> ConcreteArray:
     """
     if isinstance(value, ConcreteArray):
         return ConcreteArray(value.values.copy(), value.aval) if copy else value
+    kind = value.__class__.__name__
     if isinstance(value, np.ma.MaskedArray) or not isinstance(
         value, np.ndarray | np.generic | bool | int | float
     ):
-        raise TypeError(f"array: cannot take {value.__class__.__name__}, expected a numpy array or a scalar")
+        raise TypeError(f"array: cannot take {kind}, expected a numpy array or a scalar")
     array = np.asarray(value)
     flags = array.flags
     is_fit = flags.c_contiguous and flags.aligned and array.dtype.isnative and type(array) is np.ndarray

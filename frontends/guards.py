@@ -29,8 +29,9 @@ _ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD")
 _ROOTS = {
     "LOAD_GLOBAL": "global",
     "LOAD_DEREF": "variable",
-    "LOAD_CLASSDEREF": "variable",
     "LOAD_FAST": "argument",
+    "LOAD_FAST_BORROW": "argument",
+    "LOAD_FAST_CHECK": "argument",
 }
 _SKIPPED = ("PRECALL", "CACHE", "PUSH_NULL", "NOP")
 
@@ -121,10 +122,13 @@ def guards_of(function: Callable[..., Any], static: Mapping[str, Any]) -> list[G
 
 def fingerprint(value: Any, is_array: bool = False) -> Any:
     """Returns what is equal for values that a program cannot tell apart."""
-    if is_array:
-        if isinstance(value, Array):
-            return value.aval
-        return as_concrete(value).aval if isinstance(value, np.ndarray) else _Same(value)
+    if is_array and isinstance(value, Array):
+        return value.aval
+    if is_array and isinstance(value, np.ndarray):
+        try:
+            return as_concrete(value).aval
+        except TypeError:
+            return _Same(value)  # Of a dtype that no program has: the function may read it all the same.
     return _fingerprint(value, [_MOST_ITEMS], _MOST_DEPTH)
 
 

@@ -123,6 +123,13 @@ def test_an_unknown_backend_and_pipeline_are_errors():
         tenon.jit(lambda x: x, pipeline="canonicalize-graph")(X)
 
 
+def test_a_function_that_computes_no_array_has_no_program():
+    lowered = tenon.jit(lambda x: x.shape, name="f").lower(X)
+    assert lowered.compile()(X) == (2, 3)
+    with pytest.raises(tenon.TenonError, match="f: computes no array, so there is no program"):
+        lowered.cost()
+
+
 def attention(x: Any, w: Any) -> Any:
     y = tnp.exp(x @ w)
     z = y - tnp.max(y, axis=1, keepdims=True)

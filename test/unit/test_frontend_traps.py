@@ -167,6 +167,16 @@ def test_attributes_and_items_of_globals_that_change_are_seen(monkeypatch: pytes
     same(f(X), X * 4 + 4.5)
 
 
+def test_arrays_that_no_program_has_can_be_read_from_outside():
+    names = np.array(["a", "b"])
+    f = tenon.jit(lambda x: x * len(names) + (names[0] == "a"))
+    same(f(X), X * 2 + 1)
+    same(f(X), X * 2 + 1)
+    assert len(f.explain_misses()) == 1
+    names = np.array(["b"])
+    same(f(X), X)
+
+
 def test_a_list_that_grows_is_seen():
     layers = [1.0]
 
