@@ -426,10 +426,9 @@ def _check_scalar(who: str, what: str, aval: Aval, kinds: str) -> None:
 
 
 def _pair(who: str, result: Any) -> tuple[Any, Any]:
+    kind: str = result.__class__.__name__
     if not isinstance(result, tuple) or len(cast("tuple[Any, ...]", result)) != 2:
-        raise TypeError(
-            f"{who}: the body gives {result.__class__.__name__}, expected a pair (carried, output)"
-        )
+        raise TypeError(f"{who}: the body gives {kind}, expected a pair (carried, output)")
     return cast("tuple[Any, Any]", result)
 
 

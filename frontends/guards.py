@@ -125,10 +125,11 @@ def fingerprint(value: Any, is_array: bool = False) -> Any:
     if is_array and isinstance(value, Array):
         return value.aval
     if is_array and isinstance(value, np.ndarray):
+        array = cast(Any, value)
         try:
-            return as_concrete(value).aval
+            return as_concrete(array).aval
         except TypeError:
-            return _Same(value)  # Of a dtype that no program has: the function may read it all the same.
+            return _Same(array)  # Of a dtype that no program has: the function may read it all the same.
     return _fingerprint(value, [_MOST_ITEMS], _MOST_DEPTH)
 
 

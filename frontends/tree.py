@@ -72,12 +72,13 @@ def register_tree(kind: type, flatten: Flatten | None = None, unflatten: Unflatt
     """
     if not isinstance(kind, type):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError(f"register_tree: {kind!r} is not a class")
+    name = kind.__name__
     if kind in _REGISTERED or kind in (list, tuple, dict, OrderedDict, type(None)):
-        raise ValueError(f"register_tree: {kind.__name__} is a tree already")
+        raise ValueError(f"register_tree: {name} is a tree already")
     if flatten is None or unflatten is None:
         if flatten is not None or unflatten is not None or not is_dataclass(kind):
             raise TypeError(
-                f"register_tree: {kind.__name__} is no dataclass, expected functions flatten and unflatten"
+                f"register_tree: {name} is no dataclass, expected functions flatten and unflatten"
             )
         names = tuple(field.name for field in fields(kind))
         flatten = _dataclass_children(names)
@@ -119,7 +120,7 @@ def flatten(tree: Any, leaves: list[Any]) -> Node | None:
         children = tuple([flatten(item, leaves) for item in items])
         is_named = is_dataclass(kind) and extra == tuple([each.name for each in fields(kind)])
         labels = tuple([f".{name}" for name in extra]) if is_named else _numbered(len(children))
-        return _node(kind, extra, children, labels)
+        return _node(tree.__class__, extra, children, labels)
     if isinstance(tree, tuple) and hasattr(kind, "_fields"):
         items = cast("Sequence[Any]", tree)
         children = tuple([flatten(item, leaves) for item in items])
@@ -136,10 +137,14 @@ def unflatten(structure: Node | None, leaves: Iterator[Any]) -> Any:
     if kind is type(None):
         return None
     children = [unflatten(child, leaves) for child in structure.children]
-    if kind in (tuple, list):
-        return kind(children)
-    if kind in (dict, OrderedDict):
-        return kind(zip(structure.extra, children, strict=True))
+    if kind is dict:
+        return dict[Any, Any](zip(structure.extra, children, strict=True))
+    if kind is OrderedDict:
+        return OrderedDict[Any, Any](zip(structure.extra, children, strict=True))
+    if kind is tuple:
+        return tuple(children)
+    if kind is list:
+        return children
     registered = _REGISTERED.get(kind)
     if registered is not None:
         return registered[1](structure.extra, children)
