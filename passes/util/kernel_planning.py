@@ -18,7 +18,7 @@ with the reason kept; the multi-stage kernels are those of Halide's compute_at, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
@@ -55,6 +55,9 @@ RECOMPUTE_LIMIT = 4
 
 UPDATING_OPS = (graph.DynamicUpdateOp, graph.ScatterOp)
 """Ops whose kernel stores a part of the result only: the rest is their source's, copied before."""
+
+DEPENDENCE_LIMIT = 64
+"""The most values that are looked at to find out whether one is computed from another."""
 
 PART_READS_LIMIT = 16384
 """Up to this many reads, a kernel joins several inputs of a concatenation, reading all for each element."""
@@ -348,11 +351,24 @@ class _Planner:
             indices = kernel.stored if is_updated else _any_element(operand, op)
             self._record(operand, Access(kernel, indices, ()))
 
+    def _keep_apart(self, op: graph.DynamicUpdateOp) -> None:
+        """
+        Has what an update of a carried value stores, and where, computed before its kernel where that reads
+        the value, so that the kernel may store over it.
+        """
+        if self.block is self.function.body.block or op.source not in self.block.args:
+            return
+        for operand in op.operands:
+            if operand is not op.source and _depends_on(operand, op.source):
+                self.kept.setdefault(operand, "reads what is stored over")
+
     def _start_kernel(self, op: Operation) -> None:
         if type(op) in OWN_KERNELS:
             self._start_own_kernel(op)
             return
         computed = op.update if isinstance(op, graph.DynamicUpdateOp) else op.results[0]
+        if isinstance(op, graph.DynamicUpdateOp):
+            self._keep_apart(op)
         shape = shape_of(computed, op.name)
         axes = tuple(Axis(extent, _hint(dim)) for dim, extent in enumerate(shape))
         indices = tuple(variable(axis) for axis in axes)
@@ -639,6 +655,24 @@ def _index_at(expr: AffineExpr, position: dict[int, IndexExpr]) -> IndexExpr:
     for dim, factor in index.factors:
         total = total + position[dim] * factor
     return total
+
+
+def _depends_on(value: SSAValue, source: SSAValue) -> bool:
+    """Returns whether `value` is computed from `source` by few ops of one block."""
+    seen: dict[SSAValue, None] = {value: None}
+    waiting = [value]
+    while waiting and len(seen) <= DEPENDENCE_LIMIT:
+        for operand in _operands_of(waiting.pop()):
+            if operand is source:
+                return True
+            if operand not in seen:
+                seen[operand] = None
+                waiting.append(operand)
+    return False
+
+
+def _operands_of(value: SSAValue) -> Sequence[SSAValue]:
+    return value.owner.operands if isinstance(value.owner, graph.GraphOp) else ()
 
 
 def _is_splat(value: SSAValue) -> bool:

@@ -368,6 +368,26 @@ program(
   }""",
 )
 
+program(
+    "updates_of_a_carried_array",
+    "%x: tensor<9x4xf32>, %n: tensor<i64>",
+    "k y; tensor<i64>, tensor<9x4xf32>",
+    """
+  %zero = graph.constant dense<0> : tensor<i64>
+  %one = graph.constant dense<1> : tensor<i64>
+  %k, %y = graph.while (%i = %zero, %v = %x) : (tensor<i64>, tensor<9x4xf32>) {
+    %m = graph.lt %i, %n : tensor<i64>
+    graph.condition %m
+  } do (%i, %v) {
+    %r = graph.dynamic_slice %v[%i, %zero] sizes [2, 4] : tensor<9x4xf32>[tensor<i64>, tensor<i64>]
+    %two = graph.add %r, %r : tensor<2x4xf32>
+    %j = graph.add %i, %one : tensor<i64>
+    %u = graph.dynamic_update %v[%j, %zero], %two
+        : tensor<9x4xf32>[tensor<i64>, tensor<i64>], tensor<2x4xf32>
+    graph.yield %j, %u : tensor<i64>, tensor<9x4xf32>
+  }""",
+)
+
 
 def inputs_of(text: str, seed: int = 0) -> list[Array]:
     generator = np.random.default_rng(seed)

@@ -69,3 +69,20 @@ func.func @donated(%x: tensor<8xf32> {tenon.donated}, %w: tensor<8xf32>) -> tens
   }
   func.return %y : tensor<8xf32>
 }
+
+// What is stored over a part of a carried value, and reads it, is computed before; nothing is copied.
+// CHECK-LABEL: sched.program @update
+// CHECK:         sched.for
+// CHECK-NEXT:      sched.launch
+// CHECK-NEXT:      sched.launch
+// CHECK-NEXT:    }
+func.func @update(%x: tensor<100x8xf32>, %n: tensor<i64>) -> tensor<100x8xf32> {
+  %y = graph.scan %i = 3 (%v = %x) : (tensor<100x8xf32>) -> (tensor<100x8xf32>) {
+    %zero = graph.constant dense<0> : tensor<i64>
+    %r = graph.dynamic_slice %v[%i, %zero] sizes [1, 8] : tensor<100x8xf32>[tensor<i64>, tensor<i64>]
+    %two = graph.add %r, %r : tensor<1x8xf32>
+    %u = graph.dynamic_update %v[%n, %zero], %two : tensor<100x8xf32>[tensor<i64>, tensor<i64>], tensor<1x8xf32>
+    graph.yield %u : tensor<100x8xf32>
+  }
+  func.return %y : tensor<100x8xf32>
+}
