@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from heapq import heappop, heappush
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from ..dialects.dim_expr import Extent, evaluated
 from ..dialects.dim_values import DimTable
 from ..dialects.memory_modes import MemoryMode
 from ..errors import CallError
+from .segments import aligned
 from .signature import Array, ArrayType, Signature
 from .step_cost import StepCost
 
@@ -123,6 +125,28 @@ class VaryingSizes:
     """How often each loop runs, by the step that begins it."""
 
 
+def _packed(buffers: Sequence[BufferPlan], planned_nbytes: Sequence[int]) -> tuple[BufferPlan, ...]:
+    """
+    Moves temporaries together that were planned for other sizes, `planned_nbytes`. Those that were to share
+    no byte share none: the order of the steps was made for that.
+    """
+    found = list(buffers)
+    by_offset = sorted(
+        (number for number, buffer in enumerate(buffers) if buffer.kind is BufferKind.TEMPORARY),
+        key=lambda number: (buffers[number].offset, number),
+    )
+    below: list[tuple[int, int]] = []
+    """Where those before were planned to end, and where they do."""
+    end = 0
+    for number in by_offset:
+        offset, nbytes = buffers[number].offset, buffers[number].nbytes
+        while below and below[0][0] <= offset:
+            end = max(end, heappop(below)[1])
+        found[number] = replace(buffers[number], offset=end)
+        heappush(below, (offset + planned_nbytes[number], aligned(end + nbytes)))
+    return tuple(found)
+
+
 @dataclass(frozen=True)
 class ProgramPlan:
     """
@@ -186,8 +210,9 @@ class ProgramPlan:
                     steps.append(replace(step, count=count, rows=rows))
                 case _:
                     steps.append(step)
-        buffers = tuple(
-            replace(buffer, nbytes=size) for buffer, size in zip(self.buffers, nbytes, strict=True)
+        buffers = _packed(
+            [replace(buffer, nbytes=size) for buffer, size in zip(self.buffers, nbytes, strict=True)],
+            [buffer.nbytes for buffer in self.buffers],
         )
         temporaries = (b.offset + b.nbytes for b in buffers if b.kind is BufferKind.TEMPORARY)
         return replace(

@@ -699,6 +699,39 @@ def test_a_program_with_named_dims_has_no_memory_plan_of_its_own_but_each_size_h
     assert add.source == add.stages["source"]
 
 
+def test_temporaries_lie_close_together_for_each_size():
+    dims = "graph.dim @n min 1 max 1000000\n"
+    x = tensor("n", "n")
+    row = tensor("n")
+    text = (
+        dims
+        + f"""
+func.func @f(%x: {x}) -> {row} {{
+  %a = graph.exp %x : {x}
+  %s = graph.reduce add %a axes [0] : {x} -> {row}
+  %b = graph.mul %a, %a : {x}
+  %sb = graph.broadcast %s : {row} -> {x}
+  %c = graph.contract %b, %a maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>,
+      affine_map<(m, n, k) -> (m, n)>] : {x}, {x} -> {x}
+  %d = graph.add %c, %sb : {x}
+  %e = graph.contract %d, %c maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>,
+      affine_map<(m, n, k) -> (m, n)>] : {x}, {x} -> {x}
+  %t = graph.reduce add %e axes [1] : {x} -> {row}
+  func.return %t : {row}
+}}
+"""
+    )
+    f = tenon.compile(text)
+    assert isinstance(f, SizedExecutable)
+    for n in (1, 5, 16):
+        x = random(n, n)
+        a = np.exp(x)
+        c = (a * a) @ a
+        np.testing.assert_allclose(f(x), ((c + a.sum(0)) @ c).sum(1), rtol=1e-3)
+        plan = f.executable_for({"n": n}).memory_plan()
+        assert 0 < plan.temporary_nbytes <= 4 * 4 * n * n + 1024
+
+
 @pytest.mark.parametrize("place", PLACES, ids=str)
 def test_all_sizes_share_the_nodes_of_a_program(place: dict[str, str]):
     text = f"""
