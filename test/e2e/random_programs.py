@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
+from . import random_indexing
+
 Array = np.ndarray[Any, np.dtype[Any]]
 
 TYPES = {"f32": np.float32, "i32": np.int32, "ui32": np.uint32, "i1": np.bool_}
@@ -420,8 +422,8 @@ def _pad_inside(w: _Writer) -> None:
     low = [w.draw(st.integers(0, 2)) for _ in shape]
     high = [w.draw(st.integers(0, 2)) for _ in shape]
     inner = [w.draw(st.integers(0, 2)) for _ in shape]
-    number = {"f32": "2.5", "i32": "-3", "i1": "true"}[value.type]
-    filler = {"f32": 2.5, "i32": -3, "i1": True}[value.type]
+    number = {"f32": "2.5", "i32": "-3", "i1": "true"}.get(value.type, "7")
+    filler = {"f32": 2.5, "i32": -3, "i1": True}.get(value.type, 7)
     scalar = w.add("constant", np.array(filler), value.type, True, lambda v: f"dense<{number}> : {v.text}")
     spans = [(extent - 1) * (n + 1) + 1 for extent, n in zip(shape, inner, strict=True)]
     sums = [a + span + b for a, span, b in zip(low, spans, high, strict=True)]
@@ -545,6 +547,7 @@ _STEPS = (
     _arg_reduce,
     _windows,
     _tropical,
+    *random_indexing.STEPS,
 )
 
 
