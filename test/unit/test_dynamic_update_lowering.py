@@ -12,6 +12,7 @@ from tenon.dialects import context, sched
 from tenon.dialects.element_types import ELEMENT_TYPES
 from tenon.dialects.graph.types import INTEGERS
 from tenon.dialects.parsing import parse_module
+from tenon.errors import TenonError
 from tenon.passes.pass_manager import PassManager
 from tenon.semantics.numpy_types import dtype_of
 
@@ -190,3 +191,13 @@ def test_what_a_loop_carries_is_updated_in_place() -> None:
     for start in range(3):
         expected = updated(expected, u, start)
     np.testing.assert_array_equal(found, expected)
+
+
+def test_an_update_cannot_be_virtual() -> None:
+    asked = '{memory_mode = #graph.memory_mode<virtual, "asked">} '
+    body = (
+        UPDATE.replace("%u\n", f"%u {asked}\n").replace("%y =", "%z =")
+        + "\n%y = graph.neg %z : tensor<6x20xf32>"
+    )
+    with pytest.raises(TenonError, match=r"graph.dynamic_update: cannot be virtual \(stored over a copy"):
+        tenon.compile(function(body))

@@ -238,3 +238,21 @@ func.func @f(%k: tensor<4xi32>, %c: tensor<4x3xi32>) {
   %y = graph.threefry %k, %c rounds 20 : tensor<4xi32>, tensor<4x3xi32>
   func.return
 }
+
+// -----
+
+// The counters' words are along dim 0.
+func.func @f(%k: tensor<4xui32>, %c: tensor<3x4xui32>) {
+  // expected-error @+1 {{graph.threefry: counter is tensor<3x4xui32>, expected elements of ui32 and 4 words in dim 0}}
+  %y = graph.threefry %k, %c rounds 20 : tensor<4xui32>, tensor<3x4xui32>
+  func.return
+}
+
+// -----
+
+// At least one round.
+func.func @f(%k: tensor<4xui32>) {
+  // expected-error @+1 {{graph.threefry: 0 rounds, expected 1 to 72}}
+  %y = graph.threefry %k, %k rounds 0 : tensor<4xui32>, tensor<4xui32>
+  func.return
+}

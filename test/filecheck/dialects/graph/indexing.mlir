@@ -70,3 +70,10 @@ func.func @sort(%x: tensor<4x8xf32>, %b: tensor<8xi1>, %s: tensor<8xf32>) {
   %right = graph.search_sorted right %s, %x : tensor<8xf32>, tensor<4x8xf32>
   func.return
 }
+
+// CHECK-LABEL: func.func @random
+func.func @random(%k: tensor<4xui32>, %c: tensor<4x100xui32>) {
+  // CHECK-NEXT: %{{.*}} = graph.threefry %k, %c rounds 20 : tensor<4xui32>, tensor<4x100xui32>
+  %bits = graph.threefry %k, %c rounds 20 : tensor<4xui32>, tensor<4x100xui32>
+  func.return
+}
