@@ -11,6 +11,7 @@ import numpy.typing as npt
 from ..errors import TenonError
 from .array import Array
 from .aval import Aval, aval_of
+from .trace import note_values_read
 from .tracing_state import ENTERED
 
 NumpyArray = npt.NDArray[Any]
@@ -37,6 +38,7 @@ class ConcreteArray(Array):
 
     def numpy(self) -> NumpyArray:
         """Returns the values as a numpy array that cannot be written to, without a copy."""
+        note_values_read(self)
         view = self.values.view()
         view.flags.writeable = False
         return view
@@ -115,10 +117,12 @@ class ConcreteArray(Array):
 
     def item(self, *index: int) -> Any:
         """Returns one element as a Python scalar: the only one, or the one at `index`."""
+        note_values_read(self)
         return self.values.item(*index)
 
     def tolist(self) -> Any:
         """Returns the elements as Python scalars in nested lists."""
+        note_values_read(self)
         return self.values.tolist()
 
     def __bool__(self) -> bool:
@@ -127,7 +131,7 @@ class ConcreteArray(Array):
                 f"bool: the truth value of an array of shape {self.shape} is ambiguous "
                 "(hint: tenon.numpy.any or tenon.numpy.all)"
             )
-        return bool(self.values.item())
+        return bool(self.item())
 
     def __int__(self) -> int:
         return int(self._scalar("int"))
@@ -143,7 +147,7 @@ class ConcreteArray(Array):
             raise TypeError(
                 f"index: only an integer array of rank 0 is an index (dtype {self.dtype}, shape {self.shape})"
             )
-        return int(self.values.item())
+        return int(self.item())
 
     def _scalar(self, what: str) -> Any:
         if self.values.ndim:
@@ -151,7 +155,7 @@ class ConcreteArray(Array):
                 f"{what}: only an array of rank 0 is a Python scalar "
                 f"(shape {self.shape}) (hint: x[i] or x.item())"
             )
-        return self.values.item()
+        return self.item()
 
     def __format__(self, spec: str) -> str:
         return format(self.values[()] if not self.values.ndim else self.values, spec)

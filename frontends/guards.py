@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dis
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, cast
@@ -18,7 +18,7 @@ from typing import Any, cast
 import numpy as np
 
 from .array import Array
-from .concrete import as_concrete
+from .concrete import ConcreteArray, as_concrete
 
 _OUTSIDE = ("builtins", "functools", "itertools", "math", "numpy", "operator", "tenon", "typing")
 """Packages whose functions do not change."""
@@ -69,6 +69,19 @@ class Watch:
     text: str
     root: Callable[[], Any]
     steps: tuple[Step, ...]
+    is_by_identity: bool = False
+    """Whether an array there must be the same one: parts of it are read."""
+
+    def up_to_array(self, name: str) -> Watch | None:
+        """
+        Returns the watch of the array, if there is one, that the steps lead through; `name` is the root's.
+        """
+        for count in range(len(self.steps)):
+            watch = Watch(_text_of(name, self.steps[:count]), self.root, self.steps[:count])
+            value = watch.read()
+            if isinstance(value, Array | np.ndarray):
+                return replace(watch, is_by_identity=isinstance(value, np.ndarray))
+        return None
 
     def read(self) -> Any:
         """Returns what is there now, `MISSING` for nothing."""
@@ -91,13 +104,24 @@ class Guard:
     is_array: bool
     is_atomic: bool
     """Whether the same object cannot have become another one, as a list can."""
+    has_values: bool = False
+    """Whether the trace read the values of the array, which are part of the fingerprint then."""
 
     def holds(self) -> bool:
         """Returns whether there is now what programs cannot tell from what was there."""
         value = self.watch.read()
         if value is self.kept and self.is_atomic:
             return True
+        if self.has_values:
+            return fingerprint_of_values(value) == self.fingerprint
         return fingerprint(value, self.is_array) == self.fingerprint
+
+    def with_values(self) -> Guard:
+        """Returns the guard of an array's values, and not of its dtype and shape alone."""
+        is_immutable = isinstance(self.kept, Array)
+        return replace(
+            self, fingerprint=fingerprint_of_values(self.kept), is_atomic=is_immutable, has_values=True
+        )
 
     def __str__(self) -> str:
         return f"'{self.watch.text}'"
@@ -115,6 +139,7 @@ def guards_of(function: Callable[..., Any], static: Mapping[str, Any]) -> list[G
     guards: list[Guard] = []
     for watch, value in zip(watches.values(), values, strict=True):
         is_array = issubclass(value.__class__, Array | np.ndarray) and numbers.count(id(value)) == 1
+        is_array = is_array and not watch.is_by_identity
         is_atomic = not isinstance(value, list | tuple | dict)
         guards.append(Guard(watch, fingerprint(value, is_array), value, is_array, is_atomic))
     return guards
@@ -133,6 +158,14 @@ def fingerprint(value: Any, is_array: bool = False) -> Any:
     return _fingerprint(value, [_MOST_ITEMS], _MOST_DEPTH)
 
 
+def fingerprint_of_values(value: Any) -> Any:
+    """Returns what is equal for arrays of the same dtype, shape and values."""
+    if not isinstance(value, ConcreteArray | np.ndarray):
+        return _Same(value)
+    array = as_concrete(value)
+    return array.aval, array.values.tobytes()
+
+
 def _fingerprint(value: Any, left: list[int], depth: int) -> Any:
     left[0] -= 1
     kind: Any = value.__class__
@@ -140,6 +173,8 @@ def _fingerprint(value: Any, left: list[int], depth: int) -> Any:
         return kind, value.hex()
     if kind in (int, bool, str, bytes, type(None)):
         return kind, value
+    if issubclass(kind, np.generic):
+        return kind, value.tobytes()
     if depth and left[0] > 0:
         if kind is list or kind is tuple:
             return (kind, len(value), *[_fingerprint(item, left, depth - 1) for item in value[:_MOST_ITEMS]])
@@ -182,6 +217,12 @@ def _find(function: Any, static: Mapping[str, Any], watches: dict[str, Watch], s
         watch = _watch(chain, function, cells, arguments)
         if watch is None:
             continue
+        array = watch.up_to_array(chain[1])
+        if array is not None:
+            # An array of Tenon's is read as a whole at each call, whatever the function takes of it.
+            watches.setdefault(f"{function.__module__}.{function.__qualname__} {array.text}", array)
+            if not array.is_by_identity:
+                continue
         value = watch.read()
         if value is MISSING or _is_outside(value):
             continue
@@ -194,11 +235,15 @@ def _find(function: Any, static: Mapping[str, Any], watches: dict[str, Watch], s
             _find(value, {}, watches, seen)
 
 
+def _text_of(name: str, steps: tuple[Step, ...]) -> str:
+    return name + "".join(f".{step}" if what == "attribute" else f"[{step!r}]" for what, step in steps)
+
+
 def _watch(
     chain: Chain, function: FunctionType, cells: Mapping[str, Any], arguments: Mapping[str, Any]
 ) -> Watch | None:
     kind, name, steps = chain
-    text = name + "".join(f".{step}" if what == "attribute" else f"[{step!r}]" for what, step in steps)
+    text = _text_of(name, steps)
     if kind == "global":
         variables = function.__globals__
         if name not in variables:

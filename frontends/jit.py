@@ -233,7 +233,11 @@ class Jitted:
         guards = guards_of(self.function, {name: value for name, _, value in signature.static})
         call = self.trace(signature, guards)
         # What the function itself changes is no reason to run it again.
-        guards = [guard for guard in guards if guard.holds()]
+        guards = [
+            guard.with_values() if call.trace.depends_on_values(guard.kept) else guard
+            for guard in guards
+            if guard.holds()
+        ]
         traced = time.perf_counter()
         # Tracing runs the user's code, which may wait for other threads: only compiling is under the lock.
         with self._lock:

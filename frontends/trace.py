@@ -51,6 +51,13 @@ def current_trace() -> Trace | None:
     return traces[-1] if traces else None
 
 
+def note_values_read(array: object) -> None:
+    """Notes that the function which is traced, if one is, depends on the values of an array."""
+    trace = current_trace()
+    if trace is not None:
+        trace.values_read.add(id(array))
+
+
 class Scope:
     """A block that is written: of the function itself, or of a region inside it."""
 
@@ -84,6 +91,8 @@ class Trace:
         """The numbers of arguments that are Python integers, with dtypes that must hold them."""
         self.watched: dict[int, Guard] = {}
         """By the ids of arrays: the places outside of the function that these are read from at each call."""
+        self.values_read: set[int] = set()
+        """The ids of arrays whose values the function read: the program is for these values only."""
         self._captured: dict[int, TracedArray] = {}
         from .traced import TracedArray
 
@@ -177,6 +186,15 @@ class Trace:
             found = self._captured[id(array)] = self.argument(aval, f"captured{len(self.captured)}")
             self.captured.append((array if guard is None else guard.watch.read, found))
         return found
+
+    def depends_on_values(self, array: object) -> bool:
+        """
+        Returns whether the program is for the values that an array had: the function read them, or did with
+        a numpy array what is not seen, as the program does not read it.
+        """
+        if id(array) in self.values_read:
+            return True
+        return isinstance(array, np.ndarray) and id(array) in self.watched and id(array) not in self._captured
 
     def with_weakness(self, x: TracedArray, weak: bool) -> TracedArray:
         """Returns the same value as one that gives way to other dtypes, or does not."""

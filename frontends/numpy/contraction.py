@@ -66,7 +66,8 @@ def product(
     """
     Returns the sum of products over all axes whose names are not in `result`. Both arrays have one dtype;
     axes of one name have one extent, or an extent of 1 that is repeated. Of booleans, it is whether one
-    product is true.
+    product is true. Where
+    nothing is summed it is the product itself, with the sign of its zeros.
     """
     extents: dict[Hashable, int] = {}
     for x, names in ((lhs, lhs_names), (rhs, rhs_names)):

@@ -121,7 +121,7 @@ def asarray(
 
     Arrays never change: `copy=None` copies what numpy may change, and returns an array itself; `copy=False`
     shares the memory of a numpy array, which nobody must write to from then on. While a function is traced, a
-    numpy array is read at each call of what becomes of it, but with `copy=True` as it is then.
+    numpy array from outside of it becomes one that is read at each call.
 
     Raises:
         TypeError: it is nothing of these, or arrays cannot have its dtype.

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..array import Array
 from ..concrete import ConcreteArray, NumpyArray, as_concrete
-from ..trace import current_trace
+from ..trace import current_trace, note_values_read
 from ..traced import TracedArray
 from .axes import integer_of, is_known
 from .operands import BOOL, is_integer
@@ -167,7 +167,7 @@ def _entries(who: str, shape: tuple[int, ...], axis: int, entry: Any) -> list[An
         and is_integer(entry.dtype)
         and isinstance(entry, ConcreteArray)
     ):
-        return [int(entry.values)]
+        return [int(entry)]
     if isinstance(entry, int | np.integer) and not isinstance(entry, bool):
         return [int(cast(Any, entry))]
     given: Any = entry
@@ -180,6 +180,7 @@ def _entries(who: str, shape: tuple[int, ...], axis: int, entry: Any) -> list[An
             f"({type(entry).__name__} {entry!r})"
         )
     if entry.dtype == BOOL:
+        note_values_read(given)
         return _of_mask(who, shape, axis, entry)
     if not is_integer(entry.dtype):
         raise IndexError(

@@ -18,6 +18,7 @@ from .. import graph_ops as ops
 from ..array import Array
 from ..concrete import ConcreteArray, as_concrete
 from ..dispatch import array_function
+from ..trace import current_trace
 from ..traced import TracedArray
 from .axes import axis_of, broadcast_shapes
 from .index_plan import Box, IndexPlan, check_bounds, parts_of, plan_index
@@ -36,7 +37,7 @@ def get_item(x: Array, index: Any, /) -> Array:
         IndexError: there are too many indices, one is out of bounds, or none that numpy takes.
         TracingError: a mask is traced.
     """
-    if isinstance(x, ConcreteArray):
+    if isinstance(x, ConcreteArray) and current_trace() is None:
         found = _by_numpy(x, index)
         if found is not None:
             return found

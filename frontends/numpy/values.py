@@ -8,6 +8,7 @@ from ...errors import TracingError
 from ..array import Array
 from ..concrete import NumpyArray, as_concrete
 from ..source_lines import frame_text, user_location, with_excerpt
+from ..trace import note_values_read
 from ..traced import TracedArray
 
 
@@ -26,6 +27,7 @@ def values_of(who: str, x: object, hint: str) -> NumpyArray:
             f"which are not known while @{x.trace.name} is traced (hint: {hint})"
         )
         raise with_excerpt(TracingError(message, location=frame_text(user_location())))
+    note_values_read(x)
     return as_concrete(x).numpy()
 
 

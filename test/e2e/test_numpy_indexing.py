@@ -194,12 +194,12 @@ def test_numpy_arrays_that_a_function_finds_outside_are_read_at_each_call(interp
         np.testing.assert_array_equal(after, np.asarray(function(tnp.asarray(x))))
 
 
-def test_a_copy_of_a_numpy_array_is_what_it_was_when_the_function_was_traced():
+def test_a_copy_of_a_numpy_array_from_outside_is_made_again_when_that_has_changed():
     values = np.zeros(2)
     jitted = jit(lambda x: x + tnp.asarray(values, copy=True))
-    jitted(np.ones(2))
-    values[:] = 5
     np.testing.assert_array_equal(np.asarray(jitted(np.ones(2))), [1, 1])
+    values[:] = 5
+    np.testing.assert_array_equal(np.asarray(jitted(np.ones(2))), [6, 6])
 
 
 def test_methods_are_the_functions():
@@ -209,3 +209,37 @@ def test_methods_are_the_functions():
     np.testing.assert_array_equal(np.asarray(x.swapaxes(0, 2)), X.swapaxes(0, 2))
     assert float(x[0].trace()) == X[0].trace()
     np.testing.assert_array_equal(np.asarray(x[0, 0].dot(x[1].T)), X[0, 0].dot(X[1].T))
+
+
+def test_arrays_from_outside_that_decide_the_program_are_a_reason_to_trace_again(interpreted: None):
+    x, mask, count, flag = X[0, 0], np.array([True, False, True, False]), tnp.asarray(2), tnp.asarray(True)
+    table, plain = tnp.asarray(np.eye(4)), np.eye(4)
+    functions = (
+        lambda x: x[mask],
+        lambda x: tnp.repeat(x, count),
+        lambda x: x[count],
+        lambda x: x * 2 if flag else x,
+        lambda x: x * float(count),
+        lambda x: tnp.nonzero(mask)[0] + x[:1],
+        lambda x: x @ table[1],
+        lambda x: x @ table.T,
+        lambda x: x @ plain[1],
+        lambda x: x * float(plain[1, 1]),
+        lambda x: tnp.arange(count) + x[:1],
+    )
+    for function in functions:
+        mask[:] = [True, False, True, False]
+        count, flag, table, plain = tnp.asarray(2), tnp.asarray(True), tnp.asarray(np.eye(4)), np.eye(4)
+        jitted = jit(function)
+        before = np.asarray(jitted(x))
+        np.testing.assert_array_equal(np.asarray(jitted(x)), before)
+        mask[:] = [True, True, True, False]
+        count, flag, table, plain = (
+            tnp.asarray(3),
+            tnp.asarray(False),
+            tnp.asarray(np.eye(4) * 2),
+            2 * np.eye(4),
+        )
+        after = np.asarray(jitted(x))
+        np.testing.assert_array_equal(after, np.asarray(function(tnp.asarray(x))))
+        assert not np.array_equal(before, after)
