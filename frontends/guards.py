@@ -160,10 +160,10 @@ def fingerprint(value: Any, is_array: bool = False) -> Any:
 
 def fingerprint_of_values(value: Any) -> Any:
     """Returns what is equal for arrays of the same dtype, shape and values."""
-    if not isinstance(value, ConcreteArray | np.ndarray):
+    array: Any = value.values if isinstance(value, ConcreteArray) else value
+    if not isinstance(array, np.ndarray) or array.dtype.hasobject:
         return _Same(value)
-    array = as_concrete(value)
-    return array.aval, array.values.tobytes()
+    return type(value), array.dtype, array.shape, array.tobytes()
 
 
 def _fingerprint(value: Any, left: list[int], depth: int) -> Any:
