@@ -212,7 +212,7 @@ class _Placer:
         writes = [op for op in later if self._writes(op, name)]
         if not writes:
             return True
-        if any(not isinstance(op, graph.ControlOp) and op.value is read.result for op in writes):
+        if any(isinstance(op, graph.WriteOp | CarriedWrite) and op.value is read.result for op in writes):
             # A copy between two parts of one node that may overlap.
             return False
         following = self._numbers[writes[0]]
