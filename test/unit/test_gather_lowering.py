@@ -194,3 +194,70 @@ def test_a_whole_slice_and_a_slice_of_nothing() -> None:
     whole, nothing, scalar = run_everywhere(text, x, np.array(7), np.array(3, np.float32))
     np.testing.assert_array_equal(whole, x)
     assert nothing.shape == (0, 4) and scalar == 3
+
+
+def test_an_index_that_is_a_reduction_is_combined_in_the_kernel_that_gathers() -> None:
+    text = """func.func @f(%x: tensor<6x33xf32>, %w: tensor<33xf32>) -> (tensor<6xf32>, tensor<6xf32>) {
+      %best = graph.arg_reduce max %x axis 1 : tensor<6x33xf32> -> tensor<6xi64>
+      %rows = graph.iota axis 0 : tensor<6xi64>
+      %most = graph.gather %x[%rows, %best] axes [0, 1]
+        : tensor<6x33xf32>[tensor<6xi64>, tensor<6xi64>] -> tensor<6xf32>
+      %weight = graph.gather %w[%best] axes [0] : tensor<33xf32>[tensor<6xi64>] -> tensor<6xf32>
+      %scaled = graph.mul %most, %weight : tensor<6xf32>
+      func.return %most, %scaled : tensor<6xf32>, tensor<6xf32>
+    }"""
+    rng = np.random.default_rng(0)
+    x, w = rng.normal(size=(6, 33)).astype(np.float32), rng.normal(size=33).astype(np.float32)
+    most, scaled = run_everywhere(text, x, w)
+    np.testing.assert_array_equal(most, x.max(1))
+    np.testing.assert_array_equal(scaled, x.max(1) * w[x.argmax(1)])
+
+
+def test_rows_that_are_gathered_are_contracted() -> None:
+    text = """func.func @f(%table: tensor<50x12xi32>, %i: tensor<7xi64>, %w: tensor<12x9xi32>)
+        -> tensor<7x9xi32> {
+      %rows = graph.gather %table[%i] axes [0] : tensor<50x12xi32>[tensor<7xi64>] -> tensor<7x12xi32>
+      %y = graph.contract %rows, %w maps [affine_map<(m, n, k) -> (m, k)>,
+        affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]
+        : tensor<7x12xi32>, tensor<12x9xi32> -> tensor<7x9xi32>
+      func.return %y : tensor<7x9xi32>
+    }"""
+    rng = np.random.default_rng(0)
+    table, w = rng.integers(-9, 9, (50, 12), np.int32), rng.integers(-9, 9, (12, 9), np.int32)
+    i = np.array([49, 0, 7, -3, 99, 7, 1])
+    (found,) = run_everywhere(text, table, i, w)
+    np.testing.assert_array_equal(found, table[np.clip(i, 0, 49)] @ w)
+
+
+def test_the_greatest_elements_are_a_sort_a_slice_and_a_gather() -> None:
+    text = """func.func @f(%x: tensor<4x21xf32>) -> (tensor<4x3xf32>, tensor<4x3xi64>) {
+      %p = graph.argsort %x axis 1 descending : tensor<4x21xf32>
+      %first = graph.slice %p offsets [0, 0] sizes [4, 3] strides [1, 1] : tensor<4x21xi64>
+      %rows = graph.iota axis 0 : tensor<4x3xi64>
+      %top = graph.gather %x[%rows, %first] axes [0, 1]
+        : tensor<4x21xf32>[tensor<4x3xi64>, tensor<4x3xi64>] -> tensor<4x3xf32>
+      func.return %top, %first : tensor<4x3xf32>, tensor<4x3xi64>
+    }"""
+    x = np.random.default_rng(0).normal(size=(4, 21)).astype(np.float32)
+    top, places = run_everywhere(text, x)
+    np.testing.assert_array_equal(top, -np.sort(-x, 1)[:, :3])
+    np.testing.assert_array_equal(places, np.argsort(-x, 1, kind="stable")[:, :3])
+
+
+def test_rows_are_gathered_in_a_loop_by_its_counter() -> None:
+    text = """func.func @f(%x: tensor<5x8xf32>, %i: tensor<5xi64>) -> tensor<8xf32> {
+      %zero = graph.constant dense<0.0> : tensor<8xf32>
+      %y = graph.scan %n = 5 (%s = %zero) : (tensor<8xf32>) -> (tensor<8xf32>) {
+        %at = graph.gather %i[%n] axes [0] : tensor<5xi64>[tensor<i64>] -> tensor<i64>
+        %row = graph.gather %x[%at] axes [0] : tensor<5x8xf32>[tensor<i64>] -> tensor<8xf32>
+        %next = graph.sub %row, %s : tensor<8xf32>
+        graph.yield %next : tensor<8xf32>
+      }
+      func.return %y : tensor<8xf32>
+    }"""
+    x, i = np.arange(40, dtype=np.float32).reshape(5, 8), np.array([3, 9, 0, -1, 2])
+    (found,) = run_everywhere(text, x, i)
+    expected = np.zeros(8, np.float32)
+    for at in i:
+        expected = x[min(max(at, 0), 4)] - expected
+    np.testing.assert_array_equal(found, expected)
