@@ -192,9 +192,10 @@ class Trace:
         Returns whether the program is for the values that an array had: the function read them, or did with
         a numpy array what is not seen, as the program does not read it.
         """
-        if id(array) in self.values_read:
+        number = id(array)
+        if number in self.values_read:
             return True
-        return isinstance(array, np.ndarray) and id(array) in self.watched and id(array) not in self._captured
+        return isinstance(array, np.ndarray) and number in self.watched and number not in self._captured
 
     def with_weakness(self, x: TracedArray, weak: bool) -> TracedArray:
         """Returns the same value as one that gives way to other dtypes, or does not."""
