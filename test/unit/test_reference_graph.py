@@ -640,7 +640,7 @@ def test_extents_that_disagree_at_run_time_are_errors():
     check(
         "contract %x, %y maps [affine_map<(k) -> (k)>, affine_map<(k) -> (k)>, affine_map<(k) -> ()>] "
         ": tensor<?xf32>, tensor<?xf32> -> tensor<f32>", "?xf32 ?xf32", "f32",
-        r"dim d0 is both 3 and 4", three, four,
+        r"dim d0 is both 3 and 4 at run time", three, four,
     )  # fmt: skip
     check(
         "contract %x, %y maps [affine_map<(k) -> (k)>, affine_map<(k) -> (k)>, affine_map<(k) -> (k)>] "
