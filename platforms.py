@@ -98,14 +98,7 @@ class _GraphLowering:
         except PassFailedException as error:
             raise TenonError(str(error), location=failing_location(error)) from error
         work = ModuleLowering(module, chosen, None, IRLevel.LOW, backend.device.vector_nbytes, ())
-        lowered = render(work, backend)
-        if lowered.plan.varying is not None:
-            dims = ", ".join(lowered.plan.varying.dims.names)
-            raise TenonError(
-                f"{chosen.sym_name.data}: routines are for one size, found named dims {dims} "
-                "(hint: specialize-dims, or tenon.compile)"
-            )
-        return replace(lowered, accessed=accessed), found
+        return replace(render(work, backend), accessed=accessed), found
 
     def join(self, backend: Backend, programs: Sequence[LoweredProgram]) -> list[LoweredProgram]:
         """What `runtime.platform.Lowering` says: programs are joined whose kernels differ in their names."""

@@ -22,7 +22,6 @@ from ...dialects.dim_expr import (
 )
 from ...dialects.element_types import element_type_of
 from ...dialects.graph import PadMode
-from ...dialects.graph.types import shape_text
 from .index_expr import ZERO, IndexExpr, constant, delinearize, element, linearize
 
 Indices = tuple[IndexExpr, ...]
@@ -43,17 +42,6 @@ def shape_of(value: SSAValue, who: str) -> tuple[Extent, ...]:
         if extent < 0:
             raise _nameless(who, value, dim)
     return shape
-
-
-def static_shape(value: SSAValue, who: str) -> tuple[int, ...]:
-    """Returns the shape of a tensor value. Raises PassFailedException, naming `who`, where it varies."""
-    shape = shape_of(value, who)
-    numbers = tuple(extent for extent in shape if isinstance(extent, int))
-    if len(numbers) < len(shape):
-        raise PassFailedException(
-            f"{who}: cannot schedule {value.type} (needs extents that are numbers, found {shape_text(shape)})"
-        )
-    return numbers
 
 
 def _nameless(who: str, value: SSAValue, dim: int) -> PassFailedException:

@@ -11,8 +11,17 @@ import numpy.typing as npt
 import pytest
 import tenon
 from tenon.backends.llvm.compile import LLVMCompiler
+from tenon.backends.reference.graph import run_graph
+from tenon.dialects import graph
+from tenon.dialects.dim_expr import DimSymbol, dim
+from tenon.dialects.parsing import parse_module
+from tenon.passes.util.index_expr import Axis, check_not_negative, variable
+from tenon.passes.util.random_inputs import random_inputs, random_sizes
 from tenon.runtime import sized_executable
 from tenon.runtime.sized_executable import SizedExecutable
+from tenon.semantics.errors import InterpreterError
+from xdsl.dialects.builtin import FunctionType, f32
+from xdsl.utils.exceptions import PassFailedException
 
 Array = npt.NDArray[Any]
 
@@ -798,3 +807,122 @@ def test_what_is_lowered_is_not_specialized():
         match=r"specialize-dims: cannot specialize a sched.kernel \(needs a module at graph\)",
     ):
         tenon.compile(ADD, pipeline='convert-graph-to-sched,specialize-dims{sizes="n=8"}')
+
+
+def refused(text: str, pipeline: str | None = None, **options: Any) -> str:
+    with pytest.raises(tenon.TenonError) as caught:
+        tenon.compile(text, pipeline=pipeline, **options)
+    return caught.value.message
+
+
+def test_dims_inside_of_a_function_must_be_declared():
+    text = f"""
+func.func @f(%x: tensor<4xf32>) -> tensor<f32> {{
+  %i = graph.iota axis 0 : {tensor("k")}
+  %s = graph.reduce add %i axes [0] : {tensor("k")} -> tensor<f32>
+  func.return %s : tensor<f32>
+}}
+"""
+    message = "dim k of tensor<?xf32, #graph.dims<k>> is not declared (hint: graph.dim @k min 1 max 64)"
+    assert message in refused(text)
+
+
+def test_a_box_that_may_not_fit_is_refused():
+    x = tensor("n", 4)
+    text = (
+        N
+        + f"""
+func.func @f(%x: {x}, %i: tensor<i64>) -> tensor<2x4xf32> {{
+  %y = graph.dynamic_slice %x[%i, %i] sizes [2, 4] : {x}[tensor<i64>, tensor<i64>]
+  func.return %y : tensor<2x4xf32>
+}}
+"""
+    )
+    assert "graph.dynamic_slice: axis 0 of n may have less than 2 elements" in refused(text)
+
+
+def test_work_items_are_counted_by_a_number():
+    kernel = (
+        N
+        + """
+sched.kernel @f(%n: index, %x: memref<?xf32, #graph.dims<n>>) dims [n] {
+  sched.axis %i = n thread {
+    %v = memref.load %x[%i] : memref<?xf32, #graph.dims<n>>
+    memref.store %v, %x[%i] : memref<?xf32, #graph.dims<n>>
+  }
+}
+sched.program @p(%x: memref<?xf32, #graph.dims<n>>) : (tensor<?xf32, #graph.dims<n>>) -> () {
+  %n = sched.dim @n
+  %t = sched.launch @f(%n, %x) after() : index, memref<?xf32, #graph.dims<n>>
+  sched.return after(%t)
+}
+"""
+    )
+    assert "there would be n work-items, expected a number" in refused(kernel, "convert-sched-to-low")
+
+
+PROGRAM = (
+    N
+    + """
+low.kernel @f(%n: index, %x: memref<?xf32, #graph.dims<n>>, %y: memref<?xf32, #graph.dims<n>>) dims [n]
+    grid [n, 1, 1] block [1, 1, 1] {
+  %i = low.block_id x
+  %v = memref.load %x[%i] : memref<?xf32, #graph.dims<n>>
+  memref.store %v, %y[%i] : memref<?xf32, #graph.dims<n>>
+}
+sched.program @p(%k: index, %x: memref<?xf32, #graph.dims<n>>)
+    : (index, tensor<?xf32, #graph.dims<n>>) -> tensor<?xf32, #graph.dims<n>> {
+  %y = sched.buffer global result : memref<?xf32, #graph.dims<n>>
+  %t = sched.launch @f(%k, %x, %y) after()
+      : index, memref<?xf32, #graph.dims<n>>, memref<?xf32, #graph.dims<n>>
+  sched.return %y after(%t) : memref<?xf32, #graph.dims<n>>
+}
+"""
+)
+
+
+def test_a_launch_hands_over_values_of_dims():
+    assert "sched.launch: 'k' of @p is not the value of a dim" in refused(PROGRAM)
+    dim = PROGRAM.replace("  %y = sched.buffer", "  %n = sched.dim @n\n  %y = sched.buffer").replace(
+        "(%k, %x", "(%n, %x"
+    )
+    copy = tenon.compile(dim)
+    np.testing.assert_array_equal(copy(1, random(5)), random(5))
+    np.testing.assert_array_equal(copy(k=1, x=random(9)), random(9))
+
+
+def test_the_interpreter_needs_to_know_every_dim():
+    other = PROGRAM.replace(N, N + "graph.dim @m min 1 max 4\n").replace(
+        "  %y = sched.buffer", "  %m = sched.dim @m\n  %y = sched.buffer"
+    )
+    copy = tenon.compile(other, backend="reference")
+    with pytest.raises(tenon.TenonError, match=r"^sched\.dim: no argument tells the value of dim @m$"):
+        copy(1, random(5))
+
+
+def test_random_inputs_need_declared_dims_and_reach_the_edges_of_their_bounds():
+    type = FunctionType.from_lists([graph.tensor_of(f32, (dim("n"), 2))], [])
+    with pytest.raises(tenon.TenonError, match=r"^random inputs: dim @n of tensor<.*> is not declared$"):
+        random_inputs(type, 0)
+    symbols = {"n": DimSymbol("n", 3, 64), "o": DimSymbol("o", 0, 10**9)}
+    assert [random_sizes(symbols, seed)["n"] for seed in (1, 2)] == [3, 64]
+    assert [random_sizes(symbols, seed)["o"] for seed in (0, 1)] == [0, 4096]
+    (array,) = random_inputs(type, 2, symbols)
+    assert array.shape == (64, 2)
+
+
+def test_an_index_that_may_be_negative_is_not_divided():
+    i = variable(Axis(dim("n", 1, 4), "i"))
+    check_not_negative("graph.slice", i)
+    with pytest.raises(PassFailedException, match=r"^graph\.slice: cannot divide the index .* as low as -1$"):
+        check_not_negative("graph.slice", i + -1)
+
+
+def test_a_scan_whose_length_nothing_tells_is_not_interpreted():
+    module = parse_module(
+        N + "func.func @f(%x: tensor<f32>) -> tensor<f32> {\n"
+        "%y = graph.scan %i = n (%s = %x) : (tensor<f32>) -> (tensor<f32>) { graph.yield %s : tensor<f32> }\n"
+        "func.return %y : tensor<f32>\n}"
+    )
+    with pytest.raises(InterpreterError, match=r"nothing tells how often it runs \(n times\)$"):
+        run_graph(module, "f", [np.float32(1) + np.zeros((), np.float32)])
