@@ -99,6 +99,8 @@ class DimExpr:
         return str(self)
 
     def __add__(self, other: Extent) -> Extent:
+        if not isinstance(other, int | DimExpr):  # pyright: ignore[reportUnnecessaryIsInstance]
+            return NotImplemented
         terms = dict(self.terms)
         for monomial, factor in terms_of(other):
             total = terms.get(monomial, 0) + factor
@@ -114,12 +116,16 @@ class DimExpr:
         return DimExpr({monomial: -factor for monomial, factor in self.terms.items()})
 
     def __sub__(self, other: Extent) -> Extent:
+        if not isinstance(other, int | DimExpr):  # pyright: ignore[reportUnnecessaryIsInstance]
+            return NotImplemented
         return self + other * -1
 
     def __rsub__(self, other: int) -> Extent:
         return -self + other
 
     def __mul__(self, other: Extent) -> Extent:
+        if not isinstance(other, int | DimExpr):  # pyright: ignore[reportUnnecessaryIsInstance]
+            return NotImplemented
         if isinstance(other, int):
             if other == 0:
                 return 0
@@ -134,12 +140,16 @@ class DimExpr:
     __rmul__ = __mul__
 
     def __floordiv__(self, divisor: Extent) -> Extent:
+        if not isinstance(divisor, int | DimExpr):  # pyright: ignore[reportUnnecessaryIsInstance]
+            return NotImplemented
         return quotient(self, divisor)
 
     def __rfloordiv__(self, other: int) -> Extent:
         return quotient(other, self)
 
     def __mod__(self, divisor: Extent) -> Extent:
+        if not isinstance(divisor, int | DimExpr):  # pyright: ignore[reportUnnecessaryIsInstance]
+            return NotImplemented
         return remainder(self, divisor)
 
     def __rmod__(self, other: int) -> Extent:

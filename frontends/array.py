@@ -9,6 +9,7 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
+from ..dialects.dim_expr import DimExpr
 from ..errors import TracingError
 from .aval import Aval
 
@@ -259,5 +260,5 @@ class Array:
         return function("permute_dims")(self, axes or tuple(reversed(range(self.ndim))))
 
 
-OPERANDS = (Array, bool, int, float, np.ndarray, np.generic)
-"""What operators take."""
+OPERANDS = (Array, bool, int, float, np.ndarray, np.generic, DimExpr)
+"""What operators take. A dim, of a shape whose extents vary, is an integer in a trace."""

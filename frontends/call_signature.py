@@ -85,6 +85,8 @@ class Parameters:
         if both := sorted(self.donated & self.static_numbers):
             raise ValueError(f"jit: argument {both[0]} of {name} is both static and donated")
         self.dynamic = DynamicAxes(name, dynamic)
+        roots = [path.partition("[")[0] for path in dynamic]
+        self._named("dynamic", [each for each in roots if not (self._takes_more and " " in each)])
 
     def canonical(self, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Arguments:
         """
@@ -127,6 +129,7 @@ class Parameters:
         avals = tuple([self._aval(number, leaf, structure) for number, leaf in enumerate(leaves)])
         if self.dynamic:
             names = [argument_path(path, self.names) for path in paths(structure)]
+            self.dynamic.check_paths(names)
             avals = tuple([self.dynamic.aval(path, aval) for path, aval in zip(names, avals, strict=True)])
         return CallSignature(structure, avals, tuple(static), self.names)
 
@@ -193,8 +196,8 @@ class Parameters:
             hint = " (hint: static_argnums or static_argnames, or tenon.register_tree for its class)"
             if isinstance(leaf, np.ndarray | np.generic):
                 hint = ""
-            what = str(error).removeprefix("it ")
-            raise TypeError(f"{self.name}: argument '{path}' {what}{hint}") from None
+            what = str(error).removeprefix("it")
+            raise TypeError(f"{self.name}: argument '{path}'{what}{hint}") from None
 
     def _numbers(self, what: str, value: int | Iterable[int]) -> set[int]:
         values: list[Any] = [value] if isinstance(value, int) else list(value)

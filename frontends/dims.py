@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..dialects import graph
@@ -59,6 +59,17 @@ class DynamicAxes:
 
     def __bool__(self) -> bool:
         return bool(self._axes)
+
+    def check_paths(self, paths: Sequence[str]) -> None:
+        """Raises ValueError where an argument with dynamic axes is there, but not the array in it."""
+        for path in self._axes:
+            argument = path.partition("[")[0]
+            arrays = [each for each in paths if each.partition("[")[0] == argument]
+            if arrays and path not in arrays:
+                raise ValueError(
+                    f"{self._name}: dynamic has axes of {path}, which is no array (the arrays of {argument}: "
+                    f"{', '.join(arrays)})"
+                )
 
     def aval(self, path: str, aval: Aval) -> Aval:
         """

@@ -15,6 +15,7 @@ from xdsl.ir.affine import AffineMap
 from xdsl.utils.exceptions import VerifyException
 
 from ..dialects import graph
+from ..dialects.dim_expr import Extent
 from ..dialects.graph.types import ElementKind
 from ..errors import TenonError, TracingError
 from ..semantics.numpy_types import element_type_of_dtype
@@ -160,6 +161,12 @@ def full(value: Any, dtype: np.dtype[Any], shape: Sequence[int]) -> TracedArray:
     """Returns an array whose elements are all `value`, which is stored once."""
     scalar = constant(value, dtype)
     return broadcast(scalar, shape) if len(shape) else scalar
+
+
+def extent(count: Extent) -> TracedArray:
+    """Returns an extent that is known at each call only as an integer of rank 0: as many ones, added up."""
+    ones = full(1, np.dtype(np.int64), (count,))  # type: ignore[arg-type]  (the extent is known at each call)
+    return _built(lambda: graph.ReduceOp(graph.ReduceKind("add"), ones.value, (0,), False), ones, weak=True)
 
 
 def iota(axis: int, dtype: np.dtype[Any], shape: Sequence[int]) -> TracedArray:

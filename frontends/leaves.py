@@ -6,6 +6,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from ..dialects.dim_expr import DimExpr
 from ..errors import TenonError
 from .aval import BOOL, FLOAT, INT, UINT, Aval, aval_of
 from .concrete import ConcreteArray, as_concrete
@@ -80,7 +81,8 @@ def check_range(value: int, dtype: np.dtype[Any]) -> None:
 
 def lift(trace: Trace, value: Any, who: str) -> TracedArray:
     """
-    Returns an array or a Python scalar from outside of a trace as one of it, an array of it as it is.
+    Returns an array or a Python scalar from outside of a trace as one of it, an array of it as it is, and an
+    extent that varies as an integer.
 
     Raises:
         TypeError: it is neither, or there are no arrays of its dtype.
@@ -90,6 +92,10 @@ def lift(trace: Trace, value: Any, who: str) -> TracedArray:
     if isinstance(value, TracedArray):
         value.check_usable()
         return value
+    if isinstance(value, DimExpr):
+        from .graph_ops import extent
+
+        return extent(value)
     aval = aval_of_value(value, who)
     if aval.weak:
         return trace.constant(np.array(value, aval.dtype), True)

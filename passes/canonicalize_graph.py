@@ -9,8 +9,8 @@ several.
 
 The rules, each with its equation, are in passes/util/graph_rules: folding.py (constants), identities.py,
 integers.py, signs.py and logic.py (arithmetic), views.py and pushing.py (movement). None changes a bit of any
-result but the sign of a NaN: `x + 0.0` is not `x` where x is -0.0. Those that may are in fast_math.py and ask
-for the flags that allow it.
+result but the sign of a NaN: `x + 0.0` is not `x` where x is -0.0. Those that may are in powers.py, which
+keeps to the bound of `pow` in docs/accuracy.md, and in fast_math.py, for ops whose flags allow it.
 
 Requires: nothing. Ensures: what the module computes is unchanged; ops without a use are gone.
 """
@@ -21,7 +21,18 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from .util.graph_rules import control, fast_math, folding, identities, integers, logic, pushing, signs, views
+from .util.graph_rules import (
+    control,
+    fast_math,
+    folding,
+    identities,
+    integers,
+    logic,
+    powers,
+    pushing,
+    signs,
+    views,
+)
 from .util.located_rewriter import rewrite_greedily
 
 PATTERNS = (
@@ -30,6 +41,7 @@ PATTERNS = (
     *integers.PATTERNS,
     *signs.PATTERNS,
     *logic.PATTERNS,
+    *powers.PATTERNS,
     *views.PATTERNS,
     *pushing.PATTERNS,
     *fast_math.PATTERNS,

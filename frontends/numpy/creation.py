@@ -11,6 +11,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from ...dialects.dim_expr import DimExpr
 from .. import graph_ops as ops
 from ..array import Array
 from ..concrete import ConcreteArray, NumpyArray, as_concrete
@@ -131,6 +132,8 @@ def asarray(
     wanted = None if dtype is None else dtype_of("asarray", dtype)
     if isinstance(obj, Array):
         return _array_as(obj, wanted, copy)
+    if isinstance(obj, DimExpr):
+        return _array_as(ops.extent(obj), wanted, copy)
     if isinstance(obj, list | tuple):
         items = cast("Sequence[object]", obj)
         if copy is False:

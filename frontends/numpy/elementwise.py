@@ -456,6 +456,8 @@ def pow(x1: Operand, x2: Operand, /) -> Array:
     """
     if isinstance(x2, int) and x2 < 0 and not isinstance(x1, float) and not _is_float_array(x1):
         raise ValueError(f"pow: integers to negative integer powers are not allowed (exponent {x2})")
+    if isinstance(x2, int | float) and x2 == 2 and _is_float_array(x1):
+        return multiply(x1, x1)
     return _pow(x1, x2)
 
 

@@ -165,8 +165,7 @@ def _over_count(total: TracedArray, count: Extent, correction: float = 0) -> Tra
     """Returns `total` over the number of elements less `correction`, or over 0 where that is negative."""
     if isinstance(count, int):
         return ops.div(total, scalar_like(total, builtins.max(count - correction, 0)))
-    ones = ops.full(1, INT64, (count,))  # type: ignore[arg-type]  (the extent is known at each call)
-    number = ops.cast(ops.reduce("add", ones, (0,)), total.dtype)
+    number = ops.cast(ops.extent(count), total.dtype)
     number = ops.sub(number, ops.constant(correction, total.dtype))
     number = ops.max(number, ops.constant(0, total.dtype))
     return ops.div(total, ops.broadcast(number, total.shape))

@@ -29,6 +29,8 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "argmax": lambda x: tnp.argmax(x, axis=0),
     "an array of the same shape": lambda x: x + tnp.ones(x.shape, dtype=tnp.float32),
     "a loop": lambda x: tenon.fori_loop(0, 3, lambda i, v: v * 2, x),
+    "an extent as a number": lambda x: tnp.sum(x, axis=0) / x.shape[0] + x.shape[0] * 2 + x.shape[0] * x,
+    "an extent as an array": lambda x: tnp.asarray(x.shape[0] + 1, dtype=tnp.float32) * tnp.mean(x),
     "several results": lambda x: {"a": x + 1, "n": None, "b": tnp.sum(x)},
 }
 
@@ -90,6 +92,26 @@ def test_what_needs_the_extent_while_tracing_is_an_error(function: Callable[[Any
     with pytest.raises(tenon.TracingError) as caught:
         tenon.jit(function, dynamic={"x": {0: N}})(np.ones((2, 3), np.float32))
     assert message in str(caught.value)
+
+
+def test_an_extent_takes_the_dtype_of_the_arrays_it_meets():
+    f = tenon.jit(lambda x: (x / x.shape[0], x.shape[0] - x), dynamic={"x": {0: N}})
+    for found in f(np.ones((2, 3), np.float32)):
+        assert found.dtype == np.float32
+    with pytest.raises(TypeError, match="unsupported operand type"):
+        tenon.jit(lambda x: x.shape[0] + "a", dynamic={"x": {0: N}})(np.ones(3))
+
+
+def test_dynamic_axes_of_what_is_no_array_are_errors():
+    with pytest.raises(ValueError, match=r"jit: dynamic of f has 'y', expected one of \['x'\]"):
+        tenon.jit(lambda x: x, name="f", dynamic={"y": {0: N}})
+    f = tenon.jit(lambda x: x["w"], name="f", dynamic={"x": {0: N}})
+    with pytest.raises(ValueError, match=r"f: dynamic has axes of x, .* array \(the arrays of x: x\['w'\]\)"):
+        f({"w": np.ones(3)})
+    g = tenon.jit(lambda x, y=None: x, dynamic={"x": {0: N}, "y": {0: N}})
+    assert g(np.ones(3)).shape == (3,)
+    h = tenon.jit(lambda *xs: xs[0] + 1, dynamic={"argument 0": {0: N}})
+    assert h(np.ones(3)).shape == (3,) and h(np.ones(4)).shape == (4,) and len(h.explain_misses()) == 1
 
 
 def test_dims_that_are_none_are_errors():

@@ -239,3 +239,9 @@ def test_operands_of_other_types_are_an_error_of_the_op():
         tenon.jit(f)(X)
     with pytest.raises(tenon.TenonError, match=r"graph.exp: cannot take tensor<2x3xi64>"):
         tenon.jit(graph_ops.exp)(X.astype(np.int64))
+
+
+def test_dtypes_without_arrays_are_errors_that_name_the_argument():
+    f = tenon.jit(lambda a: a, name="f")
+    with pytest.raises(TypeError, match="^f: argument 'a': no element type for dtype complex128$"):
+        f(np.ones(3, complex))

@@ -23,6 +23,7 @@ from tenon.passes.util.graph_rules import (
     identities,
     integers,
     logic,
+    powers,
     precision,
     pushing,
     signs,
@@ -540,7 +541,11 @@ def narrow_binary(rule: type[RewritePattern], op: str, narrow: str, wide: str) -
     return Rewrite(rule, (f"{count}x{narrow}", f"{count}x{narrow}"), body, f"{count}x{narrow}")
 
 
-RULES = tuple(rule for rule in (*PATTERNS, *precision.PATTERNS) if rule not in fast_math.PATTERNS)
+RULES = tuple(
+    rule
+    for rule in (*PATTERNS, *precision.PATTERNS)
+    if rule not in fast_math.PATTERNS and rule not in powers.PATTERNS
+)
 """The rules that change no bit."""
 
 
@@ -842,11 +847,7 @@ FAST = [
     fast(fast_math.AbsorbZero, "nnan", "%r = graph.sub %x, %x"),
     fast(fast_math.AbsorbZero, "nnan", "%r = graph.div %x, %x"),
     fast(fast_math.DivideByMultiplying, "arcp", "%r = graph.div %x, %c", 1e-6),
-    fast(fast_math.PowerByMultiplying, "afn", "%r = graph.pow %x, %one", 1e-6),
-    fast(fast_math.PowerByMultiplying, "afn", "%r = graph.pow %x, %two", 1e-6),
-    fast(fast_math.PowerByMultiplying, "afn", "%r = graph.pow %x, %three", 1e-6),
-    fast(fast_math.PowerByMultiplying, "afn", "%r = graph.pow %x, %minus", 1e-6),
-    fast(fast_math.PowerByMultiplying, "afn,ninf,nsz", "%r = graph.pow %x, %half", 1e-6),
+    fast(fast_math.PowerBySquareRoot, "afn,ninf,nsz", "%r = graph.pow %x, %half", 1e-6),
 ]
 
 
@@ -874,3 +875,56 @@ def test_fast_rule_fires_and_stays_close_where_its_promise_holds(rewrite: FastRe
 
 def test_every_fast_rule_has_a_case():
     assert {rewrite.rule for rewrite in FAST} == set(fast_math.PATTERNS)
+
+
+def power(type: str, exponent: float, flags: str = "") -> ModuleOp:
+    return parsed(
+        f"func.func @f(%x: tensor<4096x{type}>) -> tensor<4096x{type}> {{\n"
+        f"%c = graph.constant dense<{exponent}> : tensor<4096x{type}>\n"
+        f"%r = graph.pow %x, %c {flags} : tensor<4096x{type}>\n"
+        f"func.return %r : tensor<4096x{type}>\n}}"
+    )
+
+
+@pytest.mark.parametrize("exponent", [1.0, 2.0, 3.0, -1.0, 0.5])
+@pytest.mark.parametrize("type", ["f32", "f64"])
+def test_powers_are_products_within_the_bound_of_pow(type: str, exponent: float) -> None:
+    before = power(type, exponent)
+    after = before.clone()
+    assert rewrite_greedily(after, [powers.PowerByMultiplying()])
+    verify_module(after)
+    assert "graph.pow" not in str(after)
+    rng = np.random.default_rng(0)
+    dtype = np.dtype(f"float{type[1:]}")
+    drawn = rng.normal(size=4096) * np.exp(rng.uniform(-200, 200, 4096))
+    with np.errstate(over="ignore"):
+        x = drawn.astype(dtype)
+    x[:16] = edges(BY_NAME[type])[:16]
+    (expected,), (actual,) = run_graph(before, "f", [x]), run_graph(after, "f", [x])
+    np.testing.assert_array_equal(np.isfinite(actual), np.isfinite(expected))
+    finite = np.isfinite(expected)
+    near, wanted = actual[finite & (exponent != 1.0)], expected[finite & (exponent != 1.0)]
+    assert (np.abs(near - wanted) <= 2.5 * np.spacing(np.abs(wanted))).all()
+    if exponent == 1.0:
+        np.testing.assert_array_equal(actual, expected)
+    np.testing.assert_array_equal(actual[~finite], expected[~finite])
+    known = ~np.isnan(expected)
+    np.testing.assert_array_equal(np.signbit(actual[known]), np.signbit(expected[known]))
+
+
+@pytest.mark.parametrize("type", ["f16", "bf16"])
+def test_powers_of_narrow_floats_are_the_same_bits_or_stay(type: str) -> None:
+    for exponent in (1.0, 2.0, -1.0, 0.5):
+        before = power(type, exponent)
+        after = before.clone()
+        assert rewrite_greedily(after, [powers.PowerByMultiplying()])
+        x = np.resize(edges(BY_NAME[type]), 65536).reshape(16, 4096)
+        for row in x:
+            assert_unchanged(before, after, [row], f"pow of {type} to {exponent}")
+    assert not rewrite_greedily(power(type, 3.0), [powers.PowerByMultiplying()])
+    assert rewrite_greedily(power(type, 3.0, "fastmath<afn>"), [powers.PowerByMultiplying()])
+
+
+@pytest.mark.parametrize("exponent", [4.0, -2.0, 0.0])
+def test_other_powers_stay(exponent: float) -> None:
+    assert not rewrite_greedily(power("f32", exponent), [powers.PowerByMultiplying()])

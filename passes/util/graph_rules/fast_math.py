@@ -87,33 +87,19 @@ class DivideByMultiplying(RewritePattern):
         rewriter.replace(op, (reciprocal, graph.MulOp(op.lhs, reciprocal.result, fastmath_of(op))))
 
 
-class PowerByMultiplying(RewritePattern):
-    """
-    `pow(x, 1) --> x`, `pow(x, 2) --> x * x`, `pow(x, 3) --> (x * x) * x`, `pow(x, -1) --> 1 / x`, with `afn`;
-    `pow(x, 0.5) --> sqrt(x)` with `afn`, `nsz` and `ninf`
-    """
+ROOT_FLAGS = (FastMathFlag.APPROX_FUNC, FastMathFlag.NO_SIGNED_ZEROS, FastMathFlag.NO_INFS)
+"""What has to be allowed for a power of 0.5 to be no more than a square root."""
+
+
+class PowerBySquareRoot(RewritePattern):
+    """`pow(x, 0.5) --> sqrt(x)` with `afn`, `nsz` and `ninf`"""
 
     ROOTS: ClassVar = (graph.PowOp,)
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.PowOp, rewriter: PatternRewriter, /) -> None:
-        if not has_floats(op.lhs) or not allows(op, FastMathFlag.APPROX_FUNC):
-            return
-        x, flags = op.lhs, fastmath_of(op)
-        match splat(op.rhs):
-            case 1:
-                rewriter.replace(op, (), (x,))
-            case 2:
-                rewriter.replace(op, graph.MulOp(x, x, flags))
-            case 3:
-                square = graph.MulOp(x, x, flags)
-                rewriter.replace(op, (square, graph.MulOp(square.result, x, flags)))
-            case -1:
-                rewriter.replace(op, graph.RecipOp(x, flags))
-            case 0.5 if allows(op, FastMathFlag.NO_SIGNED_ZEROS, FastMathFlag.NO_INFS):
-                rewriter.replace(op, graph.SqrtOp(x, flags))
-            case _:
-                pass
+        if has_floats(op.lhs) and allows(op, *ROOT_FLAGS) and splat(op.rhs) == 0.5:
+            rewriter.replace(op, graph.SqrtOp(op.lhs, fastmath_of(op)))
 
 
 PATTERNS: tuple[type[RewritePattern], ...] = (
@@ -121,6 +107,6 @@ PATTERNS: tuple[type[RewritePattern], ...] = (
     DropSignedZero,
     AbsorbZero,
     DivideByMultiplying,
-    PowerByMultiplying,
+    PowerBySquareRoot,
 )
 """The rules, each with its equation as its docstring."""
