@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from ...dialects.dim_expr import DimExpr
+from ...dialects.dim_expr import DimExpr, Extent
 from .. import graph_ops as ops
 from ..array import Array
 from ..concrete import ConcreteArray, NumpyArray, as_concrete
@@ -219,7 +219,8 @@ def arange(
 ) -> Array:
     """
     Returns the numbers from `start` on, `step` apart, up to and without `stop`; from 0 to `start` if there is
-    no `stop`. The dtype is int64 if all are integers, else float64.
+    no `stop`. The dtype is int64 if all are integers, else float64. Up to an extent that varies it goes from
+    0 in steps of 1.
 
     Raises:
         ZeroDivisionError: `step` is 0.
@@ -227,6 +228,11 @@ def arange(
     """
     check_device("arange", device)
     first, last = (0, start) if stop is None else (start, stop)
+    if isinstance(last, DimExpr) and (first, step) == (0, 1):
+        wanted = INT64 if dtype is None else dtype_of("arange", dtype)
+        if wanted == BOOL:
+            raise TypeError("arange: no arithmetic on bool (dtype bool)")
+        return _sequence(last, 0, 1, wanted)
     values = tuple(_number("arange", value) for value in (first, last, step))
     first, last, step = values
     wanted = (
@@ -267,10 +273,10 @@ def _arange_count(start: float | int, stop: float | int, step: float | int) -> i
     return max(math.ceil(span / step), 0)
 
 
-def _sequence(count: int, start: float | int, step: float | int, dtype: DType) -> TracedArray:
+def _sequence(count: Extent, start: float | int, step: float | int, dtype: DType) -> TracedArray:
     """Returns `start + k * step` for k up to `count`, computed in `dtype`, in float32 for narrower floats."""
     wide = FLOAT32 if is_float(dtype) and dtype.itemsize < 4 else dtype
-    index = ops.iota(0, wide, (count,))
+    index = ops.iota(0, wide, (count,))  # type: ignore[arg-type]  (the extent may be known at each call)
     steps = ops.mul(index, scalar_like(index, step))
     return ops.cast(ops.add(steps, scalar_like(index, start)), dtype)
 

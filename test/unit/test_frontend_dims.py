@@ -31,6 +31,8 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "a loop": lambda x: tenon.fori_loop(0, 3, lambda i, v: v * 2, x),
     "an extent as a number": lambda x: tnp.sum(x, axis=0) / x.shape[0] + x.shape[0] * 2 + x.shape[0] * x,
     "an extent as an array": lambda x: tnp.asarray(x.shape[0] + 1, dtype=tnp.float32) * tnp.mean(x),
+    "a range": lambda x: x * tnp.arange(x.shape[0])[:, None],
+    "a range of floats": lambda x: x * tnp.arange(x.shape[0], dtype=tnp.float16)[:, None],
     "several results": lambda x: {"a": x + 1, "n": None, "b": tnp.sum(x)},
 }
 
@@ -100,6 +102,13 @@ def test_an_extent_takes_the_dtype_of_the_arrays_it_meets():
         assert found.dtype == np.float32
     with pytest.raises(TypeError, match="unsupported operand type"):
         tenon.jit(lambda x: x.shape[0] + "a", dynamic={"x": {0: N}})(np.ones(3))
+
+
+def test_ranges_to_an_extent_are_all_numbers_below_it():
+    with pytest.raises(TypeError, match="arange: no arithmetic on bool"):
+        tenon.jit(lambda x: tnp.arange(x.shape[0], dtype=bool), dynamic={"x": {0: N}})(np.ones(3))
+    with pytest.raises(TypeError, match="arange: n is not a number that is known when the function"):
+        tenon.jit(lambda x: tnp.arange(0, x.shape[0], 2), dynamic={"x": {0: N}})(np.ones(3))
 
 
 def test_dynamic_axes_of_what_is_no_array_are_errors():
