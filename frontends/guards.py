@@ -161,7 +161,10 @@ def fingerprint(value: Any, is_array: bool = False) -> Any:
 def fingerprint_of_values(value: Any) -> Any:
     """Returns what is equal for arrays of the same dtype, shape and values."""
     array: Any = value.values if isinstance(value, ConcreteArray) else value
-    if not isinstance(array, np.ndarray) or array.dtype.hasobject:
+    if not isinstance(array, np.ndarray):
+        return _Same(value)
+    array = cast(Any, array)
+    if array.dtype.hasobject:
         return _Same(value)
     return type(value), array.dtype, array.shape, array.tobytes()
 

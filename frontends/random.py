@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import pi, prod
-from typing import Any
+from typing import Any, cast
 
 import ml_dtypes
 import numpy as np
@@ -51,7 +51,7 @@ _FLOATS: dict[DType, tuple[DType, int]] = {F16: (U16, 11), BF16: (U16, 8), F32: 
 """Of each float dtype: what its random bits are drawn as, and the bits of its significand."""
 
 
-def key(seed: int) -> ConcreteArray:
+def key(seed: Any) -> ConcreteArray:
     """
     Returns the key of a seed, an integer from 0 to 2**128 - 1, as `uint32[4]`, least significant word first.
 
@@ -61,7 +61,7 @@ def key(seed: int) -> ConcreteArray:
     """
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer):
         raise TypeError(f"key: seed is {seed!r}, expected an integer")
-    number = int(seed)
+    number = int(cast(Any, seed))
     if not 0 <= number < 1 << 128:
         raise ValueError(f"key: seed {number} is out of bounds (from 0 to 2**128 - 1)")
     words = [number >> 32 * word & 0xFFFFFFFF for word in range(4)]
@@ -234,7 +234,7 @@ def _bernoulli(key: Any, p: Any, shape: tuple[int, ...]) -> Any:
 
 
 def integers(
-    key: Array, low: int, high: int | None = None, shape: int | Sequence[int] = (), dtype: Any = I64
+    key: Array, low: Any, high: Any = None, shape: int | Sequence[int] = (), dtype: Any = I64
 ) -> Array:
     """
     Returns integers that are uniform in `low <= x < high`, or in `0 <= x < low` without `high`. An element is
@@ -385,7 +385,7 @@ def _extent(who: str, name: str, value: Any) -> int:
         raise TypeError(f"{who}: {name} is {value!r}, expected an integer")
     if value < 0:
         raise ValueError(f"{who}: {name} {value} is negative")
-    return int(value)
+    return int(cast(Any, value))
 
 
 def _shape(who: str, shape: Any) -> tuple[int, ...]:

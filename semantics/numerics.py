@@ -247,8 +247,10 @@ def _almost_f64(value: Array) -> Array:
         return value.astype(F64)
     one = value.dtype.type
     is_large = (value >= one(2**53)) if value.dtype.kind == "u" else np.abs(value // one(2)) >= one(2**52)
-    sticky: Array = np.where(value & one(0xFFF) != 0, one(0x800), one(0))
-    return np.where(is_large, (value & ~one(0xFFF)) | sticky, value).astype(F64)
+    is_odd: Array = value & one(0xFFF) != 0
+    sticky: Array = is_odd.astype(value.dtype) * one(0x800)
+    rounded: Array = np.where(is_large, (value & ~one(0xFFF)) | sticky, value)
+    return rounded.astype(F64)
 
 
 def _saturated(value: Array, dtype: np.dtype[Any]) -> Array:

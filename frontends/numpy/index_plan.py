@@ -187,7 +187,7 @@ def _entries(who: str, shape: tuple[int, ...], axis: int, entry: Any) -> list[An
             f"{who}: arrays used as indices must be of integer (or boolean) type (dtype {entry.dtype}, "
             f"shape {entry.shape})"
         )
-    return [given if isinstance(given, np.ndarray) else entry]
+    return [cast(Any, given) if isinstance(given, np.ndarray) else entry]
 
 
 def _as_index_array(who: str, entry: object) -> ConcreteArray:

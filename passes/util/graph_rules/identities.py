@@ -8,34 +8,33 @@ from __future__ import annotations
 from math import inf
 from typing import ClassVar
 
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerType
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.ir import Attribute, Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from ....dialects import graph
-from ....dialects.element_types import element_type_of, is_unsigned
+from ....dialects.element_types import element_type_of, is_float, is_unsigned, width_of
 from ....dialects.graph.types import tensor_type_of
 from .splats import has_floats, splat
 
 
 def all_bits(element: Attribute) -> int:
     """Returns the integer of a type that has every bit set."""
-    assert isinstance(element, IntegerType), f"{element} is no integer"
-    return (1 << element.width.data) - 1 if is_unsigned(element) else -1
+    return (1 << width_of(element)) - 1 if is_unsigned(element) else -1
 
 
 def least_of(element: Attribute) -> int | float:
     """Returns the least value of an element type."""
-    if not isinstance(element, IntegerType):
+    if is_float(element):
         return -inf
-    return 0 if is_unsigned(element) else -(1 << (element.width.data - 1))
+    return 0 if is_unsigned(element) else -(1 << (width_of(element) - 1))
 
 
 def greatest_of(element: Attribute) -> int | float:
     """Returns the greatest value of an element type."""
-    if not isinstance(element, IntegerType):
+    if is_float(element):
         return inf
-    return (1 << (element.width.data - (0 if is_unsigned(element) else 1))) - 1
+    return (1 << (width_of(element) - (0 if is_unsigned(element) else 1))) - 1
 
 
 _COMMUTATIVE = (

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
@@ -139,11 +138,7 @@ class NarrowComparison(RewritePattern):
 def _is_wider(wide: Attribute, narrow: Attribute) -> bool:
     if is_float(narrow):
         return _holds(wide, narrow)
-    return (
-        isinstance(wide, IntegerType)
-        and isinstance(narrow, IntegerType)
-        and width_of(narrow) < width_of(wide)
-    )
+    return not is_float(wide) and width_of(narrow) < width_of(wide)
 
 
 PATTERNS: tuple[type[RewritePattern], ...] = (NarrowArithmetic, NarrowComparison)
