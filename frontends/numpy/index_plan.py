@@ -174,10 +174,10 @@ def _entries(who: str, shape: tuple[int, ...], axis: int, entry: Any) -> list[An
     if isinstance(given, list | bool | np.ndarray | np.generic):
         entry = _as_index_array(who, cast(object, given))
     if not isinstance(entry, Array):
+        kind = type(cast(object, entry)).__name__
         raise IndexError(
             f"{who}: only integers, slices, ellipsis, newaxis and integer or boolean arrays are valid "
-            f"indices "
-            f"({type(entry).__name__} {entry!r})"
+            f"indices ({kind} {entry!r})"
         )
     if entry.dtype == BOOL:
         note_values_read(given)

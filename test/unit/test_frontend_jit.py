@@ -243,5 +243,5 @@ def test_operands_of_other_types_are_an_error_of_the_op():
 
 def test_dtypes_without_arrays_are_errors_that_name_the_argument():
     f = tenon.jit(lambda a: a, name="f")
-    with pytest.raises(TypeError, match="^f: argument 'a': no element type for dtype complex128$"):
+    with pytest.raises(TypeError, match=r"^f: argument 'a': no element type for dtype complex128$"):
         f(np.ones(3, complex))
