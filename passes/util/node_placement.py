@@ -25,7 +25,7 @@ from xdsl.ir import Operation, SSAValue
 from ...dialects import graph
 from .access import Indices
 from .incremental_order import IncrementalOrder
-from .kernel_planning import Kernel, Plan
+from .kernel_planning import UPDATING_OPS, Kernel, Plan
 from .node_accesses import accessed_nodes
 
 
@@ -265,8 +265,13 @@ class _Placer:
         return begins_with is read.result and is_read_once and read.result not in captured
 
     def _is_elementwise(self, kernel: Kernel, read: Read) -> bool:
-        """Returns whether each iteration of `kernel` reads no other element than the one it stores."""
+        """
+        Returns whether each iteration of `kernel` reads no other element than the one it stores. An update of
+        something else does not: that is copied to where it stores before.
+        """
         stored = kernel.stored
+        if isinstance(kernel.root, UPDATING_OPS) and kernel.root.source is not read.result:
+            return False
         return all(
             _are_equal(access.indices, stored)
             for access in self._plan.accesses[read.result]

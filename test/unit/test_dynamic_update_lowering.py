@@ -201,3 +201,18 @@ def test_an_update_cannot_be_virtual() -> None:
     )
     with pytest.raises(TenonError, match=r"graph.dynamic_update: cannot be virtual \(stored over a copy"):
         tenon.compile(function(body))
+
+
+def test_an_update_by_one_carried_value_of_another_does_not_store_over_the_one_it_reads() -> None:
+    text = """func.func @f(%a: tensor<10xf32>, %b: tensor<10xf32>) -> (tensor<10xf32>, tensor<4x10xf32>) {
+      %p, %q, %rows = graph.scan %k = 4 (%c = %a, %d = %a) over ()
+          : (tensor<10xf32>, tensor<10xf32>) -> (tensor<10xf32>, tensor<10xf32>, tensor<4x10xf32>) {
+        %u = graph.dynamic_update %b[%k], %c : tensor<10xf32>[tensor<i64>], tensor<10xf32>
+        graph.yield %u, %c, %d : tensor<10xf32>, tensor<10xf32>, tensor<10xf32>
+      }
+      func.return %p, %rows : tensor<10xf32>, tensor<4x10xf32>
+    }"""
+    a, b = np.arange(10, dtype=np.float32), np.zeros(10, np.float32)
+    carried, rows = run_everywhere(text, a, b)
+    np.testing.assert_array_equal(carried, a)
+    np.testing.assert_array_equal(rows, np.broadcast_to(a, (4, 10)))
