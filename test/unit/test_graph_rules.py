@@ -928,3 +928,26 @@ def test_powers_of_narrow_floats_are_the_same_bits_or_stay(type: str) -> None:
 @pytest.mark.parametrize("exponent", [4.0, -2.0, 0.0])
 def test_other_powers_stay(exponent: float) -> None:
     assert not rewrite_greedily(power("f32", exponent), [powers.PowerByMultiplying()])
+
+
+def test_a_constant_subtracted_in_a_loop_is_added_once_and_for_all() -> None:
+    text = """func.func @f(%a: tensor<i32>) -> tensor<i32> {
+      %one = graph.constant dense<1> : tensor<i32>
+      %zero = graph.constant dense<0> : tensor<i32>
+      %n = graph.constant dense<3> : tensor<i32>
+      %k, %x = graph.while (%i = %zero, %v = %a) : (tensor<i32>, tensor<i32>) {
+        %more = graph.lt %i, %n : tensor<i32>
+        graph.condition %more
+      } do (%i_1, %v_1) {
+        %w = graph.sub %v_1, %one : tensor<i32>
+        %o = graph.constant dense<1> : tensor<i32>
+        %j = graph.add %i_1, %o : tensor<i32>
+        graph.yield %j, %w : tensor<i32>, tensor<i32>
+      }
+      func.return %x : tensor<i32>
+    }"""
+    module = parse_module(text)
+    rewrite_greedily(module, [pattern() for pattern in PATTERNS])
+    assert "graph.sub" not in str(module) and "dense<-1>" in str(module)
+    (found,) = run_graph(module, "f", [np.array(10, np.int32)])
+    assert found == 7

@@ -76,8 +76,11 @@ class MergeNegation(RewritePattern):
 
 
 def _negated(value: SSAValue) -> SSAValue | None:
-    """Returns x where `value` is -x."""
-    return value.owner.source if isinstance(value.owner, graph.NegOp) else None
+    """Returns x where `value` is -x. The negative of a constant is none, as it folds to a constant."""
+    owner = value.owner
+    if not isinstance(owner, graph.NegOp) or isinstance(owner.source.owner, graph.ConstantOp):
+        return None
+    return owner.source
 
 
 class MultiplyByReciprocal(RewritePattern):
