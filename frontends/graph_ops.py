@@ -17,7 +17,7 @@ from xdsl.utils.exceptions import VerifyException
 from ..dialects import graph
 from ..dialects.dim_expr import Extent
 from ..dialects.graph.types import ElementKind
-from ..errors import TenonError, TracingError
+from ..errors import TenonError
 from ..semantics.numpy_types import element_type_of_dtype
 from .aval import Aval
 from .source_lines import frame_text, user_location, with_excerpt
@@ -248,17 +248,8 @@ def pad_with(mode: str, x: TracedArray, low: Sequence[int], high: Sequence[int])
 
 
 def slice(
-    x: TracedArray, offsets: Sequence[int], sizes: Sequence[int], strides: Sequence[int]
+    x: TracedArray, offsets: Sequence[Extent], sizes: Sequence[Extent], strides: Sequence[int]
 ) -> TracedArray:
-    extents: Sequence[Any] = sizes
-    if not all(isinstance(extent, int) for extent in extents):
-        raise with_excerpt(
-            TracingError(
-                f"slice: a part of an array of shape {x.shape}, whose extents are known at each call only "
-                "(hint: tenon.numpy.take along the other axes)",
-                location=frame_text(user_location()),
-            )
-        )
     return _built(lambda: graph.SliceOp(x.value, offsets, sizes, strides), x)
 
 

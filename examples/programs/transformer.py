@@ -35,6 +35,7 @@ def random_weights(width: int, heads: int, layers: int, dtype: npt.DTypeLike = n
     projection = (layers, width, heads, width // heads)
     return {
         "embedding": normal(VOCABULARY, width) * np.dtype(dtype).type(sqrt(width)),
+        "prediction": normal(width, VOCABULARY),
         "layers": {
             "query": normal(*projection),
             "key": normal(*projection),
@@ -69,7 +70,7 @@ def next_token(tokens: Any, weights: Weights) -> Any:
     """Returns the probability of each token of the vocabulary after each of `tokens`."""
     x = tnp.take(weights["embedding"], tokens, axis=0)
     x, _ = tenon.scan(lambda x, of_layer: (layer(x, of_layer), None), x, weights["layers"])
-    return nn.softmax(normalised(x) @ weights["embedding"].T)
+    return nn.softmax(normalised(x) @ weights["prediction"])
 
 
 predict = tenon.jit(next_token, dynamic={"tokens": {0: TOKENS}})
@@ -102,7 +103,7 @@ def next_token_of_numpy(tokens: npt.NDArray[Any], weights: Weights) -> npt.NDArr
         x = x + np.einsum("htd,hdw->tw", softmax(scores) @ value, of_layer["output"])
         h = normalised(x) @ of_layer["up"]
         x = x + (0.5 * h * (1 + erf(h / sqrt(2)))) @ of_layer["down"]
-    return softmax(normalised(x) @ embedding.T)
+    return softmax(normalised(x) @ weights["prediction"].astype(np.float64))
 
 
 def main() -> None:

@@ -9,11 +9,12 @@ import numpy as np
 
 from ..array import Array
 from ..concrete import ConcreteArray, NumpyArray, as_concrete
-from ..trace import current_trace, note_values_read
+from ..trace import note_values_read
 from ..traced import TracedArray
 from .axes import integer_of, is_known
 from .operands import BOOL, is_integer
 from .values import values_of
+from .varying_axes import VaryingAxis
 
 _MASK_HINT = "tenon.numpy.where(mask, x, other), or x.at[mask].set(value) to change the elements there"
 
@@ -88,11 +89,8 @@ def plan_index(
         axis = len(sizes)
         extent = shape[axis]
         offset, size, stride = 0, extent, 1
-        if not is_known(extent):  # pyright: ignore[reportUnnecessaryIsInstance]
-            _check_whole(who, entry, axis, shape)
-            rest.append(size)
-        elif isinstance(entry, slice):
-            offset, size, stride = _steps(who, cast(Any, entry), extent)
+        if isinstance(entry, slice):
+            offset, size, stride = _steps(who, cast(Any, entry), axis, shape)
             rest.append(size)
         elif isinstance(entry, int) and integers_as_arrays:
             indexed.append(axis)
@@ -118,17 +116,6 @@ def plan_index(
     box = Box(tuple(offsets), tuple(sizes), tuple(strides), tuple(flipped))
     plan = IndexPlan(box, tuple(indexed), tuple(dropped), tuple(rest), at if arrays else 0)
     return plan, arrays
-
-
-def _check_whole(who: str, entry: object, axis: int, shape: tuple[Any, ...]) -> None:
-    """Raises TracingError for a part of an axis whose extent is known at each call only."""
-    if not isinstance(entry, slice) or entry != slice(None):
-        trace = current_trace()
-        assert trace is not None, f"{who}: a named dim outside of a trace"
-        raise trace.error(
-            f"{who}: axis {axis} of shape {shape} is known at each call only, so that no part of it can be "
-            "taken (hint: tenon.scan goes along it)"
-        )
 
 
 def _expanded(who: str, shape: tuple[int, ...], index: object) -> list[Any]:
@@ -224,14 +211,16 @@ def check_mask(who: str, shape: tuple[int, ...], axis: int, mask: Array | NumpyA
             )
 
 
-def _steps(who: str, entry: slice, extent: int) -> tuple[int, int, int]:
+def _steps(who: str, entry: slice, axis: int, shape: tuple[Any, ...]) -> tuple[Any, Any, int]:
     bounds = [
         None if bound is None else integer_of(who, f"a {name} of a slice", _static(who, bound))
         for name, bound in (("start", entry.start), ("stop", entry.stop), ("step", entry.step))
     ]
     if bounds[2] == 0:
         raise ValueError(f"{who}: slice step cannot be zero")
-    start, stop, step = slice(*bounds).indices(extent)
+    if not is_known(shape[axis]):
+        return VaryingAxis(who, axis, shape).part(slice(*bounds))
+    start, stop, step = slice(*bounds).indices(shape[axis])
     return start, len(range(start, stop, step)), step
 
 
@@ -245,8 +234,10 @@ def _static(who: str, bound: object) -> object:
     return bound
 
 
-def _checked(who: str, index: int, axis: int, shape: tuple[int, ...]) -> int:
+def _checked(who: str, index: int, axis: int, shape: tuple[Any, ...]) -> Any:
     extent = shape[axis]
+    if not is_known(extent):
+        return VaryingAxis(who, axis, shape).offset(index)
     if not -extent <= index < extent:
         raise IndexError(
             f"{who}: index {index} is out of bounds for axis {axis} with size {extent} (shape {shape})"
@@ -259,12 +250,10 @@ def check_bounds(who: str, indices: Array, axis: int, shape: tuple[int, ...]) ->
     Raises IndexError where an array of indices that has values is out of bounds, or there is nothing to
     index.
     """
-    if not is_known(shape[axis]):
-        _check_whole(who, indices, axis, shape)
     if not indices.size:
         return
     if isinstance(indices, ConcreteArray):
         for index in (int(indices.values.min()), int(indices.values.max())):
             _checked(who, index, axis, shape)
-    elif not shape[axis]:
+    elif shape[axis] == 0:
         raise IndexError(f"{who}: axis {axis} has no elements to index (shape {shape})")

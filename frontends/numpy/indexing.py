@@ -20,9 +20,9 @@ from ..concrete import ConcreteArray, as_concrete
 from ..dispatch import array_function
 from ..trace import current_trace
 from ..traced import TracedArray
-from .axes import axis_of, broadcast_shapes
+from .axes import axis_of, broadcast_shapes, is_known
 from .index_plan import Box, IndexPlan, check_bounds, parts_of, plan_index
-from .operands import INT64, is_integer, operands, reshaped, scalar_like, together
+from .operands import INT64, extent_like, is_integer, operands, reshaped, scalar_like, together
 
 ArrayLike = Array | npt.NDArray[Any]
 
@@ -110,9 +110,9 @@ def wrapped(indices: ArrayLike, extent: int) -> TracedArray:
     (x,) = operands("indices", indices)
     if x.dtype.kind == "u":
         return x
-    if np.iinfo(x.dtype).max < extent:
+    if not is_known(extent) or np.iinfo(x.dtype).max < extent:
         x = ops.cast(x, INT64)
-    return ops.select(ops.lt(x, scalar_like(x, 0)), ops.add(x, scalar_like(x, extent)), x)
+    return ops.select(ops.lt(x, scalar_like(x, 0)), ops.add(x, extent_like(x, extent)), x)
 
 
 def _as_given(value: object) -> ArrayLike:
@@ -203,10 +203,11 @@ def gathered_along(x: TracedArray, indices: TracedArray, axis: int) -> TracedArr
     common = broadcast_shapes("take_along_axis", others)
     shape = (*common[:axis], indices.shape[axis], *common[axis:])
     index = ops.broadcast(ops.cast(indices, INT64), shape)
-    last = scalar_like(index, max(x.shape[axis] - 1, 0))
-    linear = ops.mul(ops.min(index, last), scalar_like(index, math.prod(x.shape[axis + 1 :])))
+    extent = x.shape[axis]
+    last = extent_like(index, max(extent - 1, 0) if is_known(extent) else extent - 1)
+    linear = ops.mul(ops.min(index, last), extent_like(index, math.prod(x.shape[axis + 1 :])))
     for dim in range(rank):
-        if dim != axis and x.shape[dim] > 1:
+        if dim != axis and x.shape[dim] not in (0, 1):
             step = math.prod(x.shape[dim + 1 :])
-            linear = ops.add(linear, ops.mul(ops.iota(dim, INT64, shape), scalar_like(index, step)))
+            linear = ops.add(linear, ops.mul(ops.iota(dim, INT64, shape), extent_like(index, step)))
     return ops.gather(reshaped(x, (x.size,)), (linear,), (0,))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...dialects.dim_expr import Extent
 from .. import graph_ops as ops
 from ..array import Array
 from ..promotion import kind_of, result_type
@@ -68,6 +69,13 @@ def part_of(x: TracedArray, axis: int, offset: int, size: int) -> TracedArray:
 def scalar_like(x: TracedArray, value: float | int | bool) -> TracedArray:
     """Returns `value` at each element of `x`, of its dtype."""
     return ops.full(value, x.dtype, x.shape)
+
+
+def extent_like(x: TracedArray, extent: Extent) -> TracedArray:
+    """Returns an extent at each element of `x`, of its dtype, also one that is known at each call only."""
+    if isinstance(extent, int):
+        return scalar_like(x, extent)
+    return ops.broadcast(ops.cast(ops.extent(extent), x.dtype), x.shape)
 
 
 def common(who: str, *values: Operand) -> list[TracedArray]:

@@ -14,7 +14,7 @@ from .. import graph_ops as ops
 from ..array import Array
 from ..dispatch import array_function
 from ..traced import TracedArray
-from .axes import axes_of, axis_of, integer_of
+from .axes import axes_of, axis_of, integer_of, is_known
 from .dtypes import dtype_of
 from .elementwise import isclose
 from .manipulation import joined
@@ -316,7 +316,8 @@ def diff(
     edge = (*x.shape[:axis], 1, *x.shape[axis + 1 :])
     parts = [ops.broadcast(part, edge) if not part.shape else part for part in parts]
     x = joined("diff", parts, axis)
-    for _ in range(builtins.min(n, x.shape[axis])):
+    extent = x.shape[axis]
+    for _ in range(builtins.min(n, extent) if is_known(extent) else n):
         later, earlier = part_of(x, axis, 1, x.shape[axis] - 1), part_of(x, axis, 0, x.shape[axis] - 1)
         x = ops.ne(later, earlier) if x.dtype == BOOL else ops.sub(later, earlier)
     return x

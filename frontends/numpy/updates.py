@@ -19,6 +19,7 @@ from ..dispatch import array_function
 from ..promotion import result_type
 from ..trace import current_trace
 from ..traced import TracedArray
+from .axes import is_known
 from .index_plan import Box, IndexPlan, check_mask, parts_of, plan_index
 from .indexing import ArrayLike, box_of, get_item, wrapped
 from .operands import BOOL, Operand, array_of, no_loop, operands, reshaped, together
@@ -110,7 +111,20 @@ def _updated(kind: str, x: Array, index: object, values: Operand, negated: bool 
             )
     is_eager = current_trace() is None
     plan, arrays = plan_index("at", x.shape, index, integers_as_arrays=is_eager)
+    _check_varying(x.shape, plan.box)
     return _put(x, arrays, values, plan, kind, negated)
+
+
+def _check_varying(shape: tuple[Any, ...], box: Box) -> None:
+    """Raises TracingError for a part of an axis whose extent is known at each call only."""
+    for axis, extent in enumerate(shape):
+        if not is_known(extent) and (box.sizes[axis] != extent or axis in box.flipped):
+            trace = current_trace()
+            assert trace is not None, "at: a named dim outside of a trace"
+            raise trace.error(
+                f"at: axis {axis} of shape {shape} is known at each call only, so that no part of it can be "
+                "changed (hint: an array of integers, tenon.numpy.where or tenon.numpy.concat)"
+            )
 
 
 def _only_mask(index: object) -> ArrayLike | None:

@@ -54,6 +54,57 @@ def test_one_program_serves_all_extents(name: str, backend: str):
     assert len(f.explain_misses()) == 1
 
 
+PARTS: dict[str, Callable[[Any], Any]] = {
+    "first": lambda x: x[0],
+    "last": lambda x: x[-1],
+    "an element": lambda x: x[-1, 1],
+    "from the second": lambda x: x[1:],
+    "but the last": lambda x: x[:-1],
+    "between": lambda x: x[1:-1],
+    "differences": lambda x: x[1:] - x[:-1],
+    "diff": lambda x: tnp.diff(x, axis=0),
+    "a static part": lambda x: x[:2],
+    "the last ones": lambda x: x[-3:],
+    "every second": lambda x: x[::2],
+    "every third": lambda x: x[1:-1:3],
+    "backwards": lambda x: x[::-1],
+    "along the other axis": lambda x: x[:, 1:],
+    "a column": lambda x: x[:, 1],
+    "new axes": lambda x: x[None, 1:, None],
+    "rows in order": lambda x: x[tnp.argsort(x[:, 0])],
+    "rows": lambda x: x[tnp.asarray([0, -1])],
+    "elements": lambda x: x[tnp.arange(x.shape[0]), tnp.argmax(x, axis=1)],
+    "taken": lambda x: tnp.take(x, tnp.asarray([0, -1, 2]), axis=0),
+    "taken along": lambda x: tnp.take_along_axis(x, tnp.argsort(x, axis=0), axis=0),
+    "taken along the other axis": lambda x: tnp.top_k(x, 2, axis=1)[0],
+    "rolled": lambda x: tnp.roll(x, 1, axis=0),
+    "changed": lambda x: x.at[:, 1].set(7),
+    "changed rows": lambda x: x.at[tnp.asarray([0, -1])].add(5),
+    "ordered": lambda x: tnp.zeros_like(x).at[tnp.argsort(x[:, 0])].set(x),
+    "counted": lambda x: tnp.zeros(4).at[tnp.astype(x[:, 0] * 3, tnp.int64)].add(1),
+}
+
+
+@pytest.mark.parametrize("backend", ["llvm", "opencl", "reference"])
+@pytest.mark.parametrize("name", PARTS)
+def test_parts_of_varying_axes_are_those_of_any_extent(name: str, backend: str):
+    function = PARTS[name]
+    f = tenon.jit(function, dynamic={"x": {0: tenon.Dim("n", 3, 64)}}, backend=backend)
+    rng = np.random.default_rng(0)
+    for extent in (3, 4, 7, 64):
+        x = rng.random((extent, 3)).astype(np.float32)
+        expected = np.asarray(function(tnp.asarray(x)))
+        found = np.asarray(f(x))
+        assert found.shape == expected.shape
+        np.testing.assert_allclose(found, expected, rtol=1e-6)
+    assert len(f.explain_misses()) == 1
+
+
+def test_a_slice_step_of_a_varying_axis_cannot_be_zero():
+    with pytest.raises(ValueError, match="slice step cannot be zero"):
+        tenon.jit(lambda x: x[::0], dynamic={"x": {0: N}})(np.ones(3))
+
+
 def test_a_sweep_compiles_once():
     f = tenon.jit(lambda x: tnp.sum(x * 2), dynamic={"x": {0: N}})
     for extent in range(1, 65):
@@ -84,10 +135,15 @@ def test_extents_that_do_not_fit_are_errors_at_the_users_line():
     [
         (lambda x: len(x), "len: axis 0 of an array of shape (n, 3) is known at each call only"),
         (lambda x: list(x), "iter: axis 0 of an array of shape (n, 3) is known at each call only"),
-        (lambda x: x[0], "axis 0 of shape (n, 3) is known at each call only, so that no part of it"),
-        (lambda x: x[1:], "axis 0 of shape (n, 3) is known at each call only, so that no part of it"),
-        (lambda x: tnp.take(x, tnp.asarray([0]), axis=0), "take: axis 0 of shape (n, 3) is known at each"),
-        (lambda x: x[:, 1:], "slice: a part of an array of shape (n, 3), whose extents are known at each"),
+        (lambda x: x[1], "is known at each call only (n from 1 to 64), and index 1 may reach out"),
+        (lambda x: x[-2], "(n from 1 to 64), and index -2 may reach out of it (hint: a tenon.Dim with"),
+        (lambda x: x[2:], "(n from 1 to 64), and the slice 2: may reach out of it"),
+        (lambda x: x[:-2], "(n from 1 to 64), and the slice :-2 may reach out of it"),
+        (lambda x: x[1:-1], "and the slice 1:-1 may reach out of it"),
+        (lambda x: x[::-2], "and the slice ::-2 may reach out of it"),
+        (lambda x: tnp.take(x, tnp.asarray([0, 1]), axis=0), "take: axis 0 of shape (n, 3) is known"),
+        (lambda x: x.at[0].set(1), "at: axis 0 of shape (n, 3) is known at each call only"),
+        (lambda x: x.at[::-1].set(1), "at: axis 0 of shape (n, 3) is known at each call only"),
     ],
 )
 def test_what_needs_the_extent_while_tracing_is_an_error(function: Callable[[Any], Any], message: str):
