@@ -2,17 +2,20 @@
 What a function reads from outside of its arguments: its globals, its closure, and attributes and constant
 items of those. A program is only right as long as these are what they were when it was traced.
 
-They are found in the function's code, and in that of the Python functions that it calls by such names. What
-is reached in other ways (a name that is computed, an attribute of a result) is not seen.
+They are found in the function's code, and in that of the Python functions that it calls by such names, or has
+in lists there. Where code takes a whole list, dict, set or object, what is in it counts. What is reached in
+other ways (a name that is computed, an attribute of a result) is not seen.
 """
 
 from __future__ import annotations
 
 import dis
+import operator
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from types import CodeType, FunctionType, MethodType, ModuleType
+from functools import lru_cache, partial
+from itertools import islice
+from types import BuiltinMethodType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, cast
 
 import numpy as np
@@ -23,7 +26,7 @@ from .concrete import ConcreteArray, as_concrete
 _OUTSIDE = ("builtins", "functools", "itertools", "math", "numpy", "operator", "tenon", "typing")
 """Packages whose functions do not change."""
 
-_MOST_ITEMS, _MOST_DEPTH, _MOST_FUNCTIONS = 256, 4, 64
+_MOST_ITEMS, _MOST_DEPTH, _MOST_FUNCTIONS = 256, 4, 256
 
 _ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD")
 _ROOTS = {
@@ -84,14 +87,33 @@ class Watch:
         return None
 
     def read(self) -> Any:
-        """Returns what is there now, `MISSING` for nothing."""
+        """Returns what is there now, `MISSING` for nothing, or where a property of the user's fails."""
         try:
             value = self.root()
             for kind, name in self.steps:
                 value = getattr(value, name) if kind == "attribute" else value[name]
-        except (AttributeError, IndexError, KeyError, NameError, TypeError, ValueError):
+        except Exception:  # The function may never come here: what fails here is no error of its call.
             return MISSING
         return value
+
+    def through_method(self, value: Any) -> Watch:
+        """
+        Returns the watch of the whole container of which `value` is a method that reads it, as `items`, else
+        itself.
+        """
+        if not self.steps or not isinstance(value, BuiltinMethodType):
+            return self
+        whole = replace(self, steps=self.steps[:-1])
+        owner = whole.read()
+        return whole if isinstance(owner, _CONTAINERS) and value.__self__ is owner else self
+
+    def is_in_package(self) -> bool:
+        """Returns whether the steps go through a module of a package that does not change."""
+        for count in range(len(self.steps) + 1):
+            value = replace(self, steps=self.steps[:count]).read()
+            if isinstance(value, ModuleType) and _is_package_outside(value.__name__):
+                return True
+        return False
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -140,7 +162,7 @@ def guards_of(function: Callable[..., Any], static: Mapping[str, Any]) -> list[G
     for watch, value in zip(watches.values(), values, strict=True):
         is_array = issubclass(value.__class__, Array | np.ndarray) and numbers.count(id(value)) == 1
         is_array = is_array and not watch.is_by_identity
-        is_atomic = not isinstance(value, list | tuple | dict)
+        is_atomic = not isinstance(value, _CONTAINERS) and not _has_contents(value)
         guards.append(Guard(watch, fingerprint(value, is_array), value, is_array, is_atomic))
     return guards
 
@@ -178,6 +200,8 @@ def _fingerprint(value: Any, left: list[int], depth: int) -> Any:
         return kind, value
     if issubclass(kind, np.generic):
         return kind, value.tobytes()
+    if kind is MethodType:
+        return kind, _Same(value.__func__), _Same(value.__self__)
     if depth and left[0] > 0:
         if kind is list or kind is tuple:
             return (kind, len(value), *[_fingerprint(item, left, depth - 1) for item in value[:_MOST_ITEMS]])
@@ -191,10 +215,35 @@ def _fingerprint(value: Any, left: list[int], depth: int) -> Any:
                     for key, item in items[:_MOST_ITEMS]
                 ],
             )
+        if kind is set or kind is frozenset:
+            return kind, *[_fingerprint(item, left, depth - 1) for item in list(value)[:_MOST_ITEMS]]
+        if kind is partial:
+            parts = (value.func, value.args, value.keywords)
+            return _Same(value), *[_fingerprint(part, left, depth - 1) for part in parts]
+        if _has_contents(value):
+            return _Same(value), _fingerprint(vars(value), left, depth - 1)
     return _Same(value)
 
 
-def _find(function: Any, static: Mapping[str, Any], watches: dict[str, Watch], seen: list[CodeType]) -> None:
+def _has_contents(value: Any) -> bool:
+    """Returns whether a value is an object of the user's, with attributes that may change."""
+    kind: Any = value.__class__
+    if kind is partial:
+        return True
+    return (
+        kind is type(value)
+        and not issubclass(kind, Array | np.ndarray | type | FunctionType | ModuleType)
+        and isinstance(getattr(value, "__dict__", None), dict)
+        and not _is_package_outside(kind.__module__)
+    )
+
+
+_CONTAINERS = (list, tuple, dict, set, frozenset)
+
+
+def _find(
+    function: Any, static: Mapping[str, Any], watches: dict[str, Watch], seen: list[tuple[Any, ...]]
+) -> None:
     arguments = dict(static)
     while not isinstance(function, FunctionType):
         if isinstance(function, MethodType):
@@ -204,18 +253,26 @@ def _find(function: Any, static: Mapping[str, Any], watches: dict[str, Watch], s
             if names:
                 arguments.setdefault(names[0], function.__self__)
             function = function.__func__
-        elif hasattr(function, "__wrapped__"):
-            function = function.__wrapped__
-        elif hasattr(function, "func"):
-            function = function.func
-        elif isinstance(getattr(function, "__call__", None), MethodType):  # noqa: B004
-            function = function.__call__
+        elif isinstance(function, partial):
+            function = cast("partial[Any]", function).func
+        elif _is_function(wrapped := _wrapped_by(function)):
+            function = wrapped
+        elif isinstance(method := getattr(cast("type[Any]", type(function)), "__call__", None), FunctionType):  # noqa: B004
+            function = MethodType(method, function)
         else:
             return
-    if function.__code__ in seen or len(seen) >= _MOST_FUNCTIONS:
+    read = (function, *arguments.values())
+    if len(seen) >= _MOST_FUNCTIONS or any(_are_same(read, other) for other in seen):
         return
-    seen.append(function.__code__)
+    number = len(seen)
+    seen.append(read)
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+    if function.__defaults__ or function.__kwdefaults__:
+        watches[f"{number} defaults"] = Watch(
+            f"the defaults of {function.__name__}",
+            lambda: (function.__defaults__, function.__kwdefaults__),
+            (),
+        )
     for chain in chains_of(function.__code__):
         watch = _watch(chain, function, cells, arguments)
         if watch is None:
@@ -223,19 +280,54 @@ def _find(function: Any, static: Mapping[str, Any], watches: dict[str, Watch], s
         array = watch.up_to_array(chain[1])
         if array is not None:
             # An array of Tenon's is read as a whole at each call, whatever the function takes of it.
-            watches.setdefault(f"{function.__module__}.{function.__qualname__} {array.text}", array)
+            watches.setdefault(f"{number} {array.text}", array)
             if not array.is_by_identity:
                 continue
         value = watch.read()
-        if value is MISSING or _is_outside(value):
+        if value is MISSING or isinstance(value, ModuleType):
             continue
-        key = f"{function.__module__}.{function.__qualname__} {watch.text}"
+        if _is_outside(value):
+            if watch.is_in_package():
+                continue
+            whole = watch.through_method(value)
+            if whole is not watch:
+                watch = replace(whole, text=_text_of(chain[1], whole.steps))
+                value = watch.read()
+        key = f"{number} {watch.text}"
         if key in watches:
             continue
-        if chain[0] != "argument" or chain[2]:
+        if chain[0] != "argument" or chain[2] or (_has_contents(value) and _is_hashed_by_identity(value)):
             watches[key] = watch
-        if isinstance(value, FunctionType | MethodType) or hasattr(value, "__wrapped__"):
-            _find(value, {}, watches, seen)
+        for each in _functions_in(value, _MOST_DEPTH):
+            _find(each, {}, watches, seen)
+
+
+def _are_same(parts: tuple[Any, ...], others: tuple[Any, ...]) -> bool:
+    return len(parts) == len(others) and all(map(operator.is_, parts, others))
+
+
+def _is_function(value: Any) -> bool:
+    return isinstance(value, FunctionType | MethodType | partial)
+
+
+def _is_hashed_by_identity(value: Any) -> bool:
+    return type(value).__hash__ is object.__hash__
+
+
+def _wrapped_by(value: Any) -> Any:
+    """Returns the function that a decorator put into an object, None for nothing."""
+    variables = getattr(value, "__dict__", None)
+    return cast("dict[str, Any]", variables).get("__wrapped__") if isinstance(variables, dict) else None
+
+
+def _functions_in(value: Any, depth: int) -> Iterator[Any]:
+    """Returns what can be called: a function, an object with `__call__`, and such items of containers."""
+    if isinstance(value, _CONTAINERS):
+        items = cast("Any", value.values() if isinstance(value, dict) else value)
+        for item in islice(items, _MOST_ITEMS if depth else 0):
+            yield from _functions_in(item, depth - 1)
+    elif callable(value) and not isinstance(value, type) and not _is_outside(value):
+        yield value
 
 
 def _text_of(name: str, steps: tuple[Step, ...]) -> str:
@@ -255,6 +347,12 @@ def _watch(
     if kind == "variable":
         cell = cells.get(name)
         return None if cell is None else Watch(text, lambda: cell.cell_contents, steps)
+    if kind == "super":
+        owner, names = cells.get("__class__"), function.__code__.co_varnames
+        if owner is None or not names or names[0] not in arguments:
+            return None
+        value = arguments[names[0]]
+        return Watch(text, lambda: cast(Any, super(owner.cell_contents, value)), steps)
     if name not in arguments:
         return None
     value = arguments[name]
@@ -268,7 +366,10 @@ def _is_outside(value: Any) -> bool:
     if not (isinstance(value, type) or callable(value)) or isinstance(value, Array):
         return False
     module = getattr(value, "__module__", None)
-    name = str(type(value).__module__ if module is None else module)
+    return _is_package_outside(str(type(value).__module__ if module is None else module))
+
+
+def _is_package_outside(name: str) -> bool:
     package = name.split(".")[0]
     return package in _OUTSIDE and not name.startswith(("tenon.test", "tenon.benchmarks", "tenon.examples"))
 
@@ -307,6 +408,13 @@ def _chains(code: CodeType) -> Iterator[Chain]:
             steps.append(("item", constant.pop()))
             continue
         if opname in _SKIPPED:
+            continue
+        if opname == "LOAD_SUPER_ATTR" or (
+            opname == "CALL" and (kind, name, steps) == ("global", "super", [])
+        ):
+            # Python 3.12 has one instruction for what 3.11 calls and takes an attribute of.
+            kind, name, constant = "super", "super()", []
+            steps = [("attribute", instruction.argval)] if opname == "LOAD_SUPER_ATTR" else []
             continue
         if kind:
             yield kind, name, tuple(steps)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 
 from .types import LANES
@@ -52,15 +53,24 @@ _RESERVED_PREFIXES = re.compile(
 )
 
 
+_LONGEST, _DIGITS = 128, 16
+"""How long the name of a kernel may be, as implementations name files after it; and its digits at the end."""
+
+
 def kernel_name(symbol: str) -> str:
     """
     Returns the C function of the kernel `@symbol`: the symbol itself where it is a free C identifier.
 
-    Other characters become `_x2e_` and the like, and a name that C cannot take gets the prefix `k_`.
+    Other characters become `_x2e_` and the like, and a name that C cannot take gets the prefix `k_`. A long
+    name ends in digits that tell it from others that begin like it.
     """
     name = re.sub(r"[^A-Za-z0-9_]", lambda match: f"_x{ord(match[0]):x}_", symbol)
     is_reserved = not name or name in _RESERVED_FOR_KERNELS or _RESERVED_PREFIXES.match(name)
-    return f"k_{name}" if is_reserved else name
+    name = f"k_{name}" if is_reserved else name
+    if len(name) <= _LONGEST:
+        return name
+    digest = hashlib.sha256(symbol.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
+    return f"{name[: _LONGEST - _DIGITS - 1]}_{digest}"
 
 
 class ValueNames:

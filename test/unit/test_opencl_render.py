@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 from tenon.backends.opencl.device import UNLIMITED, OpenCLDeviceInfo
+from tenon.backends.opencl.names import kernel_name
 from tenon.backends.opencl.renderer import OpenCLRenderer
 from tenon.backends.opencl.target import OpenCLCTarget
 from tenon.dialects import context
@@ -215,6 +216,12 @@ def test_what_has_no_text_is_an_error_that_names_the_op(body: str):
     with pytest.raises(DiagnosticException) as caught:
         render(kernel(LOADS + body))
     assert str(caught.value) == f"opencl: {UNSUPPORTED[body]}"
+
+
+def test_a_long_name_is_cut_and_told_from_others_that_begin_like_it():
+    first, second = kernel_name("x" * 3000), kernel_name("x" * 3001)
+    assert len(first) == len(second) == 128 and first != second
+    assert first == kernel_name("x" * 3000) and kernel_name("x" * 128) == "x" * 128
 
 
 def test_the_target_prints_for_no_device_in_particular_and_names_itself():

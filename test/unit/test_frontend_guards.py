@@ -1,0 +1,185 @@
+"""What a jitted function reads from outside is followed: a change of it is never a stale result."""
+
+import functools
+
+import numpy as np
+
+import tenon
+import tenon.numpy as tnp
+
+X = np.arange(3.0)
+
+
+def _give(function, change):
+    """Returns what a function gives before and after a change, and how often it was traced."""
+    jitted = tenon.jit(function)
+    before = np.asarray(jitted(X))
+    again = np.asarray(jitted(X))
+    assert (before == again).all() and len(jitted.explain_misses()) == 1
+    change()
+    return before[1], np.asarray(jitted(X))[1]
+
+
+class Layer:
+    rate = 1.0
+
+    def __init__(self, scale):
+        self.scale = scale
+
+    def __call__(self, x):
+        return x * self.scale
+
+    def twice(self, x):
+        return x * 2
+
+    def rated(self, x):
+        return x * self.rate
+
+
+class Sublayer(Layer):
+    def rated(self, x):
+        return super().rated(x) + 1
+
+
+def test_functions_of_the_library_that_a_name_or_an_attribute_stands_for():
+    layer, act = Layer(2.0), tnp.negative
+    layer.act = tnp.negative
+
+    def change():
+        nonlocal act
+        act = tnp.positive
+
+    assert _give(lambda x: act(x), change) == (-1, 1)
+    assert _give(lambda x: layer.act(x), lambda: setattr(layer, "act", tnp.positive)) == (-1, 1)
+
+
+def test_dtypes_of_numpy_that_a_name_stands_for():
+    dtype = np.float32
+
+    @tenon.jit
+    def function(x):
+        return tnp.zeros(2, dtype=dtype)
+
+    assert function(X).dtype == np.float32
+    dtype = np.float16
+    assert function(X).dtype == np.float16
+
+
+def test_partials():
+    scale = functools.partial(np.multiply, 2.0)
+    scaled = functools.partial(lambda x, by: x * by, by=2.0)
+
+    def change():
+        nonlocal scaled
+        scaled = functools.partial(scale.func, 3.0)
+
+    assert _give(lambda x: scaled(x), change) == (2, 3)
+    inside = functools.partial(lambda x, by: x * by["value"], by={"value": 2.0})
+    assert _give(lambda x: inside(x), lambda: inside.keywords["by"].update(value=3.0)) == (2, 3)
+
+
+def test_dicts_and_sets_that_are_read_by_their_methods():
+    table, others = {"a": 2.0}, {2.0}
+
+    def values(x):
+        for value in table.values():
+            x = x * value
+        return x
+
+    assert _give(values, lambda: table.update(a=3.0)) == (2, 3)
+    assert _give(values, lambda: table.update(b=2.0)) == (3, 6)
+    assert _give(lambda x: x * table.get("a", 1.0), lambda: table.pop("a")) == (3, 1)
+
+    def members(x):
+        for value in others:
+            x = x * value
+        return x
+
+    assert _give(members, lambda: others.add(5.0)) == (2, 10)
+
+
+def test_objects_in_lists_and_objects_that_are_given_to_helpers():
+    layers = [Layer(2.0), Layer(1.0)]
+
+    def loop(x):
+        for layer in layers:
+            x = layer(x)
+        return x
+
+    def attributes(x):
+        for layer in layers:
+            x = x * layer.scale
+        return x
+
+    def helper(layer, x):
+        return x * layer.scale
+
+    assert _give(loop, lambda: setattr(layers[1], "scale", 3.0)) == (2, 6)
+    assert _give(attributes, lambda: setattr(layers[1], "scale", 1.0)) == (6, 2)
+    layer = layers[0]
+    assert _give(lambda x: helper(layer, x), lambda: setattr(layer, "scale", 5.0)) == (2, 5)
+
+
+def test_several_objects_of_one_class_and_several_closures_of_one_function():
+    first, second = Layer(2.0), Layer(3.0)
+    assert _give(lambda x: first(x) + second(x), lambda: setattr(second, "scale", 5.0)) == (5, 7)
+
+    def scaling(by):
+        cell = [by]
+        return (lambda x: x * cell[0]), cell
+
+    (double, _), (triple, cell) = scaling(2.0), scaling(3.0)
+    assert _give(lambda x: double(x) + triple(x), lambda: cell.__setitem__(0, 5.0)) == (5, 7)
+
+
+def test_methods_that_are_replaced_and_what_super_reads():
+    layer, sublayer = Layer(2.0), Sublayer(2.0)
+    twice = Layer.twice
+    try:
+        assert _give(lambda x: layer.twice(x), lambda: setattr(Layer, "twice", lambda _, x: x * 7)) == (2, 7)
+        assert _give(lambda x: sublayer.rated(x), lambda: setattr(Layer, "rate", 3.0)) == (2, 4)
+    finally:
+        Layer.twice, Layer.rate = twice, 1.0
+
+
+def test_defaults_of_functions():
+    options = {"by": 2.0}
+
+    def helper(x, options=options, *, more=0.0):
+        return x * options["by"] + more
+
+    def change():
+        helper.__kwdefaults__["more"] = 1.0
+
+    assert _give(lambda x: helper(x), lambda: options.update(by=3.0)) == (2, 3)
+    assert _give(lambda x: helper(x), change) == (3, 4)
+
+
+def test_properties_that_fail_where_the_function_does_not_come():
+    class Model:
+        is_ready = False
+
+        @property
+        def weights(self):
+            raise RuntimeError("not ready")
+
+    model = Model()
+    function = tenon.jit(lambda x: x * model.weights if model.is_ready else x)
+    assert (np.asarray(function(X)) == X).all()
+
+
+def test_objects_that_answer_to_every_name_are_followed_no_further():
+    class Anything:
+        def __getattr__(self, name):
+            return self
+
+    anything = Anything()
+    function = tenon.jit(lambda x: (x, anything)[0])
+    assert (np.asarray(function(X)) == X).all()
+
+
+def test_lists_that_the_function_itself_appends_to_are_not_followed():
+    seen = []
+    function = tenon.jit(lambda x: (seen.append(1), x)[1])
+    function(X), function(X)
+    assert len(seen) == 1
