@@ -54,7 +54,7 @@ class ConcreteArray(Array):
         Raises:
             AttributeError: the dtype is another one, which the text of the interface cannot name.
         """
-        if self.dtype.isbuiltin != 1:
+        if np.dtype(self.dtype.type).isbuiltin != 1:  # copies of numpy's own dtypes say that they are not
             raise AttributeError(f"array: dtype {self.dtype} has no name in __array_interface__")
         self.shared = self.values
         return self.numpy().__array_interface__

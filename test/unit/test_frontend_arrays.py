@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import tenon
 import tenon.numpy as tnp
+from tenon.frontends.aval import Aval
 from tenon.frontends.concrete import ConcreteArray, as_concrete
 
 
@@ -76,6 +77,13 @@ def test_conversions_that_numpy_rejects_are_errors():
         range(as_concrete(2.5))  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="unhashable type"):
         hash(array(2))
+
+
+def test_copies_of_dtypes_of_numpy_have_names_in_the_array_interface():
+    copied = np.dtype(np.float64).newbyteorder("=")
+    assert copied == np.float64 and copied.isbuiltin == 0
+    x = ConcreteArray(np.arange(3.0), Aval(copied, (3,), False))
+    assert x.__array_interface__["typestr"] == np.arange(3.0).__array_interface__["typestr"]
 
 
 def test_arrays_share_memory_with_numpy_and_cannot_be_written_to():
