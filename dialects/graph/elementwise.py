@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from abc import ABC
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from xdsl.dialects.arith import FastMathFlagsAttr
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, result_def, traits_def
+from xdsl.parser import Parser
+from xdsl.printer import Printer
 from xdsl.traits import Commutative
 from xdsl.utils.exceptions import VerifyException
 
 from .base import ElementwiseOp, check_exact_result, check_result, fastmath_properties
+from .elementwise_format import parse_elementwise, print_elementwise
 from .types import (
     ANY,
     BITS,
@@ -36,12 +39,21 @@ class UnaryOp(ElementwiseOp, ABC):
     source = operand_def(TENSOR_T)
     fastmath = opt_prop_def(FastMathFlagsAttr)
     result = result_def(TENSOR_T)
-    assembly_format = "$source (`fastmath` `` $fastmath^)? attr-dict `:` type($result)"
 
     def __init__(self, source: SSAValue, fastmath: FastMathFlagsAttr | None = None):
         Operation.__init__(
             self, operands=(source,), result_types=(source.type,), properties=fastmath_properties(fastmath)
         )
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        operands, properties, attributes, type = parse_elementwise(parser, cls.name, 1)
+        return cls.create(
+            operands=operands, result_types=(type,), properties=properties, attributes=attributes
+        )
+
+    def print(self, printer: Printer) -> None:
+        print_elementwise(self, printer)
 
 
 class BinaryOp(ElementwiseOp, ABC):
@@ -51,12 +63,21 @@ class BinaryOp(ElementwiseOp, ABC):
     rhs = operand_def(TENSOR_T)
     fastmath = opt_prop_def(FastMathFlagsAttr)
     result = result_def(TENSOR_T)
-    assembly_format = "$lhs `,` $rhs (`fastmath` `` $fastmath^)? attr-dict `:` type($result)"
 
     def __init__(self, lhs: SSAValue, rhs: SSAValue, fastmath: FastMathFlagsAttr | None = None):
         Operation.__init__(
             self, operands=(lhs, rhs), result_types=(lhs.type,), properties=fastmath_properties(fastmath)
         )
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        operands, properties, attributes, type = parse_elementwise(parser, cls.name, 2)
+        return cls.create(
+            operands=operands, result_types=(type,), properties=properties, attributes=attributes
+        )
+
+    def print(self, printer: Printer) -> None:
+        print_elementwise(self, printer)
 
 
 class CompareOp(ElementwiseOp, ABC):
