@@ -1,8 +1,8 @@
 """
 How elementwise ops are written: `%x, %y fastmath<contract> {attributes} : type`.
 
-Written out once for all of them: of an `assembly_format` xDSL makes a parser and a printer for each class when
-it is defined, which took most of the time that these modules take to import.
+Written out once for all of them: of an `assembly_format` xDSL makes a parser and a printer for each class
+when it is defined, which took most of the time that these modules take to import.
 """
 
 from __future__ import annotations
