@@ -59,7 +59,7 @@ def key(seed: Any) -> ConcreteArray:
         TypeError: the seed is no integer.
         ValueError: it is negative or has more than 128 bits.
     """
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer):
+    if not _is_integer(seed):
         raise TypeError(f"key: seed is {seed!r}, expected an integer")
     number = int(cast(Any, seed))
     if not 0 <= number < 1 << 128:
@@ -249,7 +249,7 @@ def integers(
     if high is None:
         low, high = 0, low
     for name, value in (("low", low), ("high", high)):
-        if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        if not _is_integer(value):
             raise TypeError(f"integers: {name} is {value!r}, expected an integer")
     found = np.dtype(dtype)
     if found.kind not in "iu":
@@ -380,8 +380,12 @@ def _check_key(who: str, key: TracedArray) -> None:
         )
 
 
+def _is_integer(value: object) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
 def _extent(who: str, name: str, value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+    if not _is_integer(value):
         raise TypeError(f"{who}: {name} is {value!r}, expected an integer")
     if value < 0:
         raise ValueError(f"{who}: {name} {value} is negative")

@@ -38,7 +38,7 @@ A kernel works in a node's memory where no one still needs what the node held; e
 written, is copied. passes/util/node_placement.py decides.
 
 Requires: a module of functions over tensors whose extents are numbers or made of named dims; their `index`
-arguments index nodes; virtual nodes are inlined.
+arguments index nodes; virtual nodes are inlined, and composite ops decomposed.
 Ensures: no `func` op remains, and of `graph` only the declarations of dims and nodes; every axis is serial
 and no item has dependencies yet (`map-axes` and `build-dependencies` do that).
 """

@@ -167,7 +167,7 @@ def _entries(who: str, shape: tuple[int, ...], axis: int, entry: Any) -> list[An
             f"indices ({kind} {entry!r})"
         )
     if entry.dtype == BOOL:
-        note_values_read(given)
+        note_values_read(cast(object, given))
         return _of_mask(who, shape, axis, entry)
     if not is_integer(entry.dtype):
         raise IndexError(

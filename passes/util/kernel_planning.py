@@ -314,6 +314,8 @@ class _Planner:
     def _visit(self, op: Operation) -> None:
         for value in (*op.operands, *op.results):
             shape_of(value, op.name)
+        if isinstance(op, graph.CompositeOp):
+            raise PassFailedException(f"{op.name}: cannot schedule (hint: run decompose-composites)")
         if isinstance(op, graph.CustomOp) and type(op) not in OWN_KERNELS:
             raise PassFailedException(
                 f"{op.name}: cannot schedule (register_op was given neither lower nor emit; hint: where "

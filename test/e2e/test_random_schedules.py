@@ -15,6 +15,7 @@ from tenon.errors import TenonError
 from tenon.passes.canonicalize_graph import CanonicalizeGraphPass
 from tenon.passes.convert_graph_to_sched import ConvertGraphToSchedPass
 from tenon.passes.convert_sched_to_low import ConvertSchedToLowPass
+from tenon.passes.decompose_composites import DecomposeCompositesPass
 from tenon.passes.fuse_stages import FuseStagesPass
 from tenon.passes.pass_manager import PassManager
 from tenon.passes.simplify_low import SimplifyLowPass
@@ -52,7 +53,7 @@ def test_requested_memory_modes_change_no_result(program: Program, data: st.Data
         if isinstance(op, GraphOp) and (mode := data.draw(modes)) is not None:
             op.attributes["memory_mode"] = MemoryModeAttr(mode, "a wish")
     try:
-        run_passes(module, ConvertGraphToSchedPass())
+        run_passes(module, DecomposeCompositesPass(), ConvertGraphToSchedPass())
     except TenonError as error:
         assert 'asked for by "a wish"' in str(error)
         return
@@ -65,7 +66,7 @@ def test_lowered_kernels_give_the_bits_of_sched_under_any_mapping(
     program: Program, fuses: bool, data: st.DataObject
 ) -> None:
     module = parse_module(program.text)
-    run_passes(module, CanonicalizeGraphPass(), ConvertGraphToSchedPass())
+    run_passes(module, DecomposeCompositesPass(), CanonicalizeGraphPass(), ConvertGraphToSchedPass())
     if fuses:
         run_passes(module, FuseStagesPass())
     for kernel in module.ops:

@@ -97,6 +97,14 @@ func.func @dynamic(%x: tensor<?xf32>) -> tensor<?xf32> {
 
 // -----
 
+func.func @composite(%x: tensor<4xf32>) -> tensor<i64> {
+  // expected-error @below {{graph.arg_reduce: cannot schedule (hint: run decompose-composites)}}
+  %y = graph.arg_reduce max %x axis 0 : tensor<4xf32> -> tensor<i64>
+  func.return %y : tensor<i64>
+}
+
+// -----
+
 func.func @foreign(%x: tensor<4xf32>) -> tensor<4xf32> {
   // expected-error @below {{arith.addf: cannot schedule (not an op of the graph dialect)}}
   %y = arith.addf %x, %x : tensor<4xf32>
