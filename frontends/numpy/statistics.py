@@ -250,6 +250,28 @@ def cumulative_prod(
     return _cumulated("cumulative_prod", "mul", x, axis, dtype, include_initial)
 
 
+@array_function(static=("axis",))
+def cumulative_max(x: Array, /, *, axis: int | None = None) -> Array:
+    """
+    The greatest of the elements up to each index along `axis`, NaN from the first NaN on: numpy's
+    `maximum.accumulate`. Only an array of rank 1 may leave `axis` out.
+
+    Raises:
+        AxisError: there is no such axis.
+        ValueError: `axis` is None and the rank is not 1.
+        TypeError: the elements are booleans.
+    """
+    (x,) = operands("cumulative_max", x)
+    return _cumulated("cumulative_max", "max", x, axis, x.dtype, False)
+
+
+@array_function(static=("axis",))
+def cumulative_min(x: Array, /, *, axis: int | None = None) -> Array:
+    """The least of the elements up to each index along `axis`; else as `cumulative_max`."""
+    (x,) = operands("cumulative_min", x)
+    return _cumulated("cumulative_min", "min", x, axis, x.dtype, False)
+
+
 def _cumulated(
     who: str, kind: str, x: Array, axis: int | None, dtype: object, include_initial: bool
 ) -> TracedArray:

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 DTYPES_OF = {
     "b": ("bool",),
     "i": ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
@@ -36,6 +38,11 @@ class Call:
     rank: int = 0
     """The least rank of the first argument."""
     is_nonempty: bool = False
+
+
+def _accumulated(xp: Any, of_numpy: str, name: str, x: Any) -> Any:
+    """Calls what numpy has as a method of a function."""
+    return getattr(np, of_numpy).accumulate(x, axis=0) if xp is np else getattr(xp, name)(x, axis=0)
 
 
 def _named(name: str, kinds: str, arguments: int = 1, *elements: str) -> Call:
@@ -141,6 +148,8 @@ REDUCTIONS = (
         1,
     ),
     Call("cumulative_prod", lambda xp, x: xp.cumulative_prod(x, axis=0), BITS, rank=1),
+    Call("cumulative_max", lambda xp, x: _accumulated(xp, "maximum", "cumulative_max", x), NUMBERS, rank=1),
+    Call("cumulative_min", lambda xp, x: _accumulated(xp, "minimum", "cumulative_min", x), NUMBERS, rank=1),
     Call("cumsum", lambda xp, x: xp.cumsum(x), NUMBERS, 1, ("unit",)),
     Call("diff", lambda xp, x: xp.diff(x, axis=-1), ANY, 1, ("unit",), 1),
     Call("diff twice", lambda xp, x: xp.diff(x, axis=0, n=2), NUMBERS, 1, ("unit",), 1),

@@ -317,6 +317,11 @@ REJECTED: tuple[tuple[Call, type[Exception], str], ...] = (
         ValueError,
         "cumulative_sum: axis must be given for an array that has not",
     ),
+    (
+        lambda xp, x: xp.cumulative_max(x) if xp is tnp else np.cumulative_sum(x),
+        ValueError,
+        "cumulative_max: axis must be given for an array that has not",
+    ),
     (lambda xp, x: xp.diff(x, n=-1), ValueError, "diff: order must be non-negative but got -1"),
     (
         lambda xp, x: xp.diff(xp.sum(x)),
