@@ -66,10 +66,16 @@ def _prepare_block(block: Block) -> None:
             for region in op.regions:
                 _prepare_block(region.block)
         _sink_operands(op, block, copies)
+    anchor = block.first_op
+    assert anchor is not None, "a region has no op"
+    block.insert_ops_before(list(copies.values()), anchor)
 
 
 def _sink_operands(op: Operation, block: Block, copies: dict[Operation, Operation]) -> None:
-    """Computes the cheap operands of an op of `block` that come from outside at the block's beginning."""
+    """
+    Has an op of `block` read copies of its cheap operands from outside. `copies` are the copies so far, each
+    after those that it reads itself; they stand in no block yet.
+    """
     for number, operand in enumerate(op.operands):
         owner = operand.owner
         if not isinstance(owner, Operation) or owner.parent is block or not _is_cheap(owner):
@@ -85,11 +91,8 @@ def _copied(op: Operation, block: Block, copies: dict[Operation, Operation]) -> 
     if known is not None:
         return known
     copy = _clone(op)
-    anchor = block.first_op
-    assert anchor is not None, "a region has no op"
-    block.insert_op_before(copy, anchor)
-    copies[op] = copy
     _sink_operands(copy, block, copies)
+    copies[op] = copy
     return copy
 
 

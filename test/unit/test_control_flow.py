@@ -388,6 +388,22 @@ program(
   }""",
 )
 
+program(
+    "views_of_views_read_inside",
+    "%x: tensor<2xi32>, %i: tensor<2xi32>",
+    "r; tensor<2xi32>",
+    """
+  %f = graph.flip %x axes [0] : tensor<2xi32>
+  %g = graph.gather %f[%i] axes [0] : tensor<2xi32>[tensor<2xi32>] -> tensor<2xi32>
+  %h = graph.gather %f[%g] axes [0] : tensor<2xi32>[tensor<2xi32>] -> tensor<2xi32>
+  %r = graph.scan %k = 2 (%c = %x) over () : (tensor<2xi32>) -> (tensor<2xi32>) {
+    %u = graph.dynamic_update %h[%k], %c : tensor<2xi32>[tensor<i64>], tensor<2xi32>
+    %z = graph.add %c, %u : tensor<2xi32>
+    %y = graph.sub %z, %h : tensor<2xi32>
+    graph.yield %y : tensor<2xi32>
+  }""",
+)
+
 
 def inputs_of(text: str, seed: int = 0) -> list[Array]:
     generator = np.random.default_rng(seed)
