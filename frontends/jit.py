@@ -24,6 +24,7 @@ from .explain import Miss, Misses, nearest_difference
 from .guards import Guard, guards_of
 from .leaves import lift
 from .lowered import Lowered
+from .source_lines import note_place
 from .trace import Trace, current_trace
 from .traced import TracedArray
 from .tracing_state import ENTERED
@@ -186,7 +187,11 @@ class Jitted:
             ]
             arguments, named = self.parameters.arguments_of(signature, traced)
             parts: list[Any] = []
-            structure = flatten(self._run_inside(trace, arguments, named), parts)
+            try:
+                structure = flatten(self._run_inside(trace, arguments, named), parts)
+            except (TypeError, ValueError, LookupError, ArithmeticError) as error:
+                note_place(error)
+                raise
             donated = self.parameters.donated_numbers(signature)
             results = tuple([self._result(trace, part) for part in parts])
             call = TracedCall(trace, structure, results, donated)

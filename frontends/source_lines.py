@@ -5,7 +5,7 @@ from __future__ import annotations
 import linecache
 import sys
 from pathlib import Path
-from types import CodeType, FrameType
+from types import CodeType, FrameType, TracebackType
 from typing import Any
 
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr
@@ -75,6 +75,30 @@ def with_excerpt(error: TenonError) -> TenonError:
     if error.excerpt is None and error.location is not None:
         error.excerpt = excerpt(error.location)
     return error
+
+
+def note_place(error: Exception) -> None:
+    """
+    Notes the user's line, with a caret, on an error that the front end raised while a function is traced. What
+    the user's own code raised is left as it is.
+    """
+    place: tuple[CodeType, int] | None = None
+    before: TracebackType | None = None
+    at = error.__traceback__
+    while at is not None:
+        if _is_own(at.tb_frame.f_code):
+            if before is not None and not _is_own(before.tb_frame.f_code):
+                place = (before.tb_frame.f_code, before.tb_lasti)
+        elif at.tb_next is None:
+            return
+        before, at = at, at.tb_next
+    if place is not None:
+        location = frame_text(_new_location(*place))
+        error.add_note("\n".join([f"{location}: here", *filter(None, [excerpt(location)])]))
+
+
+def _is_own(code: CodeType) -> bool:
+    return code.co_filename.startswith(_OWN_FOLDER)
 
 
 def frame_text(location: Any) -> str:
