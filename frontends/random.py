@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import pi, prod
-from typing import Any, cast
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -61,7 +61,7 @@ def key(seed: Any) -> ConcreteArray:
     """
     if not _is_integer(seed):
         raise TypeError(f"key: seed is {seed!r}, expected an integer")
-    number = int(cast(Any, seed))
+    number = int(seed)
     if not 0 <= number < 1 << 128:
         raise ValueError(f"key: seed {number} is out of bounds (from 0 to 2**128 - 1)")
     words = [number >> 32 * word & 0xFFFFFFFF for word in range(4)]
@@ -389,7 +389,7 @@ def _extent(who: str, name: str, value: Any) -> int:
         raise TypeError(f"{who}: {name} is {value!r}, expected an integer")
     if value < 0:
         raise ValueError(f"{who}: {name} {value} is negative")
-    return int(cast(Any, value))
+    return int(value)
 
 
 def _shape(who: str, shape: Any) -> tuple[int, ...]:

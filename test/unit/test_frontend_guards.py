@@ -3,7 +3,6 @@
 import functools
 
 import numpy as np
-
 import tenon
 import tenon.numpy as tnp
 

@@ -652,10 +652,6 @@ def test_a_dynamic_argument_takes_any_size():
             r"reference: no rule for math.ctpop at t.mlir:10:\d+",
         ),
         (
-            "scf.while () : () -> () {\n%f = arith.constant false\nscf.condition(%f)\n} do {\nscf.yield\n}",
-            r"reference: no rule for scf.while at t.mlir:9:\d+",
-        ),
-        (
             "%a = memref.alloca() : memref<2x2xf32>",
             r"memref.alloca at t.mlir:9:\d+: cannot allocate memref<2x2xf32> \(need one static extent\)",
         ),
