@@ -79,8 +79,8 @@ def with_excerpt(error: TenonError) -> TenonError:
 
 def note_place(error: Exception) -> None:
     """
-    Notes the user's line, with a caret, on an error that the front end raised while a function is traced. What
-    the user's own code raised is left as it is.
+    Notes the user's line, with a caret, on an error that the front end raised while a function is traced.
+    What the user's own code raised is left as it is.
     """
     place: tuple[CodeType, int] | None = None
     before: TracebackType | None = None
