@@ -196,7 +196,8 @@ class Parameters:
             hint = " (hint: static_argnums or static_argnames, or tenon.register_tree for its class)"
             if isinstance(leaf, np.ndarray | np.generic):
                 hint = ""
-            what = str(error).removeprefix("it")
+            text = str(error)
+            what = text.removeprefix("it") if text.startswith("it") else f": {text.removeprefix('array: ')}"
             raise TypeError(f"{self.name}: argument '{path}'{what}{hint}") from None
 
     def _numbers(self, what: str, value: int | Iterable[int]) -> set[int]:

@@ -63,7 +63,7 @@ class EagerFunction:
 
     def __init__(self, function: Callable[..., Any], static: frozenset[str]):
         self.function = function
-        self.name = function.__name__
+        self.name = function.__name__.lstrip("_")
         self.signature = inspect.signature(function)
         self.static = static
         self.positional = tuple(
@@ -156,11 +156,19 @@ class EagerFunction:
         if name in self.static:
             return static_key(_without_lists(value), f"{self.name}: argument '{name}'")
         if value is None:
+            self._check_optional(name)
             return None
         if kind is list or kind is tuple:
             return (kind, *[self._key_of(name, item, leaves) for item in value])
         leaves.append(value)
         return aval_of_value(value, f"{self.name}: argument '{name}'")
+
+    def _check_optional(self, name: str) -> None:
+        parameter = self.signature.parameters.get(name)
+        if parameter is None or parameter.default is None:
+            return
+        if not any(kind in str(parameter.annotation) for kind in ("None", "Any")):
+            raise TypeError(f"{self.name}: argument '{name}' is None, expected an array or a number")
 
     def _bind(self, arguments: tuple[Any, ...], named: Mapping[str, Any], lifted: Callable[..., Any]) -> Any:
         """Calls the function on what `lifted` makes of its arrays."""
@@ -170,6 +178,7 @@ class EagerFunction:
             if name in static:
                 return _without_lists(value)
             if value is None:
+                self._check_optional(name)
                 return None
             if type(value) is list or type(value) is tuple:
                 items = cast("list[Any] | tuple[Any, ...]", value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, is_dataclass
 from typing import Any, cast
 
 import numpy as np
@@ -119,6 +120,8 @@ def static_key(value: Any, who: str) -> Any:
         return kind, value.hex()
     if kind is tuple:
         return (kind, *[static_key(item, who) for item in value])
+    if kind is frozenset:
+        return kind, frozenset([static_key(item, who) for item in value])
     if kind is complex:
         return kind, value.real.hex(), value.imag.hex()
     if kind is slice:
@@ -131,6 +134,12 @@ def static_key(value: Any, who: str) -> Any:
         raise TypeError(
             f"{who} is {_shown(value)}, which is not hashable, as a static argument must be {_hint(value)}"
         ) from None
+    # What such a value is made of may be equal, and not the same for a program: 1, 1.0 and True.
+    if isinstance(value, tuple):
+        return (kind, value, *[static_key(item, who) for item in cast("tuple[Any, ...]", value)])
+    if is_dataclass(value) and kind.__hash__ is not object.__hash__:
+        hashed = [each.name for each in fields(value) if (each.compare if each.hash is None else each.hash)]
+        return (kind, value, *[static_key(getattr(value, name), who) for name in hashed])
     return kind, value
 
 

@@ -213,7 +213,9 @@ class Trace:
         """
         value = x.value
         if value in self._scalars and kind_of(x.aval.dtype) <= kind_of(dtype):
-            return self.constant(np.array(self._scalars[value], dtype))
+            with np.errstate(over="ignore"):  # As in the program, a float that is too large is infinite.
+                scalar = np.array(self._scalars[value], dtype)
+            return self.constant(scalar)
         is_argument = isinstance(value, BlockArgument) and value.block is self.block
         if is_argument and x.aval.dtype.kind in "iu" and dtype.kind in "iu":
             self.ranges[cast(BlockArgument, value).index, dtype] = None

@@ -34,6 +34,7 @@ from .operands import (
     operands,
     reshaped,
     scalar_like,
+    shape_of,
 )
 
 DType = np.dtype[Any]
@@ -94,24 +95,39 @@ def full(shape: Shape, fill_value: Operand, *, dtype: object = None, device: str
     return _filled("full", shape, fill_value, dtype, device)
 
 
+def _dtype_like(x: object) -> DType:
+    return getattr(x, "dtype", None) or _default_dtype(x)
+
+
 def zeros_like(x: Array, /, *, dtype: object = None, device: str | None = None) -> Array:
     """Returns zeros of the shape of `x`, and of its dtype unless `dtype` says otherwise."""
-    return _filled("zeros_like", x.shape, 0, x.dtype if dtype is None else dtype, device)
+    return _filled(
+        "zeros_like", shape_of("zeros_like", x), 0, _dtype_like(x) if dtype is None else dtype, device
+    )
 
 
 def ones_like(x: Array, /, *, dtype: object = None, device: str | None = None) -> Array:
     """Returns ones of the shape of `x`, and of its dtype unless `dtype` says otherwise."""
-    return _filled("ones_like", x.shape, 1, x.dtype if dtype is None else dtype, device)
+    return _filled(
+        "ones_like", shape_of("ones_like", x), 1, _dtype_like(x) if dtype is None else dtype, device
+    )
 
 
 def empty_like(x: Array, /, *, dtype: object = None, device: str | None = None) -> Array:
     """Returns what `zeros_like` does."""
-    return _filled("empty_like", x.shape, 0, x.dtype if dtype is None else dtype, device)
+    return _filled(
+        "empty_like", shape_of("empty_like", x), 0, _dtype_like(x) if dtype is None else dtype, device
+    )
 
 
 def full_like(x: Array, /, fill_value: Operand, *, dtype: object = None, device: str | None = None) -> Array:
     """Returns what `full` does, of the shape of `x` and of its dtype unless `dtype` says otherwise."""
-    return full(x.shape, fill_value, dtype=x.dtype if dtype is None else dtype, device=device)
+    return full(
+        shape_of("full_like", x),
+        fill_value,
+        dtype=_dtype_like(x) if dtype is None else dtype,
+        device=device,
+    )
 
 
 def asarray(

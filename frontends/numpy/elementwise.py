@@ -281,11 +281,13 @@ def isclose(
 
 @array_function(static=("equal_nan",))
 def _isclose(x1: Operand, x2: Operand, rtol: Operand, atol: Operand, equal_nan: bool) -> Array:
-    lhs, rhs = operands("isclose", x1, x2)
+    lhs, rhs = common("isclose", x1, x2)
+    dtype = lhs.dtype if is_float(lhs.dtype) else FLOAT64
+    lhs, rhs, relative, absolute = together(
+        "isclose", [lhs, rhs, array_of(rtol, dtype), array_of(atol, dtype)]
+    )
     same = ops.eq(lhs, rhs)
-    if not is_float(lhs.dtype):
-        lhs, rhs = ops.cast(lhs, FLOAT64), ops.cast(rhs, FLOAT64)
-    relative, absolute = (ops.broadcast(array_of(each, lhs.dtype), lhs.shape) for each in (rtol, atol))
+    lhs, rhs = ops.cast(lhs, dtype), ops.cast(rhs, dtype)
     limit = ops.add(absolute, ops.mul(relative, ops.abs(rhs)))
     near = ops.and_(ops.le(ops.abs(ops.sub(lhs, rhs)), limit), ops.isfinite(rhs))
     near = ops.or_(near, same)

@@ -97,6 +97,8 @@ def expand_dims(x: Array, /, axis: int | Sequence[int] = 0) -> Array:
     Returns `x` with a dim of extent 1 at each `axis` of the result. Raises AxisError where there is none.
     """
     (x,) = operands("expand_dims", x)
+    if axis is None:
+        raise TypeError("expand_dims: axis is None, expected an integer, or several")
     count = len(axis) if isinstance(axis, tuple | list) else 1
     added = axes_of("expand_dims", axis, len(x.shape) + count)
     extents = iter(x.shape)
@@ -174,14 +176,14 @@ def permute_dims(x: Array, /, axes: Sequence[int]) -> Array:
 @array_function(static=("axes",))
 def transpose(x: Array, /, axes: Sequence[int] | None = None) -> Array:
     """Returns `x` with its axes in the order `axes`, reversed for None. Raises as `permute_dims`."""
-    (x,) = operands("transpose", x)
-    return _permuted("transpose", x, tuple(reversed(range(len(x.shape)))) if axes is None else axes)
+    return _permuted("transpose", operands("transpose", x)[0], axes)
 
 
-def _permuted(who: str, x: TracedArray, axes: Sequence[int]) -> TracedArray:
-    order = axes_of(who, tuple(axes), len(x.shape), "axes")
+def _permuted(who: str, x: TracedArray, axes: Sequence[int] | None) -> TracedArray:
+    order = axes_of(who, axes, len(x.shape), "axes")
+    order = order[::-1] if axes is None else order
     if len(order) != len(x.shape):
-        raise ValueError(f"{who}: axes don't match array (axes {tuple(axes)}, shape {x.shape})")
+        raise ValueError(f"{who}: axes don't match array (axes {axes}, shape {x.shape})")
     return x if order == tuple(range(len(order))) else ops.permute(x, order)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -49,6 +49,16 @@ def array_of(value: Operand, dtype: np.dtype[Any], weak: bool = False) -> Traced
     """Returns an operand with its elements converted to `dtype`."""
     assert isinstance(value, TracedArray), f"{value!r} is not traced"
     return ops.cast(value, dtype, weak)
+
+
+def shape_of(who: str, value: object) -> tuple[int, ...]:
+    """Returns the shape of an array, or of a Python scalar. Raises TypeError for anything else."""
+    if isinstance(value, Array | np.ndarray | np.generic):
+        return cast("tuple[int, ...]", value.shape)
+    if isinstance(value, bool | int | float):
+        return ()
+    kind = type(value).__name__
+    raise TypeError(f"{who}: argument 'x' is of type {kind}, expected an array or a number")
 
 
 def reshaped(x: TracedArray, shape: tuple[int, ...]) -> TracedArray:

@@ -11,7 +11,7 @@ from .. import graph_ops as ops
 from ..array import Array
 from ..dispatch import array_function
 from .axes import axis_of, checked_shape, integer_of
-from .operands import Operand, array_of, operands
+from .operands import Operand, array_of, operands, shape_of
 
 MODES = ("constant", "edge", "reflect", "symmetric", "wrap")
 
@@ -35,7 +35,7 @@ def pad(x: Array, pad_width: Any, /, mode: str = "constant", *, constant_values:
     """
     if mode not in MODES:
         raise ValueError(f"pad: mode {mode!r} is not one of {', '.join(map(repr, MODES))}")
-    return _padded(x, _pairs(pad_width, len(x.shape)), constant_values, mode)
+    return _padded(x, _pairs(pad_width, len(shape_of("pad", x))), constant_values, mode)
 
 
 def _pairs(given: Any, rank: int) -> tuple[tuple[int, int], ...]:

@@ -1,6 +1,8 @@
 """What a jitted function reads from outside is followed: a change of it is never a stale result."""
 
+import dataclasses
 import functools
+from typing import NamedTuple
 
 import numpy as np
 import tenon
@@ -182,3 +184,28 @@ def test_lists_that_the_function_itself_appends_to_are_not_followed():
     function = tenon.jit(lambda x: (seen.append(1), x)[1])
     function(X), function(X)
     assert len(seen) == 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    scale: object
+
+
+class Pair(NamedTuple):
+    scale: object
+
+
+def test_static_values_that_are_equal_but_of_other_types_inside():
+    @functools.partial(tenon.jit, static_argnums=1)
+    def scaled(x, settings):
+        (scale,) = (settings.scale,) if hasattr(settings, "scale") else settings
+        return tnp.copysign(x * scale, scale)
+
+    x = np.ones(1, dtype=np.float32)
+    for kind in (Settings, Pair, lambda value: frozenset([value])):
+        assert scaled(x, kind(1.0)).dtype == np.float32
+        assert scaled(x, kind(np.float64(1))).dtype == np.float64
+        zeros = [np.signbit(np.asarray(scaled(x, kind(zero)))[0]) for zero in (0.0, -0.0)]
+        assert zeros == [False, True]
+    count = len(scaled.explain_misses())
+    assert scaled(x, Settings(1.0)).dtype == np.float32 and len(scaled.explain_misses()) == count

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+import numpy as np
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
@@ -69,7 +70,8 @@ def _narrowed(value: SSAValue, narrow: Attribute) -> SSAValue | graph.ConstantOp
         return owner.source if element_type_of(owner.source.type) == narrow else None
     if isinstance(owner, graph.ConstantOp) and owner.value.is_splat():
         element = array_of(owner.value).reshape(-1)[:1]
-        smaller = element.astype(dtype_of(narrow))
+        with np.errstate(all="ignore"):
+            smaller = element.astype(dtype_of(narrow))
         if smaller.astype(element.dtype).tobytes() != element.tobytes():
             return None
         type = tensor_of(narrow, shape_of(tensor_type_of(value, owner.name)))
