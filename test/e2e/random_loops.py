@@ -59,7 +59,9 @@ class _Writer:
         lines: list[str] = []
         runs: list[Run] = []
         for _ in range(self.draw(st.integers(0 if depth else 1, 4))):
-            kinds = [self.binary, self.binary, self.flip]
+            kinds = [self.binary, self.binary, self.flip, self.less_one, self.update]
+            if len(self.shape) == 1 and self.shape[0]:
+                kinds.append(self.gather)
             if depth < 3:
                 kinds += [self.branch, self.scan, self.loop]
             more, run = self.draw(st.sampled_from(kinds))(names, depth)
@@ -86,6 +88,59 @@ class _Writer:
             values[c] = np.flip(values[a], axes) if axes else values[a]
 
         return [f"%{c} = graph.flip %{a} axes {axes} : {self.type}"], run
+
+    def less_one(self, names: list[str], depth: int) -> tuple[list[str], Run]:
+        a, one, c = self.pick(names), self.name("k"), self.name("v")
+        names.append(c)
+
+        def run(values: Values) -> None:
+            values[c] = values[a] - np.int32(1)
+
+        lines = [
+            f"%{one} = graph.constant dense<1> : {self.type}",
+            f"%{c} = graph.sub %{a}, %{one} : {self.type}",
+        ]
+        return lines, run
+
+    def update(self, names: list[str], depth: int) -> tuple[list[str], Run]:
+        """Stores a box of one value over another, each at a place of its own."""
+        a, b, box, c = self.pick(names), self.pick(names), self.name("b"), self.name("v")
+        from_lines, taken, taken_at = self.scalar(self.pick(names))
+        to_lines, placed, placed_at = self.scalar(self.pick(names))
+        names.append(c)
+        rank = len(self.shape)
+        sizes = [self.draw(st.integers(min(1, extent), extent)) for extent in self.shape]
+        part = f"tensor<{''.join(f'{size}x' for size in sizes)}i32>"
+        types = ", ".join(["tensor<i32>"] * rank)
+        lines = [
+            *from_lines,
+            *to_lines,
+            f"%{box} = graph.dynamic_slice %{b}[{', '.join([f'%{taken}'] * rank)}] sizes {sizes} "
+            f": {self.type}[{types}]",
+            f"%{c} = graph.dynamic_update %{a}[{', '.join([f'%{placed}'] * rank)}], %{box} "
+            f": {self.type}[{types}], {part}",
+        ]
+
+        def place(start: Array) -> tuple[slice, ...]:
+            firsts = (min(int(start), extent - size) for extent, size in zip(self.shape, sizes, strict=True))
+            return tuple(slice(first, first + size) for first, size in zip(firsts, sizes, strict=True))
+
+        def run(values: Values) -> None:
+            updated = np.array(values[a])
+            updated[place(placed_at(values))] = values[b][place(taken_at(values))]
+            values[c] = updated
+
+        return lines, run
+
+    def gather(self, names: list[str], depth: int) -> tuple[list[str], Run]:
+        a, b, c = self.pick(names), self.pick(names), self.name("v")
+        names.append(c)
+        types = f"{self.type}[{self.type}] -> {self.type}"
+
+        def run(values: Values) -> None:
+            values[c] = values[a][np.clip(values[b], 0, self.shape[0] - 1)]
+
+        return [f"%{c} = graph.gather %{a}[%{b}] axes [0] : {types}"], run
 
     def scalar(self, a: str) -> tuple[list[str], str, Callable[[Values], Array]]:
         """A small number made of a value: its sum modulo 4."""
