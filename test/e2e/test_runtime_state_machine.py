@@ -558,6 +558,6 @@ def test_any_order_of_calls_does_what_the_model_does(kind: str):
         f"Machine_{platform.name}", (RuntimeMachine,), {"platform": platform, "codes": codes, "nodes": nodes}
     )
     run_state_machine_as_test(
-        machine, settings=settings(max_examples=40, stateful_step_count=40, deadline=None)
+        machine, settings=settings(max_examples=20, stateful_step_count=40, deadline=None)
     )
     platform.close()
