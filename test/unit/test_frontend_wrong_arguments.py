@@ -4,7 +4,6 @@ import warnings
 
 import numpy as np
 import pytest
-
 import tenon
 import tenon.numpy as tnp
 
