@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import gcd, prod
-from typing import TypeAlias
+from typing import Any, ClassVar, Protocol, TypeAlias, cast
 
 LARGEST_DIM = 2**31 - 1
 """The greatest value that a dim may be declared to have."""
@@ -70,10 +70,37 @@ Monomial: TypeAlias = tuple[DimAtom, ...]
 """Atoms multiplied with one another, in the order of their texts; none for 1."""
 
 
+class PythonNumbers(Protocol):
+    """What an extent is to Python code that takes it for a number; a front end knows where that runs."""
+
+    def compare(self, lhs: DimExpr, relation: str, rhs: Extent) -> bool:
+        """Returns `lhs relation rhs` where all values of the dims agree on it; else it raises."""
+        ...
+
+    def is_true(self, extent: DimExpr) -> bool:
+        """Returns whether an extent is not 0 where all values of the dims agree on it; else it raises."""
+        ...
+
+    def compute(self, operation: str, lhs: float | Extent, rhs: float | Extent) -> Any:
+        """Returns the number that `add`, `sub`, `mul`, `div` or `pow` gives, which is no extent."""
+        ...
+
+    def value(self, extent: DimExpr, what: str) -> Any:
+        """Raises the error that the value of an extent, as a `what`, is not known."""
+        ...
+
+
 class DimExpr:
-    """A sum of monomials with factors, of which one at least is not constant. Immutable."""
+    """
+    A sum of monomials with factors, of which one at least is not constant. Immutable.
+
+    `==` is about polynomials. Comparisons, fractions and powers are for the code that a front end traces,
+    which sets `PYTHON`; there are none without it.
+    """
 
     __slots__ = ("_hash", "_text", "terms")
+
+    PYTHON: ClassVar[PythonNumbers | None] = None
 
     terms: Mapping[Monomial, int]
 
@@ -100,7 +127,7 @@ class DimExpr:
 
     def __add__(self, other: Extent) -> Extent:
         if not isinstance(other, int | DimExpr):  # pyright: ignore[reportUnnecessaryIsInstance]
-            return NotImplemented
+            return self._computed("add", self, other)
         terms = dict(self.terms)
         for monomial, factor in terms_of(other):
             total = terms.get(monomial, 0) + factor
@@ -117,15 +144,17 @@ class DimExpr:
 
     def __sub__(self, other: Extent) -> Extent:
         if not isinstance(other, int | DimExpr):  # pyright: ignore[reportUnnecessaryIsInstance]
-            return NotImplemented
+            return self._computed("sub", self, other)
         return self + other * -1
 
     def __rsub__(self, other: int) -> Extent:
+        if not isinstance(other, int):  # pyright: ignore[reportUnnecessaryIsInstance]
+            return self._computed("sub", other, self)
         return -self + other
 
     def __mul__(self, other: Extent) -> Extent:
         if not isinstance(other, int | DimExpr):  # pyright: ignore[reportUnnecessaryIsInstance]
-            return NotImplemented
+            return self._computed("mul", self, other)
         if isinstance(other, int):
             if other == 0:
                 return 0
@@ -154,6 +183,65 @@ class DimExpr:
 
     def __rmod__(self, other: int) -> Extent:
         return remainder(other, self)
+
+    def __divmod__(self, divisor: Extent) -> tuple[Extent, Extent]:
+        return self // divisor, self % divisor
+
+    def __pos__(self) -> Extent:
+        return self
+
+    def __pow__(self, exponent: object) -> Any:
+        if isinstance(exponent, int) and exponent >= 0:
+            return product([self] * exponent)
+        return self._computed("pow", self, exponent)
+
+    def __rpow__(self, base: object) -> Any:
+        return self._computed("pow", base, self)
+
+    def __truediv__(self, divisor: object) -> Any:
+        return self._computed("div", self, divisor)
+
+    def __rtruediv__(self, dividend: object) -> Any:
+        return self._computed("div", dividend, self)
+
+    def __lt__(self, other: object) -> bool:
+        return self._compared("<", other)
+
+    def __le__(self, other: object) -> bool:
+        return self._compared("<=", other)
+
+    def __gt__(self, other: object) -> bool:
+        return self._compared(">", other)
+
+    def __ge__(self, other: object) -> bool:
+        return self._compared(">=", other)
+
+    def __bool__(self) -> bool:
+        return self.PYTHON is None or self.PYTHON.is_true(self)
+
+    def __index__(self) -> int:
+        return self._value("index")
+
+    def __int__(self) -> int:
+        return self._value("int")
+
+    def __float__(self) -> float:
+        return self._value("float")
+
+    def _compared(self, relation: str, other: object) -> Any:
+        if self.PYTHON is None or not isinstance(other, int | DimExpr):
+            return NotImplemented
+        return self.PYTHON.compare(self, relation, other)
+
+    def _computed(self, operation: str, lhs: object, rhs: object) -> Any:
+        if self.PYTHON is None or not all(isinstance(each, int | float | DimExpr) for each in (lhs, rhs)):
+            return NotImplemented
+        return self.PYTHON.compute(operation, cast("float | Extent", lhs), cast("float | Extent", rhs))
+
+    def _value(self, what: str) -> Any:
+        if self.PYTHON is None:
+            raise TypeError(f"{what}: the extent {self} has no value")
+        return self.PYTHON.value(self, what)
 
 
 Extent: TypeAlias = int | DimExpr
@@ -301,14 +389,39 @@ def _lower_bound(extent: Extent) -> int:
     least_sum = sum(
         by if not rest else min(by, 0) * prod(width for _, width in rest) for rest, by in parts.items()
     )
+    return max([least_sum, *_bounds_by_atoms(extent)])
+
+
+def _bounds_by_atoms(extent: Extent) -> Iterable[int]:
+    """
+    Returns numbers that an extent is never below, with one of its atoms replaced by what that is never above
+    or below: `n - min(2, n)` is not below `n - n`.
+    """
+    every: list[tuple[Extent, Extent]] = []
+    one: list[tuple[Extent, Extent]] = []
     for monomial, factor in terms_of(extent):
-        if len(monomial) == 1 and isinstance(quotient_ := monomial[0], Quotient):
-            divisor = quotient_.divisor
-            if isinstance(divisor, int):
-                operand = quotient_.operand if factor < 0 else quotient_.operand - (divisor - 1)
-                scaled = (extent - from_terms({monomial: factor})) * divisor + operand * factor
-                least_sum = max(least_sum, -(-lower_bound(scaled) // divisor))
-    return least_sum
+        if len(monomial) != 1:
+            continue
+        atom = monomial[0]
+        rest = extent - from_terms({monomial: factor})
+        match atom:
+            case Quotient(operand, divisor) if isinstance(divisor, int):
+                operand = operand if factor < 0 else operand - (divisor - 1)
+                scaled = rest * divisor + operand * factor
+                yield -(-lower_bound(scaled) // divisor)
+            case Remainder(_, divisor) if factor < 0:
+                yield lower_bound(rest + (divisor - 1) * factor)
+            case Greatest(first, second):
+                (one if factor > 0 else every).append((rest + first * factor, rest + second * factor))
+            case Least(first, second):
+                (every if factor > 0 else one).append((rest + first * factor, rest + second * factor))
+            case _:
+                pass
+    for first, second in every[:1]:
+        yield min(lower_bound(first), lower_bound(second))
+    if not every:
+        for first, second in one:
+            yield max(lower_bound(first), lower_bound(second))
 
 
 def _atom_range(atom: DimAtom) -> tuple[int, int]:
@@ -345,11 +458,12 @@ def symbols_of(extents: Iterable[Extent]) -> tuple[str, ...]:
                 if isinstance(atom, DimSymbol):
                     found.add(atom.name)
                 else:
-                    found.update(symbols_of(_parts(atom)))
+                    found.update(symbols_of(parts_of(atom)))
     return tuple(sorted(found))
 
 
-def _parts(atom: Quotient | Remainder | Greatest | Least) -> tuple[Extent, Extent]:
+def parts_of(atom: Quotient | Remainder | Greatest | Least) -> tuple[Extent, Extent]:
+    """Returns the two extents that an atom is made of."""
     match atom:
         case Quotient(first, second) | Remainder(first, second):
             return first, second
@@ -373,7 +487,7 @@ def substituted(extent: Extent, value_of: Callable[[DimSymbol], Extent]) -> Exte
 def _substituted_atom(atom: DimAtom, value_of: Callable[[DimSymbol], Extent]) -> Extent:
     if isinstance(atom, DimSymbol):
         return value_of(atom)
-    first, second = (substituted(part, value_of) for part in _parts(atom))
+    first, second = (substituted(part, value_of) for part in parts_of(atom))
     match atom:
         case Quotient():
             return quotient(first, second)

@@ -15,9 +15,11 @@ import numpy as np
 from xdsl.ir import Block, Region
 
 from ..dialects import graph
+from ..dialects.dim_expr import DimExpr, Extent
 from . import graph_ops
 from .array import Array, function
 from .aval import Aval, aval_of
+from .extents import greatest, is_at_least
 from .leaves import aval_of_value, lift
 from .promotion import kind_of
 from .source_lines import user_location
@@ -152,8 +154,8 @@ def fori_loop(begin: Any, end: Any, body: Callable[[Any, Any], Any], initial: An
     """
     for what, bound in (("begin", begin), ("end", end)):
         _check_scalar("fori_loop", what, aval_of_value(bound, f"fori_loop: {what}"), "iu")
-    if isinstance(begin, int) and isinstance(end, int):
-        if current_trace() is None:
+    if isinstance(begin, int | DimExpr) and isinstance(end, int | DimExpr):
+        if isinstance(begin, int) and isinstance(end, int) and current_trace() is None:
             value = initial
             for number in range(begin, end):
                 value = _next_value("fori_loop", value, body(number, value))
@@ -163,7 +165,7 @@ def fori_loop(begin: Any, end: Any, body: Callable[[Any, Any], Any], initial: An
             lambda value, number, _: (body(number if begin == 0 else number + begin, value), None),
             initial,
             None,
-            max(0, end - begin),
+            greatest(end - begin, 0),
             False,
         )[0]
     _, found = while_loop(
@@ -201,7 +203,7 @@ def scan(
             raise ValueError(f"scan: {path} has rank 0, expected an axis to go along")
         extents[path] = shape[0]
     if length is not None:
-        if length < 0:
+        if not is_at_least(length, 0):
             raise ValueError(f"scan: length is {length}, expected 0 or more")
         extents["length"] = length
     if not extents:
@@ -252,7 +254,7 @@ def _scan(
     body: Callable[[Any, Any, Any], Any],
     initial: Any,
     inputs: Any,
-    count: int,
+    count: Extent,
     reverse: bool,
 ) -> tuple[Any, Any]:
     trace = graph_ops.the_trace(who)

@@ -15,11 +15,23 @@ from xdsl.ir.affine import AffineMap
 from xdsl.utils.exceptions import VerifyException
 
 from ..dialects import graph
-from ..dialects.dim_expr import Extent
+from ..dialects.dim_expr import (
+    DimAtom,
+    DimSymbol,
+    Extent,
+    Greatest,
+    Least,
+    Quotient,
+    Remainder,
+    dim,
+    parts_of,
+    terms_of,
+)
 from ..dialects.graph.types import ElementKind
 from ..errors import TenonError
 from ..semantics.numpy_types import element_type_of_dtype
 from .aval import Aval
+from .extents import check_divisors
 from .source_lines import frame_text, user_location, with_excerpt
 from .trace import Trace, current_trace
 from .traced import TracedArray
@@ -164,9 +176,35 @@ def full(value: Any, dtype: np.dtype[Any], shape: Sequence[int]) -> TracedArray:
 
 
 def extent(count: Extent) -> TracedArray:
-    """Returns an extent that is known at each call only as an integer of rank 0: as many ones, added up."""
-    ones = full(1, np.dtype(np.int64), (count,))  # type: ignore[arg-type]  (the extent is known at each call)
-    return _built(lambda: graph.ReduceOp(graph.ReduceKind("add"), ones.value, (0,), False), ones, weak=True)
+    """
+    Returns an extent that is known at each call only as an integer of rank 0, which may be negative.
+
+    Raises:
+        TracingError: it divides by what may be 0.
+    """
+    check_divisors(count)
+    total: TracedArray | None = None
+    for monomial, factor in terms_of(count):
+        is_one = factor == 1 and monomial
+        term = None if is_one else the_trace("extent").constant(np.array(factor, np.int64), True)
+        for atom in monomial:
+            value = _extent_atom(atom)
+            term = value if term is None else mul(term, value)
+        assert term is not None, "a term of nothing"
+        total = term if total is None else add(total, term)
+    return the_trace("extent").constant(np.array(0, np.int64), True) if total is None else total
+
+
+def _extent_atom(atom: DimAtom) -> TracedArray:
+    """Returns a dim as as many ones, added up, and anything else as it is computed of those."""
+    if isinstance(atom, DimSymbol):
+        count: Any = dim(atom.name)
+        ones = full(1, np.dtype(np.int64), (count,))
+        return _built(
+            lambda: graph.ReduceOp(graph.ReduceKind("add"), ones.value, (0,), False), ones, weak=True
+        )
+    compute = {Quotient: div, Remainder: mod, Greatest: max, Least: min}[type(atom)]
+    return compute(*[extent(part) for part in parts_of(atom)])
 
 
 def iota(axis: int, dtype: np.dtype[Any], shape: Sequence[int]) -> TracedArray:

@@ -26,10 +26,10 @@ _INT64_END, _UINT64_END = 2**63, 2**64
 
 def aval_of_value(value: Any, who: str) -> Aval:
     """
-    Returns what stands for an array or a Python scalar.
+    Returns what stands for an array, a Python scalar, or an extent that varies, which is an integer.
 
     Raises:
-        TypeError: it is neither, or there are no arrays of its dtype.
+        TypeError: it is none, or there are no arrays of its dtype.
         OverflowError: it is an integer of more than 64 bits.
     """
     kind: Any = value.__class__
@@ -44,6 +44,8 @@ def aval_of_value(value: Any, who: str) -> Aval:
             raise TypeError(f"{who}: {error.message}") from None
     if isinstance(value, np.ndarray | np.generic):
         return as_concrete(value).aval
+    if isinstance(value, DimExpr):
+        return WEAK[int]
     raise TypeError(f"{who} is {_shown(value)}, expected an array or a number")
 
 

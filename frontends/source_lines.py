@@ -10,9 +10,13 @@ from typing import Any
 
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr
 
+from ..dialects.dim_expr import DimExpr
 from ..errors import TenonError
 
 _OWN_FOLDER = str(Path(__file__).parent)
+_OF_EXTENTS = DimExpr.__bool__.__code__.co_filename
+"""Where operators of extents are, which the user's lines call."""
+
 _IS_OWN: dict[CodeType, bool] = {}
 _LOCATIONS: dict[tuple[CodeType, int], FileLineColLoc] = {}
 _FILENAMES: dict[str, StringAttr] = {}
@@ -27,7 +31,7 @@ def user_location() -> FileLineColLoc:
     while True:
         own = _IS_OWN.get(code)
         if own is None:
-            own = _IS_OWN[code] = code.co_filename.startswith(_OWN_FOLDER)
+            own = _IS_OWN[code] = code.co_filename.startswith((_OWN_FOLDER, _OF_EXTENTS))
         if not own:
             break
         frame = frame.f_back

@@ -310,7 +310,7 @@ def sliced_type(
                 )
     steps = zip(shape_of(source), offsets.data, sizes.data, strides.data, strict=True)
     for axis, (extent, offset, size, stride) in enumerate(steps):
-        end = offset + (size - 1) * stride + 1 if size else offset
+        end = offset + (size - 1) * stride + 1 if size != 0 else offset
         if extent != DYNAMIC_INDEX and is_at_least(end, extent + 1):
             raise VerifyException(
                 f"{who}: axis {axis} is read up to {end} of {extent} "

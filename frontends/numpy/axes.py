@@ -11,6 +11,7 @@ from typing import Any, SupportsIndex, cast
 from numpy.exceptions import AxisError
 
 from ...dialects.dim_expr import DimExpr
+from ..extents import check_quotients, is_at_least, refuse, text_of
 
 MAX_RANK = 64
 """The most dims of an array, as numpy's."""
@@ -30,9 +31,12 @@ def integer_of(who: str, what: str, value: object) -> int:
     raise TypeError(f"{who}: {what} is {value!r}, of type {type(value).__name__}, expected an integer")
 
 
-def extent_of(who: str, value: object) -> Any:
+def extent_of(who: str, value: object, what: str = "an extent") -> Any:
     """Returns an integer as an int, and a named dim as it is. Raises TypeError for anything else."""
-    return value if isinstance(value, DimExpr) else integer_of(who, "an extent", value)
+    if isinstance(value, DimExpr):
+        check_quotients(value)
+        return value
+    return integer_of(who, what, value)
 
 
 def axis_of(who: str, axis: object, rank: int, what: str = "axis") -> int:
@@ -75,6 +79,7 @@ def extents_of(who: str, shape: object) -> tuple[int, ...]:
 
     Raises:
         TypeError: an extent is no integer.
+        TracingError: an extent may be negative.
         ValueError: an extent is negative, or the shape has too many dims or elements.
     """
     values = cast("Sequence[object]", shape) if isinstance(shape, tuple | list) else (shape,)
@@ -82,6 +87,11 @@ def extents_of(who: str, shape: object) -> tuple[int, ...]:
     for extent in extents:
         if isinstance(extent, int) and extent < 0:
             raise ValueError(f"{who}: negative dimensions are not allowed (shape {extents})")
+        if isinstance(extent, DimExpr) and not is_at_least(extent, 0):
+            refuse(
+                f"{who}: negative dimensions are not allowed, and {text_of(extent)} may be (shape {extents})",
+                "a tenon.Dim with another minimum",
+            )
     return checked_shape(who, extents)
 
 

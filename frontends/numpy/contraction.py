@@ -7,8 +7,10 @@ from collections.abc import Hashable, Sequence
 from xdsl.ir.affine import AffineExpr, AffineMap
 
 from .. import graph_ops as ops
+from ..extents import greatest, least
 from ..traced import TracedArray
-from .operands import BOOL, reshaped
+from .axes import is_known
+from .operands import BOOL, INT64, reshaped, scalar_like
 
 Names = Sequence[Hashable]
 """One name for each axis of an array."""
@@ -37,7 +39,12 @@ def diagonal_of(x: TracedArray, first: int, second: int, offset: int) -> TracedA
     kept = x.shape[:-2]
     rows, columns = x.shape[-2:]
     row, column = max(-offset, 0), max(offset, 0)
-    count = max(min(rows - row, columns - column), 0)
+    count = greatest(least(rows - row, columns - column), 0)
+    if not (is_known(columns) and is_known(count)):
+        index = ops.iota(0, INT64, (count,))
+        places = [ops.add(index, scalar_like(index, first)) for first in (row, column)]
+        found = ops.gather(x, places, (len(kept), len(kept) + 1))
+        return ops.permute(found, (*range(1, len(kept) + 1), 0))
     start = row * columns + column if count else 0
     flat = reshaped(x, (*kept, rows * columns))
     rank = len(kept) + 1

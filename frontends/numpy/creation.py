@@ -16,10 +16,11 @@ from .. import graph_ops as ops
 from ..array import Array
 from ..concrete import ConcreteArray, NumpyArray, as_concrete
 from ..dispatch import array_function
+from ..extents import greatest, is_at_least, quotient_up
 from ..promotion import result_type
 from ..trace import current_trace
 from ..traced import TracedArray
-from .axes import checked_shape, extents_of, integer_of, is_known
+from .axes import checked_shape, extent_of, extents_of, integer_of, is_known
 from .contraction import diagonal_of
 from .dtypes import astype, check_device, dtype_of
 from .manipulation import broadcast_to, stack
@@ -30,6 +31,7 @@ from .operands import (
     INT64,
     Operand,
     array_of,
+    extent_like,
     is_float,
     operands,
     reshaped,
@@ -235,8 +237,8 @@ def arange(
 ) -> Array:
     """
     Returns the numbers from `start` on, `step` apart, up to and without `stop`; from 0 to `start` if there is
-    no `stop`. The dtype is int64 if all are integers, else float64. Up to an extent that varies it goes from
-    0 in steps of 1.
+    no `stop`. The dtype is int64 if all are integers, else float64. In a trace, ends
+    may be extents that vary.
 
     Raises:
         ZeroDivisionError: `step` is 0.
@@ -244,15 +246,10 @@ def arange(
     """
     check_device("arange", device)
     first, last = (0, start) if stop is None else (start, stop)
-    if isinstance(last, DimExpr) and (first, step) == (0, 1):
-        wanted = INT64 if dtype is None else dtype_of("arange", dtype)
-        if wanted == BOOL:
-            raise TypeError("arange: no arithmetic on bool (dtype bool)")
-        return _sequence(last, 0, 1, wanted)
     values = tuple(_number("arange", value) for value in (first, last, step))
     first, last, step = values
     wanted = (
-        (INT64 if all(isinstance(v, int) for v in values) else FLOAT64)
+        (INT64 if all(isinstance(v, int | DimExpr) for v in values) else FLOAT64)
         if dtype is None
         else dtype_of("arange", dtype)
     )
@@ -260,6 +257,8 @@ def arange(
         raise TypeError("arange: no arithmetic on bool (dtype bool)")
     if step == 0:
         raise ZeroDivisionError(f"arange: step is 0 (start {first}, stop {last})")
+    if any(isinstance(value, DimExpr) for value in values):
+        return _varying_range(first, last, step, wanted)
     count = _arange_count(first, last, step)
     checked_shape("arange", (count,))
     if _is_traced():
@@ -273,11 +272,22 @@ def _number(who: str, value: object) -> float | int:
     """Returns a python number. Raises TypeError for what has no value yet, or is none."""
     if isinstance(value, bool | np.bool_):
         return int(cast(Any, value))
-    if isinstance(value, int | float):
-        return value
+    if isinstance(value, int | float | DimExpr):
+        return cast("float | int", value)
     if isinstance(value, np.integer | np.floating) or (isinstance(value, ConcreteArray) and not value.shape):
         return cast("float | int", value.item())
     raise TypeError(f"{who}: {value!r} is not a number that is known when the function is traced")
+
+
+def _varying_range(start: Any, stop: Any, step: Any, dtype: DType) -> TracedArray:
+    """Returns a range with ends that are known at each call only."""
+    if not (isinstance(step, int) and all(isinstance(end, int | DimExpr) for end in (start, stop))):
+        raise TypeError(
+            f"arange: from {start} to {stop} in steps of {step}, expected a step that is known when the "
+            "function is traced, and integers beside an extent"
+        )
+    length = greatest(stop - start if step > 0 else start - stop, 0)
+    return _sequence(quotient_up(length, abs(step)), start, step, dtype)
 
 
 def _arange_count(start: float | int, stop: float | int, step: float | int) -> int:
@@ -289,12 +299,13 @@ def _arange_count(start: float | int, stop: float | int, step: float | int) -> i
     return max(math.ceil(span / step), 0)
 
 
-def _sequence(count: Extent, start: float | int, step: float | int, dtype: DType) -> TracedArray:
+def _sequence(count: Extent, start: float | Extent, step: float | int, dtype: DType) -> TracedArray:
     """Returns `start + k * step` for k up to `count`, computed in `dtype`, in float32 for narrower floats."""
     wide = FLOAT32 if is_float(dtype) and dtype.itemsize < 4 else dtype
     index = ops.iota(0, wide, (count,))  # type: ignore[arg-type]  (the extent may be known at each call)
     steps = ops.mul(index, scalar_like(index, step))
-    return ops.cast(ops.add(steps, scalar_like(index, start)), dtype)
+    begin = extent_like(index, start) if isinstance(start, DimExpr) else scalar_like(index, start)
+    return ops.cast(ops.add(steps, begin), dtype)
 
 
 def linspace(
@@ -314,8 +325,8 @@ def linspace(
     Raises ValueError where `num` is negative, or the rank is not 0.
     """
     check_device("linspace", device)
-    count = integer_of("linspace", "num", num)
-    if count < 0:
+    count = extent_of("linspace", num, "num")
+    if not is_at_least(count, 0):
         raise ValueError(f"linspace: number of samples, {count}, must be non-negative")
     checked_shape("linspace", (count,))
     wanted = None if dtype is None else dtype_of("linspace", dtype)
@@ -338,11 +349,12 @@ def _linspace(start: Operand, stop: Operand, count: int, dtype: DType | None, en
             raise ValueError(f"linspace: {name} must have no dimensions (shape {value.shape})")
     gaps = count - 1 if endpoint else count
     index = ops.iota(0, wide, (count,))
-    if gaps > 0:
-        step = ops.div(ops.sub(last, first), scalar_like(first, gaps))
+    if not is_known(count) or gaps > 0:
+        step = ops.div(ops.sub(last, first), extent_like(first, greatest(gaps, 1)))
         values = ops.add(ops.mul(index, ops.broadcast(step, (count,))), ops.broadcast(first, (count,)))
         if endpoint:
-            is_last = ops.eq(index, scalar_like(index, gaps))
+            # One number is the first one.
+            is_last = ops.eq(index, extent_like(index, greatest(gaps, 1)))
             values = ops.select(is_last, ops.broadcast(last, (count,)), values)
     else:
         values = ops.broadcast(first, (count,))

@@ -7,11 +7,13 @@ from typing import Any, cast
 
 import numpy as np
 
+from ...dialects.dim_expr import DimExpr, Extent
 from ..array import Array
 from ..concrete import ConcreteArray, NumpyArray, as_concrete
+from ..extents import least
 from ..trace import note_values_read
 from ..traced import TracedArray
-from .axes import integer_of, is_known
+from .axes import extent_of, integer_of, is_known
 from .operands import BOOL, is_integer
 from .values import values_of
 from .varying_axes import VaryingAxis
@@ -92,11 +94,11 @@ def plan_index(
         if isinstance(entry, slice):
             offset, size, stride = _steps(who, cast(Any, entry), axis, shape)
             rest.append(size)
-        elif isinstance(entry, int) and integers_as_arrays:
+        elif isinstance(entry, int) and integers_as_arrays and is_known(extent):
             indexed.append(axis)
             arrays.append(as_concrete(np.int64(_checked(who, entry, axis, shape))))
             places.append((position, len(rest)))
-        elif isinstance(entry, int):
+        elif isinstance(entry, int | DimExpr):
             offset, size = _checked(who, entry, axis, shape), 1
             dropped.append(axis)
             places.append((position, len(rest)))
@@ -106,7 +108,9 @@ def plan_index(
             arrays.append(entry)
             places.append((position, len(rest)))
         if stride < 0:
-            offset, stride = offset + (size - 1) * stride if size else 0, -stride
+            # Where there may be no elements, it begins within the axis all the same.
+            first = offset + (size - 1) * stride if size != 0 else 0
+            offset, stride = least(first, extent), -stride
             flipped.append(axis)
         offsets.append(offset)
         sizes.append(size)
@@ -155,6 +159,8 @@ def _entries(who: str, shape: tuple[int, ...], axis: int, entry: Any) -> list[An
         and isinstance(entry, ConcreteArray)
     ):
         return [int(entry)]
+    if isinstance(entry, DimExpr):
+        return [entry]
     if isinstance(entry, int | np.integer) and not isinstance(entry, bool):
         return [int(cast(Any, entry))]
     given: Any = entry
@@ -213,14 +219,15 @@ def check_mask(who: str, shape: tuple[int, ...], axis: int, mask: Array | NumpyA
 
 def _steps(who: str, entry: slice, axis: int, shape: tuple[Any, ...]) -> tuple[Any, Any, int]:
     bounds = [
-        None if bound is None else integer_of(who, f"a {name} of a slice", _static(who, bound))
-        for name, bound in (("start", entry.start), ("stop", entry.stop), ("step", entry.step))
+        None if bound is None else extent_of(who, _static(who, bound), f"a {name} of a slice")
+        for name, bound in (("start", entry.start), ("stop", entry.stop))
     ]
-    if bounds[2] == 0:
+    step = 1 if entry.step is None else integer_of(who, "a step of a slice", _static(who, entry.step))
+    if step == 0:
         raise ValueError(f"{who}: slice step cannot be zero")
-    if not is_known(shape[axis]):
-        return VaryingAxis(who, axis, shape).part(slice(*bounds))
-    start, stop, step = slice(*bounds).indices(shape[axis])
+    if not all(bound is None or is_known(bound) for bound in (*bounds, shape[axis])):
+        return VaryingAxis(who, axis, shape).part(*bounds, step)
+    start, stop, step = slice(*bounds, step).indices(shape[axis])
     return start, len(range(start, stop, step)), step
 
 
@@ -234,9 +241,9 @@ def _static(who: str, bound: object) -> object:
     return bound
 
 
-def _checked(who: str, index: int, axis: int, shape: tuple[Any, ...]) -> Any:
+def _checked(who: str, index: Extent, axis: int, shape: tuple[Any, ...]) -> Any:
     extent = shape[axis]
-    if not is_known(extent):
+    if not (is_known(extent) and isinstance(index, int)):
         return VaryingAxis(who, axis, shape).offset(index)
     if not -extent <= index < extent:
         raise IndexError(
@@ -250,10 +257,13 @@ def check_bounds(who: str, indices: Array, axis: int, shape: tuple[int, ...]) ->
     Raises IndexError where an array of indices that has values is out of bounds, or there is nothing to
     index.
     """
-    if not indices.size:
+    if indices.size == 0:
         return
     if isinstance(indices, ConcreteArray):
         for index in (int(indices.values.min()), int(indices.values.max())):
             _checked(who, index, axis, shape)
     elif shape[axis] == 0:
         raise IndexError(f"{who}: axis {axis} has no elements to index (shape {shape})")
+    elif not is_known(shape[axis]) and shape[axis] not in indices.shape:
+        # There may be no elements, where there are indices all the same.
+        VaryingAxis(who, axis, shape).offset(0)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
 from .. import graph_ops as ops
 from ..array import Array
 from ..dispatch import array_function
+from ..extents import is_at_least, least
 from ..traced import TracedArray
 from .axes import (
     axes_of,
@@ -21,8 +23,9 @@ from .axes import (
     integer_of,
     is_known,
 )
-from .operands import common, operands, part_of, reshaped, together
+from .operands import INT64, common, extent_like, operands, part_of, reshaped, scalar_like, together
 from .values import values_of
+from .varying_axes import VaryingAxis
 
 Axes = int | Sequence[int] | None
 
@@ -330,10 +333,23 @@ def _shifts(shift: int | Sequence[int]) -> tuple[int, ...]:
 
 def _rolled(x: TracedArray, axis: int, shift: int) -> TracedArray:
     extent = x.shape[axis]
-    amount = shift % extent if extent else 0
+    if is_known(extent):
+        amount = shift % extent if extent else 0
+    elif is_at_least(extent, abs(shift)):
+        amount = shift if shift >= 0 else extent + shift
+    else:
+        return _rolled_often(x, axis, shift)
     if amount == 0:
         return x
     return ops.concat([part_of(x, axis, extent - amount, amount), part_of(x, axis, 0, extent - amount)], axis)
+
+
+def _rolled_often(x: TracedArray, axis: int, shift: int) -> TracedArray:
+    """Returns what `_rolled` does, of an axis that may have less elements than it is moved by."""
+    place = ops.iota(0, INT64, (x.shape[axis],))
+    place = ops.mod(ops.sub(place, scalar_like(place, shift)), extent_like(place, x.shape[axis]))
+    found = ops.gather(x, (place,), (axis,))
+    return ops.permute(found, (*range(1, axis + 1), 0, *range(axis + 1, len(x.shape))))
 
 
 @array_function(static=("k", "axes"))
@@ -367,14 +383,14 @@ def split(x: Array, indices_or_sections: int | Sequence[int], /, axis: int = 0) 
     axis = axis_of("split", axis, len(x.shape))
     if not isinstance(indices_or_sections, tuple | list):
         sections = integer_of("split", "the number of sections", indices_or_sections)
-        if sections < 1 or x.shape[axis] % sections:
+        if sections < 1 or x.shape[axis] % sections != 0:
             raise ValueError(
                 f"split: array split does not result in an equal division "
                 f"({x.shape[axis]} elements along axis {axis} into {sections} sections)"
             )
         size = x.shape[axis] // sections
         return [part_of(x, axis, k * size, size) for k in range(sections)]
-    return _parts_at(x, axis, indices_or_sections)
+    return _parts_at("split", x, axis, indices_or_sections)
 
 
 @array_function(static=("indices_or_sections", "axis"))
@@ -385,19 +401,23 @@ def array_split(x: Array, indices_or_sections: int | Sequence[int], /, axis: int
     (x,) = operands("array_split", x)
     axis = axis_of("array_split", axis, len(x.shape))
     if isinstance(indices_or_sections, tuple | list):
-        return _parts_at(x, axis, indices_or_sections)
+        return _parts_at("array_split", x, axis, indices_or_sections)
     sections = integer_of("array_split", "the number of sections", indices_or_sections)
     if sections < 1:
         raise ValueError(f"array_split: number of sections must be larger than 0 ({sections})")
-    size, larger = divmod(x.shape[axis], sections)
-    return _parts_at(x, axis, [k * size + min(k, larger) for k in range(1, sections)])
+    size = x.shape[axis] // sections
+    larger = x.shape[axis] - sections * size
+    ends = [*[k * size + least(k, larger) for k in range(sections)], x.shape[axis]]
+    return [part_of(x, axis, start, stop - start) for start, stop in pairwise(ends)]
 
 
-def _parts_at(x: TracedArray, axis: int, indices: Sequence[int]) -> list[TracedArray]:
-    extent = x.shape[axis]
-    bounds = [slice(0, index).indices(extent)[1] for index in indices]
-    starts, stops = [0, *bounds], [*bounds, extent]
-    return [part_of(x, axis, start, max(stop - start, 0)) for start, stop in zip(starts, stops, strict=True)]
+def _parts_at(who: str, x: TracedArray, axis: int, indices: Sequence[int]) -> list[TracedArray]:
+    given = [extent_of(who, index, "an index") for index in indices]
+    if is_known(x.shape[axis]) and all(map(is_known, given)):
+        ends = [(slice(*pair).indices(x.shape[axis])) for pair in pairwise([0, *given, None])]
+        return [part_of(x, axis, start, max(stop - start, 0)) for start, stop, _ in ends]
+    of_axis = VaryingAxis(who, axis, x.shape)
+    return [part_of(x, axis, *of_axis.part(*pair, 1)[:2]) for pair in pairwise([0, *given, None])]
 
 
 @array_function(static=("axis",))

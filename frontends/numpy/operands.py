@@ -66,7 +66,7 @@ def reshaped(x: TracedArray, shape: tuple[int, ...]) -> TracedArray:
     return x if x.shape == shape else ops.reshape(x, shape)
 
 
-def part_of(x: TracedArray, axis: int, offset: int, size: int) -> TracedArray:
+def part_of(x: TracedArray, axis: int, offset: Extent, size: Extent) -> TracedArray:
     """Returns `size` elements along `axis` from `offset` on, `x` itself if that is all."""
     rank = len(x.shape)
     if size == x.shape[axis]:

@@ -12,6 +12,7 @@ from ..array import Array
 from ..dispatch import array_function
 from .axes import axis_of, checked_shape, integer_of
 from .operands import Operand, array_of, operands, shape_of
+from .varying_axes import check_not_empty
 
 MODES = ("constant", "edge", "reflect", "symmetric", "wrap")
 
@@ -79,7 +80,9 @@ def _padded(x: Array, widths: tuple[tuple[int, int], ...], value: Operand, mode:
             raise ValueError(f"pad: constant_values must be a scalar (shape {filled.shape})")
         return ops.pad(source, filled, [low for low, _ in widths], [high for _, high in widths])
     for axis, (low, high) in enumerate(widths):
-        if (low or high) and not source.shape[axis]:
+        if low or high:
+            check_not_empty("pad", source.shape, (axis,))
+        if (low or high) and source.shape[axis] == 0:
             raise ValueError(
                 f"pad: can't extend empty axis {axis} using modes other than 'constant' or 'empty' "
                 f"(shape {source.shape})"

@@ -17,6 +17,7 @@ from .operands import (
     reshaped,
     together,
 )
+from .varying_axes import check_not_empty
 
 
 def _arg_reduced(who: str, kind: str, x: Array, axis: int | None, keepdims: bool) -> Array:
@@ -27,6 +28,7 @@ def _arg_reduced(who: str, kind: str, x: Array, axis: int | None, keepdims: bool
         place = 0
     else:
         place = axis_of(who, axis, len(shape))
+    check_not_empty(who, x.shape, (place,))
     if x.shape[place] == 0:
         raise ValueError(f"{who}: attempt to get {who} of an empty sequence (axis {axis}, shape {shape})")
     result = ops.arg_reduce(kind, x, place, bool(keepdims) and axis is not None)

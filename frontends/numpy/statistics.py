@@ -13,6 +13,7 @@ from ...dialects.dim_expr import Extent
 from .. import graph_ops as ops
 from ..array import Array
 from ..dispatch import array_function
+from ..extents import greatest
 from ..traced import TracedArray
 from .axes import axes_of, axis_of, integer_of, is_known
 from .dtypes import dtype_of
@@ -35,6 +36,7 @@ from .operands import (
     scalar_like,
     truths,
 )
+from .varying_axes import check_not_empty
 
 Axes = int | Sequence[int] | None
 DType = np.dtype[Any]
@@ -120,6 +122,7 @@ def prod(x: Array, /, axis: Axes = None, *, dtype: object = None, keepdims: bool
 def _extremum(who: str, kind: str, x: Array, axis: Axes, keepdims: bool) -> TracedArray:
     (x,) = operands(who, x)
     axes = axes_of(who, axis, len(x.shape))
+    check_not_empty(who, x.shape, axes)
     if math.prod(x.shape[axis] for axis in axes) == 0 and axes:
         raise ValueError(
             f"{who}: zero-size array to reduction operation {who} which has no identity (shape {x.shape}, "
@@ -340,6 +343,7 @@ def diff(
     x = joined("diff", parts, axis)
     extent = x.shape[axis]
     for _ in range(builtins.min(n, extent) if is_known(extent) else n):
-        later, earlier = part_of(x, axis, 1, x.shape[axis] - 1), part_of(x, axis, 0, x.shape[axis] - 1)
+        size = greatest(x.shape[axis] - 1, 0)
+        later, earlier = part_of(x, axis, x.shape[axis] - size, size), part_of(x, axis, 0, size)
         x = ops.ne(later, earlier) if x.dtype == BOOL else ops.sub(later, earlier)
     return x

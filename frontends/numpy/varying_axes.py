@@ -1,75 +1,100 @@
-"""Parts of axes whose extents are known at each call only: what can be said of all their extents at once."""
+"""Parts of axes whose extents, or whose own bounds, are known at each call only."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NoReturn
 
-from ...dialects.dim_expr import Extent, bounded, is_at_least
-from ...dialects.graph.dim import dims_of, dims_text
-from ..trace import Trace, current_trace
+from ...dialects.dim_expr import Extent
+from ..extents import bounds_text, greatest, is_at_least, least, quotient_up, refuse, text_of
 
 
 class VaryingAxis:
     """An axis of an array in a trace, for errors of `who`."""
 
     def __init__(self, who: str, axis: int, shape: tuple[Extent, ...]) -> None:
-        trace = current_trace()
-        assert trace is not None, f"{who}: a named dim outside of a trace"
-        self._trace: Trace = trace
-        self._dims = dims_of(trace.module)
         self._who, self._axis, self._shape = who, axis, shape
         self.extent = shape[axis]
 
-    def offset(self, index: int) -> Extent:
+    def offset(self, index: Extent) -> Extent:
         """
         Returns where an element is; a negative index counts from the end.
 
         Raises:
+            IndexError: it is out of bounds for every extent.
             TracingError: it may be out of bounds.
         """
-        found = self.extent + index if index < 0 else index
-        if not self._is_within(found, self.extent - 1):
-            self._refuse(f"index {index}")
+        found = self.extent + index if self._is_negative(index) else index
+        if is_at_least(found, self.extent) or is_at_least(-1, found):
+            raise IndexError(
+                f"{self._who}: index {index} is out of bounds for axis {self._axis} with size "
+                f"{text_of(self.extent)} (shape {self._shape})"
+            )
+        if not (is_at_least(found, 0) and is_at_least(self.extent - 1, found)):
+            self._refuse(f"index {index} may reach out of it", index)
         return found
 
-    def part(self, entry: slice) -> tuple[Extent, Extent, int]:
+    def part(self, start: Extent | None, stop: Extent | None, step: int) -> tuple[Extent, Extent, int]:
         """
-        Returns the offset, the size and the step of a slice of integers.
+        Returns the offset, the size and the step of a slice, whose ends are moved into the axis as Python
+        does. Equal sizes are written alike, so that `x[1:] - x[:-1]` has a shape.
 
         Raises:
-            TracingError: which elements it has depends on the extent in more ways than one.
+            TracingError: an end may be negative, or not.
         """
-        step = 1 if entry.step is None else entry.step
         if step < 0:
-            if (entry.start, entry.stop, entry.step) != (None, None, -1):
-                self._refuse(f"the slice {_text(entry)}")
-            return self.extent - 1, self.extent, step
-        start = 0 if entry.start is None else self._end(entry, entry.start)
-        stop = self.extent if entry.stop is None else self._end(entry, entry.stop)
-        if not self._is_at_least(stop, start):
-            self._refuse(f"the slice {_text(entry)}")
-        return start, (stop - start + (step - 1)) // step, step
+            return self._backwards(start, stop, step)
+        extent = self.extent
+        begin = 0 if start is None else start
+        from_end = self._is_negative(begin)
+        offset = greatest(extent + begin, 0) if from_end else least(begin, extent)
+        length: Extent
+        if stop is None:
+            length = least(-begin, extent) if from_end else greatest(extent - begin, 0)
+        elif self._is_negative(stop):
+            length = greatest(least(-begin, extent) + stop if from_end else extent + stop - begin, 0)
+        elif from_end:
+            length = greatest(least(stop, extent) - offset, 0)
+        else:
+            length = greatest(least(stop, extent) - begin, 0)
+        return offset, quotient_up(length, step), step
 
-    def _end(self, entry: slice, index: int) -> Extent:
-        found = self.extent + index if index < 0 else index
-        if not self._is_within(found, self.extent):
-            self._refuse(f"the slice {_text(entry)}")
-        return found
+    def _backwards(self, start: Extent | None, stop: Extent | None, step: int) -> tuple[Extent, Extent, int]:
+        last = self.extent - 1
+        offset = last if start is None else self._before(start)
+        length = greatest(offset - (-1 if stop is None else self._before(stop)), 0)
+        return offset, quotient_up(length, -step), step
 
-    def _is_within(self, value: Extent, last: Extent) -> bool:
-        return self._is_at_least(value, 0) and self._is_at_least(last, value)
+    def _before(self, index: Extent) -> Extent:
+        """Returns where a slice that goes backwards begins or ends: at -1 where it is before all elements."""
+        if self._is_negative(index):
+            return greatest(self.extent + index, -1)
+        return least(index, self.extent - 1)
 
-    def _is_at_least(self, value: Extent, limit: Extent) -> bool:
-        return is_at_least(bounded(value, self._dims), bounded(limit, self._dims))
+    def _is_negative(self, index: Extent) -> bool:
+        if is_at_least(index, 0):
+            return False
+        if not is_at_least(-1, index):
+            self._refuse(f"index {index} may count from its front or from its end", index)
+        return True
 
-    def _refuse(self, what: str) -> NoReturn:
-        raise self._trace.error(
-            f"{self._who}: axis {self._axis} of shape {self._shape} is known at each call only "
-            f"({dims_text(self.extent, self._dims)}), and {what} may reach out of it "
-            "(hint: a tenon.Dim with other bounds, or tenon.scan along the axis)"
+    def _refuse(self, what: str, index: Extent) -> NoReturn:
+        subject, unknown = (
+            (f"index {index} of ", index) if isinstance(self.extent, int) else ("", self.extent)
+        )
+        refuse(
+            f"{self._who}: {subject}axis {self._axis} of shape {self._shape} is known at each call only "
+            f"({bounds_text(unknown)}), and {what}",
+            "a tenon.Dim with other bounds, or tenon.scan along the axis",
         )
 
 
-def _text(entry: slice) -> str:
-    parts = ["" if part is None else str(part) for part in (entry.start, entry.stop)]
-    return ":".join(parts if entry.step is None else [*parts, str(entry.step)])
+def check_not_empty(who: str, shape: tuple[Extent, ...], axes: Sequence[int]) -> None:
+    """Raises TracingError where an axis to choose from may have no elements."""
+    for axis in axes:
+        if not isinstance(shape[axis], int) and not is_at_least(shape[axis], 1):
+            refuse(
+                f"{who}: axis {axis} of shape {shape} may have no elements to choose from "
+                f"({text_of(shape[axis])})",
+                "a tenon.Dim with another minimum, or one more element by tenon.numpy.concat",
+            )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -137,10 +138,23 @@ def test_extents_that_do_not_fit_are_errors_at_the_users_line():
         (lambda x: list(x), "iter: axis 0 of an array of shape (n, 3) is known at each call only"),
         (lambda x: x[1], "is known at each call only (n from 1 to 64), and index 1 may reach out"),
         (lambda x: x[-2], "(n from 1 to 64), and index -2 may reach out of it (hint: a tenon.Dim with"),
-        (lambda x: x[2:], "(n from 1 to 64), and the slice 2: may reach out of it"),
-        (lambda x: x[:-2], "(n from 1 to 64), and the slice :-2 may reach out of it"),
-        (lambda x: x[1:-1], "and the slice 1:-1 may reach out of it"),
-        (lambda x: x[::-2], "and the slice ::-2 may reach out of it"),
+        (lambda x: x[x.shape[0] - 2], "and index n - 2 may count from its front or from its end"),
+        (lambda x: x[x.shape[0] - 2 :], "and index n - 2 may count from its front or from its end"),
+        (lambda x: tnp.ones(3)[x.shape[0]], "getitem: index n of axis 0 of shape (3,) is known at each call"),
+        (lambda x: x + tnp.zeros(x.shape[0] - 2), "dimensions are not allowed, and n - 2 (n from 1 to 64)"),
+        (lambda x: x if x.shape[0] > 2 else -x, "error: whether n > 2 is known at each call only (n from 1"),
+        (lambda x: x * max(x.shape[0], 2), "error: whether n < 2 is known at each call only (n from 1 to 64"),
+        (lambda x: x if x.shape[0] - 1 else -x, "error: whether n - 1 != 0 is known at each call only"),
+        (lambda x: [x for _ in range(x.shape[0])], "error: index: the extent n is known at each call only"),
+        (lambda x: x * math.sqrt(x.shape[0]), "error: float: the extent n is known at each call only (n fr"),
+        (lambda x: int(x.shape[0]), "error: int: the extent n is known at each call only (n from 1 to 64) (h"),
+        (lambda x: tnp.unstack(x), "error: index: the extent n is known at each call only (n from 1 to 64)"),
+        (lambda x: tnp.max(x[1:], axis=0), "max: axis 0 of shape (n - 1, 3) may have no elements to choose"),
+        (lambda x: tnp.argmin(x[1:], axis=0), "argmin: axis 0 of shape (n - 1, 3) may have no elements to"),
+        (lambda x: tnp.pad(x[1:], 1, mode="edge"), "pad: axis 0 of shape (n - 1, 3) may have no elements"),
+        (lambda x: x * (5 // (x.shape[0] - 1)), "5 floordiv (n - 1) may divide by 0: n - 1 (n from 1 to 64)"),
+        (lambda x: tnp.ones(-3 % x.shape[0]), "(-3) mod n may divide what is negative: -3"),
+        (lambda x: x[1:][tnp.argmax(x[:, 0])], "axis 0 of shape (n - 1, 3) is known at each call only (n fro"),
         (lambda x: tnp.take(x, tnp.asarray([0, 1]), axis=0), "take: axis 0 of shape (n, 3) is known"),
         (lambda x: x.at[0].set(1), "at: axis 0 of shape (n, 3) is known at each call only"),
         (lambda x: x.at[::-1].set(1), "at: axis 0 of shape (n, 3) is known at each call only"),
@@ -163,8 +177,8 @@ def test_an_extent_takes_the_dtype_of_the_arrays_it_meets():
 def test_ranges_to_an_extent_are_all_numbers_below_it():
     with pytest.raises(TypeError, match="arange: no arithmetic on bool"):
         tenon.jit(lambda x: tnp.arange(x.shape[0], dtype=bool), dynamic={"x": {0: N}})(np.ones(3))
-    with pytest.raises(TypeError, match="arange: n is not a number that is known when the function"):
-        tenon.jit(lambda x: tnp.arange(0, x.shape[0], 2), dynamic={"x": {0: N}})(np.ones(3))
+    with pytest.raises(TypeError, match="arange: from 0 to n in steps of 0.5, expected a step that is known"):
+        tenon.jit(lambda x: tnp.arange(0, x.shape[0], 0.5), dynamic={"x": {0: N}})(np.ones(3))
 
 
 def test_dynamic_axes_of_what_is_no_array_are_errors():
