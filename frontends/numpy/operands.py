@@ -143,7 +143,7 @@ def floats(who: str, *values: Operand) -> list[TracedArray]:
     """
     strong = [value.dtype for value in values if isinstance(value, TracedArray) and not value.weak]
     base = result_type(*values)
-    if strong and is_float(base) == any(map(is_float, strong)):
+    if strong and kind_of(base) == max(map(kind_of, strong)):
         dtype = result_type(*map(float_for, strong))
     else:
         dtype = float_for(base)

@@ -57,3 +57,10 @@ def test_scalars_that_a_dtype_cannot_hold_give_no_warnings():
         small = np.ones(2, dtype=np.int8)
         assert np.array_equal(tenon.jit(lambda x: x == np.inf)(small), [False, False])
         assert np.array_equal(tenon.jit(lambda x: x + np.array(float("inf")))(small), [np.inf, np.inf])
+
+
+def test_a_python_integer_beside_booleans_is_an_int64_for_functions_that_give_floats():
+    flags = np.array([True, False])
+    for function, reference in ((tnp.hypot, np.hypot), (tnp.atan2, np.arctan2), (tnp.divide, np.divide)):
+        ours, expected = function(tnp.asarray(flags), 300), reference(flags, 300)
+        assert ours.dtype == expected.dtype and np.allclose(ours, expected, rtol=1e-14)
