@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..backends.interface import CopyStep, LaunchStep, LoopStep, Step
+from ..backends.interface import CopyStep, JumpStep, LaunchStep, LoopStep, Step
 from ..dialects.dim_expr import Extent, evaluated
 from ..dialects.dim_values import DimTable
 from ..dialects.memory_modes import MemoryMode
@@ -125,6 +125,15 @@ class VaryingSizes:
     """How often each loop runs, by the step that begins it."""
 
 
+def _without_empty_loops(steps: Sequence[Step]) -> tuple[Step, ...]:
+    """Has the steps of loops that run zero times jumped over."""
+    found = list(steps)
+    for number, step in enumerate(steps):
+        if isinstance(step, LoopStep) and step.count == 0:
+            found[number] = found[step.end] = JumpStep(step.end + 1)
+    return tuple(found)
+
+
 def _packed(buffers: Sequence[BufferPlan], planned_nbytes: Sequence[int]) -> tuple[BufferPlan, ...]:
     """
     Moves temporaries together that were planned for other sizes, `planned_nbytes`. Those that were to share
@@ -219,7 +228,7 @@ class ProgramPlan:
             self,
             signature=self.signature.at(values),
             buffers=buffers,
-            steps=tuple(steps),
+            steps=_without_empty_loops(steps),
             temporary_nbytes=max(temporaries, default=0),
             varying=None,
         )

@@ -926,3 +926,26 @@ def test_a_scan_whose_length_nothing_tells_is_not_interpreted():
     )
     with pytest.raises(InterpreterError, match=r"nothing tells how often it runs \(n times\)$"):
         run_graph(module, "f", [np.float32(1) + np.zeros((), np.float32)])
+
+
+def test_a_loop_over_an_extent_that_may_become_zero():
+    x, rest = tensor("n", element="i32"), tensor("n - 1", element="i32")
+    text = (
+        N
+        + f"""
+func.func @f(%x: {x}, %s: tensor<i32>) -> (tensor<i32>, {rest}) {{
+  %y = graph.slice %x offsets [1] sizes [n - 1] strides [1] : {x}
+  %r, %q = graph.scan %k = n - 1 (%c = %s) over (%e = %y) : (tensor<i32>, {rest}) -> (tensor<i32>, {rest}) {{
+    %d = graph.add %c, %e : tensor<i32>
+    graph.yield %d, %d : tensor<i32>, tensor<i32>
+  }}
+  func.return %r, %q : tensor<i32>, {rest}
+}}
+"""
+    )
+
+    def expected(x: Array, s: Array) -> tuple[Array, ...]:
+        return s + x[1:].sum(dtype=np.int32), s + np.cumsum(x[1:], dtype=np.int32)
+
+    start = np.array(5, np.int32)
+    sweep(text, lambda n: [np.arange(n, dtype=np.int32), start], expected, [(1,), (3,), (2,), (64,)])
