@@ -28,6 +28,9 @@ _OUTSIDE = ("builtins", "functools", "itertools", "math", "numpy", "operator", "
 
 _MOST_ITEMS, _MOST_DEPTH, _MOST_FUNCTIONS = 256, 4, 256
 
+_MOST_NBYTES = 1 << 20
+"""How large an array in a container or an object may be for changes of elements that are read from it."""
+
 _ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD")
 _ROOTS = {
     "LOAD_GLOBAL": "global",
@@ -164,7 +167,37 @@ def guards_of(function: Callable[..., Any], static: Mapping[str, Any]) -> list[G
         is_array = is_array and not watch.is_by_identity
         is_atomic = not isinstance(value, _CONTAINERS) and not _has_contents(value)
         guards.append(Guard(watch, fingerprint(value, is_array), value, is_array, is_atomic))
+    known = set(numbers)
+    for watch, value in zip(watches.values(), values, strict=True):
+        for array in _arrays_in(value, _MOST_DEPTH):
+            if id(array) not in known:
+                known.add(id(array))
+                guards.append(_guard_of_item(f"an array in {watch.text}", array))
     return guards
+
+
+def _guard_of_item(text: str, array: Any) -> Guard:
+    """Returns the guard of an array that a guard of what it is in holds in its place."""
+    return Guard(Watch(text, lambda: array, ()), fingerprint(array, True), array, True, True)
+
+
+def _arrays_in(value: Any, depth: int) -> Iterator[Any]:
+    """Returns the arrays of numpy in a container or an object whose elements may be read one by one."""
+    if not depth:
+        return
+    items: Any = ()
+    if isinstance(value, dict):
+        items = cast("dict[Any, Any]", value).values()
+    elif isinstance(value, _CONTAINERS):
+        items = value
+    elif _has_contents(value):
+        items = (value.args, value.keywords) if isinstance(value, partial) else vars(value).values()
+    for item in islice(items, _MOST_ITEMS):
+        if isinstance(item, np.ndarray):
+            if item.nbytes <= _MOST_NBYTES:
+                yield item
+        else:
+            yield from _arrays_in(item, depth - 1)
 
 
 def fingerprint(value: Any, is_array: bool = False) -> Any:

@@ -185,7 +185,7 @@ def _entries(who: str, shape: tuple[int, ...], axis: int, entry: Any) -> list[An
 
 def _as_index_array(who: str, entry: object) -> ConcreteArray:
     values = np.asarray(entry)
-    if values.dtype.kind == "O":
+    if values.dtype.kind in "OUSMmVc":
         raise IndexError(f"{who}: arrays used as indices must be of integer (or boolean) type ({entry!r})")
     if not values.size and isinstance(entry, list):
         values = values.astype(np.int64)

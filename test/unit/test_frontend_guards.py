@@ -209,3 +209,35 @@ def test_static_values_that_are_equal_but_of_other_types_inside():
         assert zeros == [False, True]
     count = len(scaled.explain_misses())
     assert scaled(x, Settings(1.0)).dtype == np.float32 and len(scaled.explain_misses()) == count
+
+
+def test_arrays_in_lists_and_objects_whose_values_are_read():
+    masks, counts, layer = [np.array([True, True, False])], [np.array([2, 1, 1])], Layer(2.0)
+    layer.mask = np.array([True, True, False])
+
+    def masked(x):
+        for mask in masks:
+            x = x[mask]
+        return x
+
+    def repeated(x):
+        for count in counts:
+            x = tnp.repeat(x, count)
+        return x
+
+    def element(x):
+        for count in counts:
+            x = x * float(count[0])
+        return x
+
+    def helper(layer, x):
+        return x[layer.mask]
+
+    assert _give(masked, lambda: masks[0].__setitem__(0, False) or masks[0].__setitem__(2, True)) == (1, 2)
+    assert _give(repeated, lambda: counts[0].__setitem__(0, 1)) == (0, 1)
+    assert _give(element, lambda: counts[0].__setitem__(0, 5)) == (1, 5)
+
+    def change():
+        layer.mask[:] = [False, True, True]
+
+    assert _give(lambda x: helper(layer, x), change) == (1, 2)

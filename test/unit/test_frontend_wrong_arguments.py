@@ -26,6 +26,7 @@ X = tnp.reshape(tnp.arange(6.0), (2, 3))
             TypeError,
             "argument 'x': cannot take MaskedArray",
         ),
+        (lambda: X[["a"]], IndexError, "arrays used as indices must be of integer"),
         (lambda: X.at[0].set("a"), TypeError, "argument 'values' is 'a', of type str"),
     ],
 )
