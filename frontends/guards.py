@@ -185,14 +185,14 @@ def _arrays_in(value: Any, depth: int) -> Iterator[Any]:
     """Returns the arrays of numpy in a container or an object whose elements may be read one by one."""
     if not depth:
         return
-    items: Any = ()
+    items: Any = cast("tuple[Any, ...]", ())
     if isinstance(value, dict):
         items = cast("dict[Any, Any]", value).values()
     elif isinstance(value, _CONTAINERS):
-        items = value
+        items = cast(Any, value)
     elif _has_contents(value):
         items = (value.args, value.keywords) if isinstance(value, partial) else vars(value).values()
-    for item in islice(items, _MOST_ITEMS):
+    for item in cast("Iterator[Any]", islice(items, _MOST_ITEMS)):
         if isinstance(item, np.ndarray):
             if item.nbytes <= _MOST_NBYTES:
                 yield item
