@@ -147,14 +147,14 @@ def test_extents_that_do_not_fit_are_errors_at_the_users_line():
         (lambda x: x if x.shape[0] - 1 else -x, "error: whether n - 1 != 0 is known at each call only"),
         (lambda x: [x for _ in range(x.shape[0])], "error: index: the extent n is known at each call only"),
         (lambda x: x * math.sqrt(x.shape[0]), "error: float: the extent n is known at each call only (n fr"),
-        (lambda x: int(x.shape[0]), "error: int: the extent n is known at each call only (n from 1 to 64) (h"),
+        (lambda x: int(x.shape[0]), "error: int: the extent n is known at each call only (n from 1 to 64)"),
         (lambda x: tnp.unstack(x), "error: index: the extent n is known at each call only (n from 1 to 64)"),
         (lambda x: tnp.max(x[1:], axis=0), "max: axis 0 of shape (n - 1, 3) may have no elements to choose"),
         (lambda x: tnp.argmin(x[1:], axis=0), "argmin: axis 0 of shape (n - 1, 3) may have no elements to"),
         (lambda x: tnp.pad(x[1:], 1, mode="edge"), "pad: axis 0 of shape (n - 1, 3) may have no elements"),
         (lambda x: x * (5 // (x.shape[0] - 1)), "5 floordiv (n - 1) may divide by 0: n - 1 (n from 1 to 64)"),
         (lambda x: tnp.ones(-3 % x.shape[0]), "(-3) mod n may divide what is negative: -3"),
-        (lambda x: x[1:][tnp.argmax(x[:, 0])], "axis 0 of shape (n - 1, 3) is known at each call only (n fro"),
+        (lambda x: x[1:][tnp.argmax(x[:, 0])], "axis 0 of shape (n - 1, 3) is known at each call only"),
         (lambda x: tnp.take(x, tnp.asarray([0, 1]), axis=0), "take: axis 0 of shape (n, 3) is known"),
         (lambda x: x.at[0].set(1), "at: axis 0 of shape (n, 3) is known at each call only"),
         (lambda x: x.at[::-1].set(1), "at: axis 0 of shape (n, 3) is known at each call only"),
@@ -177,7 +177,7 @@ def test_an_extent_takes_the_dtype_of_the_arrays_it_meets():
 def test_ranges_to_an_extent_are_all_numbers_below_it():
     with pytest.raises(TypeError, match="arange: no arithmetic on bool"):
         tenon.jit(lambda x: tnp.arange(x.shape[0], dtype=bool), dynamic={"x": {0: N}})(np.ones(3))
-    with pytest.raises(TypeError, match="arange: from 0 to n in steps of 0.5, expected a step that is known"):
+    with pytest.raises(TypeError, match=r"arange: from 0 to n in steps of 0\.5, expected a step that is known"):
         tenon.jit(lambda x: tnp.arange(0, x.shape[0], 0.5), dynamic={"x": {0: N}})(np.ones(3))
 
 
