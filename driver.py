@@ -16,6 +16,7 @@ from .backends.interface import Backend, CompiledArtifact
 from .backends.registry import BACKEND_NAMES, get_backend
 from .dialects import context, sched
 from .dialects.dim_specialization import specialize as specialize_module
+from .dialects.dim_specialization import vanishing_extents
 from .dialects.dim_values import DimTable
 from .dialects.entry import Entry, IRLevel, argument_names, find_entry, keep_only, level_of
 from .dialects.parsing import location_text, parse_module, verify_module
@@ -107,16 +108,19 @@ def compile(
     if special is None:
         return build(module, chosen)
     original, name = module.clone(), chosen.sym_name.data
+    vanishing = vanishing_extents(module)
 
     def build_for(sizes: Mapping[str, int]) -> Executable:
         specialized = original.clone()
         specialize_module(specialized, sizes)
+        # What is right for all other sizes may be wrong for these: an index of an axis without elements.
+        verify_module(specialized)
         return build(specialized, find_entry(specialized, name), executable.keeper)
 
     general = build(module, chosen)
     assert isinstance(general, SizedExecutable), f"{general!r} is for one size"
     executable = general
-    executable.specialize(special, build_for)
+    executable.specialize(special, vanishing, build_for)
     return executable
 
 

@@ -10,7 +10,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from . import graph
 from .dim_attributes import DimExprAttr, DimsAttr, length_attribute
-from .dim_expr import DimSymbol, Extent, dim, substituted
+from .dim_expr import DimExpr, DimSymbol, Extent, bounded, dim, lower_bound, substituted
 from .graph import ExtentsAttr
 from .graph.types import tensor_of
 
@@ -23,6 +23,24 @@ def specialize(module: ModuleOp, values: Mapping[str, int]) -> None:
             op.erase()
             continue
         _specialize_op(op, values)
+
+
+def vanishing_extents(module: ModuleOp) -> tuple[DimExpr, ...]:
+    """
+    Returns the extents of values of a module that are 0 for some sizes, such as n - 1, each once. Indices
+    into axes without elements have no place to be moved to: programs for all sizes leave those sizes out.
+    """
+    dims = graph.dims_of(module)
+    found: dict[DimExpr, None] = {}
+    for op in module.walk():
+        values = (*op.results, *(argument for region in op.regions for argument in region.blocks[0].args))
+        for value in values:
+            type: Attribute = value.type
+            if isinstance(type, TensorType) and isinstance(type.encoding, DimsAttr):
+                for extent in type.encoding.data:
+                    if isinstance(extent, DimExpr) and lower_bound(bounded(extent, dims)) <= 0:
+                        found[extent] = None
+    return tuple(found)
 
 
 def _specialize_op(op: Operation, values: Mapping[str, int]) -> None:

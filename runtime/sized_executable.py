@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..dialects.dim_expr import DimExpr, evaluated, symbols_of
 from ..dialects.dim_values import DimTable
 from ..errors import TenonError
 from .executable import Executable
@@ -51,6 +52,7 @@ class SizedExecutable(Executable):
         self._ready: OrderedDict[tuple[int, ...], Executable] = OrderedDict()
         self._by_shapes: dict[tuple[tuple[int, ...], ...], Executable] = {}
         self._special: Mapping[str, frozenset[int]] = {}
+        self._vanishing: tuple[DimExpr, ...] = ()
         self._build_for: Callable[[Sizes], Executable] | None = None
         self._specialized: dict[tuple[tuple[str, int], ...], Executable] = {}
         self._lock = RLock()
@@ -58,10 +60,16 @@ class SizedExecutable(Executable):
         self.nodes = NodeArrays(self.name, (), {}, _no_node, _no_node) if keeper is None else keeper.nodes
 
     def specialize(
-        self, special: Mapping[str, frozenset[int]], build_for: Callable[[Sizes], Executable]
+        self,
+        special: Mapping[str, frozenset[int]],
+        vanishing: Sequence[DimExpr],
+        build_for: Callable[[Sizes], Executable],
     ) -> None:
-        """Sends calls in which dims have these values to what `build_for` gives for those dims."""
-        self._special, self._build_for = special, build_for
+        """
+        Sends calls in which dims have these values, or in which one of the extents `vanishing` is 0, to what
+        `build_for` gives for those dims.
+        """
+        self._special, self._vanishing, self._build_for = special, tuple(vanishing), build_for
 
     @property
     def source(self) -> str:
@@ -117,7 +125,10 @@ class SizedExecutable(Executable):
 
     def _new(self, make: Callable[[Sizes], Executable], sizes: Sizes) -> Executable:
         """Returns the program for some values of the dims: one made for them, or the general one."""
-        special = {name: size for name, size in sizes.items() if size in self._special.get(name, ())}
+        empty = symbols_of(extent for extent in self._vanishing if evaluated(extent, sizes) == 0)
+        special = {
+            name: size for name, size in sizes.items() if name in empty or size in self._special.get(name, ())
+        }
         if not special or self._build_for is None:
             return make(sizes)
         key = tuple(special.items())

@@ -949,3 +949,36 @@ func.func @f(%x: {x}, %s: tensor<i32>) -> (tensor<i32>, {rest}) {{
 
     start = np.array(5, np.int32)
     sweep(text, lambda n: [np.arange(n, dtype=np.int32), start], expected, [(1,), (3,), (2,), (64,)])
+
+
+LAST = f"""graph.dim @n min 1 max 33
+func.func @main(%x: {tensor("n")}, %s: tensor<f32>) -> {tensor("n")} {{
+  %y = graph.slice %x offsets [1] sizes [n - 1] strides [1] : {tensor("n")}
+  %z = graph.sort %y axis 0 : {tensor("n - 1")}
+  %r = graph.pad %z, %s low [0] high [1] : {tensor("n - 1")}
+  func.return %r : {tensor("n")}
+}}"""
+
+
+@pytest.mark.parametrize("level", ["sched", "low"])
+def test_an_extent_that_is_0_at_one_size_has_a_program_of_its_own_there(level: str):
+    with tenon.compile(LAST, backend="reference", level=level) as executable:
+        for n in (1, 2, 33):
+            x = random(n)
+            expected = np.append(np.sort(x[1:]), np.float32(7))
+            np.testing.assert_array_equal(executable(x, np.float32(7)), expected)
+
+
+def test_an_index_into_an_axis_that_is_empty_at_one_size_is_an_error_there():
+    text = f"""graph.dim @n min 1 max 33
+func.func @main(%x: {tensor("n")}, %i: tensor<2xi64>) -> tensor<2xf32> {{
+  %y = graph.slice %x offsets [1] sizes [n - 1] strides [1] : {tensor("n")}
+  %r = graph.gather %y[%i] axes [0] : {tensor("n - 1")}[tensor<2xi64>] -> tensor<2xf32>
+  func.return %r : tensor<2xf32>
+}}"""
+    with tenon.compile(text) as executable:
+        x, i = random(5), np.array([3, 0])
+        np.testing.assert_array_equal(executable(x, i), x[1:][i])
+        with pytest.raises(tenon.TenonError) as caught:
+            executable(x[:1], i)
+    assert "graph.gather: axis 0 has no elements to gather" in str(caught.value)
