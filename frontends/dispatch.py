@@ -28,8 +28,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 Entry = tuple[CompiledTrace | None, Node | None, list[Any]]
 """A program (None where no array is computed), and the structure and the parts of its result."""
 
-MOST_SIGNATURES = 4096
-"""How many programs are kept for one function; the one that was made first goes first."""
+MOST_SIGNATURES = 1024
+"""How many programs are kept for one function; all go when there are more."""
 
 
 @overload

@@ -31,7 +31,7 @@ from .tracing_state import ENTERED
 from .tree import flatten, unflatten
 from .versions import TracedCall, Version
 
-MOST_SIGNATURES = 4096
+MOST_SIGNATURES = 1024
 """How many programs are kept for one function; all go when there are more."""
 
 MOST_VERSIONS = 16

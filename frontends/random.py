@@ -97,6 +97,7 @@ def fold_in(key: Any, data: Any) -> Any:
         TypeError: `key` is no key, or `data` is no integer of rank 0.
     """
     _check_key("fold_in", key)
+    _check_array("fold_in", "data", data)
     if data.shape != () or data.dtype.kind not in "iu":
         raise TypeError(f"fold_in: data is {data.dtype}{list(data.shape)}, expected an integer of rank 0")
     wide = g.reshape(g.cast(g.cast(data, I64), U64), (1,))
@@ -155,6 +156,7 @@ def _scaled(who: str, unit: Any, low: Any, high: Any, dtype: DType) -> Any:
 
 
 def _bound(who: str, name: str, value: Any, shape: tuple[int, ...], dtype: DType) -> Any:
+    _check_array(who, name, value)
     try:
         fits = np.broadcast_shapes(value.shape, shape) == shape
     except ValueError:
@@ -372,7 +374,8 @@ def _first(row: TracedArray, count: int) -> TracedArray:
     return row if row.shape[0] == count else g.slice(row, (0,), (count,), (1,))
 
 
-def _check_key(who: str, key: TracedArray) -> None:
+def _check_key(who: str, key: Any) -> None:
+    _check_array(who, "key", key)
     if key.dtype != U32 or key.shape != (4,):
         raise TypeError(
             f"{who}: key is {key.dtype}{list(key.shape)}, expected uint32[4] "
@@ -382,6 +385,11 @@ def _check_key(who: str, key: TracedArray) -> None:
 
 def _is_integer(value: object) -> bool:
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def _check_array(who: str, name: str, value: Any) -> None:
+    if not isinstance(value, TracedArray):
+        raise TypeError(f"{who}: {name} is {value!r}, expected an array")
 
 
 def _extent(who: str, name: str, value: Any) -> int:
