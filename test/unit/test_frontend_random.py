@@ -249,6 +249,9 @@ def test_every_backend_gives_the_same_bits():
 @pytest.mark.parametrize(
     ("call", "error", "text"),
     [
+        (lambda: trandom.bits(None), TypeError, "bits: key is None, expected an array"),  # pyright: ignore[reportArgumentType]
+        (lambda: trandom.uniform(KEY, 2, np.float32, None), TypeError, "uniform: low is None, expected an"),
+        (lambda: trandom.fold_in(KEY, None), TypeError, "fold_in: data is None, expected an array"),
         (
             lambda: trandom.bits(np.zeros(4, np.int32), 3),
             TypeError,
