@@ -177,7 +177,7 @@ def test_an_extent_takes_the_dtype_of_the_arrays_it_meets():
 def test_ranges_to_an_extent_are_all_numbers_below_it():
     with pytest.raises(TypeError, match="arange: no arithmetic on bool"):
         tenon.jit(lambda x: tnp.arange(x.shape[0], dtype=bool), dynamic={"x": {0: N}})(np.ones(3))
-    with pytest.raises(TypeError, match=r"arange: from 0 to n in steps of 0\.5, expected a step that is known"):
+    with pytest.raises(TypeError, match=r"arange: from 0 to n in steps of 0\.5, expected a step"):
         tenon.jit(lambda x: tnp.arange(0, x.shape[0], 0.5), dynamic={"x": {0: N}})(np.ones(3))
 
 
