@@ -191,7 +191,10 @@ def _arrays_in(value: Any, depth: int) -> Iterator[Any]:
     elif isinstance(value, _CONTAINERS):
         items = cast(Any, value)
     elif _has_contents(value):
-        items = (value.args, value.keywords) if isinstance(value, partial) else vars(value).values()
+        found: Any = value
+        items = (
+            (found.args, found.keywords) if isinstance(value, partial) else cast(Any, vars(found)).values()
+        )
     for item in cast("Iterator[Any]", islice(items, _MOST_ITEMS)):
         if isinstance(item, np.ndarray):
             if item.nbytes <= _MOST_NBYTES:

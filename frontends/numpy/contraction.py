@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from typing import Any
 
 from xdsl.ir.affine import AffineExpr, AffineMap
 
@@ -39,7 +40,7 @@ def diagonal_of(x: TracedArray, first: int, second: int, offset: int) -> TracedA
     kept = x.shape[:-2]
     rows, columns = x.shape[-2:]
     row, column = max(-offset, 0), max(offset, 0)
-    count = greatest(least(rows - row, columns - column), 0)
+    count: Any = greatest(least(rows - row, columns - column), 0)
     if not (is_known(columns) and is_known(count)):
         index = ops.iota(0, INT64, (count,))
         places = [ops.add(index, scalar_like(index, first)) for first in (row, column)]

@@ -110,7 +110,7 @@ def plan_index(
         if stride < 0:
             # Where there may be no elements, it begins within the axis all the same.
             first = offset + (size - 1) * stride if size != 0 else 0
-            offset, stride = least(first, extent), -stride
+            offset, stride = cast(Any, least(first, extent)), -stride
             flipped.append(axis)
         offsets.append(offset)
         sizes.append(size)
@@ -218,16 +218,16 @@ def check_mask(who: str, shape: tuple[int, ...], axis: int, mask: Array | NumpyA
 
 
 def _steps(who: str, entry: slice, axis: int, shape: tuple[Any, ...]) -> tuple[Any, Any, int]:
-    bounds = [
+    start, stop = [
         None if bound is None else extent_of(who, _static(who, bound), f"a {name} of a slice")
         for name, bound in (("start", entry.start), ("stop", entry.stop))
     ]
     step = 1 if entry.step is None else integer_of(who, "a step of a slice", _static(who, entry.step))
     if step == 0:
         raise ValueError(f"{who}: slice step cannot be zero")
-    if not all(bound is None or is_known(bound) for bound in (*bounds, shape[axis])):
-        return VaryingAxis(who, axis, shape).part(*bounds, step)
-    start, stop, step = slice(*bounds, step).indices(shape[axis])
+    if not all(bound is None or is_known(bound) for bound in (start, stop, shape[axis])):
+        return VaryingAxis(who, axis, shape).part(start, stop, step)
+    start, stop, step = slice(start, stop, step).indices(shape[axis])
     return start, len(range(start, stop, step)), step
 
 

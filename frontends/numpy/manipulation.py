@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any, cast
 
 import numpy as np
 
@@ -100,8 +101,7 @@ def expand_dims(x: Array, /, axis: int | Sequence[int] = 0) -> Array:
     Returns `x` with a dim of extent 1 at each `axis` of the result. Raises AxisError where there is none.
     """
     (x,) = operands("expand_dims", x)
-    given: object = axis
-    if given is None:
+    if cast(Any, axis) is None:
         raise TypeError("expand_dims: axis is None, expected an integer, or several")
     count = len(axis) if isinstance(axis, tuple | list) else 1
     added = axes_of("expand_dims", axis, len(x.shape) + count)
