@@ -90,6 +90,35 @@ class DynamicAxes:
             shape[axis] = each.extent  # type: ignore[call-overload]
         return aval_of(aval.dtype, tuple(shape), aval.weak)
 
+    def checked_values(self, values: Mapping[str, Sequence[int]]) -> dict[str, tuple[int, ...]]:
+        """
+        Returns values of the dims, by name.
+
+        Raises:
+            TypeError: one is no integer.
+            ValueError: there is no such dim, or one is out of its bounds.
+        """
+        found: dict[str, tuple[int, ...]] = {}
+        dims = {each.name: each for each in self.dims}
+        for name, wanted in values.items():
+            if name not in dims:
+                raise ValueError(
+                    f"jit: specialize of {self._name} has {name!r}, expected one of {sorted(dims)}"
+                )
+            of_name = (wanted,) if isinstance(wanted, int) else tuple(wanted)
+            for value in of_name:
+                if not isinstance(value, int) or isinstance(value, bool):
+                    raise TypeError(
+                        f"jit: specialize of {self._name} has {name} = {value!r}, expected integers"
+                    )
+                if not dims[name].minimum <= value <= dims[name].maximum:
+                    raise ValueError(
+                        f"jit: specialize of {self._name} has {name} = {value}, which is from "
+                        f"{dims[name].minimum} to {dims[name].maximum}"
+                    )
+            found[name] = of_name
+        return found
+
     def ops(self) -> list[graph.DimOp]:
         """Returns the declarations of the dims."""
         return [graph.DimOp(each.name, each.minimum, each.maximum) for each in self.dims]

@@ -14,6 +14,7 @@ from weakref import WeakSet
 
 import numpy as np
 
+from ..dialects.dim_expr import symbols_of
 from ..runtime import timeline
 from .aval import Aval
 from .call_signature import CallSignature, Parameters
@@ -49,6 +50,7 @@ def jit(
     static_argnames: str | Iterable[str] = (),
     donate_argnums: int | Iterable[int] = (),
     dynamic: Mapping[str, Mapping[int, Dim]] | None = None,
+    specialize: Mapping[str, Sequence[int]] | None = None,
     backend: str = "llvm",
     pipeline: str | None = None,
     name: str | None = None,
@@ -66,8 +68,9 @@ def jit(
     Arguments of `static_argnums` (negative ones count from the last parameter) and `static_argnames` are
     given to the function as they are; they must be hashable. Those of `donate_argnums` cannot be used after
     the call, which may put results in their memory; arrays of numpy are not donated. `dynamic` leaves axes
-    open, by argument: `{"x": {0: tenon.Dim("n", 1, 64)}}`. `pipeline` is text for the pass manager, `name`
-    what the program is called.
+    open, by argument: `{"x": {0: tenon.Dim("n", 1, 64)}}`; `specialize` names values of their dims that get a
+    program of their own, `{"n": [8]}`, compiled when a call first has them. `pipeline` is text for the pass
+    manager, `name` what the program is called.
 
     What the function reads from outside is followed: see `docs/jit-traps.md`.
 
@@ -84,6 +87,7 @@ def jit(
             static_argnames=static_argnames,
             donate_argnums=donate_argnums,
             dynamic=dynamic or {},
+            specialize=specialize or {},
             backend=backend,
             pipeline=pipeline,
             name=name,
@@ -103,6 +107,7 @@ class Jitted:
         static_argnames: str | Iterable[str],
         donate_argnums: int | Iterable[int],
         dynamic: Mapping[str, Mapping[int, Dim]],
+        specialize: Mapping[str, Sequence[int]],
         backend: str,
         pipeline: str | None,
         name: str | None,
@@ -123,6 +128,7 @@ class Jitted:
         self.parameters = Parameters(
             function, self.name, static_argnums, static_argnames, donate_argnums, dynamic
         )
+        self._specialized = self.parameters.dynamic.checked_values(specialize)
         self._versions: dict[Any, list[Version]] = {}
         self._fast: dict[Any, tuple[Any, Aval, tuple[Guard, ...]]] = {}
         """By what stands for arrays: what runs directly, what it gives, and under which conditions."""
@@ -174,7 +180,7 @@ class Jitted:
         memory. Nothing is run, and the cache stays as it is.
         """
         signature = self.parameters.signature_of(self.parameters.canonical(arguments, named), [])
-        return Lowered(self.trace(signature), self.parameters, signature, self.options)
+        return Lowered(self.trace(signature), self.parameters, signature, self._options_for(signature))
 
     def trace(self, signature: CallSignature, guards: Sequence[Guard] = ()) -> TracedCall:
         """Runs the function on traced arrays; those that `guards` are about are read at each call."""
@@ -201,6 +207,14 @@ class Jitted:
     def forget_lock(self) -> None:
         """In the child of a fork: who holds the lock is not here."""
         self._lock = Lock()
+
+    def _options_for(self, signature: CallSignature) -> dict[str, Any]:
+        """Returns what a call is compiled with; arguments may be None, and their dims not there."""
+        if not self._specialized:
+            return self.options
+        names = symbols_of([extent for aval in signature.avals for extent in aval.shape])
+        special = {name: values for name, values in self._specialized.items() if name in names}
+        return {**self.options, "specialize": special}
 
     def _forget_programs(self) -> None:
         self._versions.clear()
@@ -249,7 +263,7 @@ class Jitted:
             for version in self._versions.get(signature.key, ()):
                 if version.changed() is None:
                     return version
-            version = call.compiled(guards, **self.options)
+            version = call.compiled(guards, **self._options_for(signature))
             reasons = (f"{changed} has changed since it was traced",)
             if changed is None:
                 reasons = nearest_difference(signature, self._known)

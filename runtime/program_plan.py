@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..backends.interface import CopyStep, JumpStep, LaunchStep, LoopStep, Step
+from ..backends.interface import CopyStep, JumpStep, LaunchStep, LoopStep, Step, SyncStep
 from ..dialects.dim_expr import Extent, evaluated
 from ..dialects.dim_values import DimTable
 from ..dialects.memory_modes import MemoryMode
@@ -126,12 +126,12 @@ class VaryingSizes:
 
 
 def _without_empty_loops(steps: Sequence[Step]) -> tuple[Step, ...]:
-    """Has the steps of loops that run zero times jumped over."""
-    found = list(steps)
+    """Returns steps with a jump in place of each loop of no iterations, of which nothing else is left."""
+    result = list(steps)
     for number, step in enumerate(steps):
         if isinstance(step, LoopStep) and step.count == 0:
-            found[number] = found[step.end] = JumpStep(step.end + 1)
-    return tuple(found)
+            result[number : step.end + 1] = [JumpStep(step.end + 1)] + [SyncStep()] * (step.end - number)
+    return tuple(result)
 
 
 def _packed(buffers: Sequence[BufferPlan], planned_nbytes: Sequence[int]) -> tuple[BufferPlan, ...]:

@@ -22,7 +22,18 @@ from ..traced import TracedArray
 from .axes import is_known
 from .index_plan import Box, IndexPlan, check_mask, parts_of, plan_index
 from .indexing import ArrayLike, box_of, get_item, wrapped
-from .operands import BOOL, Operand, array_of, no_loop, operands, reshaped, together
+from .operands import (
+    BOOL,
+    INT64,
+    Operand,
+    array_of,
+    extent_like,
+    no_loop,
+    operands,
+    reshaped,
+    scalar_like,
+    together,
+)
 
 _COMBINED: dict[str, Callable[[TracedArray, TracedArray], TracedArray]] = {
     "set": lambda old, new: new,
@@ -111,20 +122,7 @@ def _updated(kind: str, x: Array, index: object, values: Operand, negated: bool 
             )
     is_eager = current_trace() is None
     plan, arrays = plan_index("at", x.shape, index, integers_as_arrays=is_eager)
-    _check_varying(x.shape, plan.box)
     return _put(x, arrays, values, plan, kind, negated)
-
-
-def _check_varying(shape: tuple[Any, ...], box: Box) -> None:
-    """Raises TracingError for a part of an axis whose extent is known at each call only."""
-    for axis, extent in enumerate(shape):
-        if not is_known(extent) and (box.sizes[axis] != extent or axis in box.flipped):
-            trace = current_trace()
-            assert trace is not None, "at: a named dim outside of a trace"
-            raise trace.error(
-                f"at: axis {axis} of shape {shape} is known at each call only, so that no part of it can be "
-                "changed (hint: an array of integers, tenon.numpy.where or tenon.numpy.concat)"
-            )
 
 
 def _only_mask(index: object) -> ArrayLike | None:
@@ -187,7 +185,7 @@ def _put(
     indices = together("at", indices) if indices else []
     shape = indices[0].shape if indices else ()
     new = _repeated(new, plan.shape(shape), source)
-    if not new.size:
+    if new.size == 0:
         return source
     if shape and plan.at:
         count, at = len(shape), plan.at
@@ -208,8 +206,23 @@ def _with_box(x: TracedArray, part: TracedArray, box: Box) -> TracedArray:
         part = ops.flip(part, box.flipped)
     if box.sizes == x.shape:
         return part
+    if not all(map(is_known, (*x.shape, *box.offsets, *box.sizes))):
+        return _scattered(x, part, box)
     inside = ops.full(True, BOOL, box.sizes)
     return ops.select(_placed(inside, box, x.shape, False), _placed(part, box, x.shape, 0), x)
+
+
+def _scattered(x: TracedArray, part: TracedArray, box: Box) -> TracedArray:
+    """Returns what `_with_box` does, where the box or the array is of extents that are known at each call."""
+    axes = [axis for axis, size in enumerate(box.sizes) if size != x.shape[axis]]
+    shape = tuple(box.sizes[axis] for axis in axes)
+    indices: list[TracedArray] = []
+    for position, axis in enumerate(axes):
+        index = ops.iota(position, INT64, shape)
+        index = ops.mul(index, scalar_like(index, box.strides[axis]))
+        indices.append(ops.add(index, extent_like(index, box.offsets[axis])))
+    rest = [axis for axis in range(len(box.sizes)) if axis not in axes]
+    return ops.scatter("set", x, indices, ops.permute(part, (*axes, *rest)), axes)
 
 
 def _placed(part: TracedArray, box: Box, shape: tuple[int, ...], other: float | bool) -> TracedArray:

@@ -8,6 +8,7 @@ from functools import partial
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+import tenon.frontends.extents  # noqa: F401
 from tenon.dialects import context
 from tenon.dialects.dim_expr import (
     DimExpr,
@@ -31,6 +32,7 @@ from tenon.dialects.dim_expr import (
     upper_bound,
 )
 from tenon.dialects.dim_text import parse_extent
+from tenon.errors import TracingError
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import ParseError
 
@@ -188,3 +190,36 @@ def test_symbols_strides_and_products():
 def test_text_that_is_no_extent_is_an_error(text: str, message: str):
     with pytest.raises(ParseError, match=message):
         parse_extent(Parser(context(), text))
+
+
+def test_lower_bounds_see_what_least_and_greatest_share_with_the_rest():
+    n = dim("n", 1, 64)
+    assert lower_bound(n - least(5, n)) == 0
+    assert lower_bound(least(5, n) - 1) == 0
+    assert lower_bound(greatest(n - 5, 0) + 5 - n) == 0
+    assert lower_bound(n - least(3, n) - greatest(n - 3, 0)) == 0
+    assert lower_bound(n - remainder(5, n)) >= 1
+    assert lower_bound(least(5, n) - n) == -63
+
+
+@pytest.mark.parametrize(
+    ("use", "message"),
+    [
+        (lambda n: n > 4, "whether n > 4 is known at each call only"),
+        (lambda n: int(n), "int: the extent n is known at each call only"),
+    ],
+)
+def test_extents_are_no_numbers_outside_of_a_trace(use: Callable[[Extent], object], message: str):
+    with pytest.raises(TracingError, match=message):
+        use(dim("n"))
+    with pytest.raises(TypeError, match="unsupported operand"):
+        _ = dim("n") / 2
+
+
+def test_extents_without_a_front_end_have_no_value(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(DimExpr, "PYTHON", None)
+    with pytest.raises(TypeError, match="index: the extent n has no value"):
+        range(dim("n"))  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="'<' not supported"):
+        _ = dim("n") < 3  # type: ignore[operator]
+    assert dim("n")

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import tenon
 import tenon.numpy as tnp
+from tenon import nn
 
 ROWS = np.arange(64 * 3, dtype=np.float32).reshape(64, 3)
 
@@ -184,3 +185,163 @@ def test_one_program_of_more_rows_gives_what_numpy_gives(name: str):
 def test_other_backends_give_the_same(name: str, backend: str):
     is_any = name in ANY
     check((ANY if is_any else FOUR)[name], (1, 6, 64) if is_any else (4, 6, 64), backend, 1 if is_any else 4)
+
+
+def zeros() -> Any:
+    return tnp.zeros(3, dtype=tnp.float32)
+
+
+def add_rows(carried: Any, row: Any) -> tuple[Any, Any]:
+    return carried + row, carried
+
+
+PAIRS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "scan": (lambda x: tenon.scan(add_rows, zeros(), x)[1], lambda x: np.cumsum(x, axis=0) - x),
+    "scan backwards": (lambda x: tenon.scan(add_rows, zeros(), x, reverse=True)[0], lambda x: x.sum(0)),
+    "scan of a length": (
+        lambda x: tenon.scan(lambda c, _: (c / 2, c), 1.0, length=x.shape[0])[1],
+        lambda x: 0.5 ** np.arange(len(x)),
+    ),
+    "scan of none": (
+        lambda x: tenon.scan(add_rows, zeros(), x[1:])[1],
+        lambda x: np.cumsum(x[1:], axis=0) - x[1:],
+    ),
+    "scan in scan": (
+        lambda x: tenon.scan(lambda c, r: (tenon.scan(add_rows, c, x[1:])[0] + r, None), zeros(), x)[0],
+        lambda x: x.sum(0) + len(x) * x[1:].sum(0),
+    ),
+    "fori_loop": (
+        lambda x: tenon.fori_loop(0, x.shape[0], lambda i, v: v + x[i] * i, zeros()),
+        lambda x: (x * np.arange(len(x))[:, None]).sum(0),
+    ),
+    "fori_loop from the second": (
+        lambda x: tenon.fori_loop(1, x.shape[0], lambda i, v: v + x[i], x[0]),
+        lambda x: x.sum(0),
+    ),
+    "fori_loop from an extent": (
+        lambda x: tenon.fori_loop(x.shape[0], 10, lambda i, v: v + i, 0),
+        lambda x: sum(range(len(x), 10)),
+    ),
+    "while_loop": (
+        lambda x: tenon.while_loop(
+            lambda s: s[0] < x.shape[0], lambda s: (s[0] + 1, s[1] + x[s[0]]), (0, zeros())
+        )[1],
+        lambda x: x.sum(0),
+    ),
+    "cond": (
+        lambda x: tenon.cond(tnp.asarray(x.shape[0]) > 5, lambda: x * 2, lambda: x),
+        lambda x: x * 2 if len(x) > 5 else x,
+    ),
+    "softmax": (lambda x: nn.softmax(x, axis=0), lambda x: np.exp(x) / np.exp(x).sum(0)),
+    "set a row": (lambda x: x.at[0].set(1), lambda x: np.concatenate([np.ones((1, 3)), x[1:]])),
+    "add to the last": (lambda x: x.at[-1].add(1), lambda x: np.concatenate([x[:-1], x[-1:] + 1])),
+    "multiply all but one": (
+        lambda x: x.at[1:].multiply(2),
+        lambda x: np.concatenate([x[:1], x[1:] * 2]),
+    ),
+    "shift": (lambda x: x.at[1:].set(x[:-1]), lambda x: np.concatenate([x[:1], x[:-1]])),
+    "set backwards": (lambda x: x.at[::-1].set(x), lambda x: x[::-1]),
+    "set every second of a column": (
+        lambda x: x.at[::2, 1].set(0),
+        lambda x: np.where((np.arange(len(x)) % 2 == 0)[:, None] & (np.arange(3) == 1), 0, x),
+    ),
+    "set by a mask": (lambda x: x.at[x > 4].set(0), lambda x: np.where(x > 4, 0, x)),
+    "sum of none": (lambda x: tnp.sum(x[1:], axis=0), lambda x: x[1:].sum(0)),
+    "product of none": (lambda x: x[1:].T @ x[1:], lambda x: x[1:].T @ x[1:]),
+    "a negative number": (lambda x: x * (x.shape[0] - 4), lambda x: x * (len(x) - 4)),
+    "a negative quotient": (lambda x: x * ((x.shape[0] - 4) // 3), lambda x: x * ((len(x) - 4) // 3)),
+    "a remainder": (lambda x: x * (-3 % x.shape[0]), lambda x: x * (-3 % len(x))),
+    "fractions": (
+        lambda x: (1 / x.shape[0] + x.shape[0] / 2 - 0.5 * x.shape[0] + (x.shape[0] - 0.5)) * x,
+        lambda x: (1 / len(x) + len(x) - 0.5) * x,
+    ),
+    "powers": (lambda x: x.shape[0] ** -1 * x + 2.0 ** x.shape[0], lambda x: x / len(x) + 2.0 ** len(x)),
+    "an unbiased deviation": (
+        lambda x: tnp.std(tnp.concat([x, -x]), axis=0, correction=1),
+        lambda x: np.std(np.concatenate([x, -x]), axis=0, ddof=1),
+    ),
+}
+
+
+@pytest.mark.parametrize("backend", ["llvm", "opencl", "reference"])
+@pytest.mark.parametrize("name", PAIRS)
+def test_loops_updates_and_numbers_follow_the_extent(name: str, backend: str):
+    traced, by_numpy = PAIRS[name]
+    check(lambda xp, x: (traced if xp is tnp else by_numpy)(x), (1, 2, 7, 64), backend)
+
+
+NONE: dict[str, Function] = {
+    name: ANY[name]
+    for name in (
+        "x[1:]",
+        "x[:-1]",
+        "x[::2]",
+        "x[::-1]",
+        "x[-2::-3]",
+        "x[:5]",
+        "x[1:]-x[:-1]",
+        "x[argsort]",
+        "concat0",
+        "split idx",
+        "array_split",
+        "roll0",
+        "diff",
+        "repeat0",
+        "tile",
+        "pad",
+        "sort",
+        "cumsum",
+        "arange3",
+        "linspace",
+        "diag",
+        "diagonal",
+        "matmul",
+        "reshape",
+    )
+}
+
+
+@pytest.mark.parametrize("name", NONE)
+def test_no_rows_are_an_extent_too(name: str):
+    check(NONE[name], (0, 1, 3, 64, 0), "llvm", least=0)
+
+
+def test_extents_as_numbers_are_weak():
+    f = tenon.jit(lambda x: x * (1 / x.shape[0]), dynamic={"x": {0: tenon.Dim("n", 1, 8)}})
+    assert f(np.ones(2, np.float32)).dtype == np.float32
+
+
+def test_axes_of_two_dims_do_not_broadcast():
+    dynamic = {"x": {0: tenon.Dim("n", 1, 8)}, "y": {0: tenon.Dim("m", 1, 8)}}
+    with pytest.raises(ValueError, match=r"shapes \(n,\) \(m,\) cannot be broadcast together"):
+        tenon.jit(lambda x, y: x + y, dynamic=dynamic)(np.ones(2), np.ones(2))
+    f = tenon.jit(lambda x, y: x[:, None] * y, dynamic=dynamic)
+    assert f(np.ones(2), np.ones(3)).shape == (2, 3) and f(np.ones(1), np.ones(8)).shape == (1, 8)
+    assert len(f.explain_misses()) == 1
+
+
+def test_values_of_dims_can_have_programs_of_their_own():
+    dynamic = {"x": {0: tenon.Dim("n", 1, 64)}, "y": {0: tenon.Dim("m", 1, 8)}}
+    f = tenon.jit(
+        lambda x, y=None: x * 2 if y is None else x * 2 + tnp.sum(y),
+        name="f",
+        dynamic=dynamic,
+        specialize={"n": [8], "m": [2]},
+    )
+    for size in (8, 7, 8):
+        np.testing.assert_array_equal(np.asarray(f(np.ones(size))), np.full(size, 2.0))
+        np.testing.assert_array_equal(np.asarray(f(np.ones(size), np.ones(2))), np.full(size, 4.0))
+    assert len(f.explain_misses()) == 2
+
+
+@pytest.mark.parametrize(
+    ("specialize", "kind", "message"),
+    [
+        ({"k": [1]}, ValueError, r"jit: specialize of f has 'k', expected one of \['n'\]"),
+        ({"n": [65]}, ValueError, "jit: specialize of f has n = 65, which is from 1 to 64"),
+        ({"n": ["a"]}, TypeError, "jit: specialize of f has n = 'a', expected integers"),
+    ],
+)
+def test_programs_of_values_that_there_are_not_are_errors(specialize: Any, kind: Any, message: str):
+    with pytest.raises(kind, match=message):
+        tenon.jit(lambda x: x, name="f", dynamic={"x": {0: tenon.Dim("n", 1, 64)}}, specialize=specialize)
