@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ..dialects import graph
 from ..dialects.dim_expr import LARGEST_DIM, DimExpr, dim
@@ -105,7 +106,7 @@ class DynamicAxes:
                 raise ValueError(
                     f"jit: specialize of {self._name} has {name!r}, expected one of {sorted(dims)}"
                 )
-            of_name = (wanted,) if isinstance(wanted, int) else tuple(wanted)
+            of_name: tuple[Any, ...] = tuple(wanted)
             for value in of_name:
                 if not isinstance(value, int) or isinstance(value, bool):
                     raise TypeError(

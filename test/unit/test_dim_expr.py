@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 import pytest
+import tenon.frontends.extents  # noqa: F401
 from hypothesis import given
 from hypothesis import strategies as st
-import tenon.frontends.extents  # noqa: F401
 from tenon.dialects import context
 from tenon.dialects.dim_expr import (
     DimExpr,
