@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .dialects.parsing import parse_module, verify_module
-from .driver import BACKENDS, compile
 from .errors import (
     CallError,
     ContextError,
@@ -24,26 +23,27 @@ from .errors import (
     TenonError,
     TracingError,
 )
-from .passes.pass_manager import PassManager
-from .runtime.executable import Executable
-from .runtime.timeline import record_timeline
 
 if TYPE_CHECKING:
     from .backends.llvm.threads import get_num_threads, set_num_threads
     from .custom import register_op
+    from .driver import BACKENDS, compile
     from .frontends.control_flow import cond, fori_loop, scan, switch, while_loop
     from .frontends.dims import Dim
     from .frontends.jit import clear_caches, jit
     from .frontends.tree import register_tree
+    from .passes.pass_manager import PassManager
     from .platforms import open_platform
     from .runtime.code import Code, CodeBatch
     from .runtime.context import Context
     from .runtime.device import Device
     from .runtime.event import Event
+    from .runtime.executable import Executable
     from .runtime.optimize_context import OptimizeContext
     from .runtime.platform import Platform
     from .runtime.routine import Routine
     from .runtime.tensor_node import TensorNode
+    from .runtime.timeline import record_timeline
 
 __all__ = [
     "BACKENDS",
@@ -92,6 +92,11 @@ __all__ = [
 __path__.append(str(Path(__file__).parent / "frontends" / "public"))
 
 _WHEN_ASKED_FOR = {
+    "BACKENDS": "driver",
+    "compile": "driver",
+    "Executable": "runtime.executable",
+    "PassManager": "passes.pass_manager",
+    "record_timeline": "runtime.timeline",
     "Code": "runtime.code",
     "CodeBatch": "runtime.code",
     "Context": "runtime.context",
@@ -115,7 +120,7 @@ _WHEN_ASKED_FOR = {
     "register_op": "custom",
     "set_num_threads": "backends.llvm.threads",
 }
-"""What programs that only compile do without: imported when first used, as it takes some time."""
+"""Imported when first used, as it takes some time."""
 
 
 def __getattr__(name: str) -> object:

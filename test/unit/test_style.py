@@ -70,6 +70,10 @@ def test_an_op_has_an_example_and_is_named_for_what_it_is(op: type[Operation]):
     assert op.__name__ == "".join(word.capitalize() for word in words) + "Op"
 
 
+RUNS_CODE_OF_THE_USER = {"frontends/guards.py"}
+"""Files that look at properties of the user's, which may raise anything."""
+
+
 @pytest.mark.parametrize("path", PYTHON_FILES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_a_file_says_what_it_is_and_leaves_nothing_undone(path: Path):
     text = path.read_text(encoding="utf-8")
@@ -81,6 +85,8 @@ def test_a_file_says_what_it_is_and_leaves_nothing_undone(path: Path):
     for node in ast.walk(tree):
         if isinstance(node, ast.ExceptHandler):
             caught = ast.unparse(node.type) if node.type else "everything"
+            if caught == "Exception" and path.relative_to(ROOT).as_posix() in RUNS_CODE_OF_THE_USER:
+                continue
             assert caught not in ("Exception", "everything"), f"line {node.lineno} catches {caught}"
 
 
