@@ -14,11 +14,16 @@ from ...dialects.dim_expr import (
     DimExpr,
     DimSymbol,
     Extent,
+    Quotient,
+    Remainder,
     bounded,
     greatest,
     is_at_least,
+    lower_bound,
+    parts_of,
     row_major,
     symbols_of,
+    terms_of,
 )
 from ...dialects.element_types import element_type_of
 from ...dialects.graph import PadMode
@@ -60,7 +65,24 @@ def _bounded_shape(shape: tuple[Extent, ...], value: SSAValue, who: str) -> tupl
             raise PassFailedException(
                 f"{who}: dim {name} of {value.type} is not declared (hint: graph.dim @{name} min 1 max 64)"
             )
-    return tuple(bounded(extent, dims) for extent in shape)
+    known = tuple(bounded(extent, dims) for extent in shape)
+    _check_quotients(known, who)
+    return known
+
+
+def _check_quotients(extents: Iterable[Extent], who: str) -> None:
+    """Refuses quotients and remainders of what may be negative: kernels compute them without signs."""
+    for extent in extents:
+        for monomial, _ in terms_of(extent):
+            for atom in monomial:
+                if isinstance(atom, DimSymbol):
+                    continue
+                if isinstance(atom, Quotient | Remainder) and lower_bound(atom.operand) < 0:
+                    raise PassFailedException(
+                        f"{who}: cannot schedule an extent {extent} ({atom.operand} may be negative, "
+                        f"down to {lower_bound(atom.operand)})"
+                    )
+                _check_quotients(parts_of(atom), who)
 
 
 def dims_in(ops: Iterable[Operation]) -> tuple[str, ...]:
@@ -79,7 +101,9 @@ def with_bounds(extents: tuple[Extent, ...], op: Operation) -> tuple[Extent, ...
     if not any(isinstance(extent, DimExpr) for extent in extents):
         return extents
     dims = planned_dims(op)
-    return tuple(bounded(extent, dims) for extent in extents)
+    known = tuple(bounded(extent, dims) for extent in extents)
+    _check_quotients(known, op.name)
+    return known
 
 
 def planned_dims(owner: Operation | Block) -> dict[str, DimSymbol]:

@@ -982,3 +982,19 @@ func.func @main(%x: {tensor("n")}, %i: tensor<2xi64>) -> tensor<2xf32> {{
         with pytest.raises(tenon.TenonError) as caught:
             executable(x[:1], i)
     assert "graph.gather: axis 0 has no elements to gather" in str(caught.value)
+
+
+def test_a_quotient_of_what_may_be_negative_is_refused():
+    wide = tensor("(n - m) floordiv k + 40")
+    text = f"""graph.dim @n min 1 max 33
+graph.dim @m min 1 max 9
+graph.dim @k min 2 max 3
+func.func @main(%x: {tensor("n")}, %z: {tensor("m", "k")}) -> {wide} {{
+  %s = graph.slice %x offsets [0] sizes [1] strides [1] : {tensor("n")}
+  %y = graph.broadcast %s : tensor<1xf32> -> {wide}
+  func.return %y : {wide}
+}}"""
+    with pytest.raises(tenon.TenonError) as caught:
+        tenon.compile(text)
+    assert "graph.broadcast: cannot schedule an extent" in str(caught.value)
+    assert "may be negative, down to -8)" in str(caught.value)
