@@ -423,6 +423,32 @@ class RemfOp(IRDLOperation):
             raise VerifyException(f"{self.name}: {self.result.type} is no float and no vector of floats")
 
 
+EXPANDED_OPS: tuple[type[Operation], ...] = (
+    math.ExpOp,
+    math.LogOp,
+    math.TanhOp,
+    math.ErfOp,
+    math.SinOp,
+    math.CosOp,
+    math.ExpM1Op,
+    math.Exp2Op,
+    math.Log1pOp,
+    math.Log2Op,
+    math.Log10Op,
+    math.TanOp,
+    math.AsinOp,
+    math.AcosOp,
+    math.AtanOp,
+    math.SinhOp,
+    math.CoshOp,
+    math.AsinhOp,
+    math.AcoshOp,
+    math.AtanhOp,
+    math.PowFOp,
+    math.Atan2Op,
+)
+"""The ops that `expand-math` replaces; no backend ever sees them."""
+
 BODY_OPS: tuple[type[Operation], ...] = (
     scf.ForOp,
     scf.IfOp,
@@ -475,28 +501,7 @@ BODY_OPS: tuple[type[Operation], ...] = (
     math.RoundEvenOp,
     math.CopySignOp,
     math.FmaOp,
-    math.ExpOp,
-    math.LogOp,
-    math.TanhOp,
-    math.ErfOp,
-    math.SinOp,
-    math.CosOp,
-    math.ExpM1Op,
-    math.Exp2Op,
-    math.Log1pOp,
-    math.Log2Op,
-    math.Log10Op,
-    math.TanOp,
-    math.AsinOp,
-    math.AcosOp,
-    math.AtanOp,
-    math.SinhOp,
-    math.CoshOp,
-    math.AsinhOp,
-    math.AcoshOp,
-    math.AtanhOp,
-    math.PowFOp,
-    math.Atan2Op,
+    *EXPANDED_OPS,
     BlockIdOp,
     ThreadIdOp,
     BarrierOp,
@@ -505,32 +510,6 @@ BODY_OPS: tuple[type[Operation], ...] = (
     RemfOp,
 )
 """Every op that may stand in a kernel's body at this level."""
-
-EXPANDED_OPS: tuple[type[Operation], ...] = (
-    math.ExpOp,
-    math.LogOp,
-    math.TanhOp,
-    math.ErfOp,
-    math.SinOp,
-    math.CosOp,
-    math.ExpM1Op,
-    math.Exp2Op,
-    math.Log1pOp,
-    math.Log2Op,
-    math.Log10Op,
-    math.TanOp,
-    math.AsinOp,
-    math.AcosOp,
-    math.AtanOp,
-    math.SinhOp,
-    math.CoshOp,
-    math.AsinhOp,
-    math.AcoshOp,
-    math.AtanhOp,
-    math.PowFOp,
-    math.Atan2Op,
-)
-"""The ops that `expand-math` replaces; no backend ever sees them."""
 
 LOW = Dialect(
     "low",
