@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import cast
+from typing import ClassVar, Self, cast
 
 from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, StridedLayoutAttr, UnitAttr, i1, i64
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
@@ -291,8 +291,62 @@ class ForOp(ControlItem):
         super().verify_()
 
 
+class ConditionalItem(ControlItem, ABC):
+    """An item with a condition and two regions, written with `KEYWORD` between them."""
+
+    KEYWORD: ClassVar[str]
+    condition = operand_def(MemRefType)
+    after = var_operand_def(TOKEN)
+    analysis = opt_prop_def(AnalysisAttr)
+    token = result_def(TOKEN)
+    traits = traits_def(NoTerminator())
+
+    def __init__(
+        self,
+        condition: SSAValue,
+        after: Sequence[SSAValue] = (),
+        first: Region | None = None,
+        second: Region | None = None,
+    ):
+        super().__init__(
+            operands=[condition, after],
+            result_types=[TOKEN],
+            regions=[first or Region(Block()), second or Region(Block())],
+        )
+
+    @property
+    def own_operands(self) -> Sequence[SSAValue]:
+        return (self.condition,)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        condition = parser.resolve_operand(parser.parse_unresolved_operand(), CONDITION)
+        after = parse_after(parser)
+        analysis, attributes = _parse_analysis(parser)
+        first = parser.parse_region(())
+        parser.parse_keyword(cls.KEYWORD)
+        op = cls(condition, after, first, parser.parse_region(()))
+        op.set_analysis(analysis)
+        op.attributes.update(attributes)
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_operand(self.condition)
+        print_after(printer, self.after)
+        self._print_analysis(printer)
+        first, second = self.regions
+        printer.print_region(first, print_entry_block_args=False, print_empty_block=False)
+        printer.print_string(f" {self.KEYWORD} ")
+        printer.print_region(second, print_entry_block_args=False, print_empty_block=False)
+
+    def verify_(self) -> None:
+        _check_condition(self.name, self.condition.type)
+        super().verify_()
+
+
 @irdl_op_definition
-class WhileOp(ControlItem):
+class WhileOp(ConditionalItem):
     """
     Runs the items of its first region, and then, while `condition` holds, those of the second region and of
     the first again. The first region is what makes the condition.
@@ -307,59 +361,13 @@ class WhileOp(ControlItem):
     """
 
     name = "sched.while"
-    condition = operand_def(MemRefType)
-    after = var_operand_def(TOKEN)
-    analysis = opt_prop_def(AnalysisAttr)
-    token = result_def(TOKEN)
+    KEYWORD: ClassVar[str] = "do"
     before = region_def("single_block")
     body = region_def("single_block")
-    traits = traits_def(NoTerminator())
-
-    def __init__(
-        self,
-        condition: SSAValue,
-        after: Sequence[SSAValue] = (),
-        before: Region | None = None,
-        body: Region | None = None,
-    ):
-        super().__init__(
-            operands=[condition, after],
-            result_types=[TOKEN],
-            regions=[before or Region(Block()), body or Region(Block())],
-        )
-
-    @property
-    def own_operands(self) -> Sequence[SSAValue]:
-        return (self.condition,)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> WhileOp:
-        condition = parser.resolve_operand(parser.parse_unresolved_operand(), CONDITION)
-        after = parse_after(parser)
-        analysis, attributes = _parse_analysis(parser)
-        before = parser.parse_region(())
-        parser.parse_keyword("do")
-        op = cls(condition, after, before, parser.parse_region(()))
-        op.set_analysis(analysis)
-        op.attributes.update(attributes)
-        return op
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_operand(self.condition)
-        print_after(printer, self.after)
-        self._print_analysis(printer)
-        printer.print_region(self.before, print_entry_block_args=False, print_empty_block=False)
-        printer.print_string(" do ")
-        printer.print_region(self.body, print_entry_block_args=False, print_empty_block=False)
-
-    def verify_(self) -> None:
-        _check_condition(self.name, self.condition.type)
-        super().verify_()
 
 
 @irdl_op_definition
-class IfOp(ControlItem):
+class IfOp(ConditionalItem):
     """
     Runs the items of its first region where `condition` holds, else those of the second.
 
@@ -373,55 +381,9 @@ class IfOp(ControlItem):
     """
 
     name = "sched.if"
-    condition = operand_def(MemRefType)
-    after = var_operand_def(TOKEN)
-    analysis = opt_prop_def(AnalysisAttr)
-    token = result_def(TOKEN)
+    KEYWORD: ClassVar[str] = "else"
     then_region = region_def("single_block")
     else_region = region_def("single_block")
-    traits = traits_def(NoTerminator())
-
-    def __init__(
-        self,
-        condition: SSAValue,
-        after: Sequence[SSAValue] = (),
-        then_region: Region | None = None,
-        else_region: Region | None = None,
-    ):
-        super().__init__(
-            operands=[condition, after],
-            result_types=[TOKEN],
-            regions=[then_region or Region(Block()), else_region or Region(Block())],
-        )
-
-    @property
-    def own_operands(self) -> Sequence[SSAValue]:
-        return (self.condition,)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> IfOp:
-        condition = parser.resolve_operand(parser.parse_unresolved_operand(), CONDITION)
-        after = parse_after(parser)
-        analysis, attributes = _parse_analysis(parser)
-        then_region = parser.parse_region(())
-        parser.parse_keyword("else")
-        op = cls(condition, after, then_region, parser.parse_region(()))
-        op.set_analysis(analysis)
-        op.attributes.update(attributes)
-        return op
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_operand(self.condition)
-        print_after(printer, self.after)
-        self._print_analysis(printer)
-        printer.print_region(self.then_region, print_entry_block_args=False, print_empty_block=False)
-        printer.print_string(" else ")
-        printer.print_region(self.else_region, print_entry_block_args=False, print_empty_block=False)
-
-    def verify_(self) -> None:
-        _check_condition(self.name, self.condition.type)
-        super().verify_()
 
 
 ITEMS = (LaunchOp, TransferOp, SyncOp, ForOp, WhileOp, IfOp)
