@@ -38,11 +38,10 @@ class ResultCopy:
 
 
 @dataclass(frozen=True, eq=False)
-class CarriedRead:
-    """What carried value `number` of a loop is when an iteration begins: argument `result` of its body."""
+class _Carried:
+    """An access to carried value `number` of a loop; it is placed like a node accessed as a whole."""
 
     number: int
-    result: SSAValue
 
     @property
     def node_name(self) -> str:
@@ -54,19 +53,17 @@ class CarriedRead:
 
 
 @dataclass(frozen=True, eq=False)
-class CarriedWrite:
-    """What carried value `number` of a loop is for the next iteration."""
+class CarriedRead(_Carried):
+    """What a carried value is when an iteration begins: argument `result` of the loop's body."""
 
-    number: int
+    result: SSAValue
+
+
+@dataclass(frozen=True, eq=False)
+class CarriedWrite(_Carried):
+    """What a carried value is for the next iteration."""
+
     value: SSAValue
-
-    @property
-    def node_name(self) -> str:
-        return f"carried value {self.number}"
-
-    @property
-    def indices(self) -> tuple[SSAValue, ...]:
-        return ()
 
 
 Read = graph.ReadOp | CarriedRead
