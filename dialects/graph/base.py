@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from xdsl.dialects.arith import FastMathFlagsAttr
 from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, Operation
 from xdsl.irdl import IRDLOperation, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
@@ -41,6 +41,12 @@ class MovementOp(GraphOp, ABC):
 
 def fastmath_properties(fastmath: FastMathFlagsAttr | None) -> dict[str, Attribute]:
     return {} if fastmath is None else {"fastmath": fastmath}
+
+
+def fastmath_of(op: Operation) -> FastMathFlagsAttr | None:
+    """Returns the fast-math flags of an op, None where it has none."""
+    flags = op.properties.get("fastmath")
+    return flags if isinstance(flags, FastMathFlagsAttr) else None
 
 
 def check_fastmath(op: IRDLOperation, type: TensorType[Any]) -> None:

@@ -33,51 +33,47 @@ from .types import (
 )
 
 
-class UnaryOp(ElementwiseOp, ABC):
-    """One operand, and a result of its type."""
+class FlaggedOp(ElementwiseOp, ABC):
+    """Operands of one type, fast-math flags, and a result of that type."""
 
-    source = operand_def(TENSOR_T)
+    N_OPERANDS: ClassVar[int]
     fastmath = opt_prop_def(FastMathFlagsAttr)
     result = result_def(TENSOR_T)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        operands, properties, attributes, type = parse_elementwise(parser, cls.name, cls.N_OPERANDS)
+        return cls.create(
+            operands=operands, result_types=(type,), properties=properties, attributes=attributes
+        )
+
+    def print(self, printer: Printer) -> None:
+        print_elementwise(self, printer)
+
+
+class UnaryOp(FlaggedOp, ABC):
+    """One operand, and a result of its type."""
+
+    N_OPERANDS: ClassVar[int] = 1
+    source = operand_def(TENSOR_T)
 
     def __init__(self, source: SSAValue, fastmath: FastMathFlagsAttr | None = None):
         Operation.__init__(
             self, operands=(source,), result_types=(source.type,), properties=fastmath_properties(fastmath)
         )
 
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        operands, properties, attributes, type = parse_elementwise(parser, cls.name, 1)
-        return cls.create(
-            operands=operands, result_types=(type,), properties=properties, attributes=attributes
-        )
 
-    def print(self, printer: Printer) -> None:
-        print_elementwise(self, printer)
-
-
-class BinaryOp(ElementwiseOp, ABC):
+class BinaryOp(FlaggedOp, ABC):
     """Two operands of one type, and a result of that type."""
 
+    N_OPERANDS: ClassVar[int] = 2
     lhs = operand_def(TENSOR_T)
     rhs = operand_def(TENSOR_T)
-    fastmath = opt_prop_def(FastMathFlagsAttr)
-    result = result_def(TENSOR_T)
 
     def __init__(self, lhs: SSAValue, rhs: SSAValue, fastmath: FastMathFlagsAttr | None = None):
         Operation.__init__(
             self, operands=(lhs, rhs), result_types=(lhs.type,), properties=fastmath_properties(fastmath)
         )
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        operands, properties, attributes, type = parse_elementwise(parser, cls.name, 2)
-        return cls.create(
-            operands=operands, result_types=(type,), properties=properties, attributes=attributes
-        )
-
-    def print(self, printer: Printer) -> None:
-        print_elementwise(self, printer)
 
 
 class CompareOp(ElementwiseOp, ABC):
@@ -725,7 +721,7 @@ class SelectOp(ElementwiseOp):
 
 
 @irdl_op_definition
-class FmaOp(ElementwiseOp):
+class FmaOp(FlaggedOp):
     """
     `a * b + c`, rounded once.
 
@@ -736,12 +732,10 @@ class FmaOp(ElementwiseOp):
 
     name = "graph.fma"
     ELEMENTS: ClassVar[ElementKind] = FLOATS
+    N_OPERANDS: ClassVar[int] = 3
     a = operand_def(TENSOR_T)
     b = operand_def(TENSOR_T)
     c = operand_def(TENSOR_T)
-    fastmath = opt_prop_def(FastMathFlagsAttr)
-    result = result_def(TENSOR_T)
-    assembly_format = "$a `,` $b `,` $c (`fastmath` `` $fastmath^)? attr-dict `:` type($result)"
 
     def __init__(self, a: SSAValue, b: SSAValue, c: SSAValue, fastmath: FastMathFlagsAttr | None = None):
         Operation.__init__(

@@ -16,6 +16,8 @@ from xdsl.irdl import IRDLOperation
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
+from .base import fastmath_of
+
 
 def parse_elementwise(
     parser: Parser, name: str, count: int
@@ -45,8 +47,8 @@ def print_elementwise(op: IRDLOperation, printer: Printer) -> None:
     """Prints what `parse_elementwise` parses."""
     printer.print_string(" ")
     printer.print_list(op.operands, printer.print_operand)
-    flags = op.properties.get("fastmath")
-    if isinstance(flags, FastMathFlagsAttr):
+    flags = fastmath_of(op)
+    if flags is not None:
         printer.print_string(" fastmath")
         flags.print_parameter(printer)
     printer.print_op_attributes(op.attributes)

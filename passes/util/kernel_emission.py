@@ -12,6 +12,7 @@ from ...dialects import graph, sched
 from ...dialects.dim_expr import Extent, is_at_least, upper_bound
 from ...dialects.element_types import compute_type, element_type_of, is_float, is_unsigned, storage_type
 from ...dialects.graph import Combination, ReduceKind
+from ...dialects.graph.base import fastmath_of
 from ...dialects.sched import CombineKind
 from .access import Indices, dims_in, joined_at, operand_indices, shape_of
 from .index_expr import (
@@ -139,7 +140,7 @@ class _KernelEmitter:
             else:
                 kind = _combine_kind(op)
                 type = compute_type(element_type(op.results[0]))
-                new = sched.ReduceOp(kind, axis.extent, type, fastmath=_fastmath(op))
+                new = sched.ReduceOp(kind, axis.extent, type, fastmath=fastmath_of(op))
             new.location = op.location
             new.index.name_hint = axis.hint
             new.index.location = op.location
@@ -409,11 +410,6 @@ def splat_value(value: DenseIntOrFPElementsAttr) -> int | float:
     return first.value.data
 
 
-def _fastmath(op: Operation) -> arith.FastMathFlagsAttr | None:
-    flags = op.properties.get("fastmath")
-    return flags if isinstance(flags, arith.FastMathFlagsAttr) else None
-
-
 _FLOAT_KINDS = {
     ReduceKind.ADD: CombineKind.ADDF,
     ReduceKind.MUL: CombineKind.MULF,
@@ -450,7 +446,7 @@ def _combined(b: ScalarBuilder, op: graph.ContractOp, elements: list[SSAValue], 
     hint = "product" if op.combine.data is Combination.MUL else "combined"
     if is_float(type):
         assert for_floats is not None, f"{op.name}: cannot combine floats by {op.combine.data.value}"
-        return float_op(b, for_floats, *elements, fastmath=_fastmath(op), hint=hint)
+        return float_op(b, for_floats, *elements, fastmath=fastmath_of(op), hint=hint)
     lhs, rhs = elements
     return integer_op(b, for_unsigned if is_unsigned(type) else for_signed, lhs, rhs, hint=hint)
 

@@ -9,8 +9,9 @@ from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import f32, f64
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ...dialects.graph.base import fastmath_of
 from .scalar_builder import ScalarBuilder
-from .scalar_ops import cmpf, fastmath_of, float_op, hint_of, select
+from .scalar_ops import cmpf, float_op, hint_of, select
 
 _RANGES: dict[Attribute, tuple[float, float, float, float]] = {
     f32: (2.0**60, 2.0**-40, 2.0**-70, 2.0**100),

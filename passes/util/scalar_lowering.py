@@ -25,6 +25,7 @@ from ...dialects.element_types import (
     storage_type,
     width_of,
 )
+from ...dialects.graph.base import fastmath_of
 from .scalar_builder import INDEX, ScalarBuilder
 from .scalar_functions import hypot, logaddexp
 from .scalar_numbers import (
@@ -44,7 +45,6 @@ from .scalar_ops import (
     cmpf,
     cmpi,
     convert,
-    fastmath_of,
     float_op,
     hint_of,
     integer_op,

@@ -18,9 +18,10 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects import low
 from ...dialects.element_types import is_float, is_narrow_float, is_unsigned
+from ...dialects.graph.base import fastmath_of
 from ...semantics.numpy_types import dtype_of
 from .scalar_builder import ScalarBuilder
-from .scalar_ops import cmpf, cmpi, fastmath_of, float_op, hint_of, integer_op, safe_divisor, select
+from .scalar_ops import cmpf, cmpi, float_op, hint_of, integer_op, safe_divisor, select
 
 _finfo = cast("Callable[[Any], Any]", ml_dtypes.finfo)
 """The limits of a float dtype; the module has no types for them."""

@@ -15,10 +15,6 @@ Lowering = Callable[[ScalarBuilder, Operation, Sequence[SSAValue], Attribute], S
 """Inserts the code of an op, given its operands and their element type, and returns its value."""
 
 
-def fastmath_of(op: Operation) -> Attribute | None:
-    return op.properties.get("fastmath")
-
-
 def hint_of(op: Operation) -> str | None:
     return op.results[0].name_hint
 

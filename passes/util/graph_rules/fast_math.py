@@ -14,8 +14,8 @@ from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from ....dialects import graph
+from ....dialects.graph.base import fastmath_of
 from ....dialects.graph.types import tensor_type_of
-from .signs import fastmath_of
 from .splats import constant_like, has_floats, splat
 
 

@@ -14,8 +14,8 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 
 from ....dialects import graph
 from ....dialects.element_types import element_type_of
+from ....dialects.graph.base import fastmath_of
 from .fast_math import ROOT_FLAGS, allows
-from .signs import fastmath_of
 from .splats import constant_like, has_floats, splat
 
 

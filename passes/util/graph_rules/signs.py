@@ -8,20 +8,14 @@ from __future__ import annotations
 from math import frexp
 from typing import ClassVar
 
-from xdsl.dialects.arith import FastMathFlagsAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from ....dialects import graph
 from ....dialects.element_types import element_type_of, is_unsigned
+from ....dialects.graph.base import fastmath_of
 from ....dialects.graph.types import tensor_type_of
 from .splats import constant_like, has_floats, splat
-
-
-def fastmath_of(op: Operation) -> FastMathFlagsAttr | None:
-    """Returns the fast-math flags of an op, None where it has none."""
-    flags = op.properties.get("fastmath")
-    return flags if isinstance(flags, FastMathFlagsAttr) else None
 
 
 def _is_unsigned(value: SSAValue) -> bool:
