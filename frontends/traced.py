@@ -7,10 +7,8 @@ from typing import Any, NoReturn
 
 from xdsl.ir import SSAValue
 
-from ..errors import TracingError
 from .array import Array, function
 from .aval import Aval
-from .source_lines import frame_text, user_location, with_excerpt
 from .trace import Scope, Trace
 
 
@@ -42,12 +40,10 @@ class TracedArray(Array):
             )
 
     def _no_value(self, what: str, hint: str) -> NoReturn:
-        error = TracingError(
+        raise self.trace.error(
             f"{what}: the values of an array of dtype {self.dtype} and shape {self.shape} are not known "
-            f"while @{self.trace.name} is traced (hint: {hint})",
-            location=frame_text(user_location()),
+            f"while @{self.trace.name} is traced (hint: {hint})"
         )
-        raise with_excerpt(error)
 
     def __bool__(self) -> bool:
         self._no_value(
@@ -122,30 +118,8 @@ class TracedArray(Array):
         return repr(self)
 
 
-_NAMES = {
-    "absolute": "abs",
-    "true_divide": "divide",
-    "power": "pow",
-    "mod": "remainder",
-    "invert": "bitwise_invert",
-    "left_shift": "bitwise_left_shift",
-    "right_shift": "bitwise_right_shift",
-    "arcsin": "asin",
-    "arccos": "acos",
-    "arctan": "atan",
-    "arctan2": "atan2",
-    "arcsinh": "asinh",
-    "arccosh": "acosh",
-    "arctanh": "atanh",
-    "conjugate": "conj",
-    "concatenate": "concat",
-    "transpose": "permute_dims",
-}
-"""Functions that the Array API calls otherwise than numpy."""
-
-
 def _namesake(name: str) -> Any:
     try:
-        return function(_NAMES.get(name, name))
+        return function(name)
     except AttributeError:
         return None

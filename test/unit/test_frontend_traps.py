@@ -700,3 +700,9 @@ def test_a_container_that_holds_itself_is_an_error():
     loop.append(loop)
     with pytest.raises(RecursionError):
         tenon.jit(lambda x: x)(loop)
+
+
+def test_numpys_transpose_of_a_traced_array_is_tenons():
+    x = np.arange(6.0).reshape(2, 3)
+    np.testing.assert_array_equal(tenon.jit(lambda a: np.transpose(a))(x), x.T)
+    np.testing.assert_array_equal(tenon.jit(lambda a: np.transpose(a, (1, 0)))(x), x.T)
