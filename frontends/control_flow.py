@@ -380,20 +380,24 @@ def _carried(
     """
     wanted: list[TracedArray] = []
     for path, before, after in zip(paths(structure), leaves, found, strict=True):
-        where = f"carried value{' ' + path if path else ''}"
-        if before.shape != after.shape:
-            raise ValueError(f"{who}: {where} has shape {before.shape}, but the body gives {after.shape}")
-        if before.dtype == after.dtype:
-            wanted.append(before)
-        elif before.weak and not after.weak and kind_of(before.dtype) <= kind_of(after.dtype):
-            wanted.append(graph_ops.cast(before, after.dtype))
-        else:
-            raise TypeError(
-                f"{who}: {where} has dtype {before.dtype}, but the body gives {after.dtype} "
-                f"(hint: x.astype({before.dtype}))"
-            )
+        _check_carried(who, path, before.aval, after.aval)
+        same_dtype = before.dtype == after.dtype
+        wanted.append(before if same_dtype else graph_ops.cast(before, after.dtype, after.weak))
     same = all(before is after for before, after in zip(leaves, wanted, strict=True))
     return None if same else wanted
+
+
+def _check_carried(who: str, path: str, before: Aval, after: Aval) -> None:
+    """Checks that what a body gives fits what it takes: a Python scalar fits dtypes of its kind and above."""
+    where = f"carried value{' ' + path if path else ''}"
+    if before.shape != after.shape:
+        raise ValueError(f"{who}: {where} has shape {before.shape}, but the body gives {after.shape}")
+    fits = before.weak and kind_of(before.dtype) <= kind_of(after.dtype)
+    if before.dtype != after.dtype and not fits:
+        raise TypeError(
+            f"{who}: {where} has dtype {before.dtype}, but the body gives {after.dtype} "
+            f"(hint: x.astype({before.dtype}))"
+        )
 
 
 def _agreed(who: str, path: str, first: Aval, second: Aval) -> Aval:
@@ -442,17 +446,7 @@ def _next_value(who: str, value: Any, following: Any) -> Any:
     _check_structures(who, "the initial value", structure, "the body", flatten(following, after))
     for path, old, new in zip(paths(structure), before, after, strict=True):
         old_aval, new_aval = (aval_of_value(each, f"{who}: a carried value") for each in (old, new))
-        where = f"carried value{' ' + path if path else ''}"
-        if old_aval.shape != new_aval.shape:
-            raise ValueError(
-                f"{who}: {where} has shape {old_aval.shape}, but the body gives {new_aval.shape}"
-            )
-        fits = old_aval.weak and kind_of(old_aval.dtype) <= kind_of(new_aval.dtype)
-        if old_aval.dtype != new_aval.dtype and not fits:
-            raise TypeError(
-                f"{who}: {where} has dtype {old_aval.dtype}, but the body gives {new_aval.dtype} "
-                f"(hint: x.astype({old_aval.dtype}))"
-            )
+        _check_carried(who, path, old_aval, new_aval)
     return following
 
 

@@ -199,3 +199,11 @@ def test_what_does_not_fit_is_an_error_outside_of_a_trace_too():
         tenon.while_loop(lambda v: v[0] < 1, lambda v: v[1:], x)
     with pytest.raises(TypeError, match="cond: the condition is float32 of shape"):
         tenon.cond(x, lambda: x, lambda: x)
+
+
+def test_a_python_scalar_that_is_carried_takes_the_dtype_of_the_body_in_a_trace_too():
+    def halves(begin: Any) -> Any:
+        return tenon.fori_loop(0, 3, lambda i, v: v * 0.5, begin)
+
+    assert float(halves(1)) == 0.125
+    assert float(tenon.jit(lambda: halves(1))()) == 0.125
