@@ -17,7 +17,8 @@ from . import graph_ops as ops
 from .array import Array
 from .dispatch import array_function
 from .numpy.axes import axis_of, integer_of
-from .numpy.dtypes import dtype_of
+from .numpy.dtypes import dtype_of, finfo, float8_e4m3fn
+from .numpy.elementwise import relu
 from .numpy.operands import (
     FLOAT64,
     INT64,
@@ -186,8 +187,7 @@ def _check_channels(who: str, x: TracedArray, kernel: TracedArray, groups: int) 
     if groups < 1 or x.shape[1] != inner * groups or out % groups:
         raise ValueError(
             f"{who}: {x.shape[1]} channels of x, {out} output channels and {inner} input channels of the "
-            f"kernel do "
-            f"not go together (groups {groups}, shapes {x.shape} and {kernel.shape})"
+            f"kernel do not go together (groups {groups}, shapes {x.shape} and {kernel.shape})"
         )
 
 
@@ -264,8 +264,7 @@ def conv_transpose(
     if parts < 1 or source.shape[1] != inner or inner % parts:
         raise ValueError(
             f"conv_transpose: {source.shape[1]} channels of x and {inner} input channels of the kernel do "
-            f"not go "
-            f"together (groups {parts}, shapes {source.shape} and {weights.shape})"
+            f"not go together (groups {parts}, shapes {source.shape} and {weights.shape})"
         )
     rest = weights.shape[2:]
     weights = reshaped(weights, (parts, inner // parts, out, *rest))
@@ -329,7 +328,10 @@ def max_pool(
     """
     (source,) = numbers("max_pool", x)
     sizes, steps, widths = _pool_arguments("max_pool", source, window, strides, padding)
-    least = float("-inf") if is_float(source.dtype) else int(np.iinfo(source.dtype).min)
+    if source.dtype == float8_e4m3fn:
+        least = finfo(source.dtype).min  # It has no infinities.
+    else:
+        least = float("-inf") if is_float(source.dtype) else int(np.iinfo(source.dtype).min)
     return _pooled("max_pool", _padded(source, widths, least), sizes, steps, "max")
 
 
@@ -355,12 +357,6 @@ def avg_pool(
         numbers_inside = reshaped(numbers_inside, (len(inside), *(1,) * (len(total.shape) - axis - 1)))
         total = ops.div(total, ops.broadcast(numbers_inside, total.shape))
     return total
-
-
-@array_function
-def relu(x: Array, /) -> Array:
-    """The element, but 0 where it is less; NaN for NaN. Raises TypeError for booleans."""
-    return ops.relu(*numbers("relu", x))
 
 
 @array_function

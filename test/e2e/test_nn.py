@@ -4,6 +4,7 @@ import math
 import re
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 import tenon.nn as nn
@@ -187,3 +188,9 @@ def test_booleans_and_floats_are_rejected_where_they_make_no_sense():
         TypeError, match=re.escape("one_hot: not supported for the input types (float64) (hint: indices")
     ):
         nn.one_hot(tnp.ones(2), 3)
+
+
+def test_padded_max_pool_of_a_dtype_without_infinities():
+    x = -np.ones((1, 1, 4), ml_dtypes.float8_e4m3fn)
+    found = np.asarray(nn.max_pool(x, 3, strides=1, padding="same"))
+    np.testing.assert_array_equal(found.astype(np.float32), -np.ones((1, 1, 4), np.float32))
