@@ -18,15 +18,13 @@ import numpy as np
 from .compiled_trace import CompiledTrace
 from .concrete import ConcreteArray
 from .fast_calls import fast_call
-from .leaves import WEAK, aval_of_value, lift, static_key, values_of
+from .leaves import WEAK, aval_of_value, lift, static_key
 from .trace import Trace, current_trace
 from .traced import TracedArray
-from .tree import Node, flatten, unflatten
+from .tree import flatten
+from .versions import TracedCall, Version
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-Entry = tuple[CompiledTrace | None, Node | None, list[Any]]
-"""A program (None where no array is computed), and the structure and the parts of its result."""
 
 MOST_SIGNATURES = 1024
 """How many programs are kept for one function; all go when there are more."""
@@ -75,7 +73,7 @@ class EagerFunction:
         assert not unknown, f"{self.name}: no parameters {sorted(unknown)}"
         self.fast: dict[Any, tuple[Any, ...]] = {}
         """What runs directly, and what it gives: by the abstract arrays of one or two arrays."""
-        self.entries: dict[Any, Entry] = {}
+        self.entries: dict[Any, Version] = {}
         EagerFunction.FUNCTIONS.append(self)
 
     def clear(self) -> None:
@@ -91,17 +89,16 @@ class EagerFunction:
         for leaf in leaves:
             if isinstance(leaf, TracedArray):
                 leaf.check_usable()
-        entry = self.entries.get(key)
-        if entry is not None:
-            return self._run(entry, leaves)
-        entry = self._compile(arguments, named, leaves)
-        if len(self.entries) >= MOST_SIGNATURES:
-            self.clear()
-        self.entries[key] = entry
-        program, structure, _ = entry
-        if program is not None and structure is None and program.is_simple and not named:
-            self._note_fast(program, arguments, leaves)
-        return self._run(entry, leaves)
+        version = self.entries.get(key)
+        if version is None:
+            version = self._compile(arguments, named, leaves)
+            if len(self.entries) >= MOST_SIGNATURES:
+                self.clear()
+            self.entries[key] = version
+            program = version.program
+            if program is not None and version.structure is None and program.is_simple and not named:
+                self._note_fast(program, arguments, leaves)
+        return version.run(leaves)
 
     def _note_fast(self, program: CompiledTrace, arguments: tuple[Any, ...], leaves: list[Any]) -> None:
         """Notes a program where `fast_call` finds it."""
@@ -124,18 +121,6 @@ class EagerFunction:
                 aval = leaves[1 - place].aval
                 key = (kinds[0], aval) if place == 0 else (aval, kinds[1])
                 self.fast[key] = (direct, result, scalar.dtype, low, high)
-
-    def _run(self, entry: Entry, leaves: list[Any]) -> Any:
-        program, structure, parts = entry
-        if program is None:
-            return unflatten(structure, iter(parts))
-        if program.ranges:
-            program.check_ranges(leaves)
-        results = program.run([values_of(leaf) for leaf in leaves])
-        if structure is None:
-            return results[0]
-        found = iter(results)
-        return unflatten(structure, iter([next(found) if part is _ARRAY else part for part in parts]))
 
     def _key(self, arguments: tuple[Any, ...], named: Mapping[str, Any], leaves: list[Any]) -> Any:
         """Returns what calls have in common that the same program serves; adds the arrays to `leaves`."""
@@ -200,26 +185,19 @@ class EagerFunction:
 
         return self._bind(arguments, named, lifted)
 
-    def _compile(self, arguments: tuple[Any, ...], named: Mapping[str, Any], leaves: list[Any]) -> Entry:
+    def _compile(self, arguments: tuple[Any, ...], named: Mapping[str, Any], leaves: list[Any]) -> Version:
         trace = Trace(self.name)
         with trace:
 
             def argument(name: str, value: Any) -> TracedArray:
                 return trace.argument(aval_of_value(value, f"{self.name}: argument '{name}'"), name)
 
-            result = self._bind(arguments, named, argument)
-            assert trace.argument_count == len(leaves), f"{self.name}: an array is not an argument"
             parts: list[Any] = []
-            structure = flatten(result, parts)
-            results = [part for part in parts if isinstance(part, TracedArray)]
-            trace.finish(results)
-        kept = [_ARRAY if isinstance(part, TracedArray) else part for part in parts]
-        program = CompiledTrace(trace, results) if results else None
-        return program, structure, kept
-
-
-_ARRAY = object()
-"""Where an array stands among the parts of a result."""
+            structure = flatten(self._bind(arguments, named, argument), parts)
+            assert trace.argument_count == len(leaves), f"{self.name}: an array is not an argument"
+            call = TracedCall(trace, structure, tuple(parts))
+            trace.finish(call.results)
+        return call.compiled()
 
 
 def _without_lists(value: Any) -> Any:

@@ -20,7 +20,7 @@ from .aval import Aval
 from .call_signature import CallSignature, Parameters
 from .concrete import ConcreteArray
 from .dims import Dim
-from .dispatch import EagerFunction
+from .dispatch import MOST_SIGNATURES, EagerFunction
 from .explain import Miss, Misses, nearest_difference
 from .guards import Guard, guards_of
 from .leaves import lift
@@ -31,9 +31,6 @@ from .traced import TracedArray
 from .tracing_state import ENTERED
 from .tree import flatten, unflatten
 from .versions import TracedCall, Version
-
-MOST_SIGNATURES = 1024
-"""How many programs are kept for one function; all go when there are more."""
 
 MOST_VERSIONS = 16
 """How many programs are kept for one signature, for as many states of what it reads from outside."""
