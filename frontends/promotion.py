@@ -11,18 +11,15 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any, cast
 
-import ml_dtypes
 import numpy as np
 
-from ..semantics.numpy_types import BF16, F16, is_floating
+from ..semantics.numpy_types import BF16, F8_DTYPES, F16, is_floating
 from .aval import BOOL, FLOAT, INT
 
 DType = np.dtype[Any]
 
 _SCALAR_DTYPES: dict[type, DType] = {bool: BOOL, int: INT, float: FLOAT}
-_NARROW = frozenset(
-    np.dtype(type) for type in (ml_dtypes.float8_e5m2, ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e4m3)
-)
+_NARROW = frozenset(F8_DTYPES)
 
 
 @lru_cache(4096)
@@ -57,7 +54,7 @@ def kind_of(dtype: DType) -> int:
     """Returns 0 for bool, 1 for integers, 2 for floats."""
     if dtype == BOOL:
         return 0
-    return 2 if is_floating(dtype) or dtype in _NARROW else 1
+    return 2 if is_floating(dtype) else 1
 
 
 @lru_cache(65536)

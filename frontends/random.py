@@ -101,9 +101,7 @@ def fold_in(key: Any, data: Any) -> Any:
     if data.shape != () or data.dtype.kind not in "iu":
         raise TypeError(f"fold_in: data is {data.dtype}{list(data.shape)}, expected an integer of rank 0")
     wide = g.reshape(g.cast(g.cast(data, I64), U64), (1,))
-    low = g.cast(wide, U32)
-    high = g.cast(g.shr(wide, g.full(32, U64, (1,))), U32)
-    return g.reshape(_threefry(key, [low, high, *_words(1, 0, _FOLD)]), (4,))
+    return g.reshape(_threefry(key, [*_halves(wide), *_words(1, 0, _FOLD)]), (4,))
 
 
 def bits(key: Array, shape: int | Sequence[int] = (), dtype: Any = U32) -> Array:
@@ -289,7 +287,7 @@ def permutation(key: Array, x: Any, axis: int = 0) -> Array:
         ValueError: `x` is negative or of rank 0.
         AxisError: `axis` is out of bounds.
     """
-    if isinstance(x, int | np.integer) and not isinstance(x, bool):
+    if _is_integer(x):
         return _order(key, _extent("permutation", "x", x))
     if not isinstance(x, Array | np.ndarray):
         raise TypeError(f"permutation: x is {x!r}, expected an integer or an array")
@@ -326,14 +324,17 @@ def _words(count: int, *values: int) -> list[TracedArray]:
     return [g.full(value, U32, (count,)) for value in values]
 
 
+def _halves(wide: TracedArray) -> list[TracedArray]:
+    """Returns the two words of each uint64, the less significant one first."""
+    return [g.cast(wide, U32), g.cast(g.shr(wide, g.full(32, U64, wide.shape)), U32)]
+
+
 def _drawn(key: TracedArray, count: int, dtype: DType) -> TracedArray:
     """Returns `count` elements of random bits."""
     n_words = -(-count * dtype.itemsize // 4)
     blocks = -(-n_words // 4)
     counter = g.iota(0, U64, (blocks,))
-    low = g.cast(counter, U32)
-    high = g.cast(g.shr(counter, g.full(32, U64, (blocks,))), U32)
-    words = _threefry(key, [low, high, *_words(blocks, 0, _BITS)])
+    words = _threefry(key, [*_halves(counter), *_words(blocks, 0, _BITS)])
     row = g.reshape(g.permute(words, (1, 0)), (4 * blocks,))
     if dtype == U32:
         return _first(row, count)

@@ -119,15 +119,13 @@ class Trace:
 
     def argument(self, aval: Aval, name: str) -> TracedArray:
         """Adds an argument of the function."""
-        from .traced import TracedArray
-
         value = self.block.insert_arg(aval.type, len(self.block.args))
         value.name_hint = _identifier(name)
         value.location = self.location
         root = self.scope
         while root.parent is not None:
             root = root.parent
-        return TracedArray(self, root, value, aval)
+        return self._traced_array(self, root, value, aval)
 
     def add(self, op: Operation, weak: bool = False, aval: Aval | None = None) -> TracedArray:
         """
@@ -136,17 +134,10 @@ class Trace:
         """
         op.location = user_location()
         self.scope.block.add_op(op)
+        value = op.results[0]
         if aval is None:
-            return self.wrap(op.results[0], weak)
-        return self._traced_array(self, self.scope, op.results[0], aval)
-
-    def wrap(self, value: SSAValue, weak: bool = False) -> TracedArray:
-        """Returns a value of the innermost block as an array."""
-        from .traced import TracedArray
-
-        type = value.type
-        aval = aval_of(dtype_of_type(type), shape_of_type(type), weak)  # type: ignore[arg-type]
-        return TracedArray(self, self.scope, value, aval)
+            aval = aval_of(dtype_of_type(cast(Any, value.type)), shape_of_type(value.type), weak)
+        return self._traced_array(self, self.scope, value, aval)
 
     def constant(self, values: NumpyArray, weak: bool = False) -> TracedArray:
         """
@@ -199,9 +190,7 @@ class Trace:
 
     def with_weakness(self, x: TracedArray, weak: bool) -> TracedArray:
         """Returns the same value as one that gives way to other dtypes, or does not."""
-        from .traced import TracedArray
-
-        return TracedArray(self, x.scope, x.value, aval_of(x.aval.dtype, x.aval.shape, weak))
+        return self._traced_array(self, x.scope, x.value, aval_of(x.aval.dtype, x.aval.shape, weak))
 
     def scalar_cast(self, x: TracedArray, dtype: np.dtype[Any]) -> TracedArray | None:
         """

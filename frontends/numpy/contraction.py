@@ -74,8 +74,7 @@ def product(
     """
     Returns the sum of products over all axes whose names are not in `result`. Both arrays have one dtype;
     axes of one name have one extent, or an extent of 1 that is repeated. Of booleans, it is whether one
-    product is true. Where
-    nothing is summed it is the product itself, with the sign of its zeros.
+    product is true. Where nothing is summed it is the product itself, with the sign of its zeros.
     """
     extents: dict[Hashable, int] = {}
     for x, names in ((lhs, lhs_names), (rhs, rhs_names)):
@@ -86,13 +85,12 @@ def product(
     rhs, rhs_names = _without_repeated(rhs, rhs_names, extents)
     lhs, lhs_names = summed(lhs, lhs_names, (*rhs_names, *result))
     rhs, rhs_names = summed(rhs, rhs_names, (*lhs_names, *result))
+    shape = tuple(extents[name] for name in result)
     if {*lhs_names, *rhs_names} <= set(result):
-        shape = tuple(extents[name] for name in result)
         both = (_spread(lhs, lhs_names, result, shape), _spread(rhs, rhs_names, result, shape))
         return ops.and_(*both) if lhs.dtype == BOOL else ops.mul(*both)
     order = list(dict.fromkeys((*result, *lhs_names, *rhs_names)))
     maps = [_map(order, names) for names in (lhs_names, rhs_names, result)]
-    shape = tuple(extents[name] for name in result)
     if lhs.dtype == BOOL:
         return ops.contract((lhs, rhs), maps, BOOL, shape, accumulate="or", combine="and")
     return ops.contract((lhs, rhs), maps, lhs.dtype, shape)

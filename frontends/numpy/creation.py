@@ -23,7 +23,7 @@ from ..traced import TracedArray
 from .axes import checked_shape, extent_of, extents_of, integer_of, is_known
 from .contraction import diagonal_of
 from .dtypes import astype, check_device, dtype_of
-from .manipulation import broadcast_to, stack
+from .manipulation import broadcast_to, check_rank, stack
 from .operands import (
     BOOL,
     FLOAT32,
@@ -57,7 +57,7 @@ def _default_dtype(value: object) -> DType:
 def _filled(who: str, shape: Shape, value: float | int | bool, dtype: object, device: str | None) -> Array:
     check_device(who, device)
     wanted = _default_dtype(value) if dtype is None else dtype_of(who, dtype)
-    extents = checked_shape(who, extents_of(who, shape))
+    extents = extents_of(who, shape)
     if _is_traced():
         return ops.full(value, wanted, extents)
     return as_concrete(np.full(extents, value, wanted))
@@ -237,8 +237,8 @@ def arange(
 ) -> Array:
     """
     Returns the numbers from `start` on, `step` apart, up to and without `stop`; from 0 to `start` if there is
-    no `stop`. The dtype is int64 if all are integers, else float64. In a trace, ends
-    may be extents that vary.
+    no `stop`. The dtype is int64 if all are integers, else float64. In a trace,
+    ends may be extents that vary.
 
     Raises:
         ZeroDivisionError: `step` is 0.
@@ -376,7 +376,7 @@ def eye(
     check_device("eye", device)
     wanted = FLOAT64 if dtype is None else dtype_of("eye", dtype)
     offset = integer_of("eye", "k", k)
-    shape = checked_shape("eye", extents_of("eye", (n_rows, n_rows if n_cols is None else n_cols)))
+    shape = extents_of("eye", (n_rows, n_rows if n_cols is None else n_cols))
     if not _is_traced():
         return as_concrete(np.eye(*shape, k=max(min(offset, shape[1]), -shape[0]), dtype=wanted))
     return ops.cast(ops.eq(*_diagonal_indices(shape, offset)), wanted)
@@ -393,8 +393,7 @@ def _diagonal_indices(shape: tuple[int, ...], offset: int) -> tuple[TracedArray,
 
 def _triangle(who: str, x: Array, k: int, upper: bool) -> TracedArray:
     (x,) = operands(who, x)
-    if len(x.shape) < 2:
-        raise ValueError(f"{who}: the array must have 2 dimensions or more (shape {x.shape})")
+    check_rank(who, x, 2)
     limit = 1 + sum(extent for extent in x.shape[-2:] if is_known(extent))
     offset = integer_of(who, "k", k)
     if all(is_known(extent) for extent in x.shape[-2:]):

@@ -33,10 +33,6 @@ class Box:
     strides: tuple[int, ...]
     flipped: tuple[int, ...]
 
-    def is_all_of(self, shape: tuple[int, ...]) -> bool:
-        """Returns whether the box is all of an array of that shape, in its order."""
-        return self.sizes == shape and not self.flipped
-
 
 @dataclass(frozen=True)
 class IndexPlan:
@@ -118,7 +114,7 @@ def plan_index(
     first, last = (places[0], places[-1]) if arrays else ((0, 0), (0, 0))
     at = first[1] if last[0] - first[0] == len(places) - 1 else 0
     box = Box(tuple(offsets), tuple(sizes), tuple(strides), tuple(flipped))
-    plan = IndexPlan(box, tuple(indexed), tuple(dropped), tuple(rest), at if arrays else 0)
+    plan = IndexPlan(box, tuple(indexed), tuple(dropped), tuple(rest), at)
     return plan, arrays
 
 
@@ -152,12 +148,7 @@ def parts_of(index: object) -> tuple[Any, ...]:
 def _entries(who: str, shape: tuple[int, ...], axis: int, entry: Any) -> list[Any]:
     if entry is None or entry is Ellipsis or isinstance(entry, slice):
         return [entry]
-    if (
-        isinstance(entry, Array)
-        and not entry.shape
-        and is_integer(entry.dtype)
-        and isinstance(entry, ConcreteArray)
-    ):
+    if isinstance(entry, ConcreteArray) and not entry.shape and is_integer(entry.dtype):
         return [int(entry)]
     if isinstance(entry, DimExpr):
         return [entry]
@@ -236,7 +227,7 @@ def _static(who: str, bound: object) -> object:
         values_of(
             f"{who}: a slice",
             bound,
-            "tenon.numpy.take, or a slice of a static size from tenon.numpy.dynamic_slice",
+            "tenon.numpy.take with tenon.numpy.arange of a static size and the start added",
         )
     return bound
 

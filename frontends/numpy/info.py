@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .axes import MAX_RANK
 from .dtypes import (
     SIGNED,
     STANDARD_FLOATS,
@@ -27,7 +28,7 @@ class NamespaceInfo:
         Returns what works: boolean masks as indices and shapes that depend on values do, but not of traced
         arrays.
         """
-        return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 64}
+        return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": MAX_RANK}
 
     def default_device(self) -> str:
         """Returns the device of new arrays."""

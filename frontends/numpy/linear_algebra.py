@@ -10,6 +10,7 @@ from ..dispatch import array_function
 from ..traced import TracedArray
 from .axes import axes_of, axis_of, broadcast_shapes, integer_of
 from .contraction import diagonal_of, product
+from .manipulation import check_rank
 from .operands import common, operands, reshaped
 from .statistics import sum_dtype, total
 
@@ -192,8 +193,7 @@ def matrix_transpose(x: Array, /) -> Array:
 
 def rank_of_matrices(who: str, x: TracedArray) -> int:
     """Returns the rank of `x`. Raises ValueError where there are no matrices in it."""
-    if len(x.shape) < 2:
-        raise ValueError(f"{who}: the array must have 2 dimensions or more (shape {x.shape})")
+    check_rank(who, x, 2)
     return len(x.shape)
 
 

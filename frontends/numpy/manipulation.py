@@ -87,8 +87,7 @@ def joined(who: str, arrays: Sequence[Array], axis: int | None) -> TracedArray:
             if extent != wanted and dim != axis:
                 raise ValueError(
                     f"{who}: extents must agree except along axis {axis} (axis {dim} is {wanted} in array 0 "
-                    f"of "
-                    f"shape {first} and {extent} in array {position} of shape {x.shape})"
+                    f"of shape {first} and {extent} in array {position} of shape {x.shape})"
                 )
     extents = [x.shape[axis] for x in parts]
     checked_shape(who, (*first[:axis], sum(extents), *first[axis + 1 :]))
@@ -121,7 +120,7 @@ def flip(x: Array, /, axis: Axes = None) -> Array:
 def fliplr(x: Array, /) -> Array:
     """Returns `x` with axis 1 reversed. Raises ValueError below rank 2."""
     (x,) = operands("fliplr", x)
-    _check_rank("fliplr", x, 2)
+    check_rank("fliplr", x, 2)
     return ops.flip(x, (1,))
 
 
@@ -129,11 +128,12 @@ def fliplr(x: Array, /) -> Array:
 def flipud(x: Array, /) -> Array:
     """Returns `x` with axis 0 reversed. Raises ValueError at rank 0."""
     (x,) = operands("flipud", x)
-    _check_rank("flipud", x, 1)
+    check_rank("flipud", x, 1)
     return ops.flip(x, (0,))
 
 
-def _check_rank(who: str, x: TracedArray, least: int) -> None:
+def check_rank(who: str, x: TracedArray, least: int) -> None:
+    """Raises ValueError where `x` has fewer dimensions than `least`."""
     if len(x.shape) < least:
         raise ValueError(f"{who}: the array must have {least} dimensions or more (shape {x.shape})")
 
@@ -357,7 +357,7 @@ def _rolled_often(x: TracedArray, axis: int, shift: int) -> TracedArray:
 def rot90(x: Array, /, k: int = 1, axes: Sequence[int] = (0, 1)) -> Array:
     """Returns `x` turned by `k` quarters in the plane of `axes`, from the first towards the second."""
     (x,) = operands("rot90", x)
-    _check_rank("rot90", x, 2)
+    check_rank("rot90", x, 2)
     first, second = axes_of("rot90", tuple(axes), len(x.shape), "axes")
     quarters = k % 4
     if quarters == 0:

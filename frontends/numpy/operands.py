@@ -16,7 +16,6 @@ from .axes import broadcast_shapes
 
 BOOL = np.dtype(np.bool_)
 INT8 = np.dtype(np.int8)
-UINT8 = np.dtype(np.uint8)
 INT64 = np.dtype(np.int64)
 UINT64 = np.dtype(np.uint64)
 FLOAT16 = np.dtype(np.float16)

@@ -16,16 +16,16 @@ from .varying_axes import check_not_empty
 
 MODES = ("constant", "edge", "reflect", "symmetric", "wrap")
 
-Widths = int | Sequence[int] | Sequence[Sequence[int]]
-
 
 def pad(x: Array, pad_width: Any, /, mode: str = "constant", *, constant_values: Operand = 0) -> Array:
     """
     Returns `x` with more elements before and after it along each axis, of which the modes say:
 
-    - `constant`: `constant_values`, one scalar - `edge`: the element at the edge - `reflect`: the elements
-    mirrored at the one at the edge - `symmetric`: the elements mirrored at the edge - `wrap`: the elements
-    from the other end
+    - `constant`: `constant_values`, one scalar
+    - `edge`: the element at the edge
+    - `reflect`: the elements mirrored at the one at the edge
+    - `symmetric`: the elements mirrored at the edge
+    - `wrap`: the elements from the other end
 
     `pad_width` is an integer, a pair for all axes, or a pair for each; or such by axis, as a dict.
 

@@ -130,7 +130,7 @@ def _extremum(who: str, kind: str, x: Array, axis: Axes, keepdims: bool) -> Trac
         )
     if x.dtype == BOOL:
         kind = {"max": "or", "min": "and"}[kind]
-    return _reduced(who, kind, x, axis, keepdims)
+    return _reduced(who, kind, x, axes, keepdims)
 
 
 @array_function(static=_REDUCED)

@@ -117,8 +117,7 @@ def _updated(kind: str, x: Array, index: object, values: Operand, negated: bool 
         if isinstance(mask, TracedArray):
             raise ValueError(
                 f"at: values of shape {shape} for a mask that is traced: how many of them there are "
-                f"is not "
-                f"known (at most {rank} dimensions, hint: tenon.numpy.where(mask, values, x))"
+                f"is not known (at most {rank} dimensions, hint: tenon.numpy.where(mask, values, x))"
             )
     is_eager = current_trace() is None
     plan, arrays = plan_index("at", x.shape, index, integers_as_arrays=is_eager)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...errors import TracingError
 from ..array import Array
 from ..concrete import NumpyArray, as_concrete
-from ..source_lines import frame_text, user_location, with_excerpt
 from ..trace import note_values_read
 from ..traced import TracedArray
 
@@ -21,12 +19,10 @@ def values_of(who: str, x: object, hint: str) -> NumpyArray:
         TypeError: it is no array.
     """
     if isinstance(x, TracedArray):
-        message = (
+        raise x.trace.error(
             f"{who}: the shape of the result depends on the values of an array of dtype {x.dtype} and shape "
-            f"{x.shape}, "
-            f"which are not known while @{x.trace.name} is traced (hint: {hint})"
+            f"{x.shape}, which are not known while @{x.trace.name} is traced (hint: {hint})"
         )
-        raise with_excerpt(TracingError(message, location=frame_text(user_location())))
     note_values_read(x)
     return as_concrete(x).numpy()
 
