@@ -18,12 +18,7 @@ from .element_types import NBYTES
 
 def row_major_strides(shape: Sequence[int]) -> tuple[int, ...]:
     """Returns the strides, in elements, of a contiguous array of `shape`, the last dim fastest."""
-    strides: list[int] = []
-    stride = 1
-    for extent in reversed(shape):
-        strides.append(stride)
-        stride *= extent
-    return tuple(reversed(strides))
+    return cast("tuple[int, ...]", row_major(shape))
 
 
 def _memref(type: Attribute) -> MemRefType[Attribute]:
@@ -40,8 +35,8 @@ def memref_of(element_type: Attribute, shape: Sequence[Extent]) -> MemRefType[At
     """Returns the type of a dense buffer of these extents."""
     if all(isinstance(extent, int) for extent in shape):
         return MemRefType(element_type, [extent for extent in shape if isinstance(extent, int)])
-    written = [extent if isinstance(extent, int) else DYNAMIC_INDEX for extent in shape]
-    return MemRefType(element_type, written, DimsAttr.of(shape))
+    dims = DimsAttr.of(shape)
+    return MemRefType(element_type, dims.written, dims)
 
 
 def extents_of(type: Attribute) -> tuple[Extent, ...]:
@@ -130,8 +125,7 @@ def verify_layout(who: str, type: Attribute) -> None:
     if isinstance(layout, NoneAttr):
         return
     if isinstance(layout, DimsAttr):
-        written = tuple(extent if isinstance(extent, int) else DYNAMIC_INDEX for extent in layout.data)
-        if written != shape:
+        if layout.written != shape:
             raise VerifyException(f"{who}: the dims of {type} do not fit its shape")
         return
     if not isinstance(layout, StridedLayoutAttr) or layout.get_offset() != 0:

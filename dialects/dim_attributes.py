@@ -62,6 +62,11 @@ class DimsAttr(MemRefLayoutAttr, Data[tuple[Extent, ...]]):
         """Returns the attribute for a shape, without the bounds of its dims."""
         return DimsAttr(tuple(map(unbounded, shape)))
 
+    @property
+    def written(self) -> tuple[int, ...]:
+        """The extents as the type has them beside this attribute: `DYNAMIC_INDEX` for those with dims."""
+        return tuple(extent if isinstance(extent, int) else DYNAMIC_INDEX for extent in self.data)
+
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> tuple[Extent, ...]:
         return tuple(

@@ -121,7 +121,7 @@ class DimTable:
             raise CallError(f"{who}, expected {wanted[source.axis]} for a whole number {symbol.name}")
         if not symbol.minimum <= value <= symbol.maximum:
             is_plain = source.factor == 1 and source.rest == 0
-            text = f"{symbol.name}" if is_plain else f"{wanted[source.axis]} with {symbol.name} = {value}"
+            text = symbol.name if is_plain else f"{wanted[source.axis]} with {symbol.name} = {value}"
             raise CallError(
                 f"{who}, but it is {text}, and {symbol.name} is from {symbol.minimum} to {symbol.maximum}"
             )
@@ -175,6 +175,6 @@ def _source(
     (name,) = unknown
     rest = substituted(extent, lambda symbol: 0 if symbol.name == name else dim(symbol.name))
     factor = exact_quotient(extent - rest, dim(name))
-    if not isinstance(factor, int) or factor == 0 or (symbols_of((rest,)) and name in symbols_of((rest,))):
+    if not isinstance(factor, int) or factor == 0:
         return None
     return _Source(dims[name], argument, axis, factor, rest)

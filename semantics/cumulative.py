@@ -8,7 +8,7 @@ import numpy as np
 
 from ..dialects.graph import CumulateKind, ReduceKind
 from . import numerics
-from .numpy_types import F32, F64, Array, is_floating
+from .numpy_types import Array, widened
 from .reductions import identity_of
 
 _COMBINE: dict[CumulateKind, Callable[[Array, Array], Array]] = {
@@ -26,7 +26,7 @@ def cumulate(kind: CumulateKind, source: Array, axis: int, reverse: bool, exclus
     Floats narrower than f32 are combined in f32, and each result is rounded once; integers wrap.
     """
     dtype = source.dtype
-    wide = source.astype(F32) if is_floating(dtype) and dtype != F64 else source
+    wide = widened(source)
     result = np.moveaxis(np.empty(wide.shape, wide.dtype), axis, 0)
     elements = np.moveaxis(np.flip(wide, axis) if reverse else wide, axis, 0)
     combine = _COMBINE[kind]

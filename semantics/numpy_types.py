@@ -106,6 +106,11 @@ def is_narrow(dtype: np.dtype[Any]) -> bool:
     return dtype in _NARROW
 
 
+def widened(array: Array) -> Array:
+    """Returns the same elements in the dtype that they are computed in: narrow floats as f32."""
+    return array.astype(F32) if is_narrow(array.dtype) else array
+
+
 def is_floating(dtype: np.dtype[Any]) -> bool:
     """Returns whether a dtype is one of the floats; numpy calls the kind of some of them `V`."""
     return dtype in _FLOATS

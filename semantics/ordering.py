@@ -6,12 +6,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ..dialects.graph import SortedSide
-from .numpy_types import F32, F64, Array, is_floating
+from .numpy_types import Array, is_floating, widened
 
 
 def argsort(source: Array, axis: int, descending: bool) -> npt.NDArray[np.int64]:
     """Returns where along `axis` the elements stand in order; equal ones, and NaN, keep theirs."""
-    key = _key(source)
+    key = widened(source)
     if descending:
         key = -key if is_floating(source.dtype) else ~key
     return np.argsort(key, axis=axis, kind="stable").astype(np.int64)
@@ -24,7 +24,7 @@ def sort(source: Array, axis: int, descending: bool) -> Array:
 
 def search_sorted(sorted: Array, values: Array, side: SortedSide) -> npt.NDArray[np.int64]:
     """Returns how many elements of `sorted` a binary search finds before each of `values`."""
-    elements, wanted = _key(sorted), _key(values)
+    elements, wanted = widened(sorted), widened(values)
     low = np.zeros(values.shape, np.int64)
     high = np.full(values.shape, len(sorted), np.int64)
     while (is_open := low < high).any():
@@ -34,11 +34,6 @@ def search_sorted(sorted: Array, values: Array, side: SortedSide) -> npt.NDArray
         low = np.where(is_open & is_before, middle + 1, low)
         high = np.where(is_open & ~is_before, middle, high)
     return low
-
-
-def _key(array: Array) -> Array:
-    """Returns elements of the same order in a dtype that numpy orders: narrow floats as f32."""
-    return array.astype(F32) if is_floating(array.dtype) and array.dtype != F64 else array
 
 
 def _less(lhs: Array, rhs: Array) -> npt.NDArray[np.bool_]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..dialects.graph import Extremum, ReduceKind
-from .numpy_types import F32, F64, Array, is_floating, is_narrow
+from .numpy_types import F32, F64, Array, is_floating, is_narrow, widened
 
 _UFUNCS: dict[ReduceKind, np.ufunc] = {
     ReduceKind.ADD: np.add,
@@ -68,7 +68,7 @@ def _with_signed_zeros(
 
 def arg_reduce(kind: Extremum, source: Array, axis: int, keep: bool) -> Array:
     """Returns where along `axis` the greatest or least element is, the first of several, or the first NaN."""
-    wide = source.astype(F32) if is_narrow(source.dtype) else source
+    wide = widened(source)
     find = np.argmax if kind is Extremum.MAX else np.argmin
     return np.asarray(find(wide, axis=axis, keepdims=keep), np.int64)
 

@@ -82,11 +82,17 @@ def dims_of(module: ModuleOp) -> dict[str, DimSymbol]:
     return {op.sym_name.data: op.symbol for op in module.body.block.ops if isinstance(op, DimOp)}
 
 
-def dims_around(op: Operation) -> dict[str, DimSymbol]:
-    """Returns the dims that the module around `op` declares; none where there is no module."""
+def module_around(op: Operation) -> ModuleOp | None:
+    """Returns the module that `op` stands in, None where there is none."""
     around: Operation | None = op
     while around is not None and not isinstance(around, ModuleOp):
         around = around.parent_op()
+    return around
+
+
+def dims_around(op: Operation) -> dict[str, DimSymbol]:
+    """Returns the dims that the module around `op` declares; none where there is no module."""
+    around = module_around(op)
     return {} if around is None else dims_of(around)
 
 

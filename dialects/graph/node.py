@@ -39,6 +39,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..memory_modes import HostedKind, MemoryMode, ModeKind
 from .attributes import NodeModeAttr
+from .dim import module_around
 from .types import NUMBERS, TENSOR, tensor_of, tensor_type_of
 
 _INDEX = IndexType()
@@ -165,9 +166,7 @@ class TnodeOp(IRDLOperation):
 
 def find_node(op: Operation, name: str) -> TnodeOp | None:
     """Returns the declaration of node `@name` in the module around `op`, None where there is none."""
-    around: Operation | None = op
-    while around is not None and not isinstance(around, ModuleOp):
-        around = around.parent_op()
+    around = module_around(op)
     # SymbolTable.lookup_symbol asks every op for its traits, which takes ten times as long.
     for other in () if around is None else around.body.block.ops:
         if isinstance(other, TnodeOp) and other.sym_name.data == name:

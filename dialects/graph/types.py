@@ -34,8 +34,8 @@ def tensor_of(element_type: Attribute, shape: tuple[Extent, ...]) -> TensorType[
     numbers = [extent for extent in shape if isinstance(extent, int)]
     if len(numbers) == len(shape):
         return TensorType(element_type, numbers)
-    written = [extent if isinstance(extent, int) else DYNAMIC_INDEX for extent in shape]
-    return TensorType(element_type, written, DimsAttr.of(shape))
+    dims = DimsAttr.of(shape)
+    return TensorType(element_type, dims.written, dims)
 
 
 def shape_of(type: TensorType[Any]) -> tuple[Extent, ...]:
@@ -133,8 +133,7 @@ class TensorConstraint(AttrConstraint[TensorType[Any]]):
 
 
 def _check_encoding(type: TensorType[Any], encoding: DimsAttr) -> None:
-    written = tuple(extent if isinstance(extent, int) else DYNAMIC_INDEX for extent in encoding.data)
-    if written != type.get_shape():
+    if encoding.written != type.get_shape():
         raise VerifyException(
             f"{type} is {shape_text(type.get_shape())}, but its dims are {shape_text(encoding.data)}"
         )

@@ -118,8 +118,6 @@ ExtentAttr = IntAttr | DimExprAttr
 
 def extent_attribute(extent: Extent) -> ExtentAttr:
     """Returns an extent as an axis has it: a number, or an expression of dims without their bounds."""
-    if isinstance(extent, int):
-        return IntAttr(extent)
     bare = unbounded(extent)
     return IntAttr(bare) if isinstance(bare, int) else DimExprAttr(bare)
 

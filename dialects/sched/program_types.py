@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Any, cast
 
 from xdsl.dialects.builtin import IndexType, MemRefType, TensorType
 from xdsl.ir import Attribute
 
-from ..dim_attributes import DimsAttr
+from ..buffer_size import memref_of
 from ..element_types import element_type_of, storage_type
+from ..graph.types import shape_of
 
 
 @cache
@@ -16,10 +18,7 @@ def buffer_type(tensor: Attribute) -> MemRefType:
     """Returns the type of the buffer that holds a tensor: same shape and dims, storage element type."""
     element_type = element_type_of(tensor)
     assert isinstance(tensor, TensorType), f"no buffer for {tensor}"
-    encoding = tensor.encoding
-    if isinstance(encoding, DimsAttr):
-        return MemRefType(storage_type(element_type), tensor.shape, encoding)
-    return MemRefType(storage_type(element_type), tensor.shape)
+    return memref_of(storage_type(element_type), shape_of(cast("TensorType[Any]", tensor)))
 
 
 def argument_type(type: Attribute) -> Attribute:
