@@ -63,7 +63,8 @@ class DeviceExecutable(Executable):
             )
         self.program = plan
         self._taken = plan.taken_arguments
-        """The results that are computed in the memory of donated arguments, by argument."""
+        """The arguments in whose memory results are computed, by result."""
+        self._given = frozenset(self._taken.values())
         self._keeper = keeper
         self._driver = backend.driver
         self._artifact = artifact
@@ -192,7 +193,7 @@ class DeviceExecutable(Executable):
         plan, driver = self.program, self._driver
         if not isinstance(driver, DirectCalls) or plan.nodes or plan.symbols or not plan.returned:
             return None
-        if set(plan.donated) != set(self._taken.values()):
+        if set(plan.donated) != self._given:
             return None
         if any(-1 in type.shape for type in (*plan.signature.argument_types, *plan.signature.result_types)):
             return None
@@ -208,7 +209,7 @@ class DeviceExecutable(Executable):
         arguments = [
             _array_buffers(plan.signature.argument_types[buffer.number], buffer.nbytes, number)
             for number, buffer in enumerate(plan.buffers)
-            if buffer.kind is BufferKind.ARGUMENT and buffer.number not in self._taken.values()
+            if buffer.kind is BufferKind.ARGUMENT and buffer.number not in self._given
         ]
         n_arguments = len(plan.signature.argument_types) - len(self._taken)
         assert len(arguments) == n_arguments, f"{self.name}: an argument has no buffer"
@@ -236,9 +237,10 @@ class DeviceExecutable(Executable):
         """
         results: list[Array] = []
         by_result = self._taken
-        for number, type in enumerate(self.result_types):
+        for number in range(len(self.result_types)):
             if number not in by_result:
-                results.append(np.empty(type.shape, type.dtype) if targets is None else targets[number])
+                fresh = self.signature.empty_result(number) if targets is None else targets[number]
+                results.append(fresh)
                 continue
             argument = by_result[number]
             array = arrays[argument]
@@ -250,7 +252,7 @@ class DeviceExecutable(Executable):
             arrays[argument] = array
             results.append(array)
         for argument in self.program.donated:
-            if argument not in by_result.values():
+            if argument not in self._given:
                 arrays[argument] = arrays[argument].copy()
         return results
 
@@ -262,19 +264,17 @@ class DeviceExecutable(Executable):
         direct = self._direct
         if direct is None or out is not None or len(arguments) != len(self.argument_types):
             return None
-        taken = self._taken
-        given = set(taken.values())
+        taken, given = self._taken, self._given
         results = tuple(
-            arguments[taken[number]] if number in taken else np.empty(type.shape, type.dtype)
-            for number, type in enumerate(self.result_types)
+            arguments[taken[number]] if number in taken else self.signature.empty_result(number)
+            for number in range(len(self.result_types))
         )
         others = tuple(array for number, array in enumerate(arguments) if number not in given)
         return direct.call(others, results if len(results) != 1 else results[0])
 
     def _run_directly(self, direct: DirectProgram, arrays: list[Array], results: list[Array]) -> None:
-        given = set(self._taken.values())
         declared = _as_declared(arrays, self.argument_types)
-        arguments = tuple(array for number, array in enumerate(declared) if number not in given)
+        arguments = tuple(array for number, array in enumerate(declared) if number not in self._given)
         out = _as_declared(results, self.result_types)
         for _ in range(_MOST_REFUSALS):
             if direct.call(arguments, out) is not None:

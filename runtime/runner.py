@@ -147,7 +147,6 @@ class Runner(ABC):
         """
         with self._order:
             self._is_closed = True
-        self.wait(self.all_work())
         self._end()
 
     def check_open(self) -> None:
@@ -157,8 +156,9 @@ class Runner(ABC):
         if self._lost is not None:
             raise self._lost_error()
 
-    def _end(self) -> None:  # noqa: B027
-        """Gives back what only an open device needs: nothing, where nothing is said."""
+    def _end(self) -> None:
+        """Finishes what is queued, and gives back what only an open device needs."""
+        self.wait(self.all_work())
 
     @abstractmethod
     def _submit(self, ticket: int, task: Task) -> Event: ...
@@ -292,8 +292,10 @@ class WorkerRunner(Runner):
             inbox.changed.wait_for(lambda: inbox.n_finished >= event.ticket)
 
     def _end(self) -> None:
-        _close_inbox(self._inbox)
-        if self._thread is not None and self._thread is not current_thread():
+        """Work may close the device that it runs on: what is queued behind it then runs when it has ended."""
+        inbox = self._own_inbox(self._n_submitted)
+        _close_inbox(inbox)
+        if self._thread is not None and not self.is_own_thread:
             self._thread.join()
 
     @property

@@ -160,14 +160,16 @@ class Signature:
 
     def empty_results(self) -> list[Array]:
         """Returns fresh arrays for the results. Raises `OutOfMemoryError` where there is no room for one."""
-        results: list[Array] = []
-        for number, type in enumerate(self.result_types):
-            try:
-                results.append(np.empty(type.shape, type.dtype))
-            except (MemoryError, ValueError) as error:
-                message = f"{self.name}: cannot allocate result {number}, {type} ({error})"
-                raise OutOfMemoryError(message) from None
-        return results
+        return [self.empty_result(number) for number in range(len(self.result_types))]
+
+    def empty_result(self, number: int) -> Array:
+        """Returns a fresh array for one result. Raises `OutOfMemoryError` where there is no room for it."""
+        type = self.result_types[number]
+        try:
+            return np.empty(type.shape, type.dtype)
+        except (MemoryError, ValueError) as error:
+            message = f"{self.name}: cannot allocate result {number}, {type} ({error})"
+            raise OutOfMemoryError(message) from None
 
     def ordered(self, positional: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
         """

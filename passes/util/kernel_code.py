@@ -15,7 +15,7 @@ from ...dialects.dim_expr import Extent
 from ...dialects.element_types import element_type_of, is_unsigned, storage_type, width_of
 from .access import dims_in
 from .scalar_builder import INDEX, ConstantPool, ScalarBuilder
-from .scalar_lowering import from_storage, rounded, to_storage
+from .scalar_lowering import from_storage, to_storage
 from .scalar_ops import cmpi, convert, integer_op
 
 Body = Callable[[Sequence[SSAValue]], Sequence[SSAValue]]
@@ -70,7 +70,7 @@ class KernelCode:
         if not extents:
             yield []
             return
-        with self.axis(extents[0], hint) as first, self.axes(extents[1:], chr(ord(hint) + 1)) as others:
+        with self.axis(extents[0], hint) as first, self.axes(extents[1:], _next_letter(hint)) as others:
             yield [first, *others]
 
     @contextmanager
@@ -155,9 +155,6 @@ class KernelCode:
         """Stores a value of the compute type as an element of a tensor, rounded to it."""
         self.store(to_storage(self.b, value, element_type, storage_type(element_type)), buffer, indices)
 
-    def rounded(self, value: SSAValue, element_type: Attribute) -> SSAValue:
-        return rounded(self.b, value, element_type)
-
     def integer(
         self, op_type: type[Operation], lhs: SSAValue, rhs: SSAValue, hint: str | None = None
     ) -> SSAValue:
@@ -177,3 +174,8 @@ class KernelCode:
             return index, self.compare("ult", index, self.index(extent))
         inside = self.compare("ult", value, self.b.constant(extent, i64))
         return self.b.op(arith.IndexCastOp, value, result_type=INDEX), inside
+
+
+def _next_letter(hint: str) -> str:
+    """Returns the letter after `hint`, but z after z; equal names are numbered in print."""
+    return "z" if hint == "z" else chr(ord(hint) + 1)

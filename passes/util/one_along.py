@@ -19,22 +19,38 @@ def is_iota_along(value: SSAValue, axis: int) -> bool:
 
 def is_same_along(value: SSAValue, axis: int) -> bool:
     """Returns whether all elements along `axis` are known to be the same."""
-    shape = shape_of(tensor_type_of(value, "tensor"))
-    if shape[axis] == 1:
-        return True
+    waiting, seen = [(value, axis)], {(value, axis)}
+    while waiting:
+        sources = _same_if(*waiting.pop())
+        if sources is None:
+            return False
+        for source in sources:
+            if source not in seen:
+                seen.add(source)
+                waiting.append(source)
+    return True
+
+
+def _same_if(value: SSAValue, axis: int) -> list[tuple[SSAValue, int]] | None:
+    """
+    Returns what else must be the same, and along which axis, for `value` to be the same along `axis`; None if
+    nothing makes it so.
+    """
+    if shape_of(tensor_type_of(value, "tensor"))[axis] == 1:
+        return []
     owner = value.owner
     match owner:
         case graph.ConstantOp():
-            return owner.value.is_splat()
+            return [] if owner.value.is_splat() else None
         case graph.IotaOp():
-            return owner.axis.data != axis
+            return [] if owner.axis.data != axis else None
         case graph.BroadcastOp() if _is_added(owner, axis):
-            return True
+            return []
         case graph.ElementwiseOp():
-            return all(is_same_along(operand, axis) for operand in owner.operands)
+            return [(operand, axis) for operand in owner.operands]
         case _:
             before = _axis_before(value, axis)
-            return before is not None and is_same_along(*before)
+            return None if before is None else [before]
 
 
 def _is_added(op: graph.BroadcastOp, axis: int) -> bool:

@@ -22,6 +22,15 @@ func.func @huge(%x: tensor<1xf32>) -> tensor<1000000000000xf32> {
 """
 
 
+DONATED = """
+func.func @huge(%x: tensor<1xf32> {tenon.donated}) -> (tensor<1xf32>, tensor<1000000000000xf32>) {
+  %y = graph.neg %x : tensor<1xf32>
+  %b = graph.broadcast %x : tensor<1xf32> -> tensor<1000000000000xf32>
+  func.return %y, %b : tensor<1xf32>, tensor<1000000000000xf32>
+}
+"""
+
+
 @pytest.mark.parametrize("backend", ["llvm", "opencl"])
 def test_a_loop_of_more_than_2_to_the_32_iterations_counts_right(backend: str) -> None:
     total = tenon.compile(SUM, backend=backend)(np.array([3], np.int8))
@@ -32,6 +41,13 @@ def test_a_loop_of_more_than_2_to_the_32_iterations_counts_right(backend: str) -
 def test_a_result_beyond_all_memory_is_an_error_that_names_it(backend: str) -> None:
     executable = tenon.compile(HUGE, backend=backend)
     with pytest.raises(tenon.DeviceError, match=r"huge: cannot allocate result 0, float32\[1000000000000\]"):
+        executable(np.ones(1, np.float32))
+
+
+@pytest.mark.parametrize("backend", ["llvm", "opencl"])
+def test_a_result_beyond_all_memory_beside_a_donated_argument(backend: str) -> None:
+    executable = tenon.compile(DONATED, backend=backend)
+    with pytest.raises(tenon.DeviceError, match=r"huge: cannot allocate result 1, float32\[1000000000000\]"):
         executable(np.ones(1, np.float32))
 
 

@@ -75,6 +75,17 @@ def test_scatter_of_every_type(kind: str, type: str) -> None:
     )
 
 
+def test_scatter_of_windows_of_many_axes() -> None:
+    s, i, u = tensor((3, 2, 1, 2, 1, 2), "f32"), tensor((4,), "i32"), tensor((4, 2, 1, 2, 1, 2), "f32")
+    run_op(
+        f"scatter add %a[%b], %c axes [0] : {s}[{i}], {u}",
+        s,
+        (values("f32", (3, 2, 1, 2, 1, 2)), s),
+        (indices("i32", (4,), 3), i),
+        (values("f32", (4, 2, 1, 2, 1, 2), 1), u),
+    )
+
+
 @pytest.mark.parametrize("type", INDEX_TYPES)
 def test_scatter_by_indices_of_every_type(type: str) -> None:
     s, i, u = tensor((6,), "f32"), tensor((3, 8), type), tensor((3, 8), "f32")

@@ -95,3 +95,14 @@ def test_a_table_is_looked_up_in_one_kernel_and_in_vectors() -> None:
     PassManager.parse("graph-pipeline,sched-pipeline").run(context(), module)
     (kernel,) = [op for op in module.ops if isinstance(op, sched.KernelOp)]
     assert [op.mapping.vector.data for op in kernel.walk() if isinstance(op, sched.AxisOp)] == [1, 8]
+
+
+def test_an_index_that_is_computed_by_many_doublings_is_looked_through_once() -> None:
+    doublings = "".join(f"%i{n + 1} = graph.add %i{n}, %i{n} : tensor<3x7xi32>\n" for n in range(3000))
+    text = lookup("f32", "i32").replace(
+        "%hit = graph.eq %n, %at",
+        f"%i0 = graph.abs %at : tensor<3x7xi32>\n{doublings}%hit = graph.eq %n, %i3000",
+    )
+    module = parse_module(text)
+    PassManager.parse("recognize-gathers").run(context(), module)
+    assert "graph.gather" in [op.name for op in module.walk()]

@@ -357,6 +357,18 @@ def test_a_closed_worker_takes_no_work(worker: WorkerRunner):
     assert worker.is_idle
 
 
+def test_work_closes_the_worker_that_it_runs_on(worker: WorkerRunner):
+    log: list[str] = []
+    gate = Gate()
+    worker.submit("close", gate.then(worker.close))
+    behind = worker.submit("behind", lambda: log.append("behind"))
+    gate.open.set()
+    behind.sync()
+    assert log == ["behind"]
+    with pytest.raises(DeviceError, match="w:0: the device is closed"):
+        worker.submit("a", lambda: None)
+
+
 def test_a_worker_that_nobody_uses_ends_with_its_thread():
     runner = worker_runner("w:collected")
     runner.submit("a", lambda: None).sync()
