@@ -465,9 +465,12 @@ def symbols_of(extents: Iterable[Extent]) -> tuple[str, ...]:
 def parts_of(atom: Quotient | Remainder | Greatest | Least) -> tuple[Extent, Extent]:
     """Returns the two extents that an atom is made of."""
     match atom:
-        case Quotient(first, second) | Remainder(first, second):
-            return first, second
-        case Greatest(first, second) | Least(first, second):
+        case (
+            Quotient(first, second)
+            | Remainder(first, second)
+            | Greatest(first, second)
+            | Least(first, second)
+        ):
             return first, second
 
 

@@ -193,7 +193,7 @@ class DeviceExecutable(Executable):
         plan, driver = self.program, self._driver
         if not isinstance(driver, DirectCalls) or plan.nodes or plan.symbols or not plan.returned:
             return None
-        if set(plan.donated) != self._given:
+        if frozenset(plan.donated) != self._given:
             return None
         if any(-1 in type.shape for type in (*plan.signature.argument_types, *plan.signature.result_types)):
             return None

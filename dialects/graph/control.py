@@ -352,10 +352,6 @@ class ScanOp(ControlOp):
         return self.body.block.args[1 + len(self.initial) :]
 
     @property
-    def carried_results(self) -> Sequence[OpResult]:
-        return self.results[: len(self.initial)]
-
-    @property
     def stacks(self) -> Sequence[OpResult]:
         """The results that have an element, along axis 0, of every iteration."""
         return self.results[len(self.initial) :]

@@ -40,7 +40,16 @@ from ..dim_text import parse_extent
 from ..graph import dims_around
 from ..graph.types import tensor_of
 from .attributes import AnalysisAttr
-from .program import TOKEN, LaunchOp, SyncOp, TransferOp, parse_after, print_after
+from .program import (
+    TOKEN,
+    LaunchOp,
+    SyncOp,
+    TransferOp,
+    parse_after,
+    parse_analysis,
+    print_after,
+    print_analysis,
+)
 from .program_types import buffer_type
 
 CONDITION = buffer_type(tensor_of(i1, ()))
@@ -165,19 +174,14 @@ class ControlItem(IRDLOperation, ABC):
                         )
 
     def _print_analysis(self, printer: Printer) -> None:
-        if self.analysis is not None:
-            printer.print_string(" analysis")
-            self.analysis.print_parameters(printer)
+        print_analysis(printer, self.analysis)
         printer.print_op_attributes(self.attributes, print_keyword=True)
         printer.print_string(" ")
 
 
-def _parse_analysis(parser: Parser) -> tuple[AnalysisAttr | None, dict[str, Attribute]]:
-    analysis = None
-    if parser.parse_optional_keyword("analysis") is not None:
-        analysis = AnalysisAttr.new(AnalysisAttr.parse_parameters(parser))
+def _parse_attributes(parser: Parser) -> dict[str, Attribute]:
     attributes = parser.parse_optional_attr_dict_with_keyword()
-    return analysis, {} if attributes is None else dict(attributes.data)
+    return {} if attributes is None else dict(attributes.data)
 
 
 def _check_condition(who: str, type: Attribute) -> None:
@@ -255,7 +259,7 @@ class ForOp(ControlItem):
         if parser.parse_optional_keyword("counter") is not None:
             counter = parser.resolve_operand(parser.parse_unresolved_operand(), COUNTER)
         after = parse_after(parser)
-        analysis, attributes = _parse_analysis(parser)
+        analysis, attributes = parse_analysis(parser), _parse_attributes(parser)
         body = parser.parse_region((Parser.Argument(index.name, IndexType(), location),))
         op = cls(trip_count, counter, is_reverse, after, body)
         op.set_analysis(analysis)
@@ -322,7 +326,7 @@ class ConditionalItem(ControlItem, ABC):
     def parse(cls, parser: Parser) -> Self:
         condition = parser.resolve_operand(parser.parse_unresolved_operand(), CONDITION)
         after = parse_after(parser)
-        analysis, attributes = _parse_analysis(parser)
+        analysis, attributes = parse_analysis(parser), _parse_attributes(parser)
         first = parser.parse_region(())
         parser.parse_keyword(cls.KEYWORD)
         op = cls(condition, after, first, parser.parse_region(()))

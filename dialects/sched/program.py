@@ -225,6 +225,20 @@ def parse_after(parser: Parser) -> list[SSAValue]:
     return [parser.resolve_operand(token, TOKEN) for token in tokens]
 
 
+def print_analysis(printer: Printer, analysis: AnalysisAttr | None) -> None:
+    """Prints what an item costs, if that is known."""
+    if analysis is not None:
+        printer.print_string(" analysis")
+        analysis.print_parameters(printer)
+
+
+def parse_analysis(parser: Parser) -> AnalysisAttr | None:
+    """Parses what `print_analysis` prints."""
+    if parser.parse_optional_keyword("analysis") is None:
+        return None
+    return AnalysisAttr.new(AnalysisAttr.parse_parameters(parser))
+
+
 def _parse_buffers(parser: Parser, buffers: Sequence[UnresolvedOperand], pos: int) -> list[SSAValue]:
     types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type) if buffers else []
     if len(types) != len(buffers):
@@ -261,9 +275,7 @@ class LaunchOp(IRDLOperation):
         pos = parser.pos
         buffers = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_unresolved_operand)
         after = parse_after(parser)
-        analysis = None
-        if parser.parse_optional_keyword("analysis") is not None:
-            analysis = AnalysisAttr.new(AnalysisAttr.parse_parameters(parser))
+        analysis = parse_analysis(parser)
         attributes = parser.parse_optional_attr_dict()
         arguments: list[SSAValue] = []
         if parser.parse_optional_punctuation(":") is not None:
@@ -280,9 +292,7 @@ class LaunchOp(IRDLOperation):
         with printer.in_parens():
             printer.print_list(self.arguments, printer.print_operand)
         print_after(printer, self.after)
-        if self.analysis is not None:
-            printer.print_string(" analysis")
-            self.analysis.print_parameters(printer)
+        print_analysis(printer, self.analysis)
         printer.print_op_attributes(self.attributes)
         if self.arguments:
             printer.print_string(" : ")
@@ -302,9 +312,9 @@ class LaunchOp(IRDLOperation):
             )
         if isinstance(kernel, KernelOp):
             for mine, its in zip(self.arguments, kernel.body.block.args, strict=True):
-                # Dense buffers may be seen in another shape.
                 if isinstance(mine.type, IndexType):
                     continue
+                # Dense buffers may be seen in another shape.
                 if mine.type != its.type and (is_strided(mine.type) or is_strided(its.type)):
                     raise VerifyException(
                         f"{self.name}: argument {its.index} of @{name} is {its.type}, found {mine.type}"
@@ -351,9 +361,7 @@ class TransferOp(IRDLOperation):
         parser.parse_keyword("to")
         target = parser.parse_unresolved_operand()
         after = parse_after(parser)
-        analysis = None
-        if parser.parse_optional_keyword("analysis") is not None:
-            analysis = AnalysisAttr.new(AnalysisAttr.parse_parameters(parser))
+        analysis = parse_analysis(parser)
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
         type = parser.parse_type()
@@ -369,9 +377,7 @@ class TransferOp(IRDLOperation):
         printer.print_string(" to ")
         printer.print_operand(self.target)
         print_after(printer, self.after)
-        if self.analysis is not None:
-            printer.print_string(" analysis")
-            self.analysis.print_parameters(printer)
+        print_analysis(printer, self.analysis)
         printer.print_op_attributes(self.attributes)
         printer.print_string(" : ")
         printer.print_attribute(self.source.type)
