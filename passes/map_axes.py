@@ -12,6 +12,7 @@ Gives every kernel its default schedule: which axes run as vectors, unrolled, or
       %s = sched.reduce addf %j = 1000 vector(8) unroll(4) : f32 { ... }
       sched.axis %j_1 = 1000 vector(8) { ... }
     }
+    and on the kernel {schedule = "j: 32 partial results for 1000 elements; j: neighbours in memory; ..."}
 
 * An axis becomes a vector if every access below it has stride 0 or 1 along it (the innermost such axis wins),
   a reduction likewise if no axis around it is one. Reductions get four accumulators where they are long.
@@ -22,7 +23,7 @@ Gives every kernel its default schedule: which axes run as vectors, unrolled, or
 An extent that is made of named dims is mapped as if it were the greatest that it can be: the order in which
 its reductions combine is that of a static program of that size.
 
-Only mappings change; an axis that is mapped already is left alone.
+Only mappings change, and `schedule` says why; a kernel that is mapped already is left alone.
 
 Requires: `sched` kernels. Ensures: what each kernel computes is unchanged but for the order of combination of
 reductions, which the mapping defines.
@@ -32,7 +33,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import memref, scf
-from xdsl.dialects.builtin import IndexType, IntegerType, ModuleOp
+from xdsl.dialects.builtin import IndexType, IntegerType, ModuleOp, StringAttr
 from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
@@ -72,6 +73,7 @@ class _KernelMapper:
         self.vector_nbytes = vector_nbytes
         self.block_elements = block_elements
         self.analysis = IndexAnalysis()
+        self.reasons: list[str] = []
 
     def map(self, kernel: sched.KernelOp) -> None:
         loops = [op for op in kernel.walk() if isinstance(op, Loop)]
@@ -80,6 +82,15 @@ class _KernelMapper:
         for op in _loops_in(kernel.body.block):
             self._map_vectors(op)
         self._map_blocks(kernel)
+        if self.reasons:
+            kernel.schedule = StringAttr("; ".join(self.reasons))
+
+    def _set(self, loop: Loop, mapping: MappingAttr, why: str) -> None:
+        """Maps an axis, and notes why."""
+        loop.mapping = mapping
+        clause = f"{loop.index.name_hint or 'axis'}: {why}"
+        if clause not in self.reasons:
+            self.reasons.append(clause)
 
     def _most(self, loop: Loop) -> int:
         """Returns how many iterations a loop runs, the most where that varies."""
@@ -102,7 +113,8 @@ class _KernelMapper:
                 extent = self._most(loop)
                 partials = 32 if extent >= 256 else 8 if extent >= 8 else 4
                 lanes = min(lanes, partials)
-                loop.mapping = MappingAttr.get(vector=lanes, unroll=partials // lanes)
+                mapping = MappingAttr.get(vector=lanes, unroll=partials // lanes)
+                self._set(loop, mapping, f"{partials} partial results for {extent} elements")
             return
         for op in below:
             self._map_vectors(op)
@@ -110,7 +122,11 @@ class _KernelMapper:
     def _map_vector_axis(self, axis: sched.AxisOp, lanes: int) -> None:
         reduces = any(isinstance(op, sched.ReduceOp) for op in axis.walk())
         unroll = 2 if reduces and self._most(axis) >= 2 * lanes else 1
-        axis.mapping = MappingAttr.get(vector=lanes, unroll=unroll)
+        self._set(
+            axis,
+            MappingAttr.get(vector=lanes, unroll=unroll),
+            "neighbours in memory" + (", two vectors to hide latency" if unroll > 1 else ""),
+        )
         outer = axis.parent_op()
         # Processors with vectors of 64 bytes have twice the registers.
         rows = 8 if self.vector_nbytes >= 64 else 4
@@ -122,7 +138,7 @@ class _KernelMapper:
             and not any(_is_serial(op) for op in outer.body.block.ops)
             and sum(isinstance(op, sched.AxisOp) for op in outer.body.block.ops) == 1
         ):
-            outer.mapping = MappingAttr.get(unroll=rows)
+            self._set(outer, MappingAttr.get(unroll=rows), f"each loaded vector is used {rows} times")
 
     def _lanes(self, loop: Loop) -> int:
         """Returns how many lanes `loop` can run in, 0 if it cannot be a vector."""
@@ -173,7 +189,11 @@ class _KernelMapper:
         mapping, step = axis.mapping, axis.mapping.step
         wanted = -(-self.block_elements // max(work, 1))
         chunk = _even_chunk(self._most(axis), -(-wanted // step) * step, step)
-        axis.mapping = MappingAttr.get(Level.BLOCK, chunk, mapping.vector.data, mapping.unroll.data)
+        self._set(
+            axis,
+            MappingAttr.get(Level.BLOCK, chunk, mapping.vector.data, mapping.unroll.data),
+            f"work-groups of up to {self.block_elements} elements",
+        )
 
     def _work(self, op: Operation) -> int:
         """Returns how many innermost iterations there are below `op`."""

@@ -22,6 +22,7 @@ from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
     operand_def,
+    opt_attr_def,
     opt_prop_def,
     prop_def,
     region_def,
@@ -63,11 +64,15 @@ class KernelOp(IRDLOperation):
     ```
 
     With dims: `sched.kernel @scale(%n: index, %x: memref<?xf32, #graph.dims<n>>) dims [n] { ... }`.
+
+    The pass that maps its axes says why in `attributes {schedule = "i: neighbours in memory; ..."}`: clauses
+    with `; ` between them, about the axis whose name each begins with. It is for people and has no meaning.
     """
 
     name = "sched.kernel"
     sym_name = prop_def(StringAttr)
     dims = opt_prop_def(ArrayAttr[StringAttr])
+    schedule = opt_attr_def(StringAttr)
     body = region_def("single_block")
     traits = traits_def(SymbolOpInterface(), IsolatedFromAbove(), NoTerminator())
 

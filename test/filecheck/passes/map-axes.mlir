@@ -2,7 +2,9 @@
 // RUN: tenon-opt -p 'map-axes{vector-nbytes=16 block-elements=64}' %s | filecheck %s --check-prefix SMALL
 
 // A contiguous axis becomes vectors, a reduction over it several of them; the rows become work-groups.
+// The kernel says why.
 // CHECK-LABEL: sched.kernel @rows
+// CHECK-SAME:    attributes {schedule = "j: 32 partial results for 1000 elements; j: neighbours in memory; i: work-groups of up to 16384 elements"} {
 // CHECK-NEXT:    sched.axis %i = 128 block(16) {
 // CHECK-NEXT:      %sum = sched.reduce addf %j = 1000 vector(8) unroll(4) : f32 {
 // CHECK:           sched.axis %j_1 = 1000 vector(8) {
