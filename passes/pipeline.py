@@ -24,6 +24,7 @@ from .infer_precision import InferPrecisionPass
 from .inline_calls import InlineCallsPass
 from .inline_virtual_nodes import InlineVirtualNodesPass
 from .map_axes import MapAxesPass
+from .merge_kernels import MergeKernelsPass
 from .pack_operands import PackOperandsPass
 from .plan_memory import PlanMemoryPass
 from .recognize_gathers import RecognizeGathersPass
@@ -69,6 +70,8 @@ def sched_passes(vector_nbytes: int) -> tuple[ModulePass, ...]:
         VerifyStagePass(absent=COMPOSITE_NAMES),
         ConvertGraphToSchedPass(),
         VerifyStagePass(absent=("func", "graph"), allowed=("graph.dim", "graph.tnode")),
+        # Before all passes over kernels, which then see equal ones once.
+        MergeKernelsPass(),
         # Before map-axes, which maps the loops that there are.
         FuseStagesPass(),
         MapAxesPass(vector_nbytes=vector_nbytes),

@@ -29,6 +29,7 @@ TENON_PASS_NAMES: tuple[str, ...] = (
     "inline-calls",
     "inline-virtual-nodes",
     "map-axes",
+    "merge-kernels",
     "pack-operands",
     "plan-memory",
     "recognize-gathers",

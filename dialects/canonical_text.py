@@ -1,0 +1,134 @@
+"""
+An op as text that equals another op's text just where both mean the same: for keys, not for reading back.
+
+Values are numbered in the order in which they appear, attributes are sorted by name, numbers are given by their
+bits, and long data by its digest. Locations are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from hashlib import blake2b
+from struct import pack
+from typing import Any
+
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    BytesAttr,
+    DictionaryAttr,
+    FloatData,
+    IntAttr,
+    StringAttr,
+)
+from xdsl.ir import Attribute, Operation, ParametrizedAttribute, Region, SSAValue
+
+_LONGEST_DATA = 64
+"""Data of more bytes is given by its digest."""
+
+
+def canonical_text(op: Operation, *, without: Collection[str] = (), hints: bool = False) -> str:
+    """
+    Returns the text of `op`, without those of its own properties and attributes that `without` names. With
+    `hints` the names of values are part of it.
+    """
+    writer = _Writer(hints)
+    writer.write_op(op, without)
+    return "".join(writer.parts)
+
+
+def bytes_text(data: bytes) -> str:
+    """Returns `data` in hexadecimal or, where it is long, how long it is and its digest."""
+    if len(data) <= _LONGEST_DATA:
+        return data.hex()
+    return f"{len(data)}:{blake2b(data, digest_size=32).hexdigest()}"
+
+
+class _Writer:
+    """Collects the text in `parts`."""
+
+    __slots__ = ("_attributes", "_hints", "_values", "parts")
+
+    def __init__(self, hints: bool) -> None:
+        self.parts: list[str] = []
+        self._hints = hints
+        self._values: dict[SSAValue, str] = {}
+        self._attributes: dict[int, tuple[Attribute, str]] = {}
+        """The texts of attributes by their identity: to compare them takes longer than to write them."""
+
+    def write_op(self, op: Operation, without: Collection[str] = ()) -> None:
+        parts = self.parts
+        if op.results:
+            parts.append(",".join([self._defined(result) for result in op.results]))
+            parts.append("=")
+        parts.append(op.name)
+        if op.operands:
+            parts.append(f"({','.join([self._value(operand) for operand in op.operands])})")
+        self._write_attributes("<", op.properties, without)
+        self._write_attributes("{", op.attributes, without)
+        if op.successors:
+            numbers = [str(block.parent.get_block_index(block)) for block in op.successors if block.parent]
+            parts.append(f"[{','.join(numbers)}]")
+        for region in op.regions:
+            self._write_region(region)
+        parts.append("\n")
+
+    def _write_region(self, region: Region) -> None:
+        parts = self.parts
+        parts.append("(\n")
+        for block in region.blocks:
+            parts.append(f"^{','.join([self._defined(argument) for argument in block.args])}\n")
+            for op in block.ops:
+                self.write_op(op)
+        parts.append(")")
+
+    def _write_attributes(
+        self, opening: str, attributes: dict[str, Attribute], without: Collection[str]
+    ) -> None:
+        if not attributes:
+            return
+        names: Iterable[str] = attributes if len(attributes) == 1 else sorted(attributes)
+        texts = [f"{name}={self._attribute(attributes[name])}" for name in names if name not in without]
+        self.parts.append(f"{opening}{';'.join(texts)}")
+
+    def _defined(self, value: SSAValue) -> str:
+        hint = f"#{value.name_hint}" if self._hints and value.name_hint is not None else ""
+        return f"{self._value(value)}{hint}:{self._attribute(value.type)}"
+
+    def _value(self, value: SSAValue) -> str:
+        text = self._values.get(value)
+        if text is None:
+            text = self._values[value] = f"%{len(self._values)}"
+        return text
+
+    def _attribute(self, attribute: Attribute) -> str:
+        known = self._attributes.get(id(attribute))
+        if known is None:
+            known = self._attributes[id(attribute)] = attribute, self._attribute_text(attribute)
+        return known[1]
+
+    def _attribute_text(self, attribute: Attribute) -> str:
+        write = _TEXTS.get(type(attribute))
+        if write is not None:
+            return write(attribute)
+        match attribute:
+            case ArrayAttr():
+                elements: tuple[Attribute, ...] = attribute.data
+                return f"[{','.join([self._attribute(element) for element in elements])}]"
+            case DictionaryAttr():
+                named = attribute.data
+                entries = [f"{name!r}:{self._attribute(named[name])}" for name in sorted(named)]
+                return f"{{{','.join(entries)}}}"
+            case ParametrizedAttribute():
+                texts = [self._attribute(parameter) for parameter in attribute.parameters]
+                return f"{attribute.name}<{','.join(texts)}>"
+            case _:
+                return str(attribute)
+
+
+_TEXTS: dict[type[Attribute], Callable[[Any], str]] = {
+    IntAttr: lambda attribute: str(attribute.data),
+    StringAttr: lambda attribute: repr(attribute.data),
+    FloatData: lambda attribute: pack("<d", attribute.data).hex(),
+    BytesAttr: lambda attribute: bytes_text(attribute.data),
+}
+"""What writes the attributes that hold data, and are not as exact or as short when printed."""

@@ -1,0 +1,105 @@
+"""What makes the canonical texts of ops and kernels equal, and what does not."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import tenon
+import tenon.numpy as tnp
+from tenon.dialects import sched
+from tenon.dialects.canonical_text import bytes_text, canonical_text
+from tenon.dialects.parsing import parse_module
+from tenon.passes.util.kernel_key import kernel_text
+
+KERNEL = """
+sched.kernel @f(%x: memref<8xf32>, %y: memref<8xf32>) {
+  sched.axis %i = 8 block(2) {
+    %v = memref.load %x[%i] : memref<8xf32>
+    %c = arith.constant 1.0 : f32
+    %s = arith.subf %v, %c : f32
+    memref.store %s, %y[%i] : memref<8xf32>
+  }
+}
+"""
+
+
+def key(text: str) -> str:
+    (kernel,) = parse_module(text).ops
+    assert isinstance(kernel, sched.KernelOp)
+    return kernel_text(kernel)
+
+
+@pytest.mark.parametrize(
+    "rename",
+    [
+        lambda text: text.replace("@f", "@g"),
+        lambda text: text.replace("%v", "%value").replace("%i", "%0"),
+        lambda text: "\n\n" + text.replace("  ", "    "),
+        lambda text: text.replace("1.0", "1.00"),
+    ],
+)
+def test_names_and_places_are_no_part_of_the_text(rename: Callable[[str], str]) -> None:
+    assert key(rename(KERNEL)) == key(KERNEL)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("1.0", "-1.0"),
+        ("1.0", "1.0000001"),
+        ("%v, %c", "%c, %v"),
+        ("subf", "addf"),
+        ("block(2)", "block(4)"),
+        ("= 8", "= 7"),
+        ("store %s", "store %v"),
+        (">) {", ">) attributes {a = 1 : i8} {"),
+        ("memref<8xf32>", "memref<9xf32>"),
+        ("%v, %c :", "%v, %c fastmath<nnan> :"),
+    ],
+)
+def test_what_is_computed_is_part_of_the_text(old: str, new: str) -> None:
+    assert old in KERNEL
+    assert key(KERNEL.replace(old, new)) != key(KERNEL)
+
+
+def test_floats_are_told_apart_by_their_bits() -> None:
+    texts = [KERNEL.replace("1.0", bits) for bits in ("0.0", "-0.0", "0x7FC00000", "0x7FC00001", "0x80000001")]
+    assert len({key(text) for text in texts}) == len(texts)
+
+
+def test_long_constants_are_given_by_their_digest() -> None:
+    assert bytes_text(bytes(64)) == "00" * 64
+    assert len(bytes_text(bytes(65))) == len("65:") + 64
+    assert bytes_text(bytes(65)) != bytes_text(bytes(64) + b"\1")
+
+    def constant(last: float) -> str:
+        numbers = ", ".join(["0.0"] * 99 + [str(last)])
+        return canonical_text(parse_module(f"%c = graph.constant dense<[{numbers}]> : tensor<100xf32>"))
+
+    assert constant(1.0) == constant(1.0) != constant(2.0)
+    assert len(constant(1.0)) < 300
+
+
+def test_names_of_values_are_part_of_the_text_where_they_are_asked_for() -> None:
+    module, renamed = parse_module(KERNEL), parse_module(KERNEL.replace("%v", "%w"))
+    assert canonical_text(module) == canonical_text(renamed)
+    assert canonical_text(module, hints=True) != canonical_text(renamed, hints=True)
+
+
+def test_equal_layers_of_a_program_share_their_kernels() -> None:
+    @tenon.jit
+    def chain(x: Any, ws: list[Any]) -> Any:
+        for w in ws:
+            x = tnp.tanh(x @ w)
+        return x
+
+    rng = np.random.default_rng(0)
+    x, ws = rng.random((4, 8), np.float32), [rng.random((8, 8), np.float32) for _ in range(5)]
+    expected = x
+    for w in ws:
+        expected = np.tanh(expected @ w)
+    np.testing.assert_allclose(chain(x, ws), expected, rtol=1e-5)
+    text = chain.lower(x, ws).text("sched")
+    assert text.count("sched.kernel @") == 1
+    assert text.count("sched.launch @") == 5
