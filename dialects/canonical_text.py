@@ -1,8 +1,8 @@
 """
 An op as text that equals another op's text just where both mean the same: for keys, not for reading back.
 
-Values are numbered in the order in which they appear, attributes are sorted by name, numbers are given by their
-bits, and long data by its digest. Locations are left out.
+Values are numbered in the order in which they appear, attributes are sorted by name, floats are given by
+their bits, and long data by its digest. Locations are left out.
 """
 
 from __future__ import annotations

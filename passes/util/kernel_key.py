@@ -1,4 +1,4 @@
-"""What tells kernels apart: two whose texts are equal compute the same, whatever they and their values are called."""
+"""What tells kernels apart: two of equal text compute the same, whatever they and their values are called."""
 
 from __future__ import annotations
 

@@ -64,7 +64,9 @@ def test_what_is_computed_is_part_of_the_text(old: str, new: str) -> None:
 
 
 def test_floats_are_told_apart_by_their_bits() -> None:
-    texts = [KERNEL.replace("1.0", bits) for bits in ("0.0", "-0.0", "0x7FC00000", "0x7FC00001", "0x80000001")]
+    texts = [
+        KERNEL.replace("1.0", bits) for bits in ("0.0", "-0.0", "0x7FC00000", "0x7FC00001", "0x80000001")
+    ]
     assert len({key(text) for text in texts}) == len(texts)
 
 

@@ -72,10 +72,10 @@ sched.kernel @other_shape(%x: memref<8xf32>, %y: memref<8xf32, strided<[1], offs
 sched.program @f(%x: memref<8xf32>) : (tensor<8xf32>) -> tensor<8xf32> {
   %t = sched.buffer global temporary : memref<8xf32>
   %u = sched.buffer global result : memref<8xf32>
-  %0 = sched.launch @double(%x, %t) : memref<8xf32>, memref<8xf32>
-  %1 = sched.for %i = 3 {
-    %2 = sched.launch @twice(%t, %u) : memref<8xf32>, memref<8xf32>
-    %3 = sched.launch @swapped(%t, %u) : memref<8xf32>, memref<8xf32>
+  %0 = sched.launch @double(%x, %t) after() : memref<8xf32>, memref<8xf32>
+  %1 = sched.for %i = 3 after() {
+    %2 = sched.launch @twice(%t, %u) after() : memref<8xf32>, memref<8xf32>
+    %3 = sched.launch @swapped(%t, %u) after() : memref<8xf32>, memref<8xf32>
   }
-  sched.return %u : memref<8xf32>
+  sched.return %u after() : memref<8xf32>
 }
