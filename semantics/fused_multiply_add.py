@@ -60,7 +60,15 @@ def _split(value: Array) -> tuple[Array, Array]:
 
 def _fma_f32(a: Array, b: Array, c: Array) -> Array:
     product = np.multiply(a, b, dtype=np.float64)  # exact: 48 bits, and f64 has the range
-    return round_to_odd(*_two_sum(product, np.asarray(c, np.float64))).astype(F32)
+    total = np.asarray(product + c)
+    result = np.asarray(total.astype(F32))
+    # Rounding twice is rounding once unless the first gives a tie of the second; the bits that subnormal
+    # results drop are others.
+    suspect = ((total.view(np.int64) & 0x1FFF_FFFF) == 0x1000_0000) | (np.abs(total) < 2.0**-126)
+    if suspect.any():
+        product, c = (np.broadcast_to(operand, total.shape)[suspect] for operand in (product, c))
+        result[suspect] = round_to_odd(*_two_sum(product, c.astype(np.float64))).astype(F32)
+    return result
 
 
 def _fma_f64(a: Array, b: Array, c: Array) -> Array:

@@ -316,6 +316,7 @@ maximum_number = _number_or_other(_maximum)
 minimum_number = _number_or_other(_minimum)
 
 COMBINE: dict[CombineKind, Function] = {
+    CombineKind.FMA: add,
     CombineKind.ADDF: add,
     CombineKind.MULF: multiply,
     CombineKind.MAXIMUMF: maximum,
@@ -329,14 +330,14 @@ COMBINE: dict[CombineKind, Function] = {
     CombineKind.ANDI: np.bitwise_and,
     CombineKind.ORI: np.bitwise_or,
 }
-"""How two values of a reduction are combined."""
+"""How two partial results of a reduction are combined."""
 
 
 def identity(kind: CombineKind, type: Attribute) -> Array:
     """Returns the value of `type`, as a 0-d array, that changes nothing when combined by `kind`."""
     dtype = dtype_of(type)
     match kind:
-        case CombineKind.ADDF | CombineKind.ADDI | CombineKind.ORI | CombineKind.MAXUI:
+        case CombineKind.FMA | CombineKind.ADDF | CombineKind.ADDI | CombineKind.ORI | CombineKind.MAXUI:
             return np.zeros((), dtype)
         case CombineKind.MULF | CombineKind.MULI:
             return np.ones((), dtype)

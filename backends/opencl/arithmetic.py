@@ -216,6 +216,12 @@ def call(kernel: KernelWriter, op: Operation, function: str) -> None:
     kernel.define(op, f"{function}({', '.join(kernel.expressions[operand] for operand in op.operands)})")
 
 
+def fma(kernel: KernelWriter, op: Operation) -> None:
+    type = op.results[0].type
+    element = arithmetic_type(kernel, op, type, integer=False)
+    call(kernel, op, kernel.helpers.fma(element, lanes_of(type)))
+
+
 def rounding(kernel: KernelWriter, op: Operation, kind: str) -> None:
     type = op.results[0].type
     element = arithmetic_type(kernel, op, type, integer=False)

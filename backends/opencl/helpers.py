@@ -86,6 +86,20 @@ $F $name($F a, $F b, $F c) {
 """)
 """Contracts where the device gains by it."""
 
+_FMA = Template("""\
+#if defined(__FMA__) || defined(__aarch64__)
+$F $name($F a, $F b, $F c) {
+    #pragma OPENCL FP_CONTRACT ON
+    return a * b + c;
+}
+#else
+$F $name($F a, $F b, $F c) {
+    return fma(a, b, c);
+}
+#endif
+""")
+"""PoCL calls a function for the builtin; where the processor has the instruction, it contracts to that."""
+
 _DIVISION = {
     "divsi": "b == zero ? zero : (b == minus_one ? $negated : a / divisor)",
     "remsi": "(b == zero) | (b == minus_one) ? zero : a % divisor",
@@ -219,6 +233,9 @@ class Helpers:
 
     def muladd(self, element: str, lanes: int | None) -> str:
         return self._float("muladd", _MULADD, element, lanes)
+
+    def fma(self, element: str, lanes: int | None) -> str:
+        return self._float("fma", _FMA, element, lanes)
 
     def remainder(self, element: str, lanes: int | None) -> str:
         nbits = _MANTISSA_NBITS[element]

@@ -109,7 +109,7 @@ RULES: dict[type[Operation], Rule] = {
     arith.IndexCastOp: conversions.index_cast,
     math.AbsFOp: lambda kernel, op: arithmetic.call(kernel, op, "fabs"),
     math.SqrtOp: lambda kernel, op: arithmetic.call(kernel, op, "sqrt"),
-    math.FmaOp: lambda kernel, op: arithmetic.call(kernel, op, "fma"),
+    math.FmaOp: arithmetic.fma,
     low.BlockIdOp: lambda kernel, op: control.work_item_id(kernel, op, "get_group_id"),
     low.ThreadIdOp: lambda kernel, op: control.work_item_id(kernel, op, "get_local_id"),
     low.BarrierOp: control.barrier,

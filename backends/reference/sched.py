@@ -22,7 +22,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from ...dialects import sched
 from ...dialects.dim_expr import evaluated
 from ...semantics.errors import InterpreterError, describe
-from ...semantics.numerics import COMBINE, identity
+from ...semantics.numerics import COMBINE, fma, identity
 from ...semantics.numpy_types import dtype_of, storage_dtype
 from .scalars import DIVISIONS, evaluate
 from .serial_code import Mask, run_for, run_if, run_while
@@ -64,6 +64,8 @@ class _Run:
         self._dims = dims
         self.values: dict[SSAValue, Array] = {}
         self.buffers: dict[SSAValue, _Buffer] = {}
+        self.sums: dict[sched.ReduceOp, Array] = {}
+        """What reductions in others go on with."""
         self.mask: Mask | None = None
         """Which iterations of the axes around take part; None where all do."""
 
@@ -74,7 +76,7 @@ class _Run:
                 case sched.AxisOp():
                     self._axis(op, extents)
                 case sched.ReduceOp():
-                    self.values[op.result] = self._reduce(op, extents)
+                    self.values[op.result] = self._reduce(op, extents, self.sums.pop(op, None))
                 case sched.AllocOp():
                     self._alloc(op, extents)
                 case memref.LoadOp():
@@ -123,34 +125,50 @@ class _Run:
             self.values[op.index] = _index(begin, end, len(extents))
             self.block(op.body.block, (*extents, end - begin))
 
-    def _reduce(self, op: sched.ReduceOp, extents: tuple[int, ...]) -> Array:
-        combine = COMBINE[op.kind.data]
+    def _reduce(self, op: sched.ReduceOp, extents: tuple[int, ...], start: Array | None = None) -> Array:
+        """Returns the result; the first partial result starts from `start`."""
+        if op.continued is not None:
+            return self._reduce_dims(op, op.continued, extents, start)
+        combine, is_fma = COMBINE[op.kind.data], op.kind.data is sched.CombineKind.FMA
+        accumulate = _add_product if is_fma else combine
         step = op.mapping.step
         dtype = dtype_of(op.result.type)
-        start = identity(op.kind.data, op.result.type)
         extent = evaluated(op.extent.data, self._dims)
         main = extent - extent % step if step > 1 else 0
-        sums: Array = np.full((*extents, step if main else 1), start, dtype)
+        sums: Array = np.full((*extents, step if main else 1), identity(op.kind.data, op.result.type), dtype)
+        if start is not None:
+            sums[..., 0] = start
         for begin, end in _pieces(main, extents, step):
-            values = self._body(op, extents, begin, end).reshape(*extents, -1, step)
-            for number in range(values.shape[-2]):
-                sums = combine(sums, values[..., number, :])
+            values = [value.reshape(*extents, -1, step) for value in self._body(op, extents, begin, end)]
+            for number in range(values[0].shape[-2]):
+                sums = accumulate(sums, *(value[..., number, :] for value in values))
         while sums.shape[-1] > 1:
             half = sums.shape[-1] // 2
             sums = combine(sums[..., :half], sums[..., half:])
         total: Array = sums[..., 0]
         for begin, end in _pieces(extent - main, extents, 1):
             values = self._body(op, extents, main + begin, main + end)
-            for number in range(values.shape[-1]):
-                total = combine(total, values[..., number])
+            for number in range(values[0].shape[-1]):
+                total = accumulate(total, *(value[..., number] for value in values))
         return total
 
-    def _body(self, op: sched.ReduceOp, extents: tuple[int, ...], begin: int, end: int) -> Array:
+    def _reduce_dims(
+        self, op: sched.ReduceOp, inner: sched.ReduceOp, extents: tuple[int, ...], start: Array | None
+    ) -> Array:
+        """Returns the result of a reduction over several dims, of which `op` is one around `inner`."""
+        total: Array = np.zeros(extents, dtype_of(op.result.type)) if start is None else start
+        for number in range(evaluated(op.extent.data, self._dims)):
+            self.sums[inner] = total[..., np.newaxis]
+            (value,) = self._body(op, extents, number, number + 1)
+            total = value[..., 0]
+        return total
+
+    def _body(self, op: sched.ReduceOp, extents: tuple[int, ...], begin: int, end: int) -> list[Array]:
         """What the body yields for the indices from `begin` to `end`, as one more dim."""
         self.values[op.index] = _index(begin, end, len(extents))
         inner = (*extents, end - begin)
         self.block(op.body.block, inner)
-        return np.broadcast_to(self.value(op.yielded, len(inner)), inner)
+        return [np.broadcast_to(self.value(value, len(inner)), inner) for value in op.yielded]
 
     def _alloc(self, op: sched.AllocOp, extents: tuple[int, ...]) -> None:
         type = op.result.type
@@ -182,6 +200,10 @@ class _Run:
                     f"{describe(op)}: index {wrong} is out of bounds for dim {dim} of extent {extent}"
                 )
         return (*own, *subscripts)
+
+
+def _add_product(total: Array, lhs: Array, rhs: Array) -> Array:
+    return fma(lhs, rhs, total)
 
 
 def _index(begin: int, end: int, axis: int) -> Array:

@@ -119,8 +119,9 @@ class MappingAttr(ParametrizedAttribute):
 
 
 class CombineKind(StrEnum):
-    """How a reduction combines two values, by the `arith` op that does it."""
+    """How a reduction combines: by the `arith` op on two values, or `fma`, which adds products unrounded."""
 
+    FMA = "fma"
     ADDF = "addf"
     MULF = "mulf"
     MAXIMUMF = "maximumf"

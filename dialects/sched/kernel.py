@@ -21,13 +21,13 @@ from xdsl.irdl import (
     BaseAttr,
     IRDLOperation,
     irdl_op_definition,
-    operand_def,
     opt_attr_def,
     opt_prop_def,
     prop_def,
     region_def,
     result_def,
     traits_def,
+    var_operand_def,
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -212,10 +212,20 @@ class ReduceOp(IRDLOperation):
     the upper half of them is combined into the lower half, until one is left; then the indices that fill no
     whole step, one by one. So what is computed depends on n only, and not on how wide the vectors are.
 
+    The body of a reduction by `fma` yields two values. Each step adds their product to a partial result,
+    rounded once; partial results are then added to one another. Several dims are one such reduction in
+    another: the body of the outer one, which is serial, yields nothing but the result of the inner one, whose
+    first partial result starts from what the outer one has so far.
+
     ```mlir
     %sum = sched.reduce addf %j = 1000 vector(8) unroll(4) : f32 {
       %v = memref.load %x[%j] : memref<1000xf32>
       sched.yield %v : f32
+    }
+    %dot = sched.reduce fma %k = 1000 : f32 {
+      %a = memref.load %x[%k] : memref<1000xf32>
+      %b = memref.load %y[%k] : memref<1000xf32>
+      sched.yield %a, %b : f32
     }
     ```
     """
@@ -256,11 +266,20 @@ class ReduceOp(IRDLOperation):
         return self.body.block.args[0]
 
     @property
-    def yielded(self) -> SSAValue:
-        """The value that `body` yields."""
+    def yielded(self) -> Sequence[SSAValue]:
+        """What `body` yields: the value to combine, or the two of a product to add."""
         last = self.body.block.last_op
         assert isinstance(last, YieldOp), "sched.reduce: body ends in no sched.yield"
-        return last.value
+        return last.values
+
+    @property
+    def continued(self) -> ReduceOp | None:
+        """The reduction inside that goes on with this one's sum, if this is one of several dims by `fma`."""
+        if self.kind.data is not CombineKind.FMA or len(self.yielded) != 1:
+            return None
+        inner = self.yielded[0].owner
+        assert isinstance(inner, ReduceOp), f"{self.name}: nothing goes on with the sum"
+        return inner
 
     @classmethod
     def parse(cls, parser: Parser) -> ReduceOp:
@@ -292,25 +311,55 @@ class ReduceOp(IRDLOperation):
 
     def verify_(self) -> None:
         _verify_loop(self)
-        last = self.body.block.last_op
-        if not isinstance(last, YieldOp) or last.value.type != self.result.type:
-            found = last.value.type if isinstance(last, YieldOp) else "no sched.yield"
+        kind, last = self.kind.data, self.body.block.last_op
+        if not isinstance(last, YieldOp) or any(value.type != self.result.type for value in last.values):
+            found = _types(last.values) if isinstance(last, YieldOp) else "no sched.yield"
             raise VerifyException(f"{self.name}: body yields {found}, expected {self.result.type}")
-        kind = self.kind.data
+        if kind is CombineKind.FMA:
+            self._verify_products(last.values)
+        elif len(last.values) != 1:
+            raise VerifyException(
+                f"{self.name}: body yields {len(last.values)} values, expected 1 to combine by {kind.value}"
+            )
         if self.mapping.step & (self.mapping.step - 1):
             raise VerifyException(
                 f"{self.name}: {self.mapping.step} partial results cannot be halved (need a power of two)"
             )
-        if is_float(self.result.type) != kind.value.endswith("f") or not (
+        of_floats = kind is CombineKind.FMA or kind.value.endswith("f")
+        if is_float(self.result.type) != of_floats or not (
             is_float(self.result.type) or isinstance(self.result.type, IntegerType)
         ):
             raise VerifyException(f"{self.name}: cannot combine {self.result.type} by {kind.value}")
+
+    def _verify_products(self, values: Sequence[SSAValue]) -> None:
+        """Checks that the body yields two values, or the sum that an inner reduction goes on with."""
+        if len(values) == 2:
+            return
+        inner = values[0].owner if len(values) == 1 else None
+        if (
+            not isinstance(inner, ReduceOp)
+            or inner.kind.data is not CombineKind.FMA
+            or inner.parent is not self.body.block
+            or not values[0].has_one_use()
+        ):
+            raise VerifyException(
+                f"{self.name}: body yields {len(values)} values, expected 2 to multiply or "
+                "the sum of a reduction by fma in it, for nothing else"
+            )
+        if self.mapping != MappingAttr.get():
+            raise VerifyException(
+                f"{self.name}: {self.mapping.words()} for the outer of two dims (only serial goes on)"
+            )
+
+
+def _types(values: Sequence[SSAValue]) -> str:
+    return ", ".join(str(value.type) for value in values)
 
 
 @irdl_op_definition
 class YieldOp(IRDLOperation):
     """
-    The value that a `sched.reduce` combines.
+    The value that a `sched.reduce` combines, or the two of one type whose product it adds.
 
     ```mlir
     sched.yield %v : f32
@@ -318,12 +367,34 @@ class YieldOp(IRDLOperation):
     """
 
     name = "sched.yield"
-    value = operand_def(AnyAttr())
+    values = var_operand_def(AnyAttr())
     traits = traits_def(IsTerminator(), Pure())
-    assembly_format = "$value attr-dict `:` type($value)"
 
-    def __init__(self, value: SSAValue):
-        Operation.__init__(self, operands=(value,))
+    def __init__(self, *values: SSAValue):
+        Operation.__init__(self, operands=values)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> YieldOp:
+        values = [parser.parse_unresolved_operand()]
+        while parser.parse_optional_punctuation(",") is not None:
+            values.append(parser.parse_unresolved_operand())
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        type = parser.parse_type()
+        op = cls(*(parser.resolve_operand(value, type) for value in values))
+        op.attributes.update(attributes)
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_list(self.values, printer.print_ssa_value)
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.values[0].type)
+
+    def verify_(self) -> None:
+        if not self.values or any(value.type != self.values[0].type for value in self.values):
+            raise VerifyException(f"{self.name}: yields ({_types(self.values)}), expected values of one type")
 
 
 @irdl_op_definition

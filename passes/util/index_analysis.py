@@ -152,7 +152,8 @@ class IndexAnalysis:
                 found |= frozenset(self._enclosing(buffer.result))
             return found
         if isinstance(owner, sched.ReduceOp):
-            return self.dependences(owner.yielded) - {self.axis(owner)}
+            yielded = frozenset[Axis]().union(*map(self.dependences, owner.yielded))
+            return yielded - {self.axis(owner)}
         if owner.regions:
             return frozenset(self._enclosing(value))
         if not owner.operands:

@@ -157,8 +157,10 @@ class _Counter:
             case sched.AxisOp():
                 self.count_block(op.body.block, times * _most(op.extent.data, self._dims))
             case sched.ReduceOp():
-                cost.flops += times * _most(op.extent.data, self._dims)
-                self.count_block(op.body.block, times * _most(op.extent.data, self._dims))
+                steps = times * _most(op.extent.data, self._dims)
+                if op.continued is None:
+                    cost.flops += steps * len(op.yielded)
+                self.count_block(op.body.block, steps)
             case scf.ForOp():
                 self.count_block(op.body.block, times * trip_count(op))
             case scf.WhileOp():

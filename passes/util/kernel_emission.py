@@ -138,7 +138,7 @@ class _KernelEmitter:
             if is_fill:
                 new: sched.AxisOp | sched.ReduceOp = sched.AxisOp(axis.extent)
             else:
-                kind = _combine_kind(op)
+                kind = CombineKind.FMA if _adds_products(op) else _combine_kind(op)
                 type = compute_type(element_type(op.results[0]))
                 new = sched.ReduceOp(kind, axis.extent, type, fastmath=fastmath_of(op))
             new.location = op.location
@@ -288,17 +288,19 @@ class _KernelEmitter:
                 cast(inner, value, element_type(operand), type)
                 for value, operand in zip(operands, op.operands, strict=True)
             ]
-            value = elements[0] if len(elements) == 1 else _combined(inner, op, elements, type)
+            if not (loops and _adds_products(op)):
+                elements = [elements[0] if len(elements) == 1 else _combined(inner, op, elements, type)]
         else:
-            (value,) = operands
+            elements = operands
         builders = [b, *(loop.builder for loop in loops)]
         for loop, around in zip(reversed(loops), reversed(builders[:-1]), strict=True):
             assert isinstance(loop.op, sched.ReduceOp)
             loop.builder.location = op.location
-            loop.builder.insert(sched.YieldOp(value))
+            loop.builder.insert(sched.YieldOp(*elements))
             around.insert(loop.op, result.name_hint)
-            value = loop.op.result
+            elements = [loop.op.result]
         b.location = op.location
+        (value,) = elements
         return rounded(b, value, type)
 
     def _splat(self, b: ScalarBuilder, op: graph.ConstantOp) -> SSAValue:
@@ -449,6 +451,17 @@ def _combined(b: ScalarBuilder, op: graph.ContractOp, elements: list[SSAValue], 
         return float_op(b, for_floats, *elements, fastmath=fastmath_of(op), hint=hint)
     lhs, rhs = elements
     return integer_op(b, for_unsigned if is_unsigned(type) else for_signed, lhs, rhs, hint=hint)
+
+
+def _adds_products(op: Operation) -> bool:
+    """Returns whether `op` adds products of two floats, which are not rounded."""
+    return (
+        isinstance(op, graph.ContractOp)
+        and len(op.inputs) == 2
+        and op.accumulate.data is ReduceKind.ADD
+        and op.combine.data is Combination.MUL
+        and is_float(element_type(op.results[0]))
+    )
 
 
 def _combine_kind(op: Operation) -> CombineKind:

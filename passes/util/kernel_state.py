@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...dialects import low
+from ...dialects import low, sched
 from .index_analysis import IndexAnalysis
 from .index_writer import IndexWriter
 from .kernel_writer import KernelWriter
-from .lanes import LanedValue, LaneNest
+from .lanes import LanedValue, LaneNest, Lanes
 
 
 @dataclass(eq=False, slots=True)
@@ -29,3 +29,5 @@ class KernelState:
     analysis: IndexAnalysis = field(default_factory=IndexAnalysis)
     lanes: LaneNest = field(default_factory=LaneNest)
     buffers: dict[SSAValue, SSAValue] = field(default_factory=dict)
+    sums: dict[sched.ReduceOp, dict[Lanes, SSAValue]] = field(default_factory=dict)
+    """What reductions in others go on with: a value for each set of lanes."""

@@ -9,7 +9,7 @@ def identity(kind: CombineKind, type: Attribute) -> int | float:
     """Returns the value that changes nothing when combined by `kind`."""
     width = getattr(getattr(type, "width", None), "data", 0)
     match kind:
-        case CombineKind.ADDF:
+        case CombineKind.FMA | CombineKind.ADDF:
             return 0.0
         case CombineKind.MULF:
             return 1.0

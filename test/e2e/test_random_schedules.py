@@ -24,7 +24,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.transforms.common_subexpression_elimination import CommonSubexpressionElimination
 from xdsl.transforms.loop_invariant_code_motion import LoopInvariantCodeMotionPass
-from xdsl.utils.exceptions import PassFailedException
+from xdsl.utils.exceptions import PassFailedException, VerifyException
 
 from .random_programs import Program, programs
 
@@ -110,7 +110,8 @@ def map_at_random(kernel: sched.KernelOp, data: st.DataObject) -> None:
 def is_legal(kernel: sched.KernelOp, op: sched.AxisOp | sched.ReduceOp, mapping: MappingAttr) -> bool:
     op.mapping = mapping
     try:
+        op.verify_()
         lower_kernel(kernel)
-    except PassFailedException:
+    except (PassFailedException, VerifyException):
         return False
     return True

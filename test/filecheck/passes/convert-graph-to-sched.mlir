@@ -37,7 +37,7 @@ func.func @softmax(%x : tensor<128x1000xf32>) -> tensor<128x1000xf32> {
 // CHECK-LABEL: sched.kernel @dense_1(%s: memref<4x8xf32>, %w: memref<8x16xf32>, %b: memref<16xf32>, %y: memref<4x16xf32>)
 // CHECK:         sched.axis %i = 4 {
 // CHECK-NEXT:      sched.axis %j = 16 {
-// CHECK-NEXT:        %c = sched.reduce addf %k = 8 : f32 {
+// CHECK-NEXT:        %c = sched.reduce fma %k = 8 : f32 {
 // CHECK:             arith.maximumf
 // CHECK:         sched.buffer global result : memref<4x16xf32>
 func.func @dense(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>, %b: tensor<16xf32>) -> tensor<4x16xf32> {

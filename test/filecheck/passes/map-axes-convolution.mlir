@@ -5,9 +5,9 @@
 // CHECK: sched.axis %i = 30 block {
 // CHECK-NEXT: sched.axis %j = 30 unroll(4) {
 // CHECK-NEXT: sched.axis %k = 64 vector(8) unroll(2) {
-// CHECK-NEXT: sched.reduce addf %k3 = 3 : f32 {
-// CHECK: sched.reduce addf %k4 = 3 : f32 {
-// CHECK: sched.reduce addf %k_1 = 32 : f32 {
+// CHECK-NEXT: sched.reduce fma %k3 = 3 : f32 {
+// CHECK: sched.reduce fma %k4 = 3 : f32 {
+// CHECK: sched.reduce fma %k_1 = 32 : f32 {
 func.func @channels_last(%x: tensor<62x62x32xf32>, %w: tensor<3x3x32x64xf32>) -> tensor<30x30x64xf32> {
   %y = graph.contract %x, %w maps [affine_map<(i, j, o, k, l, c) -> (i * 2 + k, j * 2 + l, c)>, affine_map<(i, j, o, k, l, c) -> (k, l, c, o)>, affine_map<(i, j, o, k, l, c) -> (i, j, o)>] : tensor<62x62x32xf32>, tensor<3x3x32x64xf32> -> tensor<30x30x64xf32>
   func.return %y : tensor<30x30x64xf32>

@@ -91,6 +91,58 @@ sched.kernel @f(%x: memref<4xf32>) {
 
 // -----
 
+sched.kernel @f(%x: memref<4xf32>) {
+  // expected-error @below {{sched.reduce: body yields 2 values, expected 1 to combine by addf}}
+  %s = sched.reduce addf %i = 4 : f32 {
+    %v = memref.load %x[%i] : memref<4xf32>
+    sched.yield %v, %v : f32
+  }
+}
+
+// -----
+
+sched.kernel @f(%x: memref<4xf32>) {
+  // expected-error @below {{sched.reduce: body yields 1 values, expected 2 to multiply or the sum of a reduction by fma in it, for nothing else}}
+  %s = sched.reduce fma %i = 4 : f32 {
+    %v = memref.load %x[%i] : memref<4xf32>
+    sched.yield %v : f32
+  }
+}
+
+// -----
+
+sched.kernel @f(%x: memref<4xf32>) {
+  // expected-error @below {{sched.reduce: unroll(2) for the outer of two dims (only serial goes on)}}
+  %s = sched.reduce fma %i = 4 unroll(2) : f32 {
+    %t = sched.reduce fma %j = 4 : f32 {
+      %v = memref.load %x[%j] : memref<4xf32>
+      sched.yield %v, %v : f32
+    }
+    sched.yield %t : f32
+  }
+}
+
+// -----
+
+sched.kernel @f(%x: memref<4xi32>) {
+  // expected-error @below {{sched.reduce: cannot combine i32 by fma}}
+  %s = sched.reduce fma %i = 4 : i32 {
+    %v = memref.load %x[%i] : memref<4xi32>
+    sched.yield %v, %v : i32
+  }
+}
+
+// -----
+
+sched.kernel @f(%x: memref<f32>, %y: memref<f64>) {
+  %v = memref.load %x[] : memref<f32>
+  %w = memref.load %y[] : memref<f64>
+  // expected-error @below {{sched.yield: yields (f32, f64), expected values of one type}}
+  "sched.yield"(%v, %w) : (f32, f64) -> ()
+}
+
+// -----
+
 sched.kernel @f(%x: memref<4xi32>) {
   // expected-error @below {{sched.reduce: cannot combine i32 by maximumf}}
   %s = sched.reduce maximumf %i = 4 : i32 {

@@ -53,6 +53,16 @@ sched.kernel @reductions(%f: memref<8xf32>, %n: memref<8xi32>) {
     %v = memref.load %f[%i] : memref<8xf32>
     sched.yield %v : f32
   }
+  // CHECK: sched.reduce fma %{{.*}} = 2 fastmath<contract> : f32 {
+  // CHECK-NEXT: sched.reduce fma %{{.*}} = 8 vector(8) : f32 {
+  // CHECK: sched.yield %{{.*}}, %{{.*}} : f32
+  %fma = sched.reduce fma %i = 2 fastmath<contract> : f32 {
+    %t = sched.reduce fma %j = 8 vector(8) : f32 {
+      %v = memref.load %f[%j] : memref<8xf32>
+      sched.yield %v, %v : f32
+    }
+    sched.yield %t : f32
+  }
   // CHECK: sched.reduce mulf %{{.*}} = 8 vector(8) unroll(4) : f32 {
   %mulf = sched.reduce mulf %i = 8 vector(8) unroll(4) : f32 {
     %v = memref.load %f[%i] : memref<8xf32>
