@@ -30,6 +30,7 @@ from .plan_memory import PlanMemoryPass
 from .recognize_gathers import RecognizeGathersPass
 from .simplify_low import SimplifyLowPass
 from .simplify_nodes import SimplifyNodesPass
+from .split_borders import SplitBordersPass
 from .util.decompositions import COMPOSITE_NAMES
 from .verify_stage import VerifyStagePass
 
@@ -74,6 +75,9 @@ def sched_passes(vector_nbytes: int) -> tuple[ModulePass, ...]:
         MergeKernelsPass(),
         # Before map-axes, which maps the loops that there are.
         FuseStagesPass(),
+        # After fuse-stages, which fuses whole loops; before map-axes, which finds no vector where an index is
+        # clamped.
+        SplitBordersPass(),
         MapAxesPass(vector_nbytes=vector_nbytes),
         # Before plan-memory, which adds the dependencies that sharing memory brings to those of the data.
         BuildDependenciesPass(),

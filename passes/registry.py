@@ -36,6 +36,7 @@ TENON_PASS_NAMES: tuple[str, ...] = (
     "simplify-low",
     "simplify-nodes",
     "specialize-dims",
+    "split-borders",
     "verify-stage",
 )
 """Tenon's own passes, sorted."""

@@ -97,6 +97,15 @@ class ConstantPool:
         self._last: Operation | None = None
         self._sizes = sizes or {}
 
+    def adopt(self) -> None:
+        """Has the constants that stand at the front of the block used again."""
+        for op in self._block.ops:
+            if not isinstance(op, arith.ConstantOp):
+                return
+            if isinstance(op.value, IntegerAttr | FloatAttr):
+                self._known.setdefault((repr(op.value.value.data), op.result.type), op.result)
+            self._last = op
+
     def get(self, value: float | DimExpr, type: Attribute) -> SSAValue:
         key = (repr(value), type)
         if (known := self._known.get(key)) is not None:

@@ -19,6 +19,7 @@ from tenon.passes.decompose_composites import DecomposeCompositesPass
 from tenon.passes.fuse_stages import FuseStagesPass
 from tenon.passes.pass_manager import PassManager
 from tenon.passes.simplify_low import SimplifyLowPass
+from tenon.passes.split_borders import SplitBordersPass
 from tenon.passes.util.kernel_lowering import lower_kernel
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
@@ -61,14 +62,16 @@ def test_requested_memory_modes_change_no_result(program: Program, data: st.Data
 
 
 @QUICK
-@given(program=programs(), fuses=st.booleans(), data=st.data())
+@given(program=programs(), fuses=st.booleans(), splits=st.booleans(), data=st.data())
 def test_lowered_kernels_give_the_bits_of_sched_under_any_mapping(
-    program: Program, fuses: bool, data: st.DataObject
+    program: Program, fuses: bool, splits: bool, data: st.DataObject
 ) -> None:
     module = parse_module(program.text)
     run_passes(module, DecomposeCompositesPass(), CanonicalizeGraphPass(), ConvertGraphToSchedPass())
     if fuses:
         run_passes(module, FuseStagesPass())
+    if splits:
+        run_passes(module, SplitBordersPass(block_elements=4))
     for kernel in module.ops:
         if isinstance(kernel, sched.KernelOp):
             map_at_random(kernel, data)

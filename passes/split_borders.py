@@ -1,0 +1,122 @@
+"""
+Splits axes where the borders of an array change what an index is, so that what lies between runs as vectors.
+
+    sched.axis %i = 64 {
+      %below = arith.addi %i, %cm1 : index
+      %is_inside = arith.cmpi sge, %below, %c0 : index
+      %raised = arith.maxsi %below, %c0 : index
+      %held = arith.minsi %raised, %c62 : index
+      %v = memref.load %x[%held] : memref<63xf32>
+      %w = low.select %is_inside, %v, %zero : f32
+      memref.store %w, %y[%i] : memref<64xf32>
+    }
+
+-->
+
+    sched.axis %i = 1 { ... }
+    sched.axis %i_1 = 63 {
+      %at = arith.addi %i_1, %c1 : index
+      %below = arith.addi %at, %cm1 : index
+      %v = memref.load %x[%below] : memref<63xf32>
+      memref.store %v, %y[%at] : memref<64xf32>
+    }
+
+Pads, rolls, concatenations and whatever else clamps, compares or wraps indices leave an innermost axis whose
+accesses have no stride. It is split at the iterations where a clamp, a comparison, a quotient or a remainder
+changes; what is not linear in between, or too short to be a vector, stays as it was.
+
+The only axis of a kernel is to become work-groups. It is then split into parts of about `block-elements`
+iterations, of which the first and the last do what is left over at the ends too:
+
+    sched.axis %part = 8 {
+      scf.if %is_first { sched.axis ... }
+      sched.axis %i = 16384 { ... }
+      scf.if %is_last { sched.axis ... }
+    }
+
+Requires: unmapped `sched` kernels. Ensures: what each kernel computes is unchanged, bit for bit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import memref, scf
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import PassFailedException
+
+from ..dialects import sched
+from ..dialects.sched import MappingAttr
+from .util.border_pieces import PieceWriter
+from .util.border_points import Piece, indices_below, pieces_of
+from .util.index_analysis import IndexAnalysis
+
+LEAST_LANES = 4
+"""A shorter piece is no vector."""
+
+_SERIAL = MappingAttr.get()
+
+
+@dataclass(frozen=True)
+class SplitBordersPass(ModulePass):
+    """Splits axes where pads, rolls and concatenations begin and end, so that the rest runs as vectors."""
+
+    name = "split-borders"
+    block_elements: int = 16384
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if self.block_elements < 1:
+            raise PassFailedException(f"{self.name}: block-elements {self.block_elements} must be 1 or more")
+        for kernel in op.ops:
+            if isinstance(kernel, sched.KernelOp):
+                self._split(kernel)
+
+    def _split(self, kernel: sched.KernelOp) -> None:
+        for axis in [op for op in kernel.walk() if isinstance(op, sched.AxisOp)]:
+            if not _may_split(axis):
+                continue
+            analysis = IndexAnalysis()
+            indices = indices_below(axis, analysis)
+            if indices is None:
+                continue
+            pieces = _joined(pieces_of(analysis.axis(axis), indices))
+            if not any(piece.is_linear for piece in pieces) or len(pieces) == 1:
+                continue
+            writer = PieceWriter(kernel, axis)
+            longest = max(pieces, key=lambda piece: piece.is_linear * piece.extent)
+            if _is_all(axis, kernel) and longest.extent >= 2 * self.block_elements:
+                writer.write_in_parts(pieces, longest, self.block_elements)
+            else:
+                writer.write(pieces)
+
+
+def _may_split(axis: sched.AxisOp) -> bool:
+    """Returns whether an axis is unmapped, of known extent, and has none but reductions in it."""
+    if axis.mapping != _SERIAL or not isinstance(axis.extent.data, int):
+        return False
+    return axis.extent.data > LEAST_LANES and not any(
+        op is not axis and isinstance(op, sched.AxisOp | sched.AllocOp | scf.ForOp | scf.IfOp | scf.WhileOp)
+        for op in axis.walk()
+    )
+
+
+def _is_all(axis: sched.AxisOp, kernel: sched.KernelOp) -> bool:
+    """Returns whether a kernel does nothing beside an axis."""
+    return axis.parent is kernel.body.block and not any(
+        op is not axis and (bool(op.regions) or isinstance(op, memref.StoreOp | sched.AllocOp))
+        for op in kernel.body.block.ops
+    )
+
+
+def _joined(pieces: list[Piece]) -> list[Piece]:
+    """Joins neighbours that are no vectors."""
+    joined: list[Piece] = []
+    for piece in pieces:
+        is_vector = piece.is_linear and piece.extent >= LEAST_LANES
+        if joined and not is_vector and not joined[-1].is_linear:
+            joined[-1] = Piece(joined[-1].begin, piece.end, False)
+        else:
+            joined.append(Piece(piece.begin, piece.end, is_vector))
+    return joined
