@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -47,11 +48,24 @@ class CallableKernel:
     name: str
 
 
+class DeviceKind(StrEnum):
+    """
+    What schedules a device is given: `cpu` runs the work-items of a group one after the other, `gpu` many of
+    them in step.
+    """
+
+    CPU = "cpu"
+    GPU = "gpu"
+
+
 class DeviceInfo(Protocol):
     """The limits of one device, as far as code generation asks for them."""
 
     @property
     def name(self) -> str: ...
+
+    @property
+    def kind(self) -> DeviceKind: ...
 
     @property
     def vector_nbytes(self) -> int:
@@ -65,7 +79,22 @@ class DeviceInfo(Protocol):
 
     @property
     def max_block(self) -> tuple[int, int, int]:
-        """The largest work-group, x first."""
+        """The most work-items along each dimension of a work-group, x first."""
+        ...
+
+    @property
+    def max_items(self) -> int:
+        """The most work-items of a work-group."""
+        ...
+
+    @property
+    def group_multiple(self) -> int:
+        """How many work-items run in step; groups of a multiple of it leave nothing idle."""
+        ...
+
+    @property
+    def n_units(self) -> int:
+        """How many work-groups run at once, at the least."""
         ...
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import dataclass
 
@@ -9,6 +10,7 @@ from xdsl.dialects.builtin import f16
 from xdsl.ir import Attribute
 
 from ...dialects.element_types import ELEMENT_TYPES
+from ..interface import DeviceKind
 from .library import llvmlite_binding
 from .rules import PRIVATE_NBYTES_LIMIT
 
@@ -24,6 +26,10 @@ class CpuDevice:
     max_shared_nbytes: int = PRIVATE_NBYTES_LIMIT
     max_block: tuple[int, int, int] = (1, 1, 1)
     max_buffer_nbytes: int = sys.maxsize
+    kind: DeviceKind = DeviceKind.CPU
+    max_items: int = 1
+    group_multiple: int = 1
+    n_units: int = 1
 
     def supports(self, element_type: Attribute) -> bool:
         return element_type in ELEMENT_TYPES and (element_type != f16 or self.has_f16)
@@ -38,5 +44,6 @@ def host_device() -> CpuDevice:
         name=llvm.get_host_cpu_name(),
         features=enabled.flatten(),
         vector_nbytes=64 if enabled.get("avx512f") else 32 if enabled.get("avx") else 16,
+        n_units=os.cpu_count() or 1,
         has_f16=bool(enabled.get("f16c")) if is_x86 else True,
     )

@@ -6,7 +6,7 @@ A product that may be contracted into the sum or difference that alone uses it i
 
 from __future__ import annotations
 
-from xdsl.dialects import arith
+from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     FloatAttr,
@@ -216,10 +216,23 @@ def call(kernel: KernelWriter, op: Operation, function: str) -> None:
     kernel.define(op, f"{function}({', '.join(kernel.expressions[operand] for operand in op.operands)})")
 
 
-def fma(kernel: KernelWriter, op: Operation) -> None:
-    type = op.results[0].type
-    element = arithmetic_type(kernel, op, type, integer=False)
-    call(kernel, op, kernel.helpers.fma(element, lanes_of(type)))
+def absf(kernel: KernelWriter, op: math.AbsFOp) -> None:
+    type = op.result.type
+    call(kernel, op, kernel.helpers.absolute(_float_type(kernel, op, type), lanes_of(type)))
+
+
+def sqrt(kernel: KernelWriter, op: math.SqrtOp) -> None:
+    type = op.result.type
+    call(kernel, op, kernel.helpers.sqrt(_float_type(kernel, op, type), lanes_of(type)))
+
+
+def fma(kernel: KernelWriter, op: math.FmaOp) -> None:
+    type = op.result.type
+    call(kernel, op, kernel.helpers.fma(_float_type(kernel, op, type), lanes_of(type)))
+
+
+def _float_type(kernel: KernelWriter, op: Operation, type: Attribute) -> str:
+    return arithmetic_type(kernel, op, type, integer=False)
 
 
 def rounding(kernel: KernelWriter, op: Operation, kind: str) -> None:

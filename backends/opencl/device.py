@@ -10,14 +10,15 @@ from xdsl.ir import Attribute
 
 from ...dialects.element_types import ELEMENT_TYPES
 from ...errors import DeviceError
+from ..interface import DeviceKind
 
 if TYPE_CHECKING:
     import pyopencl
 
 _POCL = "Portable Computing Language"
 
-_CPU_VECTOR_NBYTES = 32
 _GPU_VECTOR_NBYTES = 16
+_GPU_GROUP_MULTIPLE = 32
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,10 @@ class OpenCLDeviceInfo:
     max_block: tuple[int, int, int]
     max_buffer_nbytes: int
     has_f64: bool
+    kind: DeviceKind
+    max_items: int
+    group_multiple: int
+    n_units: int
 
     def supports(self, element_type: Attribute) -> bool:
         return element_type in ELEMENT_TYPES and (element_type != f64 or self.has_f64)
@@ -37,11 +42,15 @@ class OpenCLDeviceInfo:
 
 UNLIMITED = OpenCLDeviceInfo(
     name="any",
-    vector_nbytes=_CPU_VECTOR_NBYTES,
+    vector_nbytes=32,
     max_shared_nbytes=1 << 62,
     max_block=(1 << 31, 1 << 31, 1 << 31),
     max_buffer_nbytes=1 << 62,
     has_f64=True,
+    kind=DeviceKind.CPU,
+    max_items=1 << 31,
+    group_multiple=1,
+    n_units=1,
 )
 """No device in particular: what text is printed for when none is asked for."""
 
@@ -86,12 +95,33 @@ def device_info(device: pyopencl.Device) -> OpenCLDeviceInfo:
     sizes = [min(size, device.max_work_group_size) for size in device.max_work_item_sizes]
     return OpenCLDeviceInfo(
         name=device.name.strip(),
-        vector_nbytes=_CPU_VECTOR_NBYTES if is_cpu(device) else _GPU_VECTOR_NBYTES,
+        vector_nbytes=_vector_nbytes(device),
         max_shared_nbytes=device.local_mem_size,
         max_block=(sizes[0], sizes[1], sizes[2]),
         max_buffer_nbytes=device.max_mem_alloc_size,
         has_f64="cl_khr_fp64" in device.extensions.split(),
+        kind=DeviceKind.CPU if is_cpu(device) else DeviceKind.GPU,
+        max_items=device.max_work_group_size,
+        group_multiple=_group_multiple(device),
+        n_units=device.max_compute_units,
     )
+
+
+def _vector_nbytes(device: pyopencl.Device) -> int:
+    """GPUs run the lanes of a vector one after the other; four floats are what they load at once."""
+    if not is_cpu(device):
+        return _GPU_VECTOR_NBYTES
+    return min(max(4 * device.native_vector_width_float, 16), 64)
+
+
+def _group_multiple(device: pyopencl.Device) -> int:
+    """Returns how many work-items the device runs in step, as far as it tells."""
+    if is_cpu(device):
+        return 1
+    for vendor, attribute in (("cl_nv_", "warp_size_nv"), ("cl_amd_", "wavefront_width_amd")):
+        if f"{vendor}device_attribute_query" in device.extensions.split():
+            return getattr(device, attribute)
+    return _GPU_GROUP_MULTIPLE
 
 
 def _devices() -> list[pyopencl.Device]:

@@ -3,7 +3,8 @@ The functions in front of the kernels, for what OpenCL C has no operator for.
 
 Each is written once for scalars and vectors alike, in plain arithmetic: builtins for rounding, maximum and
 saturating conversion differ in NaN, in signed zeros or at the limits, and on CPUs they are often calls that
-are not inlined. A helper's name says what it does and on what: `tenon_maximum_f32x8`.
+are not inlined, even those that load and store vectors. A helper's name says what it does and on what:
+`tenon_maximum_f32x8`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from xdsl.ir import Attribute
 
 from ..float_layout import LAYOUTS, Rounding
 from .names import HELPER_PREFIX
-from .types import MASK_ELEMENTS, NBITS, SCALARS, UNSIGNED, vector_type
+from .types import MASK_ELEMENTS, NBITS, SCALARS, UNSIGNED, nbytes_of, vector_type
 
 _SHORT = {"float": "f32", "double": "f64", "char": "i8", "short": "i16", "int": "i32", "long": "i64"}
 
@@ -78,6 +79,37 @@ $F $name($F magnitude, $F sign) {
 }
 """)
 
+_ABS = Template("""\
+$F $name($F x) {
+    return as_$F(as_$U(x) & ~($U)($sign));
+}
+""")
+
+_SQRT = Template("""\
+$F $name($F x) {
+#ifdef __x86_64__
+    return $on_processor;
+#else
+    return sqrt(x);
+#endif
+}
+""")
+"""On processors the compiler's own builtin is one instruction, where OpenCL's is a call."""
+
+_FMA = Template("""\
+$F $name($F a, $F b, $F c) {
+#if defined(__FMA__) || defined(__aarch64__)
+    #pragma OPENCL FP_CONTRACT ON
+    return a * b + c;
+#else
+    return fma(a, b, c);
+#endif
+}
+""")
+"""PoCL calls a function for the builtin; where the processor has the instruction, it contracts to that."""
+
+_UNALIGNED = Template("typedef $V $name __attribute__((aligned($nbytes)));\n")
+
 _MULADD = Template("""\
 $F $name($F a, $F b, $F c) {
     #pragma OPENCL FP_CONTRACT ON
@@ -85,20 +117,6 @@ $F $name($F a, $F b, $F c) {
 }
 """)
 """Contracts where the device gains by it."""
-
-_FMA = Template("""\
-#if defined(__FMA__) || defined(__aarch64__)
-$F $name($F a, $F b, $F c) {
-    #pragma OPENCL FP_CONTRACT ON
-    return a * b + c;
-}
-#else
-$F $name($F a, $F b, $F c) {
-    return fma(a, b, c);
-}
-#endif
-""")
-"""PoCL calls a function for the builtin; where the processor has the instruction, it contracts to that."""
 
 _DIVISION = {
     "divsi": "b == zero ? zero : (b == minus_one ? $negated : a / divisor)",
@@ -231,11 +249,29 @@ class Helpers:
     def copysign(self, element: str, lanes: int | None) -> str:
         return self._float("copysign", _COPYSIGN, element, lanes)
 
-    def muladd(self, element: str, lanes: int | None) -> str:
-        return self._float("muladd", _MULADD, element, lanes)
+    def absolute(self, element: str, lanes: int | None) -> str:
+        return self._float("abs", _ABS, element, lanes)
+
+    def sqrt(self, element: str, lanes: int | None) -> str:
+        builtin = "__builtin_sqrtf" if element == "float" else "__builtin_sqrt"
+        values = ["x"] if lanes is None else [f"x.s{lane:x}" for lane in range(lanes)]
+        calls = ", ".join(f"{builtin}({value})" for value in values)
+        on_processor = calls if lanes is None else f"({vector_type(element, lanes)})({calls})"
+        return self._float("sqrt", _SQRT, element, lanes, on_processor=on_processor)
 
     def fma(self, element: str, lanes: int | None) -> str:
         return self._float("fma", _FMA, element, lanes)
+
+    def unaligned(self, element: str, lanes: int) -> str:
+        """Returns the name of the vector type that needs no more alignment than its elements."""
+        name = f"{HELPER_PREFIX}unaligned_{element}{lanes}"
+        if name not in self._texts:
+            vector, nbytes = vector_type(element, lanes), nbytes_of(element)
+            self._texts[name] = _UNALIGNED.substitute(V=vector, name=name, nbytes=nbytes)
+        return name
+
+    def muladd(self, element: str, lanes: int | None) -> str:
+        return self._float("muladd", _MULADD, element, lanes)
 
     def remainder(self, element: str, lanes: int | None) -> str:
         nbits = _MANTISSA_NBITS[element]

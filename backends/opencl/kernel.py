@@ -34,6 +34,8 @@ class KernelWriter:
         self.helpers = source.helpers
         self.expressions: dict[SSAValue, str] = {}
         self.masks: dict[SSAValue, str] = {}
+        self.spaces: dict[SSAValue, str] = {}
+        """The address space of each array, as the qualifier of a pointer into it."""
         self._rules = rules
         self._op = op
         self._names = ValueNames()
@@ -58,6 +60,12 @@ class KernelWriter:
                 f"block {list(block)} of @{self._op.sym_name.data} is too large for device "
                 f"{self.source.device.name} (at most {list(largest)})",
             )
+        if prod(block) > self.source.device.max_items:
+            raise self.fail(
+                self._op,
+                f"block {list(block)} of @{self._op.sym_name.data} has {prod(block)} work-items, device "
+                f"{self.source.device.name} takes {self.source.device.max_items}",
+            )
         parameters = self._parameters()
         self._shared_arrays()
         self._block(self._op.body.block, ())
@@ -77,6 +85,7 @@ class KernelWriter:
             const = "" if _is_stored_to(argument) else "const "
             name = self.name(argument, "x")
             pointer = f"__global {const}{element} *"
+            self.spaces[argument] = "__global "
             self.line(f"{pointer}restrict {name} = ({pointer})({pool} + {offset});")
             parameters.append(f"__global {const}uchar *{pool}, ulong {offset}")
         return parameters
@@ -119,6 +128,7 @@ class KernelWriter:
         extent = type.get_shape()[0]
         if extent < 0:
             raise self.fail(op, f"the extent of {type} is not known")
+        self.spaces[op.memref] = qualifier
         # C has no arrays of no elements
         self.line(f"{qualifier}{element} {self.name(op.memref, 'array')}[{max(extent, 1)}];")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from xdsl.dialects import memref, vector
 from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Attribute, SSAValue
 
 from ...dialects import low
 from ...dialects.element_types import is_float, lanes_of
@@ -36,14 +37,22 @@ def store(kernel: KernelWriter, op: memref.StoreOp) -> None:
 
 
 def vector_load(kernel: KernelWriter, op: vector.LoadOp) -> None:
-    index = kernel.index(op, op.indices)
-    kernel.define(op, f"vload{lanes_of(op.result.type)}(0, {kernel.expressions[op.base]} + {index})")
+    kernel.define(op, _vector_at(kernel, op, op.base, op.result.type, "const "))
 
 
 def vector_store(kernel: KernelWriter, op: vector.StoreOp) -> None:
-    array, index = kernel.expressions[op.base], kernel.index(op, op.indices)
-    value = kernel.expressions[op.vector]
-    kernel.line(f"vstore{lanes_of(op.vector.type)}({value}, 0, {array} + {index});")
+    kernel.line(f"{_vector_at(kernel, op, op.base, op.vector.type, '')} = {kernel.expressions[op.vector]};")
+
+
+def _vector_at(
+    kernel: KernelWriter, op: vector.LoadOp | vector.StoreOp, base: SSAValue, type: Attribute, const: str
+) -> str:
+    """Returns the vector at an index of `base`, as an expression that can be read or assigned to."""
+    lanes = lanes_of(type)
+    assert lanes is not None, f"{op.name}: {type} is no vector"
+    spelled = kernel.helpers.unaligned(kernel.element(type, op), lanes)
+    pointer = f"{kernel.spaces[base]}{const}{spelled} *"
+    return f"*({pointer})({kernel.expressions[base]} + {kernel.index(op, op.indices)})"
 
 
 def alloca(kernel: KernelWriter, op: memref.AllocaOp) -> None:

@@ -40,7 +40,7 @@ _FLOATS = ("half", "float", "double", "bool")
 
 _VECTORS = [f"{element}{lanes}" for element in (*_ELEMENTS, *_FLOATS) for lanes in (3, *LANES)]
 
-_CALLED = ("fabs", "sqrt", "fma", "barrier", "clz")
+_CALLED = ("sqrt", "fma", "barrier", "clz")
 
 _RESERVED_FOR_VALUES = frozenset([*_KEYWORDS.split(), *_VECTORS, *_CALLED])
 """What a variable may not be called; it may hide a function that nothing here calls."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from xdsl.ir import Attribute
 
 from ...dialects.element_types import ELEMENT_TYPES
+from ..interface import DeviceKind
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,10 @@ class ReferenceDevice:
     max_shared_nbytes: int = sys.maxsize
     max_block: tuple[int, int, int] = (sys.maxsize, sys.maxsize, sys.maxsize)
     max_buffer_nbytes: int = sys.maxsize
+    kind: DeviceKind = DeviceKind.CPU
+    max_items: int = sys.maxsize
+    group_multiple: int = 1
+    n_units: int = 1
 
     def supports(self, element_type: Attribute) -> bool:
         return element_type in ELEMENT_TYPES

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from tenon.backends.interface import BufferLoc
+from tenon.backends.interface import BufferLoc, DeviceKind
 from tenon.backends.llvm import backend
 from tenon.backends.llvm.compile import LLVMCompiler
 from tenon.backends.llvm.device import host_device
@@ -31,6 +31,10 @@ class FakeDevice:
     max_shared_nbytes: int = 65536
     max_block: tuple[int, int, int] = (1, 1, 1)
     max_buffer_nbytes: int = 1 << 40
+    kind: DeviceKind = DeviceKind.CPU
+    max_items: int = 1
+    group_multiple: int = 1
+    n_units: int = 1
 
     def supports(self, element_type: Attribute) -> bool:
         return element_type != f16

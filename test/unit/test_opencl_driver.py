@@ -63,7 +63,7 @@ def pool(driver: Any, pool_id: int = 1, count: int = 16) -> list[float]:
 
 def test_pocl_is_the_default_and_a_name_picks_a_device():
     assert choose_devices(None)[0].platform.name == "Portable Computing Language"
-    assert opencl().device.vector_nbytes == 32
+    assert opencl().device.vector_nbytes in (16, 32, 64)
     assert opencl().name == "opencl"
     assert backend("portable computing").device == opencl().device
 

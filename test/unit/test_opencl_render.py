@@ -6,6 +6,7 @@ import sys
 from dataclasses import replace
 
 import pytest
+from tenon.backends.interface import DeviceKind
 from tenon.backends.opencl.device import UNLIMITED, OpenCLDeviceInfo
 from tenon.backends.opencl.names import kernel_name
 from tenon.backends.opencl.renderer import OpenCLRenderer
@@ -15,7 +16,18 @@ from xdsl.dialects.builtin import ModuleOp, bf16, f16, f64, i8
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import DiagnosticException
 
-SMALL = OpenCLDeviceInfo("small", 16, 1024, (64, 64, 1), 1 << 20, has_f64=False)
+SMALL = OpenCLDeviceInfo(
+    "small",
+    vector_nbytes=16,
+    max_shared_nbytes=1024,
+    max_block=(64, 64, 1),
+    max_buffer_nbytes=1 << 20,
+    has_f64=False,
+    kind=DeviceKind.GPU,
+    max_items=128,
+    group_multiple=32,
+    n_units=4,
+)
 
 
 def parse(text: str) -> ModuleOp:
@@ -50,6 +62,8 @@ def test_a_kernel_is_one_statement_per_op_with_its_own_names():
         """\
 #pragma OPENCL FP_CONTRACT OFF
 
+typedef float2 tenon_unaligned_float2 __attribute__((aligned(4)));
+
 __attribute__((reqd_work_group_size(1, 1, 1)))
 __kernel void scale(__global const uchar *p0, ulong o0,
                     __global uchar *p1, ulong o1) {
@@ -57,10 +71,10 @@ __kernel void scale(__global const uchar *p0, ulong o0,
     __global float *restrict y = (__global float *)(p1 + o1);
     const long i = (long)get_group_id(0);
     const long at = i * 2L;
-    const float2 v = vload2(0, x + at);
+    const float2 v = *(__global const tenon_unaligned_float2 *)(x + at);
     const float2 v_scale = (float2)(0.1f);
     const float2 scaled = v * v_scale;
-    vstore2(scaled, 0, y + at);
+    *(__global tenon_unaligned_float2 *)(y + at) = scaled;
 }
 """.replace("v_scale", "scale")
     )
@@ -157,6 +171,14 @@ def test_limits_of_the_device_are_checked():
         r"\(at most \[64, 64, 1\]\)$",
     ):
         render(kernel("", block="[65, 1, 1]"), SMALL)
+    with pytest.raises(
+        DiagnosticException,
+        match=r"^opencl: low\.kernel: block \[64, 4, 1\] of @k has 256 work-items, device small takes 128$",
+    ):
+        render(kernel("", block="[64, 4, 1]"), SMALL)
+    assert "reqd_work_group_size(64, 2, 1)" in render(
+        kernel("", block="[64, 2, 1]"), replace(SMALL, max_block=(64, 64, 64))
+    )
     assert "__local float tile[257];" in render(tile, replace(SMALL, max_shared_nbytes=1028))
 
 

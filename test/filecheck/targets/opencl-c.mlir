@@ -4,6 +4,7 @@
 
 // CHECK:      #pragma OPENCL FP_CONTRACT OFF
 // CHECK-NEXT: #pragma OPENCL EXTENSION cl_khr_fp64 : enable
+// CHECK:      typedef float8 tenon_unaligned_float8 __attribute__((aligned(4)));
 // CHECK:      float tenon_muladd_f32(float a, float b, float c) {
 // CHECK-NEXT:     #pragma OPENCL FP_CONTRACT ON
 // CHECK-NEXT:     return a * b + c;
@@ -20,9 +21,9 @@
 // CHECK-NEXT:     const long block = (long)get_group_id(0);
 // CHECK-NEXT:     const long i = block * 8L;
 // CHECK-NEXT:     const float8 two = (float8)(2.0f);
-// CHECK-NEXT:     const float8 v = vload8(0, x + i);
+// CHECK-NEXT:     const float8 v = *(__global const tenon_unaligned_float8 *)(x + i);
 // CHECK-NEXT:     const float8 scaled = v * two;
-// CHECK-NEXT:     vstore8(scaled, 0, y + i);
+// CHECK-NEXT:     *(__global tenon_unaligned_float8 *)(y + i) = scaled;
 // CHECK-NEXT: }
 low.kernel @scale(%x: memref<128xf32>, %y: memref<128xf32>) grid [16, 1, 1] block [1, 1, 1] {
   %block = low.block_id x
@@ -111,7 +112,7 @@ low.kernel @contract(%x: memref<2xf32>, %y: memref<2xf64>) grid [1, 1, 1] block 
 // CHECK-NEXT:     const long t = (long)get_local_id(0);
 // CHECK:          tile[t] = v;
 // CHECK-NEXT:     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-// CHECK-NEXT:     const float8 w = vload8(0, tile + 8L);
+// CHECK-NEXT:     const float8 w = *(__local const tenon_unaligned_float8 *)(tile + 8L);
 // CHECK-NEXT:     const float8 larger = tenon_maximum_f32x8(w, w);
 // CHECK-NEXT:     const int8 less = w < larger;
 // CHECK-NEXT:     const float8 chosen = less ? w : larger;
