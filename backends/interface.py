@@ -259,6 +259,16 @@ class PeerCopies(Protocol):
         ...
 
 
+@runtime_checkable
+class Workers(Protocol):
+    """A driver that runs several work-groups of a launch at the same time."""
+
+    @property
+    def n_workers(self) -> int:
+        """How many at most, now: processors, threads, or compute units."""
+        ...
+
+
 class NativeEvent(Protocol):
     """A point in the queue of a driver."""
 

@@ -23,15 +23,18 @@ from ..backends.interface import (
 )
 from ..errors import TenonError
 from .executable import Executable
+from .kernel_statistics import ProgramStatistics, kernel_statistics
+from .measured_rooflines import device_roofline
 from .memory_plan import MemoryPlan, memory_plan_of
 from .node_arrays import NodeArrays
 from .ordered_calls import OrderedCalls
 from .program_plan import BufferKind, ProgramPlan
+from .roofline import Roofline
 from .segments import ALIGNMENT, aligned
 from .signature import Array, ArrayType
 from .slab_pool import Slab, SlabPool, slab_pool_of
 from .stages import Stages
-from .timeline import Category, Track, active, span
+from .timeline import Category, Track, active, record_timeline, span
 
 _MOST_REFUSALS = 10_000
 
@@ -66,6 +69,7 @@ class DeviceExecutable(Executable):
         """The arguments in whose memory results are computed, by result."""
         self._given = frozenset(self._taken.values())
         self._keeper = keeper
+        self._backend = backend
         self._driver = backend.driver
         self._artifact = artifact
         self._pool = slab_pool_of(backend.driver)
@@ -131,6 +135,18 @@ class DeviceExecutable(Executable):
         with self._growth:
             pool_nbytes = {slab.pool_id: slab.nbytes for slab in self._slabs}
         return memory_plan_of(self.program, locations, pool_nbytes)
+
+    def statistics(
+        self, *arguments: Any, runs: int = 10, roofline: Roofline | bool = True
+    ) -> ProgramStatistics:
+        if runs < 1:
+            raise TenonError(f"{self.name}: statistics of {runs} runs, expected 1 or more")
+        limits = device_roofline(self._backend) if roofline is True else roofline or None
+        with record_timeline() as timeline:
+            for _ in range(runs):
+                self(*arguments)
+        mine = [span for span in timeline.spans if span.track == self._track]
+        return kernel_statistics(self.program, mine, limits)
 
     def _place_buffers(self) -> dict[int, BufferLoc]:
         """Allocates the slabs that all calls use, and returns where the buffers in them lie."""

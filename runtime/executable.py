@@ -9,11 +9,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from ..errors import CallError
+from ..errors import CallError, TenonError
 from . import timeline
+from .kernel_statistics import ProgramStatistics
 from .memory_plan import MemoryPlan
 from .node_arrays import NodeArrays
 from .program_plan import SymbolPlan
+from .roofline import Roofline
 from .signature import Array, ArrayType, Signature
 from .stages import Stages
 from .symbol_arguments import SymbolArguments
@@ -142,6 +144,19 @@ class Executable(ABC):
         Raises:
             TenonError: the program is interpreted.
         """
+
+    def statistics(
+        self, *arguments: Any, runs: int = 10, roofline: Roofline | bool = True
+    ) -> ProgramStatistics:
+        """
+        Runs the program `runs` times, kernel by kernel, and returns what each kernel took, and how much of
+        `roofline` that is; True is the device's, which is measured when it is first asked for, False none.
+
+        Raises:
+            TenonError: the program is interpreted, or `runs` is less than 1.
+            CallError: an argument does not fit.
+        """
+        raise TenonError(f"{self.name}: the reference interpreter has no kernels to time")
 
     @abstractmethod
     def close(self) -> None:

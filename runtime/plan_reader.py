@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import IndexType, ModuleOp, i1
+from xdsl.dialects.builtin import IndexType, ModuleOp, f64, i1
 from xdsl.ir import Attribute, Block, BlockArgument, SSAValue
 
 from ..backends.interface import (
@@ -445,7 +445,13 @@ def _row_nbytes(type: Attribute) -> Extent:
 def _cost_of(op: sched.LaunchOp | sched.TransferOp) -> StepCost | None:
     if op.analysis is None:
         return None
-    return StepCost(op.analysis.flops.data, op.analysis.read_nbytes.data, op.analysis.written_nbytes.data)
+    is_double = any(element_type_of(operand.type) == f64 for operand in op.operands)
+    return StepCost(
+        op.analysis.flops.data,
+        op.analysis.read_nbytes.data,
+        op.analysis.written_nbytes.data,
+        "f64" if is_double else "f32",
+    )
 
 
 def _stored_bytes(op: sched.ConstantOp) -> npt.NDArray[np.uint8]:

@@ -14,9 +14,11 @@ from ..dialects.dim_expr import DimExpr, evaluated, symbols_of
 from ..dialects.dim_values import DimTable
 from ..errors import TenonError
 from .executable import Executable
+from .kernel_statistics import ProgramStatistics
 from .memory_plan import MemoryPlan
 from .node_arrays import NodeArrays
 from .program_plan import SymbolPlan
+from .roofline import Roofline
 from .signature import Array, Signature, checked_array
 from .stages import Stages
 
@@ -141,6 +143,12 @@ class SizedExecutable(Executable):
         self, arrays: list[Array], targets: list[Array] | None, values: Mapping[str, int]
     ) -> list[Array]:
         raise AssertionError("calls go to the executables of the sizes")
+
+    def statistics(
+        self, *arguments: Any, runs: int = 10, roofline: Roofline | bool = True
+    ) -> ProgramStatistics:
+        """As `Executable.statistics`, of the program for arrays of these shapes."""
+        return self.executable_of(arguments).statistics(*arguments, runs=runs, roofline=roofline)
 
     def memory_plan(self) -> MemoryPlan:
         """Raises TenonError: each size has a plan of its own, that of `executable_for`."""

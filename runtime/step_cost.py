@@ -7,11 +7,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class StepCost:
-    """Arithmetic operations, and bytes of global memory read and written, each element of a buffer once."""
+    """
+    Arithmetic operations, and bytes of global memory read and written, each element of a buffer once.
+    `element` is the type that the arithmetic is taken to be in: f64 where a buffer is of f64, else f32.
+    """
 
     flops: int
     read_nbytes: int
     written_nbytes: int
+    element: str = "f32"
 
     @property
     def nbytes(self) -> int:

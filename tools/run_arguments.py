@@ -106,6 +106,9 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
         parser.error(f"--level is for --backend {REFERENCE} only, found {parsed.backend}")
     if parsed.level and parsed.pipeline is not None:
         parser.error("--level and --pipeline exclude each other")
+    if parsed.stats_format:
+        parsed.stats = True
+    parsed.stats_format = parsed.stats_format or "table"
     for flag, is_given in (("--stats", parsed.stats), ("--memory-plan", parsed.memory_plan is not None)):
         if is_given and parsed.backend == REFERENCE:
             parser.error(f"{flag} is not for --backend {REFERENCE}, which interprets and has no kernels")
@@ -119,7 +122,11 @@ def _add_watching(parser: argparse.ArgumentParser) -> None:
         "--stats",
         action="store_true",
         help="time each kernel in N more runs (those of --time, or 10) and print the median, the share, "
-        "GFLOP/s and GB/s of each",
+        "GFLOP/s and GB/s of each, how much that is of the device's roofline, which is measured once, and "
+        "whether arithmetic or memory is the limit",
+    )
+    watching.add_argument(
+        "--stats-format", choices=("table", "json"), help="how --stats, which it implies, is printed"
     )
     watching.add_argument(
         "--timeline",

@@ -10,10 +10,8 @@ from typing import Any
 
 import numpy.typing as npt
 
-from ..runtime.device_executable import DeviceExecutable
-from ..runtime.kernel_statistics import kernel_statistics
+from ..runtime.executable import Executable
 from ..runtime.memory_plan import MemoryPlan
-from ..runtime.timeline import record_timeline
 
 DEFAULT_RUNS = 10
 """How often a program runs for the statistics of its kernels, if nothing else is asked for."""
@@ -33,15 +31,16 @@ def print_times(
 
 
 def print_statistics(
-    executable: DeviceExecutable, arguments: Sequence[npt.NDArray[Any]], count: int | None
+    executable: Executable, arguments: Sequence[npt.NDArray[Any]], count: int | None, form: str
 ) -> None:
-    """Runs the program `count` times, kernel by kernel, and prints one line for each kernel."""
+    """Runs the program `count` times, kernel by kernel, and prints one line for each kernel, or JSON."""
     count = count or DEFAULT_RUNS
-    with record_timeline() as timeline:
-        for _ in range(count):
-            executable(*arguments)
+    statistics = executable.statistics(*arguments, runs=count)
+    if form == "json":
+        print(statistics.to_json())
+        return
     print(f"kernels of @{executable.name} on {executable.backend_name}, medians of {count} runs")
-    print(kernel_statistics(executable.program, timeline.spans), end="")
+    print(statistics, end="")
 
 
 def print_memory_plan(plan: MemoryPlan, picture: Path) -> None:

@@ -23,7 +23,6 @@ from ..dialects.parsing import parse_module, verify_module
 from ..driver import compile
 from ..errors import TenonError
 from ..passes.util.random_inputs import random_inputs
-from ..runtime.device_executable import DeviceExecutable
 from ..runtime.executable import Executable
 from ..runtime.signature import ArrayType
 from ..runtime.sized_executable import SizedExecutable
@@ -145,8 +144,7 @@ class TenonRun:
 
     def _report(self, executable: Executable, arguments: Sequence[Array]) -> None:
         if self.args.stats:
-            assert isinstance(executable, DeviceExecutable), f"{executable!r} has no kernels"
-            print_statistics(executable, arguments, self.args.time)
+            print_statistics(executable, arguments, self.args.time, self.args.stats_format)
         if self.args.memory_plan is not None:
             print_memory_plan(executable.memory_plan(), self.args.memory_plan)
 

@@ -15,6 +15,7 @@ from .direct_program import DirectProgram
 from .entry_points import EntryPoint
 from .object_layout import is_layout_known
 from .program import CpuProgram
+from .threads import get_num_threads
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,10 @@ class CpuDriver(HostMemory):
 
     def __init__(self) -> None:
         super().__init__("llvm")
+
+    @property
+    def n_workers(self) -> int:
+        return get_num_threads()
 
     def get_kernel(self, artifact: CompiledArtifact, name: str) -> CallableKernel:
         native = artifact.native

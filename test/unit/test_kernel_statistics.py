@@ -1,8 +1,13 @@
+import json
+
 import numpy as np
 import pytest
+import tenon
 from tenon.backends.interface import CopyStep, LaunchStep, Step, StepTime, SyncStep
+from tenon.errors import TenonError
 from tenon.runtime.kernel_statistics import kernel_statistics
 from tenon.runtime.program_plan import ProgramPlan
+from tenon.runtime.roofline import MemoryLevel, Roofline
 from tenon.runtime.signature import Signature
 from tenon.runtime.step_cost import StepCost
 from tenon.runtime.timeline import Category, Span, Timeline, Track, report_steps
@@ -106,3 +111,99 @@ def test_statistics_are_a_table():
         "@tanh           1    1.000   20.0%     1.00  1.00\n"
         "total           2    5.000  100.0%     1.80  1.00\n"
     )
+
+
+ROOFLINE = Roofline(
+    "a device",
+    1,
+    {"f32": 10.0, "f64": 5.0},
+    (MemoryLevel("L1", 3000, 100, 100, 100), MemoryLevel("memory", None, 10, 10, 10)),
+)
+
+
+def test_a_roofline_gives_shares_and_bounds():
+    plan = plan_of(
+        (launch("matmul"), StepCost(8000, 1000, 1000)),
+        (launch("tanh"), StepCost(1000, 4000, 4000, "f64")),
+        (CopyStep(0, 1, 1000), StepCost(0, 1000, 1000)),
+    )
+    statistics = kernel_statistics(plan, spans_of(plan, (1600, 4000, 100)), ROOFLINE)
+    matmul, tanh, copies = statistics.kernels
+    assert (matmul.least_nanoseconds, matmul.bound) == (800, "compute f32")
+    assert (tanh.least_nanoseconds, tanh.bound) == (800, "memory memory")
+    assert (copies.least_nanoseconds, copies.bound) == (20, "memory L1")
+    assert [row.roof_share for row in statistics.kernels] == pytest.approx([0.5, 0.2, 0.2])
+    assert (statistics.total.least_nanoseconds, statistics.total.bound) == (1620, "compute")
+    assert str(statistics).splitlines()[:2] == [
+        "kernel   launches  time us   share  GFLOP/s   GB/s   roof  bound",
+        "@matmul         1    1.600   28.1%     5.00   1.25  50.0%  compute f32",
+    ]
+    assert str(statistics).endswith(f"\n{ROOFLINE}\n")
+
+
+def test_what_was_not_analyzed_has_no_share():
+    plan = plan_of((launch("a"), None), (launch("b"), StepCost(1, 1, 1)))
+    unknown, instant = kernel_statistics(plan, spans_of(plan, (10, 0)), ROOFLINE).kernels
+    assert (unknown.roof_share, unknown.bound) == (None, None)
+    assert (instant.roof_share, instant.bound) == (None, "compute f32")
+
+
+def test_statistics_are_json():
+    plan = plan_of((launch("a"), StepCost(100, 10, 10)), (launch("b"), None))
+    found = json.loads(kernel_statistics(plan, spans_of(plan, (20, 5)), ROOFLINE).to_json())
+    assert list(found) == ["runs", "kernels", "total", "roofline"]
+    first, second = found["kernels"]
+    assert first == {
+        "name": "@a",
+        "launches": 1,
+        "nanoseconds": 20.0,
+        "cost": {"flops": 100, "read_nbytes": 10, "written_nbytes": 10, "element": "f32"},
+        "least_nanoseconds": 10.0,
+        "bound": "compute f32",
+        "gflops": 5.0,
+        "gbps": 1.0,
+        "roof_share": 0.5,
+    }
+    assert second["cost"] is None and second["roof_share"] is None
+    assert found["roofline"]["levels"][0]["name"] == "L1"
+
+
+PROGRAM = """
+func.func @f(%x: tensor<4x8xf64>) -> tensor<4x8xf64> {
+  %y = graph.exp %x : tensor<4x8xf64>
+  func.return %y : tensor<4x8xf64>
+}
+"""
+
+
+def test_an_executable_times_its_kernels():
+    with tenon.compile(PROGRAM) as executable:
+        statistics = executable.statistics(np.zeros((4, 8)), runs=3, roofline=ROOFLINE)
+    (kernel,) = statistics.kernels
+    assert (kernel.name, kernel.launches, statistics.n_runs) == ("@f_0", 1, 3)
+    assert kernel.cost is not None and kernel.cost.element == "f64"
+    assert (kernel.bound, statistics.roofline) == ("compute f64", ROOFLINE)
+
+
+def test_statistics_can_do_without_a_roofline():
+    with tenon.compile(PROGRAM) as executable:
+        statistics = executable.statistics(np.zeros((4, 8)), roofline=False)
+    assert (statistics.n_runs, statistics.roofline, statistics.total.roof_share) == (10, None, None)
+
+
+def test_a_program_with_named_dims_is_timed_for_the_sizes_that_are_given():
+    text = PROGRAM.replace("4x8xf64", "?x8xf64, #graph.dims<n, 8>").replace(
+        "func.func", "graph.dim @n\nfunc.func"
+    )
+    with tenon.compile(text) as executable:
+        statistics = executable.statistics(np.zeros((3, 8)), runs=2, roofline=False)
+    assert [row.name for row in statistics.kernels] == ["@f_0"]
+
+
+def test_wrong_numbers_of_runs_and_interpreted_programs_are_told():
+    with tenon.compile(PROGRAM) as executable, pytest.raises(TenonError) as error:
+        executable.statistics(np.zeros((4, 8)), runs=0)
+    assert str(error.value) == "f: statistics of 0 runs, expected 1 or more"
+    with tenon.compile(PROGRAM, backend="reference") as executable, pytest.raises(TenonError) as error:
+        executable.statistics(np.zeros((4, 8)))
+    assert str(error.value) == "f: the reference interpreter has no kernels to time"

@@ -302,12 +302,25 @@ def test_kernels_are_timed_one_by_one(folder: Path, capsys: pytest.CaptureFixtur
         pytest.importorskip("pyopencl")
     code, out, _ = run(capsys, "add.mlir", "--backend", backend, "--print", "none", "--stats", "--time", "3")
     assert code == SUCCESS
-    title, header, *kernels, total = out.splitlines()[2:]
+    title, header, *kernels, total, roofline, first, _, _, last = out.splitlines()[2:]
     assert title == f"kernels of @add on {backend}, medians of 3 runs"
-    assert header.split() == ["kernel", "launches", "time", "us", "share", "GFLOP/s", "GB/s"]
+    assert header.split() == ["kernel", "launches", "time", "us", "share", "GFLOP/s", "GB/s", "roof", "bound"]
     assert [kernel.split()[:2] for kernel in kernels] == [["@add_0", "1"], ["@add_1", "1"]]
     assert sum(float(kernel.split()[3].rstrip("%")) for kernel in kernels) == pytest.approx(100, abs=0.2)
+    assert all(kernel.split()[-2:] == ["memory", "L1"] for kernel in kernels)
     assert total.split()[:2] == ["total", "2"]
+    assert roofline.startswith("roofline of ")
+    assert (first.split()[0], last.split()[0]) == ("L1", "memory")
+
+
+def test_times_of_kernels_as_json(folder: Path, capsys: pytest.CaptureFixture[str]):
+    code, out, _ = run(capsys, "add.mlir", "--print", "none", "--stats-format", "json", "--time", "2")
+    assert code == SUCCESS
+    found = json.loads("\n".join(out.splitlines()[2:]))
+    assert found["runs"] == 2
+    assert [kernel["name"] for kernel in found["kernels"]] == ["@add_0", "@add_1"]
+    assert found["total"]["launches"] == 2
+    assert [level["name"] for level in found["roofline"]["levels"]] == ["L1", "L2", "L3", "memory"]
 
 
 def test_kernels_are_timed_ten_times_if_nothing_is_said(folder: Path, capsys: pytest.CaptureFixture[str]):

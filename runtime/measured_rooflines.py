@@ -1,0 +1,31 @@
+"""The rooflines of devices, measured when first asked for."""
+
+from __future__ import annotations
+
+from threading import Lock
+
+from ..backends.interface import Backend, Workers
+from .peak_measurement import measure_roofline
+from .roofline import Roofline
+
+_LOCK = Lock()
+_MEASURED: dict[tuple[str, str, int], Roofline] = {}
+
+
+def device_roofline(backend: Backend) -> Roofline:
+    """
+    Returns the limits of a device for the number of workers that it has now. They are measured once for each
+    such number.
+
+    Raises:
+        DeviceError: the device failed, or has not enough memory.
+        KernelCompileError: its compiler rejected a kernel.
+    """
+    driver = backend.driver
+    n_workers = driver.n_workers if isinstance(driver, Workers) else 1
+    key = (backend.name, backend.device.name, n_workers)
+    with _LOCK:
+        found = _MEASURED.get(key)
+        if found is None:
+            found = _MEASURED[key] = measure_roofline(backend)
+        return found
