@@ -193,7 +193,7 @@ def test_statistics_can_do_without_a_roofline():
 
 def test_a_program_with_named_dims_is_timed_for_the_sizes_that_are_given():
     text = PROGRAM.replace("4x8xf64", "?x8xf64, #graph.dims<n, 8>").replace(
-        "func.func", "graph.dim @n\nfunc.func"
+        "func.func", "graph.dim @n min 1 max 9\nfunc.func"
     )
     with tenon.compile(text) as executable:
         statistics = executable.statistics(np.zeros((3, 8)), runs=2, roofline=False)
