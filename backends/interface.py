@@ -261,12 +261,18 @@ class PeerCopies(Protocol):
 
 @runtime_checkable
 class Workers(Protocol):
-    """A driver that runs several work-groups of a launch at the same time."""
+    """A driver of which one can say how many work-groups run at the same time; else it is `n_units`."""
 
     @property
     def n_workers(self) -> int:
-        """How many at most, now: processors, threads, or compute units."""
+        """How many there are now, at most."""
         ...
+
+
+def workers_of(backend: Backend) -> int:
+    """Returns how many work-groups run at the same time on a device."""
+    driver = backend.driver
+    return driver.n_workers if isinstance(driver, Workers) else backend.device.n_units
 
 
 class NativeEvent(Protocol):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from threading import Lock
 
-from ..backends.interface import Backend, Workers
+from ..backends.interface import Backend, workers_of
 from .peak_measurement import measure_roofline
 from .roofline import Roofline
 
@@ -21,9 +21,7 @@ def device_roofline(backend: Backend) -> Roofline:
         DeviceError: the device failed, or has not enough memory.
         KernelCompileError: its compiler rejected a kernel.
     """
-    driver = backend.driver
-    n_workers = driver.n_workers if isinstance(driver, Workers) else 1
-    key = (backend.name, backend.device.name, n_workers)
+    key = (backend.name, backend.device.name, workers_of(backend))
     with _LOCK:
         found = _MEASURED.get(key)
         if found is None:

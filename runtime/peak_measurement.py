@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from xdsl.dialects.builtin import f32, f64
 
-from ..backends.interface import Backend, BufferLoc, CompiledArtifact, LaunchStep, Program, Workers
+from ..backends.interface import Backend, BufferLoc, CompiledArtifact, LaunchStep, Program, workers_of
 from ..dialects.element_types import NBYTES
 from ..dialects.parsing import parse_module
 from .peak_kernels import (
@@ -89,8 +89,7 @@ class _Measurement:
         self._backend = backend
         self._places = places
         self._nbytes = nbytes
-        driver = backend.driver
-        self._n_workers = driver.n_workers if isinstance(driver, Workers) else 1
+        self._n_workers = workers_of(backend)
         self._groups = GROUPS_PER_WORKER * self._n_workers
         self._elements = {name: type for name, type in _ELEMENTS.items() if backend.device.supports(type)}
         self._widths = sorted({backend.device.vector_nbytes, VECTOR_NBYTES})

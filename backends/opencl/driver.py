@@ -49,10 +49,6 @@ class QueuePoint:
 class OpenCLDriver(OpenCLMemory):
     """One device's pools and its in-order queue. Used by one thread at a time. Launches do not block."""
 
-    @property
-    def n_workers(self) -> int:
-        return self.device.max_compute_units
-
     def get_kernel(self, artifact: CompiledArtifact, name: str) -> CallableKernel:
         """Returns the kernel of the symbol `@name`. Raises `DeviceError` where the artifact has none."""
         kernel = self.make_kernel(artifact, name)
