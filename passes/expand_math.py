@@ -5,14 +5,13 @@ Replaces exp, log, sin and the other functions of floats by plain arithmetic.
 
 -->
 
-    %scaled = arith.mulf %x, %log2_e : f32
-    %rounded = arith.addf %scaled, %rounder : f32
+    %rounded = math.fma %x, %log2_e, %rounder : f32
     ...
     %y = arith.mulf %almost, %second_factor : f32
 
 The functions are in `math_expansions/`, their accuracy in docs/accuracy.md. Constants go to the front of the
-kernel, each once. Without fast-math every backend and the interpreter compute the same bits; `contract` lets
-them fuse the multiply-adds of polynomials, the other flags ask for nothing that the expansions could give.
+kernel, each once. Every backend and the interpreter compute the same bits, as multiply-adds are fused by
+definition (`math.fma`); fast-math flags ask for nothing that the expansions could give.
 
 Requires: operands of f32, f64 or 1-d vectors of them. Ensures: no op of `low.EXPANDED_OPS` remains in a
 kernel. Raises PassFailedException for another operand type, and for an op of `math` that kernels do not know.

@@ -71,9 +71,9 @@ class Arithmetic(ABC, Generic[T]):
     def narrow(self, value: T) -> T:
         """Cuts 64 bits to the low 32."""
 
+    @abstractmethod
     def multiply_add(self, a: T, b: T, c: T) -> T:
-        """Returns `a * b + c`, rounded twice unless contraction was asked for."""
-        return self.float_operation("addf", self.float_operation("mulf", a, b), c)
+        """Returns `a * b + c`, rounded once."""
 
     def constant(self, value: float) -> Float[T]:
         return Float(self, self.float_constant(value))
@@ -148,7 +148,7 @@ class Float(Generic[T]):
         return self._compare("uno", self.value, self._operand(other))
 
     def times_plus(self, factor: Float[T] | float, addend: Float[T] | float) -> Float[T]:
-        """Returns `self * factor + addend`, for places where contraction does no harm."""
+        """Returns `self * factor + addend`, rounded once."""
         value = self.arithmetic.multiply_add(self.value, self._operand(factor), self._operand(addend))
         return Float(self.arithmetic, value)
 

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from ...semantics.fused_multiply_add import fma
 from .arithmetic import Arithmetic, Float, FloatKind, IntegerKind, Predicate
 from .float_format import F32, F64
 
@@ -46,6 +47,9 @@ class ArrayArithmetic(Arithmetic[Array]):
 
     def float_operation(self, kind: FloatKind, *operands: Array) -> Array:
         return _FLOAT_OPERATIONS[kind](*operands)
+
+    def multiply_add(self, a: Array, b: Array, c: Array) -> Array:
+        return fma(a, b, c)
 
     def integer_operation(self, kind: IntegerKind, lhs: Array, rhs: Array) -> Array:
         return _INTEGER_OPERATIONS[kind](lhs, rhs)

@@ -1,7 +1,6 @@
 """
-Arithmetic on unevaluated sums of two floats, without fused multiply-add (Dekker, A floating-point technique
-for extending the available precision, 1971). Numbers are split by cutting off bits, not by multiplying, so
-that nothing overflows.
+Arithmetic on unevaluated sums of two floats (Dekker, A floating-point technique for extending the available
+precision, 1971; the error of a product by a fused multiply-add).
 """
 
 from __future__ import annotations
@@ -22,11 +21,6 @@ def fast_two_sum(a: Float[T], b: Float[T]) -> tuple[Float[T], Float[T]]:
 
 
 def two_product(a: Float[T], b: Float[T]) -> tuple[Float[T], Float[T]]:
-    """Returns a * b and its rounding error; in f64 but for a part in 2^106."""
+    """Returns a * b and its rounding error, which is exact where it does not underflow."""
     product = a * b
-    a_high, a_low = split(a)
-    b_high, b_low = split(b)
-    error = a_high * b_high - product
-    error = error + a_high * b_low
-    error = error + a_low * b_high
-    return product, error + a_low * b_low
+    return product, a.times_plus(b, -product)

@@ -21,7 +21,6 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
-from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...dialects.low import Conversion, ConversionAttr, ConvertOp, SelectOp
@@ -53,7 +52,6 @@ _PREDICATES: dict[Predicate, IntegerAttr] = {
 }
 _NOT_EQUAL = IntegerAttr(arith.CMPI_COMPARISON_OPERATIONS.index("ne"), i64)
 _STRICT = arith.FastMathFlagsAttr("none")
-_CONTRACT = arith.FastMathFlagsAttr([FastMathFlag.ALLOW_CONTRACT])
 _EXTUI = ConversionAttr(Conversion.EXTUI)
 _TRUNCI = ConversionAttr(Conversion.TRUNCI)
 _NO_OVERFLOW_FLAGS = arith.IntegerOverflowAttr("none")
@@ -108,8 +106,8 @@ class KernelConstants:
 
 class Emitter(Arithmetic[SSAValue]):
     """
-    Collects the ops that replace one op. Only the contraction of a multiply-add is taken over from the op's
-    fast-math flags: the others would let steps that are exact on purpose be simplified away.
+    Collects the ops that replace one op. Fast-math flags are not taken over: they would let steps that are
+    exact on purpose be simplified away.
     """
 
     def __init__(self, op: Operation, format: FloatFormat, lanes: int | None, constants: KernelConstants):
@@ -118,11 +116,6 @@ class Emitter(Arithmetic[SSAValue]):
         self._location = op.location
         self._constants = constants
         self._hint = op.name.rpartition(".")[2]
-        flags = op.properties.get("fastmath")
-        may_contract = (
-            isinstance(flags, arith.FastMathFlagsAttr) and FastMathFlag.ALLOW_CONTRACT in flags.data
-        )
-        self._multiply_add_flags = _CONTRACT if may_contract else _STRICT
         self._lanes = lanes
         self._float_type = _shaped(f64 if format is F64 else f32, lanes)
         self._integer_type = _shaped(i64 if format is F64 else i32, lanes)
@@ -165,9 +158,7 @@ class Emitter(Arithmetic[SSAValue]):
         return self._insert(_FLOAT_OPS[kind], operands, self._float_type, {"fastmath": _STRICT})
 
     def multiply_add(self, a: SSAValue, b: SSAValue, c: SSAValue) -> SSAValue:
-        flags = self._multiply_add_flags
-        product = self._insert(arith.MulfOp, (a, b), self._float_type, {"fastmath": flags})
-        return self._insert(arith.AddfOp, (product, c), self._float_type, {"fastmath": flags})
+        return self._insert(math.FmaOp, (a, b, c), self._float_type, {"fastmath": _STRICT})
 
     def integer_operation(self, kind: IntegerKind, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
         properties: dict[str, Attribute] = (

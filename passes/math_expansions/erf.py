@@ -78,4 +78,4 @@ def erf(x: Float[T]) -> Float[T]:
         q = q / magnitude.polynomial(table.denominator)
     g = magnitude.times_plus(q.times_plus(magnitude, _SLOPE - 1.0), magnitude)
     scale, part = exp_parts(-g)
-    return ((1.0 - scale) - scale * part).with_sign_of(x)
+    return (-scale).times_plus(part, 1.0 - scale).with_sign_of(x)

@@ -172,7 +172,7 @@ def _fraction(
     low = middle + (low + third)
     table = _TABLES[format]
     product = high * table.half_pi_high
-    rest = high * table.half_pi_low + low * (math.pi / 2)
+    rest = high.times_plus(table.half_pi_low, low * (math.pi / 2))
     sign = is_negative.select_integer(arithmetic.integer(format.sign_bit), arithmetic.integer(0))
     return product, rest, sign
 

@@ -57,10 +57,10 @@ def log_of_parts(m: Float[T], k: Float[T], correction: Float[T] | None = None) -
     s = f / (m + 1.0)
     z = s * s
     remainder = z * z.polynomial(_POLYNOMIALS[format])
-    low = s * (f - remainder) - k * table.ln2_low
+    low = s.times_plus(f - remainder, k * -table.ln2_low)
     if correction is not None:
         low = low - correction
-    return k * table.ln2_high + (f - low)
+    return k.times_plus(table.ln2_high, f - low)
 
 
 def log(x: Float[T]) -> Float[T]:

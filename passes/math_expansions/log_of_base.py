@@ -35,7 +35,7 @@ _LOG10_E: dict[FloatFormat, _Factor] = {
 def _log_times(x: Float[T], factor: _Factor) -> Float[T]:
     log, log_low = double_word_log(x)
     product, product_low = two_product(log, x.arithmetic.constant(factor.high))
-    result = product + (product_low + (log * factor.low + log_low * factor.high))
+    result = product + log.times_plus(factor.low, log_low.times_plus(factor.high, product_low))
     result = (x < math.inf).select(result, x)
     return (x > 0.0).select(result, x.equals(0.0).select(-math.inf, math.nan))
 

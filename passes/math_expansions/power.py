@@ -70,22 +70,22 @@ def double_word_log(x: Float[T]) -> tuple[Float[T], Float[T]]:
     reciprocal = 1.0 / divisor
     s = f * reciprocal
     product, product_low = two_product(s, divisor)
-    s_low = (((f - product) - product_low) - s * divisor_low) * reciprocal
+    s_low = (-s).times_plus(divisor_low, (f - product) - product_low) * reciprocal
     z, z_low = two_product(s, s)
-    z_low = z_low + s * (s_low + s_low)
+    z_low = s.times_plus(s_low + s_low, z_low)
     # third + z q(z)
     tail = z * z.polynomial(table.polynomial)
     factor = tail + table.third_high
     factor_low = (tail - (factor - table.third_high)) + table.third_low
     # s z (third + z q(z))
     t, t_low = two_product(z, factor)
-    t_low = t_low + (z * factor_low + z_low * factor)
+    t_low = z.times_plus(factor_low, z_low.times_plus(factor, t_low))
     u, u_low = two_product(s, t)
-    u_low = u_low + (s * t_low + s_low * t)
+    u_low = s.times_plus(t_low, s_low.times_plus(t, u_low))
     atanh, atanh_low = fast_two_sum(s, u)
     atanh_low = atanh_low + (s_low + u_low)
     high, low = fast_two_sum(k * exp_table.ln2_high, atanh + atanh)
-    low = low + ((atanh_low + atanh_low) + k * exp_table.ln2_low)
+    low = low + k.times_plus(exp_table.ln2_low, atanh_low + atanh_low)
     return fast_two_sum(high, low)
 
 
@@ -96,7 +96,7 @@ def _power_of_magnitude(magnitude: Float[T], y: Float[T]) -> Float[T]:
     log, log_low = double_word_log(magnitude)
     bounded = y.at_least(-table.largest_exponent).at_most(table.largest_exponent)
     exponent, exponent_low = two_product(bounded, log)
-    exponent_low = exponent_low + bounded * log_low
+    exponent_low = bounded.times_plus(log_low, exponent_low)
     result = exp_within(exponent, exponent_low)
     result = (exponent > exp_table.highest).select(math.inf, result)
     return (exponent < exp_table.lowest).select(0.0, result)

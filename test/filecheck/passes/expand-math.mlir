@@ -12,10 +12,9 @@
 // CHECK-NEXT:    %[[C:.*]] = low.select %[[BELOW]], %[[LOW]], %[[A]] : f32
 // CHECK-NEXT:    %[[ABOVE:.*]] = arith.cmpf olt, %[[HIGH]], %[[C]] : f32
 // CHECK-NEXT:    %[[D:.*]] = low.select %[[ABOVE]], %[[HIGH]], %[[C]] : f32
-// CHECK-NEXT:    %[[SCALED:.*]] = arith.mulf %[[D]], %[[LOG2E]] : f32
-// CHECK-NEXT:    %[[ROUNDED:.*]] = arith.addf %[[SCALED]], %[[ROUNDER]] : f32
+// CHECK-NEXT:    %[[ROUNDED:.*]] = math.fma %[[D]], %[[LOG2E]], %[[ROUNDER]] : f32
 // CHECK-NEXT:    %[[N:.*]] = arith.subf %[[ROUNDED]], %[[ROUNDER]] : f32
-// CHECK-NOT:     math.
+// CHECK-NOT:     math.exp
 // CHECK:         %e = arith.mulf %{{.*}}, %{{.*}} : f32
 // CHECK-NEXT:    memref.store %e, %y[%i] : memref<8xf32>
 low.kernel @scalar(%x: memref<8xf32>, %y: memref<8xf32>) grid [8, 1, 1] block [1, 1, 1] {
@@ -25,11 +24,10 @@ low.kernel @scalar(%x: memref<8xf32>, %y: memref<8xf32>) grid [8, 1, 1] block [1
   memref.store %e, %y[%i] : memref<8xf32>
 }
 
-// Vectors have constants of vectors; `contract` is taken over where multiply-adds may be fused.
+// Vectors have constants of vectors; multiply-adds are fused, and flags are not taken over.
 // CHECK-LABEL: low.kernel @vector
 // CHECK-NEXT:    %{{.*}} = arith.constant dense<2.000000e+01> : vector<4xf64>
-// CHECK:         %[[P:.*]] = arith.mulf %{{.*}}, %{{.*}} fastmath<contract> : vector<4xf64>
-// CHECK-NEXT:    %{{.*}} = arith.addf %[[P]], %{{.*}} fastmath<contract> : vector<4xf64>
+// CHECK:         %{{.*}} = math.fma %{{.*}}, %{{.*}}, %{{.*}} : vector<4xf64>
 // CHECK-NEXT:    %{{.*}} = arith.subf %{{.*}}, %{{.*}} : vector<4xf64>
 // CHECK-NOT:     nnan
 // CHECK:         %[[Q:.*]] = arith.divf %{{.*}}, %{{.*}} : vector<4xf64>
