@@ -65,7 +65,7 @@ def _stored_value(fill: sched.AxisOp) -> memref.StoreOp | None:
 
 
 def _can_fuse(fill: sched.AxisOp, reduce: sched.ReduceOp, store: memref.StoreOp) -> bool:
-    if fill.extent != reduce.extent or fill.mapping != reduce.mapping:
+    if (fill.extent, fill.mapping, fill.count) != (reduce.extent, reduce.mapping, reduce.count):
         return False
     body = reduce.body.block
     reads = [op for op in body.ops if isinstance(op, memref.LoadOp) and op.memref is store.memref]

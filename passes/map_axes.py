@@ -136,6 +136,7 @@ class _KernelMapper:
             and self._most(outer) >= rows
             and not any(isinstance(op, sched.AllocOp | sched.ReduceOp) for op in outer.body.block.ops)
             and not any(_is_serial(op) for op in outer.body.block.ops)
+            and not self._has_counts_along(outer)
             and sum(isinstance(op, sched.AxisOp) for op in outer.body.block.ops) == 1
         ):
             self._set(outer, MappingAttr.get(unroll=rows), f"each loaded vector is used {rows} times")
@@ -144,6 +145,8 @@ class _KernelMapper:
         """Returns how many lanes `loop` can run in, 0 if it cannot be a vector."""
         axis = self.analysis.axis(loop)
         widest = 1
+        if self._has_counts_along(loop):
+            return 0
         for op in loop.walk():
             if isinstance(op, sched.AllocOp) or _is_serial(op):
                 return 0
@@ -160,6 +163,14 @@ class _KernelMapper:
         if extent < 4:
             return 0
         return min(max(self.vector_nbytes // widest, 2), 16, 1 << (extent.bit_length() - 1))
+
+    def _has_counts_along(self, loop: Loop) -> bool:
+        """Returns whether a loop below `loop` has another number of iterations for each of its indices."""
+        axis = self.analysis.axis(loop)
+        return any(
+            isinstance(op, Loop) and op.count is not None and axis in self.analysis.expr(op.count).axes()
+            for op in loop.walk()
+        )
 
     def _can_be_vector(self, op: Operation, axis: Axis) -> bool:
         """Returns whether an op that takes an index or gives a boolean reduction has a vector form."""

@@ -9,7 +9,7 @@ for bit. Axes whose iterations would take too much memory together are evaluated
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -120,22 +120,58 @@ class _Run:
         mask, value, *at = np.broadcast_arrays(self.mask_at(len(extents)), value, *where)
         array[tuple(index[mask] for index in at)] = value[mask]
 
+    def _lengths(
+        self, op: sched.AxisOp | sched.ReduceOp, extents: tuple[int, ...]
+    ) -> Iterator[tuple[int, Mask | None]]:
+        """
+        Yields how many iterations a loop has: each number with a mask of where it is that, None for
+        everywhere. Meanwhile only those iterations of the axes around take part.
+        """
+        extent = evaluated(op.extent.data, self._dims)
+        if op.count is None:
+            yield extent, None
+            return
+        depth, outer = len(extents), self.mask
+        counts = np.clip(self.value(op.count, depth), 0, extent)
+        lengths = np.unique(counts if outer is None else _where(self.mask_at(depth), counts))
+        for length in lengths.tolist():
+            if lengths.size == 1:
+                yield length, None
+                continue
+            mask = counts == length
+            self.mask = mask if outer is None else mask & self.mask_at(depth)
+            yield length, mask
+            self.mask = outer
+
     def _axis(self, op: sched.AxisOp, extents: tuple[int, ...]) -> None:
-        for begin, end in _pieces(evaluated(op.extent.data, self._dims), extents, 1):
-            self.values[op.index] = _index(begin, end, len(extents))
-            self.block(op.body.block, (*extents, end - begin))
+        for length, _ in self._lengths(op, extents):
+            for begin, end in _pieces(length, extents, 1):
+                self.values[op.index] = _index(begin, end, len(extents))
+                self.block(op.body.block, (*extents, end - begin))
 
     def _reduce(self, op: sched.ReduceOp, extents: tuple[int, ...], start: Array | None = None) -> Array:
         """Returns the result; the first partial result starts from `start`."""
-        if op.continued is not None:
-            return self._reduce_dims(op, op.continued, extents, start)
+        if op.init is not None:
+            start = self.value(op.init, len(extents))
+        result: Array = np.full(extents, identity(op.kind.data, op.result.type), dtype_of(op.result.type))
+        for length, mask in self._lengths(op, extents):
+            if op.continued is not None:
+                total = self._reduce_dims(op, op.continued, extents, length, start)
+            else:
+                total = self._combined(op, extents, length, start)
+            result = total if mask is None else np.where(mask, total, result)
+        return result
+
+    def _combined(
+        self, op: sched.ReduceOp, extents: tuple[int, ...], extent: int, start: Array | None
+    ) -> Array:
+        """Combines `extent` iterations."""
         combine, is_fma = COMBINE[op.kind.data], op.kind.data is sched.CombineKind.FMA
         accumulate = _add_product if is_fma else combine
         step = op.mapping.step
         dtype = dtype_of(op.result.type)
-        extent = evaluated(op.extent.data, self._dims)
         main = extent - extent % step if step > 1 else 0
-        sums: Array = np.full((*extents, step if main else 1), identity(op.kind.data, op.result.type), dtype)
+        sums: Array = np.full((*extents, step), identity(op.kind.data, op.result.type), dtype)
         if start is not None:
             sums[..., 0] = start
         for begin, end in _pieces(main, extents, step):
@@ -153,11 +189,16 @@ class _Run:
         return total
 
     def _reduce_dims(
-        self, op: sched.ReduceOp, inner: sched.ReduceOp, extents: tuple[int, ...], start: Array | None
+        self,
+        op: sched.ReduceOp,
+        inner: sched.ReduceOp,
+        extents: tuple[int, ...],
+        extent: int,
+        start: Array | None,
     ) -> Array:
         """Returns the result of a reduction over several dims, of which `op` is one around `inner`."""
         total: Array = np.zeros(extents, dtype_of(op.result.type)) if start is None else start
-        for number in range(evaluated(op.extent.data, self._dims)):
+        for number in range(extent):
             self.sums[inner] = total[..., np.newaxis]
             (value,) = self._body(op, extents, number, number + 1)
             total = value[..., 0]
@@ -204,6 +245,11 @@ class _Run:
 
 def _add_product(total: Array, lhs: Array, rhs: Array) -> Array:
     return fma(lhs, rhs, total)
+
+
+def _where(mask: Mask, values: Array) -> Array:
+    mask, values = np.broadcast_arrays(mask, values)
+    return values[mask]
 
 
 def _index(begin: int, end: int, axis: int) -> Array:

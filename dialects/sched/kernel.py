@@ -14,14 +14,25 @@ from collections.abc import Sequence
 from typing import cast
 
 from xdsl.dialects import arith, math, memref
-from xdsl.dialects.builtin import ArrayAttr, IndexType, IntAttr, IntegerType, MemRefType, StringAttr
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseArrayBase,
+    IndexType,
+    IntAttr,
+    IntegerType,
+    MemRefType,
+    StringAttr,
+    i32,
+)
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.irdl import (
     AnyAttr,
+    AttrSizedOperandSegments,
     BaseAttr,
     IRDLOperation,
     irdl_op_definition,
     opt_attr_def,
+    opt_operand_def,
     opt_prop_def,
     prop_def,
     region_def,
@@ -131,14 +142,24 @@ def _print_loop(printer: Printer, op: AxisOp | ReduceOp) -> None:
     printer.print_string(" ")
     printer.print_ssa_value(op.index)
     printer.print_string(f" = {op.extent.data}")
+    if op.count is not None:
+        printer.print_string(" count ")
+        printer.print_ssa_value(op.count)
     if words := op.mapping.words():
         printer.print_string(f" {words}")
 
 
-def _parse_loop(parser: Parser) -> tuple[Parser.UnresolvedArgument, ExtentAttr, MappingAttr]:
+_Header = tuple[Parser.UnresolvedArgument, ExtentAttr, SSAValue | None, MappingAttr]
+
+
+def _parse_loop(parser: Parser) -> _Header:
     argument = parser.parse_argument(expect_type=False)
     parser.parse_punctuation("=")
-    return argument, extent_attribute(parse_extent(parser)), MappingAttr.parse_mapping(parser)
+    extent = extent_attribute(parse_extent(parser))
+    count = None
+    if parser.parse_optional_keyword("count") is not None:
+        count = parser.resolve_operand(parser.parse_unresolved_operand(), INDEX)
+    return argument, extent, count, MappingAttr.parse_mapping(parser)
 
 
 def _verify_loop(op: AxisOp | ReduceOp) -> None:
@@ -154,24 +175,37 @@ def _verify_loop(op: AxisOp | ReduceOp) -> None:
 @irdl_op_definition
 class AxisOp(IRDLOperation):
     """
-    A parallel axis: `body` for every index from 0 to `extent` - 1, in any order, mapped as said.
+    A parallel axis: `body` for every index from 0 to `extent` - 1, in any order, mapped as said. With a
+    `count` there are as many iterations as that says, but no more than `extent`, and none where it is
+    negative: the last part of an axis that was split into parts of `extent`.
 
     ```mlir
     sched.axis %i = 4096 block(64) vector(8) {
+      ...
+    }
+    sched.axis %j = 16 count %left {
       ...
     }
     ```
     """
 
     name = "sched.axis"
+    count = opt_operand_def(IndexType)
     extent = prop_def(BaseAttr(IntAttr) | BaseAttr(DimExprAttr))
     mapping = prop_def(MappingAttr)
     body = region_def("single_block")
     traits = traits_def(NoTerminator())
 
-    def __init__(self, extent: Extent, mapping: MappingAttr | None = None, body: Region | None = None):
+    def __init__(
+        self,
+        extent: Extent,
+        mapping: MappingAttr | None = None,
+        body: Region | None = None,
+        count: SSAValue | None = None,
+    ):
         Operation.__init__(
             self,
+            operands=() if count is None else (count,),
             properties={"extent": extent_attribute(extent), "mapping": mapping or MappingAttr.get()},
             regions=(body or Region(Block(arg_types=[INDEX])),),
         )
@@ -182,10 +216,10 @@ class AxisOp(IRDLOperation):
 
     @classmethod
     def parse(cls, parser: Parser) -> AxisOp:
-        argument, extent, mapping = _parse_loop(parser)
+        argument, extent, count, mapping = _parse_loop(parser)
         attributes = parser.parse_optional_attr_dict_with_keyword(("extent", "mapping"))
         region = parser.parse_region([argument.resolve(INDEX)])
-        op = cls(extent.data, mapping, region)
+        op = cls(extent.data, mapping, region, count)
         if attributes is not None:
             op.attributes.update(attributes.data)
         return op
@@ -198,6 +232,14 @@ class AxisOp(IRDLOperation):
 
     def verify_(self) -> None:
         _verify_loop(self)
+
+
+_SEGMENTS = {
+    (has_count, has_init): DenseArrayBase.from_list(i32, [int(has_count), int(has_init)])
+    for has_count in (False, True)
+    for has_init in (False, True)
+}
+"""How many operands of a reduction are a count, and how many an init."""
 
 
 @irdl_op_definition
@@ -217,6 +259,10 @@ class ReduceOp(IRDLOperation):
     another: the body of the outer one, which is serial, yields nothing but the result of the inner one, whose
     first partial result starts from what the outer one has so far.
 
+    With `init` partial result 0 starts from that value instead of the identity, also where no index falls to
+    it: so a reduction goes on where another one ended, which in serial order changes no bit. A `count` is
+    that of `sched.axis`; the order is that of an extent with so many indices.
+
     ```mlir
     %sum = sched.reduce addf %j = 1000 vector(8) unroll(4) : f32 {
       %v = memref.load %x[%j] : memref<1000xf32>
@@ -227,10 +273,16 @@ class ReduceOp(IRDLOperation):
       %b = memref.load %y[%k] : memref<1000xf32>
       sched.yield %a, %b : f32
     }
+    %more = sched.reduce addf %k = 16 count %left init(%sum) : f32 {
+      ...
+    }
     ```
     """
 
     name = "sched.reduce"
+    count = opt_operand_def(IndexType)
+    init = opt_operand_def(AnyAttr())
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
     kind = prop_def(CombineKindAttr)
     extent = prop_def(BaseAttr(IntAttr) | BaseAttr(DimExprAttr))
     mapping = prop_def(MappingAttr)
@@ -246,16 +298,20 @@ class ReduceOp(IRDLOperation):
         mapping: MappingAttr | None = None,
         body: Region | None = None,
         fastmath: arith.FastMathFlagsAttr | None = None,
+        count: SSAValue | None = None,
+        init: SSAValue | None = None,
     ):
         properties: dict[str, Attribute] = {
             "kind": CombineKindAttr(kind),
             "extent": extent_attribute(extent),
             "mapping": mapping or MappingAttr.get(),
+            "operandSegmentSizes": _SEGMENTS[count is not None, init is not None],
         }
         if fastmath is not None:
             properties["fastmath"] = fastmath
         Operation.__init__(
             self,
+            operands=[operand for operand in (count, init) if operand is not None],
             result_types=(result_type,),
             properties=properties,
             regions=(body or Region(Block(arg_types=[INDEX])),),
@@ -284,15 +340,20 @@ class ReduceOp(IRDLOperation):
     @classmethod
     def parse(cls, parser: Parser) -> ReduceOp:
         kind = parser.parse_str_enum(CombineKind)
-        argument, extent, mapping = _parse_loop(parser)
-        fastmath = None
+        argument, extent, count, mapping = _parse_loop(parser)
+        init, fastmath = None, None
+        if parser.parse_optional_keyword("init") is not None:
+            parser.parse_punctuation("(")
+            init = parser.parse_unresolved_operand()
+            parser.parse_punctuation(")")
         if parser.parse_optional_keyword("fastmath") is not None:
             fastmath = arith.FastMathFlagsAttr(arith.FastMathFlagsAttr.parse_parameter(parser))
         attributes = parser.parse_optional_attr_dict_with_keyword(("kind", "extent", "mapping", "fastmath"))
         parser.parse_punctuation(":")
         result_type = parser.parse_type()
+        start = None if init is None else parser.resolve_operand(init, result_type)
         region = parser.parse_region([argument.resolve(INDEX)])
-        op = cls(kind, extent.data, result_type, mapping, region, fastmath)
+        op = cls(kind, extent.data, result_type, mapping, region, fastmath, count, start)
         if attributes is not None:
             op.attributes.update(attributes.data)
         return op
@@ -300,6 +361,10 @@ class ReduceOp(IRDLOperation):
     def print(self, printer: Printer) -> None:
         printer.print_string(f" {self.kind.data.value}")
         _print_loop(printer, self)
+        if self.init is not None:
+            printer.print_string(" init(")
+            printer.print_ssa_value(self.init)
+            printer.print_string(")")
         if self.fastmath is not None:
             printer.print_string(" fastmath")
             self.fastmath.print_parameter(printer)
@@ -315,6 +380,8 @@ class ReduceOp(IRDLOperation):
         if not isinstance(last, YieldOp) or any(value.type != self.result.type for value in last.values):
             found = _types(last.values) if isinstance(last, YieldOp) else "no sched.yield"
             raise VerifyException(f"{self.name}: body yields {found}, expected {self.result.type}")
+        if self.init is not None and self.init.type != self.result.type:
+            raise VerifyException(f"{self.name}: init is {self.init.type}, expected {self.result.type}")
         if kind is CombineKind.FMA:
             self._verify_products(last.values)
         elif len(last.values) != 1:
@@ -340,6 +407,7 @@ class ReduceOp(IRDLOperation):
             not isinstance(inner, ReduceOp)
             or inner.kind.data is not CombineKind.FMA
             or inner.parent is not self.body.block
+            or inner.init is not None
             or not values[0].has_one_use()
         ):
             raise VerifyException(

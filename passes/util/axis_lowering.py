@@ -16,11 +16,15 @@ from .index_expr import IndexExpr, constant
 from .kernel_state import KernelState
 from .kernel_writer import Bounds
 from .lanes import LaneAxis
+from .loop_count import count_of
 from .scalar_builder import INDEX
 
 
 def lower_axis(state: KernelState, op: sched.AxisOp) -> None:
-    """Raises PassFailedException, naming the axis, for a vector inside of a vector."""
+    """
+    Raises PassFailedException, naming the axis, for a vector inside of a vector, and for a count of which
+    each lane of an axis around has its own.
+    """
     if op.extent.data == 0:
         return
     lowering = _AxisLowering(state, op)
@@ -44,12 +48,16 @@ class _AxisLowering:
         extent, chunk = self.axis.extent, op.mapping.chunk.data
         constants = self.state.writer.constants
         if op not in self.state.ids:
+            if op.count is not None:
+                return constant(0), count_of(self.state, op)
             return constant(0), extent if isinstance(extent, int) else constants.get(extent, INDEX)
         number = self._insert_id()
         groups = (extent + (chunk - 1)) // chunk
         first = constant(0)
         if groups != 1:
             first = indices.bind(number, groups, op.index.name_hint or "i") * chunk
+        if op.count is not None:
+            return first, self._share_of_count(first, chunk)
         if isinstance(extent, int) and (extent % chunk == 0 or groups == 1):
             return first, min(chunk, extent)
         if groups == 1:
@@ -59,6 +67,14 @@ class _AxisLowering:
         begin = indices.write(first, op.location)
         left = indices.op(arith.SubiOp, constants.get(extent, INDEX), begin, op.location)
         return first, indices.op(arith.MinSIOp, left, constants.get(chunk, INDEX), op.location)
+
+    def _share_of_count(self, first: IndexExpr, chunk: int) -> SSAValue:
+        """Returns how many of the iterations that are counted this work-item takes."""
+        op, indices, constants = self.op, self.state.indices, self.state.writer.constants
+        count = count_of(self.state, op)
+        left = indices.op(arith.SubiOp, count, indices.write(first, op.location), op.location)
+        least = indices.op(arith.MinSIOp, left, constants.get(chunk, INDEX), op.location)
+        return indices.op(arith.MaxSIOp, least, constants.get(0, INDEX), op.location)
 
     def _insert_id(self) -> SSAValue:
         op = self.op
@@ -107,15 +123,23 @@ class _AxisLowering:
             self._for(first, (zero, count, one), None, chunk)
             return
         state.lanes.check_vector(self.op)
-        step = state.writer.constants.get(self.lanes.step, INDEX)
-        rest = state.indices.op(arith.RemUIOp, count, step, location)
-        main = state.indices.op(arith.SubiOp, count, rest, location)
-        self._for(first, (zero, main, step), self.lanes, chunk)
-        self._for(first, (main, count, one), None, chunk)
+        begin = zero
+        for lanes in (self.lanes, *self._narrower()):
+            if isinstance(chunk, int) and chunk < lanes.step:
+                continue
+            step = state.writer.constants.get(lanes.step, INDEX)
+            rest = state.indices.op(arith.RemUIOp, count, step, location)
+            end = state.indices.op(arith.SubiOp, count, rest, location)
+            self._for(first, (begin, end, step), lanes, chunk)
+            begin = end
+        self._for(first, (begin, count, one), None, chunk)
 
     def _most(self) -> Extent:
         """Returns the most iterations that this work-item may take."""
-        return self.op.mapping.chunk.data if self.op in self.state.ids else self.axis.extent
+        extent, chunk = self.axis.extent, self.op.mapping.chunk.data
+        if self.op not in self.state.ids:
+            return extent
+        return min(chunk, extent) if isinstance(extent, int) else chunk
 
     def _repeat(self, first: IndexExpr, end: int, lanes: LaneAxis | None, begin: int = 0) -> None:
         """Runs the axis from `begin` to `end` after `first`, in steps of the lanes or one by one."""

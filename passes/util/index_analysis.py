@@ -153,7 +153,7 @@ class IndexAnalysis:
             return found
         if isinstance(owner, sched.ReduceOp):
             yielded = frozenset[Axis]().union(*map(self.dependences, owner.yielded))
-            return yielded - {self.axis(owner)}
+            return (yielded - {self.axis(owner)}).union(*map(self.dependences, owner.operands))
         if owner.regions:
             return frozenset(self._enclosing(value))
         if not owner.operands:

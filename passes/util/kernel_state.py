@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...dialects import low, sched
+from ...dialects import low
 from .index_analysis import IndexAnalysis
 from .index_writer import IndexWriter
 from .kernel_writer import KernelWriter
-from .lanes import LanedValue, LaneNest, Lanes
+from .lanes import LanedValue, LaneNest
 
 
 @dataclass(eq=False, slots=True)
@@ -29,5 +29,5 @@ class KernelState:
     analysis: IndexAnalysis = field(default_factory=IndexAnalysis)
     lanes: LaneNest = field(default_factory=LaneNest)
     buffers: dict[SSAValue, SSAValue] = field(default_factory=dict)
-    sums: dict[sched.ReduceOp, dict[Lanes, SSAValue]] = field(default_factory=dict)
+    sums: dict[Operation, LanedValue] = field(default_factory=dict)
     """What reductions in others go on with: a value for each set of lanes."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import arith, math, vector
-from xdsl.dialects.builtin import IntegerAttr, VectorType, i1, i32, i64
+from xdsl.dialects.builtin import IntegerAttr, i1, i32, i64
 from xdsl.dialects.vector import CombiningKindAttr, CombiningKindFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -18,9 +18,17 @@ from ...dialects.element_types import lanes_of
 from ...dialects.sched import CombineKind
 from .index_expr import Axis, constant
 from .kernel_state import KernelState
-from .kernel_writer import NO_OVERFLOW
-from .lanes import LaneAxis, LanedValue, lane_sets
+from .kernel_writer import NO_OVERFLOW, vector_type
+from .lanes import LaneAxis, LanedValue, Lanes, lane_sets
+from .loop_count import count_of
 from .reduction_identity import identity
+from .scalar_builder import INDEX
+
+Ends = tuple[Extent, Extent] | tuple[SSAValue, SSAValue]
+"""Where a loop begins, and where it ends."""
+
+Before = Sequence[SSAValue | None]
+"""What there is before a reduction, for each set of lanes around; None for nothing."""
 
 _COMBINE: dict[CombineKind, type[Operation]] = {
     CombineKind.FMA: arith.AddfOp,
@@ -57,7 +65,10 @@ _VECTOR_KINDS: dict[CombineKind, CombiningKindFlag] = {
 
 def lower_reduction(state: KernelState, op: sched.ReduceOp) -> LanedValue:
     """
-    Returns the result. Raises PassFailedException, naming the axis, for a vector inside of a vector.
+    Returns the result.
+
+    Raises PassFailedException, naming the axis, for a vector inside of a vector, and for a count of which
+    each lane of an axis around has its own.
     """
     state.lanes.check_vector(op)
     return _ReductionLowering(state, op).lower()
@@ -70,63 +81,86 @@ class _ReductionLowering:
         self.axis = state.analysis.axis(op)
         self.own = LaneAxis(self.axis, op.mapping.vector.data, op.mapping.unroll.data)
         depends = frozenset[Axis]().union(*map(state.analysis.dependences, op.yielded))
+        if op.init is not None:
+            depends |= state.analysis.dependences(op.init)
+        self.sum_so_far = state.sums.pop(op, None)
+        if self.sum_so_far is not None:
+            depends |= frozenset(self.sum_so_far.axes)
         self.outer = state.lanes.active(depends)
         around = state.lanes.vector_axis
         self.around = around if around is not None and around.axis in depends else None
 
     def lower(self) -> LanedValue:
         extent, step = self.axis.extent, self.own.step
-        main = extent - extent % step if step > 1 else 0
         sets = lane_sets(self.outer)
-        before = self.state.sums.pop(self.op, {})
-        if main != 0:
-            totals = self._main(main, [before.get(lanes) for lanes in sets])
+        before = self._before(sets)
+        if self.op.count is not None:
+            totals = self._counted(count_of(self.state, self.op), before)
         else:
-            totals = [before.get(lanes) or self._identity(1) for lanes in sets]
-        if main != extent:
-            totals = self._steps(main, extent, None, totals)
+            main = extent - extent % step if step > 1 else 0
+            has_steps = main != 0 or (step > 1 and before[0] is not None)
+            totals = self._main((0, main), before) if has_steps else self._starts(None, before)
+            if main != extent:
+                totals = self._steps((main, extent), None, totals)
         return LanedValue.of(self.outer, dict(zip(sets, totals, strict=True)), self.around is not None)
 
-    def _identity(self, own_lanes: int) -> SSAValue:
-        """Returns what an accumulator starts from, as a vector of `own_lanes` or of those around."""
+    def _before(self, sets: Sequence[Lanes]) -> Before:
+        """Returns what the first partial results start from."""
+        first = self.sum_so_far if self.op.init is None else self.state.scalars[self.op.init]
+        return [None if first is None else first.pick(self.outer, lanes) for lanes in sets]
+
+    def _counted(self, count: SSAValue, before: Before) -> list[SSAValue]:
+        """Combines as many iterations as `count` says."""
+        constants, op, step = self.state.writer.constants, self.op, self.own.step
+        zero, extent = constants.get(0, INDEX), self.axis.extent
+        if step == 1:
+            return self._steps((zero, count), None, self._starts(None, before))
+        if isinstance(extent, int) and extent < step:
+            return self._steps((zero, count), None, self._main((0, 0), before))
+        rest = self.state.indices.op(arith.RemUIOp, count, constants.get(step, INDEX), op.location)
+        main = self.state.indices.op(arith.SubiOp, count, rest, op.location)
+        return self._steps((main, count), None, self._main((zero, main), before))
+
+    def _identity(self, lanes: int) -> SSAValue:
         type, writer = self.op.result.type, self.state.writer
         number = identity(self.op.kind.data, type)
+        return (
+            writer.dense([number], type, lanes, "start") if lanes > 1 else writer.constants.get(number, type)
+        )
+
+    def _starts(self, own: LaneAxis | None, before: Before) -> list[SSAValue]:
+        """
+        Returns what the accumulators start from: `own.unroll` of them for each set of lanes around, the
+        first from what there is before.
+        """
+        own_lanes, unroll = (1, 1) if own is None else (own.vector, own.unroll)
         lanes = self.around.vector if self.around is not None else own_lanes
-        if lanes > 1:
-            return writer.dense([number], type, lanes, "start")
-        return writer.constants.get(number, type)
-
-    def _main(self, end: Extent, before: Sequence[SSAValue | None]) -> list[SSAValue]:
-        """
-        Returns the totals of the whole steps, which end at `end`: one for each set of lanes around, whose
-        first partial result starts from that of `before`, if there is one.
-        """
-        unroll = self.own.unroll
-        start: list[SSAValue] = []
+        identity = self._identity(lanes)
+        starts: list[SSAValue] = []
         for value in before:
-            identity = self._identity(self.own.vector)
-            start += [identity if value is None else self._with_first(value, identity)]
-            start += [identity] * (unroll - 1)
-        sums = self._steps(0, end, self.own, start)
-        return [self._total(sums[number : number + unroll]) for number in range(0, len(sums), unroll)]
+            first = identity if value is None else self._start(value, identity, own_lanes, lanes)
+            starts += [first, *[identity] * (unroll - 1)]
+        return starts
 
-    def _with_first(self, value: SSAValue, others: SSAValue) -> SSAValue:
-        """Returns an accumulator that starts from `value` in its first lane and from `others` in the rest."""
-        lanes, writer, op = self.own.vector, self.state.writer, self.op
-        if lanes == 1:
-            return value
+    def _start(self, value: SSAValue, others: SSAValue, own_lanes: int, lanes: int) -> SSAValue:
+        """Returns an accumulator that starts from `value`; of own lanes, only the first one does."""
+        writer, op = self.state.writer, self.op
+        everywhere = writer.as_vector(value, lanes) if lanes > 1 else value
+        if own_lanes == 1:
+            return everywhere
         numbers = writer.dense(range(lanes), i32, lanes, "lanes")
         zeros = writer.dense([0], i32, lanes, "first")
-        is_first = writer.emit(
-            arith.CmpiOp,
-            (numbers, zeros),
-            VectorType(i1, [lanes]),
-            op.location,
-            "is_first",
-            {"predicate": IntegerAttr(0, i64)},
-        )
-        operands = (is_first, writer.as_vector(value, lanes), others)
+        equal: dict[str, Attribute] = {"predicate": IntegerAttr(0, i64)}
+        mask_type = vector_type(i1, lanes)
+        is_first = writer.emit(arith.CmpiOp, (numbers, zeros), mask_type, op.location, "is_first", equal)
+        operands = (is_first, everywhere, others)
         return writer.emit(low.SelectOp, operands, others.type, op.location, op.result.name_hint)
+
+    def _main(self, ends: Ends, before: Before) -> list[SSAValue]:
+        """Returns the totals of the whole steps: one for each set of lanes around."""
+        unroll = self.own.unroll
+        sums = self._steps(ends, self.own, self._starts(self.own, before))
+        return [self._total(sums[number : number + unroll]) for number in range(0, len(sums), unroll)]
 
     def _total(self, parts: list[SSAValue]) -> SSAValue:
         """Combines the upper half into the lower half until one is left, and then its lanes."""
@@ -158,20 +192,28 @@ class _ReductionLowering:
             _COMBINE[kind], (lhs, rhs), lhs.type, op.location, op.result.name_hint, properties
         )
 
-    def _steps(
-        self, begin: Extent, end: Extent, own: LaneAxis | None, start: Sequence[SSAValue]
-    ) -> list[SSAValue]:
-        """Combines the iterations from `begin` to `end` into the accumulators `start`."""
+    def _steps(self, ends: Ends, own: LaneAxis | None, start: Sequence[SSAValue]) -> list[SSAValue]:
+        """Combines the iterations from the first end to the second into the accumulators `start`."""
         state, step = self.state, own.step if own else 1
-        if end - begin == step:
+        begin, end = ends
+        if isinstance(begin, SSAValue) or isinstance(end, SSAValue):
+            bounds = tuple(
+                bound if isinstance(bound, SSAValue) else state.writer.constants.get(bound, INDEX)
+                for bound in (begin, end, step)
+            )
+            most = self.axis.extent
+        elif begin == end:
+            return list(start)
+        elif end - begin == step:
             state.indices.bindings[self.axis] = constant(begin)
             return self._step(own, start)
+        else:
+            bounds, most = state.writer.index_constants(begin, end, step), end
 
         def body(index: SSAValue, carried: Sequence[SSAValue]) -> list[SSAValue]:
-            state.indices.bindings[self.axis] = state.indices.bind(index, end, self.axis.hint)
+            state.indices.bindings[self.axis] = state.indices.bind(index, most, self.axis.hint)
             return self._step(own, carried)
 
-        bounds = state.writer.index_constants(begin, end, step)
         return state.writer.loop(
             bounds, start, body, self.op.location, self.axis.hint, self.op.result.name_hint
         )
@@ -183,7 +225,8 @@ class _ReductionLowering:
             active = (*self.outer, own) if own else self.outer
             sets = lane_sets(active)
             if self.op.continued is not None:
-                state.sums[self.op.continued] = dict(zip(sets, accumulators, strict=True))
+                so_far = dict(zip(sets, accumulators, strict=True))
+                state.sums[self.op.continued] = LanedValue.of(active, so_far, self.around is not None)
                 state.lower_block(self.op.body.block)
                 (total,) = self.op.yielded
                 return [state.scalars[total].pick(active, lanes) for lanes in sets]

@@ -6,7 +6,7 @@
 // CHECK-NEXT:    "sched.axis"() <{extent = #builtin.int<1>, mapping = #sched.mapping<block(2)>}> ({
 // CHECK-NEXT:    ^bb0(%i: index):
 // CHECK-NEXT:      %a = "sched.alloc"() <{scope = #sched<scope local>}> : () -> memref<8xf32>
-// CHECK-NEXT:      %s = "sched.reduce"() <{kind = #sched<combine addf>, extent = #builtin.int<8>, mapping = #sched.mapping<serial>, fastmath = #arith.fastmath<contract>}> ({
+// CHECK-NEXT:      %s = "sched.reduce"() <{kind = #sched<combine addf>, extent = #builtin.int<8>, mapping = #sched.mapping<serial>, operandSegmentSizes = array<i32: 0, 0>, fastmath = #arith.fastmath<contract>}> ({
 // CHECK-NEXT:      ^bb0(%j: index):
 // CHECK-NEXT:        %v = "memref.load"(%x, %j) : (memref<8xf32>, index) -> f32
 // CHECK-NEXT:        "sched.yield"(%v) : (f32) -> ()

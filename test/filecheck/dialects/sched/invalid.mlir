@@ -371,3 +371,24 @@ sched.program @f(%x: memref<8xf32>, %y: memref<8xi32>) : (tensor<8xf32>, tensor<
   %t = "sched.transfer"(%x, %y) : (memref<8xf32>, memref<8xi32>) -> !sched.token
   sched.return after()
 }
+
+// -----
+
+sched.kernel @f(%x: memref<4xf32>) {
+  // expected-error @below {{operand at position 0 does not verify}}
+  "sched.axis"(%x) <{extent = #builtin.int<4>, mapping = #sched.mapping<serial>}> ({
+  ^bb0(%i: index):
+  }) : (memref<4xf32>) -> ()
+}
+
+// -----
+
+sched.kernel @f(%x: memref<4xf32>) {
+  %one = arith.constant 1 : i32
+  // expected-error @below {{sched.reduce: init is i32, expected f32}}
+  %s = "sched.reduce"(%one) <{kind = #sched<combine addf>, extent = #builtin.int<4>, mapping = #sched.mapping<serial>, operandSegmentSizes = array<i32: 0, 1>}> ({
+  ^bb0(%i: index):
+    %v = memref.load %x[%i] : memref<4xf32>
+    sched.yield %v : f32
+  }) : (i32) -> f32
+}
