@@ -197,10 +197,7 @@ class _ReductionLowering:
         state, step = self.state, own.step if own else 1
         begin, end = ends
         if isinstance(begin, SSAValue) or isinstance(end, SSAValue):
-            bounds = tuple(
-                bound if isinstance(bound, SSAValue) else state.writer.constants.get(bound, INDEX)
-                for bound in (begin, end, step)
-            )
+            bounds = self._known(begin), self._known(end), self._known(step)
             most = self.axis.extent
         elif begin == end:
             return list(start)
@@ -217,6 +214,9 @@ class _ReductionLowering:
         return state.writer.loop(
             bounds, start, body, self.op.location, self.axis.hint, self.op.result.name_hint
         )
+
+    def _known(self, bound: Extent | SSAValue) -> SSAValue:
+        return bound if isinstance(bound, SSAValue) else self.state.writer.constants.get(bound, INDEX)
 
     def _step(self, own: LaneAxis | None, accumulators: Sequence[SSAValue]) -> list[SSAValue]:
         """Combines one iteration, or as many as there are lanes, into the accumulators."""

@@ -375,7 +375,7 @@ sched.program @f(%x: memref<8xf32>, %y: memref<8xi32>) : (tensor<8xf32>, tensor<
 // -----
 
 sched.kernel @f(%x: memref<4xf32>) {
-  // expected-error @below {{operand at position 0 does not verify}}
+  // expected-error @below {{sched.axis: operand 'count' at position 0 does not verify: memref<4xf32> should be of base attribute index}}
   "sched.axis"(%x) <{extent = #builtin.int<4>, mapping = #sched.mapping<serial>}> ({
   ^bb0(%i: index):
   }) : (memref<4xf32>) -> ()
