@@ -194,6 +194,34 @@ def test_a_reduction_goes_on_with_the_bits_that_it_would_have(columns: int, spli
     assert results[0] == results[1]
 
 
+@settings(max_examples=60, deadline=None)
+@given(rows=st.integers(1, 8), columns=st.integers(1, 20), data=st.data(), seed=st.integers(0, 9))
+def test_a_sum_of_products_over_two_dims_with_a_tail(
+    rows: int, columns: int, data: st.DataObject, seed: int
+) -> None:
+    around = data.draw(st.sampled_from(["", "vector(4)", "unroll(2)", "vector(2) unroll(2)"]))
+    own = "" if "vector" in around else partial_results(data.draw)
+    memory = f"memref<{rows}x{columns}xf32>"
+    assert_lowers_right(
+        f"""sched.kernel @f(%x: {memory}, %y: memref<8xf32>) {{
+      %most = arith.constant {columns} : index
+      sched.axis %i = 8 {around} {{
+        %start = memref.load %y[%i] : memref<8xf32>
+        %s = sched.reduce fma %j = {rows} init(%start) : f32 {{
+          %left = arith.subi %most, %j : index
+          %t = sched.reduce fma %k = {columns} count %left {own} : f32 {{
+            %v = memref.load %x[%j, %k] : {memory}
+            sched.yield %v, %v : f32
+          }}
+          sched.yield %t : f32
+        }}
+        memref.store %s, %y[%i] : memref<8xf32>
+      }}
+    }}""",
+        seed,
+    )
+
+
 @pytest.mark.parametrize(
     "loop", ["sched.axis %j = 4 count %i {", "%s = sched.reduce addf %j = 4 count %i : f32 {"]
 )

@@ -392,3 +392,17 @@ sched.kernel @f(%x: memref<4xf32>) {
     sched.yield %v : f32
   }) : (i32) -> f32
 }
+
+// -----
+
+sched.kernel @f(%x: memref<4xf32>) {
+  %zero = arith.constant 0.0 : f32
+  // expected-error @below {{sched.reduce: body yields 1 values, expected 2 to multiply or the sum of a reduction by fma in it, for nothing else}}
+  %s = sched.reduce fma %i = 4 : f32 {
+    %t = sched.reduce fma %j = 4 init(%zero) : f32 {
+      %v = memref.load %x[%i] : memref<4xf32>
+      sched.yield %v, %v : f32
+    }
+    sched.yield %t : f32
+  }
+}
