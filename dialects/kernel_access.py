@@ -36,6 +36,12 @@ def access_of(kernel: sched.KernelOp | low.KernelOp) -> KernelAccess:
                     reads.add(argument.index)
                 case memref.StoreOp() | vector.StoreOp():
                     writes.add(argument.index)
+                case low.TileFmaOp() as op:
+                    is_sum = use.index == op.operands.index(op.acc)
+                    if not is_sum or op.accumulates is not None:
+                        reads.add(argument.index)
+                    if is_sum:
+                        writes.add(argument.index)
                 case op:
                     raise AssertionError(f"{kernel.name}: {op.name} uses argument {argument.index}")
     return KernelAccess(tuple(sorted(reads)), tuple(sorted(writes)))

@@ -174,16 +174,50 @@ class Emitter:
         """Ends the loop; `yielded` are the next values of the carried ones."""
         following = self.emit(f"add nsw {loop.type} {loop.index}, {step}", "next")
         self.branch(loop.header)
+        self._write_phis(loop, [following, *yielded])
+        self.start(loop.exit)
+
+    def _write_phis(self, loop: Loop, yielded: Sequence[str]) -> None:
         self.lines[loop.phis] = "\n".join(
             f"  {name} = phi {type} [ {initial}, {loop.preheader} ], [ {following}, {self._label} ]"
             for name, type, initial, following in zip(
                 [loop.index, *loop.carried],
                 [loop.type, *loop.carried_types],
                 [loop.lower, *loop.initial],
-                [following, *yielded],
+                yielded,
                 strict=True,
             )
         )
+
+    def begin_repetition(
+        self, hint: str, type: str, lower: str, carried: Sequence[tuple[str | None, str, str]]
+    ) -> Loop:
+        """As `begin_loop`, but what is in it runs at least once: it is tested where it ends."""
+        preheader = self._label
+        header, exit = self.names.fresh("repeat"), self.names.fresh("repeat_exit")
+        self.branch(header)
+        self.start(header)
+        loop = Loop(
+            index=self.names.fresh(hint),
+            type=type,
+            carried=[self.names.fresh(hint) for hint, _, _ in carried],
+            carried_types=[type for _, type, _ in carried],
+            initial=[initial for _, _, initial in carried],
+            lower=lower,
+            preheader=preheader,
+            header=header,
+            exit=exit,
+            phis=len(self.lines),
+        )
+        self.lines.append("")
+        return loop
+
+    def end_repetition(self, loop: Loop, step: str, upper: str, yielded: Sequence[str]) -> None:
+        """Ends a loop that `begin_repetition` began; `yielded` are the carried values after it too."""
+        following = self.emit(f"add nsw {loop.type} {loop.index}, {step}", "next")
+        condition = self.emit(f"icmp slt {loop.type} {following}, {upper}", "more")
+        self.lines.append(f"  br i1 {condition}, label {loop.header}, label {loop.exit}")
+        self._write_phis(loop, [following, *yielded])
         self.start(loop.exit)
 
     def write_while(

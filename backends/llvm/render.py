@@ -24,7 +24,7 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from ...dialects.dim_expr import Extent
 from ...dialects.graph import DimOp, TnodeOp
-from ...dialects.low import Dimension, KernelOp
+from ...dialects.low import Dimension, KernelOp, TileFmaOp
 from ...dialects.sched import ProgramOp
 from ..interface import DeviceInfo
 from .emitter import Emitter, Loop
@@ -101,6 +101,9 @@ def _survey(kernel: KernelOp) -> tuple[set[SSAValue], bool]:
             written.add(op.memref)
         elif isinstance(op, vector.StoreOp):
             written.add(op.base)
+        elif isinstance(op, TileFmaOp):
+            written.add(op.acc)
+            has_vectors = True
         has_vectors = has_vectors or any(isinstance(result.type, VectorType) for result in op.results)
     return written, has_vectors
 

@@ -33,9 +33,11 @@ from ...dialects.low import (
     RemfOp,
     SelectOp,
     ThreadIdOp,
+    TileFmaOp,
 )
 from .emitter import Emitter, Rule
 from .float_formats import extend, from_integer, truncate
+from .tile_fma import write_tile_fma
 from .types import constant_text, flags_text, llvm_type, mangled, shaped
 
 PRIVATE_NBYTES_LIMIT = 65536
@@ -486,6 +488,7 @@ RULES: dict[type[Operation], Rule] = {
     ThreadIdOp: _thread_id,
     BarrierOp: _barrier,
     SelectOp: _select,
+    TileFmaOp: write_tile_fma,
     ConvertOp: _convert,
     RemfOp: _remf,
 }

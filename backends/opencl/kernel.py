@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from math import prod
 from typing import Any
 
@@ -150,6 +151,10 @@ class KernelWriter:
             element = self.masks.setdefault(value, "int")
         return vector_type(element, lanes)
 
+    def fresh(self, hint: str) -> str:
+        """Returns a name for a variable that no SSA value stands for."""
+        return self._names.fresh(hint, hint)
+
     def temporary(self, type: str, expression: str) -> str:
         """Declares a variable that no SSA value stands for, and returns its name."""
         name = self._names.fresh("part", "part")
@@ -199,9 +204,15 @@ class KernelWriter:
 
     def nested(self, block: Block, targets: Sequence[SSAValue]) -> None:
         """Writes `block` one level deeper; what it yields is assigned to `targets`."""
+        with self.deeper():
+            self._block(block, targets)
+
+    @contextmanager
+    def deeper(self) -> Generator[None, None, None]:
+        """What is written meanwhile is one level deeper."""
         outer = self._indent
         self._indent = outer + "    "
-        self._block(block, targets)
+        yield
         self._indent = outer
 
     def inner_line(self, text: str) -> None:
@@ -229,7 +240,10 @@ class KernelWriter:
 
 def _is_stored_to(argument: SSAValue) -> bool:
     return any(
-        isinstance(use.operation, memref.StoreOp | vector.StoreOp)
-        and use.operation.operands[use.index] is argument
+        (
+            isinstance(use.operation, memref.StoreOp | vector.StoreOp)
+            and use.operation.operands[use.index] is argument
+        )
+        or (isinstance(use.operation, low.TileFmaOp) and use.operation.acc is argument)
         for use in argument.uses
     )

@@ -40,6 +40,7 @@ from . import arithmetic, control, conversions, memory
 from .kernel import KernelWriter, Rule
 from .names import kernel_name
 from .source import Source
+from .tile_fma import tile_fma
 
 _BINARY: dict[type[Operation], str] = {
     arith.AddfOp: "addf",
@@ -115,6 +116,7 @@ RULES: dict[type[Operation], Rule] = {
     low.BarrierOp: control.barrier,
     low.SelectOp: arithmetic.select,
     low.ConvertOp: conversions.convert,
+    low.TileFmaOp: tile_fma,
 }
 
 

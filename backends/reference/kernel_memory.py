@@ -59,6 +59,24 @@ class KernelMemory:
         loaded = self._vectors(lanes)[place]
         return loaded if index.ndim or self.rows is not None else loaded.copy()
 
+    def gather(self, op: Operation, index: Array, offsets: npt.NDArray[np.int64], mask: Mask | None) -> Array:
+        """
+        Returns the elements that many after `index`: an array of the shape of `offsets`, which has elements,
+        with a leading dim where work-items differ. Raises InterpreterError as `load` does.
+        """
+        low, high = offsets.min(), offsets.max()
+        for edge in (low, high):
+            self._check(op, np.asarray(index + edge), mask, 1)
+        if self.log is not None:
+            for offset in np.unique(offsets):
+                self.log.read(op, np.asarray(index + offset), mask, 1)
+        if mask is not None and index.ndim:
+            index = np.where(mask, index, -low)
+        places = index.reshape(index.shape + (1,) * offsets.ndim) + offsets
+        if self.rows is None:
+            return self.array[places]
+        return self.array[self.rows.reshape(-1, *(1,) * offsets.ndim), places]
+
     def store(
         self,
         op: Operation,

@@ -30,6 +30,7 @@ from ...semantics.numpy_types import Array, dtype_of, is_floating
 from .kernel_memory import KernelMemory, Mask
 from .scalars import DIVISIONS, check_division, function_of
 from .shared_access_log import SharedAccessLog
+from .tile_fma import run_tile_fma
 
 ELEMENTS_LIMIT = 1 << 18
 """About how many elements a value of all work-items at hand may have; more than this runs in pieces."""
@@ -569,5 +570,6 @@ _STEPS: dict[type[Operation], Callable[[Operation], _Step]] = {
     low.BlockIdOp: _block_id,
     low.ThreadIdOp: _thread_id,
     low.BarrierOp: _barrier,
+    low.TileFmaOp: run_tile_fma,
 }
 """The ops that do more than compute values from values."""

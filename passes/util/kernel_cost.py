@@ -178,6 +178,8 @@ class _Counter:
                 self._access(cost.stores, op.base, times * (lanes_of(op.vector.type) or 1))
             case vector.ReductionOp():
                 cost.flops += times * (lanes_of(op.vector.type) or 1)
+            case low.TileFmaOp():
+                self._count_tile(op, times)
             case sched.AllocOp():
                 if op.scope.data is sched.Scope.SHARED:
                     cost.shared_nbytes += nbytes_of(op.result.type)
@@ -188,6 +190,17 @@ class _Counter:
                 flops = FLOPS.get(type(op), 0)
                 if flops and not isinstance(op.operands[0].type, IndexType):
                     cost.flops += times * flops * (lanes_of(op.operands[0].type) or 1)
+
+    def _count_tile(self, op: low.TileFmaOp, times: int) -> None:
+        rows, columns, steps = op.rows.data, op.columns.data, 1
+        for depth in op.depths:
+            steps *= _known(depth)
+        self._cost.flops += 2 * times * rows * columns * steps
+        self._access(self._cost.loads, op.lhs, times * rows * steps)
+        self._access(self._cost.loads, op.rhs, times * columns * steps)
+        if op.accumulates is not None:
+            self._access(self._cost.loads, op.acc, times * rows * columns)
+        self._access(self._cost.stores, op.acc, times * rows * columns)
 
     def _count_if(self, op: scf.IfOp, times: int) -> None:
         dearest = KernelCost()
@@ -223,6 +236,14 @@ def trip_count(op: scf.ForOp) -> int:
     except _DependsOnDataError:
         return UNKNOWN_TRIPS
     return max(0, -(-(upper - lower) // step)) if step > 0 else 0
+
+
+def _known(value: SSAValue) -> int:
+    """Returns an index in the first work-item and the first iteration; `UNKNOWN_TRIPS` if it is data."""
+    try:
+        return _evaluate(value)
+    except _DependsOnDataError:
+        return UNKNOWN_TRIPS
 
 
 class _DependsOnDataError(Exception):

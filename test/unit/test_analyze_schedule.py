@@ -132,3 +132,15 @@ def test_rates_are_positive():
         match=r"analyze-schedule: gflops 0 and gbps 20 must be 1 or more, launch-ns 1000 0 or more",
     ):
         AnalyzeSchedulePass(gflops=0).apply(context(), parse_module(""))
+
+
+def test_a_tile_counts_two_operations_for_each_product():
+    cost = kernel_cost("""
+  %zero = arith.constant 0 : index
+  %two = arith.constant 2 : index
+  %y = memref.alloca() : memref<12xf32>
+  low.tile_fma 2 x 6 %y[%zero, %two] = %x[%zero, %two, %two] * %x[%zero, %two] depth [%two]
+    : memref<12xf32>, memref<64xf32>, memref<64xf32>
+""")
+    assert cost.flops == 2 * 2 * 6 * 2
+    assert cost.loads == {0: 2 * 2 + 6 * 2}

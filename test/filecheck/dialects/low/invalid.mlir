@@ -82,3 +82,59 @@ low.kernel @k(%x: memref<8xi32>) grid [1, 1, 1] block [1, 1, 1] {
   // expected-error @+1 {{low.remf: i32 is no float and no vector of floats}}
   %r = low.remf %v, %v : i32
 }
+
+// -----
+
+low.kernel @k(%a: memref<64xf32>, %c: memref<64xf32>) grid [1, 1, 1] block [1, 1, 1] {
+  %i = low.block_id x
+  // expected-error @+1 {{low.tile_fma: a tile of 0 x 4 (expected 1 or more of each)}}
+  low.tile_fma 0 x 4 %c[%i, %i] = %a[%i, %i, %i] * %a[%i, %i] depth [%i] : memref<64xf32>, memref<64xf32>, memref<64xf32>
+}
+
+// -----
+
+low.kernel @k(%a: memref<64xf32>, %c: memref<64xf32>) grid [1, 1, 1] block [1, 1, 1] {
+  %i = low.block_id x
+  // expected-error @+1 {{low.tile_fma: 1 depths, 1 steps of lhs and 2 of rhs (expected as many of each, 1 or more)}}
+  low.tile_fma 2 x 4 %c[%i, %i] = %a[%i, %i, %i] * %a[%i, %i, %i] depth [%i] : memref<64xf32>, memref<64xf32>, memref<64xf32>
+}
+
+// -----
+
+low.kernel @k(%a: memref<64xf32>, %c: memref<64xf32>) grid [1, 1, 1] block [1, 1, 1] {
+  %i = low.block_id x
+  // expected-error @+1 {{low.tile_fma: 0 depths, 0 steps of lhs and 0 of rhs (expected as many of each, 1 or more)}}
+  low.tile_fma 2 x 4 %c[%i, %i] = %a[%i, %i] * %a[%i] depth [] : memref<64xf32>, memref<64xf32>, memref<64xf32>
+}
+
+// -----
+
+low.kernel @k(%a: memref<64xf16>, %c: memref<64xf16>) grid [1, 1, 1] block [1, 1, 1] {
+  %i = low.block_id x
+  // expected-error @+1 {{low.tile_fma: acc is memref<64xf16>, expected elements of f32 or f64}}
+  low.tile_fma 2 x 4 %c[%i, %i] = %a[%i, %i, %i] * %a[%i, %i] depth [%i] : memref<64xf16>, memref<64xf16>, memref<64xf16>
+}
+
+// -----
+
+low.kernel @k(%a: memref<64xf64>, %c: memref<64xf32>) grid [1, 1, 1] block [1, 1, 1] {
+  %i = low.block_id x
+  // expected-error @+1 {{low.tile_fma: lhs is memref<64xf64>, expected floats that f32 holds exactly}}
+  low.tile_fma 2 x 4 %c[%i, %i] = %a[%i, %i, %i] * %a[%i, %i] depth [%i] : memref<64xf32>, memref<64xf64>, memref<64xf64>
+}
+
+// -----
+
+low.kernel @k(%a: memref<64xf32>, %c: memref<64xf32>) grid [1, 1, 1] block [1, 1, 1] {
+  %i = low.block_id x
+  // expected-error @+1 {{low.tile_fma: acc is an operand too, expected a buffer of its own}}
+  low.tile_fma 2 x 4 %c[%i, %i] = %a[%i, %i, %i] * %c[%i, %i] depth [%i] : memref<64xf32>, memref<64xf32>, memref<64xf32>
+}
+
+// -----
+
+low.kernel @k(%a: memref<64xf32>, %c: memref<64xf32>) grid [1, 1, 1] block [1, 1, 1] {
+  %i = low.block_id x
+  // expected-error @+1 {{low.tile_fma: 1 indices of acc, expected 2}}
+  low.tile_fma 2 x 4 %c[%i] = %a[%i, %i, %i] * %a[%i, %i] depth [%i] : memref<64xf32>, memref<64xf32>, memref<64xf32>
+}

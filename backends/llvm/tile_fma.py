@@ -1,0 +1,259 @@
+"""
+Writes `low.tile_fma`: one fma per row and vector for each step of the depth, all sums in registers.
+
+A step loads the vectors of a row of `rhs`, and for each row of the tile one element of `lhs` into all lanes.
+Columns that fill no whole vector are loaded and stored under a mask. A tile that needs more registers than
+there are is written as several smaller ones. How wide the vectors are changes no bits: no sum is split.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IntegerAttr
+from xdsl.ir import Attribute, SSAValue
+
+from ...dialects.element_types import NBYTES, element_type_of
+from ...dialects.low import TileFmaOp
+from .emitter import Emitter
+from .float_formats import extend
+from .types import llvm_type, mangled, shaped
+
+Amount = int | str
+"""A number of elements: a constant, or the name of a value."""
+
+FMAS_IN_A_ROW = 24
+"""A step of the depth with fewer is written out several times, so that the loop costs little beside it."""
+
+
+def write_tile_fma(emitter: Emitter, op: TileFmaOp) -> None:
+    """Raises DiagnosticException, naming the op, for an element type that the device lacks."""
+    wide: Attribute = element_type_of(op.acc.type)
+    for buffer in (op.acc, op.lhs, op.rhs):
+        emitter.type(op, element_type_of(buffer.type))
+    rows, columns = op.rows.data, op.columns.data
+    nbytes = emitter.device.vector_nbytes
+    lanes = min(nbytes // NBYTES[wide], 1 << (columns - 1).bit_length())
+    registers = 32 if nbytes == 64 else 16
+    vectors = min(-(-columns // lanes), registers // 2)
+    most_rows = max(1, (registers - 1 - vectors) // vectors)
+    for column in range(0, columns, vectors * lanes):
+        for row in range(0, rows, most_rows):
+            part = _Part(row, min(most_rows, rows - row), column, min(vectors * lanes, columns - column))
+            _TileWriter(emitter, op, part, lanes).write()
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """The part of a tile whose sums are in registers at once."""
+
+    row: int
+    rows: int
+    column: int
+    columns: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Depth:
+    """One dim of the depth: how many steps, and how far each goes in `lhs` and in `rhs`."""
+
+    extent: Amount
+    lhs_step: Amount
+    rhs_step: Amount
+
+
+class _Buffer:
+    """One of the buffers of a tile, and how its elements are stored."""
+
+    def __init__(self, value: SSAValue):
+        self.value = value
+        self.stored: Attribute = element_type_of(value.type)
+        self.nbytes = NBYTES[self.stored]
+        element = llvm_type(self.stored)
+        assert element is not None, f"no LLVM type for {self.stored}"
+        self.element = element
+
+
+class _TileWriter:
+    def __init__(self, emitter: Emitter, op: TileFmaOp, part: _Part, lanes: int):
+        self.emitter, self.op, self.part, self.lanes = emitter, op, part, lanes
+        self.acc, self.lhs, self.rhs = _Buffer(op.acc), _Buffer(op.lhs), _Buffer(op.rhs)
+        self.type = shaped(self.acc.element, lanes)
+        self.vectors = -(-part.columns // lanes)
+        self.masks = [self._mask(number) for number in range(self.vectors)]
+        row = self._amount(op.lhs_row)
+        self.lhs_rows = [self._times(row, number) for number in range(part.rows)]
+
+    def write(self) -> None:
+        op, part = self.op, self.part
+        acc_row, lhs_row = self._amount(op.acc_row), self._amount(op.lhs_row)
+        acc = self._at(self.acc, self._amount(op.acc_at), part.column, self._times(acc_row, part.row))
+        places = [self._step(self.acc, acc, self._times(acc_row, row)) for row in range(part.rows)]
+        lhs = self._at(self.lhs, self._amount(op.lhs_at), self._times(lhs_row, part.row))
+        rhs = self._at(self.rhs, self._amount(op.rhs_at), part.column)
+        sums = [self._start(place, number) for place in places for number in range(self.vectors)]
+        steps = zip(op.depths, op.lhs_steps, op.rhs_steps, strict=True)
+        depths = [_Depth(*map(self._amount, step)) for step in steps]
+        sums = self._sum(depths, lhs, rhs, sums)
+        for row, place in enumerate(places):
+            for number in range(self.vectors):
+                self._store(sums[row * self.vectors + number], place, number)
+
+    def _sum(self, depths: Sequence[_Depth], lhs: str, rhs: str, sums: list[str]) -> list[str]:
+        """Writes the loops over `depths`, from the places `lhs` and `rhs` on; returns the sums after them."""
+        if not depths:
+            return self._add_products(lhs, rhs, sums)
+        depth, *inner = depths
+        extent = depth.extent
+        if isinstance(extent, str):
+            return self._run(depth, None, inner, lhs, rhs, sums)[2]
+        unroll = 1
+        if not inner:
+            unroll = next((u for u in (8, 4, 2) if u * len(sums) <= FMAS_IN_A_ROW and u <= extent), 1)
+        main = extent - extent % unroll
+        if main == unroll:
+            for _ in range(main):
+                lhs, rhs, sums = self._next(depth, inner, lhs, rhs, sums)
+        elif main:
+            lhs, rhs, sums = self._run(
+                _Depth(main, depth.lhs_step, depth.rhs_step), unroll, inner, lhs, rhs, sums
+            )
+        for _ in range(main, extent):
+            lhs, rhs, sums = self._next(depth, inner, lhs, rhs, sums)
+        return sums
+
+    def _run(
+        self,
+        depth: _Depth,
+        unroll: int | None,
+        inner: Sequence[_Depth],
+        lhs: str,
+        rhs: str,
+        sums: list[str],
+    ) -> tuple[str, str, list[str]]:
+        """Writes one loop, that has `unroll` steps in a row and is not empty, or whose extent varies."""
+        carried = [("lhs", "ptr", lhs), ("rhs", "ptr", rhs), *(("sum", self.type, value) for value in sums)]
+        if unroll is None:
+            loop = self.emitter.begin_loop("k", "i64", "0", str(depth.extent), carried)
+            lhs, rhs, sums = self._next(depth, inner, loop.carried[0], loop.carried[1], loop.carried[2:])
+            self.emitter.end_loop(loop, "1", [lhs, rhs, *sums])
+            return loop.carried[0], loop.carried[1], loop.carried[2:]
+        loop = self.emitter.begin_repetition("k", "i64", "0", carried)
+        lhs, rhs, sums = loop.carried[0], loop.carried[1], loop.carried[2:]
+        for _ in range(unroll):
+            lhs, rhs, sums = self._next(depth, inner, lhs, rhs, sums)
+        self.emitter.end_repetition(loop, str(unroll), str(depth.extent), [lhs, rhs, *sums])
+        return lhs, rhs, sums
+
+    def _next(
+        self, depth: _Depth, inner: Sequence[_Depth], lhs: str, rhs: str, sums: list[str]
+    ) -> tuple[str, str, list[str]]:
+        """Writes one step of a depth; returns where the next one begins, and the sums."""
+        sums = self._sum(inner, lhs, rhs, sums)
+        return self._step(self.lhs, lhs, depth.lhs_step), self._step(self.rhs, rhs, depth.rhs_step), sums
+
+    def _add_products(self, lhs: str, rhs: str, sums: list[str]) -> list[str]:
+        emitter = self.emitter
+        columns = [self._vector(self.rhs, rhs, number) for number in range(self.vectors)]
+        results: list[str] = []
+        for row, offset in enumerate(self.lhs_rows):
+            factor = self._in_all_lanes(self._step(self.lhs, lhs, offset))
+            for number, column in enumerate(columns):
+                operands = [factor, column, sums[row * self.vectors + number]]
+                results.append(emitter.emit(emitter.call_same_type("fma", self.type, operands)))
+        return results
+
+    def _in_all_lanes(self, place: str) -> str:
+        """Returns the element of `lhs` at `place`, converted, in all lanes of a vector."""
+        emitter, lhs = self.emitter, self.lhs
+        value = emitter.emit(f"load {lhs.element}, ptr {place}, align {lhs.nbytes}")
+        if lhs.stored != self.acc.stored:
+            value = extend(emitter, value, lhs.stored, self.acc.stored, None)
+        if self.lanes == 1:
+            return emitter.emit(f"insertelement {self.type} poison, {self.acc.element} {value}, i64 0")
+        first = emitter.emit(f"insertelement {self.type} poison, {self.acc.element} {value}, i64 0")
+        zeros = f"<{self.lanes} x i32> zeroinitializer"
+        return emitter.emit(f"shufflevector {self.type} {first}, {self.type} poison, {zeros}")
+
+    def _vector(self, buffer: _Buffer, place: str, number: int) -> str:
+        """Returns vector `number` of those that begin at `place`, converted; 0 where the mask is not set."""
+        emitter = self.emitter
+        place = self._step(buffer, place, number * self.lanes)
+        type, mask = shaped(buffer.element, self.lanes), self.masks[number]
+        if mask is None:
+            value = emitter.emit(f"load {type}, ptr {place}, align {buffer.nbytes}")
+        else:
+            operands = [
+                ("ptr", place),
+                ("i32", str(buffer.nbytes)),
+                (self._bits, mask),
+                (type, "zeroinitializer"),
+            ]
+            value = emitter.emit(emitter.call(f"masked.load.{mangled(type)}.p0", type, operands))
+        return (
+            value
+            if buffer.stored == self.acc.stored
+            else extend(emitter, value, buffer.stored, self.acc.stored, self.lanes)
+        )
+
+    def _start(self, place: str, number: int) -> str:
+        return "zeroinitializer" if self.op.accumulates is None else self._vector(self.acc, place, number)
+
+    def _store(self, value: str, place: str, number: int) -> None:
+        emitter = self.emitter
+        place = self._step(self.acc, place, number * self.lanes)
+        mask, nbytes = self.masks[number], self.acc.nbytes
+        if mask is None:
+            emitter.lines.append(f"  store {self.type} {value}, ptr {place}, align {nbytes}")
+        else:
+            operands = [(self.type, value), ("ptr", place), ("i32", str(nbytes)), (self._bits, mask)]
+            emitter.lines.append(
+                f"  {emitter.call(f'masked.store.{mangled(self.type)}.p0', 'void', operands)}"
+            )
+
+    @property
+    def _bits(self) -> str:
+        return shaped("i1", self.lanes)
+
+    def _mask(self, number: int) -> str | None:
+        """Returns which lanes of vector `number` there are, None for all of them."""
+        first = number * self.lanes
+        live = self.op.live
+        if live is not None:
+            emitter, wide = self.emitter, shaped("i64", self.lanes)
+            start = self.part.column + first
+            left = emitter.emit(f"sub nsw i64 {emitter.values[live]}, {start}")
+            inserted = emitter.emit(f"insertelement {wide} poison, i64 {left}, i64 0")
+            zeros = f"<{self.lanes} x i32> zeroinitializer"
+            everywhere = emitter.emit(f"shufflevector {wide} {inserted}, {wide} poison, {zeros}")
+            numbers = f"<{', '.join(f'i64 {lane}' for lane in range(self.lanes))}>"
+            return emitter.emit(f"icmp slt {wide} {numbers}, {everywhere}", "mask")
+        count = self.part.columns - first
+        if count >= self.lanes:
+            return None
+        return f"<{', '.join(f'i1 {str(lane < count).lower()}' for lane in range(self.lanes))}>"
+
+    def _amount(self, value: SSAValue) -> Amount:
+        owner = value.owner
+        if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
+            return owner.value.value.data
+        return self.emitter.values[value]
+
+    def _times(self, amount: Amount, factor: int) -> Amount:
+        if isinstance(amount, int) or factor == 0:
+            return factor * amount if factor else 0
+        return amount if factor == 1 else self.emitter.emit(f"mul nsw i64 {amount}, {factor}")
+
+    def _at(self, buffer: _Buffer, *amounts: Amount) -> str:
+        """Returns the place in a buffer that many elements after its first."""
+        place = self.emitter.values[buffer.value]
+        for amount in amounts:
+            place = self._step(buffer, place, amount)
+        return place
+
+    def _step(self, buffer: _Buffer, place: str, amount: Amount) -> str:
+        if amount == 0:
+            return place
+        return self.emitter.emit(f"getelementptr inbounds {buffer.element}, ptr {place}, i64 {amount}")

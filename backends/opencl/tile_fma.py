@@ -1,0 +1,133 @@
+"""
+Writes `low.tile_fma`: variables for the sums, loops over the depth, one fma per row and vector in them.
+
+Columns that fill no whole vector are narrower ones, down to one lane. With a number of columns that is known
+at run time only, each column is a tile of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+
+from xdsl.ir import Attribute, SSAValue
+
+from ...dialects.element_types import NBYTES, element_type_of, is_narrow_float
+from ...dialects.low import TileFmaOp
+from .kernel import KernelWriter
+from .types import LANES, cast, vector_type
+
+SUMS_AT_ONCE = 24
+"""The most vectors of sums that are kept in variables at once."""
+
+Piece = tuple[str, int | None]
+"""The first column of a vector, as an expression, and its lanes; None for a scalar."""
+
+
+def tile_fma(kernel: KernelWriter, op: TileFmaOp) -> None:
+    rows, columns = op.rows.data, op.columns.data
+    wide: Attribute = element_type_of(op.acc.type)
+    if op.live is not None:
+        column = kernel.fresh("column")
+        kernel.line(f"for (long {column} = 0; {column} < {kernel.expressions[op.live]}; ++{column}) {{")
+        with kernel.deeper():
+            for row in range(0, rows, SUMS_AT_ONCE):
+                _Tile(kernel, op, row, min(SUMS_AT_ONCE, rows - row), [(column, None)]).write()
+        kernel.line("}")
+        return
+    pieces = _pieces(columns, max(2, min(16, kernel.source.device.vector_nbytes // NBYTES[wide])))
+    for first in range(0, len(pieces), SUMS_AT_ONCE):
+        part = pieces[first : first + SUMS_AT_ONCE]
+        most = max(1, SUMS_AT_ONCE // len(part))
+        for row in range(0, rows, most):
+            _Tile(kernel, op, row, min(most, rows - row), part).write()
+
+
+def _pieces(columns: int, widest: int) -> list[Piece]:
+    """Cuts columns into the widest vectors that there are."""
+    pieces: list[Piece] = []
+    first = 0
+    while first < columns:
+        fitting = [lanes for lanes in LANES if lanes <= min(widest, columns - first)]
+        pieces.append((str(first), max(fitting) if fitting else None))
+        first += pieces[-1][1] or 1
+    return pieces
+
+
+class _Tile:
+    def __init__(self, kernel: KernelWriter, op: TileFmaOp, row: int, rows: int, pieces: Sequence[Piece]):
+        self.kernel = kernel
+        self.op = op
+        self.rows = range(row, row + rows)
+        self.pieces = pieces
+        self.wide: Attribute = element_type_of(op.acc.type)
+        self.element = kernel.element(self.wide, op)
+
+    def write(self) -> None:
+        kernel, op = self.kernel, self.op
+        kernel.line("{")
+        with kernel.deeper():
+            sums: dict[tuple[int, int], str] = {}
+            for row in self.rows:
+                for number, (column, lanes) in enumerate(self.pieces):
+                    name = sums[row, number] = kernel.fresh("sum")
+                    start = f"({vector_type(self.element, lanes)})(0)"
+                    if op.accumulates is not None:
+                        start = self._load(op.acc, self._acc_at(row, column), lanes)
+                    kernel.line(f"{vector_type(self.element, lanes)} {name} = {start};")
+            self._sum(sums)
+            for row in self.rows:
+                for number, (column, lanes) in enumerate(self.pieces):
+                    self._store(self._acc_at(row, column), lanes, sums[row, number])
+        kernel.line("}")
+
+    def _acc_at(self, row: int, column: str) -> str:
+        text = self.kernel.expressions
+        return f"{text[self.op.acc_at]} + {row} * {text[self.op.acc_row]} + {column}"
+
+    def _sum(self, sums: dict[tuple[int, int], str]) -> None:
+        kernel, op, text = self.kernel, self.op, self.kernel.expressions
+        lhs, rhs = text[op.lhs_at], text[op.rhs_at]
+        with ExitStack() as loops:
+            for depth, lhs_step, rhs_step in zip(op.depths, op.lhs_steps, op.rhs_steps, strict=True):
+                k = kernel.fresh("k")
+                kernel.line(f"for (long {k} = 0; {k} < {text[depth]}; ++{k}) {{")
+                loops.callback(kernel.line, "}")
+                loops.enter_context(kernel.deeper())
+                lhs += f" + {k} * {text[lhs_step]}"
+                rhs += f" + {k} * {text[rhs_step]}"
+            self._add_products(sums, lhs, rhs)
+
+    def _add_products(self, sums: dict[tuple[int, int], str], lhs: str, rhs: str) -> None:
+        kernel, op = self.kernel, self.op
+        columns: list[str] = []
+        for column, lanes in self.pieces:
+            name = kernel.fresh("column")
+            value = self._load(op.rhs, f"{rhs} + {column}", lanes)
+            kernel.line(f"const {vector_type(self.element, lanes)} {name} = {value};")
+            columns.append(name)
+        for row in self.rows:
+            factor = kernel.fresh("factor")
+            value = self._load(op.lhs, f"{lhs} + {row} * {kernel.expressions[op.lhs_row]}", None)
+            kernel.line(f"const {self.element} {factor} = {value};")
+            for number, (_, lanes) in enumerate(self.pieces):
+                fma = kernel.helpers.fma(self.element, lanes)
+                total = sums[row, number]
+                same = factor if lanes is None else f"({vector_type(self.element, lanes)})({factor})"
+                kernel.line(f"{total} = {fma}({same}, {columns[number]}, {total});")
+
+    def _load(self, buffer: SSAValue, at: str, lanes: int | None) -> str:
+        """Returns the elements at an index, converted."""
+        kernel, stored = self.kernel, element_type_of(buffer.type)
+        element, array = kernel.element(stored, self.op), kernel.expressions[buffer]
+        value = f"{array}[{at}]" if lanes is None else f"vload{lanes}(0, {array} + {at})"
+        if is_narrow_float(stored):
+            value, element = f"{kernel.helpers.narrow_to_float(stored, lanes)}({value})", "float"
+        return value if element == self.element else cast(self.element, lanes, value)
+
+    def _store(self, at: str, lanes: int | None, value: str) -> None:
+        array = self.kernel.expressions[self.op.acc]
+        if lanes is None:
+            self.kernel.line(f"{array}[{at}] = {value};")
+        else:
+            self.kernel.line(f"vstore{lanes}({value}, 0, {array} + {at});")

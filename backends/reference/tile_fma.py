@@ -1,0 +1,90 @@
+"""Runs `low.tile_fma` for all work-items at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from math import prod
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.ir import Operation, SSAValue
+
+from ...dialects import low
+from ...dialects.tile import sizes_of_tile
+from ...semantics.errors import InterpreterError, describe
+from ...semantics.numerics import fma
+from ...semantics.numpy_types import Array, dtype_of
+from .kernel_memory import KernelMemory, Mask
+
+STEPS_AT_ONCE = 256
+"""The most steps of the depth whose elements are loaded at once."""
+
+Offsets = npt.NDArray[np.int64]
+
+
+class Run(Protocol):
+    """What a step of a kernel is told of the work-items."""
+
+    n_items: int
+    mask: Mask | None
+    check_races: bool
+    values: dict[SSAValue, Array]
+    memories: dict[SSAValue, KernelMemory]
+
+
+def run_tile_fma(op: Operation) -> Callable[[Run], None]:
+    """Returns what runs `op`. Work-items whose tiles differ in size take their turns."""
+    assert isinstance(op, low.TileFmaOp)
+    names = sizes_of_tile(op)
+
+    def step(run: Run) -> None:
+        outer = run.mask
+        for sizes, mask in _turns(run, [np.asarray(run.values[name]) for name in names]):
+            run.mask = mask
+            _run(op, run, dict(zip(names, sizes, strict=True)))
+        run.mask = outer
+
+    return step
+
+
+def _turns(run: Run, sizes: list[Array]) -> Iterator[tuple[tuple[int, ...], Mask | None]]:
+    """Gives each combination of sizes that active work-items have, and the mask of these."""
+    if not any(size.ndim for size in sizes):
+        yield tuple(int(size) for size in sizes), run.mask
+        return
+    table = np.stack([np.broadcast_to(size, (run.n_items,)) for size in sizes], axis=1)
+    active = np.ones(run.n_items, np.bool_) if run.mask is None else run.mask
+    for row in np.unique(table[active], axis=0):
+        mask = active & (table == row).all(axis=1)
+        yield tuple(int(size) for size in row), None if mask.all() else mask
+
+
+def _run(op: low.TileFmaOp, run: Run, size: Mapping[SSAValue, int]) -> None:
+    columns = op.columns.data
+    if op.live is not None:
+        if size[op.live] > columns:
+            raise InterpreterError(f"{describe(op)}: {size[op.live]} live columns of {columns}")
+        columns = max(size[op.live], 0)
+    if columns == 0:
+        return
+    dtype, rows = dtype_of(op.acc.type), np.arange(op.rows.data)
+    acc, acc_at = run.memories[op.acc], run.values[op.acc_at]
+    starts = [acc_at + row * size[op.acc_row] for row in rows]
+    if op.accumulates is None:
+        sums: Array = np.zeros((len(rows), columns), dtype)
+    else:
+        sums = np.stack([acc.load(op, start, run.mask, columns) for start in starts], axis=-2)
+    extents = [max(size[depth], 0) for depth in op.depths]
+    lhs_steps, rhs_steps = ([size[step] for step in steps] for steps in (op.lhs_steps, op.rhs_steps))
+    for first in range(0, prod(extents), STEPS_AT_ONCE):
+        numbers = np.arange(first, min(first + STEPS_AT_ONCE, prod(extents)))
+        at = np.stack(np.unravel_index(numbers, extents))[..., np.newaxis]
+        lhs_at = rows * size[op.lhs_row] + np.tensordot(lhs_steps, at, 1)
+        rhs_at = np.arange(columns) + np.tensordot(rhs_steps, at, 1)
+        lhs = run.memories[op.lhs].gather(op, run.values[op.lhs_at], lhs_at, run.mask).astype(dtype)
+        rhs = run.memories[op.rhs].gather(op, run.values[op.rhs_at], rhs_at, run.mask).astype(dtype)
+        for k in range(len(numbers)):
+            sums = fma(lhs[..., k, :, np.newaxis], rhs[..., k, np.newaxis, :], sums)
+    for row, start in enumerate(starts):
+        acc.store(op, sums[..., row, :], start, run.mask, columns, run.check_races)

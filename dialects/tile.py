@@ -1,0 +1,192 @@
+"""The register tile of a contraction, `low.tile_fma`: one op that each backend expands its own way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import IndexType, IntAttr, MemRefType, UnitAttr, f32, f64
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    prop_def,
+    var_operand_def,
+)
+from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+
+from .element_types import NBYTES, element_type_of, is_float
+
+INDEX = IndexType()
+
+
+@irdl_op_definition
+class TileFmaOp(IRDLOperation):
+    """
+    Sums of products for `rows` x `columns` elements at once. For every row r and column c
+
+        acc[acc_at + r * acc_row + c] = sum over k of
+            lhs[lhs_at + r * lhs_row + k * lhs_step] * rhs[rhs_at + c + k * rhs_step]
+
+    where k runs over `depths` dims, the last one fastest, each with a step of its own in `lhs` and in `rhs`;
+    every product is added by one fma in the type of `acc`, in that order, to 0.0 (`=`) or to what `acc` holds
+    (`+=`). Elements of `lhs` and `rhs` may be narrower, and are converted exactly. No two of the elements
+    that are written are the same, and none of them is among those that are read.
+
+    Where `live` is there, only the first `live` columns exist: no others are read or written.
+
+    ```mlir
+    low.tile_fma 8 x 48 %c[%c_at, %c_row] = %a[%a_at, %a_row, %a_step] * %b[%b_at, %b_step] depth [%k]
+        : memref<65536xf32>, memref<65536xf32>, memref<65536xbf16>
+    low.tile_fma 1 x 16 live %n %c[%c_at, %c_row] += %a[%a_at, %a_row, %a_0, %a_1] * %b[%b_at, %b_0, %b_1]
+        depth [%h, %k] : memref<16xf64>, memref<64xf64>, memref<1024xf64>
+    ```
+    """
+
+    name = "low.tile_fma"
+    rows = prop_def(IntAttr)
+    columns = prop_def(IntAttr)
+    accumulates = opt_prop_def(UnitAttr)
+    acc = operand_def(MemRefType)
+    acc_at = operand_def(INDEX)
+    acc_row = operand_def(INDEX)
+    lhs = operand_def(MemRefType)
+    lhs_at = operand_def(INDEX)
+    lhs_row = operand_def(INDEX)
+    lhs_steps = var_operand_def(INDEX)
+    rhs = operand_def(MemRefType)
+    rhs_at = operand_def(INDEX)
+    rhs_steps = var_operand_def(INDEX)
+    depths = var_operand_def(INDEX)
+    live = opt_operand_def(INDEX)
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    def __init__(
+        self,
+        shape: tuple[int, int],
+        acc: tuple[SSAValue, SSAValue, SSAValue],
+        lhs: Sequence[SSAValue],
+        rhs: Sequence[SSAValue],
+        depths: Sequence[SSAValue],
+        live: SSAValue | None = None,
+        accumulates: bool = False,
+    ):
+        """
+        `acc` is a buffer, where its tile begins, and the step from row to row; `lhs` is that and a step for
+        each depth; `rhs` is a buffer, where its tile begins, and a step for each depth.
+        """
+        super().__init__(
+            operands=[*acc, *lhs[:3], lhs[3:], *rhs[:2], rhs[2:], depths, live],
+            properties={
+                "rows": IntAttr(shape[0]),
+                "columns": IntAttr(shape[1]),
+                "accumulates": UnitAttr() if accumulates else None,
+            },
+        )
+
+    @classmethod
+    def parse(cls, parser: Parser) -> TileFmaOp:
+        start = parser.pos
+        rows = parser.parse_integer(allow_boolean=False)
+        parser.parse_keyword("x")
+        columns = parser.parse_integer(allow_boolean=False)
+        live = None
+        if parser.parse_optional_keyword("live") is not None:
+            live = parser.resolve_operand(parser.parse_unresolved_operand(), INDEX)
+        acc, acc_indices = _parse_place(parser)
+        accumulates = parser.parse_optional_punctuation("+") is not None
+        parser.parse_punctuation("=")
+        lhs, lhs_indices = _parse_place(parser)
+        parser.parse_punctuation("*")
+        rhs, rhs_indices = _parse_place(parser)
+        parser.parse_keyword("depth")
+        depths = _parse_indices(parser)
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        types = [parser.parse_type()]
+        for _ in range(2):
+            parser.parse_punctuation(",")
+            types.append(parser.parse_type())
+        for name, found, least in (("acc", acc_indices, 2), ("lhs", lhs_indices, 2), ("rhs", rhs_indices, 1)):
+            if len(found) < least or (name == "acc" and len(found) > least):
+                parser.raise_error(f"{cls.name}: {len(found)} indices of {name}, expected {least}", start)
+        buffers = [parser.resolve_operand(*each) for each in zip((acc, lhs, rhs), types, strict=True)]
+        op = cls(
+            (rows, columns),
+            (buffers[0], acc_indices[0], acc_indices[1]),
+            [buffers[1], *lhs_indices],
+            [buffers[2], *rhs_indices],
+            depths,
+            live,
+            accumulates,
+        )
+        op.attributes.update(attributes)
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(f" {self.rows.data} x {self.columns.data}")
+        if self.live is not None:
+            printer.print_string(" live ")
+            printer.print_ssa_value(self.live)
+        _print_place(printer, self.acc, (self.acc_at, self.acc_row))
+        printer.print_string(" =" if self.accumulates is None else " +=")
+        _print_place(printer, self.lhs, (self.lhs_at, self.lhs_row, *self.lhs_steps))
+        printer.print_string(" *")
+        _print_place(printer, self.rhs, (self.rhs_at, *self.rhs_steps))
+        printer.print_string(" depth [")
+        printer.print_list(self.depths, printer.print_ssa_value)
+        printer.print_string("]")
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_list((self.acc.type, self.lhs.type, self.rhs.type), printer.print_attribute)
+
+    def verify_(self) -> None:
+        if self.rows.data < 1 or self.columns.data < 1:
+            raise VerifyException(
+                f"{self.name}: a tile of {self.rows.data} x {self.columns.data} (expected 1 or more of each)"
+            )
+        found = [len(self.depths), len(self.lhs_steps), len(self.rhs_steps)]
+        if found[0] < 1 or found != [found[0]] * 3:
+            raise VerifyException(
+                f"{self.name}: {found[0]} depths, {found[1]} steps of lhs and {found[2]} of rhs "
+                "(expected as many of each, 1 or more)"
+            )
+        wide: Attribute = element_type_of(self.acc.type)
+        if wide not in (f32, f64):
+            raise VerifyException(f"{self.name}: acc is {self.acc.type}, expected elements of f32 or f64")
+        for name, buffer in (("lhs", self.lhs), ("rhs", self.rhs)):
+            element: Attribute = element_type_of(buffer.type)
+            if not is_float(element) or NBYTES[element] > NBYTES[wide]:
+                raise VerifyException(
+                    f"{self.name}: {name} is {buffer.type}, expected floats that {wide} holds exactly"
+                )
+        if self.acc in (self.lhs, self.rhs):
+            raise VerifyException(f"{self.name}: acc is an operand too, expected a buffer of its own")
+
+
+def _parse_indices(parser: Parser) -> list[SSAValue]:
+    found = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_unresolved_operand)
+    return [parser.resolve_operand(index, INDEX) for index in found]
+
+
+def _parse_place(parser: Parser) -> tuple[UnresolvedOperand, list[SSAValue]]:
+    return parser.parse_unresolved_operand(), _parse_indices(parser)
+
+
+def _print_place(printer: Printer, buffer: SSAValue, indices: Sequence[SSAValue]) -> None:
+    printer.print_string(" ")
+    printer.print_ssa_value(buffer)
+    printer.print_string("[")
+    printer.print_list(indices, printer.print_ssa_value)
+    printer.print_string("]")
+
+
+def sizes_of_tile(op: TileFmaOp) -> tuple[SSAValue, ...]:
+    """Returns the indices that say how far a tile reaches and how it steps, but not where it begins."""
+    rest = (op.acc_row, op.lhs_row, *op.lhs_steps, *op.rhs_steps, *op.depths)
+    return rest if op.live is None else (*rest, op.live)

@@ -1,0 +1,270 @@
+"""`low.tile_fma` gives the same bits in the interpreter, as LLVM IR and as OpenCL C."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from tenon.backends.interface import Backend, BufferLoc
+from tenon.backends.llvm import backend as llvm_backend
+from tenon.backends.reference.low import run_kernel
+from tenon.dialects.kernel_access import access_of
+from tenon.dialects.low import KernelOp
+from tenon.dialects.parsing import parse_module, verify_module
+from tenon.semantics import numerics
+from tenon.semantics.errors import InterpreterError
+
+from .storage_dtypes import DTYPES
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A tile for each of `grid` work-groups, which lie one below the other in all buffers."""
+
+    rows: int
+    columns: int
+    depths: tuple[int, ...] = (7,)
+    types: tuple[str, str, str] = ("f32", "f32", "f32")
+    lhs_row: int = 1
+    accumulates: bool = False
+    live: int | None = None
+    grid: int = 3
+
+    @property
+    def steps(self) -> tuple[list[int], list[int]]:
+        """How far each depth goes in lhs, the last one least, and in rhs."""
+        lhs, rhs = self.rows * self.lhs_row if self.lhs_row == 1 else 1, self.columns + 3
+        lhs_steps: list[int] = []
+        rhs_steps: list[int] = []
+        for depth in reversed(self.depths):
+            lhs_steps.insert(0, lhs)
+            rhs_steps.insert(0, rhs)
+            lhs, rhs = lhs * depth, rhs * depth + 1
+        return lhs_steps, rhs_steps
+
+    @property
+    def row(self) -> int:
+        """From one row of acc to the next."""
+        return self.columns + 5
+
+    @property
+    def sizes(self) -> tuple[int, int, int]:
+        """The elements of acc, lhs and rhs that one work-group has."""
+        lhs_steps, rhs_steps = self.steps
+        lhs = 1 + (self.rows - 1) * self.lhs_row
+        lhs += sum(step * (depth - 1) for step, depth in zip(lhs_steps, self.depths, strict=True))
+        rhs = self.columns
+        rhs += sum(step * (depth - 1) for step, depth in zip(rhs_steps, self.depths, strict=True))
+        return self.rows * self.row, lhs, rhs
+
+    @property
+    def text(self) -> str:
+        lhs_steps, rhs_steps = self.steps
+        numbers = {"acc_row": self.row, "lhs_row": self.lhs_row}
+        numbers |= {f"l{number}": step for number, step in enumerate(lhs_steps)}
+        numbers |= {f"r{number}": step for number, step in enumerate(rhs_steps)}
+        numbers |= {f"d{number}": depth for number, depth in enumerate(self.depths)}
+        numbers |= {
+            f"{name}_size": size for name, size in zip(("acc", "lhs", "rhs"), self.sizes, strict=True)
+        }
+        if self.live is not None:
+            numbers["live"] = self.live
+        lines = [f"%{name} = arith.constant {number} : index" for name, number in numbers.items()]
+        lines += [f"%{name}_at = arith.muli %g, %{name}_size : index" for name in ("acc", "lhs", "rhs")]
+        range_ = range(len(self.depths))
+        lhs = ", ".join(f"%l{number}" for number in range_)
+        rhs = ", ".join(f"%r{number}" for number in range_)
+        depths = ", ".join(f"%d{number}" for number in range_)
+        buffers = [
+            f"memref<{self.grid * size}x{type}>" for size, type in zip(self.sizes, self.types, strict=True)
+        ]
+        live = "" if self.live is None else " live %live"
+        sign = "+=" if self.accumulates else "="
+        return f"""low.kernel @k(%acc: {buffers[0]}, %lhs: {buffers[1]}, %rhs: {buffers[2]})
+            grid [{self.grid}, 1, 1] block [1, 1, 1] {{
+          %g = low.block_id x
+          {" ".join(lines)}
+          low.tile_fma {self.rows} x {self.columns}{live} %acc[%acc_at, %acc_row] {sign}
+            %lhs[%lhs_at, %lhs_row, {lhs}] * %rhs[%rhs_at, {rhs}] depth [{depths}]
+            : {", ".join(buffers)}
+        }}"""
+
+    def arrays(self) -> list[Array]:
+        rng = np.random.default_rng(self.rows * self.columns)
+        found: list[Array] = []
+        for size, type in zip(self.sizes, self.types, strict=True):
+            values = rng.standard_normal(self.grid * size)
+            values[:: max(7, size // 3)] = [-0.0, np.inf, np.nan, 1e-40][size % 4]
+            found.append(values.astype(DTYPES[type]))
+        return found
+
+    def expected(self, acc: Array, lhs: Array, rhs: Array) -> Array:
+        acc = acc.copy()
+        columns = self.columns if self.live is None else self.live
+        lhs_steps, rhs_steps = self.steps
+        for group in range(self.grid):
+            acc_at, lhs_at, rhs_at = (group * size for size in self.sizes)
+            for row in range(self.rows):
+                place = slice(acc_at + row * self.row, acc_at + row * self.row + columns)
+                total = acc[place] if self.accumulates else np.zeros(columns, acc.dtype)
+                for at in np.ndindex(self.depths):
+                    a = lhs[lhs_at + row * self.lhs_row + int(np.dot(lhs_steps, at))]
+                    first = rhs_at + int(np.dot(rhs_steps, at))
+                    b = rhs[first : first + columns].astype(acc.dtype)
+                    total = numerics.fma(np.full_like(b, a), b, total)
+                acc[place] = total
+        return acc
+
+
+def kernel_of(text: str) -> KernelOp:
+    module = parse_module(text)
+    verify_module(module)
+    kernel = module.body.block.first_op
+    assert isinstance(kernel, KernelOp)
+    return kernel
+
+
+def run_on(it: Backend, text: str, arrays: list[Array]) -> None:
+    kernel, module = kernel_of(text), parse_module(text)
+    artifact = it.compiler.compile(it.renderer.render(module, it.device), it.device)
+    locations = [BufferLoc(pool_id, 0) for pool_id in range(len(arrays))]
+    for location, array in zip(locations, arrays, strict=True):
+        it.driver.alloc_pool(location.pool_id, array.nbytes, 64)
+        it.driver.copy_to_device(location, array)
+    function = it.driver.get_kernel(artifact, "k")
+    it.driver.launch(function, kernel.grid.data, kernel.block_dims.data, locations)
+    for location, array in zip(locations, arrays, strict=True):
+        it.driver.copy_from_device(array, location)
+        it.driver.free_pool(location.pool_id)
+
+
+def assert_same_bits(found: Array, expected: Array) -> None:
+    is_nan = np.isnan(expected)
+    np.testing.assert_array_equal(np.isnan(found), is_nan)
+    assert found[~is_nan].tobytes() == expected[~is_nan].tobytes()
+
+
+TILES = [
+    Tile(1, 1),
+    Tile(1, 16, (1,)),
+    Tile(3, 17),
+    Tile(8, 48, lhs_row=40),
+    Tile(14, 32, (33,), lhs_row=50),
+    Tile(5, 31, (3, 2, 4), lhs_row=100),
+    Tile(40, 3, (2, 5)),
+    Tile(4, 200, (3,)),
+    Tile(1, 256, (9,)),
+    Tile(2, 9, accumulates=True),
+    Tile(7, 48, (2, 3), accumulates=True, lhs_row=20),
+    Tile(4, 20, types=("f64", "f64", "f64")),
+    Tile(3, 10, types=("f64", "f32", "f64"), lhs_row=11),
+    Tile(3, 10, types=("f64", "bf16", "f8E4M3FN")),
+    Tile(6, 33, types=("f32", "bf16", "bf16"), lhs_row=9),
+    Tile(6, 33, types=("f32", "f16", "f16"), accumulates=True),
+    Tile(6, 33, types=("f32", "f32", "f8E5M2")),
+    Tile(3, 48, live=0),
+    Tile(3, 48, live=17, accumulates=True),
+    Tile(2, 8, live=8),
+]
+
+
+@pytest.mark.parametrize("tile", TILES, ids=str)
+def test_interpreter_adds_products_in_the_order_of_the_depth(tile: Tile) -> None:
+    arrays = tile.arrays()
+    with np.errstate(all="ignore"):
+        expected = tile.expected(*arrays)
+        run_kernel(kernel_of(tile.text), arrays)
+    assert_same_bits(arrays[0], expected)
+
+
+@pytest.mark.parametrize("vector_nbytes", [16, 32, 64])
+@pytest.mark.parametrize("tile", TILES, ids=str)
+def test_llvm_gives_the_bits_of_the_interpreter(tile: Tile, vector_nbytes: int) -> None:
+    it = llvm_backend()
+    it = replace(it, device=replace(it.device, vector_nbytes=vector_nbytes))
+    arrays = tile.arrays()
+    expected = [array.copy() for array in arrays]
+    run_kernel(kernel_of(tile.text), expected)
+    run_on(it, tile.text, arrays)
+    assert_same_bits(arrays[0], expected[0])
+
+
+@pytest.mark.parametrize("tile", TILES, ids=str)
+def test_opencl_gives_the_bits_of_the_interpreter(tile: Tile) -> None:
+    pytest.importorskip("pyopencl")
+    from tenon.backends.opencl import backend as opencl_backend
+
+    arrays = tile.arrays()
+    expected = [array.copy() for array in arrays]
+    run_kernel(kernel_of(tile.text), expected)
+    run_on(opencl_backend(), tile.text, arrays)
+    assert_same_bits(arrays[0], expected[0])
+
+
+SIZES = """low.kernel @k(%acc: memref<60xf32>, %lhs: memref<60xf32>, %rhs: memref<60xf32>)
+    grid [4, 1, 1] block [1, 1, 1] {
+  %g = low.block_id x
+  %one = arith.constant 1 : index
+  %two = arith.constant 2 : index
+  %three = arith.constant 3 : index
+  %fifteen = arith.constant 15 : index
+  %at = arith.muli %g, %fifteen : index
+  %is_some = arith.cmpi ne, %g, %two : index
+  scf.if %is_some {
+    low.tile_fma 2 x 4 live %g %acc[%at, %fifteen0] = %lhs[%at, %three, %one] * %rhs[%at, %three] depth [%g]
+      : memref<60xf32>, memref<60xf32>, memref<60xf32>
+  }
+}""".replace("%fifteen0", "%three")
+
+
+def test_sizes_may_differ_from_one_work_group_to_the_next():
+    rng = np.random.default_rng(0)
+    arrays = [rng.standard_normal(60).astype(np.float32) for _ in range(3)]
+    expected = [array.copy() for array in arrays]
+    acc, lhs, rhs = expected
+    for group in (1, 3):
+        at = 15 * group
+        for row in range(2):
+            total = np.zeros(group, np.float32)
+            for k in range(group):
+                a = np.full(group, lhs[at + 3 * row + k])
+                total = numerics.fma(a, rhs[at + 3 * k : at + 3 * k + group], total)
+            acc[at + 3 * row : at + 3 * row + group] = total
+    interpreted = [array.copy() for array in arrays]
+    run_kernel(kernel_of(SIZES), interpreted)
+    assert_same_bits(interpreted[0], acc)
+    run_on(llvm_backend(), SIZES, arrays)
+    assert_same_bits(arrays[0], acc)
+
+
+def test_tile_outside_of_a_buffer_is_an_error():
+    tile = Tile(2, 4, grid=1)
+    arrays = tile.arrays()
+    text = tile.text.replace("%g = low.block_id x", "%g = arith.constant 1 : index")
+    with pytest.raises(InterpreterError, match=r"low\.tile_fma.*out of bounds of 14 elements"):
+        run_kernel(kernel_of(text), arrays)
+    text = Tile(2, 4, live=2, grid=1).text.replace("%live = arith.constant 2", "%live = arith.constant 5")
+    with pytest.raises(InterpreterError, match=r"low\.tile_fma.*5 live columns of 4"):
+        run_kernel(kernel_of(text), arrays)
+
+
+def test_sums_of_a_full_tile_stay_in_registers():
+    it = llvm_backend()
+    if it.device.vector_nbytes != 64:
+        pytest.skip("counts the registers of AVX-512")
+    tile = Tile(8, 48, (64,), lhs_row=64)
+    assembly = it.compiler.assembly(it.renderer.render(parse_module(tile.text), it.device), it.device)  # pyright: ignore
+    assert len(re.findall(r"vfmadd\w+\s", assembly)) == 24
+    assert not re.findall(r"\(%rsp\), %zmm|%zmm\d+, [-\d]*\(%rsp\)", assembly)
+
+
+def test_what_a_tile_reads_and_writes():
+    assert access_of(kernel_of(Tile(2, 4).text)).reads == (1, 2)
+    assert access_of(kernel_of(Tile(2, 4).text)).writes == (0,)
+    assert access_of(kernel_of(Tile(2, 4, accumulates=True).text)).reads == (0, 1, 2)
