@@ -1,9 +1,9 @@
 # make run     recognises handwritten digits (examples/digits) on every backend
 # make test    passes every test
 # make check   lints and type-checks
-# make bench   compares the speed with numpy's
+# make bench   compares the speed with that of other libraries, and writes out/bench/report.md
 #
-# Each sets up .venv first, which needs a Python >= 3.11 and nothing else.
+# Each sets up .venv first (bench: .venv-bench), which needs a Python >= 3.11 and nothing else.
 
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --no-input --disable-pip-version-check
@@ -31,11 +31,12 @@ check: .venv/.dev
 conformance: .venv/.dev
 	$(BIN)/python test/conformance/run.py $(SUITE)
 
-bench: .venv/.dev
-	$(BIN)/python -m benchmarks
+bench: .venv/.python
+	$(BIN)/python benchmarks/environment.py .venv-bench
+	.venv-bench/bin/python -m benchmarks $(PARTS)
 
 clean:
-	rm -rf .venv build out *.egg-info
+	rm -rf .venv .venv-bench build out *.egg-info
 
 .venv/.python:
 	@for python in python3.13 python3.12 python3.11 python3 python; do \

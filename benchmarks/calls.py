@@ -1,22 +1,36 @@
 """
-Times what a call costs beyond its work, on one thread: an add of 8 elements in Tenon and in numpy, and a
-program of 100 kernels.
+Times what a call costs beyond its work, on one thread: work on 8 elements in Tenon and in numpy, compiled and
+jitted, and a program of 100 kernels.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 
 from .harness import format_table
-from .one_thread import use_one_thread
+from .pinning import use_one_thread
 
 KERNEL_COUNT = 100
+
+CALL_GOAL_NS = 300
+NUMPY = "numpy.add(x, y, out=z)"
+FOUR_ARRAYS = "compiled x * y + w, out=z"
 
 ADD = """
 func.func @add(%x: tensor<8xf32>, %y: tensor<8xf32>) -> tensor<8xf32> {
   %z = graph.add %x, %y : tensor<8xf32>
+  func.return %z : tensor<8xf32>
+}
+"""
+
+THREE = """
+func.func @three(%x: tensor<8xf32>, %y: tensor<8xf32>, %w: tensor<8xf32>) -> tensor<8xf32> {
+  %p = graph.mul %x, %y : tensor<8xf32>
+  %z = graph.add %p, %w : tensor<8xf32>
   func.return %z : tensor<8xf32>
 }
 """
@@ -41,42 +55,63 @@ def kernel_chain(kernel_count: int) -> str:
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.calls", description=__doc__)
     parser.add_argument("--rounds", type=int, default=25, help="rounds of blocks (default: %(default)s)")
+    parser.add_argument("--json", type=Path, help="where to write the times, in ns")
     options = parser.parse_args(arguments)
     use_one_thread()
 
     # Only now: these import numpy.
     import numpy as np
     import tenon
+    import tenon.numpy as tnp
     from tenon.runtime.device_executable import DeviceExecutable
 
     from .harness import time_interleaved
 
-    x, y, z = (np.ones(8, np.float32) for _ in range(3))
-    add, chain = tenon.compile(ADD), tenon.compile(kernel_chain(KERNEL_COUNT))
+    x, y, w, z = (np.ones(8, np.float32) for _ in range(4))
+    add, three, chain = (tenon.compile(text) for text in (ADD, THREE, kernel_chain(KERNEL_COUNT)))
     assert isinstance(chain, DeviceExecutable)
     assert len(chain.program.steps) == KERNEL_COUNT, f"{chain.program}"
+    jitted = tenon.jit(lambda x, y, w: x * y + w)
+    jitted_add = tenon.jit(lambda x, y: x + y)
+    tx, ty, tw = (tnp.asarray(each) for each in (x, y, w))
+    spaced = np.ones(16, np.float32)[::2]
     times = time_interleaved(
         {
-            "tenon, out=": partial(add, x, y, out=z),
-            "numpy, out=": partial(np.add, x, y, out=z),
-            "tenon": partial(add, x, y),
-            "numpy": partial(np.add, x, y),
-            "tenon, by name": partial(add, x=x, y=y),
-            "100 kernels": partial(chain, x, y, out=z),
+            "numpy.add(x, y, out=z)": partial(np.add, x, y, out=z),
+            "numpy.add(x, y)": partial(np.add, x, y),
+            "numpy.clip's ufunc(x, y, w, out=z)": partial(np._core.umath.clip, x, y, w, out=z),
+            "compiled add(x, y, out=z)": partial(add, x, y, out=z),
+            "compiled add(x, y)": partial(add, x, y),
+            "compiled add, arguments by name": partial(add, x=x, y=y),
+            "compiled add, x not contiguous": partial(add, spaced, y),
+            FOUR_ARRAYS: partial(three, x, y, w, out=z),
+            "jitted x + y, arrays of numpy": partial(jitted_add, x, y),
+            "jitted x + y, arrays of Tenon": partial(jitted_add, tx, ty),
+            "jitted x * y + w, arrays of numpy": partial(jitted, x, y, w),
+            "jitted x * y + w, arrays of Tenon": partial(jitted, tx, ty, tw),
+            "program of 100 kernels": partial(chain, x, y, out=z),
         },
         options.rounds,
     )
-    rows = [["add of 8 elements", "median ns", "min ns", "over numpy"]]
-    for name in ("tenon, out=", "numpy, out=", "tenon", "numpy", "tenon, by name"):
-        baseline = times["numpy, out=" if name.endswith("out=") else "numpy"]
-        time = times[name]
-        in_ns = [f"{1e9 * seconds:.0f}" for seconds in (time.median, time.minimum)]
-        rows.append([name, *in_ns, f"{time.median / baseline.median:.2f}"])
+    in_ns = {name: (1e9 * time.median, 1e9 * time.minimum) for name, time in times.items()}
+    baseline = in_ns[NUMPY]
+    rows = [["8 elements of f32", "median ns", "min ns", "over numpy.add"]]
+    for name, (median, least) in in_ns.items():
+        rows.append([name, f"{median:.0f}", f"{least:.0f}", f"{median / baseline[0]:.2f}"])
     print(f"\n{format_table(rows)}")
-    per_kernel = (times["100 kernels"].median - times["tenon, out="].median) / (KERNEL_COUNT - 1)
-    print(
-        f"\na program of {KERNEL_COUNT} kernels: {1e9 * per_kernel:.0f} ns for each kernel, its work included"
+    per_kernel = (in_ns["program of 100 kernels"][0] - in_ns["compiled add(x, y, out=z)"][0]) / (
+        KERNEL_COUNT - 1
     )
+    print(f"\na program of {KERNEL_COUNT} kernels: {per_kernel:.0f} ns for each kernel, its work included")
+    four = in_ns[FOUR_ARRAYS][1]
+    verdict = "met" if four < CALL_GOAL_NS and four <= baseline[1] else "missed"
+    print(
+        f"a call with 4 arrays: {four:.0f} ns at least, numpy's ufunc with 3 {baseline[1]:.0f} ns; the goal "
+        f"(no more than numpy's, less than {CALL_GOAL_NS} ns) is {verdict}"
+    )
+    if options.json is not None:
+        options.json.parent.mkdir(parents=True, exist_ok=True)
+        options.json.write_text(json.dumps(in_ns, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from statistics import median
 from time import perf_counter
 
 from .harness import format_table
-from .one_thread import use_one_thread
+from .pinning import use_one_thread
 
 SOFTMAX = Path(__file__).parent / "programs" / "softmax.mlir"
 LADDER = (100, 300, 1000, 3000, 5000)

@@ -7,19 +7,32 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from statistics import mean, median
 from time import perf_counter
 
+from .gate import Gate
+
 Thunk = Callable[[], object]
+
+_TRIES = 3
+"""How often a block is run again that the gate does not let through."""
+
+_FAR_BEHIND, _FEW_ROUNDS = 4, 3
+"""A contender that takes so many times the fastest one's time is timed in so many rounds only."""
 
 
 @dataclass(frozen=True)
 class Times:
-    """Seconds per call over the rounds. The mean counts stalls, which the others pass over."""
+    """
+    Seconds per call over the rounds. The mean counts stalls, which the others pass over. With a gate only
+    the `quiet_rounds` count, or all where there were none.
+    """
 
     median: float
     minimum: float
     mean: float
+    quiet_rounds: int = 0
 
 
 def time_interleaved(
@@ -27,47 +40,68 @@ def time_interleaved(
     rounds: int = 15,
     block_seconds: float = 0.02,
     prepare: Mapping[str, Thunk] | None = None,
+    gate: Gate | None = None,
+    most_seconds: float = inf,
+    clock: Callable[[], float] = perf_counter,
 ) -> dict[str, Times]:
     """
     Returns each contender's times. A block is one untimed call and about `block_seconds` of timed ones, after
-    what `prepare` has for the contender.
+    what `prepare` has for the contender. With a `gate`, blocks that it finds disturbed are tried again. After
+    `most_seconds` there are no more rounds, beyond the first few.
     """
     prepare = prepare or {}
-    counts = {name: _calls_per_block(call, block_seconds) for name, call in contenders.items()}
-    seconds: dict[str, list[float]] = {name: [] for name in contenders}
-    for _ in range(rounds):
+    firsts = {name: _first_seconds(call, clock) for name, call in contenders.items()}
+    counts = {name: max(1, round(block_seconds / max(first, 1e-7))) for name, first in firsts.items()}
+    far = _FAR_BEHIND * min(firsts.values(), default=0)
+    rounds_of = {
+        name: rounds if gate is None or first <= far else min(rounds, _FEW_ROUNDS)
+        for name, first in firsts.items()
+    }
+    seconds: dict[str, list[tuple[float, bool]]] = {name: [] for name in contenders}
+
+    def block(name: str, call: Thunk) -> float:
+        if name in prepare:
+            prepare[name]()
+        # The contender before this one left its own data in the caches.
+        call()
+        return _seconds_per_call(call, counts[name], clock)
+
+    start = clock()
+    for turn in range(rounds):
+        if turn >= _FEW_ROUNDS and clock() - start > most_seconds:
+            break
         for name, call in contenders.items():
-            if name in prepare:
-                prepare[name]()
-            # The contender before this one left its own data in the caches.
-            call()
-            seconds[name].append(_seconds_per_call(call, counts[name]))
-    return {name: Times(median(values), min(values), mean(values)) for name, values in seconds.items()}
+            if turn >= rounds_of[name]:
+                continue
+            for _ in range(_TRIES):
+                was_quiet = gate is None or gate.wait()
+                taken = block(name, call)
+                was_quiet = was_quiet and (gate is None or gate.was_quiet())
+                seconds[name].append((taken, was_quiet))
+                if was_quiet:
+                    break
+    return {name: _times(values) for name, values in seconds.items()}
 
 
-def _calls_per_block(call: Thunk, block_seconds: float) -> int:
+def _times(values: Sequence[tuple[float, bool]]) -> Times:
+    quiet = [taken for taken, was_quiet in values if was_quiet]
+    counted = quiet or [taken for taken, _ in values]
+    return Times(median(counted), min(counted), mean(counted), len(quiet))
+
+
+def _first_seconds(call: Thunk, clock: Callable[[], float]) -> float:
     call()
-    return max(1, round(block_seconds / max(_seconds_per_call(call, 1), 1e-7)))
+    taken = _seconds_per_call(call, 1, clock)
+    if taken > 1e-3:
+        return taken
+    return _seconds_per_call(call, max(1, round(1e-3 / max(taken, 1e-7))), clock)
 
 
-def _seconds_per_call(call: Thunk, count: int) -> float:
-    start = perf_counter()
+def _seconds_per_call(call: Thunk, count: int, clock: Callable[[], float]) -> float:
+    start = clock()
     for _ in range(count):
         call()
-    return (perf_counter() - start) / count
-
-
-def format_times(times: Mapping[str, Times], baseline: str) -> str:
-    """Returns a table of times in ms; the ratio says how many times faster than `baseline` a contender is."""
-    rows = [["", "median ms", "min ms", f"x {baseline}", f"x {baseline} (min)"]]
-    reference = times[baseline]
-    for name, time in times.items():
-        in_ms = [f"{1e3 * seconds:.3f}" for seconds in (time.median, time.minimum)]
-        ratios = [
-            f"{ratio:.2f}" for ratio in (reference.median / time.median, reference.minimum / time.minimum)
-        ]
-        rows.append([name, *in_ms, *ratios])
-    return format_table(rows)
+    return (clock() - start) / count
 
 
 def format_table(rows: Sequence[Sequence[str]]) -> str:

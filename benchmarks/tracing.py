@@ -13,7 +13,7 @@ from time import perf_counter
 from typing import Any
 
 from .harness import format_table
-from .one_thread import use_one_thread
+from .pinning import use_one_thread
 
 OPS_PER_BLOCK = 10
 BLOCK_COUNT = 50

@@ -1,1 +1,1 @@
-"""Other libraries doing the same work, one file each."""
+"""Tenon and other libraries doing the same work, one file each."""

@@ -1,0 +1,172 @@
+"""Tenon: functions of `tenon.numpy`, compiled, which write their results to memory that is given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import tenon
+import tenon.numpy as tnp
+from tenon import nn
+from tenon.dialects import graph
+from xdsl.dialects import func
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    ArrayAttr,
+    BytesAttr,
+    DenseIntOrFPElementsAttr,
+    ModuleOp,
+    TensorType,
+)
+from xdsl.utils.hints import isa
+
+from ..workloads.workload import Array, Workload
+from .interface import Thunk
+
+VERSION = "this one"
+FAILURES: tuple[type[Exception], ...] = ()
+
+
+def matmul(a: Any, b: Any) -> Any:
+    return a @ b
+
+
+def matmul_tn(a: Any, b: Any) -> Any:
+    return a.T @ b
+
+
+def matmul_nt(a: Any, b: Any) -> Any:
+    return a @ b.T
+
+
+def matmul_bias_gelu(a: Any, b: Any, bias: Any) -> Any:
+    return gelu(a @ b + bias)
+
+
+def conv2d(x: Any, w: Any, *, layout: str, groups: int, padding: int) -> Any:
+    if layout == "NCHW":
+        return nn.conv(x, w, padding=padding, groups=groups)
+    images, kernel = tnp.permute_dims(x, (0, 3, 1, 2)), tnp.permute_dims(w, (3, 2, 0, 1))
+    return tnp.permute_dims(nn.conv(images, kernel, padding=padding, groups=groups), (0, 2, 3, 1))
+
+
+def gelu(x: Any) -> Any:
+    return 0.5 * x * (1 + tnp.tanh(0.7978845608028654 * (x + 0.044715 * (x * x * x))))
+
+
+def softmax(x: Any) -> Any:
+    return nn.softmax(x)
+
+
+def layernorm(x: Any, gamma: Any, beta: Any) -> Any:
+    deviation = x - tnp.mean(x, axis=-1, keepdims=True)
+    variance = tnp.mean(deviation * deviation, axis=-1, keepdims=True)
+    return deviation / tnp.sqrt(variance + 1e-5) * gamma + beta
+
+
+def rmsnorm(x: Any, gamma: Any) -> Any:
+    return x / tnp.sqrt(tnp.mean(x * x, axis=-1, keepdims=True) + 1e-5) * gamma
+
+
+def logsumexp(x: Any) -> Any:
+    largest = tnp.max(x, axis=-1, keepdims=True)
+    return tnp.log(tnp.sum(tnp.exp(x - largest), axis=-1)) + tnp.squeeze(largest, axis=-1)
+
+
+def attention(q: Any, k: Any, v: Any) -> Any:
+    scores = q @ tnp.matrix_transpose(k) * q.shape[-1] ** -0.5
+    return nn.softmax(scores) @ v
+
+
+def mlp(x: Any, gamma: Any, beta: Any, w1: Any, b1: Any, w2: Any, b2: Any) -> Any:
+    return x + (gelu(layernorm(x, gamma, beta) @ w1 + b1) @ w2 + b2)
+
+
+def chain(x: Any, y: Any) -> Any:
+    a = tnp.sqrt(tnp.maximum(x * 1.5 + y, 0.1))
+    b = tnp.abs(a * x - y) + 1
+    c = tnp.minimum(x / b, 2)
+    return c * c - a
+
+
+def reduce_sum(x: Any, *, axis: int) -> Any:
+    return tnp.sum(x, axis=axis)
+
+
+def transpose(x: Any) -> Any:
+    return x.T
+
+
+KERNELS: Mapping[str, Callable[..., Any]] = {
+    function.__name__: function
+    for function in (
+        matmul,
+        matmul_tn,
+        matmul_nt,
+        matmul_bias_gelu,
+        conv2d,
+        gelu,
+        softmax,
+        layernorm,
+        rmsnorm,
+        logsumexp,
+        attention,
+        mlp,
+        chain,
+        reduce_sum,
+        transpose,
+    )
+}
+
+
+def program(workload: Workload, arguments: Mapping[str, Array]) -> tenon.Executable:
+    """Returns the work as a program of the arguments that are not constant."""
+    return tenon.compile(_traced(workload, arguments))
+
+
+def _traced(workload: Workload, arguments: Mapping[str, Array]) -> ModuleOp:
+    function = KERNELS[workload.kind]
+
+    def work(*values: Any) -> Any:
+        return function(*values, **workload.parameters)
+
+    module = tenon.jit(work, name=workload.kind).lower(*arguments.values()).module
+    for number, name in reversed(list(enumerate(arguments))):
+        if name in workload.constants:
+            _make_constant(module, number, arguments[name])
+    return module
+
+
+def _make_constant(module: ModuleOp, number: int, values: Array) -> None:
+    """Replaces an argument of the module's only function."""
+    function = module.body.ops.first
+    assert isinstance(function, func.FuncOp)
+    block = function.body.block
+    argument = block.args[number]
+    assert isa(argument.type, TensorType[AnyFloat])
+    constant = graph.ConstantOp(DenseIntOrFPElementsAttr(argument.type, BytesAttr(values.tobytes())))
+    first = block.first_op
+    assert first is not None
+    block.insert_op_before(constant, first)
+    argument.replace_all_uses_with(constant.result)
+    block.erase_arg(argument)
+    function.update_function_type()
+    if function.arg_attrs is not None:
+        function.arg_attrs = ArrayAttr([each for i, each in enumerate(function.arg_attrs) if i != number])
+
+
+def contenders(workload: Workload, arguments: Mapping[str, Array], threads: int) -> dict[str, Thunk]:
+    executable = program(workload, arguments)
+    given = [array for name, array in arguments.items() if name not in workload.constants]
+    return {"tenon": partial(executable, *given, out=workload.result())}
+
+
+def compiler(workload: Workload, arguments: Mapping[str, Array]) -> Thunk:
+    return lambda: program(workload, arguments)
+
+
+def loader(workload: Workload, arguments: Mapping[str, Array]) -> Thunk:
+    """Returns what makes a program of what was traced already: from the cache, where that has it."""
+    module = _traced(workload, arguments)
+    return lambda: tenon.compile(module)

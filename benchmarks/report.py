@@ -1,0 +1,131 @@
+"""Writes what was found as Markdown."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from .findings import (
+    MEAN_GOALS,
+    TENON,
+    Finding,
+    errors_of,
+    findings_of,
+    limits_of,
+    mean_ratios,
+    read_reports,
+)
+
+
+def markdown_table(rows: Sequence[Sequence[str]]) -> str:
+    """Returns rows of equally many cells as a table, of which the first row is the head."""
+    head, *body = rows
+    lines = [head, ["---", *["---:"] * (len(head) - 1)], *body]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def seconds_text(seconds: float) -> str:
+    """Returns a time with three digits that count."""
+    for unit, scale in (("s", 1.0), ("ms", 1e3), ("us", 1e6)):
+        if seconds * scale >= 1:
+            value = seconds * scale
+            return f"{value:.{max(0, 2 - len(str(int(value))) + 1)}f} {unit}"
+    return f"{seconds * 1e9:.0f} ns"
+
+
+def contest_table(findings: Sequence[Finding]) -> str:
+    """Returns the table of ratios: one row for each workload, misses in bold."""
+    rows = [["workload", "Tenon", "of the limit", "best peer", "its time", "ratio", "of medians", "goal"]]
+    for finding in findings:
+        peer = finding.best_peer
+        share = f"{100 * finding.share_of_limit:.0f} %"
+        if finding.share_goal is not None:
+            share += f" (goal {100 * finding.share_goal:.0f} %)"
+        cells = [finding.workload.name, seconds_text(finding.tenon), share]
+        if peer is None or finding.ratio is None or finding.median_ratio is None:
+            cells += ["none", "", "", ""]
+        else:
+            ratios = [f"{finding.ratio:.2f}", f"{finding.median_ratio:.2f}"]
+            cells += [peer, seconds_text(finding.times[peer]), *ratios]
+        verdict = f"{finding.workload.goal:.2f} " + ("met" if finding.is_met else "**missed**")
+        rows.append([*cells, verdict])
+    return markdown_table(rows)
+
+
+def means_table(findings: Sequence[Finding]) -> str:
+    """Returns the geometric means of the groups' ratios."""
+    rows = [["group", "geometric mean of the ratios", "goal"]]
+    for group, mean in mean_ratios(findings).items():
+        goal = MEAN_GOALS.get(group)
+        verdict = "" if goal is None else f"{goal:.2f} " + ("met" if round(mean, 2) >= goal else "**missed**")
+        rows.append([group, f"{mean:.2f}", verdict])
+    return markdown_table(rows)
+
+
+def times_table(findings: Sequence[Finding]) -> str:
+    """Returns every contender's least time."""
+    names = [TENON]
+    for finding in findings:
+        names += [name for name in finding.times if name not in names]
+    rows = [["workload", *names]]
+    for finding in findings:
+        cells = [seconds_text(finding.times[name]) if name in finding.times else "" for name in names]
+        rows.append([finding.workload.name, *cells])
+    return markdown_table(rows)
+
+
+def missed_text(findings: Sequence[Finding]) -> str:
+    """Returns one line for each goal that was missed, the worst first."""
+    missed = sorted((f for f in findings if not f.is_met), key=lambda f: (f.ratio or 0) / f.workload.goal)
+    if not missed:
+        return "No goal is missed.\n"
+    lines = [f"{len(missed)} of {len(findings)} goals are missed, the worst first:", ""]
+    for finding in missed:
+        ratio = "no peer" if finding.ratio is None else f"{finding.ratio:.2f} times as fast as the best peer"
+        lines.append(
+            f"- {finding.workload.name}: {ratio} ({finding.best_peer}), goal {finding.workload.goal:.2f}; "
+            f"{100 * finding.share_of_limit:.0f} % of the machine's limit"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def contest_text(report: Mapping[str, Any]) -> str:
+    """Returns the section of a contest."""
+    findings, limits = findings_of(report), limits_of(report)
+    threads = "one thread" if limits.threads == 1 else f"{limits.threads} threads"
+    rate = limits.bytes_per_second(1 << 25) / 1e9
+    versions = ", ".join(f"{name} {version}" for name, version in report["versions"].items())
+    parts = [
+        f"## {threads[0].upper()}{threads[1:]}",
+        f"{report['machine']['processor']}; {limits.flops_per_second / 1e9:.0f} GFLOP/s of fused "
+        f"multiply-adds and {rate:.1f} GB/s of copying 16 MiB, both measured. Peers: {versions}.",
+        *(f"Left out: {name} ({reason})." for name, reason in report["missing"].items()),
+        "Least times of the rounds; a ratio is the best peer's time over Tenon's.",
+        contest_table(findings),
+        means_table(findings),
+        missed_text(findings),
+        "### All contenders",
+        times_table(findings),
+    ]
+    parts += [f"**Wrong**: {error}" for error in errors_of(report).values()]
+    failures = [
+        f"- {name}, {peer}: {reason}"
+        for name, outcome in report["outcomes"].items()
+        for peer, reason in outcome["failures"].items()
+    ]
+    if failures:
+        parts += ["Peers that could not do the work:", "\n".join(failures)]
+    return "\n\n".join(part.rstrip() for part in parts) + "\n"
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.report", description=__doc__)
+    parser.add_argument("contest", type=Path, nargs="+", help="files of a contest, or of parts of one")
+    options = parser.parse_args(arguments)
+    print(contest_text(read_reports(options.contest)))
+
+
+if __name__ == "__main__":
+    main()
