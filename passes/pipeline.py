@@ -28,6 +28,7 @@ from .merge_kernels import MergeKernelsPass
 from .pack_operands import PackOperandsPass
 from .plan_memory import PlanMemoryPass
 from .recognize_gathers import RecognizeGathersPass
+from .simplify_contractions import SimplifyContractionsPass
 from .simplify_low import SimplifyLowPass
 from .simplify_nodes import SimplifyNodesPass
 from .split_borders import SplitBordersPass
@@ -51,6 +52,9 @@ def graph_passes() -> tuple[ModulePass, ...]:
         CanonicalizeGraphPass(),
         # After canonicalize-graph, which drops casts that the rules would have to look through.
         InferPrecisionPass(),
+        # After canonicalize-graph, which brings permutations to contractions; before pack-operands, which
+        # looks at the order of the dims.
+        SimplifyContractionsPass(),
         # After infer-precision: what is copied is as narrow as it gets. Before cse and the hoisting of
         # invariants: two contractions, or all rounds of a loop, may share a copy.
         PackOperandsPass(),

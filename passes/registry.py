@@ -33,6 +33,7 @@ TENON_PASS_NAMES: tuple[str, ...] = (
     "pack-operands",
     "plan-memory",
     "recognize-gathers",
+    "simplify-contractions",
     "simplify-low",
     "simplify-nodes",
     "specialize-dims",

@@ -311,6 +311,9 @@ def of_views() -> Iterator[Rewrite]:
     yield Rewrite(v.ComposeFlip, (x,), body, x)
     body = "%r = graph.pad %x, %y low [0, 0] high [0, 0] : tensor<4x6xf32>"
     yield Rewrite(v.DropEmptyPad, (x, "f32"), body, x)
+    body = "%a = graph.permute %x [1, 2, 0] : tensor<2x3x4xf32>\n"
+    body += "%r = graph.pad %a, %y low [0, 1, 2] high [3, 0, 1] interior [1, 0, 2] : tensor<3x4x2xf32>"
+    yield Rewrite(v.PermuteLast, ("2x3x4xf32", "f32"), body, "8x5x7xf32")
     for mode in ("edge", "reflect", "symmetric", "wrap"):
         body = f"%r = graph.pad_with {mode} %x low [0, 0] high [0, 0] : tensor<4x6xf32>"
         yield Rewrite(v.DropEmptyPadWith, (x,), body, x)

@@ -102,6 +102,24 @@ class DropEmptyPad(RewritePattern):
             rewriter.replace(op, (), (op.source,))
 
 
+class PermuteLast(RewritePattern):
+    """`pad(permute(x, p), v) --> permute(pad(x, v), p)`, which copies rows of memory"""
+
+    ROOTS: ClassVar = (graph.PadOp,)
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.PadOp, rewriter: PatternRewriter, /) -> None:
+        inner = op.source.owner
+        if not isinstance(inner, graph.PermuteOp) or inner.attributes or op.attributes:
+            return
+        axes = inner.permutation.data
+        place = [axes.index(axis) for axis in range(len(axes))]
+        low, high = ([widths[axis] for axis in place] for widths in (op.low.data, op.high.data))
+        interior = None if op.interior is None else [op.interior.data[axis] for axis in place]
+        padded = graph.PadOp(inner.source, op.value, low, high, interior)
+        rewriter.replace(op, (padded, graph.PermuteOp(padded.result, axes)))
+
+
 class DropEmptyPadWith(RewritePattern):
     """`pad_with(x, [0, ...], [0, ...]) --> x`"""
 
@@ -160,6 +178,7 @@ PATTERNS: tuple[type[RewritePattern], ...] = (
     ComposeSlice,
     ComposeFlip,
     DropEmptyPad,
+    PermuteLast,
     DropEmptyPadWith,
     ComposeConcat,
     DropUnitReduce,

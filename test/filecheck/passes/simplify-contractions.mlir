@@ -1,0 +1,53 @@
+// RUN: tenon-opt -p simplify-contractions %s | filecheck %s
+// RUN: tenon-opt -p simplify-contractions --verify-semantics=2 -o /dev/null %s
+
+// A convolution with a window of 1 over images whose channels are last is a product of matrices.
+// CHECK-LABEL: func.func @product
+// CHECK-NEXT:    %{{.*}} = graph.permute
+// CHECK-NEXT:    %x_1 = graph.reshape %x : tensor<1x8x8x16xf32> -> tensor<64x16xf32>
+// CHECK-NEXT:    %w_1 = graph.reshape %w : tensor<32x16x1x1xf32> -> tensor<32x16xf32>
+// CHECK-NEXT:    %{{.*}} = graph.contract %x_1, %w_1 maps [affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>] bounds [64, 32, 16] : tensor<64x16xf32>, tensor<32x16xf32> -> tensor<64x32xf32>
+func.func @product(%x: tensor<1x8x8x16xf32>, %w: tensor<32x16x1x1xf32>) -> tensor<1x8x8x32xf32> {
+  %p = graph.permute %x [0, 3, 1, 2] : tensor<1x8x8x16xf32>
+  %c = graph.contract %p, %w maps [affine_map<(n, o, y, x, c, i, j) -> (n, c, y + i, x + j)>, affine_map<(n, o, y, x, c, i, j) -> (o, c, i, j)>, affine_map<(n, o, y, x, c, i, j) -> (n, o, y, x)>] bounds [1, 32, 8, 8, 16, 1, 1] : tensor<1x16x8x8xf32>, tensor<32x16x1x1xf32> -> tensor<1x32x8x8xf32>
+  %y = graph.permute %c [0, 2, 3, 1] : tensor<1x32x8x8xf32>
+  func.return %y : tensor<1x8x8x32xf32>
+}
+
+// Windows are folded in the order of memory: rows, columns, channels. The channels go on where columns end, but
+// in the weights they do not.
+// CHECK-LABEL: func.func @windows
+// CHECK:         graph.contract %x, %w maps [affine_map<(d0, d1, d2, d3, d4, d5) -> ((d0 + d3), (d1 + d4), d5)>, affine_map<(d0, d1, d2, d3, d4, d5) -> (d2, d5, d3, d4)>, affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d2)>] bounds [6, 6, 32, 3, 3, 16]
+func.func @windows(%x: tensor<8x8x16xf32>, %w: tensor<32x16x3x3xf32>) -> tensor<6x6x32xf32> {
+  %p = graph.permute %x [2, 0, 1] : tensor<8x8x16xf32>
+  %c = graph.contract %p, %w maps [affine_map<(o, y, x, c, i, j) -> (c, y + i, x + j)>, affine_map<(o, y, x, c, i, j) -> (o, c, i, j)>, affine_map<(o, y, x, c, i, j) -> (o, y, x)>] bounds [32, 6, 6, 16, 3, 3] : tensor<16x8x8xf32>, tensor<32x16x3x3xf32> -> tensor<32x6x6xf32>
+  %r = graph.relu %c : tensor<32x6x6xf32>
+  %y = graph.permute %r [1, 2, 0] : tensor<32x6x6xf32>
+  func.return %y : tensor<6x6x32xf32>
+}
+
+// Where two read the result, its order stays.
+// CHECK-LABEL: func.func @read_twice
+// CHECK-NEXT:    %{{.*}} = graph.contract %a, %b maps [affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d2, d1)>, affine_map<(d0, d1, d2) -> (d0, d1)>] : tensor<4x8xf32>, tensor<8x2xf32> -> tensor<4x2xf32>
+func.func @read_twice(%a: tensor<4x8xf32>, %b: tensor<8x2xf32>) -> (tensor<4x2xf32>, tensor<2x4xf32>) {
+  %c = graph.contract %a, %b maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] : tensor<4x8xf32>, tensor<8x2xf32> -> tensor<4x2xf32>
+  %t = graph.permute %c [1, 0] : tensor<4x2xf32>
+  func.return %c, %t : tensor<4x2xf32>, tensor<2x4xf32>
+}
+
+// Dims that are apart in one of the operands stay two.
+// CHECK-LABEL: func.func @apart
+// CHECK:         bounds [2, 3, 4]
+// CHECK-LABEL: func.func @dynamic
+func.func @apart(%a: tensor<2x3x4xf32>, %b: tensor<3x1x4xf32>) -> tensor<2x1x3xf32> {
+  %c = graph.contract %a, %b maps [affine_map<(i, o, j, k) -> (i, j, k)>, affine_map<(i, o, j, k) -> (j, o, k)>, affine_map<(i, o, j, k) -> (i, o, j)>] : tensor<2x3x4xf32>, tensor<3x1x4xf32> -> tensor<2x1x3xf32>
+  func.return %c : tensor<2x1x3xf32>
+}
+
+// An extent that is no number leaves all as it is.
+// CHECK:         graph.contract %a, %b maps [affine_map<(d0, d1, d2) -> (d0, d2)>
+graph.dim @n min 1 max 8
+func.func @dynamic(%a: tensor<?x4xf32, #graph.dims<n, 4>>, %b: tensor<1x4xf32>) -> tensor<?x1xf32, #graph.dims<n, 1>> {
+  %c = graph.contract %a, %b maps [affine_map<(i, o, k) -> (i, k)>, affine_map<(i, o, k) -> (o, k)>, affine_map<(i, o, k) -> (i, o)>] : tensor<?x4xf32, #graph.dims<n, 4>>, tensor<1x4xf32> -> tensor<?x1xf32, #graph.dims<n, 1>>
+  func.return %c : tensor<?x1xf32, #graph.dims<n, 1>>
+}
