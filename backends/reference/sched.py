@@ -168,7 +168,7 @@ class _Run:
         """Combines `extent` iterations."""
         combine, is_fma = COMBINE[op.kind.data], op.kind.data is sched.CombineKind.FMA
         accumulate = _add_product if is_fma else combine
-        step = op.mapping.step
+        step, items = op.mapping.partials, op.mapping.items.data
         dtype = dtype_of(op.result.type)
         main = extent - extent % step if step > 1 else 0
         sums: Array = np.full((*extents, step), identity(op.kind.data, op.result.type), dtype)
@@ -178,6 +178,11 @@ class _Run:
             values = [value.reshape(*extents, -1, step) for value in self._body(op, extents, begin, end)]
             for number in range(values[0].shape[-2]):
                 sums = accumulate(sums, *(value[..., number, :] for value in values))
+        if items > 1 and main < extent:
+            rest = extent - main
+            values = self._body(op, extents, main, extent)
+            sums[..., :rest] = accumulate(sums[..., :rest], *values)
+            main = extent
         while sums.shape[-1] > 1:
             half = sums.shape[-1] // 2
             sums = combine(sums[..., :half], sums[..., half:])

@@ -45,10 +45,13 @@ class MappingAttr(ParametrizedAttribute):
     How an axis runs: `#sched.mapping<block(4096) vector(8) unroll(2)>`.
 
     * `block(c)`, `thread(c)`: each work-group or work-item takes `c` consecutive iterations; else serial
+    * `items(t)`: the `t` work-items of a work-group share what the group takes; vectors are dealt out to them
+      in turn, so that neighbours work on neighbours
     * `vector(w)`: `w` iterations at once in vector lanes
     * `unroll(u)`: `u` such steps written out side by side; a reduction keeps an accumulator for each
 
-    Iterations that do not fill a step of `w * u` run one by one after those that do.
+    Iterations that do not fill a step of `w * u` run one by one after those that do; of an axis that `t`
+    work-items share, a step is `t * w * u` iterations.
     """
 
     name = "sched.mapping"
@@ -56,15 +59,23 @@ class MappingAttr(ParametrizedAttribute):
     chunk: IntAttr = param_def(converter=_integer)
     vector: IntAttr = param_def(converter=_integer)
     unroll: IntAttr = param_def(converter=_integer)
+    items: IntAttr = param_def(converter=_integer)
 
     @staticmethod
-    def get(level: Level = Level.SERIAL, chunk: int = 1, vector: int = 1, unroll: int = 1) -> MappingAttr:
-        return MappingAttr(LevelAttr(level), IntAttr(chunk), IntAttr(vector), IntAttr(unroll))
+    def get(
+        level: Level = Level.SERIAL, chunk: int = 1, vector: int = 1, unroll: int = 1, items: int = 1
+    ) -> MappingAttr:
+        return MappingAttr(LevelAttr(level), IntAttr(chunk), IntAttr(vector), IntAttr(unroll), IntAttr(items))
 
     @property
     def step(self) -> int:
-        """Iterations that run side by side."""
+        """Iterations that run side by side in one work-item."""
         return self.vector.data * self.unroll.data
+
+    @property
+    def partials(self) -> int:
+        """Partial results of a reduction that is mapped so."""
+        return self.items.data * self.step
 
     @staticmethod
     def parse_mapping(parser: AttrParser) -> MappingAttr:
@@ -82,9 +93,10 @@ class MappingAttr(ParametrizedAttribute):
             if parser.parse_optional_keyword(word.value) is not None:
                 level, chunk = word, 1 if word is Level.SERIAL else argument()
                 break
+        items = argument() if parser.parse_optional_keyword("items") is not None else 1
         vector = argument() if parser.parse_optional_keyword("vector") is not None else 1
         unroll = argument() if parser.parse_optional_keyword("unroll") is not None else 1
-        return MappingAttr.get(level, chunk, vector, unroll)
+        return MappingAttr.get(level, chunk, vector, unroll, items)
 
     def words(self) -> str:
         """The mapping as written in an op: empty for serial."""
@@ -92,6 +104,8 @@ class MappingAttr(ParametrizedAttribute):
         level = self.level.data
         if level is not Level.SERIAL:
             words.append(level.value if self.chunk.data == 1 else f"{level.value}({self.chunk.data})")
+        if self.items.data != 1:
+            words.append(f"items({self.items.data})")
         if self.vector.data != 1:
             words.append(f"vector({self.vector.data})")
         if self.unroll.data != 1:
@@ -113,6 +127,13 @@ class MappingAttr(ParametrizedAttribute):
         if self.chunk.data < 1 or self.unroll.data < 1:
             raise VerifyException(
                 f"{self.name}: chunk {self.chunk.data} and unroll {self.unroll.data} must be 1 or more"
+            )
+        if self.items.data < 1:
+            raise VerifyException(f"{self.name}: items({self.items.data}) is no number of work-items")
+        if self.items.data > 1 and self.level.data is Level.THREAD:
+            raise VerifyException(
+                f"{self.name}: thread({self.chunk.data}) has work-items of its own, "
+                f"not items({self.items.data})"
             )
         if self.level.data is Level.SERIAL and self.chunk.data != 1:
             raise VerifyException(f"{self.name}: chunk {self.chunk.data} is for block and thread, not serial")

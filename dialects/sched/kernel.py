@@ -253,6 +253,8 @@ class ReduceOp(IRDLOperation):
     results, all starting at the identity, and number p takes the indices k * n + p for k = 0, 1, ...; then
     the upper half of them is combined into the lower half, until one is left; then the indices that fill no
     whole step, one by one. So what is computed depends on n only, and not on how wide the vectors are.
+    Work-items share a reduction likewise: with `items(t) unroll(u)` there are n = t * u partial results, of
+    which number p takes all indices k * n + p, those that fill no whole step too.
 
     The body of a reduction by `fma` yields two values. Each step adds their product to a partial result,
     rounded once; partial results are then added to one another. Several dims are one such reduction in
@@ -388,9 +390,15 @@ class ReduceOp(IRDLOperation):
             raise VerifyException(
                 f"{self.name}: body yields {len(last.values)} values, expected 1 to combine by {kind.value}"
             )
-        if self.mapping.step & (self.mapping.step - 1):
+        partials = self.mapping.partials
+        if partials & (partials - 1):
             raise VerifyException(
-                f"{self.name}: {self.mapping.step} partial results cannot be halved (need a power of two)"
+                f"{self.name}: {partials} partial results cannot be halved (need a power of two)"
+            )
+        if self.mapping.items.data > 1 and self.mapping.vector.data > 1:
+            raise VerifyException(
+                f"{self.name}: vector({self.mapping.vector.data}) in items({self.mapping.items.data}): "
+                "work-items keep partial results of one lane"
             )
         of_floats = kind is CombineKind.FMA or kind.value.endswith("f")
         if is_float(self.result.type) != of_floats or not (

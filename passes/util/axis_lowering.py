@@ -29,7 +29,9 @@ def lower_axis(state: KernelState, op: sched.AxisOp) -> None:
         return
     lowering = _AxisLowering(state, op)
     first, count = lowering.share()
-    if isinstance(count, int):
+    if op.mapping.items.data > 1:
+        lowering.lower_shared(first, count)
+    elif isinstance(count, int):
         lowering.lower_known(first, count)
     else:
         lowering.lower_guarded(first, count)
@@ -98,6 +100,59 @@ class _AxisLowering:
                 main = end
         if main < count:
             self._repeat(first, count, None, begin=main)
+
+    def lower_shared(self, first: IndexExpr, count: int | SSAValue) -> None:
+        """Runs this work-item's share of the `count` iterations after `first`."""
+        state, mapping = self.state, self.op.mapping
+        group, items = state.group, mapping.items.data
+        assert group is not None, f"{self.op.name}: work-items share an axis unnoticed"
+        state.lanes.check_vector(self.op)
+        vector, unroll = mapping.vector.data, mapping.unroll.data
+        widest = LaneAxis(self.axis, vector, unroll, items)
+        with group.inside(self.op):
+            if count == items * widest.step:
+                self._run_body(first + group.item(self.op) * vector, widest)
+                return
+            main: int | SSAValue = 0
+            for lanes in (widest, LaneAxis(self.axis, vector, 1), None):
+                step = lanes.step if lanes else 1
+                if lanes is not widest and step == 1 and lanes is not None:
+                    continue
+                whole = items if lanes is widest else 1
+                end = self._whole(count, whole * step)
+                if end != main:
+                    self._deal(first, main, end, lanes, items)
+                main = end
+
+    def _whole(self, count: int | SSAValue, step: int) -> int | SSAValue:
+        """Returns the greatest multiple of `step` up to `count`."""
+        if isinstance(count, int):
+            return count - count % step
+        if step == 1:
+            return count
+        indices, location = self.state.indices, self.op.location
+        rest = indices.op(arith.RemUIOp, count, self.state.writer.constants.get(step, INDEX), location)
+        return indices.op(arith.SubiOp, count, rest, location)
+
+    def _deal(
+        self,
+        first: IndexExpr,
+        begin: int | SSAValue,
+        end: int | SSAValue,
+        lanes: LaneAxis | None,
+        items: int,
+    ) -> None:
+        """Runs the axis from `begin` to `end` after `first`, a vector of each work-item in turn."""
+        indices, constants = self.state.indices, self.state.writer.constants
+        assert self.state.group is not None, "no work-items share the axis"
+        own = self.state.group.item(self.op) * (lanes.vector if lanes else 1)
+        step = items * (lanes.step if lanes else 1)
+        if isinstance(begin, int):
+            lower = indices.write(own + begin, self.op.location)
+        else:
+            lower = indices.op(arith.AddiOp, begin, indices.write(own, self.op.location), self.op.location)
+        upper = constants.get(end, INDEX) if isinstance(end, int) else end
+        self._for(first, (lower, upper, constants.get(step, INDEX)), lanes, self._most())
 
     def _narrower(self) -> list[LaneAxis]:
         """

@@ -18,12 +18,10 @@ from xdsl.dialects import arith, memref, scf, vector
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     AnyFloat,
-    DenseArrayBase,
     IndexType,
     IntegerType,
     MemRefType,
     NoneAttr,
-    i32,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
@@ -33,6 +31,7 @@ from ...dialects.buffer_size import extents_of, size_of
 from ...dialects.dim_attributes import DimsAttr
 from ...dialects.element_types import element_type_of
 from .axis_lowering import lower_axis
+from .group_sharing import GroupSharing
 from .index_analysis import IndexAnalysis
 from .index_expr import IndexExpr
 from .index_writer import IndexWriter
@@ -41,9 +40,10 @@ from .kernel_writer import NO_OVERFLOW, KernelWriter, constant_value, vector_typ
 from .lanes import LaneAxis, LanedValue, Lanes, lane_sets
 from .reduction_lowering import lower_reduction
 from .serial_lowering import lower_serial
+from .shared_reduction_lowering import lower_shared_reduction
 from .work_groups import work_groups
+from .work_items import work_items
 
-_NO_SIZES = DenseArrayBase.from_list(i32, [0, 0])
 _NO_SPACE = NoneAttr()
 
 
@@ -95,7 +95,8 @@ def _stride(op: Operation, address: IndexExpr, axis: LaneAxis, allowed: tuple[in
 class _KernelLowering:
     def __init__(self, kernel: sched.KernelOp):
         analysis = IndexAnalysis()
-        groups = work_groups(kernel, analysis.extent)
+        items = work_items(kernel)
+        groups = work_groups(kernel, analysis.extent, items)
         arguments = _flat_arguments(kernel)
         name = kernel.sym_name.data
         self.op = low.KernelOp(name, arguments, groups.grid, groups.block, tuple(kernel.sizes))
@@ -106,6 +107,8 @@ class _KernelLowering:
         self.state = KernelState(self.writer, self.indices, groups.ids, self.lower_block, scalars, analysis)
         self.lanes = self.state.lanes
         self.scalars = self.state.scalars
+        if items is not None:
+            self.state.group = GroupSharing(kernel, items, self.writer, self.indices)
         for old, new in zip(kernel.body.block.args, self.op.body.block.args, strict=True):
             new.name_hint = old.name_hint
             new.location = old.location
@@ -113,40 +116,53 @@ class _KernelLowering:
 
     def lower_block(self, block: Block) -> None:
         """Lowers the ops of a body, for the iterations that the bindings and the lanes stand for."""
+        group = self.state.group
+        if group is None or not group.is_uniform:
+            self._lower_ops(block)
+            return
+        group.begin(block)
         for op in block.ops:
-            if isinstance(op, sched.AxisOp):
-                lower_axis(self.state, op)
-            elif isinstance(op, sched.ReduceOp):
-                self.scalars[op.result] = lower_reduction(self.state, op)
-            elif isinstance(op, memref.LoadOp):
-                self._lower_load(op)
-            elif isinstance(op, memref.StoreOp):
-                self._lower_store(op)
-            elif isinstance(op, sched.AllocOp):
-                self._lower_alloc(op)
-            elif isinstance(op, scf.ForOp | scf.IfOp | scf.WhileOp):
-                lower_serial(self.state, op)
-            elif isinstance(op, sched.YieldOp | scf.YieldOp | scf.ConditionOp):
-                pass
-            elif op.results and isinstance(op.results[0].type, IndexType):
-                # What the analysis can read of index arithmetic is written where it is used.
-                if self.state.analysis.is_opaque(op.results[0]):
-                    self._lower_opaque(op)
-            elif isinstance(op, sched.SCALAR_OPS):
-                self._lower_scalar(op)
-            else:
-                raise PassFailedException(f"{op.name}: cannot stand in the body of a kernel")
+            with group.statement(op):
+                self._lower_op(op)
+
+    def _lower_ops(self, block: Block) -> None:
+        for op in block.ops:
+            self._lower_op(op)
+
+    def _lower_op(self, op: Operation) -> None:
+        if isinstance(op, sched.AxisOp):
+            lower_axis(self.state, op)
+        elif isinstance(op, sched.ReduceOp):
+            lower = lower_shared_reduction if op.mapping.items.data > 1 else lower_reduction
+            self.scalars[op.result] = lower(self.state, op)
+        elif isinstance(op, memref.LoadOp):
+            self._lower_load(op)
+        elif isinstance(op, memref.StoreOp):
+            self._lower_store(op)
+        elif isinstance(op, sched.AllocOp):
+            self._lower_alloc(op)
+        elif isinstance(op, scf.ForOp | scf.IfOp | scf.WhileOp):
+            lower_serial(self.state, op)
+        elif isinstance(op, sched.YieldOp | scf.YieldOp | scf.ConditionOp):
+            pass
+        elif op.results and isinstance(op.results[0].type, IndexType):
+            # What the analysis can read of index arithmetic is written where it is used.
+            if self.state.analysis.is_opaque(op.results[0]):
+                self._lower_opaque(op)
+        elif isinstance(op, sched.SCALAR_OPS):
+            self._lower_scalar(op)
+        else:
+            raise PassFailedException(f"{op.name}: cannot stand in the body of a kernel")
 
     def _lower_alloc(self, op: sched.AllocOp) -> None:
-        """Every alloca is at the front: one inside a loop would grow the stack in each iteration."""
+        if self.state.group is not None:
+            self.state.group.check_alloc(op)
         if self.lanes.axes:
             hint = self.lanes.axes[-1].axis.hint
             raise PassFailedException(f"{op.name}: cannot stand under axis %{hint} (it runs in lanes)")
         space = low.SHARED if op.scope.data is sched.Scope.SHARED else _NO_SPACE
-        new = memref.AllocaOp.create(
-            result_types=(_flat(op.result.type, space),), properties={"operandSegmentSizes": _NO_SIZES}
-        )
-        self.state.buffers[op.result] = self.writer.insert_at_front(new, op.location, op.result.name_hint)
+        type = _flat(op.result.type, space)
+        self.state.buffers[op.result] = self.writer.alloca(type, op.location, op.result.name_hint)
 
     def _lower_scalar(self, op: Operation) -> None:
         result = op.results[0]
@@ -256,7 +272,13 @@ class _KernelLowering:
         active, vector_axis = tuple(self.lanes.axes), self.lanes.vector_axis
         if vector_axis is not None:
             _stride(op, address, vector_axis, (1,))
-        value = self.scalars[op.value]
+        if self.state.group is None:
+            self._write_store(op, address, active)
+        else:
+            self.state.group.store(op, lambda: self._write_store(op, address, active))
+
+    def _write_store(self, op: memref.StoreOp, address: IndexExpr, active: tuple[LaneAxis, ...]) -> None:
+        value, vector_axis = self.scalars[op.value], self.lanes.vector_axis
         store_type = memref.StoreOp if vector_axis is None else vector.StoreOp
         for lanes in lane_sets(active):
             at = self.indices.write_for(op, address, active, lanes)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects import low
+from .group_sharing import GroupSharing
 from .index_analysis import IndexAnalysis
 from .index_writer import IndexWriter
 from .kernel_writer import KernelWriter
@@ -31,3 +32,5 @@ class KernelState:
     buffers: dict[SSAValue, SSAValue] = field(default_factory=dict)
     sums: dict[Operation, LanedValue] = field(default_factory=dict)
     """What reductions in others go on with: a value for each set of lanes."""
+    group: GroupSharing | None = None
+    """What the work-items of a group do together; None where each of them works for itself."""

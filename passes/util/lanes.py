@@ -19,11 +19,15 @@ Lanes = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class LaneAxis:
-    """An axis whose iterations run side by side: `vector` lanes, `unroll` times."""
+    """
+    An axis whose iterations run side by side: `vector` lanes, `unroll` times. Between those vectors lie those
+    of the other work-items, if `items` share the axis.
+    """
 
     axis: Axis
     vector: int
     unroll: int
+    items: int = 1
 
     @property
     def step(self) -> int:
@@ -98,4 +102,4 @@ def lane_sets(active: Sequence[LaneAxis]) -> list[Lanes]:
 
 def lane_offsets(active: Sequence[LaneAxis], lanes: Lanes) -> dict[Axis, int]:
     """Returns how far each axis is ahead of the first iteration in one combination of lanes."""
-    return {lane.axis: number * lane.vector for lane, number in zip(active, lanes, strict=True)}
+    return {lane.axis: number * lane.vector * lane.items for lane, number in zip(active, lanes, strict=True)}

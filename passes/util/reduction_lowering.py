@@ -71,10 +71,12 @@ def lower_reduction(state: KernelState, op: sched.ReduceOp) -> LanedValue:
     each lane of an axis around has its own.
     """
     state.lanes.check_vector(op)
-    return _ReductionLowering(state, op).lower()
+    return ReductionLowering(state, op).lower()
 
 
-class _ReductionLowering:
+class ReductionLowering:
+    """Lowers a reduction that one work-item does."""
+
     def __init__(self, state: KernelState, op: sched.ReduceOp):
         self.state = state
         self.op = op

@@ -13,6 +13,7 @@ from ...dialects.dim_expr import Extent
 from ...dialects.sched import Level
 from .illegal_mapping import refuse_mapping
 from .index_analysis import Loop
+from .work_items import WorkItems
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +25,14 @@ class WorkGroups:
     ids: dict[Operation, tuple[type[Operation], low.Dimension]]
 
 
-def work_groups(kernel: sched.KernelOp, extent_of: Callable[[Loop], Extent]) -> WorkGroups:
+def work_groups(
+    kernel: sched.KernelOp, extent_of: Callable[[Loop], Extent], items: WorkItems | None = None
+) -> WorkGroups:
     """
     Gives every block and thread axis a dimension, the innermost x, and counts the grid.
 
-    `extent_of` gives the extent of an axis, with bounds for its dims.
+    `extent_of` gives the extent of an axis, with bounds for its dims; `items` are the axes that work-items
+    share.
 
     Raises PassFailedException, naming the axis, for one that is not at the top of the kernel with nothing
     beside it, for a reduction, for work-items whose number varies, and for a fourth axis of one level.
@@ -50,6 +54,8 @@ def work_groups(kernel: sched.KernelOp, extent_of: Callable[[Loop], Extent]) -> 
         if not isinstance(axis_extent, int):
             refuse_mapping(nest[-1], f"there would be {axis_extent} work-items, expected a number")
         block.append(max(axis_extent, 1))
+    if items is not None:
+        block = [items.extents.get(dimension, 1) for dimension in low.Dimension]
     empty: list[Extent] = [0, 1, 1]
     return WorkGroups(empty if 0 in extents[Level.THREAD] else extents[Level.BLOCK], block, ids)
 
