@@ -9,14 +9,15 @@ from collections.abc import Sequence
 
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import IntegerAttr, i1, i64
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 
-from ...dialects import sched
+from ...dialects import low, sched
 from ...dialects.dim_expr import Extent
 from .group_sharing import GroupSharing
 from .illegal_mapping import refuse_mapping
 from .kernel_state import KernelState
 from .lanes import LaneAxis, LanedValue
+from .loop_count import count_of
 from .reduction_lowering import ReductionLowering
 from .scalar_builder import INDEX
 
@@ -39,8 +40,8 @@ def lower_shared_reduction(state: KernelState, op: sched.ReduceOp) -> LanedValue
     if op.result.type == i1:
         refuse_mapping(op, "there is no memory of i1 to share")
     if len(group.items.extents) > 1:
-        extents = [group.items.extents[dimension] for dimension in group.items.extents]
-        refuse_mapping(op, f"work-groups are {extents}, so that several work-items would do each step")
+        extents = " x ".join(str(group.items.extents[dimension]) for dimension in group.items.extents)
+        refuse_mapping(op, f"work-groups are {extents} work-items, so that several would do each step")
     return _SharedReductionLowering(state, op, group).lower()
 
 
@@ -52,30 +53,59 @@ class _SharedReductionLowering(ReductionLowering):
         self.own = LaneAxis(self.axis, 1, op.mapping.unroll.data, self.items)
 
     def lower(self) -> LanedValue:
-        extent, unroll = self.axis.extent, self.own.unroll
-        main = extent - extent % (self.items * unroll)
+        unroll, step = self.own.unroll, self.items * self.own.unroll
+        extent: Extent | SSAValue = self.axis.extent
+        main: Extent | SSAValue
+        if self.op.count is None:
+            main = extent - extent % step
+        else:
+            extent = count_of(self.state, self.op)
+            indices, location = self.state.indices, self.op.location
+            rest = indices.op(arith.RemUIOp, extent, self._known(step), location)
+            main = indices.op(arith.SubiOp, extent, rest, location)
+        sums = [self._first(), *[self._identity(1)] * (unroll - 1)]
         with self.group.inside(self.op):
-            sums: Sequence[SSAValue] = [self._identity(1)] * unroll
             if main != 0:
                 sums = self._whole_steps(main, sums)
-            sums = [self._rest(main + number * self.items, value) for number, value in enumerate(sums)]
-        return LanedValue((), {(): self._exchange(self._total(list(sums)))}, False)
+            sums = [self._rest(main, number, extent, value) for number, value in enumerate(sums)]
+        return LanedValue((), {(): self._exchange(self._total(sums))}, False)
 
-    def _whole_steps(self, end: Extent, start: Sequence[SSAValue]) -> list[SSAValue]:
+    def _first(self) -> SSAValue:
+        """Returns what the first accumulator starts from: that of the first work-item from the init."""
+        identity = self._identity(1)
+        if self.op.init is None:
+            return identity
+        zero = self.state.writer.constants.get(0, INDEX)
+        equal: dict[str, Attribute] = {"predicate": IntegerAttr(0, i64)}
+        operands = (self.group.item_value(self.op), zero)
+        location = self.op.location
+        is_first = self.state.writer.emit(arith.CmpiOp, operands, i1, location, "is_first", equal)
+        init = self.state.scalars[self.op.init].pick((), ())
+        return self.state.writer.emit(low.SelectOp, (is_first, init, identity), identity.type, location)
+
+    def _whole_steps(self, end: Extent | SSAValue, start: Sequence[SSAValue]) -> list[SSAValue]:
         state, item = self.state, self.group.item(self.op)
 
         def body(index: SSAValue, carried: Sequence[SSAValue]) -> list[SSAValue]:
-            state.indices.bindings[self.axis] = state.indices.bind(index, end, self.axis.hint) + item
+            bound = state.indices.bind(index, self.axis.extent, self.axis.hint)
+            state.indices.bindings[self.axis] = bound + item
             return self._step(self.own, carried)
 
-        bounds = state.writer.index_constants(0, end, self.items * self.own.unroll)
+        bounds = self._known(0), self._known(end), self._known(self.items * self.own.unroll)
         hints = self.axis.hint, self.op.result.name_hint
         return state.writer.loop(bounds, start, body, self.op.location, *hints)
 
-    def _rest(self, begin: Extent, value: SSAValue) -> SSAValue:
-        """Combines the element after `begin` that is this work-item's, if there is one, into `value`."""
-        state, extent, item = self.state, self.axis.extent, self.group.item(self.op)
-        if isinstance(extent, int) and isinstance(begin, int):
+    def _rest(
+        self, main: Extent | SSAValue, number: int, extent: Extent | SSAValue, value: SSAValue
+    ) -> SSAValue:
+        """
+        Combines the element after the whole steps that accumulator `number` of this work-item is to have, if
+        there is one, into `value`.
+        """
+        state, item, location = self.state, self.group.item(self.op), self.op.location
+        offset = item + number * self.items
+        if isinstance(extent, int) and isinstance(main, int):
+            begin = main + number * self.items
             if begin >= extent:
                 return value
             if begin + self.items <= extent:
@@ -83,14 +113,17 @@ class _SharedReductionLowering(ReductionLowering):
                 return self._step(None, (value,))[0]
 
         def body(index: SSAValue, carried: Sequence[SSAValue]) -> list[SSAValue]:
-            state.indices.bindings[self.axis] = state.indices.bind(index, extent, self.axis.hint)
+            bound = state.indices.bind(index, self.axis.extent, self.axis.hint)
+            state.indices.bindings[self.axis] = bound
             return self._step(None, carried)
 
-        constants, step = state.writer.constants, self.items * self.own.unroll
-        first = state.indices.write(item + begin, self.op.location)
-        bounds = first, constants.get(extent, INDEX), constants.get(step, INDEX)
+        if isinstance(main, SSAValue):
+            first = state.indices.op(arith.AddiOp, main, state.indices.write(offset, location), location)
+        else:
+            first = state.indices.write(offset + main, location)
+        bounds = first, self._known(extent), self._known(self.items * self.own.unroll)
         hints = self.axis.hint, self.op.result.name_hint
-        (rest,) = state.writer.loop(bounds, (value,), body, self.op.location, *hints)
+        (rest,) = state.writer.loop(bounds, (value,), body, location, *hints)
         return rest
 
     def _exchange(self, partial: SSAValue) -> SSAValue:
