@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from .frontends.tree import register_tree
     from .passes.pass_manager import PassManager
     from .platforms import open_platform
+    from .program_cache import cache_info
     from .runtime.code import Code, CodeBatch
     from .runtime.context import Context
     from .runtime.device import Device
@@ -70,6 +71,7 @@ __all__ = [
     "TenonError",
     "TensorNode",
     "TracingError",
+    "cache_info",
     "clear_caches",
     "compile",
     "cond",
@@ -107,6 +109,7 @@ _WHEN_ASKED_FOR = {
     "Platform": "runtime.platform",
     "Routine": "runtime.routine",
     "TensorNode": "runtime.tensor_node",
+    "cache_info": "program_cache",
     "cond": "frontends.control_flow",
     "fori_loop": "frontends.control_flow",
     "scan": "frontends.control_flow",

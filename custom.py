@@ -24,7 +24,7 @@ import numpy as np
 from xdsl.ir import Attribute, Dialect, Operation, SSAValue
 from xdsl.irdl import VarResultDef
 
-from .dialects import DIALECTS, graph
+from .dialects import CUSTOM_DIALECTS, DIALECTS, graph
 from .dialects.graph import CustomOp
 from .dialects.graph.types import ANY, FLOATS, INTEGERS, NUMBERS, TENSOR, TENSOR_T, shape_of, tensor_of
 from .errors import TenonError
@@ -87,6 +87,7 @@ def register_op(
         raise TenonError(f"register_op: {name} has both lower and emit, expected at most one of them")
     dialect = name.split(".")[0]
     _OPS.setdefault(dialect, {})[name] = op_class
+    CUSTOM_DIALECTS.add(dialect)
     for attribute in attributes:
         _ATTRIBUTES.setdefault(dialect, {})[attribute.name] = attribute
     DIALECTS[dialect] = lambda: Dialect(

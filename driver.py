@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from dataclasses import replace
+from functools import cache, partial
 from io import StringIO
 from types import NoneType
 
@@ -14,7 +15,9 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from .backends.interface import Backend, CompiledArtifact
 from .backends.registry import BACKEND_NAMES, get_backend
+from .cache.code import compile_code, load_code
 from .dialects import context, sched
+from .dialects.dim_expr import DimExpr
 from .dialects.dim_specialization import specialize as specialize_module
 from .dialects.dim_specialization import vanishing_extents
 from .dialects.dim_values import DimTable
@@ -25,6 +28,14 @@ from .passes.instruments.interface import PassInstrument
 from .passes.instruments.spans import Spans
 from .passes.pass_manager import PassManager
 from .passes.util.failing_location import failing_location
+from .program_cache import (
+    KeptProgram,
+    digest_of_source,
+    load_program,
+    note_lookup,
+    program_key,
+    store_program,
+)
 from .runtime.device_executable import DeviceExecutable
 from .runtime.entry_state import nodes_of, symbols_of
 from .runtime.executable import Executable
@@ -81,60 +92,118 @@ def compile(
     _check_kind("program", program, "a module or its text", ModuleOp, str)
     _check_kind("pipeline", pipeline, "a pass manager or its text", PassManager, str, NoneType)
     _check_kind("entry", entry, "a function's name", str, NoneType)
-    with span("parse", Category.COMPILE):
-        module = parse_module(program, filename) if isinstance(program, str) else program.clone()
-        verify_module(module)
-    chosen = find_entry(module, entry)
-    _signature_of(chosen)
-    keep_only(module, chosen)
+    source = ProgramSource(program if isinstance(program, str) else program.clone(), entry, filename)
+    return _compile_source(source, backend, pipeline, level, instruments, specialize)
+
+
+class ProgramSource:
+    """A function that is to be compiled, as it was given: `program` does not change."""
+
+    def __init__(self, program: ModuleOp | str, entry: str | None, filename: str = "<string>") -> None:
+        self.program = program
+        self.entry = entry
+        self._filename = filename
+        self._is_verified = False
+
+    def prepared(self) -> tuple[ModuleOp, Entry]:
+        """
+        Returns a module of the caller's own with the function and what it calls, and the function.
+
+        Raises:
+            TenonError: the module is wrong, has no such function, or the function takes or gives no tensors.
+        """
+        program = self.program
+        with span("parse", Category.COMPILE):
+            module = parse_module(program, self._filename) if isinstance(program, str) else program.clone()
+            if not self._is_verified:
+                verify_module(module)
+                self._is_verified = True
+        chosen = find_entry(module, self.entry)
+        _signature_of(chosen)
+        keep_only(module, chosen)
+        return module, chosen
+
+    def module(self) -> ModuleOp:
+        """Returns the module of `prepared`."""
+        return self.prepared()[0]
+
+
+def _compile_source(
+    source: ProgramSource,
+    backend: str | Backend,
+    pipeline: PassManager | str | None,
+    level: str | None,
+    instruments: Sequence[PassInstrument],
+    specialize: Mapping[str, Sequence[int]] | None,
+    keeper: Executable | None = None,
+) -> Executable:
+    """As `compile`. Where there is a `keeper`, the tensor nodes are its."""
+    executable: Executable | None = None
+    key: str | None = None
+    dims: DimTable | None = None
+    vanishing: tuple[DimExpr, ...] = ()
     if backend != REFERENCE:
-        if level is not None:
-            raise TenonError(f"compile: level '{level}' is for the reference backend only")
+        backend = _opened(backend, level)
+        wanted = sorted((name, tuple(values)) for name, values in (specialize or {}).items())
+        key = program_key(source.program, backend, pipeline, instruments, source.entry, wanted)
+    if key is not None and isinstance(backend, Backend):
+        kept = load_program(key)
+        artifact = None if kept is None else _load_artifact(kept, backend)
+        note_lookup(hit=artifact is not None)
+        if kept is not None and artifact is not None:
+            lowered = kept.lowered(key, cache(partial(_stage_texts, source, backend, pipeline)))
+            executable = _linked(lowered, artifact, backend, keeper)
+            dims = None if kept.plan.varying is None else kept.plan.varying.dims
+            vanishing = kept.vanishing
+    if executable is None:
+        module, entry = source.prepared()
+        dims = DimTable.of(module, entry)
+        _check_specialized(dims, entry, specialize)
+        vanishing = () if dims is None else tuple(vanishing_extents(module))
         if isinstance(backend, str):
-            if backend not in BACKENDS:
-                raise TenonError(f"backend '{backend}' is not one of {', '.join(BACKENDS)}")
-            backend = get_backend(backend)
-        _check_kind("backend", backend, f"a backend or one of {', '.join(BACKENDS)}", Backend)
+            executable = _interpreted(source, module, entry, pipeline, level, instruments, keeper)
+        else:
+            work = ModuleLowering(
+                module, entry, pipeline, IRLevel.LOW, backend.device.vector_nbytes, instruments, source.module
+            )
+            lowered = replace(render(work, backend), key=key)
+            executable = _linked(lowered, _compiled_artifact(lowered, backend), backend, keeper)
+            store_program(lowered, backend, vanishing)
+    if dims is not None:
+        assert isinstance(executable, SizedExecutable), f"{executable!r} is for one size"
+        general = executable
 
-    def build(module: ModuleOp, entry: Entry, keeper: Executable | None = None) -> Executable:
-        if isinstance(backend, str):
-            signature = _signature_of(entry)
-            return _interpreted(module, entry, signature, pipeline, level, instruments, keeper)
-        nbytes = backend.device.vector_nbytes
-        work = ModuleLowering(module, entry, pipeline, IRLevel.LOW, nbytes, instruments)
-        return _compiled(work, backend, keeper)
+        def build_for(sizes: Mapping[str, int]) -> Executable:
+            specialized, entry = source.prepared()
+            specialize_module(specialized, sizes)
+            # What is right for all other sizes may be wrong for these: an index of an axis without elements.
+            verify_module(specialized)
+            special = ProgramSource(specialized, entry.sym_name.data)
+            return _compile_source(special, backend, pipeline, level, instruments, None, general.keeper)
 
-    special = _special_values(module, chosen, specialize)
-    if special is None:
-        return build(module, chosen)
-    original, name = module.clone(), chosen.sym_name.data
-    vanishing = vanishing_extents(module)
-
-    def build_for(sizes: Mapping[str, int]) -> Executable:
-        specialized = original.clone()
-        specialize_module(specialized, sizes)
-        # What is right for all other sizes may be wrong for these: an index of an axis without elements.
-        verify_module(specialized)
-        return build(specialized, find_entry(specialized, name), executable.keeper)
-
-    general = build(module, chosen)
-    assert isinstance(general, SizedExecutable), f"{general!r} is for one size"
-    executable = general
-    executable.specialize(special, vanishing, build_for)
+        special = {name: frozenset((0, *(specialize or {}).get(name, ()))) for name in dims.names}
+        general.specialize(special, vanishing, build_for)
     return executable
 
 
-def _special_values(
-    module: ModuleOp, entry: Entry, wanted: Mapping[str, Sequence[int]] | None
-) -> dict[str, frozenset[int]] | None:
-    """
-    Returns the values of dims that get programs of their own, those in `wanted` and 0; None where the entry
-    has no dims.
+def _opened(backend: str | Backend, level: str | None) -> Backend:
+    if level is not None:
+        raise TenonError(f"compile: level '{level}' is for the reference backend only")
+    if isinstance(backend, str):
+        if backend not in BACKENDS:
+            raise TenonError(f"backend '{backend}' is not one of {', '.join(BACKENDS)}")
+        backend = get_backend(backend)
+    _check_kind("backend", backend, f"a backend or one of {', '.join(BACKENDS)}", Backend)
+    return backend
 
-    Raises:
-        TenonError: `wanted` names another dim, or a value out of its bounds, or the entry was lowered before.
+
+def _check_specialized(
+    table: DimTable | None, entry: Entry, wanted: Mapping[str, Sequence[int]] | None
+) -> None:
     """
-    table = DimTable.of(module, entry)
+    Raises TenonError where `wanted` names another dim than those of the entry, or a value out of its bounds,
+    or the entry was lowered before.
+    """
     dims = {} if table is None else {source.symbol.name: source.symbol for source in table.sources}
     for name, values in (wanted or {}).items():
         symbol = dims.get(name)
@@ -149,11 +218,8 @@ def _special_values(
                     f"compile: specialize has {name} = {value}, but it is from {symbol.minimum} to "
                     f"{symbol.maximum}"
                 )
-    if table is None:
-        return None
-    if wanted and not isinstance(entry, func.FuncOp):
+    if table is not None and wanted and not isinstance(entry, func.FuncOp):
         raise TenonError(f"compile: specialize takes a module at graph, @{entry.sym_name.data} is a program")
-    return {name: frozenset((0, *(wanted or {}).get(name, ()))) for name in dims}
 
 
 def _check_kind(who: str, value: object, expected: str, *kinds: type) -> None:
@@ -171,8 +237,8 @@ def _signature_of(entry: Entry) -> Signature:
 
 class ModuleLowering:
     """
-    A module on its way down. `phases` are the passes by the stage they end at; `module` is what they left;
-    `text_of` gives the text at the end of a stage, for which all but the last stage is run again.
+    A module on its way down. `phases` are the passes by the stage they end at; `module` is what they left.
+    For the texts of all stages but the last one they run again, on what `again` gives: the module as it was.
     """
 
     def __init__(
@@ -183,9 +249,10 @@ class ModuleLowering:
         level: IRLevel | None,
         vector_nbytes: int,
         instruments: Sequence[PassInstrument],
+        again: Callable[[], ModuleOp],
     ) -> None:
         self.entry_name = entry.sym_name.data
-        self._input = module.clone()
+        self._again = again
         self.module = module
         verify_each = False
         if isinstance(pipeline, str):
@@ -212,7 +279,7 @@ class ModuleLowering:
         return makers
 
     def _run_again(self) -> dict[str, str]:
-        module, ctx = self._input.clone(), context()
+        module, ctx = self._again(), context()
         texts: dict[str, str] = {}
         for stage, passes in self.phases.items():
             PassManager(passes, verify_each=False).run(ctx, module)
@@ -266,9 +333,9 @@ def _planning(program: sched.ProgramOp) -> tuple[ModulePass, ...]:
 
 
 def _interpreted(
+    source: ProgramSource,
     module: ModuleOp,
     entry: Entry,
-    signature: Signature,
     pipeline: PassManager | str | None,
     level: str | None,
     instruments: Sequence[PassInstrument],
@@ -280,10 +347,11 @@ def _interpreted(
         raise TenonError(f"compile: level '{level}' is not one of {', '.join(IRLevel)}")
     if level is not None and pipeline is not None:
         raise TenonError("compile: level and pipeline exclude each other")
+    signature = _signature_of(entry)
     symbols, nodes = symbols_of(entry), nodes_of(module, entry)
     table = DimTable.of(module, entry)
     wanted = None if level is None else IRLevel(level)
-    work = ModuleLowering(module, entry, pipeline, wanted, _VECTOR_NBYTES, instruments)
+    work = ModuleLowering(module, entry, pipeline, wanted, _VECTOR_NBYTES, instruments, source.module)
     makers = work.stages()
     stages, last = Stages(makers), list(makers)[-1]
 
@@ -318,15 +386,37 @@ def _interpreted(
     )
 
 
-def _compiled(work: ModuleLowering, backend: Backend, keeper: Executable | None = None) -> Executable:
-    lowered = render(work, backend)
-    artifact = CompiledArtifact(None, ())
-    if lowered.source:
-        with span("compile", Category.COMPILE, program=work.entry_name):
-            artifact = backend.compiler.compile(lowered.source, backend.device)
+def _compiled_artifact(lowered: LoweredProgram, backend: Backend) -> CompiledArtifact:
+    if not lowered.source:
+        return CompiledArtifact(None, ())
+    with span("compile", Category.COMPILE, program=lowered.plan.signature.name):
+        return compile_code(backend.compiler, lowered.source, backend.device)
+
+
+def _load_artifact(kept: KeptProgram, backend: Backend) -> CompiledArtifact | None:
+    """Returns the machine code of a program that is kept on disk, None where that is not there any more."""
+    if not kept.code_digest:
+        return CompiledArtifact(None, ())
+    with span("load code", Category.COMPILE, program=kept.plan.signature.name):
+        return load_code(backend.compiler, kept.code_digest, backend.device)
+
+
+def _stage_texts(
+    source: ProgramSource, backend: Backend, pipeline: PassManager | str | None
+) -> Mapping[str, str]:
+    """Returns the texts of all stages, for which the passes run."""
+    module, entry = source.prepared()
+    nbytes = backend.device.vector_nbytes
+    work = ModuleLowering(module, entry, pipeline, IRLevel.LOW, nbytes, (), source.module)
+    return render(work, backend).stages
+
+
+def _linked(
+    lowered: LoweredProgram, artifact: CompiledArtifact, backend: Backend, keeper: Executable | None
+) -> Executable:
     assert keeper is None or isinstance(keeper, DeviceExecutable), f"{keeper!r} is on no device"
     plan, stages = lowered.plan, lowered.stages
-    with span("load", Category.COMPILE, program=work.entry_name):
+    with span("load", Category.COMPILE, program=plan.signature.name):
         if plan.varying is None:
             return DeviceExecutable(backend, artifact, plan, stages, keeper)
         dims = plan.varying.dims
@@ -382,4 +472,5 @@ def render(work: ModuleLowering, backend: Backend) -> LoweredProgram:
                 source = backend.renderer.render(work.module, backend.device)
         except DiagnosticException as error:
             raise TenonError(str(error), location=failing_location(error)) from error
-    return LoweredProgram(plan, work.module, source, Stages({**work.stages(), "source": lambda: source}))
+    stages = Stages({**work.stages(), "source": lambda: source})
+    return LoweredProgram(plan, stages, work.module, digest_of_source(source))

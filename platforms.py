@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from xdsl.dialects.builtin import IndexType, ModuleOp, StringAttr
@@ -17,6 +18,7 @@ from .dialects.parsing import location_text, parse_module, verify_module
 from .driver import ModuleLowering, render
 from .errors import TenonError
 from .passes.util.failing_location import failing_location
+from .program_cache import digest_of_source, load_program, note_lookup, program_key, store_program
 from .runtime.argument_kinds import check_kind
 from .runtime.entry_state import nodes_of
 from .runtime.lowered_program import LoweredProgram
@@ -97,13 +99,34 @@ class _GraphLowering:
             inline_virtual(module, {**computations, **found})
         except PassFailedException as error:
             raise TenonError(str(error), location=failing_location(error)) from error
-        work = ModuleLowering(module, chosen, None, IRLevel.LOW, backend.device.vector_nbytes, ())
-        return replace(render(work, backend), accessed=accessed), found
+        key = program_key(module, backend, None, (), "platform")
+        again = module.clone
+
+        def lowered() -> LoweredProgram:
+            module = again()
+            work = ModuleLowering(
+                module, find_entry(module, None), None, IRLevel.LOW, backend.device.vector_nbytes, (), again
+            )
+            return render(work, backend)
+
+        kept = None if key is None else load_program(key)
+        if key is not None:
+            note_lookup(hit=kept is not None)
+            if kept is not None:
+                return kept.lowered(key, cache(lambda: lowered().stages), accessed), found
+        return replace(lowered(), accessed=accessed, key=key), found
+
+    def keep(self, backend: Backend, program: LoweredProgram) -> None:
+        """What `runtime.platform.Lowering` says."""
+        if program.module is not None:
+            store_program(program, backend)
 
     def join(self, backend: Backend, programs: Sequence[LoweredProgram]) -> list[LoweredProgram]:
         """What `runtime.platform.Lowering` says: programs are joined whose kernels differ in their names."""
         groups: list[list[int]] = []
         for number, program in enumerate(programs):
+            if program.module is None:
+                continue
             names = program.plan.kernel_names
             for group in groups:
                 if all(set(names).isdisjoint(programs[other].plan.kernel_names) for other in group):
@@ -115,15 +138,11 @@ class _GraphLowering:
         for group in groups:
             if len(group) == 1:
                 continue
-            kernels = [
-                op.clone()
-                for number in group
-                for op in programs[number].module.ops
-                if isinstance(op, low.KernelOp)
-            ]
+            modules = [module for number in group if (module := programs[number].module) is not None]
+            kernels = [op.clone() for module in modules for op in module.ops if isinstance(op, low.KernelOp)]
             source = backend.renderer.render(ModuleOp(kernels), backend.device) if kernels else ""
             for number in group:
-                joined[number] = replace(programs[number], source=source)
+                joined[number] = programs[number].joined(source, digest_of_source(source))
         return joined
 
 

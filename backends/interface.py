@@ -129,6 +129,26 @@ class Compiler(Protocol):
 
 
 @runtime_checkable
+class ImageCompiler(Compiler, Protocol):
+    """
+    A compiler whose output can be kept as bytes. `compile(source, device)` does what
+    `load(image(source, device), device)` does.
+    """
+
+    def image(self, source: str, device: DeviceInfo) -> bytes:
+        """Returns what `source` compiles to. Raises `KernelCompileError` with the compiler's own log."""
+        ...
+
+    def load(self, image: bytes, device: DeviceInfo) -> CompiledArtifact:
+        """Raises `KernelCompileError` where `image` is not for this device or was not made by `image`."""
+        ...
+
+    def fingerprint(self, device: DeviceInfo) -> str:
+        """Returns what images are for: an image is loaded only where this is the same."""
+        ...
+
+
+@runtime_checkable
 class Disassembler(Protocol):
     """A compiler that can also show assembly."""
 

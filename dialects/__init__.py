@@ -11,6 +11,10 @@ xdsl_fixes.apply()
 xdsl_vector_compare.apply()
 
 
+CUSTOM_DIALECTS: set[str] = set()
+"""The names of the dialects that were registered, whose ops mean what their user's code says."""
+
+
 def _builtin() -> Dialect:
     from xdsl.dialects.builtin import Builtin
 

@@ -26,7 +26,7 @@ from .parsing import location_text
 
 
 @dataclass(frozen=True, slots=True)
-class _Source:
+class DimSource:
     """Where the value of a dim is read: axis `axis` of argument `argument` is `factor * dim + rest`."""
 
     symbol: DimSymbol
@@ -42,7 +42,7 @@ class DimTable:
 
     name: str
     arguments: tuple[tuple[str, tuple[Extent, ...]], ...]
-    sources: tuple[_Source, ...]
+    sources: tuple[DimSource, ...]
 
     @staticmethod
     def of(module: ModuleOp, entry: Entry) -> DimTable | None:
@@ -112,7 +112,7 @@ class DimTable:
                     raise CallError(self._disagreement(argument, axis, found, extent, expected))
         return values
 
-    def _value(self, source: _Source, shapes: Sequence[tuple[int, ...]], values: Mapping[str, int]) -> int:
+    def _value(self, source: DimSource, shapes: Sequence[tuple[int, ...]], values: Mapping[str, int]) -> int:
         found, symbol = shapes[source.argument][source.axis], source.symbol
         argument, wanted = self.arguments[source.argument]
         who = f"{self.name}: argument '{argument}': axis {source.axis} is {found}"
@@ -146,9 +146,9 @@ def _shape(type: Attribute) -> tuple[Extent, ...] | None:
 
 def _sources(
     arguments: Sequence[tuple[str, tuple[Extent, ...]]], dims: Mapping[str, DimSymbol]
-) -> tuple[_Source, ...]:
+) -> tuple[DimSource, ...]:
     """Returns a source for each dim that extents tell, one by one; of several the plainest comes first."""
-    found: list[_Source] = []
+    found: list[DimSource] = []
     known: set[str] = set()
     while True:
         sources = [
@@ -167,7 +167,7 @@ def _sources(
 
 def _source(
     extent: DimExpr, argument: int, axis: int, known: set[str], dims: Mapping[str, DimSymbol]
-) -> _Source | None:
+) -> DimSource | None:
     """Returns the source that an extent is of the one dim in it that is not known, None where it is none."""
     unknown = [name for name in symbols_of((extent,)) if name not in known]
     if len(unknown) != 1 or unknown[0] not in dims:
@@ -177,4 +177,4 @@ def _source(
     factor = exact_quotient(extent - rest, dim(name))
     if not isinstance(factor, int) or factor == 0:
         return None
-    return _Source(dims[name], argument, axis, factor, rest)
+    return DimSource(dims[name], argument, axis, factor, rest)

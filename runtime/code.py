@@ -35,18 +35,22 @@ class Code:
         self.id = next(_next_code_id)
         self.platform = platform
         self.plan = lowered.plan
-        self.source = lowered.source
-        """The text that was compiled: LLVM IR, OpenCL C, or for the reference device `low`."""
         self.stages = lowered.stages
         self.nodes = MappingProxyType(dict(nodes))
         """The tensor nodes that the function reads or writes, by the names that they have there."""
         self.optimize_context = optimize_context
         """What later compiles may inline: computations of virtual nodes, of this program and earlier ones."""
+        self._lowered = lowered
         self._artifacts = dict(artifacts)
 
     @property
     def name(self) -> str:
         return self.plan.signature.name
+
+    @property
+    def source(self) -> str:
+        """The text that was compiled: LLVM IR, OpenCL C, or for the reference device `low`."""
+        return self._lowered.source
 
     def artifact_for(self, backend: Backend) -> CompiledArtifact:
         """Returns the machine code for a device of the platform."""

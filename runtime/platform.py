@@ -11,6 +11,7 @@ from typing import Any, Protocol, Self
 from xdsl.dialects.builtin import ModuleOp
 
 from ..backends.interface import Backend, CompiledArtifact, Queued
+from ..cache.code import compile_code, load_code
 from ..errors import TenonError
 from .argument_kinds import check_kind
 from .code import Code, CodeBatch
@@ -50,6 +51,10 @@ class Lowering(Protocol):
 
     def join(self, backend: Backend, programs: Sequence[LoweredProgram]) -> list[LoweredProgram]:
         """Returns the programs with sources that several of them share, so that fewer are compiled."""
+        ...
+
+    def keep(self, backend: Backend, program: LoweredProgram) -> None:
+        """Keeps a program that was compiled for later processes, where it may be kept."""
         ...
 
 
@@ -225,18 +230,20 @@ class Platform:
             contexts.append(context)
         joined = self._lowering.join(backend, lowered)
         artifacts = self._artifacts(joined)
+        for one in joined:
+            self._lowering.keep(backend, one)
         codes: list[Code | None] = [None] * len(requests)
         for number, one, after in zip(kept, joined, contexts, strict=True):
             own = {name: after.nodes[name] for name in node_names(one)}
-            codes[number] = Code(self, one, own, after, artifacts[one.source])
+            codes[number] = Code(self, one, own, after, artifacts[one.code_digest])
         return CodeBatch(codes, context)
 
     def _artifacts(self, programs: Sequence[LoweredProgram]) -> dict[str, dict[int, CompiledArtifact]]:
-        """Returns what each source compiles to, for each compiler of the platform."""
+        """Returns what each source compiles to, by its digest, for each compiler of the platform."""
         backends = {id(device.backend.compiler): device.backend for device in self._devices}
         return {
-            source: {key: _compiled(backend, source) for key, backend in backends.items()}
-            for source in dict.fromkeys(program.source for program in programs)
+            digest: {key: _compiled(backend, program) for key, backend in backends.items()}
+            for digest, program in {program.code_digest: program for program in programs}.items()
         }
 
     def close(self) -> None:
@@ -259,9 +266,13 @@ class Platform:
         return f"<Platform {self.name} with {len(self._devices)} devices>"
 
 
-def _compiled(backend: Backend, source: str) -> CompiledArtifact:
-    """Returns what `source` compiles to; programs without kernels have none."""
-    if not source:
+def _compiled(backend: Backend, program: LoweredProgram) -> CompiledArtifact:
+    """Returns what the source of a program compiles to; those without kernels have none."""
+    if not program.code_digest:
         return CompiledArtifact(None, ())
+    if program.module is None:
+        kept = load_code(backend.compiler, program.code_digest, backend.device)
+        if kept is not None:
+            return kept
     with span("compile", Category.COMPILE, device=backend.device.name):
-        return backend.compiler.compile(source, backend.device)
+        return compile_code(backend.compiler, program.source, backend.device)

@@ -67,6 +67,10 @@ _FLOATS = frozenset((F64, F32, *_NARROW))
 _ELEMENT_TYPES = {dtype: type for type, dtype in _DTYPES.items() if type != IndexType()}
 
 
+DTYPES_BY_NAME: dict[str, np.dtype[Any]] = {dtype.name: dtype for dtype in _DTYPES.values()}
+"""The dtypes of all element types."""
+
+
 def dtype_of(type: Attribute) -> np.dtype[Any]:
     """
     Returns the dtype of the values of an element type, or of the elements of a shaped type: signless integers

@@ -2,11 +2,22 @@
 Settings of hypothesis for all tests: no deadline, since a busy machine is no defect; and in continuous
 integration the same examples each time, since a new find there would hold up a change that it has nothing to
 do with.
+
+Tests compile: the cache on disk is off for them and for the processes that they start, and has a folder of
+its own where a test, or `TENON_CACHE=1`, turns it on.
 """
 
+import atexit
 import os
+import shutil
+from tempfile import mkdtemp
 
 from hypothesis import settings
 
 settings.register_profile("tenon", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("tenon")
+
+_CACHE = mkdtemp(prefix="tenon-test-cache-")
+atexit.register(shutil.rmtree, _CACHE, ignore_errors=True)
+os.environ["TENON_CACHE_DIR"] = _CACHE
+os.environ.setdefault("TENON_CACHE", "0")

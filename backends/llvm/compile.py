@@ -47,8 +47,7 @@ class LLVMCompiler:
     _lock: Lock = field(default_factory=Lock, repr=False, compare=False)
 
     def compile(self, source: str, device: DeviceInfo) -> CompiledArtifact:
-        with self._lock:
-            return self._compile(source, device)
+        return self.load(self.image(source, device), device)
 
     def assembly(self, source: str, device: DeviceInfo) -> str:
         """Returns the assembly that `compile` would load. Raises `KernelCompileError` likewise."""
@@ -56,14 +55,33 @@ class LLVMCompiler:
             module, machine = self._optimized(source, device)
             return machine.emit_assembly(module)
 
-    def _compile(self, source: str, device: DeviceInfo) -> CompiledArtifact:
+    def image(self, source: str, device: DeviceInfo) -> bytes:
+        """Returns the definitions of the entry points, one in a line, a zero byte and the object file."""
+        definitions = "".join(f"{found.definition()}\n" for found in find_entry_points(source))
+        with self._lock:
+            module, machine = self._optimized(source, device)
+            return b"%s\0%s" % (definitions.encode(), machine.emit_object(module))
+
+    def load(self, image: bytes, device: DeviceInfo) -> CompiledArtifact:
+        with self._lock:
+            return self._load(image)
+
+    def fingerprint(self, device: DeviceInfo) -> str:
         llvm = llvmlite_binding()
 
-        module, machine = self._optimized(source, device)
-        entry_points = {found.kernel: found for found in find_entry_points(source)}
+        versions = ".".join(map(str, llvm.llvm_version_info))
+        return f"LLVM {versions} {llvm.get_process_triple()} {device}"
+
+    def _load(self, image: bytes) -> CompiledArtifact:
+        llvm = llvmlite_binding()
+
         if self._engine is None:
+            llvm.initialize_native_target()
+            llvm.initialize_native_asmprinter()
             self._engine = llvm.create_lljit_compiler()
-        builder = llvm.JITLibraryBuilder().add_object_img(machine.emit_object(module)).add_current_process()
+        definitions, _, code = image.partition(b"\0")
+        entry_points = {found.kernel: found for found in find_entry_points(definitions.decode())}
+        builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
         for entry_point in entry_points.values():
             builder.export_symbol(entry_point.function)
         self._n_libraries += 1

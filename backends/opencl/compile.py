@@ -6,7 +6,7 @@ import re
 import warnings
 from dataclasses import dataclass
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...errors import KernelCompileError
 from ..interface import CompiledArtifact, DeviceInfo
@@ -32,24 +32,55 @@ class OpenCLCompiler:
 
     def compile(self, source: str, device: DeviceInfo) -> CompiledArtifact:
         """Raises `KernelCompileError` with the compiler's own log."""
+        with _LOCK, warnings.catch_warnings():
+            return _artifact(self._built(source, device))
+
+    def image(self, source: str, device: DeviceInfo) -> bytes:
+        """Returns the device's own binary. Raises `KernelCompileError` with the compiler's own log."""
+        import pyopencl
+
+        with _LOCK, warnings.catch_warnings():
+            program = self._built(source, device)
+            binaries: Any = program.get_info(pyopencl.program_info.BINARIES)
+        return binaries[0]
+
+    def load(self, image: bytes, device: DeviceInfo) -> CompiledArtifact:
+        """Raises `KernelCompileError` where the device takes no such binary."""
         import pyopencl
 
         with _LOCK, warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            program = pyopencl.Program(self.context, source)
-            # asking before the build is how pyopencl is kept from caching binaries on disk
-            program.get_info(pyopencl.program_info.NUM_DEVICES)
             try:
+                program = pyopencl.Program(self.context, [self.device], [image])
                 program.build(self._options())
-            except pyopencl.Error:
-                log: object = program.get_build_info(  # pyright: ignore[reportUnknownMemberType]
-                    self.device, pyopencl.program_build_info.LOG
-                )
-                names = ", ".join(_KERNEL.findall(source)) or "no kernel"
-                message = f"opencl: cannot compile {names} for device {device.name}"
-                raise KernelCompileError(message, str(log).strip()) from None
-            kernels = tuple(kernel.function_name for kernel in program.all_kernels())
-        return CompiledArtifact(program, kernels)
+            except pyopencl.Error as error:
+                message = f"opencl: device {device.name} takes no binary that it made before"
+                raise KernelCompileError(message, str(error)) from None
+            return _artifact(program)
+
+    def fingerprint(self, device: DeviceInfo) -> str:
+        found, platform = self.device, self.device.platform
+        versions = (platform.name, platform.version, found.name, found.version, found.driver_version)
+        return f"{versions} {self._options()} {device}"
+
+    def _built(self, source: str, device: DeviceInfo) -> pyopencl.Program:
+        """Returns what `source` is when it is built, as long as nothing else is."""
+        import pyopencl
+
+        warnings.simplefilter("ignore")
+        program = pyopencl.Program(self.context, source)
+        # asking before the build is how pyopencl is kept from caching binaries on disk
+        program.get_info(pyopencl.program_info.NUM_DEVICES)
+        try:
+            program.build(self._options())
+        except pyopencl.Error:
+            log: object = program.get_build_info(  # pyright: ignore[reportUnknownMemberType]
+                self.device, pyopencl.program_build_info.LOG
+            )
+            names = ", ".join(_KERNEL.findall(source)) or "no kernel"
+            message = f"opencl: cannot compile {names} for device {device.name}"
+            raise KernelCompileError(message, str(log).strip()) from None
+        return program
 
     def _options(self) -> list[str]:
         import pyopencl
@@ -58,3 +89,7 @@ class OpenCLCompiler:
         if self.device.single_fp_config & pyopencl.device_fp_config.CORRECTLY_ROUNDED_DIVIDE_SQRT:
             options.append("-cl-fp32-correctly-rounded-divide-sqrt")
         return options
+
+
+def _artifact(program: pyopencl.Program) -> CompiledArtifact:
+    return CompiledArtifact(program, tuple(kernel.function_name for kernel in program.all_kernels()))

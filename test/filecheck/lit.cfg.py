@@ -17,6 +17,8 @@ config.test_exec_root = str(root / "out" / "lit")
 config.environment["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
 config.environment["HOME"] = config.test_exec_root
 config.environment["PYTHONHASHSEED"] = "0"
+config.environment["TENON_CACHE"] = "0"
+config.environment["TENON_CACHE_DIR"] = str(root / "out" / "lit" / "cache")
 if "PYTHONPATH" in os.environ:  # a checkout beside the one that is installed
     config.environment["PYTHONPATH"] = os.environ["PYTHONPATH"]
 config.available_features.add("llvm")

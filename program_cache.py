@@ -1,0 +1,179 @@
+"""
+Programs on disk: what a compile makes of a text or a module, found by everything that it depends on.
+
+An entry holds the plan of a program and the digest of its source, under which `cache/code.py` has the machine
+code. What it takes to make the texts of the stages is not kept: the passes run again when one is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from threading import Lock
+from typing import NamedTuple
+
+from xdsl.dialects.builtin import ModuleOp
+
+from .backends.interface import Backend, ImageCompiler
+from .cache.code import source_digest
+from .cache.fingerprint import library_fingerprint
+from .cache.frame import Record
+from .cache.place import cache_folder
+from .dialects import CUSTOM_DIALECTS
+from .dialects.canonical_text import canonical_text
+from .dialects.dim_expr import DimExpr
+from .passes.pass_manager import PassManager
+from .runtime.lowered_program import LoweredProgram
+from .runtime.plan_codec import UnknownDataError, decode, encode
+from .runtime.program_plan import NodePlan, ProgramPlan
+from .runtime.stages import Stages
+
+_OWN_PACKAGES = (f"{__package__}.", "xdsl.")
+
+
+class CacheInfo(NamedTuple):
+    """What the cache on disk did for this process, and how much is in it."""
+
+    hits: int
+    """Programs that earlier compiles had left there."""
+    misses: int
+    nbytes: int
+    max_nbytes: int
+    folder: str | None
+    """Where it is; None where there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptProgram:
+    """A program as it is on disk."""
+
+    plan: ProgramPlan
+    code_digest: str
+    stage_names: tuple[str, ...]
+    vanishing: tuple[DimExpr, ...]
+    """The extents that a program of its own has where they are 0."""
+
+    def lowered(
+        self, key: str, again: Callable[[], Mapping[str, str]], accessed: Sequence[NodePlan] = ()
+    ) -> LoweredProgram:
+        """Returns the program; `again` makes the texts of its stages, and is called when one is asked for."""
+
+        def maker(stage: str) -> Callable[[], str]:
+            return lambda: again()[stage]
+
+        stages = Stages({name: maker(name) for name in self.stage_names})
+        return LoweredProgram(self.plan, stages, None, self.code_digest, None, tuple(accessed), key)
+
+
+def cache_info() -> CacheInfo:
+    """
+    Returns how many programs of this process came from the cache on disk and how many were compiled though
+    they may be kept there, the bytes that are in it now, and the most that may be.
+    """
+    folder = cache_folder()
+    nbytes = 0 if folder is None else folder.nbytes()
+    limit = 0 if folder is None else folder.max_nbytes
+    return CacheInfo(
+        _COUNTS.hits, _COUNTS.misses, nbytes, limit, None if folder is None else str(folder.path)
+    )
+
+
+def program_key(
+    program: ModuleOp | str,
+    backend: Backend,
+    pipeline: PassManager | str | None,
+    instruments: Sequence[object],
+    *options: object,
+) -> str | None:
+    """
+    Returns what a program is kept under; `options` are all else that it depends on, and print as what they
+    are. None where it is not kept: the cache is off, somebody wants to see the passes run, or passes, ops or
+    a backend are not Tenon's, so that what they do may change.
+    """
+    if cache_folder() is None or instruments:
+        return None
+    if not isinstance(backend.compiler, ImageCompiler) or not _is_own(backend.renderer):
+        return None
+    if isinstance(pipeline, PassManager):
+        if pipeline.instruments or not all(map(_is_own, pipeline.passes)):
+            return None
+        pipeline = str(pipeline)
+    if isinstance(program, str):
+        if CUSTOM_DIALECTS:
+            return None
+        content = program
+    else:
+        if CUSTOM_DIALECTS and _has_custom_op(program):
+            return None
+        content = canonical_text(program, hints=True)
+    digest = blake2b(digest_size=32)
+    what = (
+        library_fingerprint(),
+        type(program) is str,
+        backend.name,
+        backend.compiler.fingerprint(backend.device),
+        pipeline,
+        options,
+    )
+    digest.update(repr(what).encode())
+    digest.update(content.encode())
+    return f"program-{digest.hexdigest()}"
+
+
+def load_program(key: str) -> KeptProgram | None:
+    """Returns what is kept under a key, None where there is nothing."""
+    folder = cache_folder()
+    record = None if folder is None else folder.load(key)
+    if folder is None or record is None:
+        return None
+    try:
+        found = decode(record.data, record.sections)
+        kept = KeptProgram(*found)
+    except (UnknownDataError, TypeError):
+        folder.discard(key)
+        return None
+    return kept
+
+
+def store_program(lowered: LoweredProgram, backend: Backend, vanishing: Sequence[DimExpr] = ()) -> None:
+    """Keeps a program that was compiled, if it has a key."""
+    folder = cache_folder()
+    if folder is None or lowered.key is None:
+        return
+    sections: list[bytes] = []
+    data = encode((lowered.plan, lowered.code_digest, tuple(lowered.stages), tuple(vanishing)), sections)
+    about = f"@{lowered.plan.signature.name} for {backend.device.name}: {lowered.plan}"
+    folder.store(lowered.key, Record(data, tuple(sections), about))
+
+
+def note_lookup(*, hit: bool) -> None:
+    """Counts a program that was looked for."""
+    with _COUNTS.lock:
+        if hit:
+            _COUNTS.hits += 1
+        else:
+            _COUNTS.misses += 1
+
+
+def digest_of_source(source: str) -> str:
+    """Returns the digest that a lowered program has, empty for no source."""
+    return source_digest(source) if source else ""
+
+
+def _is_own(value: object) -> bool:
+    return f"{type(value).__module__}.".startswith(_OWN_PACKAGES)
+
+
+def _has_custom_op(module: ModuleOp) -> bool:
+    return any(op.name.partition(".")[0] in CUSTOM_DIALECTS for op in module.walk())
+
+
+class _Counts:
+    def __init__(self) -> None:
+        self.lock = Lock()
+        self.hits = 0
+        self.misses = 0
+
+
+_COUNTS = _Counts()
