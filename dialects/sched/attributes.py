@@ -45,9 +45,11 @@ class MappingAttr(ParametrizedAttribute):
     How an axis runs: `#sched.mapping<block(4096) vector(8) unroll(2)>`.
 
     * `block(c)`, `thread(c)`: each work-group or work-item takes `c` consecutive iterations; else serial
+    * `tile(t)`: `t` iterations at once as one dim of a register tile of sums of products: its rows, or, for
+      the axis in that one or the only such axis, its columns; what fills no tile is a smaller one
     * `items(t)`: the `t` work-items of a work-group share what the group takes; vectors are dealt out to them
       in turn, so that neighbours work on neighbours
-    * `vector(w)`: `w` iterations at once in vector lanes
+    * `vector(w)`: `w` iterations at once in vector lanes; of the columns of a tile, in what follows the sums
     * `unroll(u)`: `u` such steps written out side by side; a reduction keeps an accumulator for each
 
     Iterations that do not fill a step of `w * u` run one by one after those that do; of an axis that `t`
@@ -60,12 +62,20 @@ class MappingAttr(ParametrizedAttribute):
     vector: IntAttr = param_def(converter=_integer)
     unroll: IntAttr = param_def(converter=_integer)
     items: IntAttr = param_def(converter=_integer)
+    tile: IntAttr = param_def(converter=_integer)
 
     @staticmethod
     def get(
-        level: Level = Level.SERIAL, chunk: int = 1, vector: int = 1, unroll: int = 1, items: int = 1
+        level: Level = Level.SERIAL,
+        chunk: int = 1,
+        vector: int = 1,
+        unroll: int = 1,
+        items: int = 1,
+        tile: int = 0,
     ) -> MappingAttr:
-        return MappingAttr(LevelAttr(level), IntAttr(chunk), IntAttr(vector), IntAttr(unroll), IntAttr(items))
+        """Returns a mapping; a `tile` of 0 is none."""
+        numbers = (chunk, vector, unroll, items, tile)
+        return MappingAttr(LevelAttr(level), *(IntAttr(number) for number in numbers))
 
     @property
     def step(self) -> int:
@@ -93,10 +103,11 @@ class MappingAttr(ParametrizedAttribute):
             if parser.parse_optional_keyword(word.value) is not None:
                 level, chunk = word, 1 if word is Level.SERIAL else argument()
                 break
+        tile = argument() if parser.parse_optional_keyword("tile") is not None else 0
         items = argument() if parser.parse_optional_keyword("items") is not None else 1
         vector = argument() if parser.parse_optional_keyword("vector") is not None else 1
         unroll = argument() if parser.parse_optional_keyword("unroll") is not None else 1
-        return MappingAttr.get(level, chunk, vector, unroll, items)
+        return MappingAttr.get(level, chunk, vector, unroll, items, tile)
 
     def words(self) -> str:
         """The mapping as written in an op: empty for serial."""
@@ -104,6 +115,8 @@ class MappingAttr(ParametrizedAttribute):
         level = self.level.data
         if level is not Level.SERIAL:
             words.append(level.value if self.chunk.data == 1 else f"{level.value}({self.chunk.data})")
+        if self.tile.data != 0:
+            words.append(f"tile({self.tile.data})")
         if self.items.data != 1:
             words.append(f"items({self.items.data})")
         if self.vector.data != 1:
@@ -128,6 +141,10 @@ class MappingAttr(ParametrizedAttribute):
             raise VerifyException(
                 f"{self.name}: chunk {self.chunk.data} and unroll {self.unroll.data} must be 1 or more"
             )
+        if self.tile.data < 0:
+            raise VerifyException(f"{self.name}: tile({self.tile.data}) is negative")
+        if self.tile.data and (self.unroll.data != 1 or self.items.data != 1):
+            raise VerifyException(f"{self.name}: {self.words()} (a tile is neither unrolled nor shared)")
         if self.items.data < 1:
             raise VerifyException(f"{self.name}: items({self.items.data}) is no number of work-items")
         if self.items.data > 1 and self.level.data is Level.THREAD:

@@ -378,6 +378,8 @@ class ReduceOp(IRDLOperation):
 
     def verify_(self) -> None:
         _verify_loop(self)
+        if self.mapping.tile.data:
+            raise VerifyException(f"{self.name}: {self.mapping.words()} (the axes around it are tiles)")
         kind, last = self.kind.data, self.body.block.last_op
         if not isinstance(last, YieldOp) or any(value.type != self.result.type for value in last.values):
             found = _types(last.values) if isinstance(last, YieldOp) else "no sched.yield"

@@ -27,7 +27,7 @@ def lower_axis(state: KernelState, op: sched.AxisOp) -> None:
     """
     if op.extent.data == 0:
         return
-    lowering = _AxisLowering(state, op)
+    lowering = AxisLowering(state, op)
     first, count = lowering.share()
     if op.mapping.items.data > 1:
         lowering.lower_shared(first, count)
@@ -37,7 +37,9 @@ def lower_axis(state: KernelState, op: sched.AxisOp) -> None:
         lowering.lower_guarded(first, count)
 
 
-class _AxisLowering:
+class AxisLowering:
+    """One axis: the share of it that a work-item takes, and the loops over that."""
+
     def __init__(self, state: KernelState, op: sched.AxisOp):
         self.state = state
         self.op = op

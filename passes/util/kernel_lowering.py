@@ -41,6 +41,7 @@ from .lanes import LaneAxis, LanedValue, Lanes, lane_sets
 from .reduction_lowering import lower_reduction
 from .serial_lowering import lower_serial
 from .shared_reduction_lowering import lower_shared_reduction
+from .tile_lowering import lower_tile
 from .work_groups import work_groups
 from .work_items import work_items
 
@@ -130,8 +131,11 @@ class _KernelLowering:
             self._lower_op(op)
 
     def _lower_op(self, op: Operation) -> None:
-        if isinstance(op, sched.AxisOp):
-            lower_axis(self.state, op)
+        if op in self.state.overrides:
+            self.state.overrides[op]()
+        elif isinstance(op, sched.AxisOp):
+            lower_loop = lower_tile if op.mapping.tile.data else lower_axis
+            lower_loop(self.state, op)
         elif isinstance(op, sched.ReduceOp):
             lower = lower_shared_reduction if op.mapping.items.data > 1 else lower_reduction
             self.scalars[op.result] = lower(self.state, op)

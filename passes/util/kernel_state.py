@@ -34,3 +34,5 @@ class KernelState:
     """What reductions in others go on with: a value for each set of lanes."""
     group: GroupSharing | None = None
     """What the work-items of a group do together; None where each of them works for itself."""
+    overrides: dict[Operation, Callable[[], None]] = field(default_factory=dict)
+    """Ops that are lowered in another way than by themselves at the moment."""

@@ -10,6 +10,16 @@ def test_a_serial_axis_has_no_chunk():
         MappingAttr.get(chunk=4)
 
 
+def test_a_tile_is_not_unrolled():
+    with pytest.raises(
+        VerifyException, match=r"sched\.mapping: unroll\(2\) of tile\(4\) \(a tile is not unr"
+    ):
+        MappingAttr.get(tile=4, unroll=2)
+    with pytest.raises(VerifyException, match=r"sched\.mapping: tile\(-1\) is negative"):
+        MappingAttr.get(tile=-1)
+    assert MappingAttr.get(tile=1).words() == "tile(1)"
+
+
 def test_a_step_is_what_runs_side_by_side():
     assert MappingAttr.get(vector=8, unroll=3).step == 24
     assert MappingAttr.get().step == 1

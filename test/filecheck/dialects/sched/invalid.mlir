@@ -406,3 +406,13 @@ sched.kernel @f(%x: memref<4xf32>) {
     sched.yield %t : f32
   }
 }
+
+// -----
+
+sched.kernel @f(%x: memref<4xf32>) {
+  // expected-error @below {{sched.reduce: tile(4) (the axes around it are tiles)}}
+  %s = sched.reduce fma %i = 4 tile(4) : f32 {
+    %v = memref.load %x[%i] : memref<4xf32>
+    sched.yield %v, %v : f32
+  }
+}

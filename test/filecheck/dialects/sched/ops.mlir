@@ -194,3 +194,13 @@ sched.program @nothing() : () -> () {
 // CHECK: "test.attributes"() {level = #sched<level block>, kind = #sched<combine maxui>, scope = #sched<scope shared>, role = #sched<role temporary>,
 // CHECK-SAME: serial = #sched.mapping<serial>, mapping = #sched.mapping<thread(3) vector(4) unroll(5)>, lifetime = #sched.lifetime<0, 0>, slab = #sched.slab<1, 64>, token = !sched.token} : () -> ()
 "test.attributes"() {level = #sched<level block>, kind = #sched<combine maxui>, scope = #sched<scope shared>, role = #sched<role temporary>, serial = #sched.mapping<serial>, mapping = #sched.mapping<thread(3) vector(4) unroll(5)>, lifetime = #sched.lifetime<0, 0>, slab = #sched.slab<1, 64>, token = !sched.token} : () -> ()
+
+// CHECK-LABEL: sched.kernel @tiles
+// CHECK-NEXT:    sched.axis %i = 40 block(16) tile(8) {
+// CHECK-NEXT:      sched.axis %j = 40 tile(16) vector(8) {
+sched.kernel @tiles() {
+  sched.axis %i = 40 block(16) tile(8) {
+    sched.axis %j = 40 tile(16) vector(8) {
+    }
+  }
+}

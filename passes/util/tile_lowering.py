@@ -1,0 +1,442 @@
+"""
+Lowers axes that are tiles: loops over whole tiles and what is left of them, in each a `low.tile_fma` for
+every sum, and then what follows the sums, element by element.
+
+A sum that is only stored is added up in the buffer that it is stored to; any other in a private one, from
+which what follows loads it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from xdsl.dialects import arith, memref, scf, vector
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, MemRefType, i1, i32, i64
+from xdsl.ir import Block, Operation, Region, SSAValue
+
+from ...dialects import low, sched
+from ...dialects.dim_expr import Extent
+from ...dialects.sched import CombineKind
+from .axis_lowering import AxisLowering
+from .illegal_mapping import refuse_mapping
+from .index_analysis import Loop
+from .index_expr import Axis, IndexExpr, Leaf, constant, opaque, variable
+from .kernel_state import KernelState
+from .kernel_writer import vector_type
+from .lanes import LanedValue
+from .loop_count import count_of
+from .scalar_builder import INDEX
+
+_NO_SIZES = DenseArrayBase.from_list(i32, [0, 0])
+
+
+def lower_tile(state: KernelState, op: sched.AxisOp) -> None:
+    """
+    Lowers an axis that is a tile, with the one in it, if it is the rows.
+
+    Raises PassFailedException, naming the axis, where what is in it is no tile, and says why.
+    """
+    if state.lanes.axes:
+        refuse_mapping(op, f"axis %{state.lanes.axes[-1].axis.hint} around it runs in lanes")
+    inner = [
+        child for child in op.body.block.ops if isinstance(child, sched.AxisOp) and child.mapping.tile.data
+    ]
+    if len(inner) > 1:
+        refuse_mapping(op, f"{len(inner)} axes in it are columns, expected one")
+    rows, columns = (op, inner[0]) if inner else (None, op)
+    if 0 in (op.extent.data, columns.extent.data):
+        return
+    _TileLowering(state, rows, columns).lower()
+
+
+@dataclass(frozen=True, slots=True)
+class _Operand:
+    """What one side of the products reads: where its tile begins, and how far a row and each depth step."""
+
+    load: memref.LoadOp
+    address: IndexExpr
+    row: Extent
+    column: Extent
+    depths: tuple[Extent, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Depth:
+    """One dim of the depth: how many steps, and how far each goes on both sides."""
+
+    extent: Extent | SSAValue
+    lhs: Extent
+    rhs: Extent
+
+
+@dataclass(frozen=True, slots=True)
+class _Sum:
+    """One reduction of a tile, its dims outermost first, and the buffer of its sums."""
+
+    op: sched.ReduceOp
+    dims: tuple[sched.ReduceOp, ...]
+    lhs: _Operand
+    rhs: _Operand
+    store: memref.StoreOp | None
+    accumulates: bool
+    private: SSAValue | None
+
+
+@dataclass(frozen=True, slots=True)
+class _TiledAxis:
+    """An axis as the number of a tile, of some size, and the place in it."""
+
+    axis: Axis
+    number: Axis
+    lane: Axis
+    tile: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Span:
+    """Some iterations of an axis at once: how many, or how many at most and the value that says."""
+
+    first: IndexExpr
+    size: int
+    live: SSAValue | None = None
+
+
+class _TileLowering:
+    def __init__(self, state: KernelState, rows: sched.AxisOp | None, columns: sched.AxisOp):
+        self.state = state
+        self.rows = None if rows is None else AxisLowering(state, rows)
+        self.columns = AxisLowering(state, columns)
+        self.row_axis = None if rows is None else self._in_tiles(rows)
+        self.column_axis = self._in_tiles(columns)
+        self._check_bodies()
+        reductions = [op for op in columns.body.block.ops if isinstance(op, sched.ReduceOp)]
+        if not reductions:
+            refuse_mapping(columns, "nothing in it is a sum of products")
+        self.sums = [self._sum(op) for op in reductions]
+
+    def lower(self) -> None:
+        if self.rows is None:
+            self._columns(_Span(constant(0), 1))
+        else:
+            self._spans(self.rows, self._columns, is_rows=True)
+
+    def _columns(self, rows: _Span) -> None:
+        """Lowers all tiles of some rows."""
+        self._spans(self.columns, lambda columns: self._tile(rows, columns), is_rows=False)
+
+    def _tile(self, rows: _Span, columns: _Span) -> None:
+        """Lowers one tile: its sums, and what follows them."""
+        state = self.state
+        for sum in self.sums:
+            self._bind(rows, columns)
+            self._add_up(sum, rows, columns)
+        done = {sum.store for sum in self.sums}
+        if all(op in done for op in self.columns.op.body.block.ops if isinstance(op, memref.StoreOp)):
+            return
+        before = dict(state.overrides)
+        for sum in self.sums:
+            if sum.store is None:
+                state.overrides[sum.op] = partial(self._load_sum, sum, rows, columns)
+            else:
+                state.overrides[sum.op] = state.overrides[sum.store] = _nothing
+        state.overrides[self.columns.op] = lambda: self._follow_columns(columns)
+        self._follow_rows(rows)
+        state.overrides = before
+
+    def _bind(self, rows: _Span, columns: _Span) -> None:
+        bindings = self.state.indices.bindings
+        bindings[self.columns.axis] = columns.first
+        if self.rows is not None:
+            bindings[self.rows.axis] = rows.first
+
+    def _add_up(self, sum: _Sum, rows: _Span, columns: _Span) -> None:
+        """Inserts the op that adds up one sum of a tile."""
+        state, location = self.state, sum.op.location
+        get, write = state.writer.constants.get, state.indices.write_for
+        for dim in sum.dims:
+            state.indices.bindings[state.analysis.axis(dim)] = constant(0)
+        if sum.private is not None:
+            acc, acc_at, acc_row = sum.private, get(0, INDEX), get(self.column_axis.tile, INDEX)
+        else:
+            store = sum.store
+            assert store is not None, f"{sum.op.name}: sums of no buffer"
+            address = state.analysis.address(store)
+            acc, acc_at = state.buffers[store.memref], write(store, address)
+            acc_row = get(self._strides(store, address)[0], INDEX)
+        steps = zip(sum.dims, sum.lhs.depths, sum.rhs.depths, strict=True)
+        depths = _merged([_Depth(self._extent(dim), lhs, rhs) for dim, lhs, rhs in steps])
+        new = low.TileFmaOp(
+            (rows.size, columns.size),
+            (acc, acc_at, acc_row),
+            [
+                state.buffers[sum.lhs.load.memref],
+                write(sum.lhs.load, sum.lhs.address),
+                get(sum.lhs.row, INDEX),
+                *(get(depth.lhs, INDEX) for depth in depths),
+            ],
+            [
+                state.buffers[sum.rhs.load.memref],
+                write(sum.rhs.load, sum.rhs.address),
+                *(get(depth.rhs, INDEX) for depth in depths),
+            ],
+            [self._written(depth.extent) for depth in depths],
+            columns.live,
+            sum.accumulates,
+        )
+        state.writer.insert(new, location)
+
+    def _extent(self, dim: sched.ReduceOp) -> Extent | SSAValue:
+        return self.state.analysis.extent(dim) if dim.count is None else count_of(self.state, dim)
+
+    def _written(self, extent: Extent | SSAValue) -> SSAValue:
+        return extent if isinstance(extent, SSAValue) else self.state.writer.constants.get(extent, INDEX)
+
+    def _follow_rows(self, rows: _Span) -> None:
+        """Lowers what follows the sums, row by row."""
+        if self.rows is None:
+            self.state.overrides[self.columns.op]()
+            return
+        axis, indices = self.rows, self.state.indices
+
+        def row(first: IndexExpr) -> None:
+            indices.bindings[axis.axis] = first
+            self.state.lower_block(axis.op.body.block)
+
+        if rows.size == 1:
+            row(rows.first)
+            return
+
+        def one(index: SSAValue, _: Sequence[SSAValue]) -> list[SSAValue]:
+            row(rows.first + indices.bind(index, rows.size, axis.axis.hint))
+            return []
+
+        bounds = self.state.writer.index_constants(0, rows.size, 1)
+        self.state.writer.loop(bounds, (), one, axis.op.location, axis.axis.hint)
+
+    def _follow_columns(self, columns: _Span) -> None:
+        if columns.live is None:
+            self.columns.lower_known(columns.first, columns.size)
+        else:
+            self.columns.lower_guarded(columns.first, columns.live)
+
+    def _load_sum(self, sum: _Sum, rows: _Span, columns: _Span) -> None:
+        """Loads a sum from the private buffer, for the rows and columns that the axes are bound to."""
+        state, op = self.state, sum.op
+        assert sum.private is not None, f"{op.name}: sums that are stored already"
+        bindings, lanes = state.indices.bindings, state.lanes
+        at = bindings[self.columns.axis] - columns.first
+        if self.rows is not None:
+            at = (bindings[self.rows.axis] - rows.first) * self.column_axis.tile + at
+        active, vector_axis = tuple(lanes.axes), lanes.vector_axis
+        op_type, type = memref.LoadOp, op.result.type
+        if vector_axis is not None:
+            op_type, type = vector.LoadOp, vector_type(op.result.type, vector_axis.vector)
+        place = state.indices.write(at, op.location)
+        value = state.writer.emit(op_type, (sum.private, place), type, op.location, op.result.name_hint)
+        sets = {(0,) * len(active): value}
+        state.scalars[op.result] = LanedValue.of(active, sets, vector_axis is not None)
+
+    def _in_tiles(self, op: sched.AxisOp) -> _TiledAxis:
+        tile, chunk, extent = op.mapping.tile.data, op.mapping.chunk.data, op.extent.data
+        if op in self.state.ids and chunk % tile and not (isinstance(extent, int) and chunk >= extent):
+            refuse_mapping(op, f"{chunk} is no multiple of {tile}")
+        axis = self.state.analysis.axis(op)
+        return _TiledAxis(axis, Axis(1 << 31, axis.hint), Axis(tile, axis.hint), tile)
+
+    def _check_bodies(self) -> None:
+        columns = self.columns.op
+        if self.rows is not None:
+            for op in self.rows.op.body.block.ops:
+                if op is not columns and (op.regions or isinstance(op, memref.StoreOp | sched.AllocOp)):
+                    refuse_mapping(self.rows.op, f"{op.name} stands beside axis %{columns.index.name_hint}")
+        for op in columns.body.block.ops:
+            if isinstance(op, sched.AllocOp) or (op.regions and not isinstance(op, sched.ReduceOp)):
+                refuse_mapping(columns, f"{op.name} in it, expected sums and what follows them")
+
+    def _sum(self, op: sched.ReduceOp) -> _Sum:
+        dims = [op]
+        while (inner := dims[-1].continued) is not None:
+            dims.append(inner)
+        columns = self.columns.op
+        for dim in dims:
+            if dim.kind.data is not CombineKind.FMA or dim.mapping.step != 1:
+                what = f"{dim.kind.data.value} {dim.mapping.words()}".rstrip()
+                refuse_mapping(columns, f"a reduction by {what} in it, expected fma in serial order")
+        axes = [self.state.analysis.axis(dim) for dim in dims]
+        first, second = (self._operand(value, axes) for value in dims[-1].yielded)
+        if self._is_column(first) or not self._is_column(second):
+            first, second = second, first
+        if first.column != 0 or not self._is_column(second):
+            refuse_mapping(
+                columns,
+                f"what is multiplied steps by {first.column} and {second.column} along it, expected 0 and 1",
+            )
+        if second.row != 0:
+            refuse_mapping(columns, f"what is contiguous along it steps by {second.row} from row to row")
+        store = self._only_store(op)
+        accumulates = self._accumulates(op, store)
+        private = None if store is not None else self._private(op)
+        return _Sum(op, tuple(dims), first, second, store, accumulates, private)
+
+    def _is_column(self, operand: _Operand) -> bool:
+        return operand.column == 1 or (self.column_axis.tile == 1 and operand.row == 0)
+
+    def _operand(self, value: SSAValue, depths: Sequence[Axis]) -> _Operand:
+        columns, owner = self.columns.op, value.owner
+        if isinstance(owner, arith.ExtFOp):
+            owner = owner.input.owner
+        if not isinstance(owner, memref.LoadOp):
+            name = owner.name if isinstance(owner, Operation) else "an argument"
+            refuse_mapping(columns, f"{name} is multiplied, expected what is loaded")
+        address = self.state.analysis.address(owner)
+        row, column = self._strides(owner, address)
+        steps: list[Extent] = []
+        for axis in depths:
+            step = address.stride(axis)
+            if step is None:
+                refuse_mapping(columns, f"{owner.name} is not linear along %{axis.hint}")
+            steps.append(step)
+        return _Operand(owner, address, row, column, tuple(steps))
+
+    def _strides(self, op: memref.LoadOp | memref.StoreOp, address: IndexExpr) -> tuple[Extent, Extent]:
+        """Returns how far an access steps from row to row and from column to column of a tile."""
+        tiled = [axis for axis in (self.row_axis, self.column_axis) if axis is not None]
+
+        def replacement(leaf: Leaf) -> IndexExpr:
+            for axis in tiled:
+                if leaf is axis.axis:
+                    return variable(axis.number) * axis.tile + variable(axis.lane)
+            return variable(leaf) if isinstance(leaf, Axis) else opaque(leaf.value, leaf.along)
+
+        split = address.substitute(replacement)
+        row = 0 if self.row_axis is None else self._stride(op, split, self.row_axis)
+        return row, self._stride(op, split, self.column_axis)
+
+    def _stride(self, op: Operation, address: IndexExpr, axis: _TiledAxis) -> Extent:
+        stride = address.stride(axis.lane) if axis.tile != 1 else 0
+        if stride is None:
+            refuse_mapping(self.columns.op, f"{op.name} is not linear along %{axis.axis.hint} in a tile")
+        return stride
+
+    def _only_store(self, op: sched.ReduceOp) -> memref.StoreOp | None:
+        """Returns the store of a sum if nothing else is done with it, or in the tile."""
+        if sum(use.operation is not None for use in op.result.uses) != 1:
+            return None
+        (use,) = op.result.uses
+        store = use.operation
+        if not isinstance(store, memref.StoreOp) or store.value is not op.result:
+            return None
+        row, column = self._strides(store, self.state.analysis.address(store))
+        tiles = (self.column_axis.tile == 1 or column == 1) and row is not None
+        reads = any(
+            isinstance(each, memref.LoadOp) and each.memref is store.memref
+            for each in self.columns.op.walk()
+            if op.init is None or each is not op.init.owner
+        )
+        return store if tiles and not reads else None
+
+    def _accumulates(self, op: sched.ReduceOp, store: memref.StoreOp | None) -> bool:
+        """Returns whether a sum goes on from what is stored where it is stored to."""
+        if op.init is None:
+            return False
+        load, analysis = op.init.owner, self.state.analysis
+        if (
+            store is None
+            or not isinstance(load, memref.LoadOp)
+            or load.memref is not store.memref
+            or analysis.address(load) != analysis.address(store)
+        ):
+            refuse_mapping(self.columns.op, "a sum starts from what is not the element that it is stored to")
+        return True
+
+    def _private(self, op: sched.ReduceOp) -> SSAValue:
+        rows = 1 if self.row_axis is None else self.row_axis.tile
+        type = MemRefType(op.result.type, [rows * self.column_axis.tile])
+        new = memref.AllocaOp.create(result_types=(type,), properties={"operandSegmentSizes": _NO_SIZES})
+        return self.state.writer.insert_at_front(new, op.location, op.result.name_hint)
+
+    def _spans(self, axis: AxisLowering, body: Callable[[_Span], None], is_rows: bool) -> None:
+        """Runs `body` for the tiles that a work-item takes of an axis, and for what fills none."""
+        first, count = axis.share()
+        tile, op, state = axis.op.mapping.tile.data, axis.op, self.state
+        if isinstance(count, int):
+            whole = count // tile
+            if whole == 1:
+                body(_Span(first, tile))
+            elif whole:
+                self._repeat(axis, first, state.writer.constants.get(whole, INDEX), whole, body)
+            if count % tile:
+                body(_Span(first + whole * tile, count % tile))
+            return
+        constants, indices = state.writer.constants, state.indices
+        by = constants.get(tile, INDEX)
+        whole = indices.op(arith.DivUIOp, count, by, op.location)
+        left = indices.op(arith.RemUIOp, count, by, op.location)
+        extent = axis.axis.extent
+        most = (extent + (tile - 1)) // tile
+        self._repeat(axis, first, whole, most, body)
+        known = extent % tile if isinstance(extent, int) and op.count is None else None
+        if known == 0:
+            return
+        rest = first + indices.bind(whole, most + 1, axis.axis.hint) * tile
+        if known is None and is_rows:
+            self._repeat(axis, rest, left, tile, body, step=1)
+            return
+        size, live = (tile, left) if known is None else (known, None)
+        self._if_any(left, op, lambda: body(_Span(rest, size, live)))
+
+    def _repeat(
+        self,
+        axis: AxisLowering,
+        first: IndexExpr,
+        times: SSAValue,
+        most: Extent,
+        body: Callable[[_Span], None],
+        step: int | None = None,
+    ) -> None:
+        """Runs `body` for that many tiles after `first`, or for single iterations with a `step` of 1."""
+        state, size = self.state, step or axis.op.mapping.tile.data
+
+        def one(index: SSAValue, _: Sequence[SSAValue]) -> list[SSAValue]:
+            body(_Span(first + state.indices.bind(index, most, axis.axis.hint) * size, size))
+            return []
+
+        get = state.writer.constants.get
+        bounds = get(0, INDEX), times, get(1, INDEX)
+        state.writer.loop(bounds, (), one, axis.op.location, axis.axis.hint)
+
+    def _if_any(self, count: SSAValue, op: Loop, body: Callable[[], None]) -> None:
+        writer = self.state.writer
+        zero = writer.constants.get(0, INDEX)
+        has_any = writer.emit(
+            arith.CmpiOp, (count, zero), i1, op.location, "has_any", {"predicate": IntegerAttr(1, i64)}
+        )
+
+        def write(_: Sequence[SSAValue]) -> list[SSAValue]:
+            body()
+            return []
+
+        block = Block()
+        new = scf.IfOp.create(operands=(has_any,), result_types=[], regions=[Region(block), Region()])
+        with writer.open(new, op.location):
+            writer.fill(block, write, op.location)
+
+
+def _merged(depths: Sequence[_Depth]) -> list[_Depth]:
+    """Returns fewer depths: two that step through both sides as one does are one."""
+    found: list[_Depth] = []
+    for depth in depths:
+        if found and not isinstance(depth.extent, SSAValue):
+            outer = found[-1]
+            is_one = outer.lhs == depth.lhs * depth.extent and outer.rhs == depth.rhs * depth.extent
+            if is_one and not isinstance(outer.extent, SSAValue):
+                found[-1] = _Depth(outer.extent * depth.extent, depth.lhs, depth.rhs)
+                continue
+        found.append(depth)
+    return found
+
+
+def _nothing() -> None:
+    """What is left of an op that is lowered already."""
