@@ -44,6 +44,17 @@ class CacheInfo(NamedTuple):
     """Where it is; None where there is none."""
 
 
+class LookupCounts(NamedTuple):
+    """How many programs that were looked for were there, and how many were not."""
+
+    hits: int = 0
+    misses: int = 0
+
+
+_LOCK = Lock()
+_COUNTS = [LookupCounts()]
+
+
 @dataclass(frozen=True, slots=True)
 class KeptProgram:
     """A program as it is on disk."""
@@ -74,9 +85,7 @@ def cache_info() -> CacheInfo:
     folder = cache_folder()
     nbytes = 0 if folder is None else folder.nbytes()
     limit = 0 if folder is None else folder.max_nbytes
-    return CacheInfo(
-        _COUNTS.hits, _COUNTS.misses, nbytes, limit, None if folder is None else str(folder.path)
-    )
+    return CacheInfo(*lookup_counts(), nbytes, limit, None if folder is None else str(folder.path))
 
 
 def program_key(
@@ -149,11 +158,14 @@ def store_program(lowered: LoweredProgram, backend: Backend, vanishing: Sequence
 
 def note_lookup(*, hit: bool) -> None:
     """Counts a program that was looked for."""
-    with _COUNTS.lock:
-        if hit:
-            _COUNTS.hits += 1
-        else:
-            _COUNTS.misses += 1
+    with _LOCK:
+        counts = _COUNTS[0]
+        _COUNTS[0] = LookupCounts(counts.hits + hit, counts.misses + (not hit))
+
+
+def lookup_counts() -> LookupCounts:
+    """Returns how many programs were there, and how many were not, in this process so far."""
+    return _COUNTS[0]
 
 
 def digest_of_source(source: str) -> str:
@@ -167,13 +179,3 @@ def _is_own(value: object) -> bool:
 
 def _has_custom_op(module: ModuleOp) -> bool:
     return any(op.name.partition(".")[0] in CUSTOM_DIALECTS for op in module.walk())
-
-
-class _Counts:
-    def __init__(self) -> None:
-        self.lock = Lock()
-        self.hits = 0
-        self.misses = 0
-
-
-_COUNTS = _Counts()

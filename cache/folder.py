@@ -137,6 +137,15 @@ class CacheFolder:
             return str(error)
         return None
 
+    def about(self, info: FileInfo) -> str:
+        """Returns what an entry says of itself, nothing where it cannot be read or is a long section."""
+        if not info.is_entry:
+            return ""
+        try:
+            return self._loaded(info.key, self.path / info.name, note_use=False).about
+        except (OSError, CorruptEntryError):
+            return ""
+
     def remove(self, info: FileInfo) -> None:
         """Removes a file."""
         self._remove(self.path / info.name)

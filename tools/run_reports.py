@@ -18,7 +18,11 @@ DEFAULT_RUNS = 10
 
 
 def print_times(
-    compile_seconds: float, run: Callable[..., Any], arguments: Sequence[npt.NDArray[Any]], count: int
+    compile_seconds: float,
+    is_cached: bool,
+    run: Callable[..., Any],
+    arguments: Sequence[npt.NDArray[Any]],
+    count: int,
 ) -> None:
     """Runs the program `count` times and prints how long that took, and how long it took to compile."""
     seconds: list[float] = []
@@ -26,7 +30,7 @@ def print_times(
         start = perf_counter()
         run(*arguments)
         seconds.append(perf_counter() - start)
-    print(f"compile {1e3 * compile_seconds:.3f} ms")
+    print(f"compile {1e3 * compile_seconds:.3f} ms{' (from the cache)' if is_cached else ''}")
     print(f"run best {1e3 * min(seconds):.3f} ms, median {1e3 * median(seconds):.3f} ms of {count}")
 
 

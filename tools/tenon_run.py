@@ -23,6 +23,7 @@ from ..dialects.parsing import parse_module, verify_module
 from ..driver import compile
 from ..errors import TenonError
 from ..passes.util.random_inputs import random_inputs
+from ..program_cache import lookup_counts
 from ..runtime.executable import Executable
 from ..runtime.signature import ArrayType
 from ..runtime.sized_executable import SizedExecutable
@@ -52,6 +53,7 @@ class TenonRun:
         self.args = parse_arguments(arguments)
         self.file = display_name(self.args.input_file)
         self.text = ""
+        self.is_cached = False
 
     def execute(self) -> int:
         """Does what the arguments ask for and returns the exit code."""
@@ -85,7 +87,7 @@ class TenonRun:
             if self.args.output is not None:
                 _save(self.args.output, results, changed)
             if self.args.time is not None:
-                print_times(compile_seconds, executable, arguments, self.args.time)
+                print_times(compile_seconds, self.is_cached, executable, arguments, self.args.time)
             if isinstance(executable, SizedExecutable):
                 self._report(executable.executable_of(arguments), arguments)
             else:
@@ -100,7 +102,7 @@ class TenonRun:
         dump = None
         if args.dump_dir is not None:
             dump = StageDump(args.dump_dir, level_of(module, entry).value)
-        start = perf_counter()
+        hits, start = lookup_counts().hits, perf_counter()
         executable = compile(
             module,
             backend=backend or REFERENCE,
@@ -110,6 +112,7 @@ class TenonRun:
             instruments=[] if dump is None else [dump],
         )
         seconds = perf_counter() - start
+        self.is_cached = lookup_counts().hits > hits
         if dump is not None:
             dump.finish(executable, backend)
         return executable, seconds
