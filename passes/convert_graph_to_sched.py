@@ -37,6 +37,8 @@ Tensor nodes stay declared, but for those that are local:
 A kernel works in a node's memory where no one still needs what the node held; else what is read, or what is
 written, is copied. passes/util/node_placement.py decides.
 
+With `origins` each launch says which ops it computes, and each transfer what it is for.
+
 Requires: a module of functions over tensors whose extents are numbers or made of named dims; their `index`
 arguments index nodes; virtual nodes are inlined, and composite ops decomposed.
 Ensures: no `func` op remains, and of `graph` only the declarations of dims and nodes; every axis is serial
@@ -52,7 +54,7 @@ from typing import Any, cast
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import IndexType, MemRefType, ModuleOp, StringAttr, TensorType
+from xdsl.dialects.builtin import ArrayAttr, IndexType, MemRefType, ModuleOp, StringAttr, TensorType
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
@@ -66,6 +68,7 @@ from .util.access import shape_of
 from .util.kernel_code import KernelCode
 from .util.kernel_emission import emit_kernel
 from .util.kernel_planning import UPDATING_OPS, Kernel, Plan, plan_kernels
+from .util.launch_origins import origin_of, value_names
 from .util.node_accesses import simplify_accesses
 from .util.node_placement import CarriedRead, CarriedWrite, Item, Placement, ResultCopy, Write, place_nodes
 from .util.own_kernels import OWN_KERNELS
@@ -78,6 +81,8 @@ class ConvertGraphToSchedPass(ModulePass):
     """Groups the ops of every function into kernels, and writes the host program that launches them."""
 
     name = "convert-graph-to-sched"
+
+    origins: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         virtual = {
@@ -93,7 +98,7 @@ class ConvertGraphToSchedPass(ModulePass):
             _check_local(function, local)
             prepare_regions(function)
             plan = plan_kernels(function)
-            kernels, program = _ProgramBuilder(plan, taken).build()
+            kernels, program = _ProgramBuilder(plan, taken, self.origins).build()
             for new in (*kernels, program):
                 op.body.block.insert_op_before(new, function)
             function.detach()
@@ -187,8 +192,11 @@ class _Part:
 
 
 class _ProgramBuilder:
-    def __init__(self, plan: Plan, taken: set[str]):
+    def __init__(self, plan: Plan, taken: set[str], has_origins: bool):
         self.plan = plan
+        self.names = value_names(plan.function) if has_origins else None
+        """What values are called in the text, where launches are to say what they compute."""
+        self.decisions = dict(plan.all_decisions()) if has_origins else {}
         self.taken = taken
         self.function = plan.function
         self.program = sched.ProgramOp(self.function.sym_name.data, self.function.function_type)
@@ -265,18 +273,48 @@ class _ProgramBuilder:
                 self._launch(item, scope)
             case graph.ReadOp():
                 if item not in scope.placement.direct_reads:
-                    self._copy(self._node_buffer(item), self.buffers[item.result], scope, item)
+                    self._copy(
+                        self._node_buffer(item),
+                        self.buffers[item.result],
+                        scope,
+                        item,
+                        "the node changes before this is read for the last time",
+                    )
             case graph.WriteOp():
                 if scope.in_place.get(item.value) is not item:
-                    self._copy(self.buffers[item.value], self._node_buffer(item), scope, item)
+                    self._copy(
+                        self.buffers[item.value],
+                        self._node_buffer(item),
+                        scope,
+                        item,
+                        "no kernel can compute it in the node",
+                    )
             case CarriedRead():
                 if item not in scope.placement.direct_reads:
-                    self._copy(scope.carried[item.number], self.buffers[item.result], scope, terminator)
+                    self._copy(
+                        scope.carried[item.number],
+                        self.buffers[item.result],
+                        scope,
+                        terminator,
+                        "the next value is there before this one is read for the last time",
+                    )
             case CarriedWrite():
                 if scope.in_place.get(item.value) is not item:
-                    self._copy(self.buffers[item.value], scope.carried[item.number], scope, terminator)
+                    self._copy(
+                        self.buffers[item.value],
+                        scope.carried[item.number],
+                        scope,
+                        terminator,
+                        "no kernel can compute it where it is carried",
+                    )
             case ResultCopy():
-                self._copy(self.buffers[item.value], scope.targets[item.number], scope, terminator)
+                self._copy(
+                    self.buffers[item.value],
+                    scope.targets[item.number],
+                    scope,
+                    terminator,
+                    "what is returned has a buffer of its own, and no kernel computes it there",
+                )
             case graph.IfOp():
                 self._write_if(item, scope)
             case graph.WhileOp():
@@ -338,7 +376,9 @@ class _ProgramBuilder:
         for number, value in enumerate(op.initial):
             carried[number] = buffer = self.buffers[op.results[number]]
             if self.buffers[value] is not buffer:
-                self._copy(self.buffers[value], buffer, scope, op)
+                self._copy(
+                    self.buffers[value], buffer, scope, op, "a loop begins with it, and changes its copy"
+                )
         return carried
 
     def _write_region(
@@ -454,7 +494,13 @@ class _ProgramBuilder:
             if self.buffers[source] is self.buffers[result]:
                 in_place = source
             else:
-                self._copy(self.buffers[source], self.buffers[result], scope, kernel.root)
+                self._copy(
+                    self.buffers[source],
+                    self.buffers[result],
+                    scope,
+                    kernel.root,
+                    f"{kernel.root.name} stores over a copy of its source",
+                )
             box = kernel.root.update if isinstance(kernel.root, graph.DynamicUpdateOp) else None
             if box is not None and 0 in shape_of(box, kernel.root.name):
                 return
@@ -466,8 +512,14 @@ class _ProgramBuilder:
         emitted, values = emit_kernel(kernel, name, in_place)
         sizes = [self._size(dim) for dim in emitted.sizes]
         launch = sched.LaunchOp(name, [*sizes, *(self.buffers[value] for value in values)])
+        self._note_origins(launch, list(kernel.members)[::-1])
         self._add_item(launch, scope, kernel.root)
         self.kernels.append(emitted)
+
+    def _note_origins(self, launch: sched.LaunchOp, ops: Sequence[Operation]) -> None:
+        if self.names is not None:
+            origins = [origin_of(op, self.names, self.decisions.get(op)) for op in ops]
+            launch.origins = ArrayAttr(origins)
 
     def _size(self, dim: str) -> SSAValue:
         """Returns the value of a named dim."""
@@ -484,12 +536,17 @@ class _ProgramBuilder:
         """Names a kernel and adds an item that runs it."""
         kernel.sym_name = StringAttr(self._kernel_name(len(self.kernels)))
         sizes = [self._size(dim) for dim in kernel.sizes]
-        self._add_item(sched.LaunchOp(kernel.sym_name.data, [*sizes, *buffers]), scope, origin)
+        launch = sched.LaunchOp(kernel.sym_name.data, [*sizes, *buffers])
+        self._note_origins(launch, [origin])
+        self._add_item(launch, scope, origin)
         self.kernels.append(kernel)
 
-    def _copy(self, source: SSAValue, target: SSAValue, scope: _Scope, origin: Operation) -> None:
+    def _copy(self, source: SSAValue, target: SSAValue, scope: _Scope, origin: Operation, why: str) -> None:
         if size_of(source.type) != 0:
-            self._add_item(sched.TransferOp(source, target), scope, origin)
+            transfer = sched.TransferOp(source, target)
+            if self.names is not None:
+                transfer.why = StringAttr(why)
+            self._add_item(transfer, scope, origin)
 
     def _result_buffer(self, value: SSAValue, terminator: Operation) -> SSAValue:
         shape_of(value, terminator.name)
@@ -539,6 +596,9 @@ class _ProgramBuilder:
             self._add_new(constant, value, op)
             if is_result:
                 self._add_new(new, value, op)
-                self._add(sched.TransferOp(constant.result, new.result), op, "t")
+                transfer = sched.TransferOp(constant.result, new.result)
+                if self.names is not None:
+                    transfer.why = StringAttr("a constant that is returned")
+                self._add(transfer, op, "t")
             return
         self._add_new(new, value, op)

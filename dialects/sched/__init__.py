@@ -23,6 +23,7 @@ from .control import ITEMS, ControlItem, ForOp, IfOp, RowOp, WhileOp, row_type
 from .dim import DimOp
 from .kernel import SCALAR_OPS, AllocOp, AxisOp, KernelOp, ReduceOp, YieldOp
 from .node import MergeBufferOp, NodeOp
+from .origin import OriginAttr
 from .program import (
     TOKEN,
     BufferOp,
@@ -69,6 +70,7 @@ SCHED = Dialect(
         AnalysisAttr,
         SummaryAttr,
         MemoryPlanAttr,
+        OriginAttr,
         TokenType,
     ],
 )
@@ -98,6 +100,7 @@ __all__ = [
     "MemoryPlanAttr",
     "MergeBufferOp",
     "NodeOp",
+    "OriginAttr",
     "ProgramOp",
     "ReduceOp",
     "ReturnOp",

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import cast
 
 from xdsl.dialects.builtin import (
+    ArrayAttr,
     DenseIntOrFPElementsAttr,
     FlatSymbolRefAttrConstr,
     FunctionType,
@@ -28,6 +29,7 @@ from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
     operand_def,
+    opt_attr_def,
     opt_prop_def,
     prop_def,
     region_def,
@@ -49,6 +51,7 @@ from ..element_types import ELEMENT_TYPES, element_type_of
 from ..graph.attributes import IntsAttr
 from .attributes import AnalysisAttr, LifetimeAttr, Role, RoleAttr, Scope, ScopeAttr, SlabAttr, TokenType
 from .kernel import KernelOp
+from .origin import OriginAttr
 from .program_types import argument_type, buffer_type
 
 TOKEN = TokenType()
@@ -254,11 +257,14 @@ class LaunchOp(IRDLOperation):
     ```mlir
     %t1 = sched.launch @softmax_0(%x, %y) after(%t0) : memref<8xf32>, memref<8xf32>
     ```
+
+    `origins` are the ops of `graph` that it computes, where that was asked for.
     """
 
     name = "sched.launch"
     kernel = prop_def(FlatSymbolRefAttrConstr)
     analysis = opt_prop_def(AnalysisAttr)
+    origins = opt_attr_def(ArrayAttr[OriginAttr])
     arguments = var_operand_def(BaseAttr(MemRefType) | BaseAttr(IndexType))
     after = var_operand_def(TOKEN)
     token = result_def(TOKEN)
@@ -343,10 +349,13 @@ class TransferOp(IRDLOperation):
     ```mlir
     %t1 = sched.transfer %x to %y after(%t0) : memref<8xf32>
     ```
+
+    `why` says in words what it is for, where that was asked for.
     """
 
     name = "sched.transfer"
     analysis = opt_prop_def(AnalysisAttr)
+    why = opt_attr_def(StringAttr)
     source = operand_def(MemRefType)
     target = operand_def(MemRefType)
     after = var_operand_def(TOKEN)
