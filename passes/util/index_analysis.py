@@ -59,6 +59,10 @@ class IndexAnalysis:
             self._loops[axis] = op
         return axis
 
+    def loop(self, axis: Axis) -> Loop:
+        """Returns the loop that runs over an axis."""
+        return self._loops[axis]
+
     def expr(self, value: SSAValue) -> IndexExpr:
         """Returns what an index value is in terms of the axes around it."""
         known = self._exprs.get(value)

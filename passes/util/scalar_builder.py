@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import cast
 
 from xdsl.dialects import arith
@@ -85,16 +85,26 @@ class ConstantPool:
     """
     The constants of one kernel, each written once, at the front of the kernel in order of first use; so are
     extents made of its dims, whose values are `sizes`. They have the location of the kernel, as they belong
-    to all of its ops.
+    to all of its ops. `leading` are the constants that stand there already.
     """
 
     __slots__ = ("_block", "_known", "_last", "_location", "_sizes")
 
-    def __init__(self, block: Block, location: LocationAttr, sizes: Mapping[str, SSAValue] | None = None):
+    def __init__(
+        self,
+        block: Block,
+        location: LocationAttr,
+        sizes: Mapping[str, SSAValue] | None = None,
+        leading: Sequence[arith.ConstantOp] = (),
+    ):
         self._block = block
         self._location = location
         self._known: dict[tuple[str, Attribute], SSAValue] = {}
         self._last: Operation | None = None
+        for op in leading:
+            self._last = op
+            if isinstance(op.value, IntegerAttr):
+                self._known.setdefault((repr(op.value.value.data), op.result.type), op.result)
         self._sizes = sizes or {}
 
     def adopt(self) -> None:

@@ -1,0 +1,1 @@
+"""The schedule language: small rewrites of one `sched` kernel, each checked, that change no result."""

@@ -1,0 +1,114 @@
+"""Which iterations of an axis touch the same elements of a buffer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from xdsl.dialects import memref
+from xdsl.ir import Operation, SSAValue
+
+from ...dialects import sched
+from ..util.index_analysis import IndexAnalysis
+from ..util.index_expr import Atom, Axis, Clamp, FloorDiv, IndexExpr, Mod, Opaque
+from .loops import kernel_around, value_names
+
+Access = memref.LoadOp | memref.StoreOp
+
+
+def accesses_in(ops: Iterable[Operation]) -> list[Access]:
+    """Returns the loads and stores of ops and of what is in their regions."""
+    return [inner for op in ops for inner in op.walk() if isinstance(inner, Access)]
+
+
+def is_inside(op: Operation, around: Operation) -> bool:
+    """Returns whether an op is another one or stands in it."""
+    parent: Operation | None = op
+    while parent is not None and parent is not around:
+        parent = parent.parent_op()
+    return parent is around
+
+
+def carried_dependence(
+    loop: sched.AxisOp, scope: Operation, first: Iterable[Access], second: Iterable[Access]
+) -> str | None:
+    """
+    Returns what is wrong if an access of `first` in one iteration of `loop` may touch an element that one of
+    `second` touches in another, and one of them stores; None if none can. All values that are computed inside
+    of `scope`, which is around the loop or the loop itself, may differ between the two iterations.
+    """
+    analysis = IndexAnalysis()
+    others = list(second)
+    for access in first:
+        for other in others:
+            if access.memref is not other.memref or not _is_outside(access.memref, loop):
+                continue
+            if isinstance(access, memref.LoadOp) and isinstance(other, memref.LoadOp):
+                continue
+            if not _are_apart(analysis, loop, scope, access, other):
+                return _text(loop, access, other)
+    return None
+
+
+def _is_outside(buffer: SSAValue, loop: sched.AxisOp) -> bool:
+    owner = buffer.owner
+    return not isinstance(owner, sched.AllocOp) or not is_inside(owner, loop)
+
+
+def _text(loop: sched.AxisOp, access: Access, other: Access) -> str:
+    names = value_names(kernel_around(loop))
+    buffer, index = names.get(access.memref, "?"), names.get(loop.index, "?")
+    if isinstance(access, memref.StoreOp) and isinstance(other, memref.StoreOp):
+        return f"two iterations of %{index} may store the same element of %{buffer}"
+    return f"one iteration of %{index} may read an element of %{buffer} that another one stores"
+
+
+def _are_apart(
+    analysis: IndexAnalysis, loop: sched.AxisOp, scope: Operation, access: Access, other: Access
+) -> bool:
+    """Returns whether no two iterations touch the same element: one of the subscripts always differs."""
+    axis = analysis.axis(loop)
+    if axis.extent == 1:
+        return True
+    pairs = [
+        (analysis.expr(here), analysis.expr(there))
+        for here, there in zip(access.indices, other.indices, strict=True)
+    ]
+    pairs.append((analysis.address(access), analysis.address(other)))
+    return any(_differ(analysis, axis, scope, here, there) for here, there in pairs)
+
+
+def _differ(analysis: IndexAnalysis, axis: Axis, scope: Operation, here: IndexExpr, there: IndexExpr) -> bool:
+    stride = here.stride(axis)
+    if not isinstance(stride, int) or stride == 0 or there.stride(axis) != stride:
+        return False
+    along = IndexExpr({axis: stride}, 0)
+    common, varying = _apart(analysis, scope, here - along)
+    other_common, other_varying = _apart(analysis, scope, there - along)
+    distance = common - other_common
+    if not distance.is_constant:
+        return False
+    most = distance + varying.high - other_varying.low
+    least = distance + varying.low - other_varying.high
+    if not isinstance(most.constant, int) or not isinstance(least.constant, int):
+        return False
+    return -abs(stride) < least.constant and most.constant < abs(stride)
+
+
+def _apart(analysis: IndexAnalysis, scope: Operation, expr: IndexExpr) -> tuple[IndexExpr, IndexExpr]:
+    """Returns the part of an index that is the same throughout `scope`, and the rest."""
+    same = {atom: factor for atom, factor in expr.terms.items() if _is_known_at(analysis, scope, atom)}
+    rest = {atom: factor for atom, factor in expr.terms.items() if atom not in same}
+    return IndexExpr(same, expr.constant), IndexExpr(rest, 0)
+
+
+def _is_known_at(analysis: IndexAnalysis, scope: Operation, atom: Atom) -> bool:
+    match atom:
+        case Axis():
+            return not is_inside(analysis.loop(atom), scope)
+        case Opaque(value, _):
+            owner = value.owner if isinstance(value.owner, Operation) else value.owner.parent_op()
+            return owner is None or not is_inside(owner, scope)
+        case FloorDiv() | Mod() | Clamp():
+            return all(_is_known_at(analysis, scope, inner) for inner in atom.operand.terms)
+        case _:
+            return False

@@ -1,0 +1,34 @@
+// RUN: tenon-opt -p 'map-axis{kernel="f" axes="i","j" mappings="block(2)","vector(8) unroll(2)"}' %s | filecheck %s
+// RUN: tenon-opt -p 'map-axis{kernel="f" axes="k" mappings="vector(4)" allow-reorder=true},map-axis{kernel="f" axes="k" mappings="serial" allow-reorder=true}' %s | filecheck %s --check-prefix SERIAL
+// RUN: not tenon-opt -p 'map-axis{kernel="f" axes="k" mappings="vector(4) unroll(2)"}' %s 2>&1 | filecheck %s --check-prefix ORDER
+// RUN: not tenon-opt -p 'map-axis{kernel="f" axes="i" mappings="vector(4)"}' %s 2>&1 | filecheck %s --check-prefix STRIDE
+// RUN: not tenon-opt -p 'map-axis{kernel="f" axes="j" mappings="block"}' %s 2>&1 | filecheck %s --check-prefix BLOCK
+// RUN: not tenon-opt -p 'map-axis{kernel="f" axes="i" mappings="quick"}' %s 2>&1 | filecheck %s --check-prefix WORD
+// RUN: not tenon-opt -p 'map-axis{kernel="f" axes="i" mappings="vector(3)"}' %s 2>&1 | filecheck %s --check-prefix LANES
+// RUN: not tenon-opt -p 'map-axis{kernel="f" axes="i","j" mappings="block"}' %s 2>&1 | filecheck %s --check-prefix MANY
+// RUN: not tenon-opt -p 'split-axis{kernel="f" axis="k" factor=2},map-axis{kernel="f" axes="k_outer" mappings="unroll(2)"}' %s 2>&1 | filecheck %s --check-prefix FOR
+
+// ORDER: error: map-axis: sched.reduce %k of @f: 8 partial results would change the order in which it combines by addf (hint: allow_reorder)
+// STRIDE: error: map-axis: sched.axis %i of @f: it cannot be vector(4): memref.load: cannot be a vector over axis %i (stride is 20, expected 0 or 1)
+// BLOCK: error: map-axis: sched.axis %j of @f: it cannot be block: sched.axis: axis %j cannot be block (an axis around it is serial)
+// WORD: error: map-axis: sched.axis %i of @f: 'quick' is no mapping (expected words like block(4) vector(8) unroll(2))
+// LANES: error: map-axis: sched.axis %i of @f: 'vector(3)' is no mapping (sched.mapping: vector(3) is not 1, 2, 4, 8 or 16 lanes)
+// MANY: error: map-axis: @f: 2 axes and 1 mappings, expected as many
+// FOR: error: map-axis: scf.for %k_outer of @f: it is serial, expected an axis or a reduction
+
+// CHECK:       sched.axis %i = 6 block(2) {
+// CHECK:         sched.axis %j = 20 vector(8) unroll(2) {
+// SERIAL:      sched.reduce addf %k = 20 : f32 {
+sched.kernel @f(%x: memref<6x20xf32>, %y: memref<6x20xf32>) {
+  sched.axis %i = 6 {
+    %s = sched.reduce addf %k = 20 : f32 {
+      %v = memref.load %x[%i, %k] : memref<6x20xf32>
+      sched.yield %v : f32
+    }
+    sched.axis %j = 20 {
+      %v = memref.load %x[%i, %j] : memref<6x20xf32>
+      %w = arith.divf %v, %s : f32
+      memref.store %w, %y[%i, %j] : memref<6x20xf32>
+    }
+  }
+}
