@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from .frontends.jit import clear_caches, jit
     from .frontends.tree import register_tree
     from .passes.pass_manager import PassManager
+    from .passes.schedule.schedule import Schedule
     from .platforms import open_platform
     from .program_cache import cache_info
     from .runtime.code import Code, CodeBatch
@@ -68,6 +69,7 @@ __all__ = [
     "Platform",
     "Routine",
     "RoutineError",
+    "Schedule",
     "TenonError",
     "TensorNode",
     "TracingError",
@@ -98,6 +100,7 @@ _WHEN_ASKED_FOR = {
     "compile": "driver",
     "Executable": "runtime.executable",
     "PassManager": "passes.pass_manager",
+    "Schedule": "passes.schedule.schedule",
     "record_timeline": "runtime.timeline",
     "Code": "runtime.code",
     "CodeBatch": "runtime.code",

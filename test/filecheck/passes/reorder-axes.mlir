@@ -19,7 +19,7 @@
 // TWICE: error: reorder-axes: sched.axis %k of @three: it is named twice
 // BESIDE: error: reorder-axes: sched.axis %i of @beside: memref.store stands beside %j in it (hint: distribute-axis)
 // READ: error: reorder-axes: sched.axis %i of @reads: %x, which %j stores to, is read in it before
-// MIXED: error: reorder-axes: sched.axis %i of @mixed: it does not combine
+// MIXED: error: reorder-axes: sched.axis %i of @mixed: it is no reduction, as %k is
 // CHAIN: error: reorder-axes: sched.axis %i of @chain: it cannot move out of %k, which is serial: one iteration of %i may read an element of %x that another one stores
 // LOOPS: error: reorder-axes: scf.for %b of @loops: it is serial, and so is %a around it
 // CARRIES: error: reorder-axes: scf.for %k of @carries: it carries values from one iteration to the next
