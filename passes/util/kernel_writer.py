@@ -143,6 +143,15 @@ class KernelWriter:
         dense = DenseIntOrFPElementsAttr.from_list(vector_type(element_type, lanes), numbers)
         return self.constants.dense(dense, hint)
 
+    def number(self, number: int | float, type: Attribute, lanes: int) -> SSAValue:
+        """Returns a constant, in all lanes if there are several; integers wrap."""
+        if lanes > 1:
+            return self.dense([number], type, lanes, "start")
+        if not is_float(type):
+            half = 1 << (width_of(type) - 1)
+            number = (int(number) + half) % (2 * half) - half
+        return self.constants.get(number, type)
+
     def loop(
         self,
         bounds: Bounds,

@@ -13,6 +13,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from ...dialects import low, sched
 from ...dialects.dim_expr import Extent
+from .extremum_steps import Partial
 from .group_sharing import GroupSharing
 from .illegal_mapping import refuse_mapping
 from .kernel_state import KernelState
@@ -68,54 +69,58 @@ class _SharedReductionLowering(ReductionLowering):
             if main != 0:
                 sums = self._whole_steps(main, sums)
             sums = [self._rest(main, number, extent, value) for number, value in enumerate(sums)]
-        return LanedValue((), {(): self._exchange(self._total(sums))}, False)
+        (total,) = self._total(sums)
+        return LanedValue((), {(): self._exchange(total)}, False)
 
-    def _first(self) -> SSAValue:
+    def _first(self) -> Partial:
         """Returns what the first accumulator starts from: that of the first work-item from the init."""
-        identity = self._identity(1)
+        (identity,) = self._identity(1)
         if self.op.init is None:
-            return identity
+            return (identity,)
         zero = self.state.writer.constants.get(0, INDEX)
         equal: dict[str, Attribute] = {"predicate": IntegerAttr(0, i64)}
         operands = (self.group.item_value(self.op), zero)
         location = self.op.location
         is_first = self.state.writer.emit(arith.CmpiOp, operands, i1, location, "is_first", equal)
         init = self.state.scalars[self.op.init].pick((), ())
-        return self.state.writer.emit(low.SelectOp, (is_first, init, identity), identity.type, location)
+        operands = (is_first, init, identity)
+        return (self.state.writer.emit(low.SelectOp, operands, identity.type, location),)
 
-    def _whole_steps(self, end: Extent | SSAValue, start: Sequence[SSAValue]) -> list[SSAValue]:
+    def _whole_steps(self, end: Extent | SSAValue, start: Sequence[Partial]) -> list[Partial]:
         state, item = self.state, self.group.item(self.op)
 
         def body(index: SSAValue, carried: Sequence[SSAValue]) -> list[SSAValue]:
             bound = state.indices.bind(index, self.axis.extent, self.axis.hint)
             state.indices.bindings[self.axis] = bound + item
-            return self._step(self.own, carried)
+            return [sum for (sum,) in self._step(self.own, [(value,) for value in carried])]
 
         bounds = self._known(0), self._known(end), self._known(self.items * self.own.unroll)
         hints = self.axis.hint, self.op.result.name_hint
-        return state.writer.loop(bounds, start, body, self.op.location, *hints)
+        values = [value for (value,) in start]
+        sums = state.writer.loop(bounds, values, body, self.op.location, *hints)
+        return [(sum,) for sum in sums]
 
     def _rest(
-        self, main: Extent | SSAValue, number: int, extent: Extent | SSAValue, value: SSAValue
-    ) -> SSAValue:
+        self, main: Extent | SSAValue, number: int, extent: Extent | SSAValue, partial: Partial
+    ) -> Partial:
         """
         Combines the element after the whole steps that accumulator `number` of this work-item is to have, if
-        there is one, into `value`.
+        there is one, into `partial`.
         """
         state, item, location = self.state, self.group.item(self.op), self.op.location
         offset = item + number * self.items
         if isinstance(extent, int) and isinstance(main, int):
             begin = main + number * self.items
             if begin >= extent:
-                return value
+                return partial
             if begin + self.items <= extent:
                 state.indices.bindings[self.axis] = item + begin
-                return self._step(None, (value,))[0]
+                return self._step(None, (partial,))[0]
 
         def body(index: SSAValue, carried: Sequence[SSAValue]) -> list[SSAValue]:
             bound = state.indices.bind(index, self.axis.extent, self.axis.hint)
             state.indices.bindings[self.axis] = bound
-            return self._step(None, carried)
+            return list(self._step(None, [(*carried,)])[0])
 
         if isinstance(main, SSAValue):
             first = state.indices.op(arith.AddiOp, main, state.indices.write(offset, location), location)
@@ -123,8 +128,7 @@ class _SharedReductionLowering(ReductionLowering):
             first = state.indices.write(offset + main, location)
         bounds = first, self._known(extent), self._known(self.items * self.own.unroll)
         hints = self.axis.hint, self.op.result.name_hint
-        (rest,) = state.writer.loop(bounds, (value,), body, location, *hints)
-        return rest
+        return tuple(state.writer.loop(bounds, partial, body, location, *hints))
 
     def _exchange(self, partial: SSAValue) -> SSAValue:
         """Returns the partial results of all work-items, the upper half combined into the lower, again."""
@@ -156,7 +160,7 @@ class _SharedReductionLowering(ReductionLowering):
         other = self.state.indices.op(
             arith.AddiOp, item, self.state.writer.constants.get(half, INDEX), self.op.location
         )
-        total = self._combine(self._load(scratch, item), self._load(scratch, other))
+        (total,) = self._combine((self._load(scratch, item),), (self._load(scratch, other),))
         self._store(total, scratch, item)
 
     def _load(self, scratch: SSAValue, index: SSAValue) -> SSAValue:
