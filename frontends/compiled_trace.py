@@ -14,7 +14,7 @@ from .aval import aval_of
 from .concrete import ConcreteArray
 from .leaves import check_range, values_of
 from .source_lines import frame_text, user_location, with_excerpt
-from .trace import Trace
+from .trace import Captured, Trace
 from .traced import TracedArray
 
 DirectCall = Callable[[tuple[Any, ...], None], Any]
@@ -52,13 +52,16 @@ class CompiledTrace:
         """
         arguments = tuple(values)
         if self.captured:
-            now = [array() if callable(array) else array for array in self.captured]
-            arguments = (*values, *[values_of(array) for array in now])
+            arguments = (*values, *values_of_captured(self.captured))
         results: Any = None
         if self.direct is not None and timeline.current is None:
             results = self.direct(arguments, None)
         if results is None:
             results = self._called(arguments)
+        return self.arrays_of(results)
+
+    def arrays_of(self, results: Any) -> list[ConcreteArray]:
+        """Returns what the program gave, one plain array or a tuple of them, as arrays."""
         found: tuple[Any, ...] = (results,) if len(self.result_avals) == 1 else results
         avals = self.result_avals
         if self.is_dynamic:
@@ -78,6 +81,11 @@ class CompiledTrace:
         """Raises OverflowError where a Python integer does not fit the dtype that the program gives it."""
         for number, dtype in self.ranges:
             check_range(leaves[number], dtype)
+
+
+def values_of_captured(captured: Sequence[Captured]) -> list[Any]:
+    """Returns what captured arrays, or what finds them, have for values now."""
+    return [values_of(array() if callable(array) else array) for array in captured]
 
 
 def compile_module(module: ModuleOp, **options: Any) -> Any:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from threading import Lock, local
 from types import MethodType
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 from weakref import WeakSet
 
 import numpy as np
@@ -18,22 +18,29 @@ from ..dialects.dim_expr import symbols_of
 from ..runtime import timeline
 from .aval import Aval
 from .call_signature import CallSignature, Parameters
+from .compiled_trace import DirectCall, values_of_captured
 from .concrete import ConcreteArray
 from .dims import Dim
 from .dispatch import MOST_SIGNATURES, EagerFunction
 from .explain import Miss, Misses, nearest_difference
 from .guards import Guard, guards_of
-from .leaves import lift
+from .leaves import lift, plain_values
 from .lowered import Lowered
 from .source_lines import note_place
-from .trace import Trace, current_trace
+from .trace import Captured, Trace, current_trace
 from .traced import TracedArray
 from .tracing_state import ENTERED
 from .tree import flatten, unflatten
 from .versions import TracedCall, Version
 
+_new = object.__new__
+_ndarray = np.ndarray
+
 MOST_VERSIONS = 16
 """How many programs are kept for one signature, for as many states of what it reads from outside."""
+
+MOST_FAST = 8
+"""How many programs a call tries before it looks for the right one. To be refused takes about 0.1 us."""
 
 MOST_NESTED = 100
 """How deep a jitted function may call itself while it is traced."""
@@ -93,6 +100,22 @@ def jit(
     return made if function is None else made(function)
 
 
+def _all_hold(guards: Sequence[Guard]) -> bool:
+    return all(guard.holds() for guard in guards)
+
+
+class _FastEntry(NamedTuple):
+    """A program that calls may run at once: it looks itself whether the arrays fit."""
+
+    direct: DirectCall
+    scalars: tuple[Aval | None, ...]
+    """What `plain_values` gives for arguments that it takes."""
+    finish: Any
+    """What stands for its only result, or what makes of its results those of a call."""
+    guards: tuple[Guard, ...]
+    captured: tuple[Captured, ...]
+
+
 class Jitted:
     """A function that is traced and compiled at its first call with each signature. Made by `jit`."""
 
@@ -127,8 +150,8 @@ class Jitted:
         )
         self._specialized = self.parameters.dynamic.checked_values(specialize)
         self._versions: dict[Any, list[Version]] = {}
-        self._fast: dict[Any, tuple[Any, Aval, tuple[Guard, ...]]] = {}
-        """By what stands for arrays: what runs directly, what it gives, and under which conditions."""
+        self._fast: tuple[_FastEntry, ...] = ()
+        """What calls try before all else, the last one noted first."""
         self._known: list[CallSignature] = []
         self._misses: list[Miss] = []
         self._lock = Lock()
@@ -137,19 +160,24 @@ class Jitted:
     def __call__(self, /, *arguments: Any, **named: Any) -> Any:
         if ENTERED[0] and (trace := current_trace()) is not None:
             return self._inline(trace, arguments, named)
-        if not named:
-            try:
-                found = self._fast.get(tuple([argument.aval for argument in arguments]))
-                if found is not None and timeline.current is None:
-                    direct, aval, guards = found
-                    for guard in guards:
-                        if not guard.holds():
-                            return self._call(arguments, named)
-                    values = direct(tuple([argument.values for argument in arguments]), None)
-                    if values is not None:
-                        return ConcreteArray(values, aval)
-            except AttributeError:
-                pass  # Not all are arrays with values.
+        if not named and timeline.current is None:
+            given, scalars = arguments, ()
+            for argument in arguments:
+                if type(argument) is not _ndarray:
+                    given, scalars = plain_values(arguments)
+                    break
+            for direct, wanted, finish, guards, captured in self._fast:
+                if scalars != wanted or (guards and not _all_hold(guards)):
+                    continue
+                values = direct((*given, *values_of_captured(captured)) if captured else given, None)
+                if values is None:
+                    continue
+                if finish.__class__ is not Aval:
+                    return finish(values)
+                result = _new(ConcreteArray)
+                result.values = values
+                result.aval = finish
+                return result
         return self._call(arguments, named)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
@@ -215,7 +243,7 @@ class Jitted:
 
     def _forget_programs(self) -> None:
         self._versions.clear()
-        self._fast.clear()
+        self._fast = ()
         self._known.clear()
 
     def _call(self, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
@@ -235,7 +263,7 @@ class Jitted:
             changed = changed or guard
         if found is None:
             found = self._add(signature, changed)
-            self._note_fast(found, signature, arguments)
+        self._note_fast(found, signature, arguments)
         if not self.parameters.donated:
             return found.run(leaves)
         donated = self.parameters.donated_arrays(given[0], leaves)
@@ -276,21 +304,27 @@ class Jitted:
         return version
 
     def _note_fast(self, version: Version, signature: CallSignature, arguments: tuple[Any, ...]) -> None:
-        """Notes a program whose calls, with arrays like these, take no more than its own call."""
-        program, parameters = version.program, self.parameters
+        """Notes a program whose calls, with arguments like these, take no more than its own call."""
+        program = version.program
         if (
             program is None
             or program.direct is None
-            or not program.is_simple
+            or program.is_dynamic
             or program.ranges
-            or version.structure is not None
             or signature.static
-            or parameters.donated
+            or self.parameters.donated
             or len(signature.avals) != len(arguments)
-            or not all(type(argument) is ConcreteArray for argument in arguments)
         ):
             return
-        self._fast[signature.avals] = (program.direct, program.result_avals[0], version.guards)
+        _, scalars = plain_values(arguments)
+        if scalars is None:
+            return
+        finish = version.finished
+        if program.is_simple and version.structure is None:
+            finish = program.result_avals[0]
+        entry = _FastEntry(program.direct, scalars, finish, version.guards, program.captured)
+        known = [each for each in self._fast if each.direct is not entry.direct]
+        self._fast = (entry, *known[: MOST_FAST - 1])
 
     def _result(self, trace: Trace, value: Any) -> Any:
         if isinstance(value, bool | int | float | complex | str | bytes | np.dtype | type):

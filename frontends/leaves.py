@@ -75,6 +75,39 @@ def values_of(value: Any) -> Any:
     return as_concrete(value).values
 
 
+def plain_values(arguments: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Aval | None, ...] | None]:
+    """
+    Returns arrays of Tenon, arrays of numpy and Python scalars as numpy arrays, and what stands for each
+    scalar, None for each array: nothing where all are arrays. Where there is anything else, or an integer of
+    more than 64 bits, it is None instead.
+    """
+    values: list[Any] = [each.values for each in arguments if type(each) is ConcreteArray]
+    if len(values) == len(arguments):
+        return tuple(values), ()
+    values = []
+    scalars: list[Aval | None] = []
+    has_scalars = False
+    for argument in arguments:
+        kind = type(cast(object, argument))
+        if kind is ConcreteArray:
+            values.append(argument.values)
+            scalars.append(None)
+        elif kind is np.ndarray:
+            values.append(argument)
+            scalars.append(None)
+        elif kind in WEAK:
+            try:
+                aval = aval_of_scalar(argument)
+            except OverflowError:
+                return (), None
+            values.append(np.array(argument, aval.dtype))
+            scalars.append(aval)
+            has_scalars = True
+        else:
+            return (), None
+    return tuple(values), tuple(scalars) if has_scalars else ()
+
+
 def check_range(value: int, dtype: np.dtype[Any]) -> None:
     """Raises OverflowError, as numpy does, where a Python integer does not fit a dtype."""
     limits = np.iinfo(dtype)

@@ -65,7 +65,14 @@ class Version:
         values = [values_of(leaf) for leaf in leaves]
         for number in self.donated:
             values[number] = _given_away(leaves[number], values[number])
-        results = program.run(values)
+        return self._with_constants(program.run(values))
+
+    def finished(self, results: Any) -> Any:
+        """Returns the result for what the program gave."""
+        assert self.program is not None, "finished: there is no program"
+        return self._with_constants(self.program.arrays_of(results))
+
+    def _with_constants(self, results: Sequence[ConcreteArray]) -> Any:
         if self.structure is None:
             return results[0]
         found = iter(results)

@@ -1,0 +1,229 @@
+"""Calls of jitted functions that go to their program at once: they give what other calls give."""
+
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+import tenon
+import tenon.numpy as tnp
+from tenon.errors import TenonError
+
+
+class Counted:
+    """Counts how often a function is traced."""
+
+    def __init__(self, function: Any) -> None:
+        self.traces = 0
+
+        def run(*arguments: Any) -> Any:
+            self.traces += 1
+            return function(*arguments)
+
+        self.jitted = tenon.jit(run)
+
+
+@pytest.fixture
+def slow_calls(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Notes the calls that take the general way."""
+    from tenon.frontends.jit import Jitted
+
+    seen: list[Any] = []
+    general = Jitted._call
+
+    def noted(self: Any, arguments: Any, named: Any) -> Any:
+        seen.append(arguments)
+        return general(self, arguments, named)
+
+    monkeypatch.setattr(Jitted, "_call", noted)
+    return seen
+
+
+X = np.arange(6, dtype=np.float32).reshape(2, 3)
+
+
+def test_the_second_call_with_arrays_of_either_kind_or_both_goes_to_the_program(slow_calls: list[Any]):
+    add = Counted(lambda x, y: x + y)
+    for x in (X, tnp.asarray(X)):
+        for y in (X, tnp.asarray(X)):
+            assert np.array_equal(np.asarray(add.jitted(x, y)), 2 * X)
+    assert len(slow_calls) == 1 and add.traces == 1
+
+
+def test_other_shapes_and_dtypes_have_their_own_programs_which_are_all_found(slow_calls: list[Any]):
+    double = Counted(lambda x: x + x)
+    arguments = [X, X[0], X.astype(np.float64), X.astype(np.int32), np.array(3, np.float32)]
+    for _ in range(3):
+        for x in arguments:
+            result = np.asarray(double.jitted(x))
+            assert result.dtype == x.dtype and np.array_equal(result, 2 * x)
+    assert double.traces == len(slow_calls) == len(arguments)
+
+
+def test_more_programs_than_are_tried_at_once_are_all_right():
+    double = Counted(lambda x: x + x)
+    for _ in range(2):
+        for extent in range(1, 14):
+            x = np.full(extent, extent, np.float32)
+            assert np.array_equal(np.asarray(double.jitted(x)), 2 * x)
+    assert double.traces == 13
+
+
+STRANGE = {
+    "strided": np.arange(12, dtype=np.float32)[::2].reshape(2, 3),
+    "transposed": np.asfortranarray(X),
+    "reversed": X[::-1, ::-1],
+    "unaligned": np.frombuffer(b"\0" + X.tobytes(), np.uint8)[1:].view(np.float32).reshape(2, 3),
+    "other byte order": X.astype(X.dtype.newbyteorder()),
+    "broadcast": np.broadcast_to(np.float32(2), (2, 3)),
+    "subclass": X.view(np.matrix),
+    "read only": np.frombuffer(X.tobytes(), np.float32).reshape(2, 3),
+}
+
+
+@pytest.mark.parametrize("name", STRANGE)
+def test_arrays_that_are_laid_out_otherwise_give_the_same(name: str):
+    double = Counted(lambda x: x + x)
+    double.jitted(X)
+    x = STRANGE[name]
+    for _ in range(2):
+        assert np.array_equal(np.asarray(double.jitted(x)), 2 * np.asarray(x, np.float32))
+    assert double.traces == 1
+
+
+def test_an_offset_into_an_array_is_no_other_array(slow_calls: list[Any]):
+    double = Counted(lambda x: x + x)
+    many = np.arange(20, dtype=np.float32)
+    for start in range(5):
+        x = many[start : start + 8]
+        assert np.array_equal(np.asarray(double.jitted(x)), 2 * x)
+    assert len(slow_calls) == 1
+
+
+def test_a_python_scalar_is_no_array_of_rank_0(slow_calls: list[Any]):
+    add = Counted(lambda x, y: x + y)
+    x = np.ones(2, np.float32)
+    for _ in range(2):
+        assert add.jitted(x, 2.0).dtype == np.float32
+        assert add.jitted(x, np.array(2.0)).dtype == np.float64
+        assert add.jitted(x, 2).dtype == np.float32
+        assert add.jitted(x, True).dtype == np.float32
+    assert add.traces == len(slow_calls) == 4
+    assert np.array_equal(np.asarray(add.jitted(x, 5.5)), [6.5, 6.5])
+
+
+def test_a_scalar_of_numpy_takes_the_general_way_and_is_right():
+    add = Counted(lambda x, y: x + y)
+    x = np.ones(2, np.float32)
+    for _ in range(2):
+        assert add.jitted(x, np.float64(2)).dtype == np.float64
+        assert add.jitted(x, 2.0).dtype == np.float32
+
+
+def test_an_integer_that_does_not_fit_is_an_error_in_every_call():
+    add = Counted(lambda x, y: x + y)
+    x = np.ones(2, np.int8)
+    assert np.array_equal(np.asarray(add.jitted(x, 2)), [3, 3])
+    for value in (300, 2**70):
+        for _ in range(2):
+            with pytest.raises(OverflowError, match=r"[Pp]ython integer \d+ (is )?out of bounds"):
+                add.jitted(x, value)
+    assert np.array_equal(np.asarray(add.jitted(x, 3)), [4, 4])
+
+
+def test_results_in_lists_and_dicts_with_constants_come_back_so(slow_calls: list[Any]):
+    split = tenon.jit(lambda x: {"sum": x + x, "rest": (None, [x - x], "text")})
+    for _ in range(2):
+        result = split(X)
+        assert np.array_equal(np.asarray(result["sum"]), 2 * X)
+        assert result["rest"][0] is None and result["rest"][2] == "text"
+        assert np.array_equal(np.asarray(result["rest"][1][0]), 0 * X)
+    assert len(slow_calls) == 1
+
+
+def test_arrays_from_outside_are_read_at_each_call(slow_calls: list[Any]):
+    weights = np.ones(3, np.float32)
+    scaled = tenon.jit(lambda x: x * weights)
+    scaled(X)
+    weights[:] = 3
+    assert np.array_equal(np.asarray(scaled(X)), 3 * X)
+    assert len(slow_calls) == 1
+
+
+def test_a_variable_from_outside_that_changes_is_seen():
+    factor: Any = 2.0
+    scaled = tenon.jit(lambda x: x * factor)
+    assert np.array_equal(np.asarray(scaled(X)), 2 * X)
+    assert np.array_equal(np.asarray(scaled(X)), 2 * X)
+    factor = 3.0
+    assert np.array_equal(np.asarray(scaled(X)), 3 * X)
+    factor = 2.0
+    assert np.array_equal(np.asarray(scaled(X)), 2 * X)
+
+
+def test_a_static_argument_is_never_taken_for_another():
+    power = tenon.jit(lambda x, n: x * n, static_argnums=1)
+    for n in (2, 3, 2, 3):
+        assert np.array_equal(np.asarray(power(X, n)), n * X)
+
+
+def test_results_are_new_at_each_call():
+    double = tenon.jit(lambda x: x + x)
+    first, second = (double(X) for _ in range(2))
+    third = double(2 * X)
+    assert np.array_equal(np.asarray(first), np.asarray(second))
+    assert np.array_equal(np.asarray(third), 4 * X)
+    assert not np.may_share_memory(first.numpy(), second.numpy())
+
+
+def test_a_donated_array_is_an_error_in_a_fast_call_too():
+    double = tenon.jit(lambda x: x + x)
+    give = tenon.jit(lambda x: x * 2.0, donate_argnums=0)
+    x = tnp.asarray(X.copy())
+    double(x)
+    give(x)
+    with pytest.raises(TenonError, match="donated"):
+        double(x)
+
+
+def test_wrong_numbers_of_arguments_are_errors_after_fast_calls():
+    add = tenon.jit(lambda x, y: x + y)
+    add(X, X)
+    add(X, X)
+    for arguments in ((X,), (X, X, X), ()):
+        with pytest.raises(TypeError):
+            add(*arguments)
+
+
+def test_forgotten_programs_are_traced_again():
+    double = Counted(lambda x: x + x)
+    double.jitted(X)
+    double.jitted.clear_cache()
+    double.jitted(X)
+    assert double.traces == 2
+
+
+def test_a_jitted_function_in_another_is_inlined_after_fast_calls():
+    double = tenon.jit(lambda x: x + x)
+    double(X)
+    double(X)
+    outer = tenon.jit(lambda x: double(x) * 2.0)
+    assert np.array_equal(np.asarray(outer(X)), 4 * X)
+
+
+def test_several_threads_call_one_function_at_once():
+    double = tenon.jit(lambda x: x + x)
+    wrong: list[int] = []
+
+    def work(number: int) -> None:
+        x = np.full((number % 3 + 1, 50), number, np.float32)
+        for _ in range(200):
+            if not np.array_equal(np.asarray(double(x)), 2 * x):
+                wrong.append(number)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
