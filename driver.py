@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import cache, partial
 from io import StringIO
 from types import NoneType
+from typing import TYPE_CHECKING
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
@@ -27,6 +28,7 @@ from .errors import TenonError
 from .passes.instruments.interface import PassInstrument
 from .passes.instruments.spans import Spans
 from .passes.pass_manager import PassManager
+from .passes.registry import TENON_PASSES
 from .passes.util.failing_location import failing_location
 from .program_cache import (
     KeptProgram,
@@ -46,6 +48,9 @@ from .runtime.signature import Signature
 from .runtime.sized_executable import SizedExecutable
 from .runtime.stages import Stages
 from .runtime.timeline import Category, active, host_track, span
+
+if TYPE_CHECKING:
+    from .passes.schedule.schedule import Scheduling
 
 REFERENCE = "reference"
 """The backend that interprets a module in numpy, at whatever level it is."""
@@ -67,6 +72,7 @@ def compile(
     filename: str = "<string>",
     instruments: Sequence[PassInstrument] = (),
     specialize: Mapping[str, Sequence[int]] | None = None,
+    schedules: Mapping[str, Scheduling] | None = None,
 ) -> Executable:
     """
     Compiles one function of a module for a backend: a name in `BACKENDS`, or a backend with its device, which
@@ -81,6 +87,11 @@ def compile(
     dims that get a program of their own, compiled when a call first has them: all other calls go to the
     general one. So does the value 0, for which the general program is not made.
 
+    `schedules` says how kernels are to run, by their names, which the stage `sched` shows: a function that is
+    given the kernel's `Schedule`, or steps that one recorded. Kernels where that maps an axis get no default
+    mapping. Programs for special values of dims are scheduled by default. A program that a function schedules
+    is not kept in the cache.
+
     `entry` names the function, which may be left out where there is only one. `filename` is what errors call
     the text.
 
@@ -92,15 +103,28 @@ def compile(
     _check_kind("program", program, "a module or its text", ModuleOp, str)
     _check_kind("pipeline", pipeline, "a pass manager or its text", PassManager, str, NoneType)
     _check_kind("entry", entry, "a function's name", str, NoneType)
-    source = ProgramSource(program if isinstance(program, str) else program.clone(), entry, filename)
+    schedule = _schedule_pass(schedules, pipeline, backend, level)
+    source = ProgramSource(
+        program if isinstance(program, str) else program.clone(), entry, filename, schedule
+    )
     return _compile_source(source, backend, pipeline, level, instruments, specialize)
 
 
 class ProgramSource:
-    """A function that is to be compiled, as it was given: `program` does not change."""
+    """
+    A function that is to be compiled, as it was given: `program` does not change. `schedule` schedules some
+    of its kernels.
+    """
 
-    def __init__(self, program: ModuleOp | str, entry: str | None, filename: str = "<string>") -> None:
+    def __init__(
+        self,
+        program: ModuleOp | str,
+        entry: str | None,
+        filename: str = "<string>",
+        schedule: ModulePass | None = None,
+    ) -> None:
         self.program = program
+        self.schedule = schedule
         self.entry = entry
         self._filename = filename
         self._is_verified = False
@@ -145,7 +169,9 @@ def _compile_source(
     if backend != REFERENCE:
         backend = _opened(backend, level)
         wanted = sorted((name, tuple(values)) for name, values in (specialize or {}).items())
-        key = program_key(source.program, backend, pipeline, instruments, source.entry, wanted)
+        if source.schedule is None or source.schedule.name in TENON_PASSES:
+            how = str(source.schedule)
+            key = program_key(source.program, backend, pipeline, instruments, source.entry, wanted, how)
     if key is not None and isinstance(backend, Backend):
         kept = load_program(key)
         artifact = None if kept is None else _load_artifact(kept, backend)
@@ -163,8 +189,9 @@ def _compile_source(
         if isinstance(backend, str):
             executable = _interpreted(source, module, entry, pipeline, level, instruments, keeper)
         else:
+            nbytes = backend.device.vector_nbytes
             work = ModuleLowering(
-                module, entry, pipeline, IRLevel.LOW, backend.device.vector_nbytes, instruments, source.module
+                module, entry, pipeline, IRLevel.LOW, nbytes, instruments, source.module, source.schedule
             )
             lowered = replace(render(work, backend), key=key)
             executable = _linked(lowered, _compiled_artifact(lowered, backend), backend, keeper)
@@ -184,6 +211,26 @@ def _compile_source(
         special = {name: frozenset((0, *(specialize or {}).get(name, ()))) for name in dims.names}
         general.specialize(special, vanishing, build_for)
     return executable
+
+
+def _schedule_pass(
+    schedules: Mapping[str, Scheduling] | None,
+    pipeline: PassManager | str | None,
+    backend: str | Backend,
+    level: str | None,
+) -> ModulePass | None:
+    """Raises TenonError where the passes that run are not those that schedule kernels."""
+    if not schedules:
+        return None
+    if pipeline is not None:
+        raise TenonError("compile: schedules and pipeline exclude each other (hint: schedule-kernels)")
+    if backend == REFERENCE and level not in (IRLevel.SCHED.value, IRLevel.LOW.value):
+        raise TenonError(
+            f"compile: schedules are for level sched or low of the reference backend, found {level}"
+        )
+    from .passes.schedule.functions import schedule_pass
+
+    return schedule_pass(schedules)
 
 
 def _opened(backend: str | Backend, level: str | None) -> Backend:
@@ -250,6 +297,7 @@ class ModuleLowering:
         vector_nbytes: int,
         instruments: Sequence[PassInstrument],
         again: Callable[[], ModuleOp],
+        schedule: ModulePass | None = None,
     ) -> None:
         self.entry_name = entry.sym_name.data
         self._again = again
@@ -262,7 +310,7 @@ class ModuleLowering:
             verify_each = pipeline.verify_each
             self.phases: Mapping[str, tuple[ModulePass, ...]] = {"": tuple(pipeline.passes)}
         else:
-            self.phases = _default_phases(module, entry, level, vector_nbytes)
+            self.phases = _default_phases(module, entry, level, vector_nbytes, schedule)
         passes = tuple(pass_ for phase in self.phases.values() for pass_ in phase)
         PassManager(passes, (*instruments, *_timeline_instruments()), verify_each).run(context(), module)
         self.entry = find_entry(module, self.entry_name)
@@ -296,7 +344,11 @@ def _timeline_instruments() -> tuple[PassInstrument, ...]:
 
 
 def _default_phases(
-    module: ModuleOp, entry: Entry, level: IRLevel | None, vector_nbytes: int
+    module: ModuleOp,
+    entry: Entry,
+    level: IRLevel | None,
+    vector_nbytes: int,
+    schedule: ModulePass | None = None,
 ) -> dict[str, tuple[ModulePass, ...]]:
     """
     Returns the phases that take `entry` from where it is to `level`, None for no phase at all. Of the phase
@@ -312,11 +364,12 @@ def _default_phases(
         raise TenonError(f"@{entry.sym_name.data}: the module is at {found.value}, below {level.value}")
     wanted = {
         stage: passes
-        for stage, passes in phases(vector_nbytes=vector_nbytes).items()
+        for stage, passes in phases(vector_nbytes=vector_nbytes, schedule=schedule).items()
         if levels.index(found) <= levels.index(IRLevel(stage)) <= levels.index(level)
     }
     if isinstance(entry, sched.ProgramOp):
-        wanted = {IRLevel.SCHED.value: _planning(entry)} | {
+        planning = (*(() if schedule is None else (schedule,)), *_planning(entry))
+        wanted = {IRLevel.SCHED.value: planning} | {
             stage: passes for stage, passes in wanted.items() if stage != IRLevel.SCHED.value
         }
     return wanted
@@ -351,7 +404,9 @@ def _interpreted(
     symbols, nodes = symbols_of(entry), nodes_of(module, entry)
     table = DimTable.of(module, entry)
     wanted = None if level is None else IRLevel(level)
-    work = ModuleLowering(module, entry, pipeline, wanted, _VECTOR_NBYTES, instruments, source.module)
+    work = ModuleLowering(
+        module, entry, pipeline, wanted, _VECTOR_NBYTES, instruments, source.module, source.schedule
+    )
     makers = work.stages()
     stages, last = Stages(makers), list(makers)[-1]
 
@@ -407,7 +462,7 @@ def _stage_texts(
     """Returns the texts of all stages, for which the passes run."""
     module, entry = source.prepared()
     nbytes = backend.device.vector_nbytes
-    work = ModuleLowering(module, entry, pipeline, IRLevel.LOW, nbytes, (), source.module)
+    work = ModuleLowering(module, entry, pipeline, IRLevel.LOW, nbytes, (), source.module, source.schedule)
     return render(work, backend).stages
 
 

@@ -69,8 +69,11 @@ def graph_passes() -> tuple[ModulePass, ...]:
     )
 
 
-def sched_passes(vector_nbytes: int) -> tuple[ModulePass, ...]:
-    """Returns the passes from `graph` to a complete `sched` module, for vectors of `vector_nbytes`."""
+def sched_passes(vector_nbytes: int, schedule: ModulePass | None = None) -> tuple[ModulePass, ...]:
+    """
+    Returns the passes from `graph` to a complete `sched` module, for vectors of `vector_nbytes`; `schedule`
+    is what schedules some kernels another way.
+    """
     return (
         VerifyStagePass(absent=COMPOSITE_NAMES),
         ConvertGraphToSchedPass(),
@@ -79,6 +82,8 @@ def sched_passes(vector_nbytes: int) -> tuple[ModulePass, ...]:
         MergeKernelsPass(),
         # Before map-axes, which maps the loops that there are.
         FuseStagesPass(),
+        # Before the default schedules, which leave alone what is mapped.
+        *(() if schedule is None else (schedule,)),
         # After fuse-stages, which fuses whole loops; before map-axes, which finds no vector where an index is
         # clamped.
         SplitBordersPass(),
@@ -106,6 +111,6 @@ def low_passes() -> tuple[ModulePass, ...]:
     )
 
 
-def phases(vector_nbytes: int = 32) -> dict[str, tuple[ModulePass, ...]]:
-    """Returns the default pipeline by phase, in order."""
-    return {"graph": graph_passes(), "sched": sched_passes(vector_nbytes), "low": low_passes()}
+def phases(vector_nbytes: int = 32, schedule: ModulePass | None = None) -> dict[str, tuple[ModulePass, ...]]:
+    """Returns the default pipeline by phase, in order; `schedule` is as in `sched_passes`."""
+    return {"graph": graph_passes(), "sched": sched_passes(vector_nbytes, schedule), "low": low_passes()}

@@ -36,6 +36,7 @@ TENON_PASS_NAMES: tuple[str, ...] = (
     "plan-memory",
     "recognize-gathers",
     "reorder-axes",
+    "schedule-kernels",
     "simplify-contractions",
     "simplify-low",
     "simplify-nodes",

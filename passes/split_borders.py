@@ -94,7 +94,7 @@ class SplitBordersPass(ModulePass):
 
 def _may_split(axis: sched.AxisOp) -> bool:
     """Returns whether an axis is unmapped, of known extent, and has none but reductions in it."""
-    if axis.mapping != _SERIAL or not isinstance(axis.extent.data, int):
+    if axis.mapping != _SERIAL or axis.count is not None or not isinstance(axis.extent.data, int):
         return False
     return axis.extent.data > LEAST_LANES and not any(
         op is not axis and isinstance(op, sched.AxisOp | sched.AllocOp | scf.ForOp | scf.IfOp | scf.WhileOp)

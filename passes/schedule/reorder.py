@@ -58,8 +58,14 @@ def _check_kinds(nest: Sequence[KernelLoop], allow_reorder: bool) -> None:
         if op not in reductions:
             refuse(WHO, op, f"it is no reduction, as {loop_name(reductions[0])} is")
     first = reductions[0]
+    kind = first.kind.data.value
+    for other in reductions:
+        if other.kind != first.kind:
+            other_kind = other.kind.data.value
+            refuse(WHO, first, f"it combines by {kind}, and {loop_name(other)} by {other_kind}")
+        if other.init is not None and other is not first:
+            refuse(WHO, other, f"it starts from a value in each iteration of {loop_name(first)}")
     if rounds(first) and not allow_reorder:
-        kind = first.kind.data.value
         refuse(WHO, first, f"the order in which it combines by {kind} would change (hint: allow_reorder)")
 
 

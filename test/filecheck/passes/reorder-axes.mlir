@@ -11,6 +11,8 @@
 // RUN: not tenon-opt -p 'reorder-axes{kernel="loops" axes="b","a"}' %s 2>&1 | filecheck %s --check-prefix LOOPS
 // RUN: not tenon-opt -p 'reorder-axes{kernel="carries" axes="i","k"}' %s 2>&1 | filecheck %s --check-prefix CARRIES
 // RUN: not tenon-opt -p 'reorder-axes{kernel="bounds" axes="k","i"}' %s 2>&1 | filecheck %s --check-prefix BOUNDS
+// RUN: not tenon-opt -p 'reorder-axes{kernel="minima" axes="b","a"}' %s 2>&1 | filecheck %s --check-prefix MINIMA
+// RUN: not tenon-opt -p 'reorder-axes{kernel="starts" axes="b","a"}' %s 2>&1 | filecheck %s --check-prefix STARTS
 // RUN: not tenon-opt -p 'reorder-axes{kernel="partial" axes="b","a"}' %s 2>&1 | filecheck %s --check-prefix PARTIAL
 
 // ORDER: error: reorder-axes: sched.reduce %a of @products: the order in which it combines by fma would change (hint: allow_reorder)
@@ -24,7 +26,9 @@
 // LOOPS: error: reorder-axes: scf.for %b of @loops: it is serial, and so is %a around it
 // CARRIES: error: reorder-axes: scf.for %k of @carries: it carries values from one iteration to the next
 // BOUNDS: error: reorder-axes: scf.for %k of @bounds: its bounds depend on %i, which would be inside of it
-// PARTIAL: error: reorder-axes: sched.reduce %a of @partial: it does not combine just what %b gives
+// MINIMA: error: reorder-axes: sched.reduce %a of @minima: it combines by maximumf, and %b by minimumf
+// STARTS: error: reorder-axes: sched.reduce %b of @starts: it starts from a value in each iteration of %a
+// PARTIAL: error: reorder-axes: sched.reduce %a of @partial: arith.addf stands beside %b in it (hint: distribute-axis)
 
 // What stands between the loops goes with the innermost one.
 // CHECK-LABEL: sched.kernel @three
@@ -238,6 +242,29 @@ sched.kernel @partial(%x: memref<4x5xf32>, %y: memref<f32>) {
     }
     %u = arith.addf %t, %t : f32
     sched.yield %u : f32
+  }
+  memref.store %s, %y[] : memref<f32>
+}
+
+sched.kernel @minima(%x: memref<4x5xf32>, %y: memref<f32>) {
+  %s = sched.reduce maximumf %a = 4 : f32 {
+    %t = sched.reduce minimumf %b = 5 : f32 {
+      %v = memref.load %x[%a, %b] : memref<4x5xf32>
+      sched.yield %v : f32
+    }
+    sched.yield %t : f32
+  }
+  memref.store %s, %y[] : memref<f32>
+}
+
+sched.kernel @starts(%x: memref<4x5xf32>, %y: memref<f32>) {
+  %start = memref.load %y[] : memref<f32>
+  %s = sched.reduce maximumf %a = 4 : f32 {
+    %t = sched.reduce maximumf %b = 5 init(%start) : f32 {
+      %v = memref.load %x[%a, %b] : memref<4x5xf32>
+      sched.yield %v : f32
+    }
+    sched.yield %t : f32
   }
   memref.store %s, %y[] : memref<f32>
 }

@@ -1,0 +1,56 @@
+"""
+Does the steps of recorded schedules, of each kernel its own.
+
+`steps` is JSON: `{"f_0": [{"step": "split", "axis": "i", "factor": 8}, ...], ...}`, with the steps as
+`tenon.Schedule.steps` gives them.
+
+    sched.axis %i = 64 {                     sched.axis %i_outer = 8 {
+      ...                          -->         sched.axis %i_inner = 8 {
+    }                                            ...
+
+Requires: `sched` kernels. Ensures: what each kernel computes is unchanged, bit for bit but for steps with
+`allow_reorder`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from .schedule.errors import ScheduleError
+from .schedule.kernels import find_kernel
+from .schedule.steps import run_step
+
+
+@dataclass(frozen=True)
+class ScheduleKernelsPass(ModulePass):
+    """Does the steps of a schedule, given as JSON, to each kernel that it names."""
+
+    name = "schedule-kernels"
+    steps: str
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for name, steps in self._parsed().items():
+            kernel = find_kernel(self.name, op, name)
+            for step in steps:
+                run_step(kernel, step)
+
+    def _parsed(self) -> Mapping[str, list[Mapping[str, Any]]]:
+        try:
+            parsed = json.loads(self.steps)
+        except ValueError as error:
+            raise ScheduleError(f"{self.name}: the steps are no JSON ({error})") from error
+        if not isinstance(parsed, dict):
+            raise ScheduleError(f"{self.name}: the steps are {self.steps}, expected lists of them by kernel")
+        for name, steps in parsed.items():
+            if not isinstance(steps, list) or not all(isinstance(step, dict) for step in steps):
+                raise ScheduleError(
+                    f"{self.name}: the steps of @{name} are {steps}, expected a list of objects"
+                )
+        return parsed
