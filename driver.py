@@ -110,6 +110,17 @@ def compile(
     return _compile_source(source, backend, pipeline, level, instruments, specialize)
 
 
+def compile_own(
+    module: ModuleOp,
+    *,
+    backend: str | Backend = "llvm",
+    pipeline: PassManager | str | None = None,
+    specialize: Mapping[str, Sequence[int]] | None = None,
+) -> Executable:
+    """As `compile`, of a module that nobody changes afterwards, and that is not copied therefore."""
+    return _compile_source(ProgramSource(module, None), backend, pipeline, None, (), specialize)
+
+
 class ProgramSource:
     """
     A function that is to be compiled, as it was given: `program` does not change. `schedule` schedules some

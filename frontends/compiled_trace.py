@@ -7,7 +7,7 @@ from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 
-from ..driver import compile
+from ..driver import compile_own
 from ..errors import CallError, TenonError
 from ..runtime import timeline
 from .aval import aval_of
@@ -89,8 +89,8 @@ def values_of_captured(captured: Sequence[Captured]) -> list[Any]:
 
 
 def compile_module(module: ModuleOp, **options: Any) -> Any:
-    """As `tenon.compile`; errors show the user's line."""
+    """As `tenon.compile`, of a module that nobody changes; errors show the user's line."""
     try:
-        return compile(module, **options)
+        return compile_own(module, **options)
     except TenonError as error:
         raise with_excerpt(error) from None

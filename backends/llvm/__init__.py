@@ -10,17 +10,18 @@ def backend() -> Backend:
 
 def backends(count: int) -> list[Backend]:
     """
-    Returns the host's processor `count` times, each with a driver and memory of its own, and one compiler.
+    Returns the host's processor `count` times, each with a driver and memory of its own. All of a process have
+    one compiler.
 
     Raises:
         TenonError: the environment variable `TENON_NUM_THREADS` is no number of threads.
     """
-    from .compile import LLVMCompiler
+    from .compile import shared_compiler
     from .device import host_device
     from .driver import CpuDriver
     from .render import LLVMRenderer
     from .threads import get_num_threads
 
     get_num_threads()
-    device, renderer, compiler = host_device(), LLVMRenderer(), LLVMCompiler()
+    device, renderer, compiler = host_device(), LLVMRenderer(), shared_compiler()
     return [Backend("llvm", device, renderer, compiler, CpuDriver()) for _ in range(count)]

@@ -8,8 +8,10 @@ module in which a kernel has no vectors at all takes the middle end's O3 with lo
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from threading import Lock
 from typing import Any
 
@@ -44,6 +46,7 @@ class LLVMCompiler:
     _machines: dict[tuple[str, str], Any] = field(default_factory=dict[tuple[str, str], Any])
     _engine: Any = None
     _n_libraries: int = 0
+    _fingerprints: dict[DeviceInfo, str] = field(default_factory=dict[DeviceInfo, str])
     _lock: Lock = field(default_factory=Lock, repr=False, compare=False)
 
     def compile(self, source: str, device: DeviceInfo) -> CompiledArtifact:
@@ -67,10 +70,12 @@ class LLVMCompiler:
             return self._load(image)
 
     def fingerprint(self, device: DeviceInfo) -> str:
-        llvm = llvmlite_binding()
-
-        versions = ".".join(map(str, llvm.llvm_version_info))
-        return f"LLVM {versions} {llvm.get_process_triple()} {device}"
+        found = self._fingerprints.get(device)
+        if found is None:
+            llvm = llvmlite_binding()
+            versions = ".".join(map(str, llvm.llvm_version_info))
+            found = self._fingerprints[device] = f"LLVM {versions} {llvm.get_process_triple()} {device}"
+        return found
 
     def _load(self, image: bytes) -> CompiledArtifact:
         llvm = llvmlite_binding()
@@ -124,3 +129,14 @@ class LLVMCompiler:
                 cpu=device.name, features=device.features, opt=2, reloc="pic", codemodel="small"
             )
         return self._machines[key]
+
+
+@cache
+def shared_compiler() -> LLVMCompiler:
+    """Returns the compiler of this process: what it takes to load code is made once."""
+    return LLVMCompiler()
+
+
+if hasattr(os, "register_at_fork"):
+    # Who holds the lock of the parent's is not in the child.
+    os.register_at_fork(after_in_child=shared_compiler.cache_clear)

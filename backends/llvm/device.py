@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import dataclass
+from functools import cache
 
 from xdsl.dialects.builtin import f16
 from xdsl.ir import Attribute
@@ -35,6 +36,7 @@ class CpuDevice:
         return element_type in ELEMENT_TYPES and (element_type != f16 or self.has_f16)
 
 
+@cache
 def host_device() -> CpuDevice:
     """Returns the processor that this process runs on."""
     llvm = llvmlite_binding()
