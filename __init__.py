@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from .backends.llvm.threads import get_num_threads, set_num_threads
     from .custom import register_op
     from .driver import BACKENDS, compile
+    from .explaining import explain
     from .frontends.control_flow import cond, fori_loop, scan, switch, while_loop
     from .frontends.dims import Dim
     from .frontends.jit import clear_caches, jit
@@ -77,6 +78,7 @@ __all__ = [
     "clear_caches",
     "compile",
     "cond",
+    "explain",
     "fori_loop",
     "get_num_threads",
     "jit",
@@ -98,6 +100,7 @@ __path__.append(str(Path(__file__).parent / "frontends" / "public"))
 _WHEN_ASKED_FOR = {
     "BACKENDS": "driver",
     "compile": "driver",
+    "explain": "explaining",
     "Executable": "runtime.executable",
     "PassManager": "passes.pass_manager",
     "Schedule": "passes.schedule.schedule",

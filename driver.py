@@ -41,6 +41,7 @@ from .program_cache import (
 from .runtime.device_executable import DeviceExecutable
 from .runtime.entry_state import nodes_of, symbols_of
 from .runtime.executable import Executable
+from .runtime.explanation import Explanation
 from .runtime.lowered_program import LoweredProgram
 from .runtime.plan_reader import plan_program
 from .runtime.reference_executable import ReferenceExecutable
@@ -207,6 +208,7 @@ def _compile_source(
             lowered = replace(render(work, backend), key=key)
             executable = _linked(lowered, _compiled_artifact(lowered, backend), backend, keeper)
             store_program(lowered, backend, vanishing)
+    executable.explainer = partial(_explained, source, backend, pipeline)
     if dims is not None:
         assert isinstance(executable, SizedExecutable), f"{executable!r} is for one size"
         general = executable
@@ -475,6 +477,24 @@ def _stage_texts(
     nbytes = backend.device.vector_nbytes
     work = ModuleLowering(module, entry, pipeline, IRLevel.LOW, nbytes, (), source.module, source.schedule)
     return render(work, backend).stages
+
+
+def _explained(
+    source: ProgramSource, backend: str | Backend, pipeline: PassManager | str | None
+) -> Explanation:
+    """Returns what the passes do with a program, for which they run again."""
+    from .explanation.explain import explain_passes
+
+    module, entry = source.prepared()
+    if isinstance(pipeline, str):
+        pipeline = PassManager.parse(pipeline)
+    if pipeline is not None:
+        passes = tuple(pipeline.passes)
+    else:
+        nbytes = backend.device.vector_nbytes if isinstance(backend, Backend) else _VECTOR_NBYTES
+        phases = _default_phases(module, entry, IRLevel.LOW, nbytes)
+        passes = tuple(pass_ for phase in phases.values() for pass_ in phase)
+    return explain_passes(module, entry.sym_name.data, passes)
 
 
 def _linked(

@@ -207,6 +207,15 @@ class Jitted:
         signature = self.parameters.signature_of(self.parameters.canonical(arguments, named), [])
         return Lowered(self.trace(signature), self.parameters, signature, self._options_for(signature))
 
+    def explain(self, /, *arguments: Any, **named: Any) -> Any:
+        """
+        Returns what the compiler does with a call with these arguments; see `Lowered.explain`.
+
+        Raises:
+            TenonError: the function computes no array, or its passes leave no kernels.
+        """
+        return self.lower(*arguments, **named).explain()
+
     def trace(self, signature: CallSignature, guards: Sequence[Guard] = ()) -> TracedCall:
         """Runs the function on traced arrays; those that `guards` are about are read at each call."""
         trace = Trace(self.name, self.parameters.dynamic.ops())

@@ -124,6 +124,13 @@ class Lowered:
         """
         return self.program.executable.memory_plan()
 
+    def explain(self) -> Any:
+        """
+        Returns what the compiler did, which is a story where it is printed: which ops are in which kernel,
+        and why not in one, how each kernel is scheduled, what is copied and what shares memory.
+        """
+        return self.program.executable.explain()
+
     def compile(self) -> CompiledCall:
         """Returns the program as a function of arguments of this signature."""
         return CompiledCall(self)

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..errors import CallError, TenonError
 from . import timeline
+from .explanation import Explanation
 from .kernel_statistics import ProgramStatistics
 from .memory_plan import MemoryPlan
 from .node_arrays import NodeArrays
@@ -48,6 +49,8 @@ class Executable(ABC):
         self._takes_out = "out" in signature.argument_names
         self._returns_one = len(signature.result_types) == 1
         self._call_directly: DirectCall | None = None
+        self.explainer: Callable[[], Explanation] | None = None
+        """What tells how it came about; set by whoever compiled it."""
 
     @property
     def name(self) -> str:
@@ -157,6 +160,18 @@ class Executable(ABC):
             CallError: an argument does not fit.
         """
         raise TenonError(f"{self.name}: the reference interpreter has no kernels to time")
+
+    def explain(self) -> Explanation:
+        """
+        Returns what the compiler did: which ops are in which kernel, and why not in one, the schedule of each
+        kernel, what is copied and what shares memory. Printed it is a story. The passes run again for it.
+
+        Raises:
+            TenonError: the passes left no kernels, or the executable was put together from parts.
+        """
+        if self.explainer is None:
+            raise TenonError(f"{self.name}: nothing is known of how it was compiled")
+        return self.explainer()
 
     @abstractmethod
     def close(self) -> None:

@@ -119,6 +119,11 @@ def _add_watching(parser: argparse.ArgumentParser) -> None:
     watching = parser.add_argument_group("times and memory")
     watching.add_argument("--time", type=_positive, metavar="N", help="time the compilation and N runs")
     watching.add_argument(
+        "--explain",
+        action="store_true",
+        help="tell which ops became which kernel and why, how each is scheduled, and what shares memory",
+    )
+    watching.add_argument(
         "--stats",
         action="store_true",
         help="time each kernel in N more runs (those of --time, or 10) and print the median, the share, "

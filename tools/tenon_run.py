@@ -71,11 +71,13 @@ class TenonRun:
             verify_module(module)
             entry = find_entry(module, self.args.entry)
             executable, compile_seconds = self._compile(module, entry)
+            explanation = executable.explain() if self.args.explain else ""
         except TenonError as error:
             for diagnostic in Diagnostic.all_of(error, self.file):
                 sys.stderr.write(diagnostic.format(self.file, self.text))
             return DIAGNOSTICS
         with executable:
+            print(explanation, end="")
             arguments, state = self._arguments(module, executable, entry)
             state.fill(executable.nodes)
             results = _as_list(executable(*arguments))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from xdsl.dialects import func
 from xdsl.dialects.builtin import TensorType
 from xdsl.dialects.utils.enum_attribute import EnumAttribute
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -13,9 +12,9 @@ from ...dialects.parsing import location_text
 from .kernel_planning import Decision
 
 
-def value_names(function: func.FuncOp) -> dict[SSAValue, str]:
+def value_names(function: Operation) -> dict[SSAValue, str]:
     """
-    Returns what the values of a function are called: their hints, those that are taken with a number after
+    Returns what the values in an op are called: their hints, those that are taken with a number after
     them, and numbers for values without one, all in the order of the text.
     """
     names: dict[SSAValue, str] = {}

@@ -14,6 +14,8 @@ from xdsl.pattern_rewriter import (
 )
 from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
+from .rewrite_counts import rewrite_counter
+
 
 class _ByRoot(RewritePattern):
     """
@@ -24,6 +26,7 @@ class _ByRoot(RewritePattern):
     def __init__(self, patterns: Sequence[RewritePattern]):
         self.patterns = patterns
         self.by_type: dict[type[Operation], tuple[RewritePattern, ...]] = {}
+        self.counts = rewrite_counter()
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if is_trivially_dead(op):
@@ -37,6 +40,8 @@ class _ByRoot(RewritePattern):
         for pattern in patterns:
             pattern.match_and_rewrite(op, rewriter)
             if rewriter.has_done_action:
+                if self.counts is not None:
+                    self.counts[type(pattern).__name__] += 1
                 return
 
 

@@ -8,7 +8,17 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 
-FOLDERS = ("cache", "dialects", "semantics", "passes", "backends", "runtime", "frontends", "tools")
+FOLDERS = (
+    "cache",
+    "dialects",
+    "semantics",
+    "passes",
+    "backends",
+    "runtime",
+    "explanation",
+    "frontends",
+    "tools",
+)
 
 MAY_IMPORT = {
     "errors": (),
@@ -26,6 +36,7 @@ MAY_IMPORT = {
         "backends.interface",
         "backends.registry",
     ),
+    "explanation": ("errors", "dialects", "passes", "runtime", "explanation"),
     "frontends": ("errors", "dialects", "semantics", "frontends", "driver", "platforms", "runtime.timeline"),
 }
 """The prefixes of the modules that each part may import; parts that are not listed sit on top."""

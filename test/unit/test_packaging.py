@@ -10,7 +10,17 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 
-FOLDERS = ("dialects", "frontends", "semantics", "passes", "backends", "runtime", "tools")
+FOLDERS = (
+    "cache",
+    "dialects",
+    "frontends",
+    "semantics",
+    "passes",
+    "backends",
+    "runtime",
+    "explanation",
+    "tools",
+)
 
 
 def run_python(code: str, **environment: str) -> str:

@@ -1,0 +1,51 @@
+"""`tenon.explain`: what the compiler does with a function or a module."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp
+
+from .backends.interface import Backend
+from .driver import compile
+from .errors import TenonError
+from .frontends.jit import Jitted, jit
+from .runtime.executable import Executable
+from .runtime.explanation import Explanation
+
+
+def explain(
+    program: Executable | ModuleOp | str | Callable[..., Any],
+    /,
+    *arguments: Any,
+    backend: str | Backend = "llvm",
+    **named: Any,
+) -> Explanation:
+    """
+    Returns what the compiler does with a program: which ops are in which kernel, and why not in one, how each
+    kernel is scheduled and why, what is copied, and what shares memory. Printed it is a story; the same
+    program gives the same text. Nothing is run.
+
+    The program is an executable, a module or its text, a jitted function, or one that is to be jitted; those
+    of the last two kinds take the arguments of a call. `backend` is for modules and for functions that are
+    not jitted.
+
+    Raises:
+        TenonError: it cannot be compiled, or the passes leave no kernels.
+        TypeError: it is none of these, or the arguments do not fit.
+    """
+    if isinstance(program, Executable | ModuleOp | str):
+        if arguments or named:
+            raise TypeError(f"explain: {len(arguments) + len(named)} arguments for a program, expected none")
+        if isinstance(program, Executable):
+            return program.explain()
+        with compile(program, backend=backend) as executable:
+            return executable.explain()
+    if not callable(program):
+        raise TypeError(f"explain: {program!r} is no program, expected a function, a module or an executable")
+    if not isinstance(program, Jitted):
+        if not isinstance(backend, str):
+            raise TenonError("explain: a function that is not jitted takes the name of a backend")
+        program = jit(program, backend=backend)
+    return program.explain(*arguments, **named)

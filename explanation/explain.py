@@ -1,0 +1,40 @@
+"""Runs the passes of a program and tells what they did."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from ..dialects import context, sched
+from ..dialects.entry import find_entry
+from ..errors import TenonError
+from ..passes.convert_graph_to_sched import ConvertGraphToSchedPass
+from ..passes.convert_sched_to_low import ConvertSchedToLowPass
+from ..passes.pass_manager import PassManager
+from ..runtime.explanation import Explanation
+from .program import explained_program
+from .recorder import Recorder
+
+
+def explain_passes(module: ModuleOp, entry_name: str, passes: Sequence[ModulePass]) -> Explanation:
+    """
+    Returns what `passes` do with a module, up to its kernels at `sched`; the module becomes that.
+
+    Raises:
+        TenonError: a pass cannot handle the module, or they leave no program of kernels.
+    """
+    wanted: list[ModulePass] = []
+    for pass_ in passes:
+        if isinstance(pass_, ConvertSchedToLowPass):
+            break
+        is_conversion = isinstance(pass_, ConvertGraphToSchedPass)
+        wanted.append(replace(pass_, origins=True) if is_conversion else pass_)
+    recorder = Recorder()
+    PassManager(wanted, (recorder,), verify_each=False).run(context(), module)
+    entry = find_entry(module, entry_name)
+    if not isinstance(entry, sched.ProgramOp):
+        raise TenonError(f"explain: the passes leave @{entry_name} at graph, where there are no kernels yet")
+    return explained_program(module, entry, recorder.n_ops, recorder.effects)
