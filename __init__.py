@@ -25,7 +25,7 @@ from .errors import (
 )
 
 if TYPE_CHECKING:
-    from .backends.llvm.threads import get_num_threads, set_num_threads
+    from .backends.llvm.threads import get_num_threads, num_threads, set_num_threads
     from .custom import register_op
     from .driver import BACKENDS, compile
     from .explaining import explain
@@ -82,6 +82,7 @@ __all__ = [
     "fori_loop",
     "get_num_threads",
     "jit",
+    "num_threads",
     "open_platform",
     "parse_module",
     "record_timeline",
@@ -122,6 +123,7 @@ _WHEN_ASKED_FOR = {
     "switch": "frontends.control_flow",
     "while_loop": "frontends.control_flow",
     "get_num_threads": "backends.llvm.threads",
+    "num_threads": "backends.llvm.threads",
     "clear_caches": "frontends.jit",
     "jit": "frontends.jit",
     "register_tree": "frontends.tree",

@@ -24,6 +24,7 @@ _EXPORTED = (
     "copy_part",
     "pool_use",
     "pool_forget",
+    "pool_limit",
     "program_call",
     "frame_push",
 )
@@ -45,8 +46,9 @@ class MethodDef(ctypes.Structure):
 @dataclass(frozen=True)
 class NativeLibrary:
     """
-    The functions of `native_steps`, `native_pool` and `native_call`. `frame_push` keeps the interpreter's
-    lock, the others release it; `copy_part` is an address, `call_method` describes `program_call`.
+    The functions of `native_steps`, `native_pool` and `native_call`. `frame_push` and `pool_limit` keep the
+    interpreter's lock, the others release it; `copy_part` is an address, `call_method` describes
+    `program_call`.
     """
 
     steps_run: Callable[[int, int], int]
@@ -54,6 +56,7 @@ class NativeLibrary:
     copy_part: int
     pool_use: Callable[[int], int]
     pool_forget: Callable[[], None]
+    pool_limit: Callable[[int], int]
     frame_push: Callable[[int, int], None]
     call_method: MethodDef
 
@@ -103,6 +106,7 @@ def _load() -> NativeLibrary:
         copy_part=library["copy_part"],
         pool_use=function("pool_use", ctypes.c_int32, ctypes.c_int32),
         pool_forget=function("pool_forget", None),
+        pool_limit=of_interpreter("pool_limit", ctypes.c_int32, ctypes.c_int32),
         frame_push=of_interpreter("frame_push", None, ctypes.c_void_p, ctypes.c_void_p),
         call_method=MethodDef(b"call", library["program_call"], _METH_FASTCALL, None),
     )

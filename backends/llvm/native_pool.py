@@ -13,6 +13,10 @@ they are done, so that its processor is free for the worker. One that waited lon
 worker lost the processor to another process) runs everything alone for eight times as long, a second at most.
 Workers start when first needed, never end, and block all signals but those of faults.
 
+    @pool_limit(i32 %threads)
+
+makes what the calling thread runs from now on use so many threads at most; 0 is for no limit of its own.
+
 On systems other than Linux, or processors whose `futex` is not known here, `@pool_run` runs the whole range
 in the caller's thread.
 """
@@ -48,6 +52,10 @@ define void @pool_forget() nounwind {
   ret void
 }
 
+define i32 @pool_limit(i32 %threads) nounwind {
+  ret i32 0
+}
+
 define void @pool_run(ptr %function, ptr %table, i64 %extent, i64 %least) nounwind {
   call void %function(ptr %table, i64 0, i64 %extent)
   ret void
@@ -65,7 +73,7 @@ _PARALLEL = """
   i64,                   ; 9: extent
   i64,                   ; 10: work-groups in a part
   i64,                   ; 11: parts
-  i32, [21 x i32],       ; 12: the caller's processor
+  i32, [21 x i32],       ; 12: the caller's processor, 13: first the threads that the job may use
   i32,                   ; 14: whether a caller has the pool
   i32,                   ; 15: threads to use, with the caller
   i32,                   ; 16: workers that were started
@@ -73,12 +81,18 @@ _PARALLEL = """
 }
 
 @pool = internal global %pool zeroinitializer, align 128
+; The key of the number of threads that each thread may use, plus 1; 0 while no thread ever set one.
+@pool.key = internal global i32 0
+
 @signals = internal constant [16 x i64] [i64 -1273, i64 -1, i64 -1, i64 -1, i64 -1, i64 -1, i64 -1, i64 -1,
                                          i64 -1, i64 -1, i64 -1, i64 -1, i64 -1, i64 -1, i64 -1, i64 -1]
 
 declare i32 @pthread_create(ptr, ptr, ptr, ptr)
 declare i32 @pthread_detach(i64)
 declare i32 @pthread_sigmask(i32, ptr, ptr)
+declare i32 @pthread_key_create(ptr, ptr)
+declare i32 @pthread_setspecific(i32, ptr)
+declare ptr @pthread_getspecific(i32)
 declare i64 @syscall(i64, ...)
 declare i32 @sched_getcpu()
 <declare pause>
@@ -149,7 +163,8 @@ entry:
   %threads.at = getelementptr %pool, ptr @pool, i64 0, i32 15
   br label %top
 top:
-  %last = phi i32 [ 0, %entry ], [ %last, %parked ], [ %last, %asleep ], [ %job, %found ], [ %job, %join ]
+  %last = phi i32 [ 0, %entry ], [ %last, %parked ], [ %last, %asleep ],
+                  [ %job, %found ], [ %job, %allowed ], [ %job, %join ]
   %threads = load atomic i32, ptr %threads.at acquire, align 4
   %threads.wide = zext i32 %threads to i64
   %used = icmp ult i64 %id, %threads.wide
@@ -192,7 +207,14 @@ found:
   %threads.now = load atomic i32, ptr %threads.at acquire, align 4
   %threads.now.wide = zext i32 %threads.now to i64
   %still = icmp ult i64 %id, %threads.now.wide
-  br i1 %still, label %join, label %top
+  br i1 %still, label %allowed, label %top
+allowed:
+  ; This may be what a later job allows: of %job no part can be claimed then.
+  %limit.at = getelementptr %pool, ptr @pool, i64 0, i32 13, i64 0
+  %limit = load atomic i32, ptr %limit.at monotonic, align 4
+  %limit.wide = zext i32 %limit to i64
+  %welcome = icmp ult i64 %id, %limit.wide
+  br i1 %welcome, label %join, label %top
 join:
   %job.wide = zext i32 %job to i64
   call void @pool_drain(i64 %job.wide)
@@ -247,11 +269,61 @@ define void @pool_forget() nounwind {
   ret void
 }
 
+; Returns 0, or the number of an error of the system. The caller has the interpreter's lock.
+define i32 @pool_limit(i32 %threads) nounwind {
+entry:
+  %key.new = alloca i32
+  %known = load i32, ptr @pool.key
+  %is.known = icmp ne i32 %known, 0
+  br i1 %is.known, label %set, label %make
+make:
+  %error.made = call i32 @pthread_key_create(ptr %key.new, ptr null)
+  %failed = icmp ne i32 %error.made, 0
+  br i1 %failed, label %out, label %made
+made:
+  %new = load i32, ptr %key.new
+  %new.known = add i32 %new, 1
+  store atomic i32 %new.known, ptr @pool.key release, align 4
+  br label %set
+set:
+  %now.known = phi i32 [ %known, %entry ], [ %new.known, %made ]
+  %key = sub i32 %now.known, 1
+  %wide = zext i32 %threads to i64
+  %value = inttoptr i64 %wide to ptr
+  %error.set = call i32 @pthread_setspecific(i32 %key, ptr %value)
+  br label %out
+out:
+  %error = phi i32 [ %error.made, %make ], [ %error.set, %set ]
+  ret i32 %error
+}
+
+; How many threads the calling one may use.
+define internal i32 @pool_own_limit() nounwind {
+entry:
+  %known = load atomic i32, ptr @pool.key acquire, align 4
+  %is.known = icmp ne i32 %known, 0
+  br i1 %is.known, label %get, label %none
+get:
+  %key = sub i32 %known, 1
+  %value = call ptr @pthread_getspecific(i32 %key)
+  %wide = ptrtoint ptr %value to i64
+  %limit = trunc i64 %wide to i32
+  %limited = icmp ne i32 %limit, 0
+  br i1 %limited, label %own, label %none
+own:
+  ret i32 %limit
+none:
+  ret i32 -1
+}
+
 define void @pool_run(ptr %function, ptr %table, i64 %extent, i64 %least) nounwind {
 entry:
   %threads.at = getelementptr %pool, ptr @pool, i64 0, i32 15
   %threads.0 = load atomic i32, ptr %threads.at acquire, align 4
-  %several = icmp ugt i32 %threads.0, 1
+  %threads.own = call i32 @pool_own_limit()
+  %is.less = icmp ult i32 %threads.own, %threads.0
+  %threads.1 = select i1 %is.less, i32 %threads.own, i32 %threads.0
+  %several = icmp ugt i32 %threads.1, 1
   %long = icmp ugt i64 %extent, %least
   %wanted = and i1 %several, %long
   br i1 %wanted, label %lock, label %alone
@@ -282,7 +354,7 @@ start:
   call void @pool_start(i32 %workers)
   br label %share
 share:
-  %threads = zext i32 %threads.0 to i64
+  %threads = zext i32 %threads.1 to i64
   %wish = mul i64 %threads, <parts>
   %wish.less = sub i64 %wish, 1
   %even.0 = add i64 %extent, %wish.less
@@ -309,6 +381,8 @@ share:
   store atomic i64 %size, ptr %size.at monotonic, align 8
   %parts.at = getelementptr %pool, ptr @pool, i64 0, i32 11
   store atomic i64 %parts, ptr %parts.at monotonic, align 8
+  %limit.at = getelementptr %pool, ptr @pool, i64 0, i32 13, i64 0
+  store atomic i32 %threads.1, ptr %limit.at monotonic, align 4
   %here = call i32 @sched_getcpu()
   %caller.at = getelementptr %pool, ptr @pool, i64 0, i32 12
   store atomic i32 %here, ptr %caller.at monotonic, align 4

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from operator import index
-from threading import Lock
+from threading import Lock, local
+from typing import Any
 
 from ...errors import TenonError
 
@@ -19,15 +21,28 @@ _NUM_THREADS: list[int] = []
 _FOLLOWERS: list[Callable[[int], object]] = []
 
 
+class _Limit(local):
+    count: int | None = None
+
+
+_LIMIT = _Limit()
+"""What `num_threads` allows the thread that asks."""
+
+
 def get_num_threads() -> int:
     """
     Returns the number of threads that one kernel runs on at most, the caller's among them: what
     `set_num_threads` asked for, else the environment variable `TENON_NUM_THREADS`, else as many as there are
-    processors that this process may use.
+    processors that this process may use. In a `with num_threads(...)` it is no more than that says.
 
     Raises:
         TenonError: the variable is no number of threads.
     """
+    count = _process_count()
+    return count if _LIMIT.count is None else min(count, _LIMIT.count)
+
+
+def _process_count() -> int:
     with _LOCK:
         if not _NUM_THREADS:
             _NUM_THREADS.append(_initial())
@@ -42,21 +57,55 @@ def set_num_threads(count: int) -> None:
     Raises:
         TenonError: `count` is no integer from 1 to 1024.
     """
-    try:
-        number = 0 if isinstance(count, bool) else index(count)
-    except TypeError:
-        number = 0
-    if not 1 <= number <= MOST_THREADS:
-        raise TenonError(f"set_num_threads: {_wrong(count)}")
+    number = _checked("set_num_threads", count)
     with _LOCK:
         _NUM_THREADS[:] = [number]
         for follower in _FOLLOWERS:
             follower(_NUM_THREADS[0])
 
 
+@contextmanager
+def num_threads(count: int) -> Generator[None]:
+    """
+    Makes what this thread calls in the `with`, on the CPU, run on `count` threads at most, and on no more
+    than the whole process may use; other threads go on as they are. Of two, one in the other, the inner
+    counts.
+
+    Raises:
+        TenonError: `count` is no integer from 1 to 1024, or the system has no room for it.
+    """
+    number = _checked("num_threads", count)
+    outer = _LIMIT.count
+    _limit(number)
+    try:
+        yield
+    finally:
+        _limit(outer)
+
+
+def _limit(count: int | None) -> None:
+    # It follows the number of threads, so it imports this file.
+    from .native_library import native_library
+
+    error = native_library().pool_limit(count or 0)
+    if error:
+        raise TenonError(f"num_threads: {os.strerror(error)}")
+    _LIMIT.count = count
+
+
+def _checked(who: str, count: Any) -> int:
+    try:
+        number = 0 if isinstance(count, bool) else index(count)
+    except TypeError:
+        number = 0
+    if not 1 <= number <= MOST_THREADS:
+        raise TenonError(f"{who}: {_wrong(count)}")
+    return number
+
+
 def follow_num_threads(follower: Callable[[int], object]) -> None:
     """Calls `follower` with the number of threads, now and whenever it is set anew."""
-    get_num_threads()
+    _process_count()
     with _LOCK:
         _FOLLOWERS.append(follower)
         follower(_NUM_THREADS[0])

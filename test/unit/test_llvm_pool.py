@@ -132,6 +132,41 @@ def test_what_is_not_shared_out_runs_in_the_calling_thread(extent: int, least: i
     assert ranges_of_a_run(extent, least) == [(0, extent, threading.get_native_id())]
 
 
+def test_a_thread_with_a_limit_of_one_runs_alone_and_others_do_not():
+    tenon.set_num_threads(4)
+    alone = [(0, 1000, threading.get_native_id())]
+    with tenon.num_threads(1):
+        assert ranges_of_a_run(1000, 1) == alone
+        with ThreadPoolExecutor(1) as executor:
+            assert len(executor.submit(parts_of_a_shared_run, 1000, 1).result()) > 1
+        assert ranges_of_a_run(1000, 1) == alone
+    assert len(parts_of_a_shared_run(1000, 1)) > 1
+
+
+@pytest.mark.parametrize("limit", [2, 3])
+def test_no_more_workers_join_than_a_limit_allows(limit: int):
+    tenon.set_num_threads(6)
+    for _ in range(30):
+        ranges_of_a_run(1000, 1)
+        with tenon.num_threads(limit):
+            found = ranges_of_a_run(1000, 1)
+        assert len({thread for _, _, thread in found}) <= limit
+        assert len(found) <= 8 * limit
+        assert sum(end - begin for begin, end, _ in found) == 1000
+
+
+def test_runs_with_and_without_limits_at_the_same_time_lose_nothing(device: Backend):
+    tenon.set_num_threads(3)
+    artifact = count_kernel(device, 200)
+
+    def work(limit: int) -> bool:
+        with tenon.num_threads(limit):
+            return bool((counts_after(artifact, 200, 300) == 300).all())
+
+    with ThreadPoolExecutor(4) as executor:
+        assert all(executor.map(work, [1, 2, 3, 4] * 4))
+
+
 def test_workers_that_look_for_work_follow_a_lower_number_at_once():
     for _ in range(50):
         tenon.set_num_threads(8)

@@ -1,14 +1,19 @@
 """The number of threads that kernels run on."""
 
+import errno
 import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 import tenon
+from tenon.backends.llvm import native_library as native_library_module
+from tenon.backends.llvm.native_library import native_library
 
 
 @pytest.fixture(autouse=True)
@@ -67,3 +72,48 @@ def test_an_environment_that_says_no_number_is_an_error_of_the_backend(text: str
     )
     expected = f"TENON_NUM_THREADS: '{text}' is no number of threads (an integer from 1 to 1024)\n"
     assert number_in_a_process(program, text).stdout == expected
+
+
+@pytest.mark.parametrize("count", [0, 1025, 1.0, True, None])
+def test_what_is_no_number_of_threads_is_no_limit(count: Any):
+    with (
+        pytest.raises(tenon.TenonError, match=r"^num_threads: .* is no number of threads \(an integer"),
+        tenon.num_threads(count),
+    ):
+        pytest.fail("entered")
+
+
+def test_a_limit_holds_in_its_with_and_the_inner_one_of_two_counts():
+    tenon.set_num_threads(4)
+    with tenon.num_threads(2):
+        assert tenon.get_num_threads() == 2
+        with tenon.num_threads(3):
+            assert tenon.get_num_threads() == 3
+        assert tenon.get_num_threads() == 2
+    assert tenon.get_num_threads() == 4
+
+
+def test_a_limit_ends_with_an_error_in_its_with():
+    tenon.set_num_threads(4)
+    with pytest.raises(KeyError), tenon.num_threads(1):
+        raise KeyError
+    assert tenon.get_num_threads() == 4
+
+
+def test_a_limit_is_no_more_than_the_process_may_use():
+    tenon.set_num_threads(2)
+    with tenon.num_threads(8):
+        assert tenon.get_num_threads() == 2
+
+
+def test_a_limit_is_that_of_one_thread():
+    tenon.set_num_threads(4)
+    with tenon.num_threads(1), ThreadPoolExecutor(1) as executor:
+        assert executor.submit(tenon.get_num_threads).result() == 4
+
+
+def test_a_system_without_room_for_a_limit_is_an_error(monkeypatch: pytest.MonkeyPatch):
+    full = replace(native_library(), pool_limit=lambda count: errno.EAGAIN)
+    monkeypatch.setattr(native_library_module, "native_library", lambda: full)
+    with pytest.raises(tenon.TenonError, match=r"^num_threads: \w+"), tenon.num_threads(1):
+        pytest.fail("entered")
