@@ -29,6 +29,7 @@ from .passes.instruments.interface import PassInstrument
 from .passes.instruments.spans import Spans
 from .passes.pass_manager import PassManager
 from .passes.registry import TENON_PASSES
+from .passes.util.collection_pause import collection_paused
 from .passes.util.failing_location import failing_location
 from .program_cache import (
     KeptProgram,
@@ -105,10 +106,10 @@ def compile(
     _check_kind("pipeline", pipeline, "a pass manager or its text", PassManager, str, NoneType)
     _check_kind("entry", entry, "a function's name", str, NoneType)
     schedule = _schedule_pass(schedules, pipeline, backend, level)
-    source = ProgramSource(
-        program if isinstance(program, str) else program.clone(), entry, filename, schedule
-    )
-    return _compile_source(source, backend, pipeline, level, instruments, specialize)
+    with collection_paused():
+        own = program if isinstance(program, str) else program.clone()
+        source = ProgramSource(own, entry, filename, schedule)
+        return _compile_source(source, backend, pipeline, level, instruments, specialize)
 
 
 def compile_own(
@@ -119,7 +120,8 @@ def compile_own(
     specialize: Mapping[str, Sequence[int]] | None = None,
 ) -> Executable:
     """As `compile`, of a module that nobody changes afterwards, and that is not copied therefore."""
-    return _compile_source(ProgramSource(module, None), backend, pipeline, None, (), specialize)
+    with collection_paused():
+        return _compile_source(ProgramSource(module, None), backend, pipeline, None, (), specialize)
 
 
 class ProgramSource:

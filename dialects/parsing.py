@@ -7,6 +7,7 @@ Every op and block argument without an explicit `loc(...)` gets the line and col
 from __future__ import annotations
 
 import difflib
+import re
 import struct
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
@@ -35,18 +36,32 @@ from xdsl.ir import (
     ParametrizedAttribute,
     Region,
     SSAValue,
+    TypeAttribute,
 )
 from xdsl.parser import Parser
+from xdsl.parser.generic_parser import ParserState
 from xdsl.traits import IsTerminator, NoTerminator
 from xdsl.utils.exceptions import MultipleSpansParseError, ParseError, VerifyException
-from xdsl.utils.lexer import Position, Span
+from xdsl.utils.lexer import Input, Position, Span
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from ..errors import ProgramError, TenonError
 from . import context
+from .fast_lexer import FastLexer
 
 MAX_REPORTED = 20
 """How many wrong ops `verify_module` lists."""
+
+
+_PLAIN_TYPE = re.compile(
+    r"(?:(?:tensor|memref|vector)<[\w?]+>|index(?![\w$.])|s?u?[if][0-9]+(?![\w$.]))", re.ASCII
+)
+"""Types that are all there is to them, as what they mean depends on nothing around them."""
+
+_PLAIN_TYPES: dict[str, TypeAttribute] = {}
+"""Those that were parsed before, by their texts."""
+
+_MOST_PLAIN_TYPES = 4096
 
 
 class LocatingParser(Parser):
@@ -57,6 +72,7 @@ class LocatingParser(Parser):
         self._line_starts = [0, *(at + 1 for at, char in enumerate(text) if char == "\n")]
         self._open_ops: list[tuple[int, str | None]] = []
         super().__init__(ctx, text, filename)
+        self._parser_state = ParserState(FastLexer(Input(text, filename)))
 
     def location_at(self, position: int) -> FileLineColLoc:
         """Returns the place of a character of the text, both counted from 1."""
@@ -80,6 +96,24 @@ class LocatingParser(Parser):
     def parse_whole(self) -> ModuleOp:
         """Parses all of the text. No text at all is an empty module."""
         return ModuleOp([]) if self._current_token.kind is MLIRTokenKind.EOF else self.parse_module()
+
+    def parse_optional_type(self) -> TypeAttribute | None:
+        token = self._current_token
+        if token.kind is not MLIRTokenKind.BARE_IDENT:
+            return super().parse_optional_type()
+        text = _PLAIN_TYPE.match(token.span.input.content, token.span.start)
+        if text is None:
+            return super().parse_optional_type()
+        known = _PLAIN_TYPES.get(text[0])
+        if known is not None:
+            self._resume_from(text.end())
+            return known
+        parsed = super().parse_optional_type()
+        if parsed is not None:
+            if len(_PLAIN_TYPES) >= _MOST_PLAIN_TYPES:
+                _PLAIN_TYPES.clear()
+            _PLAIN_TYPES[text[0]] = parsed
+        return parsed
 
     def parse_operation(self) -> Operation:
         op = super().parse_operation()

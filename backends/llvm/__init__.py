@@ -10,8 +10,8 @@ def backend() -> Backend:
 
 def backends(count: int) -> list[Backend]:
     """
-    Returns the host's processor `count` times, each with a driver and memory of its own. All of a process have
-    one compiler.
+    Returns the host's processor `count` times, each with a driver and memory of its own. All of a process
+    have one compiler.
 
     Raises:
         TenonError: the environment variable `TENON_NUM_THREADS` is no number of threads.
