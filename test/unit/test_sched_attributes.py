@@ -10,11 +10,14 @@ def test_a_serial_axis_has_no_chunk():
         MappingAttr.get(chunk=4)
 
 
-def test_a_tile_is_not_unrolled():
-    with pytest.raises(
-        VerifyException, match=r"sched\.mapping: unroll\(2\) of tile\(4\) \(a tile is not unr"
-    ):
-        MappingAttr.get(tile=4, unroll=2)
+@pytest.mark.parametrize(("more", "words"), [({"unroll": 2}, "unroll"), ({"items": 2}, "items")])
+def test_a_tile_is_not_cut_up(more: dict[str, int], words: str):
+    expected = rf"sched\.mapping: tile\(4\) {words}\(2\) \(a tile is neither unrolled nor shared\)"
+    with pytest.raises(VerifyException, match=expected):
+        MappingAttr.get(tile=4, **more)
+
+
+def test_a_tile_may_have_one_iteration():
     with pytest.raises(VerifyException, match=r"sched\.mapping: tile\(-1\) is negative"):
         MappingAttr.get(tile=-1)
     assert MappingAttr.get(tile=1).words() == "tile(1)"
