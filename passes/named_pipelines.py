@@ -10,11 +10,11 @@ from collections.abc import Callable
 from xdsl.passes import ModulePass
 
 
-def _graph_pipeline() -> tuple[ModulePass, ...]:
-    """The default passes from graph to better graph."""
+def _graph_pipeline(vector_nbytes: int = 32) -> tuple[ModulePass, ...]:
+    """The default passes from graph to better graph, for vectors of vector-nbytes bytes."""
     from .pipeline import graph_passes
 
-    return graph_passes()
+    return graph_passes(vector_nbytes)
 
 
 def _sched_pipeline(vector_nbytes: int = 32) -> tuple[ModulePass, ...]:
@@ -33,7 +33,7 @@ def _low_pipeline() -> tuple[ModulePass, ...]:
 
 def _default_pipeline(vector_nbytes: int = 32) -> tuple[ModulePass, ...]:
     """The graph, sched and low pipelines one after the other."""
-    return (*_graph_pipeline(), *_sched_pipeline(vector_nbytes), *_low_pipeline())
+    return (*_graph_pipeline(vector_nbytes), *_sched_pipeline(vector_nbytes), *_low_pipeline())
 
 
 NAMED_PIPELINES: dict[str, Callable[..., tuple[ModulePass, ...]]] = {

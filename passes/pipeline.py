@@ -26,18 +26,20 @@ from .inline_virtual_nodes import InlineVirtualNodesPass
 from .map_axes import MapAxesPass
 from .merge_kernels import MergeKernelsPass
 from .pack_operands import PackOperandsPass
+from .pack_panels import PackPanelsPass
 from .plan_memory import PlanMemoryPass
 from .recognize_gathers import RecognizeGathersPass
 from .simplify_contractions import SimplifyContractionsPass
 from .simplify_low import SimplifyLowPass
 from .simplify_nodes import SimplifyNodesPass
 from .split_borders import SplitBordersPass
+from .tile_contractions import TileContractionsPass
 from .util.decompositions import COMPOSITE_NAMES
 from .verify_stage import VerifyStagePass
 
 
-def graph_passes() -> tuple[ModulePass, ...]:
-    """Returns the passes from `graph` to better `graph`."""
+def graph_passes(vector_nbytes: int) -> tuple[ModulePass, ...]:
+    """Returns the passes from `graph` to better `graph`, for vectors of `vector_nbytes`."""
     return (
         # First: the others see one function at a time.
         InlineCallsPass(),
@@ -57,6 +59,8 @@ def graph_passes() -> tuple[ModulePass, ...]:
         SimplifyContractionsPass(),
         # After infer-precision: what is copied is as narrow as it gets. Before cse and the hoisting of
         # invariants: two contractions, or all rounds of a loop, may share a copy.
+        # Before pack-operands, which copies what is left and is not contiguous.
+        PackPanelsPass(vector_nbytes=vector_nbytes),
         PackOperandsPass(),
         # Before cse: what two loops compute alike is one op only where both can see it.
         HoistLoopInvariantsPass(),
@@ -84,6 +88,8 @@ def sched_passes(vector_nbytes: int, schedule: ModulePass | None = None) -> tupl
         FuseStagesPass(),
         # Before the default schedules, which leave alone what is mapped.
         *(() if schedule is None else (schedule,)),
+        # Before split-borders and map-axes, which leave alone what is mapped: panels are no borders.
+        TileContractionsPass(vector_nbytes=vector_nbytes),
         # After fuse-stages, which fuses whole loops; before map-axes, which finds no vector where an index is
         # clamped.
         SplitBordersPass(),
@@ -113,4 +119,8 @@ def low_passes() -> tuple[ModulePass, ...]:
 
 def phases(vector_nbytes: int = 32, schedule: ModulePass | None = None) -> dict[str, tuple[ModulePass, ...]]:
     """Returns the default pipeline by phase, in order; `schedule` is as in `sched_passes`."""
-    return {"graph": graph_passes(), "sched": sched_passes(vector_nbytes, schedule), "low": low_passes()}
+    return {
+        "graph": graph_passes(vector_nbytes),
+        "sched": sched_passes(vector_nbytes, schedule),
+        "low": low_passes(),
+    }

@@ -33,6 +33,7 @@ TENON_PASS_NAMES: tuple[str, ...] = (
     "map-axis",
     "merge-kernels",
     "pack-operands",
+    "pack-panels",
     "plan-memory",
     "recognize-gathers",
     "reorder-axes",
@@ -43,6 +44,7 @@ TENON_PASS_NAMES: tuple[str, ...] = (
     "specialize-dims",
     "split-axis",
     "split-borders",
+    "tile-contractions",
     "verify-stage",
 )
 """Tenon's own passes, sorted."""

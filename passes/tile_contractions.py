@@ -1,0 +1,385 @@
+"""
+Gives contractions of floats their default schedule: register tiles, in chunks that the caches hold.
+
+    sched.axis %i = 1024 {
+      sched.axis %j = 1024 {
+        %s = sched.reduce fma %k = 1024 : f32 { ... }
+        ...
+      }
+    }
+
+-->
+
+    sched.axis %i = 1024 block(192) tile(8) {
+      sched.axis %j = 1024 block(192) tile(48) vector(16) {
+        %s = sched.reduce fma %k = 1024 : f32 { ... }
+        ...
+      }
+    }
+
+The columns of the tile are an axis along which one side of every product is contiguous and the other stays;
+the rows one along which that stays and the other steps. They become the innermost two axes: parallel axes
+may change places where what stands between them only computes and loads. The tile takes the least time for
+the extents that there are (`util/tile_shape.py`). A chunk of rows and a chunk of columns, with the whole
+depth, take a part of the second cache each.
+
+Requires: `sched` kernels; those that are mapped already, and those that are no such nest, are left alone.
+Ensures: what a kernel computes is unchanged, to the last bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.context import Context
+from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import IndexType, ModuleOp, StringAttr
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import PassFailedException
+
+from ..dialects import sched
+from ..dialects.dim_expr import upper_bound
+from ..dialects.element_types import NBYTES, element_type_of
+from ..dialects.sched import CombineKind, Level, MappingAttr
+from .util.index_analysis import IndexAnalysis, Loop
+from .util.index_expr import Axis, IndexExpr, Leaf, Mod, opaque, variable
+from .util.tile_shape import most_vectors, tile_shape
+
+LEAST_COLUMNS = 4
+"""An axis with fewer iterations is no vector."""
+
+WORK_OF_A_GROUP = 1 << 20
+"""Products that a work-group should add at least, and groups that there should be, if there are as many."""
+GROUPS = 16
+
+_SERIAL = MappingAttr.get()
+
+
+@dataclass(frozen=True)
+class TileContractionsPass(ModulePass):
+    """Maps contractions of floats to register tiles, in chunks that the caches hold."""
+
+    name = "tile-contractions"
+    vector_nbytes: int = 32
+    l2_nbytes: int = 1 << 20
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if self.vector_nbytes < 1 or self.l2_nbytes < 1:
+            raise PassFailedException(
+                f"{self.name}: vector-nbytes {self.vector_nbytes} and l2-nbytes {self.l2_nbytes} "
+                "must be 1 or more"
+            )
+        for kernel in op.ops:
+            if isinstance(kernel, sched.KernelOp):
+                _KernelTiler(kernel, self.vector_nbytes, self.l2_nbytes).tile()
+
+
+@dataclass(frozen=True, slots=True)
+class _Product:
+    """What one sum multiplies: the loads of both sides and their addresses, and the dims of the sum."""
+
+    loads: tuple[memref.LoadOp, memref.LoadOp]
+    addresses: tuple[IndexExpr, IndexExpr]
+    dims: tuple[sched.ReduceOp, ...]
+    op: sched.ReduceOp
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """The axes that are the rows and the columns of the tile, by their places in the nest, and its shape."""
+
+    rows: int | None
+    columns: int
+    shape: tuple[int, int]
+
+
+class _KernelTiler:
+    def __init__(self, kernel: sched.KernelOp, vector_nbytes: int, l2_nbytes: int):
+        self.kernel = kernel
+        self.vector_nbytes = vector_nbytes
+        self.l2_nbytes = l2_nbytes
+        self.analysis = IndexAnalysis()
+
+    def tile(self) -> None:
+        nest = _nest_of(self.kernel)
+        if not nest or any(isinstance(op, Loop) and op.mapping != _SERIAL for op in self.kernel.walk()):
+            return
+        products = self._products(nest[-1])
+        if not products:
+            return
+        choice = self._choose(nest, products)
+        if choice is None:
+            return
+        self._map(nest, products, choice)
+
+    def _most(self, loop: Loop) -> int:
+        """Returns how many iterations a loop runs, the most where that varies."""
+        return upper_bound(self.analysis.extent(loop))
+
+    def _products(self, inner: sched.AxisOp) -> list[_Product]:
+        """Returns what the sums of the innermost axis multiply; nothing where something else is in it."""
+        found: list[_Product] = []
+        for op in inner.body.block.ops:
+            if isinstance(op, sched.ReduceOp):
+                product = self._product(op)
+                if product is None:
+                    return []
+                found.append(product)
+            elif op.regions or isinstance(op, sched.AllocOp):
+                return []
+        return found
+
+    def _product(self, op: sched.ReduceOp) -> _Product | None:
+        dims = [op]
+        while (inner := dims[-1].continued) is not None:
+            dims.append(inner)
+        if op.kind.data is not CombineKind.FMA or op.init is not None:
+            return None
+        loads: list[memref.LoadOp] = []
+        for value in dims[-1].yielded:
+            owner = value.owner
+            if isinstance(owner, arith.ExtFOp):
+                owner = owner.input.owner
+            if not isinstance(owner, memref.LoadOp):
+                return None
+            loads.append(owner)
+        for number, dim in enumerate(dims):
+            rest = [each for each in dim.body.block.ops if each is not dims[min(number + 1, len(dims) - 1)]]
+            if any(each.regions or isinstance(each, memref.StoreOp) for each in rest):
+                return None
+        lhs, rhs = loads
+        addresses = self.analysis.address(lhs), self.analysis.address(rhs)
+        axes = [self.analysis.axis(dim) for dim in dims]
+        if any(address.stride(axis) is None for address in addresses for axis in axes):
+            return None
+        return _Product((lhs, rhs), addresses, tuple(dims), op)
+
+    def _choose(self, nest: Sequence[sched.AxisOp], products: Sequence[_Product]) -> _Choice | None:
+        """Returns the best rows and columns, if there are any."""
+        best: tuple[tuple[float, ...], _Choice] | None = None
+        nbytes = max(NBYTES[product.op.result.type] for product in products)
+        for columns, axis in enumerate(nest):
+            if self._most(axis) < LEAST_COLUMNS:
+                continue
+            width = self._panel_width(self.analysis.axis(axis), products)
+            if not all(self._column_side(product, axis, width) is not None for product in products):
+                continue
+            stores_apart = not self._stores_are_contiguous(nest[-1], axis)
+            for rows in self._rows(nest, products, axis):
+                height = 1 if rows is None else self._most(nest[rows])
+                tall, wide = tile_shape(height, self._most(axis), self.vector_nbytes, nbytes)
+                if width is not None and width != wide:
+                    wide = width
+                    lanes = max(1, self.vector_nbytes // nbytes)
+                    while tall > 1 and most_vectors(tall, self.vector_nbytes) * lanes < wide:
+                        tall -= 1
+                # More products for each element that is loaded; then the innermost axes.
+                reuse = tall * wide / (tall + wide)
+                rank = (stores_apart, -reuse, -columns, -(rows or -1))
+                if best is None or rank < best[0]:
+                    best = rank, _Choice(rows, columns, (tall, wide))
+        return None if best is None else best[1]
+
+    def _panel_width(self, axis: Axis, products: Sequence[_Product]) -> int | None:
+        """Returns the width of the panels that one side lies in along an axis, if it lies in some."""
+        for product in products:
+            for address in product.addresses:
+                for atom in address.terms:
+                    if (
+                        isinstance(atom, Mod)
+                        and atom.operand == variable(axis)
+                        and isinstance(atom.divisor, int)
+                    ):
+                        return atom.divisor
+        return None
+
+    def _column_side(self, product: _Product, axis: sched.AxisOp, width: int | None) -> int | None:
+        """Returns which side of a product is contiguous along an axis, where the other one stays."""
+        own = self.analysis.axis(axis)
+        strides = [_stride_in_tiles(address, own, width) for address in product.addresses]
+        return strides.index(1) if sorted(map(str, strides)) == ["0", "1"] else None
+
+    def _rows(
+        self, nest: Sequence[sched.AxisOp], products: Sequence[_Product], columns: sched.AxisOp
+    ) -> list[int | None]:
+        """Returns the axes that may be rows: the contiguous side stays along them, the other is linear."""
+        width = self._panel_width(self.analysis.axis(columns), products)
+        found: list[int | None] = []
+        for number, axis in enumerate(nest):
+            own = self.analysis.axis(axis)
+            if axis is columns or axis.extent.data == 1:
+                continue
+            for product in products:
+                side = self._column_side(product, columns, width)
+                assert side is not None, f"{columns.name}: no columns"
+                if (
+                    product.addresses[side].stride(own) != 0
+                    or product.addresses[1 - side].stride(own) is None
+                ):
+                    break
+            else:
+                found.append(number)
+        return found or [None]
+
+    def _stores_are_contiguous(self, inner: sched.AxisOp, axis: sched.AxisOp) -> bool:
+        own = self.analysis.axis(axis)
+        stores = [op for op in inner.body.block.ops if isinstance(op, memref.StoreOp)]
+        return all(self.analysis.address(store).stride(own) == 1 for store in stores)
+
+    def _map(self, nest: list[sched.AxisOp], products: Sequence[_Product], choice: _Choice) -> None:
+        tall, wide = choice.shape
+        order = [number for number in range(len(nest)) if number not in (choice.rows, choice.columns)]
+        outer = [nest[number] for number in order]
+        tiled = [nest[choice.columns]] if choice.rows is None else [nest[choice.rows], nest[choice.columns]]
+        depth = max(prod(self._most(dim) for dim in product.dims) for product in products)
+        sides = [
+            max(NBYTES[element_type_of(product.loads[number].memref.type)] for product in products)
+            for number in (0, 1)
+        ]
+        lanes = self._lanes(nest[-1], tiled[-1])
+        extents = [self._most(axis) for axis in tiled]
+        tiles = [wide] if choice.rows is None else [tall, wide]
+        chunks = [max(tile, self.l2_nbytes * 3 // 8 // (depth * max(sides)) // tile * tile) for tile in tiles]
+        chunks = [
+            min(chunk, -(-extent // tile) * tile)
+            for chunk, extent, tile in zip(chunks, extents, tiles, strict=True)
+        ]
+        outer_extents = [self._most(axis) for axis in outer]
+        chunks = _smaller_chunks(chunks, extents, tiles, depth, prod(outer_extents))
+        _interchange(nest, [*outer, *tiled])
+        work = depth * prod(extents)
+        may_be_groups = True
+        for number, axis in enumerate(outer):
+            may_be_groups = number < 3
+            chunk = min(
+                max(1, WORK_OF_A_GROUP // 8 // max(work * prod(outer_extents[number + 1 :]), 1)),
+                outer_extents[number],
+            )
+            if may_be_groups:
+                axis.mapping = MappingAttr.get(Level.BLOCK, chunk)
+        groups_left = 3 - len(outer)
+        split = [chunk < extent for chunk, extent in zip(chunks, extents, strict=True)]
+        for number, (axis, chunk, tile) in enumerate(zip(tiled, chunks, tiles, strict=True)):
+            is_group = groups_left > 0 and any(split[number:])
+            vector = lanes if axis is tiled[-1] else 1
+            if is_group:
+                groups_left -= 1
+                axis.mapping = MappingAttr.get(Level.BLOCK, chunk, vector, tile=tile)
+            else:
+                axis.mapping = MappingAttr.get(vector=vector, tile=tile)
+        names = " x ".join(axis.index.name_hint or "axis" for axis in tiled)
+        self.kernel.schedule = StringAttr(
+            f"{names}: a tile of {' x '.join(map(str, tiles))} sums in registers"
+        )
+
+    def _lanes(self, inner: sched.AxisOp, columns: sched.AxisOp) -> int:
+        """Returns how many lanes what follows the sums runs in."""
+        axis, widest = self.analysis.axis(columns), 1
+        for op in inner.body.block.ops:
+            if isinstance(op, memref.LoadOp | memref.StoreOp):
+                stride = self.analysis.address(op).stride(axis)
+                if stride not in ((1,) if isinstance(op, memref.StoreOp) else (0, 1)):
+                    return 1
+            elif any(isinstance(value.type, IndexType) for value in op.operands) and not (
+                op.results and isinstance(op.results[0].type, IndexType)
+            ):
+                strides = [
+                    self.analysis.expr(value).stride(axis)
+                    for value in op.operands
+                    if isinstance(value.type, IndexType)
+                ]
+                if any(stride != 0 for stride in strides):
+                    return 1
+            for result in op.results:
+                widest = max(widest, NBYTES.get(result.type, 1))
+        return min(max(self.vector_nbytes // widest, 2), 16)
+
+
+def _nest_of(kernel: sched.KernelOp) -> list[sched.AxisOp]:
+    """Returns the axes of a kernel, each around nothing but the next one and what it computes and loads."""
+    nest: list[sched.AxisOp] = []
+    block = kernel.body.block
+    while True:
+        axes = [op for op in block.ops if isinstance(op, sched.AxisOp)]
+        if len(axes) != 1 or axes[0].count is not None:
+            return nest if not axes else []
+        if any(
+            op is not axes[0] and (op.regions or isinstance(op, memref.StoreOp | sched.AllocOp))
+            for op in block.ops
+        ):
+            return []
+        nest.append(axes[0])
+        block = axes[0].body.block
+
+
+def _stride_in_tiles(address: IndexExpr, axis: Axis, width: int | None) -> object:
+    """Returns by how much an address grows along an axis, inside of panels of `width` if it lies in some."""
+    if width is None:
+        return address.stride(axis)
+    number, lane = Axis(1 << 31, axis.hint), Axis(width, axis.hint)
+
+    def replacement(leaf: Leaf) -> IndexExpr:
+        if leaf is axis:
+            return variable(number) * width + variable(lane)
+        return variable(leaf) if isinstance(leaf, Axis) else opaque(leaf.value, leaf.along)
+
+    return address.substitute(replacement).stride(lane)
+
+
+def _smaller_chunks(
+    chunks: list[int], extents: Sequence[int], tiles: Sequence[int], depth: int, outer: int
+) -> list[int]:
+    """Returns chunks that give enough work-groups, where there is work for them."""
+    total = outer * depth * prod(extents)
+    wanted = min(GROUPS, total // WORK_OF_A_GROUP)
+    while outer * prod(-(-extent // chunk) for extent, chunk in zip(extents, chunks, strict=True)) < wanted:
+        ratios = [chunk // tile for chunk, tile in zip(chunks, tiles, strict=True)]
+        number = ratios.index(max(ratios))
+        if ratios[number] == 1:
+            break
+        chunks[number] = -(-ratios[number] // 2) * tiles[number]
+    return [_even(chunk, extent, tile) for chunk, extent, tile in zip(chunks, extents, tiles, strict=True)]
+
+
+def _even(chunk: int, extent: int, tile: int) -> int:
+    """Returns a chunk of whole tiles, about as large, of which the last is no much smaller one."""
+    groups = -(-extent // chunk)
+    return (extent + groups * tile - 1) // (groups * tile) * tile
+
+
+def _interchange(nest: list[sched.AxisOp], order: Sequence[sched.AxisOp]) -> None:
+    """Puts the axes of a nest into another order; what stood between them moves into the innermost."""
+    if list(order) == nest:
+        return
+    inner = nest[-1].body.block
+    for axis in reversed(nest[:-1]):
+        first = inner.first_op
+        for op in list(axis.body.block.ops):
+            if not isinstance(op, sched.AxisOp):
+                op.detach()
+                if first is None:
+                    inner.add_op(op)
+                else:
+                    inner.insert_op_before(op, first)
+    body: list[Operation] = list(inner.ops)
+    place = nest[0].parent
+    assert place is not None, "an axis that stands nowhere"
+    before = nest[0].prev_op
+    for axis in nest:
+        axis.detach()
+    for op in body:
+        op.detach()
+    block = place
+    for axis in order:
+        if block is place and before is not None:
+            place.insert_op_after(axis, before)
+        elif block is place and place.first_op is not None:
+            place.insert_op_before(axis, place.first_op)
+        else:
+            block.add_op(axis)
+        block = axis.body.block
+    for op in body:
+        block.add_op(op)
