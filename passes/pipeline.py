@@ -5,9 +5,7 @@ Every order that passes run in, and the reason for each order that is forced.
 """
 
 from xdsl.passes import ModulePass
-from xdsl.transforms.common_subexpression_elimination import CommonSubexpressionElimination
 from xdsl.transforms.dead_code_elimination import DeadCodeElimination
-from xdsl.transforms.loop_invariant_code_motion import LoopInvariantCodeMotionPass
 
 from ..dialects.low import EXPANDED_OPS
 from .analyze_schedule import AnalyzeSchedulePass
@@ -18,12 +16,14 @@ from .convert_sched_to_low import ConvertSchedToLowPass
 from .decompose_composites import DecomposeCompositesPass
 from .expand_math import ExpandMathPass
 from .fuse_stages import FuseStagesPass
+from .hoist_invariant_ops import HoistInvariantOpsPass
 from .hoist_loop_invariants import HoistLoopInvariantsPass
 from .infer_memory_modes import InferMemoryModesPass
 from .infer_precision import InferPrecisionPass
 from .inline_calls import InlineCallsPass
 from .inline_virtual_nodes import InlineVirtualNodesPass
 from .map_axes import MapAxesPass
+from .merge_equal_ops import MergeEqualOpsPass
 from .merge_kernels import MergeKernelsPass
 from .pack_operands import PackOperandsPass
 from .pack_panels import PackPanelsPass
@@ -57,16 +57,16 @@ def graph_passes(vector_nbytes: int) -> tuple[ModulePass, ...]:
         # After canonicalize-graph, which brings permutations to contractions; before pack-operands, which
         # looks at the order of the dims.
         SimplifyContractionsPass(),
-        # After infer-precision: what is copied is as narrow as it gets. Before cse and the hoisting of
-        # invariants: two contractions, or all rounds of a loop, may share a copy.
+        # After infer-precision: what is copied is as narrow as it gets. Before merge-equal-ops and the
+        # hoisting of invariants: two contractions, or all rounds of a loop, may share a copy.
         # Before pack-operands, which copies what is left and is not contiguous.
         PackPanelsPass(vector_nbytes=vector_nbytes),
         PackOperandsPass(),
-        # Before cse: what two loops compute alike is one op only where both can see it.
+        # Before merge-equal-ops: what two loops compute alike is one op only where both can see it.
         HoistLoopInvariantsPass(),
         # After canonicalize-graph: equal values are equal text only once they are in canonical form.
-        CommonSubexpressionElimination(),
-        # After cse, which leaves the operands of what it merged without a use.
+        MergeEqualOpsPass(),
+        # After merge-equal-ops, which leaves the operands of what it merged without a use.
         DeadCodeElimination(),
         # Last: every rewrite changes who reads what, and a memory mode is about just that.
         InferMemoryModesPass(),
@@ -110,9 +110,9 @@ def low_passes() -> tuple[ModulePass, ...]:
         # Before simplify-low: the expansions bring constants and conversions of their own.
         ExpandMathPass(),
         SimplifyLowPass(),
-        CommonSubexpressionElimination(),
-        # After cse: what two places share may be invariant in a loop that neither alone shows.
-        LoopInvariantCodeMotionPass(),
+        MergeEqualOpsPass(),
+        # After merge-equal-ops: what two places share may be invariant in a loop that neither alone shows.
+        HoistInvariantOpsPass(),
         VerifyStagePass(absent=tuple(op.name for op in EXPANDED_OPS)),
     )
 

@@ -76,6 +76,8 @@ _FOLDS: dict[type[Operation], Callable[[int, int], int]] = {
 class FoldIntegers(RewritePattern):
     """`c1 op c2 --> c3` for sums, products, extrema and bit operations of integer constants"""
 
+    ROOTS = tuple(_FOLDS)
+
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         fold = _FOLDS.get(type(op))
         if fold is None:
@@ -90,6 +92,8 @@ class DropIntegerIdentity(RewritePattern):
     """
     `x + 0 --> x`, `x - 0 --> x`, `x * 1 --> x`, `x * 0 --> 0`, `x / 1 --> x`, and the first three mirrored
     """
+
+    ROOTS = (arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.DivUIOp, arith.DivSIOp)
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, arith.AddiOp | arith.SubiOp | arith.MuliOp | arith.DivUIOp | arith.DivSIOp):
@@ -107,6 +111,8 @@ class DropIntegerIdentity(RewritePattern):
 class DivideByShifting(RewritePattern):
     """`x divui 2^k --> x shrui k`, `x remui 2^k --> x andi (2^k - 1)`"""
 
+    ROOTS = (arith.DivUIOp, arith.RemUIOp)
+
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, arith.DivUIOp | arith.RemUIOp):
             return
@@ -122,6 +128,8 @@ class DivideByShifting(RewritePattern):
 
 class DropFloatIdentity(RewritePattern):
     """`x * 1.0 --> x`, `1.0 * x --> x`, `x / 1.0 --> x`, `x - 0.0 --> x`, `x + -0.0 --> x`"""
+
+    ROOTS = (arith.MulfOp, arith.DivfOp, arith.SubfOp, arith.AddfOp)
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, arith.MulfOp | arith.DivfOp | arith.SubfOp | arith.AddfOp):
@@ -141,6 +149,8 @@ class DropFloatIdentity(RewritePattern):
 class DropDoubleNegation(RewritePattern):
     """`-(-x) --> x`"""
 
+    ROOTS = (arith.NegfOp,)
+
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: arith.NegfOp, rewriter: PatternRewriter, /) -> None:
         if isinstance(op.operand.owner, arith.NegfOp):
@@ -149,6 +159,8 @@ class DropDoubleNegation(RewritePattern):
 
 class DropExactRoundTrip(RewritePattern):
     """`truncf(extf(x)) --> x` where the types agree: widening is exact"""
+
+    ROOTS = (arith.TruncFOp,)
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: arith.TruncFOp, rewriter: PatternRewriter, /) -> None:
@@ -159,6 +171,8 @@ class DropExactRoundTrip(RewritePattern):
 
 class DropStoredBoolean(RewritePattern):
     """`(extui b) != 0 --> b`"""
+
+    ROOTS = (arith.CmpiOp,)
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: arith.CmpiOp, rewriter: PatternRewriter, /) -> None:
@@ -176,6 +190,8 @@ class DropStoredBoolean(RewritePattern):
 class FoldSelect(RewritePattern):
     """`select c, x, x --> x`, `select true, x, y --> x`, `select false, x, y --> y`"""
 
+    ROOTS = (low.SelectOp,)
+
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: low.SelectOp, rewriter: PatternRewriter, /) -> None:
         condition = _integer(op.condition)
@@ -187,6 +203,8 @@ class FoldSelect(RewritePattern):
 
 class InlineShortLoop(RewritePattern):
     """A loop that runs never is its initial values; one that runs once is its body."""
+
+    ROOTS = (scf.ForOp,)
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: scf.ForOp, rewriter: PatternRewriter, /) -> None:

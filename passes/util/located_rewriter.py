@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr, ModuleOp
-from xdsl.ir import Operation
+from xdsl.ir import Block, Operation, Region
 from xdsl.pattern_rewriter import (
     PatternRewriter,
     PatternRewriterListener,
@@ -14,6 +14,7 @@ from xdsl.pattern_rewriter import (
 )
 from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
+from .op_effects import is_removable
 from .rewrite_counts import rewrite_counter
 
 
@@ -28,16 +29,24 @@ class _ByRoot(RewritePattern):
         self.by_type: dict[type[Operation], tuple[RewritePattern, ...]] = {}
         self.counts = rewrite_counter()
 
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if is_trivially_dead(op):
-            rewriter.erase(op)
-            return
+    def patterns_for(self, op: Operation) -> tuple[RewritePattern, ...]:
+        """Returns the patterns that may match an op."""
         patterns = self.by_type.get(type(op))
         if patterns is None:
             patterns = self.by_type[type(op)] = tuple(
                 pattern for pattern in self.patterns if isinstance(op, getattr(pattern, "ROOTS", Operation))
             )
-        for pattern in patterns:
+        return patterns
+
+    def concerns(self, op: Operation) -> bool:
+        """Returns whether there is anything to do at an op, perhaps."""
+        return bool(self.patterns_for(op)) or _is_dead(op)
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if _is_dead(op):
+            rewriter.erase(op)
+            return
+        for pattern in self.patterns_for(op):
             pattern.match_and_rewrite(op, rewriter)
             if rewriter.has_done_action:
                 if self.counts is not None:
@@ -45,10 +54,30 @@ class _ByRoot(RewritePattern):
                 return
 
 
+def _is_dead(op: Operation) -> bool:
+    for result in op.results:
+        if result.first_use is not None:
+            return False
+    return is_removable(type(op)) and is_trivially_dead(op)
+
+
+class _Walker(PatternRewriteWalker):
+    """Looks only at the ops that a pattern may match, and those that may be erased."""
+
+    def __init__(self, pattern: _KeepLocation, listener: PatternRewriterListener) -> None:
+        super().__init__(pattern, listener=listener)
+        self._concerns = pattern.inner.concerns
+
+    def _populate_worklist(self, op: Operation | Region | Block) -> None:
+        for inner in op.walk(reverse=True, region_first=True):
+            if self._concerns(inner):
+                self._worklist.push(inner)
+
+
 class _KeepLocation(RewritePattern):
     """Runs a pattern, and gives every op it inserts without a location that of the op it matched."""
 
-    def __init__(self, inner: RewritePattern):
+    def __init__(self, inner: _ByRoot):
         self.inner = inner
         self.location: LocationAttr = UNKNOWN_LOC
 
@@ -68,4 +97,4 @@ def rewrite_greedily(module: ModuleOp, patterns: Sequence[RewritePattern]) -> bo
     """
     keeper = _KeepLocation(_ByRoot(patterns))
     listener = PatternRewriterListener(operation_insertion_handler=[keeper.inserted])
-    return PatternRewriteWalker(keeper, listener=listener).rewrite_module(module)
+    return _Walker(keeper, listener).rewrite_module(module)
