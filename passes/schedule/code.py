@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from itertools import takewhile
 
 from xdsl.dialects import arith
+from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, Operation, SSAValue
+from xdsl.traits import is_side_effect_free
 
 from ...dialects import sched
 from ...dialects.dim_expr import Extent
+from ..util.index_analysis import IndexAnalysis
+from ..util.index_expr import Atom, Axis, Clamp, Element, FloorDiv, IndexExpr, Mod, Opaque
 from ..util.kernel_writer import NO_OVERFLOW
 from ..util.scalar_builder import INDEX, ConstantPool, ScalarBuilder
 from .loops import kernel_around
@@ -54,3 +59,79 @@ def multiply(writer: ScalarBuilder, value: SSAValue, by: Extent, hint: str | Non
 
 def least(writer: ScalarBuilder, lhs: SSAValue, rhs: SSAValue, hint: str | None = None) -> SSAValue:
     return writer.op(arith.MinSIOp, lhs, rhs, hint=hint)
+
+
+def write_index(
+    writer: ScalarBuilder,
+    analysis: IndexAnalysis,
+    expr: IndexExpr,
+    replaced: Mapping[SSAValue, SSAValue] | None = None,
+    hint: str | None = None,
+) -> SSAValue:
+    """
+    Writes an index; indices of loops, and values that are in no other terms than themselves, are `replaced`
+    where there is something for them.
+    """
+    value: SSAValue | None = None
+    for atom, factor in expr.terms.items():
+        term = _write_atom(writer, analysis, atom, replaced or {})
+        if factor != 1:
+            term = multiply(writer, term, factor)
+        value = term if value is None else add(writer, value, term)
+    if value is None:
+        return writer.constant(expr.constant, INDEX)
+    if expr.constant != 0:
+        value = add(writer, value, writer.constant(expr.constant, INDEX))
+    if hint is not None and value.name_hint is None:
+        value.name_hint = hint
+    return value
+
+
+def _write_atom(
+    writer: ScalarBuilder, analysis: IndexAnalysis, atom: Atom, replaced: Mapping[SSAValue, SSAValue]
+) -> SSAValue:
+    match atom:
+        case Axis():
+            index = analysis.loop(atom).index
+            return replaced.get(index, index)
+        case Opaque(value, _):
+            return replaced.get(value, value)
+        case FloorDiv(operand, divisor):
+            return writer.op(
+                arith.DivUIOp,
+                write_index(writer, analysis, operand, replaced),
+                writer.constant(divisor, INDEX),
+            )
+        case Mod(operand, divisor):
+            return writer.op(
+                arith.RemUIOp,
+                write_index(writer, analysis, operand, replaced),
+                writer.constant(divisor, INDEX),
+            )
+        case Clamp(operand, last):
+            raised = writer.op(
+                arith.MaxSIOp,
+                write_index(writer, analysis, operand, replaced),
+                writer.constant(0, INDEX),
+            )
+            return least(writer, raised, writer.constant(last, INDEX))
+        case Element():
+            raise AssertionError(f"{atom} is no index of a kernel")
+
+
+def erase_unused(values: Iterable[SSAValue]) -> None:
+    """Erases the index arithmetic that values were computed by, as far as nothing uses it any more."""
+    for value in values:
+        op = value.owner
+        if (
+            isinstance(op, Operation)
+            and op.parent is not None
+            and not op.regions
+            and isinstance(value.type, IndexType)
+            and is_side_effect_free(op)
+            and all(result.first_use is None for result in op.results)
+        ):
+            operands = list(op.operands)
+            op.detach()
+            op.erase()
+            erase_unused(operands)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from xdsl.dialects import memref
+from xdsl.dialects import memref, scf
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects import sched
@@ -96,19 +96,26 @@ def _differ(analysis: IndexAnalysis, axis: Axis, scope: Operation, here: IndexEx
 
 def _apart(analysis: IndexAnalysis, scope: Operation, expr: IndexExpr) -> tuple[IndexExpr, IndexExpr]:
     """Returns the part of an index that is the same throughout `scope`, and the rest."""
-    same = {atom: factor for atom, factor in expr.terms.items() if _is_known_at(analysis, scope, atom)}
+    same = {atom: factor for atom, factor in expr.terms.items() if is_known_at(analysis, scope, atom)}
     rest = {atom: factor for atom, factor in expr.terms.items() if atom not in same}
     return IndexExpr(same, expr.constant), IndexExpr(rest, 0)
 
 
-def _is_known_at(analysis: IndexAnalysis, scope: Operation, atom: Atom) -> bool:
+def is_known_at(analysis: IndexAnalysis, scope: Operation, atom: Atom, with_scope: bool = False) -> bool:
+    """
+    Returns whether part of an index is known before `scope`; `with_scope`, in its body, where its own index
+    is known too.
+    """
     match atom:
         case Axis():
-            return not is_inside(analysis.loop(atom), scope)
+            loop = analysis.loop(atom)
+            return (with_scope and loop is scope) or not is_inside(loop, scope)
         case Opaque(value, _):
+            if with_scope and isinstance(scope, scf.ForOp) and value is scope.body.block.args[0]:
+                return True
             owner = value.owner if isinstance(value.owner, Operation) else value.owner.parent_op()
             return owner is None or not is_inside(owner, scope)
         case FloorDiv() | Mod() | Clamp():
-            return all(_is_known_at(analysis, scope, inner) for inner in atom.operand.terms)
+            return all(is_known_at(analysis, scope, inner, with_scope) for inner in atom.operand.terms)
         case _:
             return False

@@ -63,13 +63,17 @@ class Schedule:
             self._run(step)
         return self
 
-    def split(self, axis: str, factor: int, *, allow_reorder: bool = False) -> tuple[str, str]:
+    def split(
+        self, axis: str, factor: int, *, allow_reorder: bool = False, serial: bool = False
+    ) -> tuple[str, str]:
         """
         Splits a loop at parts of `factor` iterations, and returns the names of the outer and the inner one.
         Where the factor does not divide the extent, the inner one has a count. A reduction goes on in its
-        order: by `fma` in another one, else in a serial loop where the order shows.
+        order: by `fma` in another one, else in a serial loop where the order shows, or where `serial` says
+        so; such a loop can come to stand around other axes.
         """
-        outer, inner = self._named({"step": "split", "axis": axis, "factor": factor}, allow_reorder)
+        step: dict[str, Any] = {"step": "split", "axis": axis, "factor": factor}
+        outer, inner = self._named(step | {"serial": True} if serial else step, allow_reorder)
         return outer, inner
 
     def reorder(self, *axes: str, allow_reorder: bool = False) -> None:
@@ -88,6 +92,36 @@ class Schedule:
         """
         step = {"step": "map", "axes": list(mappings), "mappings": list(mappings.values())}
         self._named(step, allow_reorder)
+
+    def distribute(self, axis: str, at: str, *, after: bool = False) -> tuple[str, str]:
+        """
+        Gives what stands in an axis before the loop `at`, or with `after` up to it, an axis of its own, and
+        returns the names of the two. Values that go from one to the other are kept in local buffers.
+        """
+        step: dict[str, Any] = {"step": "distribute", "axis": axis, "at": at}
+        first, second = self._named(step | {"after": True} if after else step)
+        return first, second
+
+    def compute_at(self, buffer: str, axis: str) -> list[str]:
+        """
+        Computes a local buffer inside of the loop that reads it, as much as one iteration needs, and returns
+        the names of the loops that do. `distribute` is the inverse.
+        """
+        return self._named({"step": "compute_at", "buffer": buffer, "axis": axis})
+
+    def stage(self, axis: str, buffer: str) -> list[str]:
+        """
+        Copies the part of a buffer that one iteration of a loop reads into a local buffer first, and returns
+        the names of the loops that copy.
+        """
+        return self._named({"step": "stage", "axis": axis, "buffer": buffer})
+
+    def pack(self, axis: str, buffer: str, layout: Sequence[str]) -> list[str]:
+        """
+        The same, into a local buffer with a dim for each loop of `layout`, in that order: so it is read
+        element by element where the last of them is the innermost loop.
+        """
+        return self._named({"step": "pack", "axis": axis, "buffer": buffer, "layout": list(layout)})
 
     def _named(self, step: dict[str, Any], allow_reorder: bool = False) -> list[str]:
         return self._run(step | {"allow_reorder": True} if allow_reorder else step)

@@ -27,13 +27,15 @@ from ..util.reduction_identity import identity
 from ..util.scalar_builder import INDEX, ScalarBuilder
 from .code import add, least, multiply, subtract, writer_at_front, writer_before
 from .errors import refuse
-from .loops import KernelLoop, fresh_hint, index_of, kernel_around
+from .loops import KernelLoop, fresh_hint, index_of, kernel_around, loop_name
 from .reassociation import rounds
 
 WHO = "split-axis"
 
 
-def split(op: KernelLoop, factor: int, allow_reorder: bool = False) -> tuple[KernelLoop, KernelLoop]:
+def split(
+    op: KernelLoop, factor: int, allow_reorder: bool = False, serial: bool = False
+) -> tuple[KernelLoop, KernelLoop]:
     """
     Splits `op`, which is erased, and returns the outer and the inner loop.
 
@@ -41,10 +43,12 @@ def split(op: KernelLoop, factor: int, allow_reorder: bool = False) -> tuple[Ker
     of extrema or of bits combines the results of its parts, which is the same. A sum or product of floats
     becomes a serial loop, `scf.for`, around reductions that each start from what the last one left in a local
     buffer; such a loop runs neither below vectors nor unrolled axes. With `allow_reorder` it combines the
-    results of its parts instead: another order, and other last bits.
+    results of its parts instead: another order, and other last bits. With `serial` any reduction becomes a
+    serial loop, which then can come to stand around other axes.
 
     Raises:
-        ScheduleError: the loop is mapped or serial, or the factor is below 1 or above its extent.
+        ScheduleError: the loop is mapped or serial, the factor is below 1 or above its extent, or it is a dim
+            of a sum that another reduction goes on with.
     """
     if isinstance(op, scf.ForOp):
         refuse(WHO, op, "it is serial already, expected an axis or a reduction")
@@ -58,7 +62,12 @@ def split(op: KernelLoop, factor: int, allow_reorder: bool = False) -> tuple[Ker
     splitting = _Splitting(op, extent, factor)
     if isinstance(op, sched.AxisOp):
         return splitting.axis(op)
-    if rounds(op) and op.kind.data is not CombineKind.FMA and not allow_reorder:
+    if serial or (rounds(op) and op.kind.data is not CombineKind.FMA and not allow_reorder):
+        around = op.parent_op()
+        if isinstance(around, sched.ReduceOp) and around.continued is op:
+            refuse(
+                WHO, op, f"it goes on with the sum of {loop_name(around)}, so it cannot begin a serial loop"
+            )
         return splitting.in_order(op)
     return splitting.reduction(op)
 

@@ -14,16 +14,24 @@ from typing import Any
 from xdsl.ir import SSAValue
 
 from ...dialects import sched
+from .compute_at import WHO as COMPUTE_AT
+from .compute_at import compute_at
+from .distribute import WHO as DISTRIBUTE
+from .distribute import distribute
 from .errors import ScheduleError
 from .fuse import WHO as FUSE
 from .fuse import fuse
 from .loops import KernelLoop, buffers_of, loops_of
 from .map import WHO as MAP
 from .map import map_axes
+from .pack import WHO as PACK
+from .pack import pack
 from .reorder import WHO as REORDER
 from .reorder import reorder
 from .split import WHO as SPLIT
 from .split import split
+from .stage import WHO as STAGE
+from .stage import stage
 
 Step = Mapping[str, Any]
 """One step: its name under `step`, and its arguments by name."""
@@ -49,8 +57,10 @@ def find_buffer(who: str, op: sched.KernelOp, name: str) -> SSAValue:
     return found
 
 
-def _split(kernel: sched.KernelOp, axis: str, factor: int, allow_reorder: bool) -> Sequence[KernelLoop]:
-    return split(find_loop(SPLIT, kernel, axis), factor, allow_reorder)
+def _split(
+    kernel: sched.KernelOp, axis: str, factor: int, allow_reorder: bool, serial: bool
+) -> Sequence[KernelLoop]:
+    return split(find_loop(SPLIT, kernel, axis), factor, allow_reorder, serial)
 
 
 def _reorder(kernel: sched.KernelOp, axes: Sequence[str], allow_reorder: bool) -> Sequence[KernelLoop]:
@@ -76,6 +86,23 @@ def _map(
     return loops
 
 
+def _stage(kernel: sched.KernelOp, axis: str, buffer: str) -> Sequence[KernelLoop]:
+    return stage(find_loop(STAGE, kernel, axis), find_buffer(STAGE, kernel, buffer))
+
+
+def _pack(kernel: sched.KernelOp, axis: str, buffer: str, layout: Sequence[str]) -> Sequence[KernelLoop]:
+    loops = [find_loop(PACK, kernel, name) for name in layout]
+    return pack(find_loop(PACK, kernel, axis), find_buffer(PACK, kernel, buffer), loops)
+
+
+def _distribute(kernel: sched.KernelOp, axis: str, at: str, after: bool) -> Sequence[KernelLoop]:
+    return distribute(find_loop(DISTRIBUTE, kernel, axis), find_loop(DISTRIBUTE, kernel, at), after)
+
+
+def _compute_at(kernel: sched.KernelOp, buffer: str, axis: str) -> Sequence[KernelLoop]:
+    return compute_at(find_buffer(COMPUTE_AT, kernel, buffer), find_loop(COMPUTE_AT, kernel, axis))
+
+
 @dataclass(frozen=True)
 class _Rule:
     """A kind of step: the types of its arguments, the optional ones with their default, and what does it."""
@@ -86,10 +113,14 @@ class _Rule:
 
 
 _RULES: dict[str, _Rule] = {
-    "split": _Rule(_split, {"axis": str, "factor": int}, {"allow_reorder": False}),
+    "split": _Rule(_split, {"axis": str, "factor": int}, {"allow_reorder": False, "serial": False}),
     "reorder": _Rule(_reorder, {"axes": list}, {"allow_reorder": False}),
     "fuse": _Rule(_fuse, {"axes": list}, {"allow_reorder": False}),
     "map": _Rule(_map, {"axes": list, "mappings": list}, {"allow_reorder": False}),
+    "distribute": _Rule(_distribute, {"axis": str, "at": str}, {"after": False}),
+    "compute_at": _Rule(_compute_at, {"buffer": str, "axis": str}, {}),
+    "stage": _Rule(_stage, {"axis": str, "buffer": str}, {}),
+    "pack": _Rule(_pack, {"axis": str, "buffer": str, "layout": list}, {}),
 }
 
 

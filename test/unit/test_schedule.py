@@ -95,8 +95,8 @@ def test_an_illegal_step_says_why_and_leaves_the_kernel_as_it_was():
 @pytest.mark.parametrize(
     ("step", "text"),
     [
-        ({"step": "zap"}, "schedule: 'zap' is no step, expected one of split, reorder, fuse, map"),
-        ({}, "schedule: None is no step, expected one of split, reorder, fuse, map"),
+        ({"step": "zap"}, "schedule: 'zap' is no step, expected one of split, reorder, fuse, map, distribute, compute_at, stage, pack"),
+        ({}, "schedule: None is no step, expected one of split, reorder, fuse, map, distribute, compute_at, stage, pack"),
         ({"step": "split", "axis": "i"}, "schedule: step 'split' lacks 'factor'"),
         (
             {"step": "split", "axis": "i", "factor": "8"},
@@ -108,7 +108,7 @@ def test_an_illegal_step_says_why_and_leaves_the_kernel_as_it_was():
         ),
         (
             {"step": "split", "axis": "i", "factor": 2, "tail": True},
-            "schedule: step 'split' takes axis, factor, allow_reorder, found 'tail'",
+            "schedule: step 'split' takes axis, factor, allow_reorder, serial, found 'tail'",
         ),
     ],
 )
