@@ -33,6 +33,9 @@ PROGRAM = """func.func @mm(%a: tensor<20x30xf32>, %b: tensor<30x24xf32>) -> tens
 """
 
 
+STEPS = "split, reorder, fuse, map, distribute, compute_at, stage, pack"
+
+
 def blocked(schedule: Schedule) -> None:
     rows, row = schedule.split("i", 8)
     columns, column = schedule.split("j", 8)
@@ -95,8 +98,8 @@ def test_an_illegal_step_says_why_and_leaves_the_kernel_as_it_was():
 @pytest.mark.parametrize(
     ("step", "text"),
     [
-        ({"step": "zap"}, "schedule: 'zap' is no step, expected one of split, reorder, fuse, map, distribute, compute_at, stage, pack"),
-        ({}, "schedule: None is no step, expected one of split, reorder, fuse, map, distribute, compute_at, stage, pack"),
+        ({"step": "zap"}, f"schedule: 'zap' is no step, expected one of {STEPS}"),
+        ({}, f"schedule: None is no step, expected one of {STEPS}"),
         ({"step": "split", "axis": "i"}, "schedule: step 'split' lacks 'factor'"),
         (
             {"step": "split", "axis": "i", "factor": "8"},
