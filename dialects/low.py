@@ -10,7 +10,7 @@ the closed list `BODY_OPS` below, so that a backend is a table plus a `match`:
 * `arith`: constant, integer and float arithmetic, bit operations, comparisons, bitcast, extf, truncf,
   index_cast
 * `math`: absf, sqrt, floor, ceil, trunc, roundeven, copysign, fma, and the functions `expand-math` expands
-* `low`: the ids, the barrier, select, convert, remf, tile_fma (`dialects/tile.py`)
+* `low`: the ids, the barrier, select, convert, remf, transpose, tile_fma (`dialects/tile.py`)
 
 xDSL's `arith.select` and its integer conversions take scalars only; `low.select` and `low.convert` take
 vectors too and are used everywhere instead of them.
@@ -79,6 +79,7 @@ from .dim_text import parse_extent
 from .element_types import element_type_of, is_float, lanes_of
 from .kernel_dims import dims_properties, parse_dims, print_dims, sizes_of, verify_dims
 from .tile import TileFmaOp
+from .transpose import TransposeOp
 
 SHARED = StringAttr("shared")
 """The memory space of an alloca that all work-items of a work-group share."""
@@ -510,11 +511,12 @@ BODY_OPS: tuple[type[Operation], ...] = (
     ConvertOp,
     RemfOp,
     TileFmaOp,
+    TransposeOp,
 )
 """Every op that may stand in a kernel's body at this level."""
 
 LOW = Dialect(
     "low",
-    [KernelOp, BlockIdOp, ThreadIdOp, BarrierOp, SelectOp, ConvertOp, RemfOp, TileFmaOp],
+    [KernelOp, BlockIdOp, ThreadIdOp, BarrierOp, SelectOp, ConvertOp, RemfOp, TileFmaOp, TransposeOp],
     [DimsAttr, DimensionAttr, ConversionAttr],
 )

@@ -18,6 +18,8 @@ Gives every kernel its default schedule: which axes run as vectors, unrolled, or
   a reduction likewise if no axis around it is one. Reductions get four accumulators where they are long.
 * A vector axis around reductions is unrolled by two, and the axis right around it by four (eight where
   vectors have 64 bytes): a register tile, in which every loaded vector is used that often.
+* Where loads have their neighbours along an axis further out, that axis is unrolled as often as the vectors
+  are wide: such squares of elements are transposed in registers.
 * The outermost axis becomes work-groups, large enough to be worth starting.
 
 An extent that is made of named dims is mapped as if it were the greatest that it can be: the order in which
@@ -105,6 +107,8 @@ class _KernelMapper:
             if lanes:
                 self._map_vector_axis(loop, lanes)
                 return
+            if self._map_transpose(loop):
+                return
         if isinstance(loop, sched.ReduceOp) and not below:
             lanes = self._lanes(loop)
             if lanes:
@@ -141,8 +145,42 @@ class _KernelMapper:
         ):
             self._set(outer, MappingAttr.get(unroll=rows), f"each loaded vector is used {rows} times")
 
-    def _lanes(self, loop: Loop) -> int:
-        """Returns how many lanes `loop` can run in, 0 if it cannot be a vector."""
+    def _map_transpose(self, columns: sched.AxisOp) -> bool:
+        """
+        Maps an axis, and the one around it along which the loads have their neighbours, to the columns and
+        rows of squares that are transposed in registers. Returns whether there is such an axis.
+        """
+        turned = self._turned_loads(columns)
+        around = columns.parent_op()
+        while turned and isinstance(around, sched.AxisOp):
+            rows = self.analysis.axis(around)
+            if all(self.analysis.address(op).stride(rows) == 1 for op in turned):
+                lanes = self._lanes(columns, frozenset(turned))
+                if lanes < 4 or self._most(around) < lanes or not _is_nest(around, columns):
+                    return False
+                self._set(columns, MappingAttr.get(vector=lanes), "neighbours in what is stored")
+                why = "neighbours in what is loaded, transposed in registers"
+                self._set(around, MappingAttr.get(unroll=lanes), why)
+                return True
+            around = around.parent_op()
+        return False
+
+    def _turned_loads(self, columns: sched.AxisOp) -> list[Operation]:
+        """Returns the loads below an axis that are neither of one element nor of neighbours along it."""
+        axis = self.analysis.axis(columns)
+        return [
+            op
+            for op in columns.walk()
+            if isinstance(op, memref.LoadOp)
+            and isinstance(stride := self.analysis.address(op).stride(axis), int)
+            and stride not in (0, 1)
+        ]
+
+    def _lanes(self, loop: Loop, turned: frozenset[Operation] = frozenset()) -> int:
+        """
+        Returns how many lanes `loop` can run in, 0 if it cannot be a vector; the loads `turned` may have any
+        stride.
+        """
         axis = self.analysis.axis(loop)
         widest = 1
         if self._has_counts_along(loop):
@@ -150,7 +188,7 @@ class _KernelMapper:
         for op in loop.walk():
             if isinstance(op, sched.AllocOp) or _is_serial(op):
                 return 0
-            if isinstance(op, memref.LoadOp | memref.StoreOp):
+            if isinstance(op, memref.LoadOp | memref.StoreOp) and op not in turned:
                 stride = self.analysis.address(op).stride(axis)
                 if stride not in ((1,) if isinstance(op, memref.StoreOp) else (0, 1)):
                     return 0
@@ -213,6 +251,24 @@ class _KernelMapper:
         loops = [child for child in op.body.block.ops if isinstance(child, Loop | scf.ForOp)]
         times = self._most(op) if isinstance(op, Loop) else trip_count(op)
         return times * max(sum(self._work(child) for child in loops), 1)
+
+
+def _is_nest(outer: sched.AxisOp, inner: sched.AxisOp) -> bool:
+    """Returns whether axes are all that there is between two of them, and no loop stands in the inner one."""
+    if any(isinstance(op, Loop) and op is not inner for op in inner.walk()):
+        return False
+    op = inner
+    while op is not outer:
+        around = op.parent_op()
+        if not isinstance(around, sched.AxisOp):
+            return False
+        for beside in around.body.block.ops:
+            if beside is not op and (
+                beside.regions or isinstance(beside, memref.LoadOp | memref.StoreOp | sched.AllocOp)
+            ):
+                return False
+        op = around
+    return True
 
 
 def _is_serial(op: Operation) -> bool:

@@ -25,6 +25,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
 from ...dialects.element_types import NBYTES, element_type_of, is_float, is_narrow_float, lanes_of
+from ...dialects.lane_exchange import exchanges
 from ...dialects.low import (
     BarrierOp,
     BlockIdOp,
@@ -34,6 +35,7 @@ from ...dialects.low import (
     SelectOp,
     ThreadIdOp,
     TileFmaOp,
+    TransposeOp,
 )
 from .emitter import Emitter, Rule
 from .float_formats import extend, from_integer, truncate
@@ -369,6 +371,19 @@ def _halve(emitter: Emitter, op: vector.ReductionOp, instruction: str, element: 
         emitter.define(op.dest, f"{instruction}{element} {', '.join(operands)}")
 
 
+def _transpose(emitter: Emitter, op: TransposeOp) -> None:
+    type = emitter.type(op, op.columns[0].type)
+    values = [emitter.values[row] for row in op.rows]
+    n = len(values)
+    for first, second, *lanes in exchanges(n):
+        pair = f"{type} {values[first]}, {type} {values[second]}"
+        masks = [", ".join(f"i32 {lane}" for lane in chosen) for chosen in lanes]
+        values[first], values[second] = (
+            emitter.emit(f"shufflevector {pair}, <{n} x i32> <{mask}>") for mask in masks
+        )
+    emitter.values.update(zip(op.columns, values, strict=True))
+
+
 def _integer_reduction(emitter: Emitter, op: vector.ReductionOp) -> None:
     name, instruction = _INTEGER_COMBINERS[op.kind.data]
     element, type = emitter.type(op, op.dest.type), emitter.type(op, op.vector.type)
@@ -489,6 +504,7 @@ RULES: dict[type[Operation], Rule] = {
     BarrierOp: _barrier,
     SelectOp: _select,
     TileFmaOp: write_tile_fma,
+    TransposeOp: _transpose,
     ConvertOp: _convert,
     RemfOp: _remf,
 }

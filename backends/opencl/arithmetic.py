@@ -19,6 +19,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects import low
 from ...dialects.element_types import element_type_of, is_float, is_narrow_float, lanes_of
+from ...dialects.lane_exchange import exchanges
 from ...dialects.xdsl_fixes import dense_values
 from .kernel import KernelWriter
 from .types import (
@@ -285,6 +286,17 @@ def select(kernel: KernelWriter, op: low.SelectOp) -> None:
         element = mask or MASK_ELEMENTS[kernel.element(op.result.type, op)]
         test = kernel.mask(condition, element)
     kernel.define(op, f"{test} ? {a} : {b}", mask)
+
+
+def transpose(kernel: KernelWriter, op: low.TransposeOp) -> None:
+    type = kernel.c_type(op.columns[0], op)
+    values = [kernel.expressions[row] for row in op.rows]
+    n = len(values)
+    for first, second, *lanes in exchanges(n):
+        pair = values[first], values[second]
+        elements = [", ".join(f"{pair[lane // n]}.s{lane % n:x}" for lane in chosen) for chosen in lanes]
+        values[first], values[second] = (kernel.temporary(type, f"({type})({text})") for text in elements)
+    kernel.expressions.update(zip(op.columns, values, strict=True))
 
 
 def _is_safe_divisor(value: SSAValue) -> bool:

@@ -117,6 +117,7 @@ RULES: dict[type[Operation], Rule] = {
     low.SelectOp: arithmetic.select,
     low.ConvertOp: conversions.convert,
     low.TileFmaOp: tile_fma,
+    low.TransposeOp: arithmetic.transpose,
 }
 
 

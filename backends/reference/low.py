@@ -349,6 +349,18 @@ def _broadcast(op: Operation) -> _Step:
     return step
 
 
+def _transpose(op: Operation) -> _Step:
+    assert isinstance(op, low.TransposeOp)
+    rows, columns = tuple(op.rows), tuple(op.columns)
+
+    def step(run: _Run) -> None:
+        square = np.stack(np.broadcast_arrays(*(run.values[row] for row in rows)), axis=-1)
+        for lane, column in enumerate(columns):
+            run.values[column] = square[..., lane, :]
+
+    return step
+
+
 _COMBINE_FLOATS: dict[CombiningKindFlag, Callable[..., Array]] = {
     CombiningKindFlag.ADD: numerics.add,
     CombiningKindFlag.MUL: numerics.multiply,
@@ -567,6 +579,7 @@ _STEPS: dict[type[Operation], Callable[[Operation], _Step]] = {
     vector.StoreOp: _store,
     vector.BroadcastOp: _broadcast,
     vector.ReductionOp: _reduction,
+    low.TransposeOp: _transpose,
     low.BlockIdOp: _block_id,
     low.ThreadIdOp: _thread_id,
     low.BarrierOp: _barrier,

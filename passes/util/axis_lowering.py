@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects import arith
+from xdsl.dialects import arith, memref
 from xdsl.ir import SSAValue
 
 from ...dialects import low, sched
@@ -15,7 +15,7 @@ from ...dialects.dim_expr import Extent
 from .index_expr import IndexExpr, constant
 from .kernel_state import KernelState
 from .kernel_writer import Bounds
-from .lanes import LaneAxis
+from .lanes import LaneAxis, turning_axis
 from .loop_count import count_of
 from .scalar_builder import INDEX
 
@@ -45,6 +45,37 @@ class AxisLowering:
         self.op = op
         self.axis = state.analysis.axis(op)
         self.lanes = LaneAxis(self.axis, op.mapping.vector.data, op.mapping.unroll.data)
+        if self.lanes.vector > 1 and self._lacks_rows():
+            self.lanes = LaneAxis(self.axis, 1, 1)
+
+    def _lacks_rows(self) -> bool:
+        """
+        Returns whether a load below is to be transposed with an unrolled axis around, but what is left of
+        that axis is less than a square: the lanes then run one by one.
+        """
+        analysis, nest = self.state.analysis, self.state.lanes
+        unrolled = [axis for axis in self._around() if axis.mapping.unroll.data == self.lanes.vector]
+        if not unrolled:
+            return False
+        with nest.within(self.lanes):
+            for op in self.op.walk():
+                if not isinstance(op, memref.LoadOp):
+                    continue
+                address = analysis.address(op)
+                if address.stride(self.axis) in (0, 1) or turning_axis(nest, address) is not None:
+                    continue
+                if any(address.stride(analysis.axis(axis)) == 1 for axis in unrolled):
+                    return True
+        return False
+
+    def _around(self) -> list[sched.AxisOp]:
+        found: list[sched.AxisOp] = []
+        parent = self.op.parent_op()
+        while parent is not None:
+            if isinstance(parent, sched.AxisOp):
+                found.append(parent)
+            parent = parent.parent_op()
+        return found
 
     def share(self) -> tuple[IndexExpr, int | SSAValue]:
         """Returns the first index that this work-item takes, and how many."""

@@ -42,8 +42,14 @@ Partial = tuple[SSAValue, ...]
 """A partial result of a reduction: here the extreme number, and the greatest signed and unsigned encoding."""
 
 
+FEW_ELEMENTS = 16
+"""Up to this many elements, partial results of three values are not worth their code."""
+
+
 def is_extremum(op: sched.ReduceOp) -> bool:
-    """Returns whether a reduction is a maximum or minimum that has to mind NaN or signed zeros."""
+    """Returns whether a reduction is a maximum or minimum of many elements that has to mind NaN or zeros."""
+    if isinstance(op.extent.data, int) and op.extent.data <= FEW_ELEMENTS:
+        return False
     if op.kind.data not in (CombineKind.MAXIMUMF, CombineKind.MINIMUMF):
         return False
     if not isinstance(op.result.type, Float32Type | Float64Type):

@@ -37,7 +37,7 @@ from .index_expr import IndexExpr
 from .index_writer import IndexWriter
 from .kernel_state import KernelState
 from .kernel_writer import NO_OVERFLOW, KernelWriter, constant_value, vector_type
-from .lanes import LaneAxis, LanedValue, Lanes, lane_sets
+from .lanes import LaneAxis, LanedValue, Lanes, lane_sets, turning_axis
 from .reduction_lowering import lower_reduction
 from .serial_lowering import lower_serial
 from .shared_reduction_lowering import lower_shared_reduction
@@ -255,6 +255,10 @@ class _KernelLowering:
         address = self.state.analysis.address(op)
         active, vector_axis = self.lanes.active(frozenset(address.axes())), self.lanes.vector_axis
         op_type, result_type = memref.LoadOp, op.res.type
+        turned = turning_axis(self.lanes, address)
+        if turned is not None:
+            self.scalars[op.res] = self._turned_load(op, address, turned)
+            return
         if vector_axis is not None and _stride(op, address, vector_axis, (0, 1)) == 1:
             op_type, result_type = vector.LoadOp, vector_type(op.res.type, vector_axis.vector)
         values: dict[Lanes, SSAValue] = {}
@@ -264,6 +268,32 @@ class _KernelLowering:
                 op_type, (self.state.buffers[op.memref], at), result_type, op.location, op.res.name_hint
             )
         self.scalars[op.res] = LanedValue.of(active, values, op_type is vector.LoadOp)
+
+    def _turned_load(self, op: memref.LoadOp, address: IndexExpr, rows: LaneAxis) -> LanedValue:
+        """
+        A load of which neighbours in memory are the iterations of the unrolled axis `rows`, not the lanes: it
+        loads vectors along that axis, a square of elements, and transposes it.
+        """
+        active, columns = self.lanes.active(frozenset(address.axes())), self.lanes.vector_axis
+        assert columns is not None, f"{op.name}: turned outside of all vector axes"
+        step, position = address.stride(columns.axis), active.index(rows)
+        assert isinstance(step, int), f"{op.name}: turned with the stride {step}"
+        type = vector_type(op.res.type, columns.vector)
+        buffer, hint = self.state.buffers[op.memref], op.res.name_hint
+        values: dict[Lanes, SSAValue] = {}
+        for lanes in lane_sets(active):
+            if lanes[position]:
+                continue
+            loaded: list[SSAValue] = []
+            for lane in range(columns.vector):
+                at = self.indices.write_for(op, address + step * lane, active, lanes)
+                loaded.append(self.writer.emit(vector.LoadOp, (buffer, at), type, op.location, hint))
+            transposed = self.writer.insert(low.TransposeOp(loaded), op.location)
+            for row, column in enumerate(transposed.results):
+                column.name_hint = hint
+                self.writer.homes[column] = self.writer.place
+                values[(*lanes[:position], row, *lanes[position + 1 :])] = column
+        return LanedValue.of(active, values, True)
 
     def _lower_store(self, op: memref.StoreOp) -> None:
         address = self.state.analysis.address(op)

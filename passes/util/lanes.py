@@ -11,7 +11,7 @@ from xdsl.ir import SSAValue
 
 from .illegal_mapping import refuse_mapping
 from .index_analysis import Loop
-from .index_expr import Axis
+from .index_expr import Axis, IndexExpr
 
 Lanes = tuple[int, ...]
 """A combination of iterations of some unrolled axes: for each its number, from 0 to below `unroll`."""
@@ -93,6 +93,26 @@ class LaneNest:
         around = self.vector_axis
         if op.mapping.vector.data > 1 and around is not None:
             refuse_mapping(op, f"axis %{around.axis.hint} around it is a vector")
+
+
+def turning_axis(nest: LaneNest, address: IndexExpr) -> LaneAxis | None:
+    """
+    Returns the unrolled axis along which the elements at `address` are neighbours, where they are not along
+    the vector axis and both have as many iterations at once: the two may change places by a transposition.
+    """
+    columns = nest.vector_axis
+    if columns is None or columns.unroll != 1 or address.stride(columns.axis) in (0, 1):
+        return None
+    if not isinstance(address.stride(columns.axis), int):
+        return None
+    return next(
+        (
+            lane
+            for lane in nest.axes
+            if lane.vector == 1 and lane.unroll == columns.vector and address.stride(lane.axis) == 1
+        ),
+        None,
+    )
 
 
 def lane_sets(active: Sequence[LaneAxis]) -> list[Lanes]:

@@ -58,19 +58,6 @@ sched.kernel @product(%a: memref<64x64xf32>, %b: memref<64x64xf32>, %c: memref<6
   }
 }
 
-// A transpose has no axis with stride 1 on both sides: it stays scalar.
-// CHECK-LABEL: sched.kernel @transpose
-// CHECK-NEXT:    sched.axis %i = 64 block(64) {
-// CHECK-NEXT:      sched.axis %j = 64 {
-sched.kernel @transpose(%x: memref<64x64xf32>, %y: memref<64x64xf32>) {
-  sched.axis %i = 64 {
-    sched.axis %j = 64 {
-      %v = memref.load %x[%j, %i] : memref<64x64xf32>
-      memref.store %v, %y[%i, %j] : memref<64x64xf32>
-    }
-  }
-}
-
 // A kernel that is mapped already stays as it is.
 // CHECK-LABEL: sched.kernel @mapped
 // CHECK-NEXT:    sched.axis %i = 64 vector(2) {
@@ -189,3 +176,61 @@ sched.kernel @scalar(%x: memref<f32>, %y: memref<f32>) {
 // RUN: not tenon-opt -p 'map-axes{vector-nbytes=-8}' %s 2>&1 | filecheck %s --check-prefix NEGATIVE
 // NONE: error: map-axes: vector-nbytes 32 and block-elements 0 must be 1 or more
 // NEGATIVE: error: map-axes: vector-nbytes -8 and block-elements 16384 must be 1 or more
+
+// What is loaded has its neighbours along the outer axis: squares of elements are transposed in registers.
+// CHECK-LABEL: sched.kernel @turned
+// CHECK-SAME:    schedule = "j: neighbours in what is stored; i: neighbours in what is loaded, transposed in registers; i: work-groups
+// CHECK-NEXT:    sched.axis %i = 100 block({{.*}}) unroll(8) {
+// CHECK-NEXT:      sched.axis %j = 60 vector(8) {
+sched.kernel @turned(%x: memref<60x100xf32>, %y: memref<100x60xf32>) {
+  sched.axis %i = 100 {
+    sched.axis %j = 60 {
+      %v = memref.load %x[%j, %i] : memref<60x100xf32>
+      memref.store %v, %y[%i, %j] : memref<100x60xf32>
+    }
+  }
+}
+
+// An axis between the two stays as it is.
+// CHECK-LABEL: sched.kernel @permute
+// CHECK-NEXT:    sched.axis %i = 100 block({{.*}}) unroll(8) {
+// CHECK-NEXT:      sched.axis %j = 5 {
+// CHECK-NEXT:        sched.axis %k = 60 vector(8) {
+sched.kernel @permute(%x: memref<5x60x100xf32>, %y: memref<100x5x60xf32>) {
+  sched.axis %i = 100 {
+    sched.axis %j = 5 {
+      sched.axis %k = 60 {
+        %v = memref.load %x[%j, %k, %i] : memref<5x60x100xf32>
+        memref.store %v, %y[%i, %j, %k] : memref<100x5x60xf32>
+      }
+    }
+  }
+}
+
+// No axis around has the neighbours of every load, or it is too short: no vectors.
+// CHECK-LABEL: sched.kernel @every_other_row
+// CHECK-NEXT:    %c2 = arith.constant 2 : index
+// CHECK-NEXT:    sched.axis %i = 100 block({{[0-9]*}}) {
+// CHECK-NEXT:      sched.axis %j = 60 {
+sched.kernel @every_other_row(%x: memref<60x200xf32>, %y: memref<100x60xf32>) {
+  %c2 = arith.constant 2 : index
+  sched.axis %i = 100 {
+    sched.axis %j = 60 {
+      %k = arith.muli %i, %c2 : index
+      %v = memref.load %x[%j, %k] : memref<60x200xf32>
+      memref.store %v, %y[%i, %j] : memref<100x60xf32>
+    }
+  }
+}
+
+// CHECK-LABEL: sched.kernel @few_rows
+// CHECK-NEXT:    sched.axis %i = 7 block({{[0-9]*}}) {
+// CHECK-NEXT:      sched.axis %j = 60 {
+sched.kernel @few_rows(%x: memref<60x7xf32>, %y: memref<7x60xf32>) {
+  sched.axis %i = 7 {
+    sched.axis %j = 60 {
+      %v = memref.load %x[%j, %i] : memref<60x7xf32>
+      memref.store %v, %y[%i, %j] : memref<7x60xf32>
+    }
+  }
+}

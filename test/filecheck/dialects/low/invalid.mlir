@@ -138,3 +138,30 @@ low.kernel @k(%a: memref<64xf32>, %c: memref<64xf32>) grid [1, 1, 1] block [1, 1
   // expected-error @+1 {{low.tile_fma: 1 indices of acc, expected 2}}
   low.tile_fma 2 x 4 %c[%i] = %a[%i, %i, %i] * %a[%i, %i] depth [%i] : memref<64xf32>, memref<64xf32>, memref<64xf32>
 }
+
+// -----
+
+low.kernel @k(%x: memref<4xf32>) grid [1, 1, 1] block [1, 1, 1] {
+  %i = low.block_id x
+  %v = vector.load %x[%i] : memref<4xf32>, vector<4xf32>
+  // expected-error @+1 {{low.transpose: 2 rows of vector<4xf32>, expected one type of 2 lanes}}
+  %a, %b = low.transpose %v, %v : vector<4xf32>
+}
+
+// -----
+
+low.kernel @k(%x: memref<4xf32>) grid [1, 1, 1] block [1, 1, 1] {
+  %i = low.block_id x
+  %v = vector.load %x[%i] : memref<4xf32>, vector<2xf32>
+  // expected-error @+1 {{low.transpose: 2 rows of vector<2xf32>, vector<2xi32>, expected one type of 2 lanes}}
+  %a, %b = "low.transpose"(%v, %v) : (vector<2xf32>, vector<2xf32>) -> (vector<2xf32>, vector<2xi32>)
+}
+
+// -----
+
+low.kernel @k(%x: memref<4xf32>) grid [1, 1, 1] block [1, 1, 1] {
+  %i = low.block_id x
+  %v = vector.load %x[%i] : memref<4xf32>, vector<2xf32>
+  // expected-error @+1 {{low.transpose: 2 rows give 1 columns}}
+  %a = "low.transpose"(%v, %v) : (vector<2xf32>, vector<2xf32>) -> (vector<2xf32>)
+}

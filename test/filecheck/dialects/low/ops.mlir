@@ -78,3 +78,14 @@ low.kernel @tiles(%a: memref<4096xf32>, %b: memref<4096xbf16>, %c: memref<4096xf
   low.tile_fma 8 x 48 %c[%i, %n] = %a[%i, %n, %one] * %b[%i, %n] depth [%n] : memref<4096xf32>, memref<4096xf32>, memref<4096xbf16>
   low.tile_fma 1 x 16 live %n %c[%i, %n] += %a[%i, %n, %n, %one] * %b[%i, %n, %one] depth [%n, %n] {note} : memref<4096xf32>, memref<4096xf32>, memref<4096xbf16>
 }
+
+// CHECK-LABEL: low.kernel @square
+// CHECK:         %a, %b = low.transpose %v, %w : vector<2xf32>
+// CHECK-NEXT:    %{{.*}}, %{{.*}} = low.transpose %b, %a {note} : vector<2xf32>
+low.kernel @square(%x: memref<4xf32>) grid [1, 1, 1] block [1, 1, 1] {
+  %i = low.block_id x
+  %v = vector.load %x[%i] : memref<4xf32>, vector<2xf32>
+  %w = vector.load %x[%i] : memref<4xf32>, vector<2xf32>
+  %a, %b = low.transpose %v, %w : vector<2xf32>
+  %c, %d = low.transpose %b, %a {note} : vector<2xf32>
+}

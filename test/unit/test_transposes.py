@@ -1,0 +1,63 @@
+"""Transposes in registers: what they compute for every shape and type, and where they are used."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+import tenon
+from tenon import numpy as tnp
+from tenon.dialects.lane_exchange import exchanges
+
+BACKENDS = ["llvm", "opencl", "reference"]
+
+
+@pytest.mark.parametrize("n", [2, 4, 8, 16])
+def test_exchanges_turn_a_square(n: int):
+    square = np.arange(n * n).reshape(n, n)
+    rows = list(square)
+    for first, second, *lanes in exchanges(n):
+        both = np.concatenate([rows[first], rows[second]])
+        rows[first], rows[second] = (both[chosen] for chosen in lanes)
+    np.testing.assert_array_equal(np.stack(rows), square.T)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "i8", "i4", "u2", "i1", "?"])
+def test_transposes_of_every_type_with_tails(backend: str, dtype: str):
+    rng = np.random.default_rng(0)
+    for shape in ((33, 65), (16, 16), (64, 48), (17, 31), (5, 70), (70, 5), (4, 4)):
+        x = rng.integers(0, 100, shape).astype(dtype)
+        y = tenon.jit(lambda x: tnp.permute_dims(x, (1, 0)), backend=backend)(x)
+        np.testing.assert_array_equal(np.asarray(y), x.T)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_permutations_of_three_dims(backend: str, order: tuple[int, ...]):
+    x = np.random.default_rng(0).standard_normal((19, 23, 37)).astype("f4")
+    y = tenon.jit(lambda x: tnp.permute_dims(x, order), backend=backend)(x)
+    np.testing.assert_array_equal(np.asarray(y), x.transpose(order))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_what_is_computed_of_a_transposed_array_is_fused(backend: str):
+    rng = np.random.default_rng(0)
+    x, y, b = (rng.standard_normal(shape).astype("f4") for shape in ((40, 70), (70, 40), (40,)))
+
+    def program(x: object, y: object, b: object) -> object:
+        return tnp.permute_dims(x, (1, 0)) * 2 + y - b
+
+    compiled = tenon.jit(program, backend=backend)
+    np.testing.assert_array_equal(np.asarray(compiled(x, y, b)), x.T * 2 + y - b)
+
+
+def test_loads_are_vectors_along_the_other_axis():
+    low = tenon.jit(lambda x: tnp.permute_dims(x, (1, 0))).lower(np.zeros((64, 64), "f4")).text("low")
+    assert "low.transpose" in low
+    assert "memref.load" not in low
+
+
+def test_what_fills_no_square_is_moved_one_by_one():
+    low = tenon.jit(lambda x: tnp.permute_dims(x, (1, 0))).lower(np.zeros((66, 67), "f4")).text("low")
+    assert low.count("low.transpose") == 1
+    assert "memref.load" in low
