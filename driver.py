@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException
 
-from .backends.interface import Backend, CompiledArtifact
+from .backends.interface import Backend, CompiledArtifact, DeviceInfo, DeviceKind
 from .backends.registry import BACKEND_NAMES, get_backend
 from .cache.code import compile_code, load_code
 from .dialects import context, sched
@@ -59,6 +59,9 @@ REFERENCE = "reference"
 
 BACKENDS = (*BACKEND_NAMES, REFERENCE)
 """The names of backends that `compile` takes."""
+
+_GROUP_ITEMS = 256
+"""The most work-items of a group on a GPU: more leave a processor with too few groups to switch between."""
 
 _VECTOR_NBYTES = 32
 """What the reference backend schedules for: reductions then run in the order they have on most processors."""
@@ -203,9 +206,15 @@ def _compile_source(
         if isinstance(backend, str):
             executable = _interpreted(source, module, entry, pipeline, level, instruments, keeper)
         else:
-            nbytes = backend.device.vector_nbytes
             work = ModuleLowering(
-                module, entry, pipeline, IRLevel.LOW, nbytes, instruments, source.module, source.schedule
+                module,
+                entry,
+                pipeline,
+                IRLevel.LOW,
+                backend.device,
+                instruments,
+                source.module,
+                source.schedule,
             )
             lowered = replace(render(work, backend), key=key)
             executable = _linked(lowered, _compiled_artifact(lowered, backend), backend, keeper)
@@ -309,7 +318,7 @@ class ModuleLowering:
         entry: Entry,
         pipeline: PassManager | str | None,
         level: IRLevel | None,
-        vector_nbytes: int,
+        device: DeviceInfo | None,
         instruments: Sequence[PassInstrument],
         again: Callable[[], ModuleOp],
         schedule: ModulePass | None = None,
@@ -325,7 +334,7 @@ class ModuleLowering:
             verify_each = pipeline.verify_each
             self.phases: Mapping[str, tuple[ModulePass, ...]] = {"": tuple(pipeline.passes)}
         else:
-            self.phases = _default_phases(module, entry, level, vector_nbytes, schedule)
+            self.phases = _default_phases(module, entry, level, device, schedule)
         passes = tuple(pass_ for phase in self.phases.values() for pass_ in phase)
         PassManager(passes, (*instruments, *_timeline_instruments()), verify_each).run(context(), module)
         self.entry = find_entry(module, self.entry_name)
@@ -362,7 +371,7 @@ def _default_phases(
     module: ModuleOp,
     entry: Entry,
     level: IRLevel | None,
-    vector_nbytes: int,
+    device: DeviceInfo | None,
     schedule: ModulePass | None = None,
 ) -> dict[str, tuple[ModulePass, ...]]:
     """
@@ -371,15 +380,13 @@ def _default_phases(
     """
     if level is None:
         return {}
-    from .passes.pipeline import phases
-
     found = level_of(module, entry)
     levels = list(IRLevel)
     if levels.index(found) > levels.index(level):
         raise TenonError(f"@{entry.sym_name.data}: the module is at {found.value}, below {level.value}")
     wanted = {
         stage: passes
-        for stage, passes in phases(vector_nbytes=vector_nbytes, schedule=schedule).items()
+        for stage, passes in _phases_for(device, schedule).items()
         if levels.index(found) <= levels.index(IRLevel(stage)) <= levels.index(level)
     }
     if isinstance(entry, sched.ProgramOp):
@@ -388,6 +395,30 @@ def _default_phases(
             stage: passes for stage, passes in wanted.items() if stage != IRLevel.SCHED.value
         }
     return wanted
+
+
+def _phases_for(device: DeviceInfo | None, schedule: ModulePass | None) -> dict[str, tuple[ModulePass, ...]]:
+    """
+    Returns all phases, with the schedules for a device; None is the interpreter. `schedule` is what schedules
+    some kernels another way.
+    """
+    from .passes.pipeline import phases
+
+    if device is None:
+        return phases(_VECTOR_NBYTES, schedule)
+    if device.kind is not DeviceKind.GPU:
+        return phases(device.vector_nbytes, schedule)
+    from .passes.map_work_groups import MapWorkGroupsPass
+
+    groups = MapWorkGroupsPass(
+        max_items=min(device.max_items, _GROUP_ITEMS),
+        max_block=device.max_block,
+        shared_nbytes=device.max_shared_nbytes,
+        vector_nbytes=device.vector_nbytes,
+        multiple=device.group_multiple,
+        n_units=device.n_units,
+    )
+    return phases(device.vector_nbytes, schedule, groups)
 
 
 def _planning(program: sched.ProgramOp) -> tuple[ModulePass, ...]:
@@ -419,9 +450,7 @@ def _interpreted(
     symbols, nodes = symbols_of(entry), nodes_of(module, entry)
     table = DimTable.of(module, entry)
     wanted = None if level is None else IRLevel(level)
-    work = ModuleLowering(
-        module, entry, pipeline, wanted, _VECTOR_NBYTES, instruments, source.module, source.schedule
-    )
+    work = ModuleLowering(module, entry, pipeline, wanted, None, instruments, source.module, source.schedule)
     makers = work.stages()
     stages, last = Stages(makers), list(makers)[-1]
 
@@ -476,8 +505,9 @@ def _stage_texts(
 ) -> Mapping[str, str]:
     """Returns the texts of all stages, for which the passes run."""
     module, entry = source.prepared()
-    nbytes = backend.device.vector_nbytes
-    work = ModuleLowering(module, entry, pipeline, IRLevel.LOW, nbytes, (), source.module, source.schedule)
+    work = ModuleLowering(
+        module, entry, pipeline, IRLevel.LOW, backend.device, (), source.module, source.schedule
+    )
     return render(work, backend).stages
 
 
@@ -493,8 +523,8 @@ def _explained(
     if pipeline is not None:
         passes = tuple(pipeline.passes)
     else:
-        nbytes = backend.device.vector_nbytes if isinstance(backend, Backend) else _VECTOR_NBYTES
-        phases = _default_phases(module, entry, IRLevel.LOW, nbytes)
+        device = backend.device if isinstance(backend, Backend) else None
+        phases = _default_phases(module, entry, IRLevel.LOW, device)
         passes = tuple(pass_ for phase in phases.values() for pass_ in phase)
     return explain_passes(module, entry.sym_name.data, passes)
 

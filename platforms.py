@@ -105,7 +105,7 @@ class _GraphLowering:
         def lowered() -> LoweredProgram:
             module = again()
             work = ModuleLowering(
-                module, find_entry(module, None), None, IRLevel.LOW, backend.device.vector_nbytes, (), again
+                module, find_entry(module, None), None, IRLevel.LOW, backend.device, (), again
             )
             return render(work, backend)
 

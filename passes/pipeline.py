@@ -38,8 +38,11 @@ from .util.decompositions import COMPOSITE_NAMES
 from .verify_stage import VerifyStagePass
 
 
-def graph_passes(vector_nbytes: int) -> tuple[ModulePass, ...]:
-    """Returns the passes from `graph` to better `graph`, for vectors of `vector_nbytes`."""
+def graph_passes(vector_nbytes: int, has_tiles: bool = True) -> tuple[ModulePass, ...]:
+    """
+    Returns the passes from `graph` to better `graph`, for vectors of `vector_nbytes`; `has_tiles` says whether
+    contractions are to run in register tiles.
+    """
     return (
         # First: the others see one function at a time.
         InlineCallsPass(),
@@ -60,7 +63,7 @@ def graph_passes(vector_nbytes: int) -> tuple[ModulePass, ...]:
         # After infer-precision: what is copied is as narrow as it gets. Before merge-equal-ops and the
         # hoisting of invariants: two contractions, or all rounds of a loop, may share a copy.
         # Before pack-operands, which copies what is left and is not contiguous.
-        PackPanelsPass(vector_nbytes=vector_nbytes),
+        *((PackPanelsPass(vector_nbytes=vector_nbytes),) if has_tiles else ()),
         PackOperandsPass(),
         # Before merge-equal-ops: what two loops compute alike is one op only where both can see it.
         HoistLoopInvariantsPass(),
@@ -73,11 +76,24 @@ def graph_passes(vector_nbytes: int) -> tuple[ModulePass, ...]:
     )
 
 
-def sched_passes(vector_nbytes: int, schedule: ModulePass | None = None) -> tuple[ModulePass, ...]:
+def sched_passes(
+    vector_nbytes: int, schedule: ModulePass | None = None, groups: ModulePass | None = None
+) -> tuple[ModulePass, ...]:
     """
     Returns the passes from `graph` to a complete `sched` module, for vectors of `vector_nbytes`; `schedule`
-    is what schedules some kernels another way.
+    is what schedules some kernels another way. For a GPU, `groups` maps kernels to its work-groups.
     """
+    first: tuple[ModulePass, ...] = (
+        # Before split-borders and map-axes, which leave alone what is mapped: panels are no borders.
+        TileContractionsPass(vector_nbytes=vector_nbytes),
+        # After fuse-stages, which fuses whole loops; before map-axes, which finds no vector where an index is
+        # clamped.
+        SplitBordersPass(),
+    )
+    if groups is not None:
+        # Without split-borders: loops beside one another would be one work-group. Before map-axes, which
+        # leaves alone what is mapped.
+        first = (groups,)
     return (
         VerifyStagePass(absent=COMPOSITE_NAMES),
         ConvertGraphToSchedPass(),
@@ -88,11 +104,7 @@ def sched_passes(vector_nbytes: int, schedule: ModulePass | None = None) -> tupl
         FuseStagesPass(),
         # Before the default schedules, which leave alone what is mapped.
         *(() if schedule is None else (schedule,)),
-        # Before split-borders and map-axes, which leave alone what is mapped: panels are no borders.
-        TileContractionsPass(vector_nbytes=vector_nbytes),
-        # After fuse-stages, which fuses whole loops; before map-axes, which finds no vector where an index is
-        # clamped.
-        SplitBordersPass(),
+        *first,
         MapAxesPass(vector_nbytes=vector_nbytes),
         # Before plan-memory, which adds the dependencies that sharing memory brings to those of the data.
         BuildDependenciesPass(),
@@ -117,10 +129,13 @@ def low_passes() -> tuple[ModulePass, ...]:
     )
 
 
-def phases(vector_nbytes: int = 32, schedule: ModulePass | None = None) -> dict[str, tuple[ModulePass, ...]]:
-    """Returns the default pipeline by phase, in order; `schedule` is as in `sched_passes`."""
+def phases(
+    vector_nbytes: int = 32, schedule: ModulePass | None = None, groups: ModulePass | None = None
+) -> dict[str, tuple[ModulePass, ...]]:
+    """Returns the default pipeline by phase, in order; the arguments are those of `sched_passes`."""
+    sched = sched_passes(vector_nbytes, schedule, groups)
     return {
-        "graph": graph_passes(vector_nbytes),
-        "sched": sched_passes(vector_nbytes, schedule),
+        "graph": graph_passes(vector_nbytes, has_tiles=groups is None),
+        "sched": sched,
         "low": low_passes(),
     }

@@ -34,6 +34,7 @@ TENON_PASS_NAMES: tuple[str, ...] = (
     "inline-virtual-nodes",
     "map-axes",
     "map-axis",
+    "map-work-groups",
     "merge-equal-ops",
     "merge-kernels",
     "pack-buffer",

@@ -185,6 +185,11 @@ class KernelWriter:
             raise self.fail(op, f"{len(indices)} indices, expected one linear index")
         return self.expressions[indices[0]]
 
+    def vector_at(self, op: Operation, base: SSAValue, index: str, lanes: int, const: str = "") -> str:
+        """Returns `lanes` elements of an array from `index` on, as what can be read or assigned to."""
+        spelled = self.helpers.unaligned(self.element(element_type_of(base.type), op), lanes)
+        return f"*({self.spaces[base]}{const}{spelled} *)({self.expressions[base]} + {index})"
+
     def _block(self, block: Block, targets: Sequence[SSAValue]) -> None:
         """Emits the ops of `block`; the operands of its yield are assigned to `targets`."""
         for op in block.ops:

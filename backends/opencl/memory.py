@@ -47,12 +47,9 @@ def vector_store(kernel: KernelWriter, op: vector.StoreOp) -> None:
 def _vector_at(
     kernel: KernelWriter, op: vector.LoadOp | vector.StoreOp, base: SSAValue, type: Attribute, const: str
 ) -> str:
-    """Returns the vector at an index of `base`, as an expression that can be read or assigned to."""
     lanes = lanes_of(type)
     assert lanes is not None, f"{op.name}: {type} is no vector"
-    spelled = kernel.helpers.unaligned(kernel.element(type, op), lanes)
-    pointer = f"{kernel.spaces[base]}{const}{spelled} *"
-    return f"*({pointer})({kernel.expressions[base]} + {kernel.index(op, op.indices)})"
+    return kernel.vector_at(op, base, kernel.index(op, op.indices), lanes, const)
 
 
 def alloca(kernel: KernelWriter, op: memref.AllocaOp) -> None:

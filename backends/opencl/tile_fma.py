@@ -120,14 +120,15 @@ class _Tile:
         """Returns the elements at an index, converted."""
         kernel, stored = self.kernel, element_type_of(buffer.type)
         element, array = kernel.element(stored, self.op), kernel.expressions[buffer]
-        value = f"{array}[{at}]" if lanes is None else f"vload{lanes}(0, {array} + {at})"
+        value = f"{array}[{at}]" if lanes is None else kernel.vector_at(self.op, buffer, at, lanes, "const ")
         if is_narrow_float(stored):
             value, element = f"{kernel.helpers.narrow_to_float(stored, lanes)}({value})", "float"
         return value if element == self.element else cast(self.element, lanes, value)
 
     def _store(self, at: str, lanes: int | None, value: str) -> None:
-        array = self.kernel.expressions[self.op.acc]
+        kernel, acc = self.kernel, self.op.acc
         if lanes is None:
-            self.kernel.line(f"{array}[{at}] = {value};")
+            place = f"{kernel.expressions[acc]}[{at}]"
         else:
-            self.kernel.line(f"vstore{lanes}({value}, 0, {array} + {at});")
+            place = kernel.vector_at(self.op, acc, at, lanes)
+        kernel.line(f"{place} = {value};")

@@ -1,0 +1,231 @@
+"""The choice of a GPU schedule for one kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects import memref, scf
+from xdsl.dialects.builtin import IndexType, IntegerType, MemRefType
+from xdsl.ir import Block, Operation
+
+from ...dialects import sched
+from ...dialects.dim_expr import upper_bound
+from ...dialects.element_types import NBYTES, element_type_of
+from ...dialects.sched import Level, MappingAttr, Scope, ScopeAttr
+from .index_analysis import IndexAnalysis, Loop
+
+_FEW = 8
+"""From this many iterations on, work-items share a loop where there is too little else to do in parallel."""
+
+_MAX_UNROLL = 4
+
+
+@dataclass(frozen=True, slots=True)
+class GroupLimits:
+    """
+    What work-groups may be: how many work-items, along each dimension too, and bytes that they share. They
+    run `multiple` at a time in each of `n_units` processors, and load `vector_nbytes` at once.
+    """
+
+    max_items: int
+    max_block: tuple[int, int, int]
+    shared_nbytes: int
+    vector_nbytes: int
+    multiple: int
+    n_units: int
+
+
+class KernelSchedule:
+    """Maps one kernel, all of whose axes are serial."""
+
+    def __init__(self, kernel: sched.KernelOp, limits: GroupLimits) -> None:
+        self.kernel = kernel
+        self.limits = limits
+        self.analysis = IndexAnalysis()
+        self.reasons: list[str] = []
+        self.nest, self.body = _nest(kernel.body.block)
+
+    def apply(self) -> list[str]:
+        """Maps the axes and returns why, as clauses that begin with an axis's name."""
+        if len(self.nest) > len(self.limits.max_block):
+            return []
+        leads = self._leads()
+        if leads and self._is_shared(leads):
+            self._share(leads)
+        elif self.nest:
+            self._deal()
+            self._keep_several_sums()
+        return self.reasons
+
+    def _set(self, loop: Loop, mapping: MappingAttr, why: str) -> None:
+        loop.mapping = mapping
+        clause = f"{loop.index.name_hint or 'axis'}: {why}"
+        if clause not in self.reasons:
+            self.reasons.append(clause)
+
+    def _most(self, loop: Loop) -> int:
+        extent = loop.extent.data
+        return extent if isinstance(extent, int) else upper_bound(self.analysis.extent(loop))
+
+    def _leads(self) -> list[Loop]:
+        """Returns the loop of each stage below the nest that work-items can share, none if one has none."""
+        leads: list[Loop] = []
+        for op in self.body.ops:
+            if isinstance(op, scf.ForOp | scf.IfOp | scf.WhileOp):
+                return []
+            if isinstance(op, Loop):
+                lead = self._lead(op)
+                if lead is None:
+                    return []
+                leads.append(lead)
+        return leads
+
+    def _lead(self, loop: Loop) -> Loop | None:
+        """Of reductions in one another the outermost is shared, of axes the innermost unless it is short."""
+        if isinstance(loop, sched.ReduceOp):
+            is_shareable = loop.continued is None and loop.result.type != IntegerType(1)
+            return loop if is_shareable else None
+        nest, _ = _nest_from(loop)
+        longest = max(nest, key=self._most)
+        return nest[-1] if self._most(nest[-1]) >= self.limits.multiple else longest
+
+    def _is_shared(self, leads: Sequence[Loop]) -> bool:
+        """Returns whether the stages are worth a work-group for each round of the nest, and fit in one."""
+        longest = max(map(self._most, leads))
+        if self._shared_nbytes(leads) > self.limits.shared_nbytes or longest < 2:
+            return False
+        groups = prod(map(self._most, self.nest))
+        if groups < self.limits.n_units * self.limits.multiple:
+            # Too few rows to keep the device busy with one work-item each.
+            return longest >= _FEW
+        if longest < 2 * self.limits.multiple:
+            return False
+        return all(self._runs_over_neighbours(lead) for lead in leads)
+
+    def _runs_over_neighbours(self, lead: Loop) -> bool:
+        """Returns whether more accesses are contiguous along `lead` than along the innermost axis around."""
+        axis, along, across = self.analysis.axis(lead), 0, 0
+        around = self.analysis.axis(self.nest[-1]) if self.nest else None
+        for op in lead.walk():
+            if isinstance(op, memref.LoadOp | memref.StoreOp):
+                address = self.analysis.address(op)
+                along += address.stride(axis) == 1
+                across += around is not None and address.stride(around) == 1
+        return along > across
+
+    def _shared_nbytes(self, leads: Sequence[Loop]) -> int:
+        """Returns the bytes of the buffers and of the partial results that work-items would share."""
+        nbytes = sum(_nbytes(op.result.type) for op in self._allocs())
+        types = {
+            lead.result.type: NBYTES[lead.result.type] for lead in leads if isinstance(lead, sched.ReduceOp)
+        }
+        return nbytes + self.limits.max_items * sum(types.values())
+
+    def _allocs(self) -> list[sched.AllocOp]:
+        """Returns the buffers that stand beside the stages."""
+        return [op for op in self.body.ops if isinstance(op, sched.AllocOp)]
+
+    def _share(self, leads: Sequence[Loop]) -> None:
+        most = max(map(self._most, leads))
+        limit = min(self.limits.max_items, self.limits.max_block[0])
+        items = max(_power_up_to(min(limit, most)), 2)
+        if items > limit:
+            return
+        for axis in self.nest:
+            self._set(axis, MappingAttr.get(Level.BLOCK), "a work-group for each row")
+        for lead in leads:
+            unroll = 1
+            if isinstance(lead, sched.ReduceOp):
+                unroll = _power_up_to(min(max(self._most(lead) // items, 1), _MAX_UNROLL))
+            self._set(
+                lead,
+                MappingAttr.get(unroll=unroll, items=items),
+                f"shared by {items} work-items, neighbours in memory"
+                + (f", {items * unroll} partial results" if isinstance(lead, sched.ReduceOp) else ""),
+            )
+        for op in self._allocs():
+            op.properties["scope"] = ScopeAttr(Scope.SHARED)
+
+    def _deal(self) -> None:
+        """Gives every work-item elements of its own."""
+        left, free = self.limits.max_items, list(self.limits.max_block)
+        columns = self.nest[-1]
+        lanes = self._lanes(columns)
+        for axis in reversed(self.nest):
+            extent = self._most(axis)
+            wanted = -(-extent // lanes) if axis is columns else extent
+            items = min(_power_from(wanted), _power_up_to(min(left, free.pop(0))))
+            left //= items
+            vector = lanes if axis is columns else 1
+            mapping = MappingAttr.get(Level.BLOCK, items * vector, vector, 1, items)
+            self._set(
+                axis,
+                mapping,
+                f"{items} work-items of a group" + (f", {lanes} lanes each" if vector > 1 else ""),
+            )
+
+    def _keep_several_sums(self) -> None:
+        """Reductions of one work-item keep several partial results, so that it waits for several loads."""
+        for op in self.body.walk():
+            if isinstance(op, sched.ReduceOp) and op.kind.data is not sched.CombineKind.FMA:
+                innermost = not any(isinstance(inner, Loop) for inner in op.body.walk())
+                if innermost and self._most(op) >= _MAX_UNROLL * _MAX_UNROLL:
+                    mapping = MappingAttr.get(unroll=_MAX_UNROLL)
+                    self._set(op, mapping, f"{_MAX_UNROLL} partial results in flight")
+
+    def _lanes(self, axis: sched.AxisOp) -> int:
+        """Returns how many elements a work-item takes at once: several if all accesses are of vectors."""
+        along = self.analysis.axis(axis)
+        widest = 1
+        for op in axis.walk():
+            if op is axis:
+                continue
+            if isinstance(op, sched.AllocOp | scf.ForOp | scf.IfOp | scf.WhileOp | Loop):
+                return 1
+            if isinstance(op, memref.LoadOp | memref.StoreOp):
+                stride = self.analysis.address(op).stride(along)
+                if stride != 1 and (stride != 0 or isinstance(op, memref.StoreOp)):
+                    return 1
+            elif any(isinstance(operand.type, IndexType) for operand in op.operands) and not _is_index(op):
+                return 1
+            widest = max([widest, *(NBYTES.get(result.type, 1) for result in op.results)])
+        extent = self._most(axis)
+        lanes = _power_up_to(max(self.limits.vector_nbytes // widest, 1))
+        # What fills no vector runs element by element: not worth it for a short axis.
+        return min(lanes, 16) if extent >= self.limits.multiple * lanes else 1
+
+
+def _is_index(op: Operation) -> bool:
+    return bool(op.results) and isinstance(op.results[0].type, IndexType)
+
+
+def _nest(block: Block) -> tuple[list[sched.AxisOp], Block]:
+    """Returns the axes around all that a block does, outermost first, and the block inside of them."""
+    axes: list[sched.AxisOp] = []
+    while True:
+        ops = [op for op in block.ops if op.regions or isinstance(op, memref.StoreOp | sched.AllocOp)]
+        if len(ops) != 1 or not isinstance(ops[0], sched.AxisOp) or ops[0].count is not None:
+            return axes, block
+        axes.append(ops[0])
+        block = ops[0].body.block
+
+
+def _nest_from(axis: sched.AxisOp) -> tuple[list[sched.AxisOp], Block]:
+    inner, block = _nest(axis.body.block)
+    return [axis, *inner], block
+
+
+def _nbytes(type: MemRefType[object]) -> int:
+    return prod(type.get_shape()) * NBYTES[element_type_of(type)]
+
+
+def _power_up_to(number: int) -> int:
+    """Returns the greatest power of two that is no greater than a number from 1 up."""
+    return 1 << number.bit_length() - 1
+
+
+def _power_from(number: int) -> int:
+    """Returns the least power of two that is no less than a number, 1 for 0."""
+    return 1 << max(number - 1, 0).bit_length()
