@@ -140,22 +140,20 @@ class AxisLowering:
         group, items = state.group, mapping.items.data
         assert group is not None, f"{self.op.name}: work-items share an axis unnoticed"
         state.lanes.check_vector(self.op)
-        vector, unroll = mapping.vector.data, mapping.unroll.data
-        widest = LaneAxis(self.axis, vector, unroll, items)
+        vector = mapping.vector.data
+        widest = LaneAxis(self.axis, vector, mapping.unroll.data, items) if mapping.step > 1 else None
         with group.inside(self.op):
-            if count == items * widest.step:
+            if count == items * mapping.step:
                 self._run_body(first + group.item(self.op) * vector, widest)
                 return
             main: int | SSAValue = 0
-            for lanes in (widest, LaneAxis(self.axis, vector, 1), None):
-                step = lanes.step if lanes else 1
-                if lanes is not widest and step == 1 and lanes is not None:
-                    continue
-                whole = items if lanes is widest else 1
-                end = self._whole(count, whole * step)
-                if end != main:
-                    self._deal(first, main, end, lanes, items)
-                main = end
+            if widest is not None:
+                main = self._deal(first, main, self._whole(count, items * widest.step), widest, items)
+            if vector > 1:
+                main = self._deal(
+                    first, main, self._whole(count, vector), LaneAxis(self.axis, vector, 1), items
+                )
+            self._deal(first, main, count, None, items)
 
     def _whole(self, count: int | SSAValue, step: int) -> int | SSAValue:
         """Returns the greatest multiple of `step` up to `count`."""
@@ -174,8 +172,12 @@ class AxisLowering:
         end: int | SSAValue,
         lanes: LaneAxis | None,
         items: int,
-    ) -> None:
-        """Runs the axis from `begin` to `end` after `first`, a vector of each work-item in turn."""
+    ) -> int | SSAValue:
+        """
+        Runs the axis from `begin` to `end` after `first`, a vector of each work-item in turn. Returns `end`.
+        """
+        if begin == end:
+            return end
         indices, constants = self.state.indices, self.state.writer.constants
         assert self.state.group is not None, "no work-items share the axis"
         own = self.state.group.item(self.op) * (lanes.vector if lanes else 1)
@@ -186,6 +188,7 @@ class AxisLowering:
             lower = indices.op(arith.AddiOp, begin, indices.write(own, self.op.location), self.op.location)
         upper = constants.get(end, INDEX) if isinstance(end, int) else end
         self._for(first, (lower, upper, constants.get(step, INDEX)), lanes, self._most())
+        return end
 
     def _narrower(self) -> list[LaneAxis]:
         """
