@@ -50,10 +50,13 @@ def stage(loop: KernelLoop, buffer: SSAValue) -> list[sched.AxisOp]:
     writer.location = reads[0].location
     local = allocate(writer, buffer, box.extents, "local")
     starts = [write_index(writer, analysis, start) for start in box.starts]
+    counts = [
+        remaining(writer, limit, start) if box.may_end_outside(dim) else None
+        for dim, (limit, start) in enumerate(zip(box.limits, starts, strict=True))
+    ]
     nest = CopyNest(writer, local)
-    for dim, extent in enumerate(box.extents):
-        limit = box.limits[dim]
-        nest.open(extent, remaining(writer, limit, starts[dim]) if box.may_end_outside(dim) else None)
+    for extent, count in zip(box.extents, counts, strict=True):
+        nest.open(extent, count)
     at: list[SSAValue] = []
     for axis, start, value in zip(nest.axes, box.starts, starts, strict=True):
         index = axis.index if start == ZERO else add(nest.writer, value, axis.index)
