@@ -14,6 +14,7 @@ from ...dialects import sched
 from ...dialects.dim_expr import upper_bound
 from ...dialects.element_types import NBYTES, element_type_of
 from ...dialects.sched import Level, MappingAttr, Scope, ScopeAttr
+from ..schedule.fuse import fuse
 from .index_analysis import IndexAnalysis, Loop
 
 _FEW = 8
@@ -45,12 +46,14 @@ class KernelSchedule:
         self.limits = limits
         self.analysis = IndexAnalysis()
         self.reasons: list[str] = []
+        _fuse_sums(kernel)
         self.nest, self.body = _nest(kernel.body.block)
+        # The inner ones first: the indices of what is fused stand between it and the next one.
+        for number in range(len(self.nest) - len(limits.max_block) - 1, -1, -1):
+            self.nest[number : number + 2] = [_fuse_axes(*self.nest[number : number + 2])]
 
     def apply(self) -> list[str]:
         """Maps the axes and returns why, as clauses that begin with an axis's name."""
-        if len(self.nest) > len(self.limits.max_block):
-            return []
         leads = self._leads()
         if leads and self._is_shared(leads):
             self._share(leads)
@@ -83,7 +86,7 @@ class KernelSchedule:
         return leads
 
     def _lead(self, loop: Loop) -> Loop | None:
-        """Of reductions in one another the outermost is shared, of axes the innermost unless it is short."""
+        """Of axes in one another the innermost is shared, unless it is short."""
         if isinstance(loop, sched.ReduceOp):
             is_shareable = loop.continued is None and loop.result.type != IntegerType(1)
             return loop if is_shareable else None
@@ -195,6 +198,31 @@ class KernelSchedule:
         lanes = _power_up_to(max(self.limits.vector_nbytes // widest, 1))
         # What fills no vector runs element by element: not worth it for a short axis.
         return min(lanes, 16) if extent >= self.limits.multiple * lanes else 1
+
+
+def _fuse_axes(outer: sched.AxisOp, inner: sched.AxisOp) -> sched.AxisOp:
+    """Makes one axis of two, one right inside of the other."""
+    fused = fuse(outer, inner)
+    assert isinstance(fused, sched.AxisOp), f"{fused.name}: made of two axes"
+    return fused
+
+
+def _fuse_sums(kernel: sched.KernelOp) -> None:
+    """Makes one reduction of several in one another that combine alike: work-items then share all of it."""
+    # The innermost first: what is fused stands alone in the next one.
+    for op in reversed(list(kernel.walk())):
+        if not isinstance(op, sched.ReduceOp) or op.kind.data is sched.CombineKind.FMA:
+            continue
+        inner = op.body.block.first_op
+        if (
+            isinstance(inner, sched.ReduceOp)
+            and inner.next_op is op.body.block.last_op
+            and op.yielded[0] is inner.result
+            and inner.kind.data is op.kind.data
+            and inner.count is None
+            and inner.init is None
+        ):
+            fuse(op, inner, allow_reorder=True)
 
 
 def _is_index(op: Operation) -> bool:

@@ -184,7 +184,12 @@ def test_an_empty_pipeline_changes_nothing(text: str):
         ("append{sizes=1,a}", "append: option 'sizes' takes tuple[int, ...], found 1,a"),
         ("required", "required: option 'size' is missing"),
         ("required{size=-1}", "required: size -1 is negative"),
-        ("sched-pipeline{bytes=1}", "sched-pipeline: unknown option 'bytes' (options: vector-nbytes)"),
+        (
+            "sched-pipeline{bytes=1}",
+            "sched-pipeline: unknown option 'bytes' "
+            "(options: vector-nbytes, target, max-items, shared-nbytes)",
+        ),
+        ("sched-pipeline{target=npu}", "sched-pipeline: target 'npu' is not one of cpu, gpu"),
         ("sched-pipeline{vector-nbytes=a}", "sched-pipeline: option 'vector-nbytes' takes int, found a"),
         ("append,,append", "pipeline: a pass name is missing in 'append,,append'"),
         ("append,", "pipeline: a pass name is missing in 'append,'"),
