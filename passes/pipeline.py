@@ -40,7 +40,7 @@ from .verify_stage import VerifyStagePass
 
 def graph_passes(vector_nbytes: int, has_tiles: bool = True) -> tuple[ModulePass, ...]:
     """
-    Returns the passes from `graph` to better `graph`, for vectors of `vector_nbytes`; `has_tiles` says whether
+    Returns the passes from `graph` to better `graph`, for vectors of `vector_nbytes`; `has_tiles` says that
     contractions are to run in register tiles.
     """
     return (
