@@ -47,6 +47,8 @@ if TYPE_CHECKING:
     from .runtime.routine import Routine
     from .runtime.tensor_node import TensorNode
     from .runtime.timeline import record_timeline
+    from .tuning.report import TuningReport
+    from .tuning.tune import tune
 
 __all__ = [
     "BACKENDS",
@@ -74,6 +76,7 @@ __all__ = [
     "TenonError",
     "TensorNode",
     "TracingError",
+    "TuningReport",
     "cache_info",
     "clear_caches",
     "compile",
@@ -91,6 +94,7 @@ __all__ = [
     "scan",
     "set_num_threads",
     "switch",
+    "tune",
     "verify_module",
     "while_loop",
 ]
@@ -102,6 +106,8 @@ _WHEN_ASKED_FOR = {
     "BACKENDS": "driver",
     "compile": "driver",
     "explain": "explaining",
+    "tune": "tuning.tune",
+    "TuningReport": "tuning.report",
     "Executable": "runtime.executable",
     "PassManager": "passes.pass_manager",
     "Schedule": "passes.schedule.schedule",

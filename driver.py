@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from io import StringIO
+from pathlib import Path
 from types import NoneType
 from typing import TYPE_CHECKING
 
@@ -50,6 +51,7 @@ from .runtime.signature import Signature
 from .runtime.sized_executable import SizedExecutable
 from .runtime.stages import Stages
 from .runtime.timeline import Category, active, host_track, span
+from .tuned import tuning_pass, tuning_path
 
 if TYPE_CHECKING:
     from .passes.schedule.schedule import Scheduling
@@ -78,6 +80,7 @@ def compile(
     instruments: Sequence[PassInstrument] = (),
     specialize: Mapping[str, Sequence[int]] | None = None,
     schedules: Mapping[str, Scheduling] | None = None,
+    tuning: str | Path | None = None,
 ) -> Executable:
     """
     Compiles one function of a module for a backend: a name in `BACKENDS`, or a backend with its device, which
@@ -97,6 +100,9 @@ def compile(
     mapping. Programs for special values of dims are scheduled by default. A program that a function schedules
     is not kept in the cache.
 
+    `tuning` is the path of a database of `tenon.tune`, whose schedules kernels get that it has some for on
+    this device; by default the one that the environment variable `TENON_TUNING` names, if it does.
+
     `entry` names the function, which may be left out where there is only one. `filename` is what errors call
     the text.
 
@@ -109,9 +115,10 @@ def compile(
     _check_kind("pipeline", pipeline, "a pass manager or its text", PassManager, str, NoneType)
     _check_kind("entry", entry, "a function's name", str, NoneType)
     schedule = _schedule_pass(schedules, pipeline, backend, level)
+    _check_tuning(tuning, schedules, pipeline, backend)
     with collection_paused():
         own = program if isinstance(program, str) else program.clone()
-        source = ProgramSource(own, entry, filename, schedule)
+        source = ProgramSource(own, entry, filename, schedule, tuning)
         return _compile_source(source, backend, pipeline, level, instruments, specialize)
 
 
@@ -130,7 +137,7 @@ def compile_own(
 class ProgramSource:
     """
     A function that is to be compiled, as it was given: `program` does not change. `schedule` schedules some
-    of its kernels.
+    of its kernels, `tuning` is the path of a database that may have schedules for them.
     """
 
     def __init__(
@@ -139,12 +146,26 @@ class ProgramSource:
         entry: str | None,
         filename: str = "<string>",
         schedule: ModulePass | None = None,
+        tuning: str | Path | None = None,
+        is_tuned: bool = True,
     ) -> None:
         self.program = program
         self.schedule = schedule
+        self._tuning = tuning
+        self._is_tuned = is_tuned and schedule is None
         self.entry = entry
         self._filename = filename
         self._is_verified = False
+
+    def tune(self, backend: Backend, pipeline: PassManager | str | None) -> None:
+        """
+        Finds the schedules that a database has for kernels on a device, unless something else schedules them.
+
+        Raises:
+            TuningError: the database cannot be read, or is none.
+        """
+        if self._is_tuned and pipeline is None and (path := tuning_path(self._tuning)) is not None:
+            self.schedule = tuning_pass(path, backend)
 
     def prepared(self) -> tuple[ModuleOp, Entry]:
         """
@@ -185,6 +206,7 @@ def _compile_source(
     vanishing: tuple[DimExpr, ...] = ()
     if backend != REFERENCE:
         backend = _opened(backend, level)
+        source.tune(backend, pipeline)
         wanted = sorted((name, tuple(values)) for name, values in (specialize or {}).items())
         if source.schedule is None or source.schedule.name in TENON_PASSES:
             how = str(source.schedule)
@@ -229,12 +251,25 @@ def _compile_source(
             specialize_module(specialized, sizes)
             # What is right for all other sizes may be wrong for these: an index of an axis without elements.
             verify_module(specialized)
-            special = ProgramSource(specialized, entry.sym_name.data)
+            special = ProgramSource(specialized, entry.sym_name.data, is_tuned=False)
             return _compile_source(special, backend, pipeline, level, instruments, None, general.keeper)
 
         special = {name: frozenset((0, *(specialize or {}).get(name, ()))) for name in dims.names}
         general.specialize(special, vanishing, build_for)
     return executable
+
+
+def _check_tuning(
+    tuning: str | Path | None, schedules: object, pipeline: object, backend: str | Backend
+) -> None:
+    """Raises TenonError where a database is given and something else decides how kernels are scheduled."""
+    if tuning is None:
+        return
+    if backend == REFERENCE:
+        raise TenonError(f"compile: tuning is for backends that run kernels, found {REFERENCE}")
+    for name, other in (("schedules", schedules), ("pipeline", pipeline)):
+        if other:
+            raise TenonError(f"compile: tuning and {name} exclude each other")
 
 
 def _schedule_pass(
@@ -421,6 +456,13 @@ def _phases_for(device: DeviceInfo | None, schedule: ModulePass | None) -> dict[
     return phases(device.vector_nbytes, schedule, groups)
 
 
+def phases_of(
+    module: ModuleOp, entry: Entry, backend: Backend, schedule: ModulePass | None
+) -> Mapping[str, tuple[ModulePass, ...]]:
+    """Returns the default passes to `low` kernels, by phase, with what schedules some kernels."""
+    return _default_phases(module, entry, IRLevel.LOW, backend.device, schedule)
+
+
 def _planning(program: sched.ProgramOp) -> tuple[ModulePass, ...]:
     from .passes.analyze_schedule import AnalyzeSchedulePass
     from .passes.build_dependencies import BuildDependenciesPass
@@ -524,7 +566,7 @@ def _explained(
         passes = tuple(pipeline.passes)
     else:
         device = backend.device if isinstance(backend, Backend) else None
-        phases = _default_phases(module, entry, IRLevel.LOW, device)
+        phases = _default_phases(module, entry, IRLevel.LOW, device, source.schedule)
         passes = tuple(pass_ for phase in phases.values() for pass_ in phase)
     return explain_passes(module, entry.sym_name.data, passes)
 

@@ -16,6 +16,7 @@ from xdsl.transforms import get_all_passes
 
 TENON_PASS_NAMES: tuple[str, ...] = (
     "analyze-schedule",
+    "apply-schedules",
     "build-dependencies",
     "canonicalize-graph",
     "compute-at",

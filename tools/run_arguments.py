@@ -80,6 +80,12 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
         help="lower to this level and interpret that (only with --backend reference, which it implies)",
     )
     parser.add_argument(
+        "--tuning",
+        type=Path,
+        metavar="FILE",
+        help="a database of tenon.tune with schedules (default: TENON_TUNING, if it is set)",
+    )
+    parser.add_argument(
         "-p", "--pipeline", type=_pipeline, metavar="PASSES", help="passes instead of the default pipeline"
     )
     _add_arrays(parser)

@@ -109,6 +109,7 @@ class TenonRun:
             module,
             backend=backend or REFERENCE,
             pipeline=args.pipeline,
+            tuning=args.tuning,
             entry=entry.sym_name.data,
             level=args.level,
             instruments=[] if dump is None else [dump],

@@ -17,6 +17,7 @@ FOLDERS = (
     "runtime",
     "explanation",
     "frontends",
+    "tuning",
     "tools",
 )
 

@@ -19,6 +19,7 @@ FOLDERS = (
     "backends",
     "runtime",
     "explanation",
+    "tuning",
     "tools",
 )
 

@@ -1,0 +1,363 @@
+import json
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tenon
+import tenon.numpy as tnp
+from tenon.backends.registry import get_backend
+from tenon.dialects.entry import find_entry
+from tenon.dialects.parsing import parse_module
+from tenon.errors import TenonError
+from tenon.passes.apply_schedules import ApplySchedulesPass
+from tenon.passes.util.schedule_database import ScheduleEntry, TuningError, database_text, read_database
+from tenon.tuned import TUNING, device_key
+from tenon.tuning.bench import KernelBench
+from tenon.tuning.kernels import sizes_of, tunable_program
+from tenon.tuning.report import KernelReport, TuningReport
+from tenon.tuning.tune import tune
+
+PROGRAM = """
+func.func @f(%x: tensor<64x48xf32>) -> tensor<64x48xf32> {
+  %y = graph.exp %x : tensor<64x48xf32>
+  %s = graph.reduce add %y axes [0] keep : tensor<64x48xf32> -> tensor<1x48xf32>
+  %b = graph.broadcast %s : tensor<1x48xf32> -> tensor<64x48xf32>
+  %r = graph.div %y, %b : tensor<64x48xf32>
+  func.return %r : tensor<64x48xf32>
+}
+"""
+
+X = np.random.default_rng(0).uniform(-1, 1, (64, 48)).astype(np.float32)
+
+
+def reference(text: str, *arguments: Any) -> Any:
+    with tenon.compile(text, backend="reference") as executable:
+        return executable(*arguments)
+
+
+def entries_for(text: str, steps: list[dict[str, Any]], **fields: Any) -> list[ScheduleEntry]:
+    """Returns the same steps for every kernel of a program."""
+    module = parse_module(text, "f")
+    backend = get_backend("llvm")
+    program = tunable_program(module, find_entry(module, None), backend)
+    from tenon.passes.schedule.loops import loops_of
+
+    return [
+        ScheduleEntry(
+            **{
+                "kernel": kernel.digest,
+                "device": device_key(backend),
+                "program": program.name,
+                "signature": program.signature,
+                "name": kernel.name,
+                "axes": tuple(loops_of(kernel.op)),
+                "steps": tuple(steps),
+                "default_ns": 2000,
+                "tuned_ns": 1000,
+                **fields,
+            }
+        )
+        for kernel in program.kernels
+    ]
+
+
+EXP = """
+func.func @g(%x: tensor<64x48xf32>) -> tensor<64x48xf32> {
+  %y = graph.exp %x : tensor<64x48xf32>
+  func.return %y : tensor<64x48xf32>
+}
+"""
+
+SPLIT = [
+    {"step": "split", "axis": "i", "factor": 16},
+    {"step": "map", "axes": ["i_outer", "j"], "mappings": ["block(2)", "vector(4) unroll(2)"]},
+]
+
+
+def saved(path: Path, entries: list[ScheduleEntry]) -> Path:
+    path.write_text(database_text(entries))
+    return path
+
+
+def test_a_program_is_tuned_and_computes_what_it_did(tmp_path: Path):
+    path = tmp_path / "tuning.json"
+    report = tune(PROGRAM, seconds=3, database=path, progress=False)
+    assert report.program == "f"
+    assert report.device == device_key(get_backend("llvm"))
+    assert report.database == path
+    assert report.kernels and all(kernel.gain >= 1 for kernel in report.kernels)
+    assert read_database(path)[1] == tuple(sorted(report.entries, key=lambda entry: entry.name))
+    with tenon.compile(PROGRAM, tuning=path) as tuned, tenon.compile(PROGRAM) as default:
+        np.testing.assert_allclose(tuned(X), default(X), rtol=1e-5)
+        np.testing.assert_allclose(tuned(X), reference(PROGRAM, X), rtol=1e-5)
+    with tenon.compile(PROGRAM, schedules=report.schedules) as scheduled:
+        np.testing.assert_allclose(scheduled(X), default_result(), rtol=1e-5)
+    assert "tuned @f on llvm" in str(report)
+
+
+def default_result() -> Any:
+    return reference(PROGRAM, X)
+
+
+def test_functions_are_tuned_for_arguments(tmp_path: Path):
+    def scaled(x: Any) -> Any:
+        return tnp.exp(x) * 2
+
+    report = tune(scaled, X, seconds=0.5, progress=False)
+    assert (report.program, report.database) == ("scaled", None)
+    jitted = tenon.jit(scaled)
+    assert tune(jitted, X, seconds=0.3, progress=False).program == "scaled"
+
+
+def test_opencl_is_tuned_too():
+    pytest.importorskip("pyopencl")
+    report = tune(EXP, seconds=2, backend="opencl", progress=False)
+    assert report.device.startswith("opencl ")
+    assert [kernel.name for kernel in report.kernels] == ["g_0"]
+
+
+def test_programs_of_named_dims_are_tuned_for_their_sizes():
+    text = """
+    graph.dim @n min 1 max 4096
+    func.func @f(%x: tensor<?x8xf32, #graph.dims<n, 8>>) -> tensor<?x8xf32, #graph.dims<n, 8>> {
+      %y = graph.exp %x : tensor<?x8xf32, #graph.dims<n, 8>>
+      func.return %y : tensor<?x8xf32, #graph.dims<n, 8>>
+    }
+    """
+    report = tune(text, np.zeros((100, 8), np.float32), seconds=1, progress=False)
+    (kernel,) = report.kernels
+    assert kernel.name == "f_0"
+    with tenon.compile(text, schedules=report.schedules) as executable:
+        x = np.ones((7, 8), np.float32)
+        np.testing.assert_allclose(executable(x), np.exp(x), rtol=1e-6)
+
+
+def test_a_bench_tells_results_that_differ_and_those_that_agree():
+    module = parse_module(EXP, "f")
+    backend = get_backend("llvm")
+    program = tunable_program(module, find_entry(module, None), backend)
+    (kernel,) = program.kernels
+    bench = KernelBench(program, kernel, backend, sizes_of(program, []))
+    compiled = bench.compiled(kernel.op)
+    assert bench.difference(compiled) is None
+    assert bench.nanoseconds(compiled) > 0
+    wrong = kernel.op.clone()
+    for op in list(wrong.walk()):
+        if op.name == "math.exp":
+            op.results[0].replace_all_uses_with(op.operands[0])
+            op.detach()
+            op.erase()
+    difference = bench.difference(bench.compiled(wrong))
+    assert difference is not None and difference.startswith("3072 of 3072 elements differ")
+    bench.close()
+
+
+def test_schedules_of_a_database_are_applied(tmp_path: Path):
+    path = saved(tmp_path / "db.json", entries_for(EXP, SPLIT))
+    with tenon.compile(EXP, tuning=path) as tuned, tenon.compile(EXP) as default:
+        text = tuned.stages["sched"]
+        assert "sched.axis %i_outer = 4 block(2) {" in text
+        assert 'schedule = "tuned: 2.00 times as fast as the default"' in text
+        assert "%i_outer" not in default.stages["sched"]
+        np.testing.assert_array_equal(tuned(X), default(X))
+        (kernel,) = tuned.explain().kernels
+        assert kernel.reasons == ("tuned: 2.00 times as fast as the default",)
+
+
+def test_the_environment_names_a_database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    path = saved(tmp_path / "db.json", entries_for(EXP, SPLIT))
+    monkeypatch.setenv(TUNING, str(path))
+    with tenon.compile(EXP) as executable:
+        assert "%i_outer" in executable.stages["sched"]
+    with tenon.compile(EXP, schedules={"g_0": []}) as executable:
+        assert "%i_outer" not in executable.stages["sched"]
+    with tenon.compile(EXP, backend="reference", level="sched") as executable:
+        assert "%i_outer" not in executable.stages["sched"]
+    monkeypatch.setenv(TUNING, "")
+    with tenon.compile(EXP) as executable:
+        assert "%i_outer" not in executable.stages["sched"]
+
+
+def test_a_database_that_changes_is_read_again(tmp_path: Path):
+    path = saved(tmp_path / "db.json", entries_for(EXP, SPLIT))
+    with tenon.compile(EXP, tuning=path) as executable:
+        assert "%i_outer = 4" in executable.stages["sched"]
+    saved(path, entries_for(EXP, [{"step": "split", "axis": "i", "factor": 32}]))
+    with tenon.compile(EXP, tuning=path) as executable:
+        assert "%i_outer = 2" in executable.stages["sched"]
+
+
+def test_entries_of_other_devices_do_nothing(tmp_path: Path):
+    path = saved(tmp_path / "db.json", entries_for(EXP, SPLIT, device="llvm another 16"))
+    with tenon.compile(EXP, tuning=path) as executable:
+        assert "%i_outer" not in executable.stages["sched"]
+
+
+def test_a_kernel_of_the_same_text_gets_the_schedule_whatever_its_axes_are_called(tmp_path: Path):
+    renamed = "sched.kernel @other(%a: memref<64x48xf32>, %b: memref<64x48xf32>) {{\n{}\n}}"
+    module = parse_module(EXP, "f")
+    program = tunable_program(module, find_entry(module, None), get_backend("llvm"))
+    text = str(program.kernels[0].op)
+    body = text[text.index("{") + 1 : text.rindex("}")]
+    for old, new in (("%i", "%row"), ("%j", "%column"), ("%x", "%a"), ("%y", "%b")):
+        body = body.replace(old, new)
+    body = body.replace("%a_1", "%v").replace("%b_1", "%w")
+    other = parse_module(renamed.format(body), "f")
+    path = saved(tmp_path / "db.json", entries_for(EXP, SPLIT))
+    pass_ = ApplySchedulesPass(str(path), device_key(get_backend("llvm")))
+    from tenon.dialects import context
+
+    pass_.apply(context(), other)
+    assert "block(2)" in str(other)
+
+
+def test_steps_that_are_not_legal_are_an_error(tmp_path: Path):
+    path = saved(tmp_path / "db.json", entries_for(EXP, [{"step": "split", "axis": "q", "factor": 2}]))
+    with pytest.raises(TenonError) as error:
+        tenon.compile(EXP, tuning=path)
+    assert str(error.value) == (
+        f"{path}: the steps for @g_0, tuned as @g_0 of @g, are not legal: split-axis: @g_0 has no axis %q "
+        "(its axes: %i, %j) (hint: tune again) [in pass `apply-schedules`]"
+    )
+
+
+def test_axes_that_cannot_be_told_apart_are_an_error(tmp_path: Path):
+    path = saved(tmp_path / "db.json", entries_for(EXP, SPLIT, axes=("i", "j", "k")))
+    with pytest.raises(TenonError, match="are not legal: its axes are called i, j "):
+        tenon.compile(EXP, tuning=path)
+
+
+def test_what_fits_no_kernel_any_more_is_a_warning(tmp_path: Path):
+    path = saved(tmp_path / "db.json", entries_for(EXP, SPLIT, kernel="a" * 64))
+    with pytest.warns(RuntimeWarning) as found, tenon.compile(EXP, tuning=path) as executable:
+        assert "%i_outer" not in executable.stages["sched"]
+    assert str(found[0].message) == (
+        f"{path}: what was tuned for @g_0 fits no kernel of the program any more; they have the default "
+        "schedule (hint: tune again)"
+    )
+
+
+def test_other_programs_are_no_reason_to_warn(tmp_path: Path):
+    path = saved(tmp_path / "db.json", entries_for(EXP, SPLIT))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tenon.compile(PROGRAM, tuning=path).close()
+        tenon.compile(EXP.replace("64x48", "32x48"), tuning=path).close()
+
+
+def test_a_database_that_changed_meanwhile_is_an_error(tmp_path: Path):
+    path = saved(tmp_path / "db.json", entries_for(EXP, SPLIT))
+    pass_ = ApplySchedulesPass(str(path), "llvm cpu 32", "0" * 64)
+    from tenon.dialects import context
+
+    with pytest.raises(TuningError) as error:
+        pass_.apply(context(), parse_module(EXP, "f"))
+    assert str(error.value) == f"{path}: has changed while a program was compiled with it"
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"backend": "reference"}, "compile: tuning is for backends that run kernels, found reference"),
+        ({"schedules": {"g_0": [{}]}}, "compile: tuning and schedules exclude each other"),
+        ({"pipeline": "cse"}, "compile: tuning and pipeline exclude each other"),
+    ],
+)
+def test_what_excludes_tuning_is_told(tmp_path: Path, options: dict[str, Any], text: str):
+    with pytest.raises(TenonError) as error:
+        tenon.compile(EXP, tuning=tmp_path / "db.json", **options)
+    assert str(error.value) == text
+
+
+def test_a_database_that_is_not_there_is_an_error(tmp_path: Path):
+    with pytest.raises(TuningError) as error:
+        tenon.compile(EXP, tuning=tmp_path / "db.json")
+    assert str(error.value) == f"{tmp_path}/db.json: cannot read the database (No such file or directory)"
+
+
+def test_wrong_calls_are_told(tmp_path: Path):
+    with pytest.raises(TenonError) as error:
+        tune(EXP, seconds=0)
+    assert str(error.value) == "tune: 0 seconds, expected more than 0"
+    with pytest.raises(TenonError) as error:
+        tune(EXP, backend="reference")
+    assert str(error.value) == "tune: backend reference interprets, and has no schedules to measure"
+    with pytest.raises(TypeError) as wrong:
+        tune(3)  # pyright: ignore
+    assert str(wrong.value) == "tune: 3 is no program, expected a function or a module"
+    with pytest.raises(TypeError) as wrong:
+        tune(EXP, x=X)
+    assert str(wrong.value) == "tune: argument 'x', expected those of a module in order"
+    with pytest.raises(TenonError) as error:
+        tune(tenon.jit(tnp.exp, pipeline="default-pipeline"), X)
+    assert str(error.value) == "tune: exp has a pipeline of its own"
+    notes = tmp_path / "notes.txt"
+    notes.write_text("my notes")
+    with pytest.raises(TuningError, match="no JSON"):
+        tune(EXP, seconds=100, database=notes)
+
+
+def test_tenon_run_takes_a_database(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    from tenon.tools.tenon_run import main
+
+    path = saved(tmp_path / "db.json", entries_for(EXP, SPLIT))
+    program = tmp_path / "g.mlir"
+    program.write_text(EXP)
+    assert main([str(program), "--tuning", str(path), "--explain", "--print", "none"]) == 0
+    assert "for i_outer < 4: work-groups of 2" in capsys.readouterr().out
+
+
+STEPS = ({"step": "map", "axes": ["i"], "mappings": ["block(8)"]},)
+
+
+def test_a_report_is_a_table():
+    entry = entries_for(EXP, [dict(step) for step in STEPS])[0]
+    report = TuningReport(
+        "f",
+        "llvm cpu 32",
+        2.04,
+        (
+            KernelReport("f_0", 0.75, 12, {"no": 3, "also no": 1}, 3000, 1500, STEPS, "faster"),
+            KernelReport("f_1", 0.25, 4, {}, 1000, 1000, (), "no schedule was faster"),
+        ),
+        (entry,),
+        Path("tuning.json"),
+    )
+    assert report.gain == pytest.approx(1 / (0.375 + 0.25))
+    assert report.schedules == {"g_0": [dict(STEPS[0])]}
+    assert str(report) == (
+        "tuned @f on llvm cpu 32 for 2.0 s\n"
+        "kernel  share  measured  rejected  default us  best us  gain\n"
+        "@f_0    75.0%        12         4       3.000    1.500  2.00  faster\n"
+        "@f_1    25.0%         4         0       1.000    1.000  1.00  no schedule was faster\n"
+        "all kernels together: 1.60 times as fast\n"
+        "@f_0: 3 rejected: no\n"
+        "@f_0: 1 rejected: also no\n"
+        "1 schedule, saved in tuning.json\n"
+    )
+
+
+def test_a_database_is_json_that_others_can_read(tmp_path: Path):
+    path = saved(tmp_path / "db.json", entries_for(EXP, SPLIT))
+    (entry,) = json.loads(path.read_text())["entries"]
+    assert (entry["program"], entry["name"], entry["axes"]) == ("g", "g_0", ["i", "j"])
+
+
+def test_progress_is_a_line_without_rich(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
+    from tenon.tuning.progress import Silent, shown_progress
+
+    for name in ("rich", "rich.console", "rich.progress"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with shown_progress(True, 10) as shown:
+        shown.update("@f_0", 1.25)
+        shown.update("@f", 2)
+    assert capsys.readouterr().err == (
+        "\rtuning 1.2 of 10 s: @f_0\rtuning 2.0 of 10 s: @f  \r" + " " * 22 + "\r"
+    )
+    with shown_progress(None, 10) as shown:
+        assert isinstance(shown, Silent)
+        shown.update("@f", 1)
+    assert capsys.readouterr().err == ""

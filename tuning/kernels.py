@@ -1,0 +1,124 @@
+"""The kernels of a program, each alone, as passes see them before they are scheduled."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from ..backends.interface import Backend
+from ..dialects import context, graph, low, sched
+from ..dialects.dim_values import DimTable
+from ..dialects.entry import Entry, find_entry
+from ..dialects.hazards import all_items
+from ..driver import phases_of
+from ..errors import TenonError
+from ..passes.apply_schedules import ApplySchedulesPass
+from ..passes.build_dependencies import BuildDependenciesPass
+from ..passes.pass_manager import PassManager
+from ..passes.util.schedule_database import kernel_digest
+
+
+@dataclass(frozen=True)
+class TunableKernel:
+    """A kernel before it is scheduled: how often its program launches it, and what it is known by."""
+
+    name: str
+    op: sched.KernelOp
+    digest: str
+    launches: int
+
+
+@dataclass(frozen=True)
+class TunableProgram:
+    """
+    A program's kernels in the order of their first launches, and the passes that they go through: those that
+    give default schedules, and those that make `low` of them. `dims` are the declarations of named dims.
+    """
+
+    name: str
+    signature: str
+    kernels: tuple[TunableKernel, ...]
+    dims: tuple[graph.DimOp, ...]
+    table: DimTable | None
+    mapping_passes: tuple[ModulePass, ...]
+    low_passes: tuple[ModulePass, ...]
+
+    def mapped(self, kernel: sched.KernelOp) -> list[sched.KernelOp]:
+        """Returns what the default schedules make of a copy of a kernel."""
+        module = self._module(kernel)
+        PassManager(self.mapping_passes, verify_each=False).run(context(), module)
+        return [op for op in module.ops if isinstance(op, sched.KernelOp)]
+
+    def lowered(self, kernel: sched.KernelOp) -> tuple[ModuleOp, low.KernelOp]:
+        """
+        Returns a module with what passes make of a copy of a kernel that may be scheduled, and that.
+
+        Raises:
+            TenonError: a pass cannot handle it, or leaves other than one kernel.
+        """
+        module = self._module(kernel)
+        PassManager((*self.mapping_passes, *self.low_passes), verify_each=False).run(context(), module)
+        kernels = [op for op in module.ops if isinstance(op, low.KernelOp)]
+        if len(kernels) != 1:
+            raise TenonError(f"tune: @{kernel.sym_name.data} becomes {len(kernels)} kernels, expected one")
+        return module, kernels[0]
+
+    def _module(self, kernel: sched.KernelOp) -> ModuleOp:
+        return ModuleOp([*(dim.clone() for dim in self.dims), kernel.clone()])
+
+
+def tunable_program(module: ModuleOp, entry: Entry, backend: Backend) -> TunableProgram:
+    """
+    Returns the kernels of a program; the module becomes that of them.
+
+    Raises:
+        TenonError: a pass cannot handle the module, or it is at `low` already.
+    """
+    name = entry.sym_name.data
+    phases = phases_of(module, entry, backend, ApplySchedulesPass("", ""))
+    passes = [pass_ for phase in phases.values() for pass_ in phase]
+    here = next(n for n, pass_ in enumerate(passes) if isinstance(pass_, ApplySchedulesPass))
+    table = DimTable.of(module, entry)
+    PassManager(passes[:here], verify_each=False).run(context(), module)
+    end = next((n for n, pass_ in enumerate(passes) if isinstance(pass_, BuildDependenciesPass)), here)
+    program = find_entry(module, name)
+    assert isinstance(program, sched.ProgramOp), f"@{name} is no program of kernels"
+    launches: dict[str, int] = {}
+    for item in all_items(program.body.block):
+        if isinstance(item, sched.LaunchOp):
+            kernel = item.kernel.root_reference.data
+            launches[kernel] = launches.get(kernel, 0) + 1
+    kernels = {op.sym_name.data: op for op in module.ops if isinstance(op, sched.KernelOp)}
+    if launches and not kernels:
+        raise TenonError(f"tune: the kernels of @{name} are at low, where all schedules are chosen")
+    return TunableProgram(
+        name,
+        str(program.function_type),
+        tuple(
+            TunableKernel(kernel, kernels[kernel], kernel_digest(kernels[kernel]), count)
+            for kernel, count in launches.items()
+            if kernel in kernels
+        ),
+        tuple(op for op in module.ops if isinstance(op, graph.DimOp)),
+        table,
+        tuple(passes[here + 1 : end]),
+        tuple(phases.get("low", ())),
+    )
+
+
+def sizes_of(program: TunableProgram, shapes: Sequence[tuple[int, ...]]) -> Mapping[str, int]:
+    """
+    Returns the values of the dims of a program for arguments of these shapes; without arguments the greatest
+    that they may have.
+
+    Raises:
+        TenonError: the shapes do not fit the dims.
+    """
+    if program.table is None:
+        return {}
+    if shapes:
+        return program.table.solve(shapes)
+    return {source.symbol.name: source.symbol.maximum for source in program.table.sources}

@@ -1,0 +1,201 @@
+"""`tenon.tune`: searches for faster schedules of a program's kernels by measuring."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+
+from ..backends.interface import Backend
+from ..backends.registry import get_backend
+from ..driver import REFERENCE, ProgramSource
+from ..errors import TenonError
+from ..frontends.jit import Jitted, jit
+from ..passes.schedule.loops import loops_of
+from ..passes.util.schedule_database import ScheduleEntry, read_database
+from ..tuned import device_key, tuning_path
+from .bench import KernelBench
+from .database import save_entries
+from .kernels import TunableKernel, TunableProgram, sizes_of, tunable_program
+from .progress import shown_progress
+from .report import KernelReport, TuningReport
+from .search import Deadline, KernelSearch
+
+LEAST_SHARE = 0.01
+"""Kernels that take less of the program's time are not worth a search."""
+
+Clock = Callable[[], float]
+
+
+def tune(
+    program: ModuleOp | str | Callable[..., Any],
+    /,
+    *arguments: Any,
+    seconds: float = 10.0,
+    database: str | Path | None = None,
+    backend: str | Backend = "llvm",
+    entry: str | None = None,
+    seed: int = 0,
+    progress: bool | None = None,
+    **named: Any,
+) -> TuningReport:
+    """
+    Searches for schedules of a program's kernels that are faster than the default ones on this device, for
+    `seconds` and no longer, and returns a report, which prints what was tried and gained.
+
+    The program is a module or its text, a jitted function, or one that is to be jitted, with the arguments of
+    a call; of a module they only say which values its dims have, and may be left out. Kernels get time by
+    their share of the program's. Each schedule that is tried gives the results of the default one: the same
+    bits, or where it sums floats in another order, the same but for rounding. The default stays where nothing
+    is faster by 3 %.
+
+    What is found is added to the `database`, a file of JSON, by default the one that the environment variable
+    `TENON_TUNING` names; without any it is in the report only. `tenon.compile(tuning=)` and that variable use
+    it. `seed` decides the order in which schedules are tried; `progress` shows how far it is, by default on a
+    terminal.
+
+    Raises:
+        TenonError: the program cannot be compiled, is interpreted, or has a pipeline already; the database is
+            none, or cannot be written.
+        TypeError: the program is none.
+    """
+    if not seconds > 0:
+        raise TenonError(f"tune: {seconds} seconds, expected more than 0")
+    begin = time.monotonic()
+    path = tuning_path(database)
+    if path is not None and path.exists():
+        # What cannot be added to is told before the time is spent.
+        read_database(path)
+    source, backend, shapes = _source_of(program, arguments, named, backend, entry)
+    module, chosen = source.prepared()
+    tunable = tunable_program(module, chosen, backend)
+    with shown_progress(progress, seconds) as shown:
+        kernels = _Tuning(tunable, backend, shapes, time.monotonic, begin, begin + seconds, seed).run(
+            lambda name: shown.update(f"@{name}", time.monotonic() - begin)
+        )
+    entries = _entries_of(tunable, kernels, device_key(backend))
+    if path is not None:
+        tuned = [(kernel.digest, device_key(backend)) for kernel in tunable.kernels]
+        searched = {kernel.name for kernel in kernels}
+        names = [kernel.name for kernel in tunable.kernels]
+        save_entries(path, entries, [key for key, name in zip(tuned, names, strict=True) if name in searched])
+    return TuningReport(
+        tunable.name, device_key(backend), time.monotonic() - begin, tuple(kernels), tuple(entries), path
+    )
+
+
+class _Tuning:
+    """The searches of a program's kernels, which share the time."""
+
+    def __init__(
+        self,
+        program: TunableProgram,
+        backend: Backend,
+        shapes: Sequence[tuple[int, ...]],
+        clock: Clock,
+        begin: float,
+        end: float,
+        seed: int,
+    ) -> None:
+        self._program = program
+        self._backend = backend
+        self._sizes = sizes_of(program, shapes)
+        self._clock = clock
+        self._end = end
+        self._seed = seed
+
+    def run(self, seen: Callable[[str], object]) -> list[KernelReport]:
+        """Returns the reports of the kernels that were searched, those that take longest first."""
+        times = self._times()
+        total = sum(times.values()) or 1
+        order = sorted(times, key=lambda kernel: -times[kernel])
+        order = [kernel for kernel in order if times[kernel] >= LEAST_SHARE * total]
+        left = sum(times[kernel] for kernel in order)
+        reports: list[KernelReport] = []
+        for kernel in order:
+            now = self._clock()
+            end = now + (self._end - now) * times[kernel] / left
+            left -= times[kernel]
+            bench = KernelBench(self._program, kernel, self._backend, self._sizes)
+            try:
+                search = KernelSearch(
+                    self._program,
+                    kernel,
+                    bench,
+                    Deadline(self._clock, end),
+                    times[kernel] / total,
+                    self._seed,
+                    lambda name=kernel.name: seen(name),
+                )
+                reports.append(search.run())
+            finally:
+                bench.close()
+        return reports
+
+    def _times(self) -> dict[TunableKernel, int]:
+        """Returns how long the kernels take with their default schedules, all launches together."""
+        times: dict[TunableKernel, int] = {}
+        for kernel in self._program.kernels:
+            bench = KernelBench(self._program, kernel, self._backend, self._sizes)
+            try:
+                compiled = bench.compiled(kernel.op)
+                times[kernel] = kernel.launches * min(bench.nanoseconds(compiled) for _ in range(3))
+            finally:
+                bench.close()
+        return times
+
+
+def _source_of(
+    program: ModuleOp | str | Callable[..., Any],
+    arguments: Sequence[Any],
+    named: dict[str, Any],
+    backend: str | Backend,
+    entry: str | None,
+) -> tuple[ProgramSource, Backend, list[tuple[int, ...]]]:
+    """Returns what is compiled, for which device, and the shapes of the arrays that it is called with."""
+    if isinstance(program, ModuleOp | str):
+        if named:
+            raise TypeError(f"tune: argument '{next(iter(named))}', expected those of a module in order")
+        shapes = [np.shape(argument) for argument in arguments]
+        return ProgramSource(program, entry), _opened(backend), shapes
+    if not callable(program):
+        raise TypeError(f"tune: {program!r} is no program, expected a function or a module")
+    if not isinstance(program, Jitted):
+        program = jit(program, backend=backend if isinstance(backend, str) else "llvm")
+    elif program.options["pipeline"] is not None:
+        raise TenonError(f"tune: {program.name} has a pipeline of its own")
+    elif backend == "llvm":
+        backend = program.options["backend"]
+    lowered = program.lower(*arguments, **named)
+    shapes = [tuple(aval.shape) for aval in lowered.signature.avals]
+    known = [shape for shape in shapes if all(isinstance(extent, int) for extent in shape)]
+    return ProgramSource(lowered.module, None), _opened(backend), known if len(known) == len(shapes) else []
+
+
+def _opened(backend: str | Backend) -> Backend:
+    if backend == REFERENCE:
+        raise TenonError(f"tune: backend {REFERENCE} interprets, and has no schedules to measure")
+    return get_backend(backend) if isinstance(backend, str) else backend
+
+
+def _entries_of(program: TunableProgram, reports: Sequence[KernelReport], device: str) -> list[ScheduleEntry]:
+    kernels = {kernel.name: kernel for kernel in program.kernels}
+    return [
+        ScheduleEntry(
+            kernels[report.name].digest,
+            device,
+            program.name,
+            program.signature,
+            report.name,
+            tuple(loops_of(kernels[report.name].op)),
+            report.steps,
+            report.default_ns,
+            report.best_ns,
+        )
+        for report in reports
+        if report.steps
+    ]
