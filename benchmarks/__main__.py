@@ -14,12 +14,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from time import perf_counter
 
-from .calls import CALL_GOAL_NS, FOUR_ARRAYS, NUMPY
-from .cold_compile import table_of
-from .findings import findings_of, read_reports
+from .findings import findings_of
 from .plot import draw
-from .report import contest_text, markdown_table
-from .threads import MOST_TIMES_SERIAL
+from .sections import CONTESTS, SECTIONS, details_text
 
 PARTS: Mapping[str, tuple[str, ...]] = {
     "one_thread": ("contest", "--threads", "1"),
@@ -29,6 +26,14 @@ PARTS: Mapping[str, tuple[str, ...]] = {
     "threads": ("threads",),
 }
 """By the name of a part's file: the command, which takes `--json`."""
+
+QUICK: Mapping[str, tuple[str, ...]] = {
+    "contest": ("--rounds", "2", "--block", "2", "--limit", "0", "--no-gate"),
+    "cold_compile": ("--processes", "1"),
+    "calls": ("--rounds", "3"),
+    "threads": ("--rounds", "2"),
+}
+"""What makes a command fast and its figures worthless."""
 
 ALONE = ("tracing", "transfers", "compile_time")
 """Benchmarks that print only."""
@@ -44,6 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--out", type=Path, default=Path("out/bench"), help="the folder (default: %(default)s)"
     )
+    parser.add_argument("--quick", action="store_true", help="only try whether everything runs")
     options = parser.parse_args(arguments)
     for part in options.part:
         if part not in PARTS and part not in ALONE:
@@ -57,6 +63,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if part in PARTS:
             name, *rest = PARTS[part]
             command += [f"{__package__}.{name}", *rest, "--json", str(options.out / f"{part}.json")]
+            if options.quick:
+                command += QUICK[name]
         else:
             command += [f"{__package__}.{part}"]
         done = subprocess.run(command, env=_variables(part, options.out), check=False)
@@ -78,35 +86,15 @@ def _variables(part: str, out: Path) -> dict[str, str]:
 def write_report(out: Path) -> None:
     """Writes `report.md` and the pictures from the files that are there."""
     parts = ["# Benchmarks"]
-    for name, title in (("one_thread", "One thread"), ("two_threads", "Two threads")):
+    for name, section in SECTIONS.items():
         path = out / f"{name}.json"
         if path.exists():
-            report = read_reports([path])
-            draw(findings_of(report), title, out / f"{name}.png")
-            parts += [contest_text(report), f"![{title}]({name}.png)"]
-    if (out / "compile.json").exists():
-        found = json.loads((out / "compile.json").read_text())
-        parts += ["## Compiling, in fresh processes", markdown_table(table_of(found))]
-    if (out / "calls.json").exists():
-        parts += ["## Calls", *_calls_parts(json.loads((out / "calls.json").read_text()))]
-    if (out / "threads.json").exists():
-        ratios: Mapping[str, float] = json.loads((out / "threads.json").read_text())
-        rows = [["two threads over one", "ratio", f"goal {MOST_TIMES_SERIAL:g}"]]
-        rows += [
-            [name, f"{ratio:.2f}", "met" if ratio <= MOST_TIMES_SERIAL else "**missed**"]
-            for name, ratio in ratios.items()
-        ]
-        parts += ["## Beside a busy process", markdown_table(rows)]
+            report = json.loads(path.read_text())
+            parts += [f"## {section.title}", section.text(report)]
+            if name in CONTESTS:
+                draw(findings_of(report), section.title, out / f"{name}.png")
+                parts += [f"![{section.title}]({name}.png)", details_text(report)]
     (out / "report.md").write_text("\n\n".join(part.rstrip() for part in parts) + "\n")
-
-
-def _calls_parts(times: Mapping[str, tuple[float, float]]) -> list[str]:
-    rows = [["8 elements of f32", "median ns", "least ns"]]
-    rows += [[name, f"{median:.0f}", f"{least:.0f}"] for name, (median, least) in times.items()]
-    four, numpys = times[FOUR_ARRAYS][1], times[NUMPY][1]
-    verdict = "met" if four < CALL_GOAL_NS and four <= numpys else "**missed**"
-    goal = f"Goal for 4 arrays: no more than numpy's {numpys:.0f} ns, less than {CALL_GOAL_NS} ns"
-    return [markdown_table(rows), f"{goal}: {four:.0f} ns, {verdict}."]
 
 
 if __name__ == "__main__":

@@ -6,7 +6,9 @@ size of what is copied. The loops are LLVM IR, so that no library's cleverness i
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+import itertools
+import os
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from time import perf_counter
@@ -41,28 +43,28 @@ class Limits:
 
 
 class Probe:
-    """Called, it returns the f32 operations per second of independent chains of fused multiply-adds."""
+    """
+    Called, it returns the f32 operations per second of independent chains of fused multiply-adds: of several
+    threads, each on a CPU of its own, the sum.
+    """
 
     def __init__(self, threads: int = 1) -> None:
         self._lanes = _vector_lanes()
         self._library = _Library(_fma_text(self._lanes) + _copy_text(self._lanes))
         self._run = self._library.function("fma_chains", ctypes.c_int64, ctypes.c_void_p)
-        self._threads = threads
         self._values = [_aligned(4096) for _ in range(threads)]
-        self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
+        self._threads = _Threads(threads) if threads > 1 else None
 
     def __call__(self) -> float:
-        turns = _PROBE_TURNS
+        if self._threads is None:
+            return self._rate(self._values[0])
+        return sum(self._threads.map(self._rate, self._values))
+
+    def _rate(self, values: Any) -> float:
         start = perf_counter()
-        if self._pool is None:
-            self._run(turns, self._values[0].ctypes.data)
-        else:
-            # Longer, as handing the work out takes Python its time.
-            turns *= 10
-            start = perf_counter()
-            list(self._pool.map(lambda values: self._run(turns, values.ctypes.data), self._values))
+        self._run(_PROBE_TURNS, values.ctypes.data)
         seconds = perf_counter() - start
-        return 2 * turns * _CHAINS * _UNROLLED * self._lanes * self._threads / seconds
+        return 2 * _PROBE_TURNS * _CHAINS * _UNROLLED * self._lanes / seconds
 
     def copier(self, name: str) -> Copier:
         """Returns `stream_copy` or `stream_copy_nt`: of target and source addresses, bytes, repetitions."""
@@ -76,11 +78,11 @@ def measure(threads: int) -> Limits:
     peak = max(probe() for _ in range(300))
     rates: dict[int, float] = {}
     copiers = [probe.copier(name) for name in ("stream_copy", "stream_copy_nt")]
-    with ThreadPoolExecutor(threads) as pool:
-        for nbytes in _COPIED_NBYTES:
-            half = nbytes // 2 // threads
-            pairs = [(_aligned(half), _aligned(half)) for _ in range(threads)]
-            rates[nbytes] = max(_copy_rate(copier, pairs, half, pool) for copier in copiers)
+    workers = _Threads(threads)
+    for nbytes in _COPIED_NBYTES:
+        half = nbytes // 2 // threads
+        pairs = [(_aligned(half), _aligned(half)) for _ in range(threads)]
+        rates[nbytes] = max(_copy_rate(copier, pairs, half, workers) for copier in copiers)
     return Limits(threads, peak, rates)
 
 
@@ -88,7 +90,7 @@ def _copy_rate(
     copy: Copier,
     pairs: list[tuple[Any, Any]],
     half: int,
-    pool: ThreadPoolExecutor,
+    workers: _Threads,
 ) -> float:
     addresses = [(target.ctypes.data, source.ctypes.data) for target, source in pairs]
     count = max(1, (1 << 23) // half)
@@ -102,9 +104,26 @@ def _copy_rate(
         if len(addresses) == 1:
             work(addresses[0])
         else:
-            list(pool.map(work, addresses))
+            workers.map(work, addresses)
         best = max(best, 2 * half * count * len(addresses) / (perf_counter() - start))
     return best
+
+
+class _Threads:
+    """So many threads, each on a CPU of its own where the system can pin."""
+
+    def __init__(self, count: int) -> None:
+        self._threads = [ThreadPoolExecutor(1) for _ in range(count)]
+        if hasattr(os, "sched_setaffinity"):
+            cpus = sorted(os.sched_getaffinity(0))
+            for thread, cpu in zip(self._threads, itertools.cycle(cpus)):
+                # On Linux this is about the calling thread alone.
+                thread.submit(os.sched_setaffinity, 0, {cpu}).result()
+
+    def map(self, work: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
+        """Does the work for each item, all at the same time."""
+        given = zip(self._threads, items, strict=True)
+        return [future.result() for future in [thread.submit(work, item) for thread, item in given]]
 
 
 def _aligned(nbytes: int) -> Any:

@@ -24,6 +24,7 @@ from tenon.dialects.parsing import parse_module
 
 from .harness import Thunk, Times, format_table, time_interleaved
 from .peers import tenon_peer
+from .sections import MOST_TIMES_SERIAL
 from .workloads import WORKLOADS, Workload
 
 FORK_COUNT = 100
@@ -40,9 +41,6 @@ SHARED = (
     "sum over axis 0",
 )
 """How the names of the workloads begin that are timed on one thread and on two."""
-
-MOST_TIMES_SERIAL = 2.0
-"""How many times the time on one thread two threads may take while another process is busy."""
 
 BUSY_ROWS = (64, 256, 2048)
 """Rows of 1024 elements whose tanh is taken while another process is busy: about 20 us, 100 us, 1 ms."""

@@ -19,6 +19,9 @@ from .interface import Thunk
 VERSION = numba.__version__
 FAILURES: tuple[type[Exception], ...] = (numba.core.errors.NumbaError,)
 
+# Else numba would use no vectors for sums at all. NaN and infinities count, as for all others.
+_ALLOWED = {"reassoc", "contract"}
+
 
 def gelu(x: Any, result: Any) -> None:
     for i in prange(x.shape[0]):
@@ -145,8 +148,7 @@ def _loops_of(workload: Workload) -> Callable[..., None] | None:
 
 @cache
 def _compiled(loops: Callable[..., None], parallel: bool) -> Callable[..., None]:
-    # Without `fastmath` numba would not use vectors for sums at all.
-    return numba.njit(fastmath=True, parallel=parallel)(loops)
+    return numba.njit(fastmath=_ALLOWED, parallel=parallel)(loops)
 
 
 def contenders(workload: Workload, arguments: Mapping[str, Array], threads: int) -> dict[str, Thunk]:
@@ -167,4 +169,4 @@ def compiler(workload: Workload, arguments: Mapping[str, Array]) -> Thunk | None
     if loops is None:
         return None
     types = tuple(numba.typeof(array) for array in (*arguments.values(), workload.result()))
-    return lambda: numba.njit(fastmath=True)(loops).compile(types)
+    return lambda: numba.njit(fastmath=_ALLOWED)(loops).compile(types)

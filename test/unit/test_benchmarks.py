@@ -14,6 +14,7 @@ from tenon.benchmarks import contest as contest_module
 from tenon.benchmarks.__main__ import write_report
 from tenon.benchmarks.cold_compile import CACHED, table_of
 from tenon.benchmarks.contest import DisagreementError, check_answer, contest
+from tenon.benchmarks.document import filled
 from tenon.benchmarks.environment import PEERS, install_peers
 from tenon.benchmarks.findings import Finding, findings_of, geometric_mean, read_reports
 from tenon.benchmarks.gate import Gate
@@ -21,7 +22,8 @@ from tenon.benchmarks.harness import Times, time_interleaved
 from tenon.benchmarks.limits import Limits
 from tenon.benchmarks.peers import numpy_peer, tenon_peer
 from tenon.benchmarks.peers.interface import PEER_NAMES, Peer, find_peers
-from tenon.benchmarks.report import contest_table, contest_text, missed_text, seconds_text
+from tenon.benchmarks.sections import contest_text, details_text
+from tenon.benchmarks.tables import contest_table, missed_text, seconds_text
 from tenon.benchmarks.workloads import WORKLOADS, Workload
 
 
@@ -274,7 +276,7 @@ def test_a_limit_is_the_arithmetic_or_the_traffic_whichever_takes_longer():
 def report_of(**outcomes: Mapping[str, float]) -> dict[str, Any]:
     """Returns a report with these least times, by the name of a workload with _ for spaces."""
     return {
-        "machine": {"processor": "a processor"},
+        "machine": {"processor": "a processor", "python": "3"},
         "threads": 1,
         "versions": {"numpy": "2"},
         "missing": {"iree": "no module"},
@@ -341,6 +343,9 @@ def test_missed_goals_are_listed_the_worst_first_and_marked_in_the_table():
 def test_the_report_says_who_was_left_out_and_what_was_wrong():
     text = contest_text(report_of(matmul_64={"tenon": 1e-5, "numpy": 2e-5}, matmul_128={}))
     assert "Left out: iree (no module)." in text
+    assert "| matmul 64 | 10.0 us | 20.0 us |" in details_text(
+        report_of(matmul_64={"tenon": 1e-5, "numpy": 2e-5})
+    )
     assert "**Wrong**: off by 1" in text
     assert "| matmul 64 | 10.0 us |" in text and "| numpy | 20.0 us | 2.00 |" in text
 
@@ -403,3 +408,12 @@ def test_times_without_a_gate_have_no_limit():
     clock = Clock()
     times = time_interleaved({"a": clock.work(0.1)}, 20, most_seconds=inf, clock=clock)
     assert times["a"] == Times(*[pytest.approx(0.1)] * 3, quiet_rounds=20)
+
+
+def test_a_document_gets_the_parts_in_their_places():
+    text = "a\n<!-- begin calls -->\nold\n<!-- end calls -->\nb\n"
+    new = filled(text, {"calls": "new\\1\n"})
+    assert new == "a\n<!-- begin calls -->\n\nnew\\1\n\n<!-- end calls -->\nb\n"
+    assert filled(new, {"calls": "new\\1"}) == new
+    with pytest.raises(ValueError, match="document: 0 places for threads, expected 1"):
+        filled(text, {"threads": "x"})

@@ -1,22 +1,10 @@
-"""Writes what was found as Markdown."""
+"""Tables of what a contest found, as Markdown."""
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
 
-from .findings import (
-    MEAN_GOALS,
-    TENON,
-    Finding,
-    errors_of,
-    findings_of,
-    limits_of,
-    mean_ratios,
-    read_reports,
-)
+from .findings import MEAN_GOALS, TENON, Finding, mean_ratios
 
 
 def markdown_table(rows: Sequence[Sequence[str]]) -> str:
@@ -89,43 +77,3 @@ def missed_text(findings: Sequence[Finding]) -> str:
             f"{100 * finding.share_of_limit:.0f} % of the machine's limit"
         )
     return "\n".join(lines) + "\n"
-
-
-def contest_text(report: Mapping[str, Any]) -> str:
-    """Returns the section of a contest."""
-    findings, limits = findings_of(report), limits_of(report)
-    threads = "one thread" if limits.threads == 1 else f"{limits.threads} threads"
-    rate = limits.bytes_per_second(1 << 25) / 1e9
-    versions = ", ".join(f"{name} {version}" for name, version in report["versions"].items())
-    parts = [
-        f"## {threads[0].upper()}{threads[1:]}",
-        f"{report['machine']['processor']}; {limits.flops_per_second / 1e9:.0f} GFLOP/s of fused "
-        f"multiply-adds and {rate:.1f} GB/s of copying 16 MiB, both measured. Peers: {versions}.",
-        *(f"Left out: {name} ({reason})." for name, reason in report["missing"].items()),
-        "Least times of the rounds; a ratio is the best peer's time over Tenon's.",
-        contest_table(findings),
-        means_table(findings),
-        missed_text(findings),
-        "### All contenders",
-        times_table(findings),
-    ]
-    parts += [f"**Wrong**: {error}" for error in errors_of(report).values()]
-    failures = [
-        f"- {name}, {peer}: {reason}"
-        for name, outcome in report["outcomes"].items()
-        for peer, reason in outcome["failures"].items()
-    ]
-    if failures:
-        parts += ["Peers that could not do the work:", "\n".join(failures)]
-    return "\n\n".join(part.rstrip() for part in parts) + "\n"
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.report", description=__doc__)
-    parser.add_argument("contest", type=Path, nargs="+", help="files of a contest, or of parts of one")
-    options = parser.parse_args(arguments)
-    print(contest_text(read_reports(options.contest)))
-
-
-if __name__ == "__main__":
-    main()
