@@ -44,8 +44,9 @@ def explain(
             return executable.explain()
     if not callable(program):
         raise TypeError(f"explain: {program!r} is no program, expected a function, a module or an executable")
+    jitted: Any = program
     if not isinstance(program, Jitted):
         if not isinstance(backend, str):
             raise TenonError("explain: a function that is not jitted takes the name of a backend")
-        program = jit(program, backend=backend)
-    return program.explain(*arguments, **named)
+        jitted = jit(program, backend=backend)
+    return jitted.explain(*arguments, **named)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -69,7 +69,7 @@ def measure_roofline(backend: Backend) -> Roofline:
 
 
 @contextmanager
-def _measurement(backend: Backend) -> Iterator[_Measurement]:
+def _measurement(backend: Backend) -> Generator[_Measurement]:
     pool = slab_pool_of(backend.driver)
     limit = min(MOST_NBYTES, backend.device.max_buffer_nbytes)
     slabs = [pool.allocate(limit // 2, ALIGNMENT) for _ in range(2)]

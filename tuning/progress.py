@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
-from typing import Protocol
+from importlib import import_module
+from typing import Any, Protocol
 
 
 class Progress(Protocol):
@@ -41,7 +42,7 @@ class PlainLine:
 
 
 @contextmanager
-def shown_progress(is_wanted: bool | None, total_seconds: float) -> Iterator[Progress]:
+def shown_progress(is_wanted: bool | None, total_seconds: float) -> Generator[Progress]:
     """
     Gives what shows progress on the standard error: `rich` where it is installed, else a plain line. None
     shows it where that is a terminal.
@@ -52,9 +53,9 @@ def shown_progress(is_wanted: bool | None, total_seconds: float) -> Iterator[Pro
         yield Silent()
         return
     try:
-        from rich.console import Console
-        from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
-        from rich.progress import Progress as RichProgress
+        # Checked by hand: it need not be installed.
+        console: Any = import_module("rich.console")
+        drawing: Any = import_module("rich.progress")
     except ImportError:
         line = PlainLine(total_seconds)
         try:
@@ -62,8 +63,13 @@ def shown_progress(is_wanted: bool | None, total_seconds: float) -> Iterator[Pro
         finally:
             line.clear()
         return
-    columns = (TextColumn("tuning"), BarColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
-    with RichProgress(*columns, console=Console(stderr=True), transient=True) as rich:
+    columns = (
+        drawing.TextColumn("tuning"),
+        drawing.BarColumn(),
+        drawing.TimeElapsedColumn(),
+        drawing.TextColumn("{task.description}"),
+    )
+    with drawing.Progress(*columns, console=console.Console(stderr=True), transient=True) as rich:
         task = rich.add_task("", total=total_seconds)
 
         class Drawn:

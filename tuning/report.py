@@ -10,6 +10,9 @@ from typing import Any
 from ..passes.util.schedule_database import ScheduleEntry
 from ..runtime.text_table import text_table
 
+MOST_REASONS = 3
+"""The most reasons that are printed for a kernel."""
+
 
 @dataclass(frozen=True, slots=True)
 class KernelReport:
@@ -79,8 +82,11 @@ class TuningReport:
         lines += text_table(header, "<>>>>>><", rows)
         lines.append(f"all kernels together: {self.gain:.2f} times as fast")
         for kernel in self.kernels:
-            for reason, count in kernel.rejected.items():
+            reasons = list(kernel.rejected.items())
+            for reason, count in reasons[:MOST_REASONS]:
                 lines.append(f"@{kernel.name}: {count} rejected: {reason}")
+            if others := sum(count for _, count in reasons[MOST_REASONS:]):
+                lines.append(f"@{kernel.name}: {others} rejected for other reasons")
         if self.entries:
             where = "not saved (hint: database=)" if self.database is None else f"saved in {self.database}"
             count = "1 schedule" if len(self.entries) == 1 else f"{len(self.entries)} schedules"

@@ -15,6 +15,7 @@ from ..backends.registry import get_backend
 from ..driver import REFERENCE, ProgramSource
 from ..errors import TenonError
 from ..frontends.jit import Jitted, jit
+from ..frontends.lowered import Lowered
 from ..passes.schedule.loops import loops_of
 from ..passes.util.schedule_database import ScheduleEntry, read_database
 from ..tuned import device_key, tuning_path
@@ -164,16 +165,17 @@ def _source_of(
         return ProgramSource(program, entry), _opened(backend), shapes
     if not callable(program):
         raise TypeError(f"tune: {program!r} is no program, expected a function or a module")
+    jitted: Any = program
     if not isinstance(program, Jitted):
-        program = jit(program, backend=backend if isinstance(backend, str) else "llvm")
+        jitted = jit(program, backend=backend if isinstance(backend, str) else "llvm")
     elif program.options["pipeline"] is not None:
         raise TenonError(f"tune: {program.name} has a pipeline of its own")
     elif backend == "llvm":
         backend = program.options["backend"]
-    lowered = program.lower(*arguments, **named)
-    shapes = [tuple(aval.shape) for aval in lowered.signature.avals]
-    known = [shape for shape in shapes if all(isinstance(extent, int) for extent in shape)]
-    return ProgramSource(lowered.module, None), _opened(backend), known if len(known) == len(shapes) else []
+    lowered: Lowered = jitted.lower(*arguments, **named)
+    arrays: list[Any] = []
+    lowered.parameters.signature_of(lowered.parameters.canonical(tuple(arguments), named), arrays)
+    return ProgramSource(lowered.module, None), _opened(backend), [np.shape(array) for array in arrays]
 
 
 def _opened(backend: str | Backend) -> Backend:

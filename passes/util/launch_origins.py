@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 from xdsl.dialects.builtin import TensorType
 from xdsl.dialects.utils.enum_attribute import EnumAttribute
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -51,11 +53,12 @@ def operation_text(op: Operation) -> str:
     """Returns what an op does, in a word or two: `exp`, `reduce add`."""
     name = op.name.removeprefix("graph.")
     kind = op.properties.get("kind")
-    return f"{name} {kind.data.value}" if isinstance(kind, EnumAttribute) else name
+    return f"{name} {cast(Any, kind).data.value}" if isinstance(kind, EnumAttribute) else name
 
 
 def _type_text(type: Attribute) -> str:
     """Returns the shape and the element type: `4x8xf32`."""
     if not isinstance(type, TensorType):
         return str(type)
-    return str(type).removeprefix("tensor<").partition(",")[0].removesuffix(">")
+    text = str(cast(Attribute, type))
+    return text.removeprefix("tensor<").partition(",")[0].removesuffix(">")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -11,7 +11,7 @@ _COUNTED: ContextVar[Counter[str] | None] = ContextVar("rules that fired", defau
 
 
 @contextmanager
-def counted_rewrites(counts: Counter[str]) -> Iterator[None]:
+def counted_rewrites(counts: Counter[str]) -> Generator[None]:
     """Counts in `counts`, by the names of their classes, the rules that fire inside."""
     token = _COUNTED.set(counts)
     try:

@@ -137,7 +137,7 @@ def parse_database(who: str, data: bytes) -> tuple[ScheduleEntry, ...]:
         raise TuningError(f'{who}: no database of schedules (expected "format": "{FORMAT}")')
     content = cast("dict[str, Any]", found)
     version, entries = content.get("version"), content.get("entries")
-    if version != VERSION or isinstance(version, bool):
+    if version is True or version != VERSION:
         raise TuningError(f"{who}: version {version!r} of the format, expected {VERSION} (hint: tune again)")
     if not isinstance(entries, list):
         raise TuningError(f"{who}: entries is no list")
@@ -170,9 +170,12 @@ def _entry(who: str, found: Any) -> ScheduleEntry:
         raise TuningError(f"{who}: {len(steps)} steps, more than {MOST_STEPS}")
     for step in steps:
         _check_step(who, step)
-    return ScheduleEntry(
-        **{**fields, "axes": tuple(fields["axes"]), "steps": tuple(dict(step) for step in steps)}
-    )
+    checked: dict[str, Any] = {
+        **fields,
+        "axes": tuple(fields["axes"]),
+        "steps": tuple(dict(step) for step in steps),
+    }
+    return ScheduleEntry(**checked)
 
 
 def _check_step(who: str, step: Any) -> None:

@@ -2,6 +2,7 @@ import json
 import sys
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -9,14 +10,18 @@ import pytest
 import tenon
 import tenon.numpy as tnp
 from tenon.backends.registry import get_backend
+from tenon.dialects import context
 from tenon.dialects.entry import find_entry
 from tenon.dialects.parsing import parse_module
 from tenon.errors import TenonError
 from tenon.passes.apply_schedules import ApplySchedulesPass
+from tenon.passes.schedule.loops import loops_of
 from tenon.passes.util.schedule_database import ScheduleEntry, TuningError, database_text, read_database
+from tenon.tools.tenon_run import main
 from tenon.tuned import TUNING, device_key
 from tenon.tuning.bench import KernelBench
 from tenon.tuning.kernels import sizes_of, tunable_program
+from tenon.tuning.progress import Silent, shown_progress
 from tenon.tuning.report import KernelReport, TuningReport
 from tenon.tuning.tune import tune
 
@@ -43,25 +48,22 @@ def entries_for(text: str, steps: list[dict[str, Any]], **fields: Any) -> list[S
     module = parse_module(text, "f")
     backend = get_backend("llvm")
     program = tunable_program(module, find_entry(module, None), backend)
-    from tenon.passes.schedule.loops import loops_of
-
-    return [
-        ScheduleEntry(
-            **{
-                "kernel": kernel.digest,
-                "device": device_key(backend),
-                "program": program.name,
-                "signature": program.signature,
-                "name": kernel.name,
-                "axes": tuple(loops_of(kernel.op)),
-                "steps": tuple(steps),
-                "default_ns": 2000,
-                "tuned_ns": 1000,
-                **fields,
-            }
-        )
-        for kernel in program.kernels
-    ]
+    entries: list[ScheduleEntry] = []
+    for kernel in program.kernels:
+        values: dict[str, Any] = {
+            "kernel": kernel.digest,
+            "device": device_key(backend),
+            "program": program.name,
+            "signature": program.signature,
+            "name": kernel.name,
+            "axes": tuple(loops_of(kernel.op)),
+            "steps": tuple(steps),
+            "default_ns": 2000,
+            "tuned_ns": 1000,
+            **fields,
+        }
+        entries.append(ScheduleEntry(**values))
+    return entries
 
 
 EXP = """
@@ -208,8 +210,6 @@ def test_a_kernel_of_the_same_text_gets_the_schedule_whatever_its_axes_are_calle
     other = parse_module(renamed.format(body), "f")
     path = saved(tmp_path / "db.json", entries_for(EXP, SPLIT))
     pass_ = ApplySchedulesPass(str(path), device_key(get_backend("llvm")))
-    from tenon.dialects import context
-
     pass_.apply(context(), other)
     assert "block(2)" in str(other)
 
@@ -251,8 +251,6 @@ def test_other_programs_are_no_reason_to_warn(tmp_path: Path):
 def test_a_database_that_changed_meanwhile_is_an_error(tmp_path: Path):
     path = saved(tmp_path / "db.json", entries_for(EXP, SPLIT))
     pass_ = ApplySchedulesPass(str(path), "llvm cpu 32", "0" * 64)
-    from tenon.dialects import context
-
     with pytest.raises(TuningError) as error:
         pass_.apply(context(), parse_module(EXP, "f"))
     assert str(error.value) == f"{path}: has changed while a program was compiled with it"
@@ -301,8 +299,6 @@ def test_wrong_calls_are_told(tmp_path: Path):
 
 
 def test_tenon_run_takes_a_database(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    from tenon.tools.tenon_run import main
-
     path = saved(tmp_path / "db.json", entries_for(EXP, SPLIT))
     program = tmp_path / "g.mlir"
     program.write_text(EXP)
@@ -347,8 +343,6 @@ def test_a_database_is_json_that_others_can_read(tmp_path: Path):
 
 
 def test_progress_is_a_line_without_rich(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
-    from tenon.tuning.progress import Silent, shown_progress
-
     for name in ("rich", "rich.console", "rich.progress"):
         monkeypatch.setitem(sys.modules, name, None)
     with shown_progress(True, 10) as shown:
@@ -361,3 +355,36 @@ def test_progress_is_a_line_without_rich(capsys: pytest.CaptureFixture[str], mon
         assert isinstance(shown, Silent)
         shown.update("@f", 1)
     assert capsys.readouterr().err == ""
+
+
+def test_progress_is_drawn_by_rich_where_it_is_there(monkeypatch: pytest.MonkeyPatch):
+    seen: list[Any] = []
+
+    class Drawing:
+        def __init__(self, *columns: Any, **options: Any) -> None:
+            seen.append(options["console"])
+
+        def __enter__(self) -> Any:
+            return self
+
+        def __exit__(self, *error: Any) -> None:
+            seen.append("end")
+
+        def add_task(self, text: str, total: float) -> int:
+            seen.append(total)
+            return 7
+
+        def update(self, task: int, description: str, completed: float) -> None:
+            seen.append((task, description, completed))
+
+    def column(*arguments: Any) -> None:
+        return None
+
+    names = {name: column for name in ("TextColumn", "BarColumn", "TimeElapsedColumn")}
+    console = SimpleNamespace(Console=lambda stderr: f"stderr={stderr}")
+    monkeypatch.setitem(sys.modules, "rich", SimpleNamespace())
+    monkeypatch.setitem(sys.modules, "rich.console", console)
+    monkeypatch.setitem(sys.modules, "rich.progress", SimpleNamespace(Progress=Drawing, **names))
+    with shown_progress(True, 10) as shown:
+        shown.update("@f_0", 11)
+    assert seen == ["stderr=True", 10, (7, "@f_0", 10), "end"]
