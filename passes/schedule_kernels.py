@@ -24,7 +24,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from .schedule.errors import ScheduleError
-from .schedule.kernels import find_kernel
+from .schedule.kernels import find_kernel, note_steps
 from .schedule.steps import run_step
 
 
@@ -40,6 +40,7 @@ class ScheduleKernelsPass(ModulePass):
             kernel = find_kernel(self.name, op, name)
             for step in steps:
                 run_step(kernel, step)
+            note_steps(kernel, steps)
 
     def _parsed(self) -> Mapping[str, list[Mapping[str, Any]]]:
         try:

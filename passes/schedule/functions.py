@@ -12,7 +12,7 @@ from xdsl.passes import ModulePass
 
 from ...errors import TenonError
 from ..schedule_kernels import ScheduleKernelsPass
-from .kernels import find_kernel
+from .kernels import find_kernel, note_steps
 from .schedule import Schedule, Scheduling
 
 
@@ -49,3 +49,4 @@ class ScheduleByFunctions(ModulePass):
                 how(schedule)
             else:
                 schedule.replay(how)
+            note_steps(schedule.kernel, schedule.steps)

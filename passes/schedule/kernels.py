@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import ModuleOp
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 
 from ...dialects import sched
 from .errors import ScheduleError
@@ -27,3 +29,10 @@ def find_kernel(who: str, op: ModuleOp, name: str) -> sched.KernelOp:
 def run_step_on(who: str, op: ModuleOp, kernel: str, step: Step) -> None:
     """Does one step to the kernel of that name. Raises ScheduleError as `find_kernel` and `run_step` do."""
     run_step(find_kernel(who, op, kernel), step)
+
+
+def note_steps(kernel: sched.KernelOp, steps: Sequence[Step]) -> None:
+    """Has a kernel say which steps made its schedule, if there were any."""
+    if steps:
+        names = ", ".join(str(step["step"]) for step in steps)
+        kernel.schedule = StringAttr(f"asked for: {names}")

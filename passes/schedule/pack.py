@@ -17,6 +17,7 @@ The layout says which loops index the new buffer, the last one the fastest.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import takewhile
 
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import IntegerAttr
@@ -54,7 +55,7 @@ def pack(loop: KernelLoop, buffer: SSAValue, layout: Sequence[KernelLoop]) -> li
     where = packing.where(buffer, reads)
     writer = writer_before(place)
     writer.location = reads[0].location
-    counts = packing.counts()
+    counts = packing.counts(place)
     local = allocate(writer, buffer, extents, "packed")
     nest = CopyNest(writer, local)
     replaced: dict[SSAValue, SSAValue] = {}
@@ -91,21 +92,39 @@ class _Packing:
             for op in self.layout:
                 if not is_inside(read, op):
                     refuse(WHO, op, f"a read of %{name} stands outside of it")
+            self._check_guards(read, name)
             if [self.analysis.expr(index) for index in read.indices] != place:
                 refuse(WHO, self.loop, f"%{name} is read at different places in it")
         for dim, index in enumerate(place):
             self._check(index, len(self.layout), f"dim {dim} of %{name} is read at a place")
         return place
 
-    def counts(self) -> list[SSAValue | IndexExpr | None]:
-        """Returns the counts of the loops, for the copy: those that are computed outside as they are."""
+    def _check_guards(self, read: Operation, name: str) -> None:
+        """Refuses a read that does not always happen: what it would read need not be in the buffer."""
+        around = read.parent_op()
+        while around is not None and around is not self.loop:
+            has_count = isinstance(around, sched.AxisOp | sched.ReduceOp) and around.count is not None
+            if isinstance(around, scf.IfOp | scf.WhileOp) or (has_count and around not in self.layout):
+                refuse(WHO, around, f"whether %{name} is read depends on it, and it is not in the layout")
+            around = around.parent_op()
+
+    def _is_there(self, value: SSAValue, place: Operation) -> bool:
+        """Returns whether a value is computed outside of the loop, or in its body before `place`."""
+        op = value.owner
+        if not isinstance(op, Operation):
+            return op is self.loop.body.block
+        if op.parent is not self.loop.body.block:
+            return not is_inside(op, self.loop)
+        return op in takewhile(lambda other: other is not place, self.loop.body.block.ops)
+
+    def counts(self, place: Operation) -> list[SSAValue | IndexExpr | None]:
+        """Returns the counts of the loops, for a copy at `place`: those that are there as they are."""
         found: list[SSAValue | IndexExpr | None] = []
         for number, op in enumerate(self.layout):
             if isinstance(op, scf.ForOp) or op.count is None:
                 found.append(None)
                 continue
-            owner = op.count.owner
-            if isinstance(owner, Operation) and not is_inside(owner, self.loop):
+            if self._is_there(op.count, place):
                 found.append(op.count)
                 continue
             found.append(self.analysis.expr(op.count))

@@ -264,6 +264,7 @@ class _TileLowering:
             if dim.kind.data is not CombineKind.FMA or dim.mapping.step != 1:
                 what = f"{dim.kind.data.value} {dim.mapping.words()}".rstrip()
                 refuse_mapping(columns, f"a reduction by {what} in it, expected fma in serial order")
+            self._check_count(dim, dims)
         axes = [self.state.analysis.axis(dim) for dim in dims]
         first, second = (self._operand(value, axes) for value in dims[-1].yielded)
         if self._is_column(first) or not self._is_column(second):
@@ -279,6 +280,18 @@ class _TileLowering:
         accumulates = self._accumulates(op, store)
         private = None if store is not None else self._private(op)
         return _Sum(op, tuple(dims), first, second, store, accumulates, private)
+
+    def _check_count(self, dim: sched.ReduceOp, dims: Sequence[sched.ReduceOp]) -> None:
+        """Refuses a dim of the depth whose count is not one number for a whole tile."""
+        if dim.count is None:
+            return
+        analysis = self.state.analysis
+        depends = analysis.expr(dim.count).axes()
+        inside = [self.columns.op, *(() if self.rows is None else (self.rows.op,)), *dims]
+        for op in inside:
+            if analysis.axis(op) in depends:
+                what = f"the count of axis %{dim.index.name_hint} in it depends on axis %{op.index.name_hint}"
+                refuse_mapping(self.columns.op, what)
 
     def _is_column(self, operand: _Operand) -> bool:
         return operand.column == 1 or (self.column_axis.tile == 1 and operand.row == 0)

@@ -6,6 +6,7 @@ Each is drawn from a seed, so that a failure gives the same steps again.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from random import Random
 
 from tenon import Schedule, TenonError
@@ -22,6 +23,8 @@ def schedule_at_random(schedule: Schedule, seed: int, steps: int = 8, may_reorde
         return
     for _ in range(random.randint(1, steps)):
         _try_step(schedule, random, may_reorder)
+    if random.random() < 0.5:
+        _try_tile(schedule, random)
     for axis in schedule.axes():
         if random.random() < 0.6:
             _try_mapping(schedule, axis, random, may_reorder)
@@ -60,6 +63,17 @@ def _step(schedule: Schedule, kind: str, random: Random, allow: bool) -> None:
         case _:
             layout = random.sample(axes, min(len(axes), random.randint(1, 3)))
             schedule.pack(axis, random.choice(buffers), layout)
+
+
+def _try_tile(schedule: Schedule, random: Random) -> None:
+    """Makes two loops, one right after the other in the text, the dims of a register tile."""
+    axes = schedule.axes()
+    for row, column in pairwise(axes):
+        words = [f"tile({random.randint(1, 6)})", f"tile({random.choice((2, 4, 8, 16))})"]
+        try:
+            schedule.map({row: words[0], column: words[1]})
+        except TenonError:
+            continue
 
 
 def _try_mapping(schedule: Schedule, axis: str, random: Random, may_reorder: bool) -> None:

@@ -145,6 +145,7 @@ def test_programs_run_with_schedules_of_their_kernels(backend: str):
     by_steps = tenon.compile(PROGRAM, backend=backend, schedules={"mm_0": recorded[0]})
     np.testing.assert_array_equal(by_steps(a, b), expected)
     assert "sched.axis %i_outer = 3 block(2) {" in by_function.stages["sched"]
+    assert 'schedule = "asked for: split, split, reorder, map"' in by_function.stages["sched"]
     assert by_steps.stages["sched"] == by_function.stages["sched"]
     assert by_steps.stages["low"] == by_function.stages["low"]
 

@@ -7,7 +7,9 @@
 // RUN: not tenon-opt -p 'map-axis{kernel="f" axes="i" mappings="vector(3)"}' %s 2>&1 | filecheck %s --check-prefix LANES
 // RUN: not tenon-opt -p 'map-axis{kernel="f" axes="i","j" mappings="block"}' %s 2>&1 | filecheck %s --check-prefix MANY
 // RUN: not tenon-opt -p 'split-axis{kernel="f" axis="k" factor=2},map-axis{kernel="f" axes="k_outer" mappings="unroll(2)"}' %s 2>&1 | filecheck %s --check-prefix FOR
+// RUN: not tenon-opt -p 'split-axis{kernel="products" axis="k" factor=4},map-axis{kernel="products" axes="i","j" mappings="tile(2)","tile(4)"}' %s 2>&1 | filecheck %s --check-prefix TILE
 
+// TILE: error: map-axis: sched.axis %j of @products: it cannot be tile(4): sched.axis: axis %j cannot be tile(4) (the count of axis %k_inner in it depends on axis %k_outer)
 // ORDER: error: map-axis: sched.reduce %k of @f: 8 partial results would change the order in which it combines by addf (hint: allow_reorder)
 // STRIDE: error: map-axis: sched.axis %i of @f: it cannot be vector(4): memref.load: cannot be a vector over axis %i (stride is 20, expected 0 or 1)
 // BLOCK: error: map-axis: sched.axis %j of @f: it cannot be block: sched.axis: axis %j cannot be block (an axis around it is serial)
@@ -29,6 +31,19 @@ sched.kernel @f(%x: memref<6x20xf32>, %y: memref<6x20xf32>) {
       %v = memref.load %x[%i, %j] : memref<6x20xf32>
       %w = arith.divf %v, %s : f32
       memref.store %w, %y[%i, %j] : memref<6x20xf32>
+    }
+  }
+}
+
+sched.kernel @products(%a: memref<6x9xf32>, %b: memref<9x8xf32>, %c: memref<6x8xf32>) {
+  sched.axis %i = 6 {
+    sched.axis %j = 8 {
+      %s = sched.reduce fma %k = 9 : f32 {
+        %x = memref.load %a[%i, %k] : memref<6x9xf32>
+        %y = memref.load %b[%k, %j] : memref<9x8xf32>
+        sched.yield %x, %y : f32
+      }
+      memref.store %s, %c[%i, %j] : memref<6x8xf32>
     }
   }
 }

@@ -7,7 +7,9 @@
 // RUN: not tenon-opt -p 'pack-buffer{kernel="two" axis="i" buffer="x" layout="l"}' %s 2>&1 | filecheck %s --check-prefix AROUND
 // RUN: not tenon-opt -p 'pack-buffer{kernel="from" axis="i" buffer="x" layout="k"}' %s 2>&1 | filecheck %s --check-prefix FROM
 // RUN: not tenon-opt -p 'pack-buffer{kernel="dims" axis="i" buffer="x" layout="j"}' %s 2>&1 | filecheck %s --check-prefix EXTENT
+// RUN: not tenon-opt -p 'pack-buffer{kernel="triangle" axis="i" buffer="x" layout="j"}' %s 2>&1 | filecheck %s --check-prefix GUARD
 
+// GUARD: error: pack-buffer: sched.axis %k of @triangle: whether %x is read depends on it, and it is not in the layout
 // OUTSIDE: error: pack-buffer: sched.axis %i of @mm: it does not stand in %i
 // TWICE: error: pack-buffer: sched.reduce %k of @mm: it is named twice
 // DEPENDS: error: pack-buffer: sched.axis %i of @mm: dim 1 of %b is read at a place that depends on %j, which is not in the layout before
