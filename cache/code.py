@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from hashlib import blake2b
 
 from ..backends.interface import CompiledArtifact, Compiler, DeviceInfo, ImageCompiler
@@ -50,6 +51,27 @@ def load_code(compiler: Compiler, digest: str, device: DeviceInfo) -> CompiledAr
         return None
 
 
+def kept_bytes(about: str, depends_on: Sequence[str], make: Callable[[], bytes]) -> bytes:
+    """
+    Returns what `make` returns, or what it returned to an earlier process. It must depend on nothing but
+    `depends_on` and what compiles.
+    """
+    folder = cache_folder()
+    if folder is None:
+        return make()
+    key = _key_of("native", tuple(depends_on))
+    record = folder.load(key)
+    if record is not None and len(record.sections) == 1:
+        return record.sections[0]
+    made = make()
+    folder.store(key, Record(None, (made,), about))
+    return made
+
+
 def _key(compiler: ImageCompiler, digest: str, device: DeviceInfo) -> str:
-    what = (library_fingerprint(), compiler.fingerprint(device), digest)
-    return f"code-{blake2b(repr(what).encode(), digest_size=32).hexdigest()}"
+    return _key_of("code", (compiler.fingerprint(device), digest))
+
+
+def _key_of(kind: str, depends_on: tuple[str, ...]) -> str:
+    what = (library_fingerprint(), depends_on)
+    return f"{kind}-{blake2b(repr(what).encode(), digest_size=32).hexdigest()}"

@@ -7,36 +7,38 @@ import sys
 from collections.abc import Iterator
 from functools import cache
 from hashlib import blake2b
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+import xdsl
 
 _ROOT = Path(__file__).parents[1]
 
 _NOT_COMPILING = frozenset((".git", "__pycache__", "benchmarks", "docs", "examples", "out", "shared", "test"))
 
-_PACKAGES = ("tenon", "xdsl", "numpy", "ml_dtypes", "llvmlite")
-
 
 @cache
 def library_fingerprint() -> str:
     """
-    Returns a digest of the versions of Tenon and what it compiles with, of the interpreter, and of the sizes
-    and times of Tenon's source files: so one who changes them gets what they say now.
+    Returns a digest of the versions of what Tenon compiles with, of the interpreter, and of the sizes and
+    times of Tenon's source files: so one who changes them gets what they say now.
     """
     digest = blake2b(digest_size=32)
-    digest.update(repr((sys.implementation.cache_tag, sys.platform)).encode())
-    for package in _PACKAGES:
-        digest.update(f"{package} {_version(package)}\n".encode())
-    for line in sorted(_source_files(str(_ROOT))):
+    versions = (sys.implementation.cache_tag, sys.platform, np.__version__, ml_dtypes.__version__)
+    digest.update(repr(versions).encode())
+    for line in (*_version_of(Path(xdsl.__file__).parent), *sorted(_source_files(str(_ROOT)))):
         digest.update(line.encode())
     return digest.hexdigest()
 
 
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "not installed"
+def _version_of(package: Path) -> list[str]:
+    """
+    Returns the names of a package's files of metadata, which have its version in them; where they lie
+    somewhere else its source files.
+    """
+    installed = sorted(path.name for path in package.parent.glob(f"{package.name}-*"))
+    return installed or sorted(_source_files(str(package)))
 
 
 def _source_files(folder: str, inside: str = "") -> Iterator[str]:

@@ -19,7 +19,7 @@ def backends(count: int) -> list[Backend]:
     from .compile import shared_compiler
     from .device import host_device
     from .driver import CpuDriver
-    from .render import LLVMRenderer
+    from .renderer import LLVMRenderer
     from .threads import get_num_threads
 
     get_num_threads()

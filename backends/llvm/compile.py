@@ -20,7 +20,7 @@ from ..interface import CompiledArtifact, DeviceInfo
 from .device import CpuDevice
 from .entry_points import EntryPoint, find_entry_points
 from .library import llvmlite_binding
-from .render import SCALAR_LOOPS
+from .limits import SCALAR_LOOPS
 
 
 @dataclass(frozen=True)

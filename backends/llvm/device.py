@@ -13,7 +13,7 @@ from xdsl.ir import Attribute
 from ...dialects.element_types import ELEMENT_TYPES
 from ..interface import DeviceKind
 from .library import llvmlite_binding
-from .rules import PRIVATE_NBYTES_LIMIT
+from .limits import PRIVATE_NBYTES_LIMIT
 
 
 @dataclass(frozen=True)

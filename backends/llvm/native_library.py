@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Any
 
+from ...cache.code import kept_bytes
 from .library import llvmlite_binding
 from .native_call import CALL_TEXT, FUNCTIONS
 from .native_pool import pool_text
@@ -78,13 +79,21 @@ def _load() -> NativeLibrary:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     pool = pool_text(platform.machine(), platform.system())
-    module = llvm.parse_assembly("".join((steps_text(time.CLOCK_MONOTONIC), pool, CALL_TEXT)))
-    # Without optimisation: the code is written as it should run, and compiles five times as fast.
-    machine = llvm.Target.from_default_triple().create_target_machine(opt=0, reloc="pic", codemodel="small")
-    module.triple = machine.triple
-    module.data_layout = str(machine.target_data)
+    text = "".join((steps_text(time.CLOCK_MONOTONIC), pool, CALL_TEXT))
+
+    def compiled() -> bytes:
+        module = llvm.parse_assembly(text)
+        # Without optimisation: the code is written as it should run, and compiles five times as fast.
+        target = llvm.Target.from_default_triple()
+        machine = target.create_target_machine(opt=0, reloc="pic", codemodel="small")
+        module.triple = machine.triple
+        module.data_layout = str(machine.target_data)
+        return machine.emit_object(module)
+
+    depends_on = (repr(llvm.llvm_version_info), llvm.get_process_triple(), text)
+    code = kept_bytes("what runs programs", depends_on, compiled)
     engine = llvm.create_lljit_compiler()
-    builder = llvm.JITLibraryBuilder().add_object_img(machine.emit_object(module)).add_current_process()
+    builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
     for name in (*FUNCTIONS, *STEP_FUNCTIONS):
         builder.import_symbol(name, ctypes.cast(ctypes.pythonapi[name], ctypes.c_void_p).value)
     for name in _EXPORTED:

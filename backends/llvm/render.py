@@ -15,7 +15,6 @@ They run one after the other. Nothing in the text depends on the machine it is w
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.dialects import memref, vector
 from xdsl.dialects.builtin import IndexType, ModuleOp, VectorType
@@ -30,36 +29,29 @@ from ..interface import DeviceInfo
 from .emitter import Emitter, Loop
 from .entry_points import EntryPoint
 from .extents import write_extent
+from .limits import SCALAR_LOOPS
 from .names import function_stem
 from .rules import RULES, storage
 
-SCALAR_LOOPS = '"loops"="scalar"'
-"""The function attribute of a kernel without any vector: its loops are left to LLVM to vectorise."""
 
-
-@dataclass(frozen=True)
-class LLVMRenderer:
-    """Renders LLVM IR. A `sched.program` beside the kernels is for the runtime and is passed over."""
-
-    suffix: str = ".ll"
-
-    def render(self, module: ModuleOp, device: DeviceInfo) -> str:
-        declarations: dict[str, str] = {}
-        functions: list[str] = []
-        for op in module.body.block.ops:
-            match op:
-                case KernelOp():
-                    functions += [_range_function(op, device, declarations), _chunk_function(op)]
-                case ProgramOp() | DimOp() | TnodeOp():
-                    pass
-                case _:
-                    raise DiagnosticException(f"llvm: no rule for {op.name}")
-        sections = functions
-        if declarations:
-            sections = [*sections, "".join(f"{text}\n" for text in declarations.values())]
-        if any("!nontemporal" in function for function in functions):
-            sections = [*sections, "!0 = !{i32 1}\n"]
-        return "\n".join(sections)
+def render_module(module: ModuleOp, device: DeviceInfo) -> str:
+    """Returns the LLVM IR of the kernels; a `sched.program` beside them is for the runtime."""
+    declarations: dict[str, str] = {}
+    functions: list[str] = []
+    for op in module.body.block.ops:
+        match op:
+            case KernelOp():
+                functions += [_range_function(op, device, declarations), _chunk_function(op)]
+            case ProgramOp() | DimOp() | TnodeOp():
+                pass
+            case _:
+                raise DiagnosticException(f"llvm: no rule for {op.name}")
+    sections = functions
+    if declarations:
+        sections = [*sections, "".join(f"{text}\n" for text in declarations.values())]
+    if any("!nontemporal" in function for function in functions):
+        sections = [*sections, "!0 = !{i32 1}\n"]
+    return "\n".join(sections)
 
 
 def _range_function(kernel: KernelOp, device: DeviceInfo, declarations: dict[str, str]) -> str:

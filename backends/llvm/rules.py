@@ -39,11 +39,9 @@ from ...dialects.low import (
 )
 from .emitter import Emitter, Rule
 from .float_formats import extend, from_integer, truncate
+from .limits import PRIVATE_NBYTES_LIMIT
 from .tile_fma import write_tile_fma
 from .types import constant_text, flags_text, llvm_type, mangled, shaped
-
-PRIVATE_NBYTES_LIMIT = 65536
-"""The most bytes that the allocas of one kernel may take together; they live on the stack of the caller."""
 
 _ALLOCA_ALIGNMENT = 64
 

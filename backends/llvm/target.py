@@ -9,7 +9,7 @@ from xdsl.utils.target import Target
 
 from .compile import LLVMCompiler
 from .device import host_device
-from .render import LLVMRenderer
+from .renderer import LLVMRenderer
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from tenon.backends.llvm import backend
 from tenon.backends.llvm.compile import LLVMCompiler
 from tenon.backends.llvm.device import host_device
 from tenon.backends.llvm.entry_points import EntryPoint, find_entry_points
-from tenon.backends.llvm.render import LLVMRenderer
+from tenon.backends.llvm.renderer import LLVMRenderer
 from tenon.dialects.low import LOW
 from tenon.errors import KernelCompileError
 from xdsl.context import Context

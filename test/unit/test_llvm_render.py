@@ -1,5 +1,6 @@
 """The LLVM IR of kernels: names, functions, the grid, and what cannot be rendered."""
 
+import os
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from tenon.backends.llvm import backend
 from tenon.backends.llvm.compile import LLVMCompiler
 from tenon.backends.llvm.device import host_device
 from tenon.backends.llvm.names import ValueNames, function_stem, symbol_of_stem
-from tenon.backends.llvm.render import LLVMRenderer
+from tenon.backends.llvm.renderer import LLVMRenderer
 from tenon.dialects.low import LOW
 from tenon.dialects.parsing import parse_module
 from xdsl.context import Context
@@ -117,7 +118,7 @@ def test_same_module_gives_same_text_in_every_process() -> None:
     texts = [
         subprocess.run(
             [sys.executable, "-c", program, folder],
-            env={"PYTHONHASHSEED": seed},
+            env={**os.environ, "PYTHONHASHSEED": seed},
             capture_output=True,
             text=True,
             check=True,

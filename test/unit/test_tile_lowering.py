@@ -414,7 +414,7 @@ def test_what_is_no_tile_is_an_error_that_says_why(message: str, text: str) -> N
 
 def test_tiles_have_the_same_bits_on_every_width_of_vectors():
     from tenon.backends.llvm import backend
-    from tenon.backends.llvm.render import LLVMRenderer
+    from tenon.backends.llvm.renderer import LLVMRenderer
 
     device = backend().device
     texts = {

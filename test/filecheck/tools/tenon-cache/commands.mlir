@@ -11,8 +11,8 @@
 // STATS-NEXT: code:     1
 // STATS-NEXT: size:     {{[0-9]+}} of at most {{[0-9]+}} bytes
 // LS:         @double for {{.*}}: 1 kernels, 1 launches
-// VERIFY:     2 files, 0 damaged
-// CLEAR:      2 files removed from
+// VERIFY:     3 files, 0 damaged
+// CLEAR:      3 files removed from
 // EMPTY-NOT:  @double
 func.func @double(%x: tensor<4xf32>) -> tensor<4xf32> {
   %y = graph.add %x, %x : tensor<4xf32>

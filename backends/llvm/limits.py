@@ -1,0 +1,7 @@
+"""What the text of a kernel and those who compile and run it must agree on."""
+
+SCALAR_LOOPS = '"loops"="scalar"'
+"""The function attribute of a kernel without any vector: its loops are left to LLVM to vectorise."""
+
+PRIVATE_NBYTES_LIMIT = 65536
+"""The most bytes that the allocas of one kernel may take together; they live on the stack of the caller."""

@@ -1,0 +1,19 @@
+"""What writes LLVM IR, of which programs that were compiled before need nothing."""
+
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import ModuleOp
+
+from ..interface import DeviceInfo
+
+
+@dataclass(frozen=True)
+class LLVMRenderer:
+    """Renders LLVM IR. A `sched.program` beside the kernels is for the runtime and is passed over."""
+
+    suffix: str = ".ll"
+
+    def render(self, module: ModuleOp, device: DeviceInfo) -> str:
+        from .render import render_module
+
+        return render_module(module, device)
