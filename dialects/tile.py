@@ -40,11 +40,16 @@ class TileFmaOp(IRDLOperation):
 
     Where `live` is there, only the first `live` columns exist: no others are read or written.
 
+    Under `transposed` the sum of row r and column c is written to acc[acc_at + c * acc_row + r] instead.
+    There is no `live` then, and no `+=`.
+
     ```mlir
     low.tile_fma 8 x 48 %c[%c_at, %c_row] = %a[%a_at, %a_row, %a_step] * %b[%b_at, %b_step] depth [%k]
         : memref<65536xf32>, memref<65536xf32>, memref<65536xbf16>
     low.tile_fma 1 x 16 live %n %c[%c_at, %c_row] += %a[%a_at, %a_row, %a_0, %a_1] * %b[%b_at, %b_0, %b_1]
         depth [%h, %k] : memref<16xf64>, memref<64xf64>, memref<1024xf64>
+    low.tile_fma 14 x 32 transposed %c[%c_at, %c_row] = %a[%a_at, %a_row, %a_step] * %b[%b_at, %b_step]
+        depth [%k] : memref<65536xf32>, memref<65536xf32>, memref<65536xf32>
     ```
     """
 
@@ -52,6 +57,7 @@ class TileFmaOp(IRDLOperation):
     rows = prop_def(IntAttr)
     columns = prop_def(IntAttr)
     accumulates = opt_prop_def(UnitAttr)
+    transposed = opt_prop_def(UnitAttr)
     acc = operand_def(MemRefType)
     acc_at = operand_def(INDEX)
     acc_row = operand_def(INDEX)
@@ -75,6 +81,7 @@ class TileFmaOp(IRDLOperation):
         depths: Sequence[SSAValue],
         live: SSAValue | None = None,
         accumulates: bool = False,
+        transposed: bool = False,
     ):
         """
         `acc` is a buffer, where its tile begins, and the step from row to row; `lhs` is that and a step for
@@ -86,6 +93,7 @@ class TileFmaOp(IRDLOperation):
                 "rows": IntAttr(shape[0]),
                 "columns": IntAttr(shape[1]),
                 "accumulates": UnitAttr() if accumulates else None,
+                "transposed": UnitAttr() if transposed else None,
             },
         )
 
@@ -98,6 +106,7 @@ class TileFmaOp(IRDLOperation):
         live = None
         if parser.parse_optional_keyword("live") is not None:
             live = parser.resolve_operand(parser.parse_unresolved_operand(), INDEX)
+        transposed = parser.parse_optional_keyword("transposed") is not None
         acc, acc_indices = _parse_place(parser)
         accumulates = parser.parse_optional_punctuation("+") is not None
         parser.parse_punctuation("=")
@@ -124,6 +133,7 @@ class TileFmaOp(IRDLOperation):
             depths,
             live,
             accumulates,
+            transposed,
         )
         op.attributes.update(attributes)
         return op
@@ -133,6 +143,8 @@ class TileFmaOp(IRDLOperation):
         if self.live is not None:
             printer.print_string(" live ")
             printer.print_ssa_value(self.live)
+        if self.transposed is not None:
+            printer.print_string(" transposed")
         _print_place(printer, self.acc, (self.acc_at, self.acc_row))
         printer.print_string(" =" if self.accumulates is None else " +=")
         _print_place(printer, self.lhs, (self.lhs_at, self.lhs_row, *self.lhs_steps))
@@ -165,6 +177,9 @@ class TileFmaOp(IRDLOperation):
                 raise VerifyException(
                     f"{self.name}: {name} is {buffer.type}, expected floats that {wide} holds exactly"
                 )
+        if self.transposed is not None and (self.accumulates is not None or self.live is not None):
+            what = "+=" if self.accumulates is not None else "live"
+            raise VerifyException(f"{self.name}: {what} of a transposed tile (expected = of all columns)")
         if self.acc in (self.lhs, self.rhs):
             raise VerifyException(f"{self.name}: acc is an operand too, expected a buffer of its own")
 

@@ -76,6 +76,8 @@ class _Operand:
 
 
 def _pack(op: graph.ContractOp) -> None:
+    if "packed" in op.attributes:
+        return
     extents = [extent for extent in iteration_extents(op) if isinstance(extent, int)]
     if len(extents) != op.result_map.num_dims or min(extents, default=0) < 1:
         return

@@ -103,7 +103,8 @@ def _packing(op: graph.ContractOp, vector_nbytes: int) -> _Packing | None:
     extents = tuple(extent for extent in iteration_extents(op) if isinstance(extent, int))
     type = tensor_type_of(op.result, op.name).element_type
     if (
-        len(op.inputs) != 2
+        "packed" in op.attributes
+        or len(op.inputs) != 2
         or len(extents) != op.result_map.num_dims
         or op.accumulate.data is not ReduceKind.ADD
         or op.combine.data is not Combination.MUL

@@ -25,6 +25,7 @@ from .inline_virtual_nodes import InlineVirtualNodesPass
 from .map_axes import MapAxesPass
 from .merge_equal_ops import MergeEqualOpsPass
 from .merge_kernels import MergeKernelsPass
+from .pack_convolutions import PackConvolutionsPass
 from .pack_operands import PackOperandsPass
 from .pack_panels import PackPanelsPass
 from .plan_memory import PlanMemoryPass
@@ -34,6 +35,7 @@ from .simplify_low import SimplifyLowPass
 from .simplify_nodes import SimplifyNodesPass
 from .split_borders import SplitBordersPass
 from .tile_contractions import TileContractionsPass
+from .tile_convolutions import TileConvolutionsPass
 from .util.decompositions import COMPOSITE_NAMES
 from .verify_stage import VerifyStagePass
 
@@ -60,6 +62,13 @@ def graph_passes(vector_nbytes: int, has_tiles: bool = True) -> tuple[ModulePass
         # After canonicalize-graph, which brings permutations to contractions; before pack-operands, which
         # looks at the order of the dims.
         SimplifyContractionsPass(),
+        # After simplify-contractions, which tells convolutions from products of matrices; before
+        # pack-operands, which leaves alone what is packed. What the weights are copied by is simplified then.
+        *(
+            (PackConvolutionsPass(vector_nbytes=vector_nbytes), SimplifyContractionsPass())
+            if has_tiles
+            else ()
+        ),
         # After infer-precision: what is copied is as narrow as it gets. Before merge-equal-ops and the
         # hoisting of invariants: two contractions, or all rounds of a loop, may share a copy.
         # Before pack-operands, which copies what is left and is not contiguous.
@@ -84,6 +93,8 @@ def sched_passes(
     is what schedules some kernels another way. For a GPU, `groups` maps kernels to its work-groups.
     """
     first: tuple[ModulePass, ...] = (
+        # Before tile-contractions, which takes them for products of matrices, one for each row of an image.
+        TileConvolutionsPass(vector_nbytes=vector_nbytes),
         # Before split-borders and map-axes, which leave alone what is mapped: panels are no borders.
         TileContractionsPass(vector_nbytes=vector_nbytes),
         # After fuse-stages, which fuses whole loops; before map-axes, which finds no vector where an index is

@@ -39,6 +39,7 @@ TENON_PASS_NAMES: tuple[str, ...] = (
     "merge-equal-ops",
     "merge-kernels",
     "pack-buffer",
+    "pack-convolutions",
     "pack-operands",
     "pack-panels",
     "plan-memory",
@@ -53,6 +54,7 @@ TENON_PASS_NAMES: tuple[str, ...] = (
     "split-borders",
     "stage-buffer",
     "tile-contractions",
+    "tile-convolutions",
     "verify-stage",
 )
 """Tenon's own passes, sorted."""

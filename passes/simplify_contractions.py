@@ -22,7 +22,8 @@ memory.
   a convolution with a window of 1 is a product of matrices.
 * The result's dims have the order in which what is made of it is stored, where one chain of elementwise ops
   and views makes that.
-* What is folded has the order in which the operand that is read in windows lies in memory.
+* What windows are folded over has the order of the extents, so that the loop inside is long, and else that in
+  which the other operand lies in memory.
 
 Requires: nothing. Contractions with extents that are not numbers, or with none in them, stay as they are.
 Ensures: results are those before, sums of floats up to their order.
@@ -56,6 +57,8 @@ class SimplifyContractionsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for contraction in [inner for inner in op.walk() if isinstance(inner, graph.ContractOp)]:
             extents = [extent for extent in iteration_extents(contraction) if isinstance(extent, int)]
+            if "packed" in contraction.attributes:
+                continue
             if len(extents) == contraction.result_map.num_dims and prod(extents) > 1:
                 _Simplifier(contraction, extents).simplify()
 
@@ -117,9 +120,11 @@ class _Simplifier:
             operand.constants = [operand.constants[axis] for axis in kept]
 
     def _order_folded(self) -> None:
-        windowed = [operand for operand in self.operands if operand.is_windowed()]
-        if len(windowed) == 1:
-            self.folded.sort(key=lambda dim: -abs(windowed[0].stride(dim)))
+        weights = [operand for operand in self.operands if not operand.is_windowed()]
+        (operand,) = weights if len(weights) == 1 else self.operands[:1]
+        if len(self.operands) != len(weights):
+            self.folded.sort(key=lambda dim: -abs(operand.stride(dim)))
+            self.folded.sort(key=lambda dim: self.extents[dim])
 
     def _merge(self) -> None:
         for dims in (self.result, self.folded):
@@ -212,17 +217,45 @@ def _viewed(value: SSAValue, map: AffineMap) -> _Operand:
                 moved[axis] = indices[to]
             indices = moved
         elif isinstance(op, graph.ReshapeOp) and "memory_mode" not in op.attributes:
-            source, result = _shape(op.source), _shape(op.result)
-            if source is None or result is None or _without_ones(source) != _without_ones(result):
+            joined = _through_reshape(op, indices)
+            if joined is None:
                 break
-            rest = iter([index for extent, index in zip(result, indices, strict=True) if extent != 1])
-            indices = [LinearIndex((), 0) if extent == 1 else next(rest) for extent in source]
+            indices = joined
         else:
             break
         value = op.operands[0]
     shape = _shape(value)
     assert shape is not None, f"{value.type} is not static"
     return _Operand(value, shape, [dict(i.factors) for i in indices], [i.constant for i in indices])
+
+
+def _through_reshape(op: graph.ReshapeOp, indices: Sequence[LinearIndex]) -> list[LinearIndex] | None:
+    """
+    Returns the indices of what is reshaped, or None: where two of its axes become one, and where an axis
+    becomes two of something that is contiguous anyway.
+    """
+    source, result = _shape(op.source), _shape(op.result)
+    if source is None or result is None or prod(source) == 0:
+        return None
+    is_split = _without_ones(source) != _without_ones(result)
+    if is_split and not isinstance(op.source.owner, graph.PermuteOp):
+        return None
+    rest = [(extent, index) for extent, index in zip(result, indices, strict=True) if extent != 1]
+    found: list[LinearIndex] = []
+    for extent in source:
+        factors: dict[int, int] = {}
+        constant = 0
+        left = extent
+        while left > 1:
+            size, index = rest.pop(0)
+            if left % size:
+                return None
+            left //= size
+            constant += index.constant * left
+            for dim, factor in index.factors:
+                factors[dim] = factors.get(dim, 0) + factor * left
+        found.append(LinearIndex(tuple(sorted(factors.items())), constant))
+    return found
 
 
 def _shape(value: SSAValue) -> list[int] | None:

@@ -45,6 +45,10 @@ def write_tile_fma(emitter: Emitter, op: TileFmaOp) -> None:
             _TileWriter(emitter, op, part, lanes).write()
 
 
+MOST_UNROLLED = 8
+"""A dim of the depth with fewer steps, inside of others, is no loop: its end would be mispredicted."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Part:
     """The part of a tile whose sums are in registers at once."""
@@ -89,6 +93,9 @@ class _TileWriter:
     def write(self) -> None:
         op, part = self.op, self.part
         acc_row, lhs_row = self._amount(op.acc_row), self._amount(op.lhs_row)
+        if op.transposed is not None:
+            self._write_transposed()
+            return
         acc = self._at(self.acc, self._amount(op.acc_at), part.column, self._times(acc_row, part.row))
         places = [self._step(self.acc, acc, self._times(acc_row, row)) for row in range(part.rows)]
         lhs = self._at(self.lhs, self._amount(op.lhs_at), self._times(lhs_row, part.row))
@@ -101,6 +108,63 @@ class _TileWriter:
             for number in range(self.vectors):
                 self._store(sums[row * self.vectors + number], place, number)
 
+    def _write_transposed(self) -> None:
+        """Writes sums of which each row of a vector's lanes goes to a row of its own."""
+        op, part = self.op, self.part
+        acc_row, lhs_row = self._amount(op.acc_row), self._amount(op.lhs_row)
+        acc = self._at(self.acc, self._amount(op.acc_at), self._times(acc_row, part.column), part.row)
+        lhs = self._at(self.lhs, self._amount(op.lhs_at), self._times(lhs_row, part.row))
+        rhs = self._at(self.rhs, self._amount(op.rhs_at), part.column)
+        steps = zip(op.depths, op.lhs_steps, op.rhs_steps, strict=True)
+        depths = [_Depth(*map(self._amount, step)) for step in steps]
+        sums = self._sum(depths, lhs, rhs, ["zeroinitializer"] * (part.rows * self.vectors))
+        for number in range(self.vectors):
+            columns = min(self.lanes, part.columns - number * self.lanes)
+            for first in range(0, part.rows, self.lanes):
+                rows = min(self.lanes, part.rows - first)
+                block = [sums[row * self.vectors + number] for row in range(first, first + rows)]
+                for column, value in enumerate(self._transposed(block)[:columns]):
+                    row = self._step(self.acc, acc, self._times(acc_row, number * self.lanes + column))
+                    self._store_part(value, self._step(self.acc, row, first), rows)
+
+    def _transposed(self, block: list[str]) -> list[str]:
+        """Returns the vectors of the first lanes of some vectors, of their second lanes, and so on."""
+        emitter, lanes = self.emitter, self.lanes
+        values = [*block, *["poison"] * (lanes - len(block))]
+        distance = lanes // 2
+        while distance:
+            # What is off the diagonal of each square of blocks is exchanged.
+            upper = [lane if not lane & distance else lanes + lane - distance for lane in range(lanes)]
+            lower = [lane + distance if not lane & distance else lanes + lane for lane in range(lanes)]
+            for row in range(lanes):
+                if row & distance:
+                    continue
+                pair = values[row], values[row + distance]
+                for place, picked in ((row, upper), (row + distance, lower)):
+                    mask = ", ".join(f"i32 {lane}" for lane in picked)
+                    values[place] = "poison"
+                    if pair != ("poison", "poison"):
+                        operands = ", ".join(f"{self.type} {value}" for value in pair)
+                        values[place] = emitter.emit(f"shufflevector {operands}, <{lanes} x i32> <{mask}>")
+            distance //= 2
+        return values
+
+    def _store_part(self, value: str, place: str, count: int) -> None:
+        """Stores the first `count` lanes of a vector."""
+        if count == self.lanes:
+            self.emitter.lines.append(f"  store {self.type} {value}, ptr {place}, align {self.acc.nbytes}")
+            return
+        lanes = ", ".join(f"i1 {str(lane < count).lower()}" for lane in range(self.lanes))
+        operands = [
+            (self.type, value),
+            ("ptr", place),
+            ("i32", str(self.acc.nbytes)),
+            (self._bits, f"<{lanes}>"),
+        ]
+        self.emitter.lines.append(
+            f"  {self.emitter.call(f'masked.store.{mangled(self.type)}.p0', 'void', operands)}"
+        )
+
     def _sum(self, depths: Sequence[_Depth], lhs: str, rhs: str, sums: list[str]) -> list[str]:
         """Writes the loops over `depths`, from the places `lhs` and `rhs` on; returns the sums after them."""
         if not depths:
@@ -111,7 +175,8 @@ class _TileWriter:
             return self._run(depth, None, inner, lhs, rhs, sums)[2]
         unroll = 1
         if not inner:
-            unroll = next((u for u in (8, 4, 2) if u * len(sums) <= FMAS_IN_A_ROW and u <= extent), 1)
+            fitting = (u for u in (8, 4, 2) if u * len(sums) <= FMAS_IN_A_ROW and u <= extent)
+            unroll = extent if 0 < extent <= MOST_UNROLLED else next(fitting, 1)
         main = extent - extent % unroll
         if main == unroll:
             for _ in range(main):

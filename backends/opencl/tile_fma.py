@@ -78,8 +78,19 @@ class _Tile:
             self._sum(sums)
             for row in self.rows:
                 for number, (column, lanes) in enumerate(self.pieces):
-                    self._store(self._acc_at(row, column), lanes, sums[row, number])
+                    if op.transposed is None:
+                        self._store(self._acc_at(row, column), lanes, sums[row, number])
+                    else:
+                        self._store_transposed(row, column, lanes, sums[row, number])
         kernel.line("}")
+
+    def _store_transposed(self, row: int, column: str, lanes: int | None, value: str) -> None:
+        """Stores the lanes of a vector one by one, a row of acc apart."""
+        kernel, op = self.kernel, self.op
+        array, at, step = (kernel.expressions[each] for each in (op.acc, op.acc_at, op.acc_row))
+        for lane in range(lanes or 1):
+            element = value if lanes is None else f"{value}.s{lane:x}"
+            kernel.line(f"{array}[{at} + ({column} + {lane}) * {step} + {row}] = {element};")
 
     def _acc_at(self, row: int, column: str) -> str:
         text = self.kernel.expressions

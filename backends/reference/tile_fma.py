@@ -70,7 +70,10 @@ def _run(op: low.TileFmaOp, run: Run, size: Mapping[SSAValue, int]) -> None:
         return
     dtype, rows = dtype_of(op.acc.type), np.arange(op.rows.data)
     acc, acc_at = run.memories[op.acc], run.values[op.acc_at]
-    starts = [acc_at + row * size[op.acc_row] for row in rows]
+    if op.transposed is None:
+        starts = [acc_at + row * size[op.acc_row] for row in rows]
+    else:
+        starts = [acc_at + column * size[op.acc_row] for column in range(columns)]
     if op.accumulates is None:
         sums: Array = np.zeros((len(rows), columns), dtype)
     else:
@@ -86,5 +89,6 @@ def _run(op: low.TileFmaOp, run: Run, size: Mapping[SSAValue, int]) -> None:
         rhs = run.memories[op.rhs].gather(op, run.values[op.rhs_at], rhs_at, run.mask).astype(dtype)
         for k in range(len(numbers)):
             sums = fma(lhs[..., k, :, np.newaxis], rhs[..., k, np.newaxis, :], sums)
+    written = sums if op.transposed is None else sums.swapaxes(-1, -2)
     for row, start in enumerate(starts):
-        acc.store(op, sums[..., row, :], start, run.mask, columns, run.check_races)
+        acc.store(op, written[..., row, :], start, run.mask, written.shape[-1], run.check_races)

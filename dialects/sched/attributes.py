@@ -49,7 +49,8 @@ class MappingAttr(ParametrizedAttribute):
       the axis in that one or the only such axis, its columns; what fills no tile is a smaller one
     * `items(t)`: the `t` work-items of a work-group share what the group takes; vectors are dealt out to them
       in turn, so that neighbours work on neighbours
-    * `vector(w)`: `w` iterations at once in vector lanes; of the columns of a tile, in what follows the sums
+    * `vector(w)`: `w` iterations at once in vector lanes; of the columns of a tile, in what follows the sums;
+      of its rows: the sums themselves are vectors along the rows, and are stored along the columns
     * `unroll(u)`: `u` such steps written out side by side; a reduction keeps an accumulator for each
 
     Iterations that do not fill a step of `w * u` run one by one after those that do; of an axis that `t`

