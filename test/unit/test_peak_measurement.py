@@ -1,11 +1,14 @@
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from tenon.backends.interface import Backend, BufferLoc, CompiledArtifact, LaunchStep, StepTime
 from tenon.backends.registry import get_backend
+from tenon.cache.frame import Record
+from tenon.cache.place import cache_folder
 from tenon.dialects.parsing import parse_module, verify_module
 from tenon.runtime import measured_rooflines, peak_measurement
 from tenon.runtime.measured_rooflines import device_roofline
@@ -185,6 +188,39 @@ def test_a_device_is_measured_once(monkeypatch: pytest.MonkeyPatch):
     assert driver.n_runs == n_runs
     driver.n_workers = 3
     assert device_roofline(backend) is not found
+
+
+def test_what_was_measured_is_kept_for_other_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("TENON_CACHE", "1")
+    monkeypatch.setenv("TENON_CACHE_DIR", str(tmp_path / "cache"))
+    backend, driver = fake_backend(FakeDevice(name="kept"))
+    monkeypatch.setattr(measured_rooflines, "_MEASURED", {})
+    found = device_roofline(backend)
+    n_runs = driver.n_runs
+    monkeypatch.setattr(measured_rooflines, "_MEASURED", {})
+    assert device_roofline(backend) == found
+    assert driver.n_runs == n_runs
+    (file,) = (tmp_path / "cache").iterdir()
+    assert file.name.startswith("roofline-")
+
+
+def test_what_is_no_roofline_is_measured_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("TENON_CACHE", "1")
+    monkeypatch.setenv("TENON_CACHE_DIR", str(tmp_path / "cache"))
+    backend, driver = fake_backend(FakeDevice(name="spoiled"))
+    monkeypatch.setattr(measured_rooflines, "_MEASURED", {})
+    found = device_roofline(backend)
+    n_runs = driver.n_runs
+    folder = cache_folder()
+    assert folder is not None
+    (info,) = folder.files()
+    good = asdict(found)
+    for data in (None, {}, good | {"gflops": {"f32": 0}}, good | {"levels": []}, good | {"gflops": {}}):
+        folder.store(info.key, Record(data))
+        monkeypatch.setattr(measured_rooflines, "_MEASURED", {})
+        assert device_roofline(backend) == found
+        assert driver.n_runs > n_runs
+        n_runs = driver.n_runs
 
 
 @pytest.mark.parametrize("name", ["llvm", "opencl"])
