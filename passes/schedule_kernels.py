@@ -17,7 +17,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -44,14 +44,17 @@ class ScheduleKernelsPass(ModulePass):
 
     def _parsed(self) -> Mapping[str, list[Mapping[str, Any]]]:
         try:
-            parsed = json.loads(self.steps)
+            parsed: Any = json.loads(self.steps)
         except ValueError as error:
             raise ScheduleError(f"{self.name}: the steps are no JSON ({error})") from error
         if not isinstance(parsed, dict):
             raise ScheduleError(f"{self.name}: the steps are {self.steps}, expected lists of them by kernel")
-        for name, steps in parsed.items():
-            if not isinstance(steps, list) or not all(isinstance(step, dict) for step in steps):
+        by_kernel = cast(dict[str, Any], parsed)
+        for name, steps in by_kernel.items():
+            if not isinstance(steps, list) or not all(
+                isinstance(step, dict) for step in cast(list[Any], steps)
+            ):
                 raise ScheduleError(
                     f"{self.name}: the steps of @{name} are {steps}, expected a list of objects"
                 )
-        return parsed
+        return by_kernel

@@ -49,6 +49,21 @@ def carried_dependence(
     return None
 
 
+def overwritten(loop: sched.AxisOp) -> str | None:
+    """Returns what is wrong if all iterations of an axis store one and the same element, None if none do."""
+    analysis = IndexAnalysis()
+    axis = analysis.axis(loop)
+    for access in accesses_in([loop]):
+        if (
+            isinstance(access, memref.StoreOp)
+            and axis.extent != 1
+            and _is_outside(access.memref, loop)
+            and analysis.address(access).stride(axis) == 0
+        ):
+            return _text(loop, access, access)
+    return None
+
+
 def _is_outside(buffer: SSAValue, loop: sched.AxisOp) -> bool:
     owner = buffer.owner
     return not isinstance(owner, sched.AllocOp) or not is_inside(owner, loop)
@@ -87,11 +102,11 @@ def _differ(analysis: IndexAnalysis, axis: Axis, scope: Operation, here: IndexEx
     distance = common - other_common
     if not distance.is_constant:
         return False
-    most = distance + varying.high - other_varying.low
-    least = distance + varying.low - other_varying.high
-    if not isinstance(most.constant, int) or not isinstance(least.constant, int):
+    most = distance.constant + (varying.high - other_varying.low)
+    least = distance.constant + (varying.low - other_varying.high)
+    if not isinstance(most, int) or not isinstance(least, int):
         return False
-    return -abs(stride) < least.constant and most.constant < abs(stride)
+    return -abs(stride) < least and most < abs(stride)
 
 
 def _apart(analysis: IndexAnalysis, scope: Operation, expr: IndexExpr) -> tuple[IndexExpr, IndexExpr]:

@@ -16,8 +16,9 @@ from xdsl.parser import Parser
 from xdsl.utils.exceptions import ParseError, PassFailedException, VerifyException
 
 from ...dialects import context, sched
-from ...dialects.sched import MappingAttr
+from ...dialects.sched import Level, MappingAttr
 from ..util.kernel_lowering import lower_kernel
+from .dependences import overwritten
 from .errors import ScheduleError, refuse
 from .loops import KernelLoop, describe, kernel_around
 from .reassociation import rounds
@@ -37,8 +38,9 @@ def map_axes(mappings: Sequence[tuple[KernelLoop, str]], allow_reorder: bool = F
 
     Raises:
         ScheduleError: the words are no mapping, a loop is serial, a sum would change its order, or the kernel
-            cannot run like that: an access whose elements do not lie beside one another in a vector, lanes
-            around a local buffer or serial code, work-groups that are not the outermost axes, ...
+            cannot run like that: work-groups that store the same element, an access whose elements do not lie
+            beside one another in a vector, lanes around a local buffer or serial code, work-groups that are
+            not the outermost axes, ...
     """
     if not mappings:
         return
@@ -50,6 +52,9 @@ def map_axes(mappings: Sequence[tuple[KernelLoop, str]], allow_reorder: bool = F
         mapping = _parsed(op, words)
         if isinstance(op, sched.ReduceOp) and not allow_reorder:
             _check_order(op, mapping)
+        is_group = isinstance(op, sched.AxisOp) and mapping.level.data is not Level.SERIAL
+        if is_group and (found := overwritten(op)) is not None:
+            refuse(WHO, op, f"it cannot be {words}: {found}")
         wanted.append((op, mapping))
     before = [(op, op.mapping) for op, _ in wanted]
     for op, mapping in wanted:

@@ -20,7 +20,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...dialects import sched
 from ..util.scalar_builder import INDEX
-from .dependences import accesses_in, carried_dependence
+from .dependences import accesses_in, carried_dependence, overwritten
 from .errors import refuse
 from .loops import KernelLoop, index_of, loop_name
 from .nest import code_between, nest_of
@@ -39,13 +39,17 @@ def reorder(loops: Sequence[KernelLoop], allow_reorder: bool = False) -> list[Ke
 
     Raises:
         ScheduleError: the loops are not perfectly nested, the count of one depends on one that would come to
-            stand inside of it, or a dependence or the order of a sum forbids it.
+            stand inside of it, iterations of an axis store the same element, or a dependence or the order of
+            a sum forbids it.
     """
     nest = nest_of(WHO, loops)
     if list(loops) == nest:
         return list(loops)
     code = [op for outer, inner in pairwise(nest) for op in code_between(WHO, outer, inner)]
     _check_kinds(nest, allow_reorder)
+    for op in nest:
+        if isinstance(op, sched.AxisOp) and (found := overwritten(op)) is not None:
+            refuse(WHO, op, found)
     _check_serial(nest, loops)
     return _Reordering(nest, loops, code).run()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
@@ -141,7 +142,7 @@ Scheduling = Callable[[Schedule], object] | Sequence[Step]
 
 
 def _copied(step: Step) -> dict[str, Any]:
-    return {key: list(value) if isinstance(value, list) else value for key, value in step.items()}
+    return {key: deepcopy(value) for key, value in step.items()}
 
 
 def _only_kernel(module: ModuleOp) -> sched.KernelOp:

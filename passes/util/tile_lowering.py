@@ -269,6 +269,9 @@ class _TileLowering:
                 what = f"{dim.kind.data.value} {dim.mapping.words()}".rstrip()
                 refuse_mapping(columns, f"a reduction by {what} in it, expected fma in serial order")
             self._check_count(dim, dims)
+            for inner in dim.body.block.ops:
+                if isinstance(inner, memref.StoreOp | sched.AllocOp) or (inner.regions and inner not in dims):
+                    refuse_mapping(columns, f"{inner.name} in its sum, expected what is multiplied")
         axes = [self.state.analysis.axis(dim) for dim in dims]
         first, second = (self._operand(value, axes) for value in dims[-1].yielded)
         if self.is_transposed:

@@ -8,7 +8,11 @@
 // RUN: not tenon-opt -p 'map-axis{kernel="f" axes="i","j" mappings="block"}' %s 2>&1 | filecheck %s --check-prefix MANY
 // RUN: not tenon-opt -p 'split-axis{kernel="f" axis="k" factor=2},map-axis{kernel="f" axes="k_outer" mappings="unroll(2)"}' %s 2>&1 | filecheck %s --check-prefix FOR
 // RUN: not tenon-opt -p 'split-axis{kernel="products" axis="k" factor=4},map-axis{kernel="products" axes="i","j" mappings="tile(2)","tile(4)"}' %s 2>&1 | filecheck %s --check-prefix TILE
+// RUN: not tenon-opt -p 'map-axis{kernel="same" axes="i" mappings="block"}' %s 2>&1 | filecheck %s --check-prefix SAME
+// RUN: not tenon-opt -p 'stage-buffer{kernel="products" axis="k" buffer="a"},map-axis{kernel="products" axes="i","j" mappings="tile(2)","tile(4)"}' %s 2>&1 | filecheck %s --check-prefix SUM
 
+// SUM: error: map-axis: sched.axis %j of @products: it cannot be tile(4): sched.axis: axis %j cannot be tile(4) (sched.alloc in its sum, expected what is multiplied)
+// SAME: error: map-axis: sched.axis %i of @same: it cannot be block: two iterations of %i may store the same element of %x
 // TILE: error: map-axis: sched.axis %j of @products: it cannot be tile(4): sched.axis: axis %j cannot be tile(4) (the count of axis %k_inner in it depends on axis %k_outer)
 // ORDER: error: map-axis: sched.reduce %k of @f: 8 partial results would change the order in which it combines by addf (hint: allow_reorder)
 // STRIDE: error: map-axis: sched.axis %i of @f: it cannot be vector(4): memref.load: cannot be a vector over axis %i (stride is 20, expected 0 or 1)
@@ -45,5 +49,12 @@ sched.kernel @products(%a: memref<6x9xf32>, %b: memref<9x8xf32>, %c: memref<6x8x
       }
       memref.store %s, %c[%i, %j] : memref<6x8xf32>
     }
+  }
+}
+
+sched.kernel @same(%x: memref<f32>, %y: memref<5xf32>) {
+  sched.axis %i = 5 {
+    %v = memref.load %y[%i] : memref<5xf32>
+    memref.store %v, %x[] : memref<f32>
   }
 }

@@ -14,7 +14,9 @@
 // RUN: not tenon-opt -p 'reorder-axes{kernel="minima" axes="b","a"}' %s 2>&1 | filecheck %s --check-prefix MINIMA
 // RUN: not tenon-opt -p 'reorder-axes{kernel="starts" axes="b","a"}' %s 2>&1 | filecheck %s --check-prefix STARTS
 // RUN: not tenon-opt -p 'reorder-axes{kernel="partial" axes="b","a"}' %s 2>&1 | filecheck %s --check-prefix PARTIAL
+// RUN: not tenon-opt -p 'reorder-axes{kernel="same" axes="j","i"}' %s 2>&1 | filecheck %s --check-prefix SAME
 
+// SAME: error: reorder-axes: sched.axis %j of @same: two iterations of %j may store the same element of %x
 // ORDER: error: reorder-axes: sched.reduce %a of @products: the order in which it combines by fma would change (hint: allow_reorder)
 // COUNT: error: reorder-axes: sched.axis %j of @counts: its count depends on %i, which would be inside of it
 // NEST: error: reorder-axes: sched.axis %k of @three: it does not stand right inside of %i, but of %j
@@ -267,4 +269,13 @@ sched.kernel @starts(%x: memref<4x5xf32>, %y: memref<f32>) {
     sched.yield %t : f32
   }
   memref.store %s, %y[] : memref<f32>
+}
+
+sched.kernel @same(%x: memref<4xf32>, %y: memref<5xf32>) {
+  sched.axis %i = 4 {
+    sched.axis %j = 5 {
+      %v = memref.load %y[%j] : memref<5xf32>
+      memref.store %v, %x[%i] : memref<4xf32>
+    }
+  }
 }
