@@ -36,6 +36,9 @@ WINS = 2 / 3
 HOPELESS = 1.5
 """How many times as slow as the best a candidate is in its first two runs, to be given up."""
 
+NO_TIME = "no time was left for it"
+"""Why a kernel was not searched."""
+
 FINAL_SHARE = 0.1
 """The share of the time that is kept for the last comparison."""
 
@@ -84,14 +87,9 @@ class KernelSearch:
     _texts: set[str] = field(default_factory=set[str])
 
     def run(self) -> KernelReport:
-        """
-        Returns what was found by the deadline.
-
-        Raises:
-            TenonError: the default schedule itself cannot be compiled.
-        """
+        """Returns what was found by the deadline."""
         begin = self.deadline.clock()
-        default = self.bench.compiled(self.kernel.op)
+        default = self.bench.default
         self.bench.nanoseconds(default)
         self.deadline.note(begin)
         best = _Best()
@@ -207,7 +205,7 @@ class KernelSearch:
             if is_faster:
                 steps = tuple(best.candidate.steps)
         elif not self.measured:
-            why = "no time was left for it" if not self.rejected else "no other schedule is possible"
+            why = "no other schedule is possible" if self.rejected else NO_TIME
         return KernelReport(
             self.kernel.name,
             self.share,

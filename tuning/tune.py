@@ -24,7 +24,7 @@ from .database import save_entries
 from .kernels import TunableKernel, TunableProgram, sizes_of, tunable_program
 from .progress import shown_progress
 from .report import KernelReport, TuningReport
-from .search import Deadline, KernelSearch
+from .search import NO_TIME, Deadline, KernelSearch
 
 LEAST_SHARE = 0.01
 """Kernels that take less of the program's time are not worth a search."""
@@ -119,8 +119,12 @@ class _Tuning:
         reports: list[KernelReport] = []
         for kernel in order:
             now = self._clock()
+            share = times[kernel] / total
             end = now + (self._end - now) * times[kernel] / left
             left -= times[kernel]
+            if now >= self._end:
+                reports.append(_unsearched(kernel, share, times[kernel] // kernel.launches))
+                continue
             bench = KernelBench(self._program, kernel, self._backend, self._sizes)
             try:
                 search = KernelSearch(
@@ -128,7 +132,7 @@ class _Tuning:
                     kernel,
                     bench,
                     Deadline(self._clock, end),
-                    times[kernel] / total,
+                    share,
                     self._seed,
                     lambda name=kernel.name: seen(name),
                 )
@@ -138,16 +142,25 @@ class _Tuning:
         return reports
 
     def _times(self) -> dict[TunableKernel, int]:
-        """Returns how long the kernels take with their default schedules, all launches together."""
+        """
+        Returns how long the kernels take with their default schedules, all launches together; without those
+        that there was no time for.
+        """
         times: dict[TunableKernel, int] = {}
         for kernel in self._program.kernels:
+            if times and self._clock() >= self._end:
+                break
             bench = KernelBench(self._program, kernel, self._backend, self._sizes)
             try:
-                compiled = bench.compiled(kernel.op)
-                times[kernel] = kernel.launches * min(bench.nanoseconds(compiled) for _ in range(3))
+                nanoseconds = min(bench.nanoseconds(bench.default) for _ in range(3))
+                times[kernel] = kernel.launches * nanoseconds
             finally:
                 bench.close()
         return times
+
+
+def _unsearched(kernel: TunableKernel, share: float, nanoseconds: int) -> KernelReport:
+    return KernelReport(kernel.name, share, 0, {}, nanoseconds, nanoseconds, (), NO_TIME)
 
 
 def _source_of(

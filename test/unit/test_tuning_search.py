@@ -43,6 +43,7 @@ class FakeBench:
         self.is_wrong = is_wrong
         self.fails = fails
         self.tried: list[str] = []
+        self.default = self.compiled(program_of(PROGRAM).kernels[0].op)
 
     def compiled(self, kernel: sched.KernelOp) -> dict[str, Any]:
         mappings: dict[str, Any] = {name: loop.mapping for name, loop in loops_of(kernel).items()}  # pyright: ignore
