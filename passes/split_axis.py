@@ -10,7 +10,7 @@ Splits a loop of a kernel in two, at parts of `factor` iterations.
                                                }
                                              }
 
-See `passes/schedule/split.py` for what becomes of reductions.
+See `passes/schedule/split.py` for what becomes of reductions; `serial` makes a serial loop of one.
 
 Requires: `sched` kernels. Ensures: what the kernel computes is unchanged, bit for bit unless `allow-reorder`.
 """
@@ -33,6 +33,7 @@ class SplitAxisPass(ModulePass):
     axis: str
     factor: int
     allow_reorder: bool = False
+    serial: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         step = {
@@ -40,5 +41,6 @@ class SplitAxisPass(ModulePass):
             "axis": self.axis,
             "factor": self.factor,
             "allow_reorder": self.allow_reorder,
+            "serial": self.serial,
         }
         run_step_on(self.name, op, self.kernel, step)

@@ -8,7 +8,7 @@ from xdsl.dialects import memref, scf
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects import sched
-from ..util.index_analysis import IndexAnalysis
+from ..util.index_analysis import IndexAnalysis, Loop
 from ..util.index_expr import Atom, Axis, Clamp, FloorDiv, IndexExpr, Mod, Opaque
 from .loops import kernel_around, value_names
 
@@ -49,7 +49,7 @@ def carried_dependence(
     return None
 
 
-def overwritten(loop: sched.AxisOp) -> str | None:
+def overwritten(loop: Loop) -> str | None:
     """Returns what is wrong if all iterations of an axis store one and the same element, None if none do."""
     analysis = IndexAnalysis()
     axis = analysis.axis(loop)
@@ -64,12 +64,12 @@ def overwritten(loop: sched.AxisOp) -> str | None:
     return None
 
 
-def _is_outside(buffer: SSAValue, loop: sched.AxisOp) -> bool:
+def _is_outside(buffer: SSAValue, loop: Loop) -> bool:
     owner = buffer.owner
     return not isinstance(owner, sched.AllocOp) or not is_inside(owner, loop)
 
 
-def _text(loop: sched.AxisOp, access: Access, other: Access) -> str:
+def _text(loop: Loop, access: Access, other: Access) -> str:
     names = value_names(kernel_around(loop))
     buffer, index = names.get(access.memref, "?"), names.get(loop.index, "?")
     if isinstance(access, memref.StoreOp) and isinstance(other, memref.StoreOp):

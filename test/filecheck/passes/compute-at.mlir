@@ -11,7 +11,9 @@
 // RUN: not tenon-opt -p 'compute-at{kernel="too" buffer="row" axis="l"}' %s 2>&1 | filecheck %s --check-prefix TOO
 // RUN: not tenon-opt -p 'compute-at{kernel="later" buffer="row" axis="l"}' %s 2>&1 | filecheck %s --check-prefix LATER
 // RUN: not tenon-opt -p 'compute-at{kernel="below" buffer="row" axis="l"}' %s 2>&1 | filecheck %s --check-prefix BELOW
+// RUN: not tenon-opt -p 'compute-at{kernel="early" buffer="row" axis="l"}' %s 2>&1 | filecheck %s --check-prefix EARLY
 
+// EARLY: error: compute-at: sched.axis %l of @early: %row is not filled before it
 // ARGUMENT: error: compute-at: sched.axis %l of @window: %x is an argument of the kernel, expected a local buffer
 // BEFORE: error: compute-at: sched.axis %j of @window: %row is not read in it
 // STORES: error: compute-at: sched.alloc %row of @stores: 2 ops store to it, expected one
@@ -212,5 +214,17 @@ sched.kernel @below(%x: memref<4xf32>) {
       %v = memref.load %row[%at] : memref<9xf32>
       memref.store %v, %x[%l] : memref<4xf32>
     }
+  }
+}
+
+sched.kernel @early(%x: memref<4xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %row = sched.alloc local : memref<4xf32>
+  sched.axis %l = 4 {
+    %v = memref.load %row[%l] : memref<4xf32>
+    memref.store %v, %x[%l] : memref<4xf32>
+  }
+  sched.axis %j = 4 {
+    memref.store %zero, %row[%j] : memref<4xf32>
   }
 }

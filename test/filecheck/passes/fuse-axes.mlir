@@ -8,7 +8,9 @@
 // RUN: not tenon-opt -p 'fuse-axes{kernel="different" axes="a","b"}' %s 2>&1 | filecheck %s --check-prefix KIND
 // RUN: not tenon-opt -p 'fuse-axes{kernel="starts" axes="a","b"}' %s 2>&1 | filecheck %s --check-prefix INIT
 // RUN: not tenon-opt -p 'fuse-axes{kernel="serial" axes="i","k"}' %s 2>&1 | filecheck %s --check-prefix SERIAL
+// RUN: not tenon-opt -p 'fuse-axes{kernel="rows" axes="i","k"}' %s 2>&1 | filecheck %s --check-prefix ROWS
 
+// ROWS: error: fuse-axes: sched.reduce %k of @rows: it is a sched.reduce, and %i is a sched.axis
 // ORDER: error: fuse-axes: sched.reduce %a of @sums: the order in which it combines by addf would change (hint: allow_reorder)
 // ONE: error: fuse-axes: @two: 1 axes, expected 2
 // COUNT: error: fuse-axes: sched.axis %j_inner of @two: it has a count, so its iterations are not the same number each time
@@ -102,6 +104,15 @@ sched.kernel @serial(%x: memref<4xf32>) {
   sched.axis %i = 4 {
     scf.for %k = %c0 to %c1 step %c1 {
       memref.store %zero, %x[%i] : memref<4xf32>
+    }
+  }
+}
+
+sched.kernel @rows(%x: memref<4x5xf32>) {
+  sched.axis %i = 4 {
+    %s = sched.reduce maximumf %k = 5 : f32 {
+      %v = memref.load %x[%i, %k] : memref<4x5xf32>
+      sched.yield %v : f32
     }
   }
 }

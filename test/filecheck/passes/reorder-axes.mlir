@@ -15,7 +15,11 @@
 // RUN: not tenon-opt -p 'reorder-axes{kernel="starts" axes="b","a"}' %s 2>&1 | filecheck %s --check-prefix STARTS
 // RUN: not tenon-opt -p 'reorder-axes{kernel="partial" axes="b","a"}' %s 2>&1 | filecheck %s --check-prefix PARTIAL
 // RUN: not tenon-opt -p 'reorder-axes{kernel="same" axes="j","i"}' %s 2>&1 | filecheck %s --check-prefix SAME
+// RUN: not tenon-opt -p 'reorder-axes{kernel="other" axes="b","a"}' %s 2>&1 | filecheck %s --check-prefix OTHER
+// RUN: not tenon-opt -p 'reorder-axes{kernel="side" axes="j","i"}' %s 2>&1 | filecheck %s --check-prefix SIDE
 
+// OTHER: error: reorder-axes: sched.reduce %a of @other: it does not combine just what %b gives
+// SIDE: error: reorder-axes: sched.axis %{{[ij]}} of @side: it does not stand right inside of %{{[ij]}}
 // SAME: error: reorder-axes: sched.axis %j of @same: two iterations of %j may store the same element of %x
 // ORDER: error: reorder-axes: sched.reduce %a of @products: the order in which it combines by fma would change (hint: allow_reorder)
 // COUNT: error: reorder-axes: sched.axis %j of @counts: its count depends on %i, which would be inside of it
@@ -277,5 +281,28 @@ sched.kernel @same(%x: memref<4xf32>, %y: memref<5xf32>) {
       %v = memref.load %y[%j] : memref<5xf32>
       memref.store %v, %x[%i] : memref<4xf32>
     }
+  }
+}
+
+sched.kernel @other(%x: memref<4x5xf32>, %y: memref<f32>) {
+  %c0 = arith.constant 0 : index
+  %s = sched.reduce maximumf %a = 4 : f32 {
+    %first = memref.load %x[%a, %c0] : memref<4x5xf32>
+    %t = sched.reduce maximumf %b = 5 : f32 {
+      %v = memref.load %x[%a, %b] : memref<4x5xf32>
+      sched.yield %v : f32
+    }
+    sched.yield %first : f32
+  }
+  memref.store %s, %y[] : memref<f32>
+}
+
+sched.kernel @side(%x: memref<4xf32>) {
+  %zero = arith.constant 0.0 : f32
+  sched.axis %i = 4 {
+    memref.store %zero, %x[%i] : memref<4xf32>
+  }
+  sched.axis %j = 4 {
+    memref.store %zero, %x[%j] : memref<4xf32>
   }
 }

@@ -6,7 +6,10 @@
 // RUN: not tenon-opt -p 'split-axis{kernel="nothing" axis="i" factor=2}' %s 2>&1 | filecheck %s --check-prefix KERNEL
 // RUN: not tenon-opt -p 'split-axis{kernel="mapped" axis="i" factor=2}' %s 2>&1 | filecheck %s --check-prefix MAPPED
 // RUN: not tenon-opt -p 'split-axis{kernel="sums" axis="k" factor=5},split-axis{kernel="sums" axis="k_outer" factor=2}' %s 2>&1 | filecheck %s --check-prefix SERIAL
+// RUN: not tenon-opt -p 'split-axis{kernel="products" axis="k" factor=4},split-axis{kernel="products" axis="k_inner" factor=2 serial=true}' %s 2>&1 | filecheck %s --check-prefix GOESON
+// RUN: tenon-opt -p 'split-axis{kernel="products" axis="k" factor=4 serial=true}' %s | filecheck %s --check-prefix LOOP
 
+// GOESON: error: split-axis: sched.reduce %k_inner of @products: it goes on with the sum of %k_outer, so it cannot begin a serial loop
 // ZERO: split-axis.mlir:{{[0-9]+}}:3: error: split-axis: sched.axis %i of @tail: factor 0 is not 1 or more
 // LARGE: error: split-axis: sched.axis %i of @tail: factor 21 is more than the extent 20
 // AXIS: error: split-axis: @tail has no axis %z (its axes: %i)
@@ -44,6 +47,11 @@ sched.kernel @divides(%x: memref<20xf32>) {
     memref.store %zero, %x[%i] : memref<20xf32>
   }
 }
+
+// LOOP-LABEL: sched.kernel @products
+// LOOP:         memref.store %start, %s_so_far[] : memref<f32>
+// LOOP:         scf.for %k_outer = %c0 to %c3 step %c1 {
+// LOOP:           sched.reduce fma %k_inner = 4 count %left init(%s) : f32 {
 
 // A sum of products goes on in its order: two dims of one sum.
 // CHECK-LABEL: sched.kernel @products
