@@ -101,7 +101,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--rounds", type=int, default=9, help="rounds of blocks (default: %(default)s)")
     parser.add_argument("--block", type=float, default=10, help="ms of a block (default: %(default)s)")
     parser.add_argument("--limit", type=float, default=10, help="s for a workload (default: %(default)s)")
-    parser.add_argument("--peers", help="those to take part, with commas (default: all that are installed)")
+    parser.add_argument(
+        "--peers",
+        help="those to take part, with commas; opencl is Tenon's own (default: all that are installed)",
+    )
     parser.add_argument("--no-gate", action="store_true", help="let disturbed rounds count too")
     parser.add_argument("--json", type=Path, help="where to write what was found")
     options = parser.parse_args(arguments)

@@ -29,7 +29,7 @@ class Finding:
 
     workload: Workload
     times: Mapping[str, float]
-    """The least time of each contender."""
+    """The least time of each contender. Those of Tenon on other devices are no peers."""
     medians: Mapping[str, float]
     share_of_limit: float
     """What the work takes at least on this machine, over what it took Tenon."""
@@ -42,7 +42,7 @@ class Finding:
     @property
     def best_peer(self) -> str | None:
         """The fastest contender beside Tenon; None where there is no other one."""
-        peers = {name: time for name, time in self.times.items() if name != TENON}
+        peers = {name: time for name, time in self.times.items() if not name.startswith(TENON)}
         return min(peers, key=lambda name: peers[name]) if peers else None
 
     @property
@@ -53,7 +53,7 @@ class Finding:
     @property
     def median_ratio(self) -> float | None:
         """The least median among the peers over Tenon's median."""
-        peers = [time for name, time in self.medians.items() if name != TENON]
+        peers = [time for name, time in self.medians.items() if not name.startswith(TENON)]
         return min(peers) / self.medians[TENON] if peers else None
 
     @property

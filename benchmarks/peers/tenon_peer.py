@@ -120,9 +120,9 @@ KERNELS: Mapping[str, Callable[..., Any]] = {
 }
 
 
-def program(workload: Workload, arguments: Mapping[str, Array]) -> tenon.Executable:
+def program(workload: Workload, arguments: Mapping[str, Array], backend: str = "llvm") -> tenon.Executable:
     """Returns the work as a program of the arguments that are not constant."""
-    return tenon.compile(_traced(workload, arguments))
+    return tenon.compile(_traced(workload, arguments), backend=backend)
 
 
 def _traced(workload: Workload, arguments: Mapping[str, Array]) -> ModuleOp:

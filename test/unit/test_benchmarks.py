@@ -209,7 +209,7 @@ def test_peers_that_are_not_installed_are_told_with_the_reason():
 def test_there_is_a_file_for_each_peer():
     folder = Path(contest_module.__file__).parent / "peers"
     files = {path.name.removesuffix("_peer.py") for path in folder.glob("*_peer.py")}
-    assert files == {*PEER_NAMES, "tenon"}
+    assert files == {*PEER_NAMES, "tenon", "opencl"}
 
 
 def test_names_of_workloads_are_unique_and_numpy_and_tenon_know_every_kind():
@@ -308,6 +308,9 @@ def finding(tenon: float, peer: float, **changes: Any) -> Finding:
 def test_a_ratio_is_the_best_peers_time_over_ours():
     found = finding(2.0, 3.0)
     assert (found.best_peer, found.ratio) == ("numpy", 1.5)
+    others = {"tenon": 2.0, "tenon, opencl": 1.0}
+    alone = replace(found, times=others, medians=others)
+    assert (alone.best_peer, alone.ratio, alone.median_ratio) == (None, None, None) and alone.is_met
 
 
 @pytest.mark.parametrize(("peer", "is_met"), [(1.0, True), (0.996, True), (0.994, False)])
