@@ -1,4 +1,4 @@
-"""Tenon's programs on an OpenCL device, beside those on the processor: no peer, it is there when asked for."""
+"""Tenon's programs on an OpenCL device, beside those on the processor: no peer, there when asked for."""
 
 from __future__ import annotations
 
