@@ -116,6 +116,7 @@ class KernelSearch:
         begun: list[Candidate] = []
         near: list[Candidate] = []
         center: Candidate | None = None
+        """The candidate that was best when its neighbours were listed, the first one before there was any."""
 
         def is_new(candidate: Candidate) -> bool:
             key = candidate.key
@@ -129,8 +130,9 @@ class KernelSearch:
             if start is not None:
                 begun.append(start)
                 yield start
-            if center is None or (best.candidate is not None and best.candidate is not center):
-                center = best.candidate or (begun[0] if begun else None)
+            leader = best.candidate or (begun[0] if begun else None)
+            if center is not leader and (center is None or best.candidate is not None):
+                center = leader
                 near = self._shuffled_neighbours(center, random)
             neighbour = None
             while near and neighbour is None:
@@ -141,8 +143,7 @@ class KernelSearch:
             elif start is None:
                 if not begun:
                     return
-                center = begun.pop(0)
-                near = self._shuffled_neighbours(center, random)
+                near = self._shuffled_neighbours(begun.pop(0), random)
 
     def _shuffled_neighbours(self, center: Candidate | None, random: Random) -> list[Candidate]:
         near = [] if center is None else list(neighbours(center, self.kernel.op))

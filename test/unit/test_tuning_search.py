@@ -222,3 +222,11 @@ def test_sizes_are_those_of_the_arguments_or_the_greatest():
     assert sizes_of(program, [(12,)]) == {"n": 12}
     assert sizes_of(program, []) == {"n": 64}
     assert sizes_of(program_of(PROGRAM), [(64, 64)]) == {}
+
+
+def test_neighbours_of_all_starts_are_tried_where_there_is_time():
+    better = FakeBench(lambda mappings: 900 if unroll_of(mappings) == 4 else 1000)
+    plain = FakeBench(lambda mappings: 1000)
+    searched(better, 1e9)
+    searched(plain, 1e9)
+    assert set(plain.tried) <= set(better.tried)
