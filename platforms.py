@@ -25,6 +25,7 @@ from .runtime.lowered_program import LoweredProgram
 from .runtime.platform import Platform, Program
 from .runtime.tensor_node import TensorNode
 from .runtime.timeline import Category, span
+from .tuned import tuning_pass, tuning_path
 
 
 def open_platform(
@@ -99,13 +100,15 @@ class _GraphLowering:
             inline_virtual(module, {**computations, **found})
         except PassFailedException as error:
             raise TenonError(str(error), location=failing_location(error)) from error
-        key = program_key(module, backend, None, (), "platform")
+        path = tuning_path(None)
+        schedule = None if path is None else tuning_pass(path, backend)
+        key = program_key(module, backend, None, (), "platform", str(schedule))
         again = module.clone
 
         def lowered() -> LoweredProgram:
             module = again()
             work = ModuleLowering(
-                module, find_entry(module, None), None, IRLevel.LOW, backend.device, (), again
+                module, find_entry(module, None), None, IRLevel.LOW, backend.device, (), again, schedule
             )
             return render(work, backend)
 

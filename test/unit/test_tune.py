@@ -387,3 +387,21 @@ def test_progress_is_drawn_by_rich_where_it_is_there(monkeypatch: pytest.MonkeyP
     with shown_progress(True, 10) as shown:
         shown.update("@f_0", 11)
     assert seen == ["stderr=True", 10, (7, "@f_0", 10), "end"]
+
+
+def test_platforms_use_the_database_of_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    text = """
+    graph.tnode @x : tensor<64x48xf32> mode on_device
+    graph.tnode @y : tensor<64x48xf32> mode on_device
+    func.func @g() {
+      %x = graph.read @x : tensor<64x48xf32>
+      %e = graph.exp %x : tensor<64x48xf32>
+      graph.write @y, %e : tensor<64x48xf32>
+      func.return
+    }
+    """
+    path = saved(tmp_path / "db.json", entries_for(text, SPLIT))
+    with tenon.open_platform() as platform:
+        assert "%i_outer" not in platform.compile(text).stages["sched"]
+        monkeypatch.setenv(TUNING, str(path))
+        assert "%i_outer" in platform.compile(text).stages["sched"]
