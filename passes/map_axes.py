@@ -18,6 +18,8 @@ Gives every kernel its default schedule: which axes run as vectors, unrolled, or
   a reduction likewise if no axis around it is one. Reductions get four accumulators where they are long.
 * A vector axis around reductions is unrolled by two, and the axis right around it by four (eight where
   vectors have 64 bytes): a register tile, in which every loaded vector is used that often.
+* Columns that a reduction over rows combines are unrolled as often as there are registers, those of several
+  rows of the result together where they follow one another: so that of every row a long piece is read.
 * Where loads have their neighbours along an axis further out, that axis is unrolled as often as the vectors
   are wide: such squares of elements are transposed in registers.
 * The outermost axis becomes work-groups, large enough to be worth starting.
@@ -31,6 +33,7 @@ Requires: `sched` kernels. Ensures: what each kernel computes is unchanged but f
 reductions, which the mapping defines.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -44,6 +47,7 @@ from ..dialects import sched
 from ..dialects.dim_expr import upper_bound
 from ..dialects.element_types import NBYTES
 from ..dialects.sched import Level, MappingAttr
+from .util.extremum_steps import is_extremum
 from .util.index_analysis import IndexAnalysis, Loop
 from .util.index_expr import Axis
 from .util.kernel_cost import trip_count
@@ -124,6 +128,8 @@ class _KernelMapper:
             self._map_vectors(op)
 
     def _map_vector_axis(self, axis: sched.AxisOp, lanes: int) -> None:
+        if self._map_columns(axis, lanes):
+            return
         reduces = any(isinstance(op, sched.ReduceOp) for op in axis.walk())
         unroll = 2 if reduces and self._most(axis) >= 2 * lanes else 1
         self._set(
@@ -144,6 +150,43 @@ class _KernelMapper:
             and sum(isinstance(op, sched.AxisOp) for op in outer.body.block.ops) == 1
         ):
             self._set(outer, MappingAttr.get(unroll=rows), f"each loaded vector is used {rows} times")
+
+    def _map_columns(self, axis: sched.AxisOp, lanes: int) -> bool:
+        """
+        Maps the columns that a reduction over rows combines: as many side by side as there are registers, so
+        that of every row a long piece is read. Returns whether it is one: its steps share no element.
+        """
+        reductions = [op for op in axis.walk() if isinstance(op, sched.ReduceOp)]
+        loads = [op for op in axis.walk() if isinstance(op, memref.LoadOp)]
+        if not reductions or not loads or any(op.parent_op() not in reductions for op in loads):
+            return False
+        along = self.analysis.axis(axis)
+        if any(self.analysis.address(op).stride(along) != 1 for op in loads):
+            return False
+        registers = 32 if self.vector_nbytes >= 64 else 16
+        if len(reductions) > 1 or any(is_extremum(op) for op in reductions):
+            registers //= 4
+        vectors = max(self._most(axis) // lanes, 1)
+        unroll = vectors // -(-vectors // registers)
+        self._set(
+            axis, MappingAttr.get(vector=lanes, unroll=unroll), f"{unroll * lanes} columns side by side"
+        )
+        outer, rows = axis.parent_op(), registers // unroll
+        if (
+            rows > 1
+            and isinstance(outer, sched.AxisOp)
+            and self._most(outer) >= rows
+            and _is_nest(outer, axis, reductions)
+            and not self._has_counts_along(outer)
+            and self._continues(outer, axis, loads)
+        ):
+            self._set(outer, MappingAttr.get(unroll=rows), f"{rows} times as many columns")
+        return True
+
+    def _continues(self, outer: sched.AxisOp, inner: sched.AxisOp, accesses: Sequence[memref.LoadOp]) -> bool:
+        """Returns whether each iteration of `outer` begins where the inner axis ends in the one before."""
+        axis, extent = self.analysis.axis(outer), inner.extent.data
+        return all(self.analysis.address(op).stride(axis) == extent for op in accesses)
 
     def _map_transpose(self, columns: sched.AxisOp) -> bool:
         """
@@ -253,11 +296,11 @@ class _KernelMapper:
         return times * max(sum(self._work(child) for child in loops), 1)
 
 
-def _is_nest(outer: sched.AxisOp, inner: sched.AxisOp) -> bool:
-    """Returns whether axes are all that there is between two of them, and no loop stands in the inner one."""
-    if any(isinstance(op, Loop) and op is not inner for op in inner.walk()):
+def _is_nest(outer: sched.AxisOp, inner: sched.AxisOp, known: Sequence[Operation] = ()) -> bool:
+    """Returns whether only axes stand between two of them, and no loop in the inner one but the `known`."""
+    if any(isinstance(op, Loop) and op is not inner and op not in known for op in inner.walk()):
         return False
-    op = inner
+    op: Operation = inner
     while op is not outer:
         around = op.parent_op()
         if not isinstance(around, sched.AxisOp):

@@ -27,7 +27,7 @@ sched.kernel @rows(%x: memref<128x1000xf32>, %y: memref<128x1000xf32>) {
 
 // A sum over the first dim: the columns are the vectors, and the reduction stays in order.
 // CHECK-LABEL: sched.kernel @columns
-// CHECK-NEXT:    sched.axis %j = 1000 block({{.*}}) vector(8) unroll(2) {
+// CHECK-NEXT:    sched.axis %j = 1000 block({{.*}}) vector(8) unroll(15) {
 // CHECK-NEXT:      %sum = sched.reduce addf %i = 128 : f32 {
 sched.kernel @columns(%x: memref<128x1000xf32>, %y: memref<1000xf32>) {
   sched.axis %j = 1000 {
@@ -231,6 +231,38 @@ sched.kernel @few_rows(%x: memref<60x7xf32>, %y: memref<7x60xf32>) {
     sched.axis %j = 60 {
       %v = memref.load %x[%j, %i] : memref<60x7xf32>
       memref.store %v, %y[%i, %j] : memref<7x60xf32>
+    }
+  }
+}
+
+// Few columns: those of several rows of the result are side by side, where they follow one another in memory.
+// CHECK-LABEL: sched.kernel @few_columns
+// CHECK-NEXT:    sched.axis %j = 512 block({{.*}}) unroll(4) {
+// CHECK-NEXT:      sched.axis %k = 32 vector(8) unroll(4) {
+sched.kernel @few_columns(%x: memref<100x512x32xf32>, %y: memref<512x32xf32>) {
+  sched.axis %j = 512 {
+    sched.axis %k = 32 {
+      %sum = sched.reduce addf %i = 100 : f32 {
+        %v = memref.load %x[%i, %j, %k] : memref<100x512x32xf32>
+        sched.yield %v : f32
+      }
+      memref.store %sum, %y[%j, %k] : memref<512x32xf32>
+    }
+  }
+}
+
+// They do not follow one another: only the columns of one. A maximum takes more registers.
+// CHECK-LABEL: sched.kernel @middle
+// CHECK-NEXT:    sched.axis %i = 100 block {
+// CHECK-NEXT:      sched.axis %k = 64 vector(8) unroll(4) {
+sched.kernel @middle(%x: memref<100x512x64xf32>, %y: memref<100x64xf32>) {
+  sched.axis %i = 100 {
+    sched.axis %k = 64 {
+      %sum = sched.reduce maximumf %j = 512 : f32 {
+        %v = memref.load %x[%i, %j, %k] : memref<100x512x64xf32>
+        sched.yield %v : f32
+      }
+      memref.store %sum, %y[%i, %k] : memref<100x64xf32>
     }
   }
 }
