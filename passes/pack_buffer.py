@@ -32,8 +32,14 @@ class PackBufferPass(ModulePass):
     axis: str
     buffer: str
     layout: tuple[str, ...]
+    scope: str = "local"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        layout = list(self.layout)
-        step = {"step": "pack", "axis": self.axis, "buffer": self.buffer, "layout": layout}
+        step = {
+            "step": "pack",
+            "axis": self.axis,
+            "buffer": self.buffer,
+            "layout": list(self.layout),
+            "scope": self.scope,
+        }
         run_step_on(self.name, op, self.kernel, step)

@@ -31,6 +31,8 @@ class StageBufferPass(ModulePass):
     kernel: str
     axis: str
     buffer: str
+    scope: str = "local"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        run_step_on(self.name, op, self.kernel, {"step": "stage", "axis": self.axis, "buffer": self.buffer})
+        step = {"step": "stage", "axis": self.axis, "buffer": self.buffer, "scope": self.scope}
+        run_step_on(self.name, op, self.kernel, step)

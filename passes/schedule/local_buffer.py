@@ -28,12 +28,14 @@ def refuse_lanes(who: str, loop: KernelLoop) -> None:
         around = around.parent_op()
 
 
-def allocate(writer: ScalarBuilder, buffer: SSAValue, extents: Sequence[int], suffix: str) -> SSAValue:
-    """Allocates a local buffer of the elements of another one."""
+def allocate(
+    writer: ScalarBuilder, buffer: SSAValue, extents: Sequence[int], suffix: str, scope: Scope
+) -> SSAValue:
+    """Allocates a local or shared buffer of the elements of another one."""
     assert writer.anchor is not None, "written before an op"
     type = MemRefType(element_type_of(buffer.type), list(extents))
     hint = fresh_hint(kernel_around(writer.anchor), f"{buffer.name_hint or 'buffer'}_{suffix}")
-    return writer.insert(sched.AllocOp(Scope.LOCAL, type), hint).results[0]
+    return writer.insert(sched.AllocOp(scope, type), hint).results[0]
 
 
 def remaining(writer: ScalarBuilder, limit: Extent, start: SSAValue) -> SSAValue:

@@ -70,13 +70,13 @@ def map_axes(mappings: Sequence[tuple[KernelLoop, str]], allow_reorder: bool = F
 
 
 def _check_order(op: sched.ReduceOp, mapping: MappingAttr) -> None:
-    if rounds(op) and mapping.step != op.mapping.step:
+    if rounds(op) and mapping.partials != op.mapping.partials:
         kind = op.kind.data.value
-        results = "partial result" if mapping.step == 1 else "partial results"
+        results = "partial result" if mapping.partials == 1 else "partial results"
         refuse(
             WHO,
             op,
-            f"{mapping.step} {results} would change the order in which it combines by {kind} "
+            f"{mapping.partials} {results} would change the order in which it combines by {kind} "
             "(hint: allow_reorder)",
         )
 

@@ -24,6 +24,7 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects import sched
+from ...dialects.sched import Scope
 from ..util.index_analysis import IndexAnalysis
 from ..util.index_expr import Axis, Clamp, Element, FloorDiv, IndexExpr, Mod, Opaque
 from .code import write_index, writer_before
@@ -36,10 +37,13 @@ from .region import place_before, reads_of
 WHO = "pack-buffer"
 
 
-def pack(loop: KernelLoop, buffer: SSAValue, layout: Sequence[KernelLoop]) -> list[sched.AxisOp]:
+def pack(
+    loop: KernelLoop, buffer: SSAValue, layout: Sequence[KernelLoop], scope: Scope = Scope.LOCAL
+) -> list[sched.AxisOp]:
     """
     Packs what the body of `loop` reads of a buffer, and returns the axes of the copy. The local buffer has a
-    dim for each loop of `layout`, in that order, and is read at their indices.
+    dim for each loop of `layout`, in that order, and is read at their indices. A `shared` one is filled and
+    read by the work-items of a group together, where axes are mapped to `items`.
 
     Raises:
         ScheduleError: the buffer is not read there, at different places, or is stored to there; a loop of the
@@ -56,7 +60,7 @@ def pack(loop: KernelLoop, buffer: SSAValue, layout: Sequence[KernelLoop]) -> li
     writer = writer_before(place)
     writer.location = reads[0].location
     counts = packing.counts(place)
-    local = allocate(writer, buffer, extents, "packed")
+    local = allocate(writer, buffer, extents, "packed", scope)
     nest = CopyNest(writer, local)
     replaced: dict[SSAValue, SSAValue] = {}
     for inner, extent, count in zip(layout, extents, counts, strict=True):

@@ -110,19 +110,21 @@ class Schedule:
         """
         return self._named({"step": "compute_at", "buffer": buffer, "axis": axis})
 
-    def stage(self, axis: str, buffer: str) -> list[str]:
+    def stage(self, axis: str, buffer: str, *, scope: str = "local") -> list[str]:
         """
         Copies the part of a buffer that one iteration of a loop reads into a local buffer first, and returns
-        the names of the loops that copy.
+        the names of the loops that copy. Work-items of a group (`items`) have a `shared` one together.
         """
-        return self._named({"step": "stage", "axis": axis, "buffer": buffer})
+        step = {"step": "stage", "axis": axis, "buffer": buffer}
+        return self._named(step if scope == "local" else step | {"scope": scope})
 
-    def pack(self, axis: str, buffer: str, layout: Sequence[str]) -> list[str]:
+    def pack(self, axis: str, buffer: str, layout: Sequence[str], *, scope: str = "local") -> list[str]:
         """
-        The same, into a local buffer with a dim for each loop of `layout`, in that order: so it is read
-        element by element where the last of them is the innermost loop.
+        The same, into a buffer with a dim for each loop of `layout`, in that order: so it is read element by
+        element where the last of them is the innermost loop.
         """
-        return self._named({"step": "pack", "axis": axis, "buffer": buffer, "layout": list(layout)})
+        step: dict[str, Any] = {"step": "pack", "axis": axis, "buffer": buffer, "layout": list(layout)}
+        return self._named(step if scope == "local" else step | {"scope": scope})
 
     def _named(self, step: dict[str, Any], allow_reorder: bool = False) -> list[str]:
         return self._run(step | {"allow_reorder": True} if allow_reorder else step)

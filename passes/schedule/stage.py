@@ -22,6 +22,7 @@ from xdsl.ir import SSAValue
 
 from ...dialects import sched
 from ...dialects.dim_expr import is_at_least
+from ...dialects.sched import Scope
 from ..util.index_analysis import IndexAnalysis
 from ..util.index_expr import ZERO
 from ..util.scalar_builder import INDEX
@@ -33,10 +34,11 @@ from .region import place_before, read_region, reads_of
 WHO = "stage-buffer"
 
 
-def stage(loop: KernelLoop, buffer: SSAValue) -> list[sched.AxisOp]:
+def stage(loop: KernelLoop, buffer: SSAValue, scope: Scope = Scope.LOCAL) -> list[sched.AxisOp]:
     """
     Stages a buffer in the body of a loop, and returns the axes of the copy. The local buffer has the dims of
-    the buffer, as large as the box around all that one iteration reads.
+    the buffer, as large as the box around all that one iteration reads. A `shared` one is filled and read by
+    the work-items of a group together, where axes are mapped to `items`.
 
     Raises:
         ScheduleError: the buffer is not read there, or is stored to there, or the box has no fixed size.
@@ -48,7 +50,7 @@ def stage(loop: KernelLoop, buffer: SSAValue) -> list[sched.AxisOp]:
     box = read_region(WHO, analysis, buffer, loop, reads)
     writer = writer_before(place)
     writer.location = reads[0].location
-    local = allocate(writer, buffer, box.extents, "local")
+    local = allocate(writer, buffer, box.extents, scope.value, scope)
     starts = [write_index(writer, analysis, start) for start in box.starts]
     counts = [
         remaining(writer, limit, start) if box.may_end_outside(dim) else None

@@ -14,6 +14,7 @@ from typing import Any
 from xdsl.ir import SSAValue
 
 from ...dialects import sched
+from ...dialects.sched import Scope
 from .compute_at import WHO as COMPUTE_AT
 from .compute_at import compute_at
 from .distribute import WHO as DISTRIBUTE
@@ -86,13 +87,23 @@ def _map(
     return loops
 
 
-def _stage(kernel: sched.KernelOp, axis: str, buffer: str) -> Sequence[KernelLoop]:
-    return stage(find_loop(STAGE, kernel, axis), find_buffer(STAGE, kernel, buffer))
+def _stage(kernel: sched.KernelOp, axis: str, buffer: str, scope: str) -> Sequence[KernelLoop]:
+    where = _scope(STAGE, kernel, scope)
+    return stage(find_loop(STAGE, kernel, axis), find_buffer(STAGE, kernel, buffer), where)
 
 
-def _pack(kernel: sched.KernelOp, axis: str, buffer: str, layout: Sequence[str]) -> Sequence[KernelLoop]:
+def _pack(
+    kernel: sched.KernelOp, axis: str, buffer: str, layout: Sequence[str], scope: str
+) -> Sequence[KernelLoop]:
+    where = _scope(PACK, kernel, scope)
     loops = [find_loop(PACK, kernel, name) for name in layout]
-    return pack(find_loop(PACK, kernel, axis), find_buffer(PACK, kernel, buffer), loops)
+    return pack(find_loop(PACK, kernel, axis), find_buffer(PACK, kernel, buffer), loops, where)
+
+
+def _scope(who: str, op: sched.KernelOp, scope: str) -> Scope:
+    if scope not in (Scope.LOCAL, Scope.SHARED):
+        raise ScheduleError(f"{who}: @{op.sym_name.data}: scope '{scope}' is not local or shared")
+    return Scope(scope)
 
 
 def _distribute(kernel: sched.KernelOp, axis: str, at: str, after: bool) -> Sequence[KernelLoop]:
@@ -119,8 +130,8 @@ _RULES: dict[str, _Rule] = {
     "map": _Rule(_map, {"axes": list, "mappings": list}, {"allow_reorder": False}),
     "distribute": _Rule(_distribute, {"axis": str, "at": str}, {"after": False}),
     "compute_at": _Rule(_compute_at, {"buffer": str, "axis": str}, {}),
-    "stage": _Rule(_stage, {"axis": str, "buffer": str}, {}),
-    "pack": _Rule(_pack, {"axis": str, "buffer": str, "layout": list}, {}),
+    "stage": _Rule(_stage, {"axis": str, "buffer": str}, {"scope": "local"}),
+    "pack": _Rule(_pack, {"axis": str, "buffer": str, "layout": list}, {"scope": "local"}),
 }
 
 

@@ -177,8 +177,6 @@ class GroupSharing:
                     f"{op.name}: a shared buffer cannot stand under axis %{hint} (its work-items share it)"
                 )
             return
-        if self._around:
-            return
         for use in op.result.uses:
             user = use.operation
             loop = self._shared_around(user, op)

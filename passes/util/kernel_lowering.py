@@ -93,6 +93,18 @@ def _stride(op: Operation, address: IndexExpr, axis: LaneAxis, allowed: tuple[in
     return stride
 
 
+def _refuse_work_items(op: sched.AllocOp) -> None:
+    """Raises PassFailedException for a shared buffer of which each work-item would need its own."""
+    around = op.parent_op()
+    while around is not None:
+        if isinstance(around, sched.AxisOp) and around.mapping.level.data is sched.Level.THREAD:
+            hint = around.index.name_hint
+            raise PassFailedException(
+                f"{op.name}: a shared buffer cannot stand under axis %{hint} (its iterations are work-items)"
+            )
+        around = around.parent_op()
+
+
 class _KernelLowering:
     def __init__(self, kernel: sched.KernelOp):
         analysis = IndexAnalysis()
@@ -164,7 +176,10 @@ class _KernelLowering:
         if self.lanes.axes:
             hint = self.lanes.axes[-1].axis.hint
             raise PassFailedException(f"{op.name}: cannot stand under axis %{hint} (it runs in lanes)")
-        space = low.SHARED if op.scope.data is sched.Scope.SHARED else _NO_SPACE
+        space = _NO_SPACE
+        if op.scope.data is sched.Scope.SHARED:
+            _refuse_work_items(op)
+            space = low.SHARED
         type = _flat(op.result.type, space)
         self.state.buffers[op.result] = self.writer.alloca(type, op.location, op.result.name_hint)
 

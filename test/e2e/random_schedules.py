@@ -13,6 +13,7 @@ from tenon import Schedule, TenonError
 
 FACTORS = (1, 2, 3, 4, 5, 7, 8, 16)
 WORDS = ("vector(2)", "vector(4)", "vector(8)", "unroll(2)", "unroll(4)", "vector(4) unroll(2)", "serial")
+WORDS += ("items(4)", "items(3) vector(2)")
 LEVELS = ("block", "block(3)", "thread", "thread(2)")
 
 
@@ -59,10 +60,11 @@ def _step(schedule: Schedule, kind: str, random: Random, allow: bool) -> None:
         case "compute_at":
             schedule.compute_at(random.choice(buffers), axis)
         case "stage":
-            schedule.stage(axis, random.choice(buffers))
+            schedule.stage(axis, random.choice(buffers), scope=random.choice(("local", "local", "shared")))
         case _:
             layout = random.sample(axes, min(len(axes), random.randint(1, 3)))
-            schedule.pack(axis, random.choice(buffers), layout)
+            scope = random.choice(("local", "local", "shared"))
+            schedule.pack(axis, random.choice(buffers), layout, scope=scope)
 
 
 def _try_tile(schedule: Schedule, random: Random) -> None:

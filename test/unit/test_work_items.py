@@ -320,6 +320,13 @@ ROW_SUM = """
             "(make it shared)",
         ),
         (
+            """sched.axis %i = 2 items(2) { %row = sched.alloc local : memref<64xf32>
+            sched.axis %j = 64 items(2) { %v = memref.load %y[%j] : memref<64xf32>
+            memref.store %v, %row[%j] : memref<64xf32> } }""",
+            "sched.alloc: a local buffer cannot be accessed by the work-items that share axis %j "
+            "(make it shared)",
+        ),
+        (
             "sched.axis %j = 64 items(2) { %row = sched.alloc shared : memref<64xf32> }",
             "sched.alloc: a shared buffer cannot stand under axis %j (its work-items share it)",
         ),

@@ -10,7 +10,9 @@
 // RUN: not tenon-opt -p 'split-axis{kernel="products" axis="k" factor=4},map-axis{kernel="products" axes="i","j" mappings="tile(2)","tile(4)"}' %s 2>&1 | filecheck %s --check-prefix TILE
 // RUN: not tenon-opt -p 'map-axis{kernel="same" axes="i" mappings="block"}' %s 2>&1 | filecheck %s --check-prefix SAME
 // RUN: not tenon-opt -p 'stage-buffer{kernel="products" axis="k" buffer="a"},map-axis{kernel="products" axes="i","j" mappings="tile(2)","tile(4)"}' %s 2>&1 | filecheck %s --check-prefix SUM
+// RUN: not tenon-opt -p 'stage-buffer{kernel="products" axis="i" buffer="a" scope="shared"},map-axis{kernel="products" axes="i" mappings="thread"}' %s 2>&1 | filecheck %s --check-prefix THREAD
 
+// THREAD: error: map-axis: sched.axis %i of @products: it cannot be thread: sched.alloc: a shared buffer cannot stand under axis %i (its iterations are work-items)
 // SUM: error: map-axis: sched.axis %j of @products: it cannot be tile(4): sched.axis: axis %j cannot be tile(4) (sched.alloc in its sum, expected what is multiplied)
 // SAME: error: map-axis: sched.axis %i of @same: it cannot be block: two iterations of %i may store the same element of %x
 // TILE: error: map-axis: sched.axis %j of @products: it cannot be tile(4): sched.axis: axis %j cannot be tile(4) (the count of axis %k_inner in it depends on axis %k_outer)

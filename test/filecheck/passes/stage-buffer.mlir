@@ -5,7 +5,13 @@
 // RUN: not tenon-opt -p 'stage-buffer{kernel="apart" axis="i" buffer="x"}' %s 2>&1 | filecheck %s --check-prefix APART
 // RUN: not tenon-opt -p 'stage-buffer{kernel="data" axis="i" buffer="x"}' %s 2>&1 | filecheck %s --check-prefix DATA
 // RUN: not tenon-opt -p 'stage-buffer{kernel="lanes" axis="i" buffer="x"}' %s 2>&1 | filecheck %s --check-prefix LANES
+// RUN: not tenon-opt -p 'stage-buffer{kernel="window" axis="i" buffer="x" scope="far"}' %s 2>&1 | filecheck %s --check-prefix SCOPE
+// RUN: tenon-opt -p 'stage-buffer{kernel="window" axis="i" buffer="x" scope="shared"},map-axis{kernel="window" axes="i","x_shared_at","j" mappings="block","items(2)","items(2)"},convert-sched-to-low' %s | filecheck %s --check-prefix SHARED
 
+// SCOPE: error: stage-buffer: @window: scope 'far' is not local or shared
+// SHARED-LABEL: low.kernel @window
+// SHARED:         memref.alloca() : memref<4xf32, "shared">
+// SHARED:         low.barrier
 // UNREAD: error: stage-buffer: sched.axis %i of @window: %y is not read in it
 // NAME: error: stage-buffer: @window has no buffer %z (its buffers: %x, %y)
 // STORED: error: stage-buffer: sched.axis %i of @stored: %x is stored to in it, so that a copy would be out of date
