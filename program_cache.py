@@ -32,6 +32,10 @@ from .runtime.stages import Stages
 _OWN_PACKAGES = (f"{__package__}.", "xdsl.")
 
 
+_READ_FILES = ("apply-schedules",)
+"""The passes of which a pipeline's text does not say all: they read files."""
+
+
 class CacheInfo(NamedTuple):
     """What the cache on disk did for this process, and how much is in it."""
 
@@ -108,6 +112,8 @@ def program_key(
         if pipeline.instruments or not all(map(_is_own, pipeline.passes)):
             return None
         pipeline = str(pipeline)
+    if pipeline is not None and any(name in pipeline for name in _READ_FILES):
+        return None
     if isinstance(program, str):
         if CUSTOM_DIALECTS:
             return None

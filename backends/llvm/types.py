@@ -71,7 +71,7 @@ def mangled(llvm_type: str) -> str:
 
 def splat(value: str, element: str, lanes: int | None) -> str:
     """Returns the constant whose lanes are all `value`, or `value` itself for `lanes` None."""
-    return value if lanes is None else f"<{', '.join([f'{element} {value}'] * lanes)}>"
+    return value if lanes is None else f"splat ({element} {value})"
 
 
 def _float_text(value: float, type: Attribute) -> str:
@@ -103,6 +103,8 @@ def constant_text(value: Attribute, type: Attribute) -> str:
             assert isinstance(value, DenseIntOrFPElementsAttr), f"no LLVM constant for {value}"
             element = element_type_of(type)
             name = llvm_type(element)
+            if value.is_splat():
+                return f"splat ({name} {_element_text(next(iter(value.iter_values())), element)})"
             return f"<{', '.join(f'{name} {_element_text(x, element)}' for x in value.iter_values())}>"
 
 
