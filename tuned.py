@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .backends.interface import Backend
-from .passes.apply_schedules import ApplySchedulesPass
 from .passes.util.schedule_database import TuningError, read_database
+
+if TYPE_CHECKING:
+    from .passes.apply_schedules import ApplySchedulesPass
 
 TUNING = "TENON_TUNING"
 """The environment variable with the path of the database that programs are compiled with."""
@@ -40,7 +43,11 @@ def tuning_pass(path: Path, backend: Backend) -> ApplySchedulesPass | None:
         raise TuningError(f"{path}: cannot read the database ({error.strerror or error})") from error
     digest, devices = _read(path.absolute(), found.st_mtime_ns, found.st_size)
     device = device_key(backend)
-    return ApplySchedulesPass(str(path.absolute()), device, digest) if device in devices else None
+    if device not in devices:
+        return None
+    from .passes.apply_schedules import ApplySchedulesPass
+
+    return ApplySchedulesPass(str(path.absolute()), device, digest)
 
 
 @lru_cache(maxsize=16)

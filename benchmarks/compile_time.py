@@ -1,17 +1,22 @@
 """
-Times the compiler: softmax cold, in fresh processes; softmax pass by pass; and the ladder, which is the time
-per op of each pass on programs of 100 to 5,000 ops.
+Times the compiler: softmax in fresh processes, compiled and from the cache on disk; softmax pass by pass; and
+the ladder, which is the time per op of each pass on programs of 100 to 5,000 ops.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from itertools import product
 from pathlib import Path
 from statistics import median
+from tempfile import TemporaryDirectory
 from time import perf_counter
+
+from tenon.cache.place import FOLDER, SWITCH
 
 from .harness import format_table
 from .pinning import use_one_thread
@@ -38,18 +43,21 @@ print(libraries - start, imported - libraries, first - imported, second - first)
 
 
 def print_cold(backends: Sequence[str], process_count: int) -> None:
-    """Prints how long importing and compiling softmax take in fresh processes."""
+    """Prints how long importing and compiling softmax take in fresh processes, without and with the cache."""
     steps = ("import numpy, xdsl", "import tenon", "first compile", "second compile")
     rows = [["", *(f"{step} ms" for step in steps)]]
-    for backend in backends:
-        command = [sys.executable, "-c", COLD, str(SOFTMAX), backend]
-        # The first one fills the OS's cache and writes .pyc files.
-        outputs = [
-            subprocess.run(command, check=True, capture_output=True, text=True).stdout
-            for _ in range(process_count + 1)
-        ][1:]
-        columns = zip(*([float(word) for word in output.split()] for output in outputs), strict=True)
-        rows.append([backend, *(f"{1e3 * median(column):.1f}" for column in columns)])
+    with TemporaryDirectory() as folder:
+        for backend, cache in product(backends, ("0", "1")):
+            command = [sys.executable, "-c", COLD, str(SOFTMAX), backend]
+            environment = {**os.environ, SWITCH: cache, FOLDER: folder}
+            # The first one fills the OS's cache and Tenon's, and writes .pyc files.
+            outputs = [
+                subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout
+                for _ in range(process_count + 1)
+            ][1:]
+            columns = zip(*([float(word) for word in output.split()] for output in outputs), strict=True)
+            name = f"{backend}, cached" if cache == "1" else backend
+            rows.append([name, *(f"{1e3 * median(column):.1f}" for column in columns)])
     print(f"\nsoftmax in a fresh process (median of {process_count})")
     print(format_table(rows))
 
