@@ -98,6 +98,11 @@ class DeviceInfo(Protocol):
         ...
 
     @property
+    def cache_nbytes(self) -> tuple[int, int, int]:
+        """Bytes of the first, second and last cache, the smallest first; equal ones are one cache."""
+        ...
+
+    @property
     def max_buffer_nbytes(self) -> int:
         """The largest single allocation in bytes."""
         ...

@@ -33,6 +33,9 @@ GROUPS_PER_WORKER = 4
 ENOUGH_NANOSECONDS = 200_000
 """From this long on a run is measured; shorter ones do more."""
 
+LEAST_TIMES = 32
+"""How often a work-group goes over what is to be in a cache, at least: the first time it is not there."""
+
 ROUNDS = 5
 """How often each kernel is measured; the fastest counts."""
 
@@ -116,7 +119,7 @@ class _Measurement:
         return [(element, width // NBYTES[_ELEMENTS[element]]) for width in self._widths]
 
     def _levels(self) -> Iterator[_Sizes]:
-        first, second, last = getattr(self._backend.device, "cache_nbytes", (32 << 10, 1 << 20, 32 << 20))
+        first, second, last = self._backend.device.cache_nbytes
         n_workers = self._n_workers
         yield _Sizes("L1", n_workers * first, first // 2, self._nbytes)
         yield _Sizes("L2", n_workers * second, second // 2, self._nbytes)
@@ -145,11 +148,11 @@ class _Measurement:
         most = self._nbytes // 2 // self._groups
         steps = max(min(wanted // n_buffers, most) // step, 1)
         moved = self._groups * n_buffers * steps * step
-        return self._rate(name, moved, (steps * STEP * self._lanes,))
+        times = LEAST_TIMES if sizes.group_nbytes is not None else 1
+        return self._rate(name, moved, (steps * STEP * self._lanes,), times)
 
-    def _rate(self, kernel: str, work: int, sizes: tuple[int, ...]) -> float:
-        """Returns how much a kernel does in a nanosecond that does `work` each time."""
-        times = 1
+    def _rate(self, kernel: str, work: int, sizes: tuple[int, ...], times: int = 1) -> float:
+        """Returns how much a kernel does in a nanosecond that does `work` each of `times` times or more."""
         while True:
             step = LaunchStep(
                 kernel,

@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import f16
 from xdsl.ir import Attribute
 
 from ...dialects.element_types import ELEMENT_TYPES
+from ..cache_sizes import USUAL_CACHES, CacheNbytes, host_cache_nbytes
 from ..interface import DeviceKind
 from .library import llvmlite_binding
 from .limits import PRIVATE_NBYTES_LIMIT
@@ -31,6 +32,7 @@ class CpuDevice:
     max_items: int = 1
     group_multiple: int = 1
     n_units: int = 1
+    cache_nbytes: CacheNbytes = USUAL_CACHES
 
     def supports(self, element_type: Attribute) -> bool:
         return element_type in ELEMENT_TYPES and (element_type != f16 or self.has_f16)
@@ -47,5 +49,6 @@ def host_device() -> CpuDevice:
         features=enabled.flatten(),
         vector_nbytes=64 if enabled.get("avx512f") else 32 if enabled.get("avx") else 16,
         n_units=os.cpu_count() or 1,
+        cache_nbytes=host_cache_nbytes(),
         has_f16=bool(enabled.get("f16c")) if is_x86 else True,
     )

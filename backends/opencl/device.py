@@ -10,6 +10,7 @@ from xdsl.ir import Attribute
 
 from ...dialects.element_types import ELEMENT_TYPES
 from ...errors import DeviceError
+from ..cache_sizes import USUAL_CACHES, CacheNbytes, host_cache_nbytes
 from ..interface import DeviceKind
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ class OpenCLDeviceInfo:
     max_items: int
     group_multiple: int
     n_units: int
+    cache_nbytes: CacheNbytes = USUAL_CACHES
 
     def supports(self, element_type: Attribute) -> bool:
         return element_type in ELEMENT_TYPES and (element_type != f64 or self.has_f64)
@@ -104,7 +106,16 @@ def device_info(device: pyopencl.Device) -> OpenCLDeviceInfo:
         max_items=device.max_work_group_size,
         group_multiple=_group_multiple(device),
         n_units=device.max_compute_units,
+        cache_nbytes=_cache_nbytes(device),
     )
+
+
+def _cache_nbytes(device: pyopencl.Device) -> CacheNbytes:
+    """A processor is the host's; another device tells of one cache, which its compute units share."""
+    if is_cpu(device):
+        return host_cache_nbytes()
+    shared = max(device.global_mem_cache_size, 1024)
+    return min(USUAL_CACHES[0], shared), shared, shared
 
 
 def _vector_nbytes(device: pyopencl.Device) -> int:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from xdsl.ir import Attribute
 
 from ...dialects.element_types import ELEMENT_TYPES
+from ..cache_sizes import USUAL_CACHES, CacheNbytes
 from ..interface import DeviceKind
 
 
@@ -27,6 +28,7 @@ class ReferenceDevice:
     max_items: int = sys.maxsize
     group_multiple: int = 1
     n_units: int = 1
+    cache_nbytes: CacheNbytes = USUAL_CACHES
 
     def supports(self, element_type: Attribute) -> bool:
         return element_type in ELEMENT_TYPES
