@@ -35,6 +35,7 @@ reductions, which the mapping defines.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import memref, scf
@@ -53,6 +54,9 @@ from .util.index_expr import Axis
 from .util.kernel_cost import trip_count
 
 _SERIAL = MappingAttr.get()
+
+MANY_ROWS = 64
+"""From this many on, what a reduction takes is reading its rows, and not what windows share."""
 
 
 @dataclass(frozen=True)
@@ -154,11 +158,14 @@ class _KernelMapper:
     def _map_columns(self, axis: sched.AxisOp, lanes: int) -> bool:
         """
         Maps the columns that a reduction over rows combines: as many side by side as there are registers, so
-        that of every row a long piece is read. Returns whether it is one: its steps share no element.
+        that of every row a long piece is read. Returns whether it is one: it loads one element in each of
+        many steps, more than a window has.
         """
         reductions = [op for op in axis.walk() if isinstance(op, sched.ReduceOp)]
         loads = [op for op in axis.walk() if isinstance(op, memref.LoadOp)]
-        if not reductions or not loads or any(op.parent_op() not in reductions for op in loads):
+        if not reductions or len(loads) != 1 or loads[0].parent_op() not in reductions:
+            return False
+        if prod(self._most(op) for op in reductions) < MANY_ROWS:
             return False
         along = self.analysis.axis(axis)
         if any(self.analysis.address(op).stride(along) != 1 for op in loads):
