@@ -35,6 +35,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
+import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.ir import SSAValue
@@ -54,6 +55,9 @@ from ..dialects.graph import (
 )
 from ..dialects.graph.types import tensor_of, tensor_type_of
 from ..dialects.memory_modes import ModeKind
+from ..semantics.numpy_types import dense_of
+from ..semantics.tensor_ops import evaluate
+from .util.constant_views import constant_array
 from .util.graph_builder import GraphBuilder
 
 LEAST_CHANNELS = 8
@@ -162,8 +166,7 @@ def _is_worth_it(convolution: _Convolution, lanes: int) -> bool:
     uses = prod(extents) // prod(extents[dim] for dim in (convolution.channel, *convolution.folded))
     if uses < LEAST_USES:
         return False
-    source = convolution.weights.owner
-    if isinstance(source, graph.ConstantOp) or last == convolution.channel:
+    if constant_array(convolution.weights) is not None or last == convolution.channel:
         return True
     image = convolution.indices[convolution.image]
     if image[-1].factors and dict(image[-1].factors).get(last) == 1:
@@ -231,8 +234,11 @@ def _copied(builder: GraphBuilder, convolution: _Convolution, panels: int, width
     type = tensor_type_of(weights, graph.ContractOp.name)
     hint = weights.name_hint
     missing = panels * width - extents[convolution.channel]
-    if missing:
-        high = [missing if axis == convolution.axis else 0 for axis in range(len(type.get_shape()))]
+    array = constant_array(weights)
+    high = [missing if axis == convolution.axis else 0 for axis in range(len(type.get_shape()))]
+    if missing and array is not None:
+        array = np.pad(array, [(0, more) for more in high])
+    elif missing:
         zero = builder.scalar(0.0, type.element_type)
         weights = builder.add(graph.PadOp(weights, zero, [0] * len(high), high))
     shared = _shared(convolution)
@@ -259,9 +265,13 @@ def _copied(builder: GraphBuilder, convolution: _Convolution, panels: int, width
         tensor_of(type.element_type, tuple(shape)),
         bounds=shape,
     )
+    hint = None if hint is None else f"{hint}_packed"
+    if array is not None:
+        constant = dense_of(evaluate(copy, [array]), tensor_of(type.element_type, tuple(shape)))
+        return builder.add(graph.ConstantOp(constant), hint)
     why = f"packed, {width} output channels side by side"
     copy.attributes["memory_mode"] = MemoryModeAttr(ModeKind.MATERIALIZED, why)
-    return builder.add(copy, None if hint is None else f"{hint}_packed")
+    return builder.add(copy, hint)
 
 
 def _moved(indices: Sequence[LinearIndex], place: dict[int, int], count: int) -> AffineMap:

@@ -42,8 +42,8 @@ from ..dialects.element_types import NBYTES, compute_type, is_float
 from ..dialects.graph import Combination, LinearIndex, MemoryModeAttr, ReduceKind, iteration_extents
 from ..dialects.graph.types import shape_of, tensor_of, tensor_type_of
 from ..dialects.memory_modes import ModeKind
-from ..semantics.numpy_types import Array, array_of, dense_of
-from ..semantics.tensor_ops import evaluate
+from ..semantics.numpy_types import dense_of
+from .util.constant_views import constant_array
 from .util.contract_views import through_views
 from .util.graph_builder import GraphBuilder
 from .util.tile_shape import tile_shape
@@ -146,7 +146,7 @@ def _pays(op: graph.ContractOp, packing: _Packing, dims: Sequence[int], uses: in
     value = op.inputs[packing.number]
     nbytes = prod(packing.extents[dim] for dim in dims)
     nbytes *= NBYTES[tensor_type_of(value, op.name).element_type]
-    if _constant(value) is not None:
+    if constant_array(value) is not None:
         return nbytes >= LEAST_NBYTES_OF_CONSTANT
     source, indices = through_views(value, [LinearIndex(((dim, 1),), 0) for dim in dims])
     shape = shape_of(tensor_type_of(source, op.name))
@@ -159,17 +159,6 @@ def _pays(op: graph.ContractOp, packing: _Packing, dims: Sequence[int], uses: in
     if stride == 1:
         return uses >= LEAST_USES and nbytes >= LEAST_NBYTES
     return uses >= LEAST_USES_OF_TRANSPOSED
-
-
-def _constant(value: SSAValue) -> Array | None:
-    """Returns the elements of a constant, or of views of one."""
-    owner = value.owner
-    if isinstance(owner, graph.ConstantOp):
-        return array_of(owner.value)
-    if isinstance(owner, graph.MovementOp) and len(owner.operands) == 1:
-        source = _constant(owner.operands[0])
-        return None if source is None else evaluate(owner, [source])
-    return None
 
 
 def _rewrite(op: graph.ContractOp, packing: _Packing) -> None:
@@ -214,7 +203,7 @@ def _packed(
     n_batch, n_depth = len(packing.batch), len(packing.depth)
     order = [*range(n_batch), n_batch + n_depth, *range(n_batch, n_batch + n_depth), n_batch + n_depth + 1]
     element_type = builder.element_type(value)
-    array = _constant(value)
+    array = constant_array(value)
     if array is not None:
         array = np.transpose(array, permutation)
         array = np.pad(array, [(0, 0)] * (array.ndim - 1) + [(0, more)]).reshape(split)

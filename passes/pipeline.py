@@ -23,6 +23,7 @@ from .infer_precision import InferPrecisionPass
 from .inline_calls import InlineCallsPass
 from .inline_virtual_nodes import InlineVirtualNodesPass
 from .map_axes import MapAxesPass
+from .merge_axes import MergeAxesPass
 from .merge_equal_ops import MergeEqualOpsPass
 from .merge_kernels import MergeKernelsPass
 from .pack_convolutions import PackConvolutionsPass
@@ -93,6 +94,8 @@ def sched_passes(
     is what schedules some kernels another way. For a GPU, `groups` maps kernels to its work-groups.
     """
     first: tuple[ModulePass, ...] = (
+        # Before all that maps axes: the fewer there are, the less is left over at their ends.
+        MergeAxesPass(),
         # Before tile-contractions, which takes them for products of matrices, one for each row of an image.
         TileConvolutionsPass(vector_nbytes=vector_nbytes),
         # Before split-borders and map-axes, which leave alone what is mapped: panels are no borders.

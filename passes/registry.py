@@ -36,6 +36,7 @@ TENON_PASS_NAMES: tuple[str, ...] = (
     "map-axes",
     "map-axis",
     "map-work-groups",
+    "merge-axes",
     "merge-equal-ops",
     "merge-kernels",
     "pack-buffer",

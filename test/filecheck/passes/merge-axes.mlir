@@ -1,0 +1,71 @@
+// RUN: tenon-opt -p merge-axes %s | filecheck %s
+
+// Rows and columns of an image are one axis where nothing tells them apart.
+// CHECK-LABEL: sched.kernel @places
+// CHECK:         sched.axis %o = 4 {
+// CHECK-NEXT:      sched.axis %i_j = 15 {
+// CHECK:             sched.reduce fma %k = 2
+// CHECK:             memref.store %s, %y[%o, %i, %j] : memref<4x3x5xf32>
+// CHECK-NOT:     sched.axis
+// CHECK-LABEL: sched.kernel @windows
+sched.kernel @places(%x: memref<2x3x5xf32>, %w: memref<4x2xf32>, %y: memref<4x3x5xf32>) {
+  sched.axis %o = 4 {
+    sched.axis %i = 3 {
+      sched.axis %j = 5 {
+        %s = sched.reduce fma %k = 2 : f32 {
+          %a = memref.load %x[%k, %i, %j] : memref<2x3x5xf32>
+          %b = memref.load %w[%o, %k] : memref<4x2xf32>
+          sched.yield %a, %b : f32
+        }
+        memref.store %s, %y[%o, %i, %j] : memref<4x3x5xf32>
+      }
+    }
+  }
+}
+
+// Rows of windows do not go on from one another.
+// CHECK:         sched.axis %i = 3 {
+// CHECK-NEXT:      sched.axis %j = 3 {
+// CHECK-LABEL: sched.kernel @no_sum
+sched.kernel @windows(%x: memref<3x5xf32>, %y: memref<3x3xf32>) {
+  sched.axis %i = 3 {
+    sched.axis %j = 3 {
+      %s = sched.reduce maximumf %k = 3 : f32 {
+        %jk = arith.addi %j, %k : index
+        %a = memref.load %x[%i, %jk] : memref<3x5xf32>
+        sched.yield %a : f32
+      }
+      memref.store %s, %y[%i, %j] : memref<3x3xf32>
+    }
+  }
+}
+
+// Kernels without a reduction stay as they are.
+// CHECK:         sched.axis %i = 3 {
+// CHECK-NEXT:      sched.axis %j = 5 {
+// CHECK-LABEL: sched.kernel @compared
+sched.kernel @no_sum(%x: memref<3x5xf32>, %y: memref<3x5xf32>) {
+  sched.axis %i = 3 {
+    sched.axis %j = 5 {
+      %a = memref.load %x[%i, %j] : memref<3x5xf32>
+      memref.store %a, %y[%i, %j] : memref<3x5xf32>
+    }
+  }
+}
+
+// So do axes of which one is compared with a number.
+// CHECK:         sched.axis %i = 3 {
+// CHECK-NEXT:      sched.axis %j = 5 {
+sched.kernel @compared(%x: memref<2x3x5xf32>, %y: memref<3x5xi1>) {
+  %c2 = arith.constant 2 : index
+  sched.axis %i = 3 {
+    sched.axis %j = 5 {
+      %s = sched.reduce maximumf %k = 2 : f32 {
+        %a = memref.load %x[%k, %i, %j] : memref<2x3x5xf32>
+        sched.yield %a : f32
+      }
+      %c = arith.cmpi slt, %j, %c2 : index
+      memref.store %c, %y[%i, %j] : memref<3x5xi1>
+    }
+  }
+}
