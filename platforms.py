@@ -12,6 +12,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from .backends.interface import Backend
 from .backends.registry import open_backends
+from .cache.code import has_code
 from .dialects import graph, low
 from .dialects.entry import Entry, IRLevel, find_entry, keep_only
 from .dialects.parsing import location_text, parse_module, verify_module
@@ -113,6 +114,9 @@ class _GraphLowering:
             return render(work, backend)
 
         kept = None if key is None else load_program(key)
+        if kept is not None and kept.code_digest:
+            compiler, digest = backend.compiler, kept.code_digest
+            kept = kept if has_code(compiler, digest, backend.device) else None
         if key is not None:
             note_lookup(hit=kept is not None)
             if kept is not None:

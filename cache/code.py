@@ -51,6 +51,14 @@ def load_code(compiler: Compiler, digest: str, device: DeviceInfo) -> CompiledAr
         return None
 
 
+def has_code(compiler: Compiler, digest: str, device: DeviceInfo) -> bool:
+    """Returns whether code of a text is kept, as far as that can be told without reading it."""
+    folder = cache_folder()
+    if folder is None or not isinstance(compiler, ImageCompiler):
+        return False
+    return folder.has(_key(compiler, digest, device))
+
+
 def kept_bytes(about: str, depends_on: Sequence[str], make: Callable[[], bytes]) -> bytes:
     """
     Returns what `make` returns, or what it returned to an earlier process. It must depend on nothing but

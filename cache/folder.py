@@ -91,6 +91,10 @@ class CacheFolder:
         except OSError:
             return None
 
+    def has(self, key: str) -> bool:
+        """Returns whether there is something under `key`; it may be damaged."""
+        return self._entry_path(key).exists()
+
     def store(self, key: str, record: Record) -> bool:
         """Keeps a record under `key`, in place of what was there, and returns whether that worked."""
         parts, outside = encoded(key, record)

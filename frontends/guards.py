@@ -230,48 +230,111 @@ def fingerprint_of_values(value: Any) -> Any:
 def _fingerprint(value: Any, left: list[int], depth: int) -> Any:
     left[0] -= 1
     kind: Any = value.__class__
-    if kind is float:
-        return kind, value.hex()
-    if kind in (int, bool, str, bytes, type(None)):
-        return kind, value
-    if issubclass(kind, np.generic):
-        return kind, value.tobytes()
-    if kind is MethodType:
-        return kind, _Same(value.__func__), _Same(value.__self__)
-    if depth and left[0] > 0:
-        if kind is list or kind is tuple:
-            return (kind, len(value), *[_fingerprint(item, left, depth - 1) for item in value[:_MOST_ITEMS]])
-        if kind is dict:
-            items = list(cast("dict[Any, Any]", value).items())
-            return (
-                kind,
-                len(items),
-                *[
-                    (key if type(key) is str else _Same(key), _fingerprint(item, left, depth - 1))
-                    for key, item in items[:_MOST_ITEMS]
-                ],
-            )
-        if kind is set or kind is frozenset:
-            return kind, *[_fingerprint(item, left, depth - 1) for item in list(value)[:_MOST_ITEMS]]
-        if kind is partial:
-            parts = (value.func, value.args, value.keywords)
-            return _Same(value), *[_fingerprint(part, left, depth - 1) for part in parts]
-        if _has_contents(value):
-            return _Same(value), _fingerprint(vars(value), left, depth - 1)
+    known = _WRITERS.get(kind)
+    if known is None:
+        known = _writer_of(kind)
+        if len(_WRITERS) < _MOST_CLASSES:
+            _WRITERS[kind] = known
+    return known(value, left, depth)
+
+
+def _of_plain(value: Any, left: list[int], depth: int) -> Any:
+    return value.__class__, value
+
+
+def _of_float(value: float, left: list[int], depth: int) -> Any:
+    return float, value.hex()
+
+
+def _of_numpy(value: Any, left: list[int], depth: int) -> Any:
+    return value.__class__, value.tobytes()
+
+
+def _of_method(value: Any, left: list[int], depth: int) -> Any:
+    return MethodType, _Same(value.__func__), _Same(value.__self__)
+
+
+def _of_sequence(value: Any, left: list[int], depth: int) -> Any:
+    if not depth or left[0] <= 0:
+        return _Same(value)
+    items = [_fingerprint(item, left, depth - 1) for item in value[:_MOST_ITEMS]]
+    return value.__class__, len(value), items
+
+
+def _of_dict(value: dict[Any, Any], left: list[int], depth: int) -> Any:
+    if not depth or left[0] <= 0:
+        return _Same(value)
+    items = value.items() if len(value) <= _MOST_ITEMS else islice(value.items(), _MOST_ITEMS)
+    return (
+        dict,
+        len(value),
+        [
+            (key if type(key) is str else _Same(key), _fingerprint(item, left, depth - 1))
+            for key, item in list(items)
+        ],
+    )
+
+
+def _of_set(value: Any, left: list[int], depth: int) -> Any:
+    if not depth or left[0] <= 0:
+        return _Same(value)
+    return value.__class__, [_fingerprint(item, left, depth - 1) for item in list(value)[:_MOST_ITEMS]]
+
+
+def _of_partial(value: Any, left: list[int], depth: int) -> Any:
+    if not depth or left[0] <= 0:
+        return _Same(value)
+    parts = (value.func, value.args, value.keywords)
+    return _Same(value), [_fingerprint(part, left, depth - 1) for part in parts]
+
+
+def _of_object(value: Any, left: list[int], depth: int) -> Any:
+    if not depth or left[0] <= 0 or not _has_attributes(value):
+        return _Same(value)
+    return _Same(value), _fingerprint(vars(value), left, depth - 1)
+
+
+def _of_other(value: Any, left: list[int], depth: int) -> Any:
     return _Same(value)
+
+
+Writer = Callable[[Any, list[int], int], Any]
+
+_WRITERS: dict[type[Any], Writer] = {
+    float: _of_float,
+    **dict.fromkeys((int, bool, str, bytes, type(None)), _of_plain),
+    MethodType: _of_method,
+    **dict.fromkeys((list, tuple), _of_sequence),
+    dict: _of_dict,
+    **dict.fromkeys((set, frozenset), _of_set),
+    partial: _of_partial,
+}
+"""What writes the fingerprints of the values of classes met so far."""
+
+_MOST_CLASSES = 1024
+
+
+def _writer_of(kind: type[Any]) -> Writer:
+    """Returns what writes the fingerprints of the values of a class that is not Python's."""
+    if issubclass(kind, np.generic):
+        return _of_numpy
+    return _of_object if _is_of_user(kind) else _of_other
 
 
 def _has_contents(value: Any) -> bool:
     """Returns whether a value is an object of the user's, with attributes that may change."""
     kind: Any = value.__class__
-    if kind is partial:
-        return True
-    return (
-        kind is type(value)
-        and not issubclass(kind, Array | np.ndarray | type | FunctionType | ModuleType)
-        and isinstance(getattr(value, "__dict__", None), dict)
-        and not _is_package_outside(kind.__module__)
-    )
+    return kind is partial or (_is_of_user(kind) and _has_attributes(value))
+
+
+def _is_of_user(kind: type[Any]) -> bool:
+    if issubclass(kind, Array | np.ndarray | type | FunctionType | ModuleType):
+        return False
+    return not _is_package_outside(kind.__module__)
+
+
+def _has_attributes(value: Any) -> bool:
+    return value.__class__ is type(value) and isinstance(getattr(value, "__dict__", None), dict)
 
 
 _CONTAINERS = (list, tuple, dict, set, frozenset)
