@@ -15,6 +15,8 @@ Gives every kernel its schedule for a GPU: which axes run as work-groups, and wh
 
 * Rows: where the loops in a nest of axes run over neighbours in memory, each iteration of the nest is a
   work-group, whose work-items share those loops. Local buffers become shared ones, as far as they fit.
+* Sums of products, and elements that are neighbours where they are read but not where they are written:
+  work-groups stage tiles in shared memory.
 * Everything else: each work-item takes elements of its own, so that neighbours work on neighbours in memory,
   a vector each where all accesses are contiguous or the same for all.
 
@@ -35,7 +37,8 @@ from xdsl.utils.exceptions import PassFailedException
 
 from ..dialects import sched
 from ..dialects.sched import MappingAttr
-from .util.gpu_schedules import GroupLimits, KernelSchedule
+from .util.gpu_limits import GroupLimits
+from .util.gpu_schedules import KernelSchedule
 from .util.index_analysis import Loop
 
 _SERIAL = MappingAttr.get()

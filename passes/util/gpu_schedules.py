@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects import memref, scf
@@ -15,27 +14,14 @@ from ...dialects.dim_expr import upper_bound
 from ...dialects.element_types import NBYTES, element_type_of
 from ...dialects.sched import Level, MappingAttr, Scope, ScopeAttr
 from ..schedule.fuse import fuse
+from .gpu_limits import GroupLimits, power_from, power_up_to
+from .gpu_tiles import tile_sums, tile_transpose
 from .index_analysis import IndexAnalysis, Loop
 
 _FEW = 8
 """From this many iterations on, work-items share a loop where there is too little else to do in parallel."""
 
 _MAX_UNROLL = 4
-
-
-@dataclass(frozen=True, slots=True)
-class GroupLimits:
-    """
-    What work-groups may be: how many work-items, along each dimension too, and bytes that they share. They
-    run `multiple` at a time in each of `n_units` processors, and load `vector_nbytes` at once.
-    """
-
-    max_items: int
-    max_block: tuple[int, int, int]
-    shared_nbytes: int
-    vector_nbytes: int
-    multiple: int
-    n_units: int
 
 
 class KernelSchedule:
@@ -54,6 +40,10 @@ class KernelSchedule:
 
     def apply(self) -> list[str]:
         """Maps the axes and returns why, as clauses that begin with an axis's name."""
+        for tile in (tile_sums, tile_transpose):
+            reasons = tile(self.nest, self.analysis, self.limits)
+            if reasons is not None:
+                return reasons
         leads = self._leads()
         if leads and self._is_shared(leads):
             self._share(leads)
@@ -133,7 +123,7 @@ class KernelSchedule:
     def _share(self, leads: Sequence[Loop]) -> None:
         most = max(map(self._most, leads))
         limit = min(self.limits.max_items, self.limits.max_block[0])
-        items = max(_power_up_to(min(limit, most)), 2)
+        items = max(power_up_to(min(limit, most)), 2)
         if items > limit:
             return
         for axis in self.nest:
@@ -141,7 +131,7 @@ class KernelSchedule:
         for lead in leads:
             unroll = 1
             if isinstance(lead, sched.ReduceOp):
-                unroll = _power_up_to(min(max(self._most(lead) // items, 1), _MAX_UNROLL))
+                unroll = power_up_to(min(max(self._most(lead) // items, 1), _MAX_UNROLL))
             self._set(
                 lead,
                 MappingAttr.get(unroll=unroll, items=items),
@@ -159,7 +149,7 @@ class KernelSchedule:
         for axis in reversed(self.nest):
             extent = self._most(axis)
             wanted = -(-extent // lanes) if axis is columns else extent
-            items = min(_power_from(wanted), _power_up_to(min(left, free.pop(0))))
+            items = min(power_from(wanted), power_up_to(min(left, free.pop(0))))
             left //= items
             vector = lanes if axis is columns else 1
             mapping = MappingAttr.get(Level.BLOCK, items * vector, vector, 1, items)
@@ -195,7 +185,7 @@ class KernelSchedule:
                 return 1
             widest = max([widest, *(NBYTES.get(result.type, 1) for result in op.results)])
         extent = self._most(axis)
-        lanes = _power_up_to(max(self.limits.vector_nbytes // widest, 1))
+        lanes = power_up_to(max(self.limits.vector_nbytes // widest, 1))
         # What fills no vector runs element by element: not worth it for a short axis.
         return min(lanes, 16) if extent >= self.limits.multiple * lanes else 1
 
@@ -247,13 +237,3 @@ def _nest_from(axis: sched.AxisOp) -> tuple[list[sched.AxisOp], Block]:
 
 def _nbytes(type: MemRefType[object]) -> int:
     return prod(type.get_shape()) * NBYTES[element_type_of(type)]
-
-
-def _power_up_to(number: int) -> int:
-    """Returns the greatest power of two that is no greater than a number from 1 up."""
-    return 1 << number.bit_length() - 1
-
-
-def _power_from(number: int) -> int:
-    """Returns the least power of two that is no less than a number, 1 for 0."""
-    return 1 << max(number - 1, 0).bit_length()

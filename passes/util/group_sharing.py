@@ -77,22 +77,25 @@ class GroupSharing:
         self._around.pop()
 
     @contextmanager
-    def statement(self, op: Operation) -> Generator[None, None, None]:
-        """An op that all work-items run is lowered meanwhile, after a barrier if it needs one."""
+    def block(self, block: Block) -> Generator[None, None, None]:
+        """A block that all work-items run is lowered meanwhile; it may run several times, or not at all."""
+        read, written = set(self._read), set(self._written)
+        self._begin(block)
+        yield
+        self._read |= read
+        self._written |= written
+
+    def statement(self, op: Operation) -> None:
+        """Waits, if need be, before an op that all work-items run; one with shared axes in it waits there."""
         if self._contains_shared(op):
-            read, written = set(self._read), set(self._written)
-            yield
-            self._read |= read
-            self._written |= written
             return
         reads, writes = self._accesses_of(op)
         if reads & self._written or writes & (self._written | self._read):
             self.barrier(op.location)
         self._read |= reads
         self._written |= writes
-        yield
 
-    def begin(self, block: Block) -> None:
+    def _begin(self, block: Block) -> None:
         """Waits at the beginning of an iteration where that may see what others of the one before store."""
         op = block.parent_op()
         if not isinstance(op, _LOOPS) or not self._contains_shared(op):

@@ -133,9 +133,9 @@ class _KernelLowering:
         if group is None or not group.is_uniform:
             self._lower_ops(block)
             return
-        group.begin(block)
-        for op in block.ops:
-            with group.statement(op):
+        with group.block(block):
+            for op in block.ops:
+                group.statement(op)
                 self._lower_op(op)
 
     def _lower_ops(self, block: Block) -> None:

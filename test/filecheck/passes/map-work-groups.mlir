@@ -111,3 +111,62 @@ sched.kernel @mapped(%y: memref<100xf32>) {
     memref.store %c, %y[%i] : memref<100xf32>
   }
 }
+
+// -----
+
+// What is read down the columns goes through a padded tile.
+
+// CHECK-LABEL: sched.kernel @transpose
+// CHECK:       sched.axis %i_outer = 2 block {
+// CHECK-NEXT:    sched.axis %j_outer = 4 block {
+// CHECK:           [[LEFT:%.*]] = arith.subi %c100, {{.*}} : index
+// CHECK-NEXT:      %v = sched.alloc shared : memref<32x32xf32, strided<[33, 1]>>
+// CHECK-NEXT:      sched.axis %j = 32 count [[LEFT]] items(2) {
+// CHECK-NEXT:        sched.axis %i = 32 items(32) {
+// CHECK:               %v_1 = memref.load %x[{{.*}}] : memref<100x64xf32>
+// CHECK-NEXT:          memref.store %v_1, %v[%i, %j]
+// CHECK:           sched.axis %i_1 = 32 items(2) unroll(16) {
+// CHECK-NEXT:        sched.axis %j_1 = 32 count [[LEFT]] items(32) {
+// CHECK:               %v_2 = memref.load %v[%i_1, %j_1]
+sched.kernel @transpose(%x: memref<100x64xf32>, %y: memref<64x100xf32>) {
+  sched.axis %i = 64 {
+    sched.axis %j = 100 {
+      %v = memref.load %x[%j, %i] : memref<100x64xf32>
+      memref.store %v, %y[%i, %j] : memref<64x100xf32>
+    }
+  }
+}
+
+// -----
+
+// Factors are staged, and sums go on in a tile of them.
+
+// CHECK-LABEL: sched.kernel @product
+// CHECK:       sched.axis %i_outer = 2 block {
+// CHECK-NEXT:    sched.axis %j_outer = 3 block {
+// CHECK:           %s = sched.alloc shared : memref<32x32xf32>
+// CHECK-NEXT:      %u = sched.alloc shared : memref<32x8xf32, strided<[9, 1]>>
+// CHECK-NEXT:      %v = sched.alloc shared : memref<8x32xf32, strided<[33, 1]>>
+// CHECK:           memref.store {{.*}}, %s[%i, %j]
+// CHECK:           scf.for %k_outer = %c0 to %c64 step %c8 {
+// CHECK:             memref.store {{.*}}, %u[%i_1, %k]
+// CHECK:             memref.store {{.*}}, %v[%k_1, %j_1]
+// CHECK:             sched.axis %i_2 = 32 items(8) unroll(4) {
+// CHECK-NEXT:          sched.axis %j_2 = 32 items(8) unroll(4) {
+// CHECK-NEXT:            %so_far = memref.load %s[%i_2, %j_2] : memref<32x32xf32>
+// CHECK-NEXT:            %s_1 = sched.reduce fma %k_2 = 8 init(%so_far) : f32 {
+// CHECK:                 memref.store %s_1, %s[%i_2, %j_2]
+// CHECK:           %s_2 = memref.load %s[%i_3, %j_3]
+// CHECK-NEXT:      memref.store %s_2, %c[{{.*}}] : memref<64x96xf32>
+sched.kernel @product(%a: memref<64x64xf32>, %b: memref<64x96xf32>, %c: memref<64x96xf32>) {
+  sched.axis %i = 64 {
+    sched.axis %j = 96 {
+      %s = sched.reduce fma %k = 64 : f32 {
+        %u = memref.load %a[%i, %k] : memref<64x64xf32>
+        %v = memref.load %b[%k, %j] : memref<64x96xf32>
+        sched.yield %u, %v : f32
+      }
+      memref.store %s, %c[%i, %j] : memref<64x96xf32>
+    }
+  }
+}

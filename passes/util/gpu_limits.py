@@ -1,0 +1,30 @@
+"""What work-groups of a GPU may be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class GroupLimits:
+    """
+    How many work-items a work-group may have, along each dimension too, and bytes that they share. They run
+    `multiple` at a time in each of `n_units` processors, and load `vector_nbytes` at once.
+    """
+
+    max_items: int
+    max_block: tuple[int, int, int]
+    shared_nbytes: int
+    vector_nbytes: int
+    multiple: int
+    n_units: int
+
+
+def power_up_to(number: int) -> int:
+    """Returns the greatest power of two that is no greater than a number from 1 up."""
+    return 1 << number.bit_length() - 1
+
+
+def power_from(number: int) -> int:
+    """Returns the least power of two that is no less than a number, 1 for 0."""
+    return 1 << max(number - 1, 0).bit_length()
