@@ -7,6 +7,7 @@ code. What it takes to make the texts of the stages is not kept: the passes run 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -55,8 +56,27 @@ class LookupCounts(NamedTuple):
     misses: int = 0
 
 
-_LOCK = Lock()
-_COUNTS = [LookupCounts()]
+class _Lookups:
+    """Counts the programs that are looked for; any thread may."""
+
+    def __init__(self) -> None:
+        self.lock = Lock()
+        self.counts = LookupCounts()
+
+    def note(self, hit: bool) -> None:
+        with self.lock:
+            hits, misses = self.counts
+            self.counts = LookupCounts(hits + hit, misses + (not hit))
+
+    def forget_lock(self) -> None:
+        """In the child of a fork: who holds the lock is not here."""
+        self.lock = Lock()
+
+
+_LOOKUPS = _Lookups()
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_LOOKUPS.forget_lock)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,14 +184,12 @@ def store_program(lowered: LoweredProgram, backend: Backend, vanishing: Sequence
 
 def note_lookup(*, hit: bool) -> None:
     """Counts a program that was looked for."""
-    with _LOCK:
-        counts = _COUNTS[0]
-        _COUNTS[0] = LookupCounts(counts.hits + hit, counts.misses + (not hit))
+    _LOOKUPS.note(hit)
 
 
 def lookup_counts() -> LookupCounts:
     """Returns how many programs were there, and how many were not, in this process so far."""
-    return _COUNTS[0]
+    return _LOOKUPS.counts
 
 
 def digest_of_source(source: str) -> str:

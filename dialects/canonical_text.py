@@ -26,12 +26,23 @@ _LONGEST_DATA = 64
 """Data of more bytes is given by its digest."""
 
 
-def canonical_text(op: Operation, *, without: Collection[str] = (), hints: bool = False) -> str:
+AttributeTexts = dict[int, tuple[Attribute, str]]
+"""The texts of attributes, by their identities: to compare them takes longer than to write them."""
+
+
+def canonical_text(
+    op: Operation,
+    *,
+    without: Collection[str] = (),
+    hints: bool = False,
+    attributes: AttributeTexts | None = None,
+) -> str:
     """
     Returns the text of `op`, without those of its own properties and attributes that `without` names. With
-    `hints` the names of values are part of it.
+    `hints` the names of values are part of it. `attributes` are texts that are known, and get those that are
+    not, for who asks about several ops.
     """
-    writer = _Writer(hints)
+    writer = _Writer(hints, {} if attributes is None else attributes)
     writer.write_op(op, without)
     return "".join(writer.parts)
 
@@ -48,12 +59,11 @@ class _Writer:
 
     __slots__ = ("_attributes", "_hints", "_values", "parts")
 
-    def __init__(self, hints: bool) -> None:
+    def __init__(self, hints: bool, attributes: AttributeTexts) -> None:
         self.parts: list[str] = []
         self._hints = hints
         self._values: dict[SSAValue, str] = {}
-        self._attributes: dict[int, tuple[Attribute, str]] = {}
-        """The texts of attributes by their identity: to compare them takes longer than to write them."""
+        self._attributes = attributes
 
     def write_op(self, op: Operation, without: Collection[str] = ()) -> None:
         parts = self.parts

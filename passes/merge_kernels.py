@@ -22,6 +22,7 @@ from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
 from xdsl.passes import ModulePass
 
 from ..dialects import low, sched
+from ..dialects.canonical_text import AttributeTexts
 from .util.kernel_key import kernel_text
 
 
@@ -35,10 +36,11 @@ class MergeKernelsPass(ModulePass):
         kernels = [kernel for kernel in op.ops if isinstance(kernel, sched.KernelOp | low.KernelOp)]
         if len(kernels) < 2:
             return
+        attributes: AttributeTexts = {}
         first: dict[str, str] = {}
         merged: dict[str, str] = {}
         for kernel in kernels:
-            name, text = kernel.sym_name.data, kernel_text(kernel)
+            name, text = kernel.sym_name.data, kernel_text(kernel, attributes)
             if (kept := first.setdefault(text, name)) != name:
                 merged[name] = kept
                 kernel.detach()

@@ -324,3 +324,31 @@ def test_a_folder_that_is_refused_is_warned_of_once(tmp_path: Path, monkeypatch:
         warnings.simplefilter("error")
         assert cache_folder() is None
     assert folder_module.ENTRY_SUFFIX == ".entry"
+
+
+FORKED = """
+import os, sys, threading
+import tenon
+from tenon.cache.place import cache_folder
+from tenon.program_cache import _LOOKUPS
+
+TEXT = "func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> { func.return %x : tensor<4xf32> }"
+tenon.compile(TEXT)
+folder = cache_folder()
+with folder._lock, _LOOKUPS.lock:
+    child = os.fork()
+    if child == 0:
+        tenon.compile(TEXT.replace("@f", "@g"))
+        assert tenon.cache_info().misses == 2
+        os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+tenon.compile(TEXT.replace("@f", "@g"))
+assert tenon.cache_info()[:2] == (1, 1)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks here")
+def test_the_child_of_a_fork_waits_for_no_lock(tmp_path: Path) -> None:
+    environment = {**os.environ, FOLDER: str(tmp_path / "kept"), SWITCH: "1"}
+    command = [sys.executable, "-W", "ignore", "-c", FORKED]
+    subprocess.run(command, check=True, env=environment, timeout=120)
