@@ -6,6 +6,7 @@ Each is drawn from a seed, so that a failure gives the same steps again.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from random import Random
 
@@ -13,12 +14,17 @@ from tenon import Schedule, TenonError
 
 FACTORS = (1, 2, 3, 4, 5, 7, 8, 16)
 WORDS = ("vector(2)", "vector(4)", "vector(8)", "unroll(2)", "unroll(4)", "vector(4) unroll(2)", "serial")
-WORDS += ("items(4)", "items(3) vector(2)")
+ITEMS = ("items(4)", "items(3) vector(2)")
 LEVELS = ("block", "block(3)", "thread", "thread(2)")
 
 
-def schedule_at_random(schedule: Schedule, seed: int, steps: int = 8, may_reorder: bool = False) -> None:
-    """Does as many steps as are legal of those that are drawn; mappings are drawn last."""
+def schedule_at_random(
+    schedule: Schedule, seed: int, steps: int = 8, may_reorder: bool = False, shares: bool = True
+) -> None:
+    """
+    Does as many steps as are legal of those that are drawn; mappings are drawn last. With `shares` work-items
+    may share axes, for which a device needs barriers.
+    """
     random = Random(seed)
     if not schedule.axes():
         return
@@ -28,7 +34,7 @@ def schedule_at_random(schedule: Schedule, seed: int, steps: int = 8, may_reorde
         _try_tile(schedule, random)
     for axis in schedule.axes():
         if random.random() < 0.6:
-            _try_mapping(schedule, axis, random, may_reorder)
+            _try_mapping(schedule, axis, random, may_reorder, (*WORDS, *ITEMS) if shares else WORDS)
 
 
 def _try_step(schedule: Schedule, random: Random, may_reorder: bool) -> None:
@@ -78,9 +84,11 @@ def _try_tile(schedule: Schedule, random: Random) -> None:
             continue
 
 
-def _try_mapping(schedule: Schedule, axis: str, random: Random, may_reorder: bool) -> None:
+def _try_mapping(
+    schedule: Schedule, axis: str, random: Random, may_reorder: bool, choices: Sequence[str]
+) -> None:
     level = random.choice(LEVELS) if random.random() < 0.4 else ""
-    words = random.choice(WORDS)
+    words = random.choice(choices)
     wanted = [f"{level} {words}" if level and words != "serial" else level or words, words, "unroll(2)"]
     for mapping in wanted:
         try:
