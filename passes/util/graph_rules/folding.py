@@ -18,8 +18,11 @@ from ....semantics.tensor_ops import evaluate
 FOLD_ELEMENTS_LIMIT = 1024
 """The most elements, of an operand or of the result, that are computed when compiling."""
 
-SPLAT_ELEMENTS_LIMIT = 1 << 24
-"""The most elements of a splat that a view of a smaller one is folded to: a constant holds them all."""
+SPLAT_ELEMENTS_LIMIT = 1 << 14
+"""
+The most elements of a splat that a view of a smaller one is folded to. A constant holds them all, and passes that
+compare constants look at each: megabytes of them take longer than all else. `splat` sees through a broadcast.
+"""
 
 
 def _constants(op: Operation) -> list[DenseIntOrFPElementsAttr] | None:

@@ -11,8 +11,10 @@ from ....dialects.graph.types import tensor_type_of
 
 
 def splat(value: SSAValue) -> int | float | None:
-    """Returns the one value of a splat constant, None for anything else."""
+    """Returns the one value of a splat constant, or of a broadcast of one, None for anything else."""
     owner = value.owner
+    if isinstance(owner, graph.BroadcastOp):
+        owner = owner.operands[0].owner
     if not isinstance(owner, graph.ConstantOp) or not owner.value.is_splat():
         return None
     return splat_of(owner.value)
