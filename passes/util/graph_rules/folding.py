@@ -20,8 +20,9 @@ FOLD_ELEMENTS_LIMIT = 1024
 
 SPLAT_ELEMENTS_LIMIT = 1 << 14
 """
-The most elements of a splat that a view of a smaller one is folded to. A constant holds them all, and passes that
-compare constants look at each: megabytes of them take longer than all else. `splat` sees through a broadcast.
+The most elements of a splat that a view of a smaller one is folded to. A constant holds them all, and passes
+that compare constants look at each: megabytes of them take longer than all else. `splat` sees through a
+broadcast.
 """
 
 
