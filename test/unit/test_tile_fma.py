@@ -34,6 +34,7 @@ class Tile:
     lhs_row: int = 1
     accumulates: bool = False
     live: int | None = None
+    transposed: bool = False
     grid: int = 3
 
     @property
@@ -50,8 +51,8 @@ class Tile:
 
     @property
     def row(self) -> int:
-        """From one row of acc to the next."""
-        return self.columns + 5
+        """From one row of acc to the next, or from one column to the next."""
+        return (self.rows if self.transposed else self.columns) + 5
 
     @property
     def sizes(self) -> tuple[int, int, int]:
@@ -61,7 +62,7 @@ class Tile:
         lhs += sum(step * (depth - 1) for step, depth in zip(lhs_steps, self.depths, strict=True))
         rhs = self.columns
         rhs += sum(step * (depth - 1) for step, depth in zip(rhs_steps, self.depths, strict=True))
-        return self.rows * self.row, lhs, rhs
+        return (self.columns if self.transposed else self.rows) * self.row, lhs, rhs
 
     @property
     def text(self) -> str:
@@ -85,12 +86,13 @@ class Tile:
             f"memref<{self.grid * size}x{type}>" for size, type in zip(self.sizes, self.types, strict=True)
         ]
         live = "" if self.live is None else " live %live"
+        transposed = " transposed" if self.transposed else ""
         sign = "+=" if self.accumulates else "="
         return f"""low.kernel @k(%acc: {buffers[0]}, %lhs: {buffers[1]}, %rhs: {buffers[2]})
             grid [{self.grid}, 1, 1] block [1, 1, 1] {{
           %g = low.block_id x
           {" ".join(lines)}
-          low.tile_fma {self.rows} x {self.columns}{live} %acc[%acc_at, %acc_row] {sign}
+          low.tile_fma {self.rows} x {self.columns}{live}{transposed} %acc[%acc_at, %acc_row] {sign}
             %lhs[%lhs_at, %lhs_row, {lhs}] * %rhs[%rhs_at, {rhs}] depth [{depths}]
             : {", ".join(buffers)}
         }}"""
@@ -112,6 +114,8 @@ class Tile:
             acc_at, lhs_at, rhs_at = (group * size for size in self.sizes)
             for row in range(self.rows):
                 place = slice(acc_at + row * self.row, acc_at + row * self.row + columns)
+                if self.transposed:
+                    place = slice(acc_at + row, acc_at + row + columns * self.row, self.row)
                 total = acc[place] if self.accumulates else np.zeros(columns, acc.dtype)
                 for at in np.ndindex(self.depths):
                     a = lhs[lhs_at + row * self.lhs_row + int(np.dot(lhs_steps, at))]
@@ -171,6 +175,12 @@ TILES = [
     Tile(3, 48, live=0),
     Tile(3, 48, live=17, accumulates=True),
     Tile(2, 8, live=8),
+    Tile(14, 32, (3, 3), transposed=True),
+    Tile(1, 16, transposed=True),
+    Tile(17, 5, (2, 9), lhs_row=90, transposed=True),
+    Tile(40, 35, (11,), transposed=True),
+    Tile(7, 20, types=("f64", "f32", "f64"), transposed=True),
+    Tile(5, 18, types=("f32", "bf16", "f16"), transposed=True),
 ]
 
 

@@ -180,6 +180,37 @@ COUNTS = """sched.kernel @k(%a: memref<20x8xf32>, %b: memref<8x20xf32>, %c: memr
   }
 }"""
 
+BY_CHANNELS = """sched.kernel @k(%x: memref<4x21xf32>, %w: memref<2x4x3x8xf32>, %bias: memref<13xf32>,
+    %y: memref<13x10xf32>) {
+  %eight = arith.constant 8 : index
+  %two = arith.constant 2 : index
+  sched.axis %o = 13 tile(8) vector(4) {
+    %p = arith.divui %o, %eight : index
+    %l = arith.remui %o, %eight : index
+    sched.axis %i = 10 tile(6) vector(4) {
+      %i2 = arith.muli %i, %two : index
+      %s = sched.reduce fma %c = 4 : f32 {
+        %t = sched.reduce fma %k = 3 : f32 {
+          %at = arith.addi %i2, %k : index
+          %a = memref.load %x[%c, %at] : memref<4x21xf32>
+          %b = memref.load %w[%p, %c, %k, %l] : memref<2x4x3x8xf32>
+          sched.yield %a, %b : f32
+        }
+        sched.yield %t : f32
+      }
+      %z = memref.load %bias[%o] : memref<13xf32>
+      %r = arith.addf %s, %z : f32
+      memref.store %r, %y[%o, %i] : memref<13x10xf32>
+    }
+  }
+}"""
+
+STORED_BY_CHANNELS = (
+    BY_CHANNELS.replace("%z = memref.load %bias[%o] : memref<13xf32>\n", "")
+    .replace("%r = arith.addf %s, %z : f32\n", "")
+    .replace("memref.store %r", "memref.store %s")
+)
+
 KERNELS = {
     "whole": PLAIN,
     "rest": matmul(19, 41, 10, "tile(8)", "tile(16)"),
@@ -196,6 +227,8 @@ KERNELS = {
     "vector": VECTOR,
     "goes on": GOES_ON,
     "counts": COUNTS,
+    "by channels": BY_CHANNELS,
+    "stored by channels": STORED_BY_CHANNELS,
 }
 
 
@@ -328,6 +361,23 @@ def test_extents_that_are_known_when_a_kernel_runs(epilogue: str) -> None:
 
 
 REFUSED = [
+    (
+        "axis %o cannot be tile(8) vector(4) (it is a vector, and what is multiplied steps by 12 and 0 along "
+        "it, and by 0 and 2 along the columns (expected 0 and 1, anything and 0))",
+        STORED_BY_CHANNELS.replace(
+            "%w[%p, %c, %k, %l] : memref<2x4x3x8xf32>", "%w[%o, %c, %k] : memref<13x4x3xf32>"
+        ).replace("%w: memref<2x4x3x8xf32>", "%w: memref<13x4x3xf32>"),
+    ),
+    (
+        "axis %o cannot be tile(8) vector(4) (it is a vector, and a sum starts from another value than 0)",
+        BY_CHANNELS.replace("%s = sched.reduce fma %c = 4 :", "%s = sched.reduce fma %c = 4 init(%z) :")
+        .replace("%z = memref.load %bias[%o] : memref<13xf32>\n", "")
+        .replace("%p = arith.divui", "%z = memref.load %bias[%o] : memref<13xf32>\n%p = arith.divui"),
+    ),
+    (
+        "axis %i cannot be tile(6) vector(4) (how many iterations it has varies, and the rows are vectors)",
+        BY_CHANNELS.replace("%i = 10 tile(6)", "%i = 10 count %two tile(6)"),
+    ),
     (
         "axis %i cannot be block(12) tile(8) (12 is no multiple of 8)",
         matmul(40, 32, 10, "block(12) tile(8)", "tile(16)"),
