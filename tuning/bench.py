@@ -26,9 +26,6 @@ from .kernels import TunableKernel, TunableProgram
 
 Array = npt.NDArray[Any]
 
-EXPECTED_NANOSECONDS = 1_000_000
-"""What a launch is said to take, so that devices with threads use them; programs go by their own estimate."""
-
 
 class Bench(Protocol):
     """What a search measures with: compiled kernels are whatever it makes of scheduled ones."""
@@ -77,13 +74,12 @@ class KernelBench:
         kernel: TunableKernel,
         backend: Backend,
         sizes: Mapping[str, int],
-        nanoseconds: int = EXPECTED_NANOSECONDS,
         seed: int = 0,
     ) -> None:
         self._program = program
         self._backend = backend
         self._sizes = sizes
-        self._expected_nanoseconds = nanoseconds
+        self._expected_ns = kernel.expected_ns
         self._dims = tuple(sizes[name.data] for name in kernel.op.dims or ())
         self._written = tuple(n - len(self._dims) for n in access_of(kernel.op).writes)
         self._is_exact = not any(isinstance(op, sched.ReduceOp) and rounds(op) for op in kernel.op.walk())
@@ -122,7 +118,7 @@ class KernelBench:
             (x, y, z),
             (across, down, deep),
             tuple(range(len(self._buffers))),
-            nanoseconds=self._expected_nanoseconds,
+            nanoseconds=self._expected_ns,
             sizes=self._dims,
         )
         return backend.driver.bind(artifact, (step,), [buffer.place for buffer in self._buffers])

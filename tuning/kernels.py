@@ -23,12 +23,16 @@ from ..passes.util.schedule_database import kernel_digest
 
 @dataclass(frozen=True)
 class TunableKernel:
-    """A kernel before it is scheduled: how often its program launches it, and what it is known by."""
+    """
+    A kernel before it is scheduled: what it is known by, how often its program launches it, and what the
+    analysis of the program expects a launch to take, which decides whether threads share it; 0 without one.
+    """
 
     name: str
     op: sched.KernelOp
     digest: str
     launches: int
+    expected_ns: int = 0
 
 
 @dataclass(frozen=True)
@@ -94,11 +98,16 @@ def tunable_program(module: ModuleOp, entry: Entry, backend: Backend) -> Tunable
     kernels = {op.sym_name.data: op for op in module.ops if isinstance(op, sched.KernelOp)}
     if launches and not kernels:
         raise TenonError(f"tune: the kernels of @{name} are at low, where all schedules are chosen")
+    expected = _expected_nanoseconds(
+        module, name, passes[here + 1 : len(passes) - len(phases.get("low", ()))]
+    )
     return TunableProgram(
         name,
         str(program.function_type),
         tuple(
-            TunableKernel(kernel, kernels[kernel], kernel_digest(kernels[kernel]), count)
+            TunableKernel(
+                kernel, kernels[kernel], kernel_digest(kernels[kernel]), count, expected.get(kernel, 0)
+            )
             for kernel, count in launches.items()
             if kernel in kernels
         ),
@@ -107,6 +116,20 @@ def tunable_program(module: ModuleOp, entry: Entry, backend: Backend) -> Tunable
         tuple(passes[here + 1 : end]),
         tuple(phases.get("low", ())),
     )
+
+
+def _expected_nanoseconds(module: ModuleOp, name: str, passes: Sequence[ModulePass]) -> dict[str, int]:
+    """Returns what a launch of each kernel is expected to take, the most of several, by default schedules."""
+    scheduled = module.clone()
+    PassManager(passes, verify_each=False).run(context(), scheduled)
+    program = find_entry(scheduled, name)
+    assert isinstance(program, sched.ProgramOp), f"@{name} is no program of kernels"
+    expected: dict[str, int] = {}
+    for item in all_items(program.body.block):
+        if isinstance(item, sched.LaunchOp) and item.analysis is not None:
+            kernel = item.kernel.root_reference.data
+            expected[kernel] = max(expected.get(kernel, 0), item.analysis.estimated_ns.data)
+    return expected
 
 
 def sizes_of(program: TunableProgram, shapes: Sequence[tuple[int, ...]]) -> Mapping[str, int]:

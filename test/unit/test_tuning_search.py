@@ -230,3 +230,9 @@ def test_neighbours_of_all_starts_are_tried_where_there_is_time():
     searched(better, 1e9)
     searched(plain, 1e9)
     assert set(plain.tried) <= set(better.tried)
+
+
+def test_kernels_are_launched_as_their_program_expects():
+    (kernel,) = program_of(PROGRAM).kernels
+    assert kernel.expected_ns > 1000
+    assert (kernel.name, kernel.launches, len(kernel.digest)) == ("f_0", 1, 64)
