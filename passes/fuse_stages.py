@@ -55,13 +55,23 @@ def _loop_before(reduce: sched.ReduceOp) -> sched.AxisOp | None:
 
 
 def _stored_value(fill: sched.AxisOp) -> memref.StoreOp | None:
-    """Returns the one store of a loop, if it fills a local buffer at the loop's index."""
+    """
+    Returns the one store of a loop, if it fills a local buffer, or a row of an argument, at the loop's index.
+    """
     stores = [op for op in fill.body.block.ops if isinstance(op, memref.StoreOp)]
     if len(stores) != 1 or any(op.regions for op in fill.body.block.ops):
         return None
     (store,) = stores
-    is_local = isinstance(store.memref.owner, sched.AllocOp)
-    return store if is_local and list(store.indices) == [fill.index] else None
+    if isinstance(store.memref.owner, sched.AllocOp):
+        return store if list(store.indices) == [fill.index] else None
+    *row, last = store.indices
+    return store if last is fill.index and all(_is_before(index, fill) for index in row) else None
+
+
+def _is_before(value: SSAValue, loop: sched.AxisOp) -> bool:
+    """Returns whether a value is known outside of a loop."""
+    block = value.owner if isinstance(value.owner, Block) else value.owner.parent
+    return block is not loop.body.block
 
 
 def _can_fuse(fill: sched.AxisOp, reduce: sched.ReduceOp, store: memref.StoreOp) -> bool:
@@ -71,7 +81,7 @@ def _can_fuse(fill: sched.AxisOp, reduce: sched.ReduceOp, store: memref.StoreOp)
     reads = [op for op in body.ops if isinstance(op, memref.LoadOp) and op.memref is store.memref]
     return (
         bool(reads)
-        and all(list(read.indices) == [reduce.index] for read in reads)
+        and all(list(read.indices) == [*list(store.indices)[:-1], reduce.index] for read in reads)
         and not any(op.regions or isinstance(op, memref.StoreOp) for op in body.ops)
     )
 

@@ -97,15 +97,30 @@ class _KernelEmitter:
         root = kernel.root.results[0]
         ((_, access),) = [(root, accesses[0]) for op, accesses in kernel.members.items() if op is kernel.root]
         value = self.values[root, access.indices]
-        target = None if in_place is None else self.buffers.get(in_place)
+        target = self.buffers.get(root if in_place is None else in_place)
         if target is None:
-            target = self.block.insert_arg(sched.buffer_type(root.type), len(self.block.args))
-            target.name_hint = root.name_hint
-            target.location = kernel.root.location
-            self.buffers[root] = target
+            target = self._result_buffer()
         innermost.builder.location = kernel.root.location
         self._store(innermost.builder, value, root, target, kernel.stored)
+        if kernel.in_result is not None:
+            self._put_last(root)
         return self.op, list(self.buffers)
+
+    def _put_last(self, root: SSAValue) -> None:
+        """Makes the root's buffer, which was needed early, the last argument."""
+        early = self.block.args[list(self.buffers).index(root) + len(self.op.sizes)]
+        del self.buffers[root]
+        early.replace_all_uses_with(self._result_buffer())
+        self.block.erase_arg(early)
+
+    def _result_buffer(self) -> BlockArgument:
+        """Returns a new argument, the root's buffer."""
+        root = self.kernel.root.results[0]
+        target = self.block.insert_arg(sched.buffer_type(root.type), len(self.block.args))
+        target.name_hint = root.name_hint
+        target.location = self.kernel.root.location
+        self.buffers[root] = target
+        return target
 
     def _open_root_loops(self) -> _Loop:
         loop = self.top
@@ -261,7 +276,11 @@ class _KernelEmitter:
         type = MemRefType(storage_type(element_type(result)), [upper_bound(shape[dim]) for dim in dims])
         outer = self._deepest([a for a in self._axes_of(access.indices) if a not in axes])
         outer.builder.location = op.location
-        buffer = outer.builder.insert(sched.AllocOp(sched.Scope.LOCAL, type), result.name_hint).results[0]
+        if op is self.kernel.in_result:
+            buffer: SSAValue = self._result_buffer()
+        else:
+            alloc = sched.AllocOp(sched.Scope.LOCAL, type)
+            buffer = outer.builder.insert(alloc, result.name_hint).results[0]
         self.local_buffers[result] = buffer
         self._store(b, value, result, buffer, tuple(access.indices[dim] for dim in dims))
         nest = [outer, *(self.loops[axis] for axis in axes if axis.extent != 1)]

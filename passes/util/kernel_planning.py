@@ -149,6 +149,8 @@ class Kernel:
     """The axes that a local buffer is filled over, one for each of its dims."""
     local_nbytes: int = 0
     """Bytes of all local buffers."""
+    in_result: Operation | None = None
+    """The op whose local buffer is the root's own, row by row, until the root's elements are stored there."""
 
     def ordered_axes(self) -> tuple[Axis, ...]:
         """The root's axes, outermost first: those of each prefix before the others, else in dim order."""
@@ -466,7 +468,9 @@ class _Planner:
             obstacle = self._make_local(op, accesses)
             if obstacle is None:
                 count = len(accesses)
-                return Decision(ModeKind.LOCAL, f"a buffer that is read in {count} ways by one kernel")
+                place = ", in its result's memory" if accesses[0].kernel.in_result is op else ""
+                why = f"a buffer that is read in {count} ways by one kernel{place}"
+                return Decision(ModeKind.LOCAL, why)
             if isinstance(op, FOLDING_OPS) or len(accesses) > 2 or _most_repeated(accesses, elements) > 1:
                 return Decision(ModeKind.MATERIALIZED, obstacle)
             return Decision(ModeKind.VIRTUAL, f"computed twice, as {obstacle}")
@@ -520,10 +524,13 @@ class _Planner:
             for axis in column[0].axes()
         )
         dims = tuple(dim for dim, is_outer in enumerate(outer) if not is_outer)
+        fits_result = _fits_result(op, kernel, accesses, dims)
         nbytes = prod(upper_bound(shape[dim]) for dim in dims) * NBYTES[element_type_of(op.results[0].type)]
-        if nbytes > LOCAL_NBYTES_LIMIT:
+        if nbytes <= LOCAL_NBYTES_LIMIT and kernel.local_nbytes + nbytes <= LOCAL_NBYTES_LIMIT:
+            fits_result = False
+        elif nbytes > LOCAL_NBYTES_LIMIT and not fits_result:
             return f"a local buffer of {nbytes} bytes would be too large"
-        if kernel.local_nbytes + nbytes > LOCAL_NBYTES_LIMIT:
+        elif not fits_result:
             return f"its kernel has {kernel.local_nbytes} bytes of local buffers already"
         if not kernel.accepts_prefix(prefix):
             return "its axes cannot be outermost in the kernel that reads it"
@@ -541,8 +548,11 @@ class _Planner:
             variable(inner[dim]) if dim in inner else column[0] for dim, column in enumerate(columns)
         )
         axes = tuple(inner.values())
-        kernel.local_dims[op] = dims
-        kernel.local_nbytes += nbytes
+        kernel.local_dims[op] = tuple(range(len(shape))) if fits_result else dims
+        if fits_result:
+            kernel.in_result = op
+        else:
+            kernel.local_nbytes += nbytes
         loops = (*(axis for axis in kernel.axes if axis in prefix), *axes)
         kernel.fill_axes[op] = axes
         self._add(op, Access(kernel, indices, loops))
@@ -576,6 +586,25 @@ class _Planner:
         if inferred.mode is not mode:
             raise refuse(f"{inferred.mode.value}: {inferred.why}")
         return Decision(mode, why)
+
+
+def _fits_result(op: Operation, kernel: Kernel, accesses: Sequence[Access], dims: Sequence[int]) -> bool:
+    """
+    Returns whether the value of `op` may lie in the buffer of the kernel's root until the root's elements,
+    each computed of the element in its place, take that place.
+    """
+    root = kernel.root
+    if kernel.in_result is not None or type(root) in OWN_KERNELS or isinstance(root, UPDATING_OPS):
+        return False
+    if isinstance(root, (graph.ConcatOp, *FOLDING_OPS)) or len(dims) != 1:
+        return False
+    value, result = op.results[0], root.results[0]
+    if element_type_of(value.type) != element_type_of(result.type):
+        return False
+    if shape_of(value, op.name) != shape_of(result, root.name):
+        return False
+    at_root = [access for access in accesses if access.loops == kernel.axes]
+    return len(at_root) == 1 and at_root[0].indices == kernel.stored
 
 
 def concat_parts(op: graph.ConcatOp) -> list[tuple[Extent, Extent]]:

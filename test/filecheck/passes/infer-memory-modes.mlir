@@ -22,21 +22,15 @@ func.func @softmax(%x : tensor<128x1000xf32>) -> tensor<128x1000xf32> {
 
 // -----
 
-// What two stages read of a row too long for a local buffer is computed twice; read thrice, it is a buffer in global
-// memory.
+// What several stages read of a row too long for a local buffer lies in the result's memory. Where the result has
+// another type it is computed twice; read thrice, it is a buffer in global memory.
+// CHECK-LABEL: func.func @in_the_result
+// CHECK:         graph.exp {{.*}}#graph.memory_mode<local, "a buffer that is read in 3 ways by one kernel, in its result's memory">
 // CHECK-LABEL: func.func @long_rows
 // CHECK:         graph.exp {{.*}}#graph.memory_mode<virtual, "computed twice, as a local buffer of 200000 bytes would be too large">
 // CHECK-LABEL: func.func @longer_rows
 // CHECK:         graph.exp {{.*}}#graph.memory_mode<materialized, "a local buffer of 200000 bytes would be too large">
-func.func @long_rows(%x : tensor<128x50000xf32>) -> tensor<128x50000xf32> {
-  %e   = graph.exp %x : tensor<128x50000xf32>
-  %sum = graph.reduce add %e axes [1] keep : tensor<128x50000xf32> -> tensor<128x1xf32>
-  %den = graph.broadcast %sum : tensor<128x1xf32> -> tensor<128x50000xf32>
-  %y   = graph.div %e, %den : tensor<128x50000xf32>
-  func.return %y : tensor<128x50000xf32>
-}
-
-func.func @longer_rows(%x : tensor<128x50000xf32>) -> tensor<128x50000xf32> {
+func.func @in_the_result(%x : tensor<128x50000xf32>) -> tensor<128x50000xf32> {
   %e   = graph.exp %x : tensor<128x50000xf32>
   %sum = graph.reduce add %e axes [1] keep : tensor<128x50000xf32> -> tensor<128x1xf32>
   %max = graph.reduce max %e axes [1] keep : tensor<128x50000xf32> -> tensor<128x1xf32>
@@ -44,6 +38,26 @@ func.func @longer_rows(%x : tensor<128x50000xf32>) -> tensor<128x50000xf32> {
   %all = graph.broadcast %den : tensor<128x1xf32> -> tensor<128x50000xf32>
   %y   = graph.div %e, %all : tensor<128x50000xf32>
   func.return %y : tensor<128x50000xf32>
+}
+
+func.func @long_rows(%x : tensor<128x50000xf32>) -> tensor<128x50000xf64> {
+  %e   = graph.exp %x : tensor<128x50000xf32>
+  %sum = graph.reduce add %e axes [1] keep : tensor<128x50000xf32> -> tensor<128x1xf32>
+  %den = graph.broadcast %sum : tensor<128x1xf32> -> tensor<128x50000xf32>
+  %y   = graph.div %e, %den : tensor<128x50000xf32>
+  %z   = graph.cast %y : tensor<128x50000xf32> -> tensor<128x50000xf64>
+  func.return %z : tensor<128x50000xf64>
+}
+
+func.func @longer_rows(%x : tensor<128x50000xf32>) -> tensor<128x50000xf64> {
+  %e   = graph.exp %x : tensor<128x50000xf32>
+  %sum = graph.reduce add %e axes [1] keep : tensor<128x50000xf32> -> tensor<128x1xf32>
+  %max = graph.reduce max %e axes [1] keep : tensor<128x50000xf32> -> tensor<128x1xf32>
+  %den = graph.add %sum, %max : tensor<128x1xf32>
+  %all = graph.broadcast %den : tensor<128x1xf32> -> tensor<128x50000xf32>
+  %y   = graph.div %e, %all : tensor<128x50000xf32>
+  %z   = graph.cast %y : tensor<128x50000xf32> -> tensor<128x50000xf64>
+  func.return %z : tensor<128x50000xf64>
 }
 
 // -----
