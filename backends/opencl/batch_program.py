@@ -72,6 +72,7 @@ class BatchProgram:
     def run(self) -> None:
         """Raises `DeviceError` naming the kernel that cannot be queued; those before it are queued then."""
         driver = self._driver
+        main = driver.queue
         with driver.failing():
             if self._generation != driver.generation:
                 self._resolve()
@@ -80,7 +81,7 @@ class BatchProgram:
                     pass
             else:
                 self._queue_unordered()
-            driver.queue.flush()
+            main.flush()
 
     def run_timed(self) -> list[StepTime]:
         """Times are the device's own."""

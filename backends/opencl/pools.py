@@ -51,7 +51,8 @@ class OpenCLMemory:
         self.context = context
         self.device = device
         self.info = info
-        self.queue = pyopencl.CommandQueue(context, device)
+        self._queue = pyopencl.CommandQueue(context, device)
+        self._is_idle = True
         self.generation = 0
         self._pools: dict[int, Pool] = {}
         self._transfers: deque[pyopencl.Event] = deque()
@@ -60,6 +61,16 @@ class OpenCLMemory:
     def __repr__(self) -> str:
         pools = ", ".join(f"{pool_id}: {pool.nbytes} bytes" for pool_id, pool in sorted(self._pools.items()))
         return f"OpenCLDriver({self.info.name!r}, pools {{{pools}}})"
+
+    @property
+    def queue(self) -> pyopencl.CommandQueue:
+        """The queue, for somebody who queues something."""
+        self._is_idle = False
+        return self._queue
+
+    @queue.setter
+    def queue(self, queue: pyopencl.CommandQueue) -> None:
+        self._queue, self._is_idle = queue, False
 
     def alloc_pool(self, pool_id: int, nbytes: int, alignment: int, mode: MemoryMode | None = None) -> None:
         """
@@ -253,9 +264,14 @@ class OpenCLMemory:
 
     def synchronize(self) -> None:
         """Raises `DeviceLostError` where the device works no more."""
+        if self._is_idle:
+            # Waiting for a queue takes as long as a small kernel, also where there is nothing to wait for.
+            check_process()
+            return
         with self.failing(is_wait=True):
-            self.queue.finish()
+            self._queue.finish()
             self._transfers.clear()
+            self._is_idle = True
 
     def pool(self, pool_id: int) -> Pool:
         """Raises `DeviceError` where there is no such pool."""
