@@ -2,7 +2,7 @@
 Writes `low.tile_fma`: variables for the sums, loops over the depth, one fma per row and vector in them.
 
 Columns that fill no whole vector are narrower ones, down to one lane. With a number of columns that is known
-at run time only, each column is a tile of its own.
+at run time only, each vector of them is a tile of its own, and then each column.
 """
 
 from __future__ import annotations
@@ -27,15 +27,22 @@ Piece = tuple[str, int | None]
 def tile_fma(kernel: KernelWriter, op: TileFmaOp) -> None:
     rows, columns = op.rows.data, op.columns.data
     wide: Attribute = element_type_of(op.acc.type)
+    widest = max(2, min(16, kernel.source.device.vector_nbytes // NBYTES[wide]))
     if op.live is not None:
+        live = kernel.expressions[op.live]
         column = kernel.fresh("column")
-        kernel.line(f"for (long {column} = 0; {column} < {kernel.expressions[op.live]}; ++{column}) {{")
-        with kernel.deeper():
-            for row in range(0, rows, SUMS_AT_ONCE):
-                _Tile(kernel, op, row, min(SUMS_AT_ONCE, rows - row), [(column, None)]).write()
-        kernel.line("}")
+        kernel.line(f"long {column} = 0;")
+        for lanes in (widest, None):
+            if lanes is not None and lanes > columns:
+                continue
+            width = lanes or 1
+            kernel.line(f"for (; {column} + {width} <= {live}; {column} += {width}) {{")
+            with kernel.deeper():
+                for row in range(0, rows, SUMS_AT_ONCE):
+                    _Tile(kernel, op, row, min(SUMS_AT_ONCE, rows - row), [(column, lanes)]).write()
+            kernel.line("}")
         return
-    pieces = _pieces(columns, max(2, min(16, kernel.source.device.vector_nbytes // NBYTES[wide])))
+    pieces = _pieces(columns, widest)
     for first in range(0, len(pieces), SUMS_AT_ONCE):
         part = pieces[first : first + SUMS_AT_ONCE]
         most = max(1, SUMS_AT_ONCE // len(part))
