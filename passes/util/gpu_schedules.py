@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
+from typing import Any
 
 from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import IndexType, IntegerType, MemRefType
@@ -235,5 +236,5 @@ def _nest_from(axis: sched.AxisOp) -> tuple[list[sched.AxisOp], Block]:
     return [axis, *inner], block
 
 
-def _nbytes(type: MemRefType[object]) -> int:
+def _nbytes(type: MemRefType[Any]) -> int:
     return prod(type.get_shape()) * NBYTES[element_type_of(type)]

@@ -295,7 +295,7 @@ class _TileWriter:
             op = self.axis(block, size, MappingAttr.get(items=count), left, _hint(loop))
             block, indices[number] = op.body.block, op.index
         writer = self.writer(block)
-        replaced = {
+        replaced: dict[SSAValue, SSAValue] = {
             loop.index: add(writer, begin, indices[number]) for number, (loop, _, begin, _) in enumerate(axes)
         }
         at = [

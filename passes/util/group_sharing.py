@@ -29,8 +29,6 @@ from .work_items import WorkItems
 _Accesses = tuple[frozenset[SSAValue], frozenset[SSAValue]]
 """The buffers that are read, and those that are written."""
 
-_LOOPS = (*Loop.__args__, scf.ForOp, scf.WhileOp)
-
 
 class GroupSharing:
     """The work-items of one kernel, and what they did since they last waited for one another."""
@@ -98,7 +96,7 @@ class GroupSharing:
     def _begin(self, block: Block) -> None:
         """Waits at the beginning of an iteration where that may see what others of the one before store."""
         op = block.parent_op()
-        if not isinstance(op, _LOOPS) or not self._contains_shared(op):
+        if not isinstance(op, Loop | scf.ForOp | scf.WhileOp) or not self._contains_shared(op):
             return
         if isinstance(op, Loop) and op.mapping.level.data is Level.BLOCK and op.mapping.chunk.data == 1:
             return
