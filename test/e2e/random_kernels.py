@@ -133,3 +133,39 @@ def _whole_numbers(m: int, n: int) -> str:
         memref.store %s, %y[%i] : memref<{m}xi32>
       }}
     }}"""
+
+
+_SIZED = "memref<?x?xf32, #graph.dims<n, 2 * n>>"
+
+SIZED_KERNELS = (
+    f"""graph.dim @n min 1 max 20
+    sched.kernel @doubles(%n: index, %x: {_SIZED}, %y: {_SIZED}) dims [n] {{
+      sched.axis %i = n {{
+        sched.axis %j = 2 * n {{
+          %v = memref.load %x[%i, %j] : {_SIZED}
+          %e = arith.addf %v, %v : f32
+          memref.store %e, %y[%i, %j] : {_SIZED}
+        }}
+      }}
+    }}""",
+    f"""graph.dim @n min 1 max 20
+    sched.kernel @rows(%n: index, %x: {_SIZED}, %y: {_SIZED}) dims [n] {{
+      sched.axis %i = n {{
+        %row = sched.alloc local : memref<40xf32>
+        sched.axis %j = 2 * n {{
+          %v = memref.load %x[%i, %j] : {_SIZED}
+          memref.store %v, %row[%j] : memref<40xf32>
+        }}
+        %s = sched.reduce addf %k = 2 * n : f32 {{
+          %v = memref.load %row[%k] : memref<40xf32>
+          sched.yield %v : f32
+        }}
+        sched.axis %l = 2 * n {{
+          %v = memref.load %row[%l] : memref<40xf32>
+          %d = arith.subf %v, %s : f32
+          memref.store %d, %y[%i, %l] : {_SIZED}
+        }}
+      }}
+    }}""",
+)
+"""Kernels over a named dim; both read a matrix and write one."""

@@ -28,7 +28,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.passes import ModulePass
 
-from .random_kernels import kernel_texts
+from .random_kernels import SIZED_KERNELS, kernel_texts
 from .random_programs import Program, programs
 from .random_schedules import schedule_at_random
 
@@ -74,6 +74,23 @@ def test_scheduled_kernels_compute_what_they_did(seed: int, may_reorder: bool) -
             else:
                 np.testing.assert_allclose(array, wanted, rtol=1e-3, atol=1e-4, err_msg=where)
         assert repr(Schedule(text).replay(schedule.steps)) == repr(schedule)
+
+
+@settings(max_examples=10, deadline=None)
+@given(seed=SEEDS)
+def test_scheduled_kernels_over_named_dims_compute_what_they_did(seed: int) -> None:
+    for text in SIZED_KERNELS:
+        schedule = Schedule(text)
+        schedule_at_random(schedule, seed)
+        lowered = lower_kernel(schedule.kernel)
+        for n in (1, 3, 7, 20):
+            size = np.asarray(n, np.int64)
+            x = np.random.default_rng(seed).standard_normal((n, 2 * n)).astype(np.float32)
+            expected, found, flat = np.zeros_like(x), np.zeros_like(x), np.zeros(x.size, np.float32)
+            run_kernel(Schedule(text).kernel, [size, x, expected])
+            run_kernel(schedule.kernel, [size, x, found])
+            low_interpreter.run_kernel(lowered, [size, x.reshape(-1), flat])
+            assert expected.tobytes() == found.tobytes() == flat.tobytes(), f"n {n}\n{schedule}"
 
 
 @dataclass(frozen=True)
