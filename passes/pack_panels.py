@@ -31,7 +31,7 @@ from math import prod
 import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
@@ -52,10 +52,11 @@ LEAST_ITERATIONS = 1 << 15
 """A smaller contraction is not worth another kernel."""
 
 LEAST_USES = 48
-"""How often each element of a copy must be used."""
-
 LEAST_USES_OF_TRANSPOSED = 16
-"""How often where the operand is not contiguous along the columns."""
+"""How often each element of a copy must be used; less often where its columns are not contiguous."""
+
+LEAST_USES_OF_TRANSPOSED_ROWS = 128
+"""The same of the side that the rows come from, which is left alone unless it is contiguous along them."""
 
 LEAST_NBYTES = 3 << 18
 """An operand with fewer bytes is read as fast where it lies, if it is contiguous along the columns."""
@@ -74,32 +75,36 @@ class PackPanelsPass(ModulePass):
         if self.vector_nbytes < 1:
             raise PassFailedException(f"{self.name}: vector-nbytes {self.vector_nbytes} must be 1 or more")
         for contraction in [inner for inner in op.walk() if isinstance(inner, graph.ContractOp)]:
-            packing = _packing(contraction, self.vector_nbytes)
-            if packing is not None:
-                _rewrite(contraction, packing)
+            packings = _packings(contraction, self.vector_nbytes)
+            if packings:
+                _rewrite(contraction, packings)
 
 
 @dataclass(frozen=True, slots=True)
 class _Packing:
     """
     An operand to be packed: its number, its dims in the order of the panels (those of the batch, those of the
-    depth, the columns), the extents of all dims, and the width of a panel.
+    depth, the rows or columns of the tile), the extents of all dims, and the width of a panel.
     """
 
     number: int
     batch: tuple[int, ...]
     depth: tuple[int, ...]
-    columns: int
+    lane: int
     extents: tuple[int, ...]
     width: int
 
     @property
+    def order(self) -> tuple[int, ...]:
+        return (*self.batch, *self.depth, self.lane)
+
+    @property
     def panels(self) -> int:
-        return -(-self.extents[self.columns] // self.width)
+        return -(-self.extents[self.lane] // self.width)
 
 
-def _packing(op: graph.ContractOp, vector_nbytes: int) -> _Packing | None:
-    """Returns which operand is to be packed, and how; None where none is."""
+def _packings(op: graph.ContractOp, vector_nbytes: int) -> list[_Packing]:
+    """Returns which operands are to be packed, and how."""
     extents = tuple(extent for extent in iteration_extents(op) if isinstance(extent, int))
     type = tensor_type_of(op.result, op.name).element_type
     if (
@@ -111,23 +116,36 @@ def _packing(op: graph.ContractOp, vector_nbytes: int) -> _Packing | None:
         or not is_float(type)
         or prod(extents) < LEAST_ITERATIONS
     ):
-        return None
+        return []
     columns = next((dim for dim in reversed(op.result_dims) if extents[dim] > 1), None)
     used = [set(map.used_dims()) for map in op.operand_maps]
     if columns is None or (columns in used[0]) == (columns in used[1]):
-        return None
+        return []
     number = int(columns in used[1])
+    rows = [dim for dim in op.result_dims if dim not in used[number] and extents[dim] > 1]
+    height = extents[rows[0]] if len(rows) == 1 else prod(extents[dim] for dim in rows)
+    tall, wide = tile_shape(height, extents[columns], vector_nbytes, NBYTES[compute_type(type)])
+    found = [_packing(op, number, columns, wide, extents)]
+    if len(rows) == 1 and found[0] is not None:
+        found.append(_packing(op, 1 - number, rows[0], tall, extents))
+    is_columns = [True, False]
+    return [
+        packing
+        for packing, of_columns in zip(found, is_columns, strict=False)
+        if packing is not None and _pays(op, packing, of_columns)
+    ]
+
+
+def _packing(
+    op: graph.ContractOp, number: int, lane: int, width: int, extents: tuple[int, ...]
+) -> _Packing | None:
+    """Returns how an operand is packed, if it is indexed with dims and nothing else."""
     dims = _plain_dims(op.operand_maps[number])
-    if dims is None or len(op.operand_maps[number].results) < 2:
+    if dims is None or len(dims) < 2 or lane not in dims or width >= extents[lane]:
         return None
-    batch = tuple(dim for dim in op.result_dims if dim in dims and dim != columns)
+    batch = tuple(dim for dim in op.result_dims if dim in dims and dim != lane)
     depth = tuple(dim for dim in range(len(extents)) if dim in dims and dim not in op.result_dims)
-    uses = prod(extents[dim] for dim in op.result_dims if dim not in dims)
-    if not depth:
-        return None
-    _, width = tile_shape(uses, extents[columns], vector_nbytes, NBYTES[compute_type(type)])
-    packing = _Packing(number, batch, depth, columns, extents, width)
-    return packing if width < extents[columns] and _pays(op, packing, dims, uses) else None
+    return _Packing(number, batch, depth, lane, extents, width) if depth else None
 
 
 def _plain_dims(map: AffineMap) -> list[int] | None:
@@ -142,80 +160,113 @@ def _plain_dims(map: AffineMap) -> list[int] | None:
     return dims
 
 
-def _pays(op: graph.ContractOp, packing: _Packing, dims: Sequence[int], uses: int) -> bool:
-    value = op.inputs[packing.number]
-    nbytes = prod(packing.extents[dim] for dim in dims)
-    nbytes *= NBYTES[tensor_type_of(value, op.name).element_type]
+def _pays(op: graph.ContractOp, packing: _Packing, of_columns: bool) -> bool:
+    value, extents = op.inputs[packing.number], packing.extents
+    each = NBYTES[tensor_type_of(value, op.name).element_type]
+    nbytes = prod(extents[dim] for dim in packing.order) * each
     if constant_array(value) is not None:
         return nbytes >= LEAST_NBYTES_OF_CONSTANT
+    dims = _plain_dims(op.operand_maps[packing.number])
+    assert dims is not None, f"{op.name}: an operand without plain indices"
     source, indices = through_views(value, [LinearIndex(((dim, 1),), 0) for dim in dims])
     shape = shape_of(tensor_type_of(source, op.name))
     if any(not isinstance(extent, int) or extent < 0 for extent in shape):
         return False
     stride = sum(
-        dict(index.factors).get(packing.columns, 0) * step
+        dict(index.factors).get(packing.lane, 0) * step
         for index, step in zip(indices, row_major_strides(shape), strict=True)
     )
-    if stride == 1:
-        return uses >= LEAST_USES and nbytes >= LEAST_NBYTES
-    return uses >= LEAST_USES_OF_TRANSPOSED
+    uses = prod(extents[dim] for dim in op.result_dims if dim not in packing.order)
+    if of_columns:
+        return (
+            uses >= LEAST_USES and nbytes >= LEAST_NBYTES if stride == 1 else uses >= LEAST_USES_OF_TRANSPOSED
+        )
+    return stride == 1 and uses >= LEAST_USES_OF_TRANSPOSED_ROWS and nbytes >= LEAST_NBYTES
 
 
-def _rewrite(op: graph.ContractOp, packing: _Packing) -> None:
+def _rewrite(op: graph.ContractOp, packings: Sequence[_Packing]) -> None:
     builder = GraphBuilder(op)
-    dims = _plain_dims(op.operand_maps[packing.number])
-    assert dims is not None, f"{op.name}: an operand without plain indices"
-    order = [*packing.batch, *packing.depth, packing.columns]
-    permutation = [dims.index(dim) for dim in order]
-    packed = _packed(builder, op, packing, permutation)
-    n_batch, n_depth = len(packing.batch), len(packing.depth)
-    back = [*range(n_batch), *range(n_batch + 1, n_batch + 1 + n_depth), n_batch, n_batch + 1 + n_depth]
-    element_type = builder.element_type(packed)
-    outer = [packing.extents[dim] for dim in order[:-1]]
-    view = builder.add(graph.PermuteOp(packed, back))
-    padded = packing.panels * packing.width
-    view = builder.add(graph.ReshapeOp(view, tensor_of(element_type, (*outer, padded))))
-    shape = [packing.extents[dim] for dim in order]
-    if shape[-1] != padded:
-        view = builder.add(graph.SliceOp(view, [0] * len(shape), shape, [1] * len(shape)))
     inputs, maps = list(op.inputs), [attribute.data for attribute in op.maps.data]
-    inputs[packing.number] = view
-    taken = tuple(AffineExpr.dimension(dim) for dim in order)
-    maps[packing.number] = AffineMap(len(packing.extents), 0, taken)
-    new = graph.ContractOp(
-        inputs, maps, tensor_type_of(op.result, op.name), bounds=packing.extents, fastmath=op.fastmath
-    )
+    for packing in packings:
+        inputs[packing.number] = _view(builder, packing, _packed(builder, op, packing))
+        taken = tuple(AffineExpr.dimension(dim) for dim in packing.order)
+        maps[packing.number] = AffineMap(len(packing.extents), 0, taken)
+    extents = packings[0].extents
+    type = tensor_type_of(op.result, op.name)
+    new = graph.ContractOp(inputs, maps, type, bounds=extents, fastmath=op.fastmath)
     new.attributes.update(op.attributes)
     op.result.replace_all_uses_with(builder.add(new, op.result.name_hint))
     op.detach()
     op.erase()
 
 
-def _packed(
-    builder: GraphBuilder, op: graph.ContractOp, packing: _Packing, permutation: Sequence[int]
-) -> SSAValue:
-    """Returns the operand in panels."""
+def _view(builder: GraphBuilder, packing: _Packing, packed: SSAValue) -> SSAValue:
+    """Returns what is packed as it was, its dims in the order of the panels."""
+    n_batch, n_depth = len(packing.batch), len(packing.depth)
+    back = [*range(n_batch), *range(n_batch + 1, n_batch + 1 + n_depth), n_batch, n_batch + 1 + n_depth]
+    shape = [packing.extents[dim] for dim in packing.order]
+    padded = packing.panels * packing.width
+    view = builder.add(graph.PermuteOp(packed, back))
+    joined = tensor_of(builder.element_type(packed), (*shape[:-1], padded))
+    view = builder.add(graph.ReshapeOp(view, joined))
+    if shape[-1] == padded:
+        return view
+    return builder.add(graph.SliceOp(view, [0] * len(shape), shape, [1] * len(shape)))
+
+
+def _packed(builder: GraphBuilder, op: graph.ContractOp, packing: _Packing) -> SSAValue:
+    """Returns an operand in panels."""
     value = op.inputs[packing.number]
     hint = None if value.name_hint is None else f"{value.name_hint}_panels"
-    more = packing.panels * packing.width - packing.extents[packing.columns]
-    split = [packing.extents[dim] for dim in (*packing.batch, *packing.depth)]
-    split += [packing.panels, packing.width]
-    n_batch, n_depth = len(packing.batch), len(packing.depth)
-    order = [*range(n_batch), n_batch + n_depth, *range(n_batch, n_batch + n_depth), n_batch + n_depth + 1]
-    element_type = builder.element_type(value)
+    dims = _plain_dims(op.operand_maps[packing.number])
+    assert dims is not None, f"{op.name}: an operand without plain indices"
+    permutation = [dims.index(dim) for dim in packing.order]
     array = constant_array(value)
     if array is not None:
-        array = np.transpose(array, permutation)
-        array = np.pad(array, [(0, 0)] * (array.ndim - 1) + [(0, more)]).reshape(split)
-        array = np.ascontiguousarray(np.transpose(array, order))
-        return builder.add(graph.ConstantOp(dense_of(array, tensor_of(element_type, array.shape))), hint)
-    if list(permutation) != sorted(permutation):
+        return _packed_constant(
+            builder, packing, np.transpose(array, permutation), builder.element_type(value), hint
+        )
+    if permutation != sorted(permutation):
         value = builder.add(graph.PermuteOp(value, permutation))
-    if more:
-        low = [0] * len(permutation)
-        zero = builder.scalar(0.0, element_type)
-        value = builder.add(graph.PadOp(value, zero, low, [*low[1:], more]))
-    value = builder.add(graph.ReshapeOp(value, tensor_of(element_type, tuple(split))))
-    panels = graph.PermuteOp(value, order)
-    panels.attributes["memory_mode"] = MemoryModeAttr(ModeKind.MATERIALIZED, "in panels as wide as a tile")
-    return builder.add(panels, hint)
+    shape = [packing.extents[dim] for dim in packing.order]
+    whole = shape[-1] // packing.width
+    if whole * packing.width == shape[-1]:
+        return builder.add(_mark(_in_panels(builder, packing, value, whole)), hint)
+    # The last panel, which alone has zeros in it, is a kernel of its own.
+    split, starts, ones = whole * packing.width, [0] * len(shape), [1] * len(shape)
+    first = builder.add(graph.SliceOp(value, starts, [*shape[:-1], split], ones))
+    last = builder.add(graph.SliceOp(value, [*starts[1:], split], [*shape[:-1], shape[-1] - split], ones))
+    zero = builder.scalar(0.0, builder.element_type(value))
+    last = builder.add(graph.PadOp(last, zero, starts, [*starts[1:], split + packing.width - shape[-1]]))
+    parts = [
+        builder.add(_in_panels(builder, packing, part, count)) for part, count in ((first, whole), (last, 1))
+    ]
+    return builder.add(_mark(graph.ConcatOp(parts, len(packing.batch))), hint)
+
+
+def _in_panels(builder: GraphBuilder, packing: _Packing, value: SSAValue, panels: int) -> graph.PermuteOp:
+    """Returns an op that moves whole panels before the depth."""
+    outer = [packing.extents[dim] for dim in packing.order[:-1]]
+    type = tensor_of(builder.element_type(value), (*outer, panels, packing.width))
+    split = builder.add(graph.ReshapeOp(value, type))
+    return graph.PermuteOp(split, _panels_first(packing))
+
+
+def _panels_first(packing: _Packing) -> list[int]:
+    n_batch, n_outer = len(packing.batch), len(packing.batch) + len(packing.depth)
+    return [*range(n_batch), n_outer, *range(n_batch, n_outer), n_outer + 1]
+
+
+def _mark(op: graph.PermuteOp | graph.ConcatOp) -> graph.PermuteOp | graph.ConcatOp:
+    op.attributes["memory_mode"] = MemoryModeAttr(ModeKind.MATERIALIZED, "in panels as wide as a tile")
+    return op
+
+
+def _packed_constant(
+    builder: GraphBuilder, packing: _Packing, array: Array, element_type: Attribute, hint: str | None
+) -> SSAValue:
+    more = packing.panels * packing.width - array.shape[-1]
+    array = np.pad(array, [(0, 0)] * (array.ndim - 1) + [(0, more)])
+    array = array.reshape([*array.shape[:-1], packing.panels, packing.width])
+    array = np.ascontiguousarray(np.transpose(array, _panels_first(packing)))
+    return builder.add(graph.ConstantOp(dense_of(array, tensor_of(element_type, array.shape))), hint)

@@ -31,7 +31,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
+from math import isqrt, prod
 
 from xdsl.context import Context
 from xdsl.dialects import arith, memref
@@ -55,6 +55,17 @@ WORK_OF_A_GROUP = 1 << 20
 """Products that a work-group should add at least, and groups that there should be, if there are as many."""
 GROUPS = 16
 
+LEAST_CHUNK = 128
+"""Rows and columns of a chunk, at least, which decide how much of the depth the second cache holds."""
+
+SKINNY_STEPS = 16
+SKINNY_WORK = 1 << 22
+FAR = 1024
+"""What one row of tiles reads: steps of the depth at once, products of a work-group, bytes between steps."""
+
+PRIVATE_SUMS = 96 * 96
+"""The most sums that a work-group keeps in private memory."""
+
 _SERIAL = MappingAttr.get()
 
 
@@ -64,17 +75,18 @@ class TileContractionsPass(ModulePass):
 
     name = "tile-contractions"
     vector_nbytes: int = 32
+    l1_nbytes: int = 48 << 10
     l2_nbytes: int = 1 << 20
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if self.vector_nbytes < 1 or self.l2_nbytes < 1:
+        if min(self.vector_nbytes, self.l1_nbytes, self.l2_nbytes) < 1:
             raise PassFailedException(
-                f"{self.name}: vector-nbytes {self.vector_nbytes} and l2-nbytes {self.l2_nbytes} "
-                "must be 1 or more"
+                f"{self.name}: vector-nbytes {self.vector_nbytes}, l1-nbytes {self.l1_nbytes} and l2-nbytes "
+                f"{self.l2_nbytes} must be 1 or more"
             )
         for kernel in op.ops:
             if isinstance(kernel, sched.KernelOp):
-                _KernelTiler(kernel, self.vector_nbytes, self.l2_nbytes).tile()
+                _KernelTiler(kernel, self).tile()
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,13 +106,15 @@ class _Choice:
     rows: int | None
     columns: int
     shape: tuple[int, int]
+    is_one_row: bool
 
 
 class _KernelTiler:
-    def __init__(self, kernel: sched.KernelOp, vector_nbytes: int, l2_nbytes: int):
+    def __init__(self, kernel: sched.KernelOp, options: TileContractionsPass):
         self.kernel = kernel
-        self.vector_nbytes = vector_nbytes
-        self.l2_nbytes = l2_nbytes
+        self.vector_nbytes = options.vector_nbytes
+        self.l1_nbytes = options.l1_nbytes
+        self.l2_nbytes = options.l2_nbytes
         self.analysis = IndexAnalysis()
 
     def tile(self) -> None:
@@ -176,23 +190,22 @@ class _KernelTiler:
                     lanes = max(1, self.vector_nbytes // nbytes)
                     while tall > 1 and most_vectors(tall, self.vector_nbytes) * lanes < wide:
                         tall -= 1
+                if rows is not None:
+                    tall = self._panel_width(self.analysis.axis(nest[rows]), products) or tall
                 # More products for each element that is loaded; then the innermost axes.
                 reuse = tall * wide / (tall + wide)
                 rank = (stores_apart, -reuse, -columns, -(rows or -1))
                 if best is None or rank < best[0]:
-                    best = rank, _Choice(rows, columns, (tall, wide))
+                    best = rank, _Choice(rows, columns, (tall, wide), tall >= height)
         return None if best is None else best[1]
 
     def _panel_width(self, axis: Axis, products: Sequence[_Product]) -> int | None:
         """Returns the width of the panels that one side lies in along an axis, if it lies in some."""
+        own = variable(axis)
         for product in products:
             for address in product.addresses:
                 for atom in address.terms:
-                    if (
-                        isinstance(atom, Mod)
-                        and atom.operand == variable(axis)
-                        and isinstance(atom.divisor, int)
-                    ):
+                    if isinstance(atom, Mod) and atom.operand == own and isinstance(atom.divisor, int):
                         return atom.divisor
         return None
 
@@ -215,10 +228,8 @@ class _KernelTiler:
             for product in products:
                 side = self._column_side(product, columns, width)
                 assert side is not None, f"{columns.name}: no columns"
-                if (
-                    product.addresses[side].stride(own) != 0
-                    or product.addresses[1 - side].stride(own) is None
-                ):
+                other = _stride_in_tiles(product.addresses[1 - side], own, self._panel_width(own, products))
+                if product.addresses[side].stride(own) != 0 or other is None:
                     break
             else:
                 found.append(number)
@@ -230,50 +241,119 @@ class _KernelTiler:
         return all(self.analysis.address(store).stride(own) == 1 for store in stores)
 
     def _map(self, nest: list[sched.AxisOp], products: Sequence[_Product], choice: _Choice) -> None:
-        tall, wide = choice.shape
-        order = [number for number in range(len(nest)) if number not in (choice.rows, choice.columns)]
-        outer = [nest[number] for number in order]
+        """Puts the rows and the columns innermost, and maps all axes."""
+        outer = [nest[number] for number in range(len(nest)) if number not in (choice.rows, choice.columns)]
         tiled = [nest[choice.columns]] if choice.rows is None else [nest[choice.rows], nest[choice.columns]]
-        depth = max(prod(self._most(dim) for dim in product.dims) for product in products)
-        sides = [
-            max(NBYTES[element_type_of(product.loads[number].memref.type)] for product in products)
-            for number in (0, 1)
-        ]
+        tiles = choice.shape[-len(tiled) :]
         lanes = self._lanes(nest[-1], tiled[-1])
         extents = [self._most(axis) for axis in tiled]
-        tiles = [wide] if choice.rows is None else [tall, wide]
-        chunks = [max(tile, self.l2_nbytes * 3 // 8 // (depth * max(sides)) // tile * tile) for tile in tiles]
-        chunks = [
-            min(chunk, -(-extent // tile) * tile)
-            for chunk, extent, tile in zip(chunks, extents, tiles, strict=True)
-        ]
+        depth = max(prod(self._most(dim) for dim in product.dims) for product in products)
         outer_extents = [self._most(axis) for axis in outer]
-        chunks = _smaller_chunks(chunks, extents, tiles, depth, prod(outer_extents))
+        if self._is_skinny(products, choice, tiled[-1]):
+            block: int | None = SKINNY_STEPS
+            chunks = self._skinny_chunks(products, extents, tiles, depth, prod(outer_extents))
+        else:
+            block = self._depth_block(products, choice, extents, depth)
+            chunks = self._chunks(products, block or depth, extents, tiles, block is not None)
+            chunks = _smaller_chunks(chunks, extents, tiles, depth, prod(outer_extents))
+        if block is not None:
+            dim = products[0].dims[0]
+            dim.mapping = MappingAttr.get(tile=max(1, block * self._most(dim) // depth))
         _interchange(nest, [*outer, *tiled])
-        work = depth * prod(extents)
-        may_be_groups = True
-        for number, axis in enumerate(outer):
-            may_be_groups = number < 3
-            chunk = min(
-                max(1, WORK_OF_A_GROUP // 8 // max(work * prod(outer_extents[number + 1 :]), 1)),
-                outer_extents[number],
-            )
-            if may_be_groups:
-                axis.mapping = MappingAttr.get(Level.BLOCK, chunk)
-        groups_left = 3 - len(outer)
-        split = [chunk < extent for chunk, extent in zip(chunks, extents, strict=True)]
+        for number, axis in enumerate(outer[:3]):
+            work = depth * prod(extents) * prod(outer_extents[number + 1 :])
+            chunk = min(max(1, WORK_OF_A_GROUP // 8 // max(work, 1)), outer_extents[number])
+            axis.mapping = MappingAttr.get(Level.BLOCK, chunk)
+        left = 3 - len(outer)
         for number, (axis, chunk, tile) in enumerate(zip(tiled, chunks, tiles, strict=True)):
-            is_group = groups_left > 0 and any(split[number:])
             vector = lanes if axis is tiled[-1] else 1
-            if is_group:
-                groups_left -= 1
-                axis.mapping = MappingAttr.get(Level.BLOCK, chunk, vector, tile=tile)
-            else:
-                axis.mapping = MappingAttr.get(vector=vector, tile=tile)
-        names = " x ".join(axis.index.name_hint or "axis" for axis in tiled)
-        self.kernel.schedule = StringAttr(
-            f"{names}: a tile of {' x '.join(map(str, tiles))} sums in registers"
-        )
+            is_cut = any(c < e for c, e in zip(chunks[number:], extents[number:], strict=True))
+            level = Level.BLOCK if is_cut and left > 0 else Level.SERIAL
+            left -= level is Level.BLOCK
+            axis.mapping = MappingAttr.get(level, chunk if level is Level.BLOCK else 1, vector, tile=tile)
+        self._explain(tiled, tiles, products[0].dims[0])
+
+    def _explain(self, tiled: Sequence[sched.AxisOp], tiles: Sequence[int], dim: sched.ReduceOp) -> None:
+        names = [axis.index.name_hint or "axis" for axis in tiled]
+        reasons = [f"{names[-1]}: the columns of a tile of {' x '.join(map(str, tiles))} sums in registers"]
+        if len(names) > 1:
+            reasons.insert(0, f"{names[0]}: the rows of that tile")
+        if dim.mapping.tile.data:
+            what = (
+                f"{dim.mapping.tile.data} steps for all tiles before the next, what they read stays in cache"
+            )
+            reasons.append(f"{dim.index.name_hint or 'axis'}: {what}")
+        self.kernel.schedule = StringAttr("; ".join(reasons))
+
+    def _is_skinny(self, products: Sequence[_Product], choice: _Choice, columns: sched.AxisOp) -> bool:
+        """
+        Returns whether one row of tiles is all that there is, and what is contiguous along the columns lies
+        far apart from one step of the depth to the next. Whole rows of that are read then, one by one.
+        """
+        if len(products) > 1 or len(products[0].dims) > 1 or not choice.is_one_row:
+            return False
+        (product,) = products
+        side = self._column_side(product, columns, self._panel_width(self.analysis.axis(columns), products))
+        assert side is not None, f"{columns.name}: no columns"
+        step = product.addresses[side].stride(self.analysis.axis(product.dims[0]))
+        depth = self._most(product.dims[0])
+        return isinstance(step, int) and step * self._nbytes(products) >= FAR and depth >= 2 * SKINNY_STEPS
+
+    def _skinny_chunks(
+        self,
+        products: Sequence[_Product],
+        extents: Sequence[int],
+        tiles: Sequence[int],
+        depth: int,
+        outer: int,
+    ) -> list[int]:
+        """Returns chunks of all rows, and of as many columns as keep some work-groups busy."""
+        groups = min(8, outer * depth * prod(extents) // SKINNY_WORK) // outer
+        wide = -(-extents[-1] // max(groups, 1))
+        if self._follows(products):
+            wide = min(wide, PRIVATE_SUMS // prod(extents[:-1]))
+        chunk = max(wide // tiles[-1], 1) * tiles[-1] if wide < extents[-1] else wide
+        return [*extents[:-1], -(-chunk // tiles[-1]) * tiles[-1]]
+
+    def _follows(self, products: Sequence[_Product]) -> bool:
+        """Returns whether more is done with the sums than to store them."""
+        uses = [use.operation for product in products for use in product.op.result.uses]
+        return not all(isinstance(use, memref.StoreOp) for use in uses)
+
+    def _depth_block(
+        self, products: Sequence[_Product], choice: _Choice, extents: Sequence[int], depth: int
+    ) -> int | None:
+        """Returns how many steps of the depth are taken at once, if not all of them."""
+        tall, product = choice.shape[0], products[0]
+        if len(products) > 1 or choice.rows is None or extents[0] < 4 * tall:
+            return None
+        steps = self.l2_nbytes // (LEAST_CHUNK * 2 * self._nbytes(products))
+        inner = depth // self._most(product.dims[0])
+        steps = max(steps // inner, 1) * inner
+        return steps if 2 * steps <= depth else None
+
+    def _nbytes(self, products: Sequence[_Product]) -> int:
+        """Returns the bytes of the widest element that is multiplied."""
+        loads = [load for product in products for load in product.loads]
+        return max(NBYTES[element_type_of(load.memref.type)] for load in loads)
+
+    def _chunks(
+        self,
+        products: Sequence[_Product],
+        steps: int,
+        extents: Sequence[int],
+        tiles: Sequence[int],
+        in_blocks: bool,
+    ) -> list[int]:
+        """Returns how many rows and columns a work-group takes at most, of `steps` of the depth at once."""
+        most = self.l2_nbytes // 2 // (steps * self._nbytes(products))
+        if in_blocks and self._follows(products):
+            # All sums of a work-group are in its private memory then.
+            most = min(most, isqrt(PRIVATE_SUMS))
+        return [
+            min(max(most // tile, 1) * tile, -(-extent // tile) * tile)
+            for extent, tile in zip(extents, tiles, strict=True)
+        ]
 
     def _lanes(self, inner: sched.AxisOp, columns: sched.AxisOp) -> int:
         """Returns how many lanes what follows the sums runs in."""

@@ -46,7 +46,8 @@ class MappingAttr(ParametrizedAttribute):
 
     * `block(c)`, `thread(c)`: each work-group or work-item takes `c` consecutive iterations; else serial
     * `tile(t)`: `t` iterations at once as one dim of a register tile of sums of products: its rows, or, for
-      the axis in that one or the only such axis, its columns; what fills no tile is a smaller one
+      the axis in that one or the only such axis, its columns; what fills no tile is a smaller one. A sum
+      takes `t` steps for all tiles of a work-item before the next ones, which changes no order
     * `items(t)`: the `t` work-items of a work-group share what the group takes; vectors are dealt out to them
       in turn, so that neighbours work on neighbours
     * `vector(w)`: `w` iterations at once in vector lanes; of the columns of a tile, in what follows the sums;

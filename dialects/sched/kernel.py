@@ -378,8 +378,8 @@ class ReduceOp(IRDLOperation):
 
     def verify_(self) -> None:
         _verify_loop(self)
-        if self.mapping.tile.data:
-            raise VerifyException(f"{self.name}: {self.mapping.words()} (the axes around it are tiles)")
+        if self.mapping.tile.data and (self.kind.data is not CombineKind.FMA or self.mapping.step != 1):
+            raise VerifyException(f"{self.name}: {self.mapping.words()} (tiles are of serial sums by fma)")
         kind, last = self.kind.data, self.body.block.last_op
         if not isinstance(last, YieldOp) or any(value.type != self.result.type for value in last.values):
             found = _types(last.values) if isinstance(last, YieldOp) else "no sched.yield"
@@ -424,7 +424,7 @@ class ReduceOp(IRDLOperation):
                 f"{self.name}: body yields {len(values)} values, expected 2 to multiply or "
                 "the sum of a reduction by fma in it, for nothing else"
             )
-        if self.mapping != MappingAttr.get():
+        if self.mapping != MappingAttr.get(tile=self.mapping.tile.data):
             raise VerifyException(
                 f"{self.name}: {self.mapping.words()} for the outer of two dims (only serial goes on)"
             )

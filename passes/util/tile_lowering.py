@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, MemRefType, i1, i
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...dialects import low, sched
-from ...dialects.dim_expr import Extent
+from ...dialects.dim_expr import Extent, upper_bound
 from ...dialects.sched import CombineKind
 from .axis_lowering import AxisLowering
 from .illegal_mapping import refuse_mapping
@@ -118,10 +118,104 @@ class _TileLowering:
         self.sums = [self._sum(op) for op in reductions]
 
     def lower(self) -> None:
-        if self.rows is None:
+        if any(sum.dims[0].mapping.tile.data for sum in self.sums):
+            self._lower_in_blocks()
+        elif self.rows is None:
             self._columns(_Span(constant(0), 1))
         else:
             self._spans(self.rows, self._columns, is_rows=True)
+
+    def _lower_in_blocks(self) -> None:
+        """Lowers a sum that takes some steps of the depth for all tiles before the next ones."""
+        if len(self.sums) != 1 or self.sums[0].accumulates or self.is_transposed:
+            refuse_mapping(
+                self.columns.op, "blocks of the depth are for one sum that starts from 0.0, along the columns"
+            )
+        (sum,) = self.sums
+        state, dim = self.state, sum.dims[0]
+        first = _Span(constant(0), 1) if self.rows is None else _Span(self.rows.share()[0], 1)
+        whole = first, _Span(self.columns.share()[0], 1)
+        self._each_element({sum.op: partial(self._store_zero, sum, *whole)})
+        extent, size = self.state.analysis.extent(dim), dim.mapping.tile.data
+        count = state.writer.constants.get((extent + (size - 1)) // size, INDEX)
+
+        def block(index: SSAValue, _: Sequence[SSAValue]) -> list[SSAValue]:
+            begin = (
+                state.indices.bind(index, (extent + (size - 1)) // size, dim.index.name_hint or "k") * size
+            )
+            steps: Extent | SSAValue = size
+            if not isinstance(extent, int) or extent % size:
+                left = state.indices.op(
+                    arith.SubiOp,
+                    state.writer.constants.get(extent, INDEX),
+                    state.indices.write(begin, dim.location),
+                    dim.location,
+                )
+                most = state.writer.constants.get(size, INDEX)
+                steps = state.indices.op(arith.MinSIOp, left, most, dim.location)
+            depth = begin, steps
+
+            def tile(rows: _Span, columns: _Span) -> None:
+                self._bind(rows, columns)
+                self._add_up(sum, rows, columns, depth, whole)
+
+            def tiles(columns: _Span) -> None:
+                if self.rows is None:
+                    tile(whole[0], columns)
+                else:
+                    self._spans(self.rows, lambda rows: tile(rows, columns), is_rows=True)
+
+            self._spans(self.columns, tiles, is_rows=False)
+            return []
+
+        get = state.writer.constants.get
+        state.writer.loop((get(0, INDEX), count, get(1, INDEX)), (), block, dim.location, dim.index.name_hint)
+        stores = [op for op in self.columns.op.body.block.ops if isinstance(op, memref.StoreOp)]
+        if sum.store is None:
+            self._each_element({sum.op: partial(self._load_sum, sum, *whole)}, skips=False)
+        elif len(stores) > 1:
+            self._each_element({sum.op: _nothing, sum.store: _nothing}, skips=False)
+
+    def _each_element(self, overrides: dict[Operation, Callable[[], None]], skips: bool = True) -> None:
+        """
+        Lowers the axes once more, element by element, some ops in another way; `skips` leaves out all others.
+        """
+        state, columns = self.state, self.columns
+        before = dict(state.overrides)
+        if skips:
+            blocks = [columns.op.body.block, *([] if self.rows is None else [self.rows.op.body.block])]
+            for block in blocks:
+                state.overrides.update((op, _nothing) for op in block.ops if op is not columns.op)
+        state.overrides.update(overrides)
+        for axis in (self.rows, columns):
+            if axis is not None:
+                state.overrides[axis.op] = partial(_lower_elements, axis)
+        state.overrides[(columns if self.rows is None else self.rows).op]()
+        state.overrides = before
+
+    def _store_zero(self, sum: _Sum, rows: _Span, columns: _Span) -> None:
+        """Stores 0.0 where a sum is added up, for the rows and columns that the axes are bound to."""
+        state, op, lanes = self.state, sum.op, self.state.lanes.vector_axis
+        type, writer = op.result.type, state.writer
+        if sum.private is not None:
+            buffer, place = sum.private, self._place_in_private(op, rows, columns)
+        else:
+            assert sum.store is not None, f"{op.name}: sums of no buffer"
+            buffer = state.buffers[sum.store.memref]
+            place = state.indices.write_for(sum.store, state.analysis.address(sum.store))
+        if lanes is None:
+            zero, store_type = writer.constants.get(0.0, type), memref.StoreOp
+        else:
+            zero, store_type = writer.dense([0.0], type, lanes.vector, "zero"), vector.StoreOp
+        writer.insert(store_type.create(operands=(zero, buffer, place)), op.location)
+
+    def _place_in_private(self, op: sched.ReduceOp, rows: _Span, columns: _Span) -> SSAValue:
+        """Returns where in its private buffer a sum is, for what the axes are bound to."""
+        bindings = self.state.indices.bindings
+        at = bindings[self.columns.axis] - columns.first
+        if self.rows is not None:
+            at = (bindings[self.rows.axis] - rows.first) * self._private_row(op) + at
+        return self.state.indices.write(at, op.location)
 
     def _columns(self, rows: _Span) -> None:
         """Lowers all tiles of some rows."""
@@ -152,14 +246,28 @@ class _TileLowering:
         if self.rows is not None:
             bindings[self.rows.axis] = rows.first
 
-    def _add_up(self, sum: _Sum, rows: _Span, columns: _Span) -> None:
-        """Inserts the op that adds up one sum of a tile."""
+    def _add_up(
+        self,
+        sum: _Sum,
+        rows: _Span,
+        columns: _Span,
+        block: tuple[IndexExpr, Extent | SSAValue] | None = None,
+        whole: tuple[_Span, _Span] | None = None,
+    ) -> None:
+        """
+        Inserts the op that adds up one sum of a tile: all of it, or a `block` of the outermost depth, which
+        goes on. `whole` is where the rows and columns begin for which the private buffer is.
+        """
         state, location = self.state, sum.op.location
         get, write = state.writer.constants.get, state.indices.write_for
         for dim in sum.dims:
             state.indices.bindings[state.analysis.axis(dim)] = constant(0)
+        if block is not None:
+            state.indices.bindings[state.analysis.axis(sum.dims[0])] = block[0]
         if sum.private is not None:
-            acc, acc_at, acc_row = sum.private, get(0, INDEX), get(self.column_axis.tile, INDEX)
+            begin = whole or (rows, columns)
+            acc, acc_at = sum.private, self._place_in_private(sum.op, *begin)
+            acc_row = get(self._private_row(sum.op), INDEX)
         else:
             store = sum.store
             assert store is not None, f"{sum.op.name}: sums of no buffer"
@@ -167,7 +275,10 @@ class _TileLowering:
             acc, acc_at = state.buffers[store.memref], write(store, address)
             acc_row = get(self._strides(store, address)[0], INDEX)
         steps = zip(sum.dims, sum.lhs.depths, sum.rhs.depths, strict=True)
-        depths = _merged([_Depth(self._extent(dim), lhs, rhs) for dim, lhs, rhs in steps])
+        depths = [_Depth(self._extent(dim), lhs, rhs) for dim, lhs, rhs in steps]
+        if block is not None:
+            depths[0] = _Depth(block[1], depths[0].lhs, depths[0].rhs)
+        depths = _merged(depths)
         if self.is_transposed and columns.live is not None:
             refuse_mapping(self.columns.op, "how many iterations it has varies, and the rows are vectors")
         new = low.TileFmaOp(
@@ -186,7 +297,7 @@ class _TileLowering:
             ],
             [self._written(depth.extent) for depth in depths],
             columns.live,
-            sum.accumulates,
+            sum.accumulates or block is not None,
             self.is_transposed,
         )
         state.writer.insert(new, location)
@@ -229,15 +340,12 @@ class _TileLowering:
         """Loads a sum from the private buffer, for the rows and columns that the axes are bound to."""
         state, op = self.state, sum.op
         assert sum.private is not None, f"{op.name}: sums that are stored already"
-        bindings, lanes = state.indices.bindings, state.lanes
-        at = bindings[self.columns.axis] - columns.first
-        if self.rows is not None:
-            at = (bindings[self.rows.axis] - rows.first) * self.column_axis.tile + at
+        lanes = state.lanes
         active, vector_axis = tuple(lanes.axes), lanes.vector_axis
         op_type, type = memref.LoadOp, op.result.type
         if vector_axis is not None:
             op_type, type = vector.LoadOp, vector_type(op.result.type, vector_axis.vector)
-        place = state.indices.write(at, op.location)
+        place = self._place_in_private(op, rows, columns)
         value = state.writer.emit(op_type, (sum.private, place), type, op.location, op.result.name_hint)
         sets = {(0,) * len(active): value}
         state.scalars[op.result] = LanedValue.of(active, sets, vector_axis is not None)
@@ -394,10 +502,20 @@ class _TileLowering:
         return True
 
     def _private(self, op: sched.ReduceOp) -> SSAValue:
-        rows = 1 if self.row_axis is None else self.row_axis.tile
-        type = MemRefType(op.result.type, [rows * self.column_axis.tile])
+        rows = 1 if self.rows is None else self._most_at_once(op, self.rows)
+        type = MemRefType(op.result.type, [rows * self._private_row(op)])
         new = memref.AllocaOp.create(result_types=(type,), properties={"operandSegmentSizes": _NO_SIZES})
         return self.state.writer.insert_at_front(new, op.location, op.result.name_hint)
+
+    def _private_row(self, op: sched.ReduceOp) -> int:
+        return self._most_at_once(op, self.columns)
+
+    def _most_at_once(self, op: sched.ReduceOp, axis: AxisLowering) -> int:
+        """Returns for how many iterations of an axis there are sums at once: a tile's, or all."""
+        if op.mapping.tile.data == 0:
+            return axis.op.mapping.tile.data
+        most = upper_bound(axis.axis.extent)
+        return min(axis.op.mapping.chunk.data, most) if axis.op in self.state.ids else most
 
     def _spans(self, axis: AxisLowering, body: Callable[[_Span], None], is_rows: bool) -> None:
         """Runs `body` for the tiles that a work-item takes of an axis, and for what fills none."""
@@ -482,3 +600,12 @@ def _merged(depths: Sequence[_Depth]) -> list[_Depth]:
 
 def _nothing() -> None:
     """What is left of an op that is lowered already."""
+
+
+def _lower_elements(axis: AxisLowering) -> None:
+    """Lowers the share that a work-item takes of an axis, element by element or in its lanes."""
+    first, count = axis.share()
+    if isinstance(count, int):
+        axis.lower_known(first, count)
+    else:
+        axis.lower_guarded(first, count)

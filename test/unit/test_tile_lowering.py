@@ -180,6 +180,22 @@ COUNTS = """sched.kernel @k(%a: memref<20x8xf32>, %b: memref<8x20xf32>, %c: memr
   }
 }"""
 
+BLOCKS = """sched.kernel @k(%a: memref<22x9xf32>, %b: memref<9x40xf32>, %bias: memref<40xf32>,
+    %c: memref<22x40xf32>) {
+  sched.axis %i = 22 block(12) tile(4) {
+    sched.axis %j = 40 block(32) tile(16) vector(8) {
+      %s = sched.reduce fma %k = 9 tile(4) : f32 {
+        %x = memref.load %a[%i, %k] : memref<22x9xf32>
+        %y = memref.load %b[%k, %j] : memref<9x40xf32>
+        sched.yield %x, %y : f32
+      }
+      %v = memref.load %bias[%j] : memref<40xf32>
+      %w = arith.addf %s, %v : f32
+      memref.store %w, %c[%i, %j] : memref<22x40xf32>
+    }
+  }
+}"""
+
 BY_CHANNELS = """sched.kernel @k(%x: memref<4x21xf32>, %w: memref<2x4x3x8xf32>, %bias: memref<13xf32>,
     %y: memref<13x10xf32>) {
   %eight = arith.constant 8 : index
@@ -212,6 +228,12 @@ STORED_BY_CHANNELS = (
 )
 
 KERNELS = {
+    "blocks of the depth": BLOCKS,
+    "blocks in place": matmul(19, 41, 12, "block(16) tile(8)", "block(32) tile(16) vector(8)").replace(
+        "%k = 12", "%k = 12 tile(4)"
+    ),
+    "blocks of many dims": CONVOLUTION.replace("%p = 3", "%p = 3 tile(2)"),
+    "blocks of a vector": VECTOR.replace("%k = 9", "%k = 9 tile(2)"),
     "whole": PLAIN,
     "rest": matmul(19, 41, 10, "tile(8)", "tile(16)"),
     "one tile": matmul(3, 5, 4, "tile(8)", "tile(16)"),
@@ -342,9 +364,10 @@ NAMED = """builtin.module {
 }"""
 
 
+@pytest.mark.parametrize("depth", ["", " tile(4)"])
 @pytest.mark.parametrize("epilogue", ["%r = arith.negf %s : f32", ""])
-def test_extents_that_are_known_when_a_kernel_runs(epilogue: str) -> None:
-    text = NAMED.replace("EPILOGUE", epilogue)
+def test_extents_that_are_known_when_a_kernel_runs(epilogue: str, depth: str) -> None:
+    text = NAMED.replace("EPILOGUE", epilogue).replace("%k = 9", f"%k = 9{depth}")
     text = text if epilogue else text.replace("%r,", "%s,")
     module, low_module = parse_module(text), parse_module(text)
     ConvertSchedToLowPass().apply(context(), low_module)
@@ -377,6 +400,10 @@ REFUSED = [
     (
         "axis %i cannot be tile(6) vector(4) (how many iterations it has varies, and the rows are vectors)",
         BY_CHANNELS.replace("%i = 10 tile(6)", "%i = 10 count %two tile(6)"),
+    ),
+    (
+        "axis %j cannot be tile(16) (blocks of the depth are for one sum that starts from 0.0, along the columns)",
+        GOES_ON.replace("%k = 8", "%k = 8 tile(4)"),
     ),
     (
         "axis %i cannot be block(12) tile(8) (12 is no multiple of 8)",

@@ -410,9 +410,9 @@ sched.kernel @f(%x: memref<4xf32>) {
 // -----
 
 sched.kernel @f(%x: memref<4xf32>) {
-  // expected-error @below {{sched.reduce: tile(4) (the axes around it are tiles)}}
-  %s = sched.reduce fma %i = 4 tile(4) : f32 {
+  // expected-error @below {{sched.reduce: tile(4) (tiles are of serial sums by fma)}}
+  %s = sched.reduce addf %i = 4 tile(4) : f32 {
     %v = memref.load %x[%i] : memref<4xf32>
-    sched.yield %v, %v : f32
+    sched.yield %v : f32
   }
 }

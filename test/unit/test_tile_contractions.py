@@ -1,0 +1,224 @@
+"""Default schedules of contractions: which axes are tiles, in what order, and that results are those before."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+import tenon
+from tenon.backends.reference import sched as interpreter
+from tenon.dialects import context, sched
+from tenon.dialects.parsing import parse_module, verify_module
+from tenon.passes.pass_manager import PassError, PassManager
+from tenon.passes.tile_contractions import TileContractionsPass
+from tenon.passes.util.tile_shape import most_vectors, tile_shape
+from xdsl.dialects.builtin import MemRefType, ModuleOp
+
+from .storage_dtypes import DTYPES
+
+Array = npt.NDArray[Any]
+
+NEST = """sched.kernel @k(%a: memref<{a}xf32>, %b: memref<{b}xf32>, %c: memref<{c}xf32>) {{
+  sched.axis %h = {h} {{
+    sched.axis %i = {i} {{
+      sched.axis %j = {j} {{
+        %s = sched.reduce fma %k = {k} : f32 {{
+          %x = memref.load %a[{x}] : memref<{a}xf32>
+          %y = memref.load %b[{y}] : memref<{b}xf32>
+          sched.yield %x, %y : f32
+        }}
+        {follows}
+        memref.store {stored}, %c[{z}] : memref<{c}xf32>
+      }}
+    }}
+  }}
+}}"""
+
+
+def nest(x: str, y: str, z: str = "hij", follows: str = "", **sizes: int) -> str:
+    """A sum of products of %a and %b at indices with these names; `z` are those of what is stored."""
+    extents = {"h": 3, "i": 40, "j": 50, "k": 20} | sizes
+
+    def shape(names: str) -> str:
+        return "x".join(str(extents[name]) for name in names)
+
+    return NEST.format(
+        a=shape(x),
+        b=shape(y),
+        c=shape(z),
+        x=", ".join(f"%{name}" for name in x),
+        y=", ".join(f"%{name}" for name in y),
+        z=", ".join(f"%{name}" for name in z),
+        follows=follows,
+        stored="%r" if follows else "%s",
+        **extents,
+    )
+
+
+def tiled(text: str, **options: int) -> ModuleOp:
+    module = parse_module(text)
+    options = {"vector_nbytes": 64} | options
+    PassManager([TileContractionsPass(**options)]).run(context(), module)
+    verify_module(module)
+    return module
+
+
+def axes(module: ModuleOp) -> list[str]:
+    """The loops of a kernel, outermost first, as `name: mapping`."""
+    found = (op for op in module.walk() if isinstance(op, sched.AxisOp | sched.ReduceOp))
+    return [f"{op.index.name_hint}: {op.mapping.words()}".rstrip() for op in found]
+
+
+def results(module: ModuleOp) -> list[Array]:
+    kernel = module.body.block.first_op
+    assert isinstance(kernel, sched.KernelOp)
+    rng = np.random.default_rng(0)
+    arrays: list[Array] = []
+    for argument in kernel.body.block.args:
+        type = argument.type
+        assert isinstance(type, MemRefType)
+        arrays.append(rng.standard_normal(type.get_shape()).astype(DTYPES[str(type.element_type)]))
+    interpreter.run_kernel(kernel, arrays)
+    return arrays
+
+
+CHOICES = {
+    "rows and columns": (nest("hik", "kj"), ["h: block(3)", "i: tile(8)", "j: tile(50) vector(16)", "k:"]),
+    "columns are where memory is contiguous": (
+        nest("hik", "kh", h=70),
+        ["j: block", "i: tile(8)", "h: tile(48)", "k:"],
+    ),
+    "batched": (nest("hik", "hkj"), ["h: block(3)", "i: tile(8)", "j: tile(50) vector(16)", "k:"]),
+    "rows outermost": (nest("hk", "ikj"), ["i: block(40)", "h: tile(3)", "j: tile(50) vector(16)", "k:"]),
+    "no rows": (nest("hik", "hikj"), ["h: block(3)", "i:", "j: tile(50) vector(16)", "k:"]),
+}
+
+
+@pytest.mark.parametrize("name", ["rows and columns", "batched", "rows outermost"])
+def test_tiles_are_the_innermost_axes(name: str):
+    text, expected = CHOICES[name]
+    found = axes(tiled(text))
+    assert [each.split(":")[0] for each in found] == [each.split(":")[0] for each in expected]
+    assert all("tile(" in each for each in found[1:3])
+
+
+@pytest.mark.parametrize("name", CHOICES)
+@pytest.mark.parametrize("vector_nbytes", [16, 32, 64])
+def test_results_keep_their_bits(name: str, vector_nbytes: int):
+    text, _ = CHOICES[name]
+    for found, wanted in zip(
+        results(tiled(text, vector_nbytes=vector_nbytes)), results(parse_module(text)), strict=True
+    ):
+        np.testing.assert_array_equal(found, wanted)
+
+
+def test_what_stands_between_axes_moves_into_the_innermost():
+    text = nest("hk", "ikj").replace(
+        "sched.axis %i = 40 {",
+        "%p = memref.load %a[%h, %zero] : memref<3x20xf32>\n sched.axis %i = 40 {",
+    )
+    text = text.replace("sched.axis %h", "%zero = arith.constant 0 : index\n sched.axis %h")
+    text = text.replace("memref.store %s", "%r = arith.addf %s, %p : f32\n memref.store %r")
+    module = tiled(text)
+    assert [each.split(":")[0] for each in axes(module)] == ["i", "h", "j", "k"]
+    for found, wanted in zip(results(module), results(parse_module(text)), strict=True):
+        np.testing.assert_array_equal(found, wanted)
+
+
+UNTILED = {
+    "both sides stay along no axis": nest("hik", "hjk"),
+    "no fma": nest("hik", "kj").replace("reduce fma", "reduce addf").replace("%x, %y : f32", "%x : f32"),
+    "few columns": nest("hik", "kj", j=3, h=2, i=2),
+    "mapped already": nest("hik", "kj").replace("%h = 3", "%h = 3 block"),
+    "another store on the way": nest("hik", "kj").replace(
+        "sched.axis %j",
+        "%z = arith.constant 0 : index\n%w = memref.load %a[%h, %i, %z] : memref<3x40x20xf32>\n"
+        "memref.store %w, %c[%h, %i, %z] : memref<3x40x50xf32>\nsched.axis %j",
+    ),
+    "products of what is computed": nest("hik", "kj").replace(
+        "sched.yield %x, %y", "%n = arith.negf %x : f32\nsched.yield %n, %y"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", UNTILED)
+def test_other_nests_are_left_alone(name: str):
+    module = parse_module(UNTILED[name])
+    assert str(tiled(UNTILED[name])) == str(module)
+
+
+def test_what_no_cache_holds_is_cut_into_chunks():
+    text = nest("hik", "kj", h=1, i=512, j=512, k=512).replace("sched.axis %h = 1", "sched.axis %h = 1")
+    found = axes(tiled(text, l2_nbytes=1 << 19))
+    assert found[1].startswith("i: block(") and found[2].startswith("j: block(")
+    deep = axes(tiled(nest("hik", "kj", h=1, i=64, j=64, k=4096), l2_nbytes=1 << 19))
+    assert deep[-1] == "k: tile(512)"
+
+
+def test_few_rows_take_whole_rows_of_the_other_side():
+    found = axes(tiled(nest("ik", "kj", "ij", h=1, i=8, j=1024, k=1024)))
+    assert found[-1] == "k: tile(16)"
+
+
+def test_options_are_checked():
+    expected = "tile-contractions: vector-nbytes 0, l1-nbytes 49152 and l2-nbytes 1048576 must be 1 or more"
+    with pytest.raises(PassError, match=expected):
+        tiled(nest("hik", "kj"), vector_nbytes=0)
+
+
+def test_a_tile_fits_the_registers_and_the_result():
+    for rows in (1, 3, 8, 64, 1000):
+        for columns in (1, 5, 16, 48, 100, 1000):
+            for vector_nbytes in (16, 32, 64):
+                tall, wide = tile_shape(rows, columns, vector_nbytes, 4)
+                vectors = -(-wide // (vector_nbytes // 4))
+                assert 1 <= tall <= rows and 1 <= wide <= columns
+                assert vectors <= most_vectors(tall, vector_nbytes)
+
+
+def matmul(m: int, n: int, k: int, a: str = "m, k", b: str = "k, n", batch: int = 0) -> str:
+    dims = {"m": m, "n": n, "k": k}
+    lead, shape = ("b, ", f"{batch}x") if batch else ("", "")
+
+    def tensor(names: str) -> str:
+        return f"tensor<{shape}{'x'.join(str(dims[name]) for name in names.split(', '))}xf32>"
+
+    maps = ", ".join(f"affine_map<({lead}m, n, k) -> ({lead}{names})>" for names in (a, b, "m, n"))
+    types = f"{tensor(a)}, {tensor(b)} -> {tensor('m, n')}"
+    return f"""func.func @main(%a: {tensor(a)}, %b: {tensor(b)}) -> {tensor("m, n")} {{
+      %c = graph.contract %a, %b maps [{maps}] : {types}
+      func.return %c : {tensor("m, n")}
+    }}"""
+
+
+PRODUCTS = {
+    "small": matmul(5, 7, 3),
+    "odd": matmul(67, 129, 65),
+    "packed": matmul(60, 450, 450),
+    "transposed": matmul(70, 90, 33, "k, m", "n, k"),
+    "packed rows": matmul(450, 450, 30, "k, m"),
+    "one row": matmul(1, 300, 300),
+    "one column": matmul(300, 1, 300),
+    "few rows": matmul(8, 300, 200),
+    "batched": matmul(20, 30, 16, batch=6),
+    "batched and transposed": matmul(40, 70, 32, b="n, k", batch=5),
+}
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+@pytest.mark.parametrize("backend", ["llvm", "opencl"])
+def test_compiled_products_have_the_bits_of_sched(name: str, backend: str) -> None:
+    if backend == "opencl":
+        pytest.importorskip("pyopencl")
+    text = PRODUCTS[name]
+    rng = np.random.default_rng(0)
+    module = parse_module(text)
+    (function,) = module.body.ops
+    shapes = [type.get_shape() for type in function.function_type.inputs.data]  # pyright: ignore
+    operands = [rng.standard_normal(shape).astype(np.float32) for shape in shapes]
+    operands[0].flat[3], operands[1].flat[5] = np.inf, np.nan
+    found = np.asarray(tenon.compile(text, backend=backend)(*operands))
+    expected = np.asarray(tenon.compile(text, backend="reference", level="sched")(*operands))
+    np.testing.assert_array_equal(found, expected)
