@@ -128,9 +128,7 @@ class _TileLowering:
     def _lower_in_blocks(self) -> None:
         """Lowers a sum that takes some steps of the depth for all tiles before the next ones."""
         if len(self.sums) != 1 or self.sums[0].accumulates or self.is_transposed:
-            refuse_mapping(
-                self.columns.op, "blocks of the depth are for one sum that starts from 0.0, along the columns"
-            )
+            refuse_mapping(self.columns.op, "blocks of the depth are for one sum that starts from 0.0")
         (sum,) = self.sums
         state, dim = self.state, sum.dims[0]
         first = _Span(constant(0), 1) if self.rows is None else _Span(self.rows.share()[0], 1)

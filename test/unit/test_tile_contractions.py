@@ -1,4 +1,4 @@
-"""Default schedules of contractions: which axes are tiles, in what order, and that results are those before."""
+"""Default schedules of contractions: which axes are tiles, in what order, and that no bit changes."""
 
 from __future__ import annotations
 

@@ -402,7 +402,7 @@ REFUSED = [
         BY_CHANNELS.replace("%i = 10 tile(6)", "%i = 10 count %two tile(6)"),
     ),
     (
-        "axis %j cannot be tile(16) (blocks of the depth are for one sum that starts from 0.0, along the columns)",
+        "axis %j cannot be tile(16) (blocks of the depth are for one sum that starts from 0.0)",
         GOES_ON.replace("%k = 8", "%k = 8 tile(4)"),
     ),
     (
