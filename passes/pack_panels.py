@@ -42,7 +42,7 @@ from ..dialects.element_types import NBYTES, compute_type, is_float
 from ..dialects.graph import Combination, LinearIndex, MemoryModeAttr, ReduceKind, iteration_extents
 from ..dialects.graph.types import shape_of, tensor_of, tensor_type_of
 from ..dialects.memory_modes import ModeKind
-from ..semantics.numpy_types import dense_of
+from ..semantics.numpy_types import Array, dense_of
 from .util.constant_views import constant_array
 from .util.contract_views import through_views
 from .util.graph_builder import GraphBuilder
