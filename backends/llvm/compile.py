@@ -22,6 +22,12 @@ from .entry_points import EntryPoint, find_entry_points
 from .library import llvmlite_binding
 from .limits import SCALAR_LOOPS
 
+_MOST_LIBRARIES = 256
+"""
+How many libraries an engine loads: it keeps a few kilobytes of each that is gone, until it is gone itself,
+with the last of its libraries.
+"""
+
 
 @dataclass(frozen=True)
 class NativeCode:
@@ -39,7 +45,7 @@ class NativeCode:
 @dataclass
 class LLVMCompiler:
     """
-    Owns one just-in-time engine. What it compiled stays loaded as long as its artifact lives. Any thread may
+    Owns a just-in-time engine. What it compiled stays loaded as long as its artifact lives. Any thread may
     compile; one does at a time.
     """
 
@@ -80,7 +86,7 @@ class LLVMCompiler:
     def _load(self, image: bytes) -> CompiledArtifact:
         llvm = llvmlite_binding()
 
-        if self._engine is None:
+        if self._n_libraries % _MOST_LIBRARIES == 0:
             llvm.initialize_native_target()
             llvm.initialize_native_asmprinter()
             self._engine = llvm.create_lljit_compiler()

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from tenon.backends.interface import BufferLoc, Disassembler
 from tenon.backends.llvm import backend
+from tenon.backends.llvm import compile as compile_module
 from tenon.backends.llvm.compile import LLVMCompiler
 from tenon.backends.llvm.device import host_device
 from tenon.backends.llvm.entry_points import EntryPoint, find_entry_points
@@ -69,6 +70,37 @@ def test_a_kernel_outlives_the_compiler_and_the_artifact() -> None:
     llvm.driver.launch(kernel, (4, 1, 1), (1, 1, 1), [BufferLoc(0, 0)])
     llvm.driver.copy_from_device(values, BufferLoc(0, 0))
     assert values.tolist() == [1.0, 2.0, 0.0, 1.0]
+
+
+def test_kernels_stay_loaded_when_the_compiler_takes_another_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compile_module, "_MOST_LIBRARIES", 2)
+    llvm, compiler = backend(), LLVMCompiler()
+    source = llvm.renderer.render(parse(remainder_kernel("k")), llvm.device)
+    image = compiler.image(source, llvm.device)
+    kernels = [llvm.driver.get_kernel(compiler.load(image, llvm.device), "k") for _ in range(5)]
+    engines = {id(kernel.native.owner.owner[0]) for kernel in kernels}
+    assert len(engines) == 3
+    gc.collect()
+    values = np.array([4.0, 5.0, 6.0, 7.0])
+    llvm.driver.alloc_pool(0, values.nbytes, 8)
+    for kernel in kernels:
+        llvm.driver.copy_to_device(BufferLoc(0, 0), values)
+        llvm.driver.launch(kernel, (4, 1, 1), (1, 1, 1), [BufferLoc(0, 0)])
+        found = np.empty_like(values)
+        llvm.driver.copy_from_device(found, BufferLoc(0, 0))
+        assert found.tolist() == [1.0, 2.0, 0.0, 1.0]
+
+
+def test_an_image_names_its_entry_points() -> None:
+    source = LLVMRenderer().render(parse(remainder_kernel("a") + remainder_kernel("b")), host_device())
+    image = LLVMCompiler().image(source, host_device())
+    assert LLVMCompiler().load(image, host_device()).entry_points == ("a", "b")
+    assert LLVMCompiler().image(source, host_device()) == image
+
+
+def test_all_backends_of_a_process_share_a_compiler() -> None:
+    assert backend().compiler is backend().compiler
+    assert backend().driver is not backend().driver
 
 
 def test_source_that_does_not_parse_is_an_error_with_llvms_log() -> None:
