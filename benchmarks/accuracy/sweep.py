@@ -1,10 +1,11 @@
 """
 Measures the error of every expansion of `expand-math`; where the numbers of docs/accuracy.md come from.
 
-    python benchmarks/accuracy/sweep.py [--stride N] [exp log ... atan2]
+    python benchmarks/accuracy/sweep.py [--stride N] [--rounds R] [exp log ... atan2]
 
-f32 functions of one operand are compared with float64 at every N-th bit pattern (default 1, all of them:
-minutes each); f32 powf, atan2, erf and the f64 functions with long double at random and at hard operands. erf
+Runs the expansions compiled by LLVM, which are the same bits as everywhere else. f32 functions of one operand
+are compared with float64 at every N-th bit pattern (default 1, all of them: minutes each); f32 powf, atan2,
+erf and the f64 functions with long double at random and at hard operands, R times (default 20) as many. erf
 needs mpmath. Prints the largest error in units in the last place, and where it is.
 """
 
@@ -12,20 +13,34 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import tenon
 from tenon.passes.math_expansions import BINARY_EXPANSIONS, UNARY_EXPANSIONS
-from tenon.passes.math_expansions.array_arithmetic import evaluate
 
 Array = npt.NDArray[Any]
 
 TWO_OPERANDS = tuple(op.name.removeprefix("math.") for op in BINARY_EXPANSIONS)
 
-EXPANSIONS: dict[str, Callable[..., Any]] = {
-    op.name.removeprefix("math."): function for op, function in (UNARY_EXPANSIONS | BINARY_EXPANSIONS).items()
-}
+EXPANSIONS = tuple(op.name.removeprefix("math.") for op in (*UNARY_EXPANSIONS, *BINARY_EXPANSIONS))
+
+
+@cache
+def compiled(name: str, type: str, size: int) -> Callable[..., Any]:
+    """Returns a function of arrays of `size` elements, made of the op of `graph` that has the expansion."""
+    tensor = f"tensor<{size}x{type}>"
+    names = ["%x", "%y"] if name in TWO_OPERANDS else ["%x"]
+    arguments = ", ".join(f"{argument}: {tensor}" for argument in names)
+    op = "pow" if name == "powf" else name
+    return tenon.compile(
+        f"func.func @f({arguments}) -> {tensor} {{\n"
+        f"  %z = graph.{op} {', '.join(names)} : {tensor}\n"
+        f"  func.return %z : {tensor}\n}}",
+        backend="llvm",
+    )
 
 
 def exact_erf(x: Array) -> Array:
@@ -93,7 +108,8 @@ class Worst:
         wide = np.float64 if operands[0].dtype == np.float32 and name != "erf" else np.longdouble
         with np.errstate(all="ignore"):
             exact = REFERENCES[name](*(operand.astype(wide) for operand in operands))
-        errors = errors_in_ulps(evaluate(EXPANSIONS[name], *operands), exact)
+        type = "f32" if operands[0].dtype == np.float32 else "f64"
+        errors = errors_in_ulps(np.asarray(compiled(name, type, len(exact))(*operands)), exact)
         at = int(np.argmax(errors))
         self.n_points += len(errors)
         if errors[at] > self.error:
@@ -153,20 +169,20 @@ def operands_of_two(
     yield random.uniform(-50, 50, n).astype(dtype), random.integers(-200, 200, n).astype(dtype)
 
 
-def measure(name: str, stride: int) -> None:
+def measure(name: str, stride: int, rounds: int) -> None:
     n = 2_000 if name == "erf" else 200_000
     random = np.random.default_rng(0)
     for dtype, kind in ((np.float32, "f32"), (np.float64, "f64")):
         worst = Worst()
         if name in TWO_OPERANDS:
-            for _ in range(20):
+            for _ in range(rounds):
                 for base, exponent in operands_of_two(name, random, dtype, n):
                     worst.add(name, base, exponent)
         elif dtype == np.float32 and name != "erf":
             for x in bit_patterns(stride):
                 worst.add(name, x)
         else:
-            for _ in range(20):
+            for _ in range(rounds):
                 for x in operands_of_one(random, dtype, n):
                     worst.add(name, x)
         worst.show(name, kind)
@@ -176,9 +192,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Measures the error of every expansion of expand-math.")
     parser.add_argument("names", nargs="*", default=list(EXPANSIONS), metavar="function")
     parser.add_argument("--stride", type=int, default=1)
+    parser.add_argument("--rounds", type=int, default=20)
     arguments = parser.parse_args()
     for name in arguments.names:
-        measure(name, arguments.stride)
+        measure(name, arguments.stride, arguments.rounds)
 
 
 if __name__ == "__main__":
