@@ -54,7 +54,7 @@ def assert_agrees(program: Program, results: Any) -> None:
 
 
 @pytest.mark.parametrize("items", [4, 64])
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(program=programs())
 def test_random_programs_agree_with_numpy_in_the_interpreters(items: int, program: Program) -> None:
     arrays = [value.array for value in program.inputs]
@@ -64,7 +64,7 @@ def test_random_programs_agree_with_numpy_in_the_interpreters(items: int, progra
         assert_agrees(program, executable(*arrays))
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
 @given(program=programs())
 def test_random_programs_agree_with_numpy_on_opencl(program: Program) -> None:
     executable = tenon.compile(program.text, backend=opencl())
