@@ -52,6 +52,7 @@ from .util.extremum_steps import is_extremum
 from .util.index_analysis import IndexAnalysis, Loop
 from .util.index_expr import Axis
 from .util.kernel_cost import trip_count
+from .util.partial_results import partial_results
 
 _SERIAL = MappingAttr.get()
 
@@ -120,10 +121,8 @@ class _KernelMapper:
         if isinstance(loop, sched.ReduceOp) and not below:
             lanes = self._lanes(loop)
             if lanes:
-                # How many partial results there are must not depend on the width of the vectors: the order
-                # of combination does, and with it the last bits.
                 extent = self._most(loop)
-                partials = 32 if extent >= 256 else 8 if extent >= 8 else 4
+                partials = partial_results(extent)
                 lanes = min(lanes, partials)
                 mapping = MappingAttr.get(vector=lanes, unroll=partials // lanes)
                 self._set(loop, mapping, f"{partials} partial results for {extent} elements")

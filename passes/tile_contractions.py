@@ -46,10 +46,12 @@ from ..dialects.element_types import NBYTES, element_type_of
 from ..dialects.sched import CombineKind, Level, MappingAttr
 from .util.index_analysis import IndexAnalysis, Loop
 from .util.index_expr import Axis, IndexExpr, Leaf, Mod, opaque, variable
+from .util.partial_results import partial_results
 from .util.tile_shape import most_vectors, tile_shape
 
 LEAST_COLUMNS = 4
-"""An axis with fewer iterations is no vector."""
+LEAST_DEPTH = 8
+"""An axis, or a sum, with fewer iterations is no vector."""
 
 WORK_OF_A_GROUP = 1 << 20
 """Products that a work-group should add at least, and groups that there should be, if there are as many."""
@@ -125,9 +127,10 @@ class _KernelTiler:
         if not products:
             return
         choice = self._choose(nest, products)
-        if choice is None:
-            return
-        self._map(nest, products, choice)
+        if choice is not None:
+            self._map(nest, products, choice)
+        elif len(products) == 1:
+            self._map_dots(nest, products[0])
 
     def _most(self, loop: Loop) -> int:
         """Returns how many iterations a loop runs, the most where that varies."""
@@ -198,6 +201,50 @@ class _KernelTiler:
                 if best is None or rank < best[0]:
                     best = rank, _Choice(rows, columns, (tall, wide), tall >= height)
         return None if best is None else best[1]
+
+    def _map_dots(self, nest: list[sched.AxisOp], product: _Product) -> None:
+        """
+        Maps sums whose both sides are contiguous along the depth: vectors of partial results, as many as
+        map-axes has, for some rows and columns at once, so that what is loaded is used more often.
+        """
+        dim = product.dims[0]
+        depth, axis = self._most(dim), self.analysis.axis(dim)
+        if len(product.dims) > 1 or any(address.stride(axis) != 1 for address in product.addresses):
+            return
+        sides: tuple[list[sched.AxisOp], list[sched.AxisOp]] = [], []
+        for each in nest:
+            strides = [address.stride(self.analysis.axis(each)) for address in product.addresses]
+            if None in strides:
+                return
+            if strides.count(0) == 1:
+                sides[strides.index(0)].append(each)
+        nbytes = max(NBYTES[product.op.result.type], self._nbytes([product]))
+        partials = partial_results(depth)
+        lanes = min(self.vector_nbytes // nbytes, 16, partials)
+        if depth < LEAST_DEPTH or lanes < 2 or not all(sides):
+            return
+        first, second = sorted((side[-1] for side in sides), key=self._most)
+        across = 4 if self.vector_nbytes >= 64 else 2
+        down = 2 if self.vector_nbytes >= 64 else 1
+        if self._most(first) < 2 or self._most(second) < across:
+            return
+        outer = [each for each in nest if each is not first and each is not second]
+        _interchange(nest, [*outer, second, first])
+        dim.mapping = MappingAttr.get(vector=lanes, unroll=partials // lanes)
+        first.mapping = MappingAttr.get(unroll=down)
+        work = depth * self._most(first)
+        chunk = max(WORK_OF_A_GROUP // 8 // work // across * across, across)
+        chunk = min(chunk, -(-self._most(second) // across) * across)
+        for each in outer[:2]:
+            each.mapping = MappingAttr.get(Level.BLOCK)
+        level = Level.BLOCK if len(outer) <= 2 else Level.SERIAL
+        chunk = chunk if level is Level.BLOCK else 1
+        second.mapping = MappingAttr.get(level, chunk, unroll=across)
+        names = [each.index.name_hint or "axis" for each in (second, first, dim)]
+        self.kernel.schedule = StringAttr(
+            f"{names[0]}: {across} at once, and {down} of {names[1]}, share what is loaded; "
+            f"{names[2]}: {partials} partial results for {depth} elements"
+        )
 
     def _panel_width(self, axis: Axis, products: Sequence[_Product]) -> int | None:
         """Returns the width of the panels that one side lies in along an axis, if it lies in some."""

@@ -128,7 +128,8 @@ def test_what_stands_between_axes_moves_into_the_innermost():
 
 
 UNTILED = {
-    "both sides stay along no axis": nest("hik", "hjk"),
+    "few steps of the depth": nest("hik", "hjk", k=5),
+    "a depth of steps in one side alone": nest("hik", "kjh", h=3),
     "no fma": nest("hik", "kj").replace("reduce fma", "reduce addf").replace("%x, %y : f32", "%x : f32"),
     "few columns": nest("hik", "kj", j=3, h=2, i=2),
     "mapped already": nest("hik", "kj").replace("%h = 3", "%h = 3 block"),
@@ -160,6 +161,19 @@ def test_what_no_cache_holds_is_cut_into_chunks():
 def test_few_rows_take_whole_rows_of_the_other_side():
     found = axes(tiled(nest("ik", "kj", "ij", h=1, i=8, j=1024, k=1024)))
     assert found[-1] == "k: tile(16)"
+
+
+def test_rows_of_both_sides_share_what_is_loaded():
+    text = nest("ik", "jk", "ij", h=1, i=9, j=41, k=300)
+    found = axes(tiled(text))
+    assert found[1:] == ["j: block(44) unroll(4)", "i: unroll(2)", "k: vector(16) unroll(2)"]
+    assert axes(tiled(text, vector_nbytes=32))[1:] == [
+        "j: block(42) unroll(2)",
+        "i:",
+        "k: vector(8) unroll(4)",
+    ]
+    for found_, wanted in zip(results(tiled(text)), results(tiled(text, vector_nbytes=32)), strict=True):
+        np.testing.assert_array_equal(found_, wanted)
 
 
 def test_options_are_checked():
@@ -199,6 +213,7 @@ PRODUCTS = {
     "packed": matmul(60, 450, 450),
     "transposed": matmul(70, 90, 33, "k, m", "n, k"),
     "packed rows": matmul(450, 450, 30, "k, m"),
+    "rows of both sides": matmul(7, 45, 300, b="n, k"),
     "one row": matmul(1, 300, 300),
     "one column": matmul(300, 1, 300),
     "few rows": matmul(8, 300, 200),
