@@ -24,6 +24,7 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects import sched
+from ...dialects.dim_expr import is_at_least
 from ...dialects.sched import Scope
 from ..util.index_analysis import IndexAnalysis
 from ..util.index_expr import Axis, Clamp, Element, FloorDiv, IndexExpr, Mod, Opaque
@@ -96,21 +97,33 @@ class _Packing:
             for op in self.layout:
                 if not is_inside(read, op):
                     refuse(WHO, op, f"a read of %{name} stands outside of it")
-            self._check_guards(read, name)
+            self._check_guards(read, name, place)
             if [self.analysis.expr(index) for index in read.indices] != place:
                 refuse(WHO, self.loop, f"%{name} is read at different places in it")
         for dim, index in enumerate(place):
             self._check(index, len(self.layout), f"dim {dim} of %{name} is read at a place")
         return place
 
-    def _check_guards(self, read: Operation, name: str) -> None:
-        """Refuses a read that does not always happen: what it would read need not be in the buffer."""
+    def _check_guards(self, read: Operation, name: str, place: Sequence[IndexExpr]) -> None:
+        """Refuses a read that happens for some places only: the others need not be in the buffer."""
         around = read.parent_op()
         while around is not None and around is not self.loop:
-            has_count = isinstance(around, sched.AxisOp | sched.ReduceOp) and around.count is not None
-            if isinstance(around, scf.IfOp | scf.WhileOp) or (has_count and around not in self.layout):
+            guards = isinstance(around, scf.IfOp | scf.WhileOp)
+            if isinstance(around, sched.AxisOp | sched.ReduceOp) and around not in self.layout:
+                guards = self._guards(around.count, place)
+            if guards:
                 refuse(WHO, around, f"whether %{name} is read depends on it, and it is not in the layout")
             around = around.parent_op()
+
+    def _guards(self, count: SSAValue | None, place: Sequence[IndexExpr]) -> bool:
+        """Returns whether a count depends on what a place does, or may always be 0."""
+        if count is None:
+            return False
+        expr = self.analysis.expr(count)
+        if expr.is_constant:
+            return not is_at_least(expr.constant, 1)
+        leaves = _leaves(expr)
+        return any(leaf in leaves for index in place for leaf in _leaves(index))
 
     def _is_there(self, value: SSAValue, place: Operation) -> bool:
         """Returns whether a value is computed outside of the loop, or in its body before `place`."""
