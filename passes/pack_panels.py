@@ -169,8 +169,8 @@ def _pays(op: graph.ContractOp, packing: _Packing, of_columns: bool) -> bool:
     dims = _plain_dims(op.operand_maps[packing.number])
     assert dims is not None, f"{op.name}: an operand without plain indices"
     source, indices = through_views(value, [LinearIndex(((dim, 1),), 0) for dim in dims])
-    shape = shape_of(tensor_type_of(source, op.name))
-    if any(not isinstance(extent, int) or extent < 0 for extent in shape):
+    shape = [extent for extent in shape_of(tensor_type_of(source, op.name)) if isinstance(extent, int)]
+    if len(shape) != len(indices) or min(shape) < 0:
         return False
     stride = sum(
         dict(index.factors).get(packing.lane, 0) * step

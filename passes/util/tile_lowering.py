@@ -470,14 +470,14 @@ class _TileLowering:
 
     def _only_store(self, op: sched.ReduceOp) -> memref.StoreOp | None:
         """Returns the store of a sum if nothing else is done with it, or in the tile."""
-        if sum(use.operation is not None for use in op.result.uses) != 1:
+        if not op.result.has_one_use():
             return None
         (use,) = op.result.uses
         store = use.operation
         if not isinstance(store, memref.StoreOp) or store.value is not op.result:
             return None
-        row, column = self._strides(store, self.state.analysis.address(store))
-        tiles = (self.column_axis.tile == 1 or column == 1) and row is not None
+        _, column = self._strides(store, self.state.analysis.address(store))
+        tiles = self.column_axis.tile == 1 or column == 1
         reads = any(
             isinstance(each, memref.LoadOp) and each.memref is store.memref
             for each in self.columns.op.walk()
