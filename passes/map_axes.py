@@ -214,7 +214,7 @@ class _KernelMapper:
             around = around.parent_op()
         return False
 
-    def _turned_loads(self, columns: sched.AxisOp) -> list[Operation]:
+    def _turned_loads(self, columns: sched.AxisOp) -> list[memref.LoadOp]:
         """Returns the loads below an axis that are neither of one element nor of neighbours along it."""
         axis = self.analysis.axis(columns)
         return [
