@@ -61,7 +61,7 @@ LEAST_CHUNK = 128
 """Rows and columns of a chunk, at least, which decide how much of the depth the second cache holds."""
 
 SKINNY_STEPS = 16
-SKINNY_WORK = 1 << 22
+SKINNY_WORK = 1 << 23
 FAR = 1024
 """What one row of tiles reads: steps of the depth at once, products of a work-group, bytes between steps."""
 
