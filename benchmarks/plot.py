@@ -59,7 +59,9 @@ def draw(findings: Sequence[Finding], title: str, path: Path) -> None:
             va="center",
             fontsize=7,
         )
-    left.margins(x=0.25)
+    # Room for the names of the peers.
+    left.set_xlim(0.8 * min([1, *ratios]), 4 * max([1, *ratios]))
+    left.margins(y=0.01)
     right.barh(places, [100 * finding.share_of_limit for finding in shown], color=_PLAIN)
     right.axvline(100, color="black", linewidth=0.8)
     right.set_xlabel("share of the machine's limit, %")
