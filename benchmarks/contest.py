@@ -136,6 +136,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
     found = limits.measure(options.threads)
     print(f"{found.flops_per_second / 1e9:.1f} GFLOP/s, {options.threads} threads", flush=True)
     outcomes: dict[str, Outcome] = {}
+
+    def write() -> None:
+        report = {
+            "machine": describe_machine(),
+            "threads": options.threads,
+            "versions": {name: peer.VERSION for name, peer in installed.items()},
+            "missing": missing,
+            "limits": asdict(found),
+            "outcomes": {name: asdict(outcome) for name, outcome in outcomes.items()},
+        }
+        options.json.parent.mkdir(parents=True, exist_ok=True)
+        options.json.write_text(json.dumps(report, indent=1) + "\n")
+
     for workload in chosen:
         try:
             outcome = contest(
@@ -153,17 +166,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(format_table(rows), flush=True)
         for name, reason in outcome.failures.items():
             print(f"{name}: {reason}", flush=True)
-    if options.json is not None:
-        report = {
-            "machine": describe_machine(),
-            "threads": options.threads,
-            "versions": {name: peer.VERSION for name, peer in installed.items()},
-            "missing": missing,
-            "limits": asdict(found),
-            "outcomes": {name: asdict(outcome) for name, outcome in outcomes.items()},
-        }
-        options.json.parent.mkdir(parents=True, exist_ok=True)
-        options.json.write_text(json.dumps(report, indent=1) + "\n")
+        # After each workload: a run that is stopped leaves what it found.
+        if options.json is not None:
+            write()
     if any(outcome.error for outcome in outcomes.values()):
         sys.exit(1)
 
