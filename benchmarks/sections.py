@@ -31,6 +31,8 @@ class Section:
 def contest_text(report: Report) -> str:
     """Returns what a contest found."""
     findings, limits = findings_of(report), limits_of(report)
+    # They are for one thread.
+    has_goals = limits.threads == 1
     rate = limits.bytes_per_second(1 << 25) / 1e9
     versions = ", ".join(f"{name} {version}" for name, version in report["versions"].items())
     left_out = "".join(f" Left out: {name} ({reason})." for name, reason in report["missing"].items())
@@ -38,9 +40,9 @@ def contest_text(report: Report) -> str:
         f"{report['machine']['processor']}, Python {report['machine']['python']}, threads: {limits.threads}. "
         f"Measured limits: {limits.flops_per_second / 1e9:.0f} GFLOP/s of fused multiply-adds, "
         f"{rate:.1f} GB/s of copying 16 MiB. Peers: {versions}.{left_out}",
-        contest_table(findings),
-        means_table(findings),
-        missed_text(findings),
+        contest_table(findings, has_goals),
+        means_table(findings, has_goals),
+        *([missed_text(findings)] if has_goals else []),
         *(f"**Wrong**: {error}" for error in errors_of(report).values()),
     ]
     return "\n\n".join(part.rstrip() for part in parts) + "\n"

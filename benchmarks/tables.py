@@ -23,8 +23,8 @@ def seconds_text(seconds: float) -> str:
     return f"{seconds * 1e9:.0f} ns"
 
 
-def contest_table(findings: Sequence[Finding]) -> str:
-    """Returns the table of ratios: one row for each workload, misses in bold."""
+def contest_table(findings: Sequence[Finding], with_goals: bool = True) -> str:
+    """Returns the table of ratios: one row for each workload, misses in bold where there are goals."""
     rows = [["workload", "Tenon", "of the limit", "best peer", "its time", "ratio", "of medians", "goal"]]
     for finding in findings:
         peer = finding.best_peer
@@ -39,17 +39,17 @@ def contest_table(findings: Sequence[Finding]) -> str:
             cells += [peer, seconds_text(finding.times[peer]), *ratios]
         verdict = f"{finding.workload.goal:.2f} " + ("met" if finding.is_met else "**missed**")
         rows.append([*cells, verdict])
-    return markdown_table(rows)
+    return markdown_table(rows if with_goals else [row[:-1] for row in rows])
 
 
-def means_table(findings: Sequence[Finding]) -> str:
+def means_table(findings: Sequence[Finding], with_goals: bool = True) -> str:
     """Returns the geometric means of the groups' ratios."""
     rows = [["group", "geometric mean of the ratios", "goal"]]
     for group, mean in mean_ratios(findings).items():
         goal = MEAN_GOALS.get(group)
         verdict = "" if goal is None else f"{goal:.2f} " + ("met" if round(mean, 2) >= goal else "**missed**")
         rows.append([group, f"{mean:.2f}", verdict])
-    return markdown_table(rows)
+    return markdown_table(rows if with_goals else [row[:-1] for row in rows])
 
 
 def times_table(findings: Sequence[Finding]) -> str:

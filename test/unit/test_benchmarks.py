@@ -420,3 +420,10 @@ def test_a_document_gets_the_parts_in_their_places():
     assert filled(new, {"calls": "new\\1"}) == new
     with pytest.raises(ValueError, match="document: 0 places for threads, expected 1"):
         filled(text, {"threads": "x"})
+
+
+def test_two_threads_have_no_goals():
+    report = report_of(matmul_64={"tenon": 2e-5, "numpy": 1e-5})
+    assert "missed" in contest_text(report) and "goal" in contest_text(report)
+    report["limits"]["threads"] = 2
+    assert "missed" not in contest_text(report) and "goal" not in contest_text(report)
