@@ -135,7 +135,7 @@ def program_key(
     if pipeline is not None and any(name in pipeline for name in _READ_FILES):
         return None
     if isinstance(program, str):
-        if CUSTOM_DIALECTS:
+        if any(f"{dialect}." in program for dialect in CUSTOM_DIALECTS):
             return None
         content = program
     else:

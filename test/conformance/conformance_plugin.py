@@ -27,7 +27,7 @@ def _use_backend(name: str) -> None:
     from tenon import driver
     from tenon.frontends import compiled_trace
 
-    compiled_trace.compile = lambda module, **options: driver.compile(module, backend=name, **options)
+    compiled_trace.compile_own = lambda module, **options: driver.compile(module, backend=name, **options)
 
 
 def _load_without_complex() -> None:

@@ -178,6 +178,16 @@ def test_values_of_nodes_are_kept_from_call_to_call(backend: Backend, folder: Pa
             assert step.nodes["steps"] == 2
 
 
+def test_texts_with_ops_of_users_are_compiled_each_time(
+    backend: Backend, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tenon.program_cache.CUSTOM_DIALECTS", {"mine"})
+    for text, expected in ((SOFTMAX, (0, 1)), (f"{SOFTMAX}// mine.softshrink", (0, 0))):
+        before = lookups()
+        tenon.compile(text, backend=backend).close()
+        assert tuple(np.subtract(lookups(), before)) == expected
+
+
 PROGRAM = """
 import sys
 import numpy as np

@@ -62,7 +62,7 @@ def interpreted(monkeypatch: pytest.MonkeyPatch):
     for function in EagerFunction.FUNCTIONS:
         function.clear()
     monkeypatch.setattr(
-        compiled_trace, "compile", lambda module, **options: driver.compile(module, backend="reference")
+        compiled_trace, "compile_own", lambda module, **options: driver.compile(module, backend="reference")
     )
     yield
     for function in EagerFunction.FUNCTIONS:

@@ -37,7 +37,9 @@ def clear_caches() -> None:
 def interpreted(monkeypatch: pytest.MonkeyPatch):
     """Eager calls are interpreted."""
     clear_caches()
-    monkeypatch.setattr(compiled_trace, "compile", lambda module: driver.compile(module, backend="reference"))
+    monkeypatch.setattr(
+        compiled_trace, "compile_own", lambda module: driver.compile(module, backend="reference")
+    )
     yield
     clear_caches()
 

@@ -1,0 +1,35 @@
+// RUN: tenon-opt -p pack-panels %s | filecheck %s
+// RUN: tenon-opt -p 'pack-panels{vector-nbytes=64}' %s | filecheck %s --check-prefix WIDE
+// RUN: tenon-opt -p pack-panels,infer-memory-modes,convert-graph-to-sched %s | filecheck %s --check-prefix SCHED
+
+// CHECK-LABEL: func.func @panels
+// CHECK-NEXT: %[[R:.*]] = graph.reshape %b : tensor<512x1024xf32> -> tensor<512x64x16xf32>
+// CHECK-NEXT: %[[P:.*]] = graph.permute %[[R]] [1, 0, 2] {memory_mode = #graph.memory_mode<materialized, "in panels as wide as a tile">}
+// CHECK-NEXT: %[[V:.*]] = graph.permute %[[P]] [1, 0, 2] : tensor<64x512x16xf32>
+// CHECK-NEXT: %[[W:.*]] = graph.reshape %[[V]] : tensor<512x64x16xf32> -> tensor<512x1024xf32>
+// CHECK-NEXT: graph.contract %a, %[[W]]
+// WIDE-LABEL: func.func @panels
+// WIDE: memory_mode = #graph.memory_mode<materialized, "in panels as wide as a tile">
+// SCHED: sched.buffer global temporary : memref<64x512x16xf32>
+func.func @panels(%a: tensor<512x512xf32>, %b: tensor<512x1024xf32>) -> tensor<512x1024xf32> {
+  %c = graph.contract %a, %b maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] : tensor<512x512xf32>, tensor<512x1024xf32> -> tensor<512x1024xf32>
+  func.return %c : tensor<512x1024xf32>
+}
+
+// The last panel is filled up.
+// CHECK-LABEL: func.func @tail
+// CHECK: graph.pad %{{.*}}, %{{.*}} low [0, 0] high [0, 8] : tensor<512x8xf32>
+// CHECK: graph.concat %{{.*}}, %{{.*}} axis 0 {memory_mode = #graph.memory_mode<materialized, "in panels as wide as a tile">}
+// CHECK: graph.slice %{{.*}} offsets [0, 0] sizes [512, 1000] strides [1, 1] : tensor<512x1008xf32>
+func.func @tail(%a: tensor<512x512xf32>, %b: tensor<512x1000xf32>) -> tensor<512x1000xf32> {
+  %c = graph.contract %a, %b maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] : tensor<512x512xf32>, tensor<512x1000xf32> -> tensor<512x1000xf32>
+  func.return %c : tensor<512x1000xf32>
+}
+
+// CHECK-LABEL: func.func @small
+// CHECK-NEXT: graph.contract %a, %b
+// Small operands stay in the first caches as they are.
+func.func @small(%a: tensor<64x64xf32>, %b: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  %c = graph.contract %a, %b maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
+  func.return %c : tensor<64x64xf32>
+}
