@@ -11,7 +11,8 @@ Makes one axis of two around a reduction, where every access goes on from the en
     }                                                      }
 
 The rows and columns of an image are one dim for a convolution with a window of 1, or for a pooling over
-channels. Vectors and register tiles then leave nothing over at the end of each row.
+channels. Vectors and register tiles then leave nothing over at the end of each row. Rows and columns of a
+product of matrices are not: each side has only one of them, also where it lies in panels.
 
 Requires: unmapped `sched` kernels. Ensures: what each kernel computes is unchanged, bit for bit.
 """
@@ -32,7 +33,7 @@ from ..dialects.sched import MappingAttr
 from .schedule.fuse import fuse
 from .util.axis_nest import nest_of
 from .util.index_analysis import IndexAnalysis
-from .util.index_expr import Axis, IndexExpr, Leaf, Opaque, axes_of, opaque, variable
+from .util.index_expr import Atom, Axis, Clamp, Element, FloorDiv, IndexExpr, Mod, Opaque
 
 _SERIAL = MappingAttr.get()
 
@@ -64,7 +65,8 @@ def _pair(kernel: sched.KernelOp) -> tuple[sched.AxisOp, sched.AxisOp] | None:
             continue
         if not all(isinstance(extent, int) and extent > 1 for extent in extents):
             continue
-        if all(_is_one(expr, outer, inner, analysis) for expr in _indices(kernel, analysis)):
+        axes = analysis.axis(outer), analysis.axis(inner)
+        if all(_is_one(expr, *axes) for expr in _indices(kernel, analysis)):
             return outer, inner
     return None
 
@@ -80,25 +82,25 @@ def _indices(kernel: sched.KernelOp, analysis: IndexAnalysis) -> Iterable[IndexE
                     yield analysis.expr(operand)
 
 
-def _is_one(expr: IndexExpr, outer: sched.AxisOp, inner: sched.AxisOp, analysis: IndexAnalysis) -> bool:
-    """Returns whether an index depends on two axes as on one over all iterations of both."""
-    first, second = analysis.axis(outer), analysis.axis(inner)
-    if first not in expr.axes() and second not in expr.axes():
-        return True
-    extent = second.extent
-    assert isinstance(first.extent, int) and isinstance(extent, int), "extents are numbers"
-    merged = Axis(first.extent * extent, "merged")
+def _is_one(expr: IndexExpr, outer: Axis, inner: Axis) -> bool:
+    """
+    Returns whether an index depends on two axes as on one over all iterations of both, or on neither.
 
-    def replacement(leaf: Leaf) -> IndexExpr:
-        if leaf is first:
-            return variable(merged).floordiv(extent)
-        if leaf is second:
-            return variable(merged).mod(extent)
-        return opaque(leaf.value, leaf.along) if isinstance(leaf, Opaque) else variable(leaf)
-
-    return _bends(expr.substitute(replacement), {merged}) <= _bends(expr, {first, second})
+    What depends on one of the two alone does not: neither as it is, nor as a part of the index.
+    """
+    assert isinstance(inner.extent, int), "extents are numbers"
+    if expr.terms.get(outer, 0) != expr.terms.get(inner, 0) * inner.extent:
+        return False
+    return all(_is_part_of_one(atom, outer, inner) for atom in expr.terms)
 
 
-def _bends(expr: IndexExpr, axes: set[Axis]) -> int:
-    """Returns how many parts of an index are not linear along some axes."""
-    return sum(not isinstance(atom, Axis) and not axes.isdisjoint(axes_of(atom)) for atom in expr.terms)
+def _is_part_of_one(atom: Atom, outer: Axis, inner: Axis) -> bool:
+    match atom:
+        case Axis():
+            return True
+        case FloorDiv(operand, _) | Mod(operand, _) | Clamp(operand, _):
+            return _is_one(operand, outer, inner)
+        case Element(_, indices, _):
+            return all(_is_one(index, outer, inner) for index in indices)
+        case Opaque(_, along):
+            return (outer in along) == (inner in along)

@@ -55,7 +55,7 @@ LEAST_USES = 48
 LEAST_USES_OF_TRANSPOSED = 16
 """How often each element of a copy must be used; less often where its columns are not contiguous."""
 
-LEAST_USES_OF_TRANSPOSED_ROWS = 1 << 40
+LEAST_USES_OF_TRANSPOSED_ROWS = 128
 """The same of the side that the rows come from, which is left alone unless it is contiguous along them."""
 
 LEAST_NBYTES = 3 << 18

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import tenon
 from tenon.backends.reference.graph import run_graph
 from tenon.dialects import context, graph
 from tenon.dialects.parsing import parse_module, verify_module
@@ -49,7 +50,7 @@ def test_results_are_those_before(name: str):
     text, _ = CASES[name]
     rng = np.random.default_rng(0)
     (function,) = parse_module(text).body.ops
-    shapes = [type.get_shape() for type in function.function_type.inputs.data]  # pyright: ignore
+    shapes: list[tuple[int, ...]] = [type.get_shape() for type in function.function_type.inputs.data]  # pyright: ignore
     operands = [rng.integers(-4, 5, shape).astype(np.float32) for shape in shapes]
     module = packed(text)
     assert panels(module)
@@ -71,6 +72,29 @@ def test_what_is_small_or_used_seldom_is_left_where_it_is():
     assert panels(packed(matmul(96, 64, 64))) == []
     assert panels(packed(matmul(8, 1024, 1024))) == []
     assert panels(packed(matmul(96, 1024, 1024))) != []
+
+
+def test_rows_are_packed_where_they_are_contiguous_and_used_often():
+    assert panels(packed(matmul(600, 128, 600, "k, m"))) == ["tensor<100x600x6xf32>"]
+    assert panels(packed(matmul(600, 127, 600, "k, m"))) == []
+    assert panels(packed(matmul(400, 128, 400, "k, m"))) == []
+    assert panels(packed(matmul(600, 128, 600))) == []
+
+
+@pytest.mark.usefixtures("eager")
+@pytest.mark.parametrize("extents", [(64, 96, 40), (67, 101, 40)])
+@pytest.mark.parametrize("backend", ["llvm", "opencl"])
+def test_products_of_two_packed_sides_have_the_bits_of_sched(extents: tuple[int, int, int], backend: str):
+    if backend == "opencl":
+        pytest.importorskip("pyopencl")
+    m, n, k = extents
+    text = matmul(m, n, k, "k, m")
+    assert len(panels(packed(text))) == 2
+    rng = np.random.default_rng(0)
+    operands = [rng.standard_normal(shape).astype(np.float32) for shape in ((k, m), (k, n))]
+    found = np.asarray(tenon.compile(text, backend=backend)(*operands))
+    expected = np.asarray(tenon.compile(text, backend="reference", level="sched")(*operands))
+    np.testing.assert_array_equal(found, expected)
 
 
 def test_constants_are_packed_when_compiling():

@@ -69,3 +69,67 @@ sched.kernel @compared(%x: memref<2x3x5xf32>, %y: memref<3x5xi1>) {
     }
   }
 }
+
+// Rows and columns of a product are two axes, also where both sides lie in panels, and the result in tiles.
+// CHECK-LABEL: sched.kernel @panels
+// CHECK:         sched.axis %i = 8 {
+// CHECK-NEXT:      sched.axis %j = 16 {
+sched.kernel @panels(%a: memref<2x3x4xf32>, %b: memref<2x3x8xf32>, %c: memref<2x2x4x8xf32>) {
+  %c4 = arith.constant 4 : index
+  %c8 = arith.constant 8 : index
+  sched.axis %i = 8 {
+    sched.axis %j = 16 {
+      %ip = arith.divui %i, %c4 : index
+      %il = arith.remui %i, %c4 : index
+      %jp = arith.divui %j, %c8 : index
+      %jl = arith.remui %j, %c8 : index
+      %s = sched.reduce fma %k = 3 : f32 {
+        %x = memref.load %a[%ip, %k, %il] : memref<2x3x4xf32>
+        %y = memref.load %b[%jp, %k, %jl] : memref<2x3x8xf32>
+        sched.yield %x, %y : f32
+      }
+      memref.store %s, %c[%ip, %jp, %il, %jl] : memref<2x2x4x8xf32>
+    }
+  }
+}
+
+// Panels of both axes at once go on from row to row.
+// CHECK-LABEL: sched.kernel @panels_of_places
+// CHECK:         sched.axis %i_j = 15 {
+// CHECK-NOT:     sched.axis
+// CHECK-LABEL: sched.kernel @shared_by_rows
+sched.kernel @panels_of_places(%x: memref<4x2x4xf32>, %y: memref<3x5xf32>) {
+  %c4 = arith.constant 4 : index
+  %c5 = arith.constant 5 : index
+  sched.axis %i = 3 {
+    sched.axis %j = 5 {
+      %i5 = arith.muli %i, %c5 : index
+      %p = arith.addi %i5, %j : index
+      %panel = arith.divui %p, %c4 : index
+      %lane = arith.remui %p, %c4 : index
+      %s = sched.reduce maximumf %k = 2 : f32 {
+        %a = memref.load %x[%panel, %k, %lane] : memref<4x2x4xf32>
+        sched.yield %a : f32
+      }
+      memref.store %s, %y[%i, %j] : memref<3x5xf32>
+    }
+  }
+}
+
+// What two rows share depends on one axis alone.
+// CHECK:         sched.axis %i = 4 {
+// CHECK-NEXT:      sched.axis %j = 5 {
+sched.kernel @shared_by_rows(%x: memref<2x4x5xf32>, %w: memref<2x2xf32>, %y: memref<4x5xf32>) {
+  %c2 = arith.constant 2 : index
+  sched.axis %i = 4 {
+    sched.axis %j = 5 {
+      %g = arith.divui %i, %c2 : index
+      %s = sched.reduce fma %k = 2 : f32 {
+        %a = memref.load %x[%k, %i, %j] : memref<2x4x5xf32>
+        %b = memref.load %w[%g, %k] : memref<2x2xf32>
+        sched.yield %a, %b : f32
+      }
+      memref.store %s, %y[%i, %j] : memref<4x5xf32>
+    }
+  }
+}
