@@ -72,7 +72,8 @@ def test_tokens_are_those_of_xdsl(pieces: list[str]) -> None:
 FILES = sorted(
     path
     for path in Path(tenon.__file__).parent.glob("test/filecheck/passes/*.mlir")
-    if "expected-error" not in path.read_text()
+    # tenon-opt knows xDSL's test dialect, programs do not.
+    if not any(word in path.read_text() for word in ("expected-error", '"test.op"'))
 )
 
 
