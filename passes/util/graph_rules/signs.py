@@ -70,9 +70,14 @@ class MergeNegation(RewritePattern):
 
 
 def _negated(value: SSAValue) -> SSAValue | None:
-    """Returns x where `value` is -x. The negative of a constant is none, as it folds to a constant."""
+    """
+    Returns x where `value` is -x. The negative of a constant is none, as it folds to a constant, and other
+    rules subtract constants by adding their negatives; a broadcast of one number is a constant to them.
+    """
     owner = value.owner
     if not isinstance(owner, graph.NegOp) or isinstance(owner.source.owner, graph.ConstantOp):
+        return None
+    if splat(owner.source) is not None:
         return None
     return owner.source
 
