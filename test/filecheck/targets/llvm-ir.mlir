@@ -6,7 +6,7 @@
 // CHECK:      %group = phi i64 [ %begin, %entry ], [ %next, %loop_body ]
 // CHECK:      %at = getelementptr inbounds float, ptr %x, i64 %i
 // CHECK-NEXT: %v = load <8 x float>, ptr %at, align 4
-// CHECK-NEXT: %scaled = fmul contract <8 x float> %v, <float 0x4000000000000000, {{.*}}>
+// CHECK-NEXT: %scaled = fmul contract <8 x float> %v, splat (float 0x4000000000000000)
 // CHECK:      store <8 x float> %scaled, ptr %at.1, align 4
 // CHECK:      define void @scale.chunk(ptr %table, i64 %begin, i64 %end) nounwind "arguments"="2" "grid"="16,1,1" "block"="1,1,1" {
 // CHECK:      call void @scale.range(ptr %argument0, ptr %argument1, i64 %begin, i64 %end)
