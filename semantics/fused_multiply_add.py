@@ -73,14 +73,12 @@ def _fma_f32(a: Array, b: Array, c: Array) -> Array:
 
 def _fma_f64(a: Array, b: Array, c: Array) -> Array:
     """
-    Boldo and Melquiond's algorithm where no intermediate can over- or underflow, exact rational arithmetic
-    where one could, and plain arithmetic where an operand is zero, infinite or NaN.
+    Boldo and Melquiond's algorithm where no intermediate can over- or underflow, on scaled operands where one
+    could, exact rational arithmetic where the result may be subnormal, and plain arithmetic where an operand
+    is zero, infinite or NaN.
     """
     a, b, c = np.broadcast_arrays(a, b, c)
-    product, product_error = _two_product(a, b)
-    high, high_error = _two_sum(c, product_error)
-    total, total_error = _two_sum(product, high)
-    result = total + round_to_odd(*_two_sum(high_error, total_error))
+    result = _fma_in_range(a, b, c)
 
     factors_finite = np.isfinite(a) & np.isfinite(b)
     factors_nonzero = (a != 0) & (b != 0)
@@ -90,11 +88,39 @@ def _fma_f64(a: Array, b: Array, c: Array) -> Array:
     is_plain = ~(factors_finite & np.isfinite(c) & factors_nonzero & (c != 0))
     result = np.where(is_plain, plain, result)
     is_safe = _within(a, 2.0**400) & _within(b, 2.0**400) & _within(c, 2.0**900)
-    for index in zip(*np.nonzero(np.atleast_1d(~is_plain & ~is_safe)), strict=True):
-        exact = [float(np.atleast_1d(operand)[index]) for operand in (a, b, c)]
-        result = np.atleast_1d(result)
-        result[index] = _fma_exactly(*exact)
+    far = ~is_plain & ~is_safe
+    if far.any():
+        result = np.array(result)
+        result[far] = _fma_out_of_range(a[far], b[far], c[far])
     return result.reshape(a.shape)
+
+
+def _fma_in_range(a: Array, b: Array, c: Array) -> Array:
+    product, product_error = _two_product(a, b)
+    high, high_error = _two_sum(c, product_error)
+    total, total_error = _two_sum(product, high)
+    return total + round_to_odd(*_two_sum(high_error, total_error))
+
+
+def _fma_out_of_range(a: Array, b: Array, c: Array) -> Array:
+    """Returns `a * b + c` for rows of finite numbers, none of them zero, of any exponents."""
+    a_fraction, a_exponent = np.frexp(a)
+    b_fraction, b_exponent = np.frexp(b)
+    exponent = a_exponent + b_exponent
+    scaled = np.ldexp(c, -exponent)
+    # Against a product of a quarter or more, with at most 106 bits, only the sign of so little counts.
+    scaled = np.where(np.abs(scaled) < 2.0**-900, np.copysign(2.0**-900, c), scaled)
+    near = _fma_in_range(a_fraction, b_fraction, scaled)
+    _, near_exponent = np.frexp(near)
+    result = np.ldexp(near, exponent)
+    # A product below the last bits of `c`, by more than a rounding, leaves it as it is.
+    is_lost = (np.abs(c) >= 2.0**-900) & (np.abs(a * b) <= np.abs(c) * 2.0**-64)
+    result = np.where(is_lost, c, result)
+    is_normal = (near == 0) | (near_exponent + exponent > -1021)
+    is_known = is_lost | (is_normal & (np.abs(scaled) <= 2.0**900))
+    for index in np.flatnonzero(~is_known):
+        result[index] = _fma_exactly(float(a[index]), float(b[index]), float(c[index]))
+    return result
 
 
 def _within(value: Array, limit: float) -> Array:
