@@ -18,7 +18,7 @@ from .argument_kinds import check_kind
 from .code import Code
 from .device import Device
 from .event import Event
-from .hosted import fetch_for_others, note_written_on_device, ready_to_read
+from .hosted import held_for_sending, note_written_on_device, ready_to_read
 from .link import link_batch, link_code
 from .node_buffer import NodeBuffer
 from .region import Index, region_of
@@ -228,9 +228,8 @@ class Context:
             ContextError: the node is not here, or was never written.
         """
         buffer = self.buffer_of(node, "host_view")
-        fetch_for_others([buffer])
-        with self.device.schedule_lock:
-            ready_to_read(self, buffer, "host_view")
+        with held_for_sending([buffer]) as held, self.device.schedule_lock:
+            ready_to_read(self, buffer, "host_view", held)
         driver = self.device.backend.driver
         if not isinstance(driver, HostVisible):
             raise DeviceError(f"host_view: the host cannot see the memory of {self.device.name}")
@@ -286,9 +285,8 @@ class Context:
         """
         self._check_absent(node, "init_from_device")
         origin = source.buffer_of(node, "init_from_device")
-        fetch_for_others([origin])
-        with source.device.schedule_lock:
-            ready_to_read(source, origin, "init_from_device")
+        with held_for_sending([origin]) as held, source.device.schedule_lock:
+            ready_to_read(source, origin, "init_from_device", held)
         child = self.make_child([node])
         if child.is_initialized(node):  # a constant that the device has
             return child

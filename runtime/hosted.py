@@ -9,7 +9,8 @@ Only what the host writes makes devices lag: each device's copy is its own other
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable
+from collections.abc import Collection, Generator, Iterable
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 from ..errors import ContextError
@@ -20,46 +21,66 @@ from .region import whole_region
 
 if TYPE_CHECKING:
     from .context import Context
+    from .tensor_node import TensorNode
 
 
-def fetch_for_others(buffers: Iterable[NodeBuffer]) -> None:
+def held_for_sending(buffers: Iterable[NodeBuffer]) -> AbstractContextManager[Collection[TensorNode]]:
     """
-    Brings the host's copy up to date for buffers that lag behind it, before it is sent to them. Not to be
-    called with a lock held: it may wait for any device.
+    Brings the host's copies up to date for those of `buffers` that lag behind them, and keeps the host from
+    changing them in the block, where `ready_to_read` schedules their transfers: what is sent is never half of
+    a change. Gives the nodes that are held so. Not to be entered with a lock of a device held: it may wait
+    for any device.
     """
-    for buffer in buffers:
-        if _is_lagging(buffer):
-            buffer.node.do_read()
+    lagging = {buffer.node for buffer in buffers if _is_lagging(buffer)}
+    return _held(lagging) if lagging else _NONE_HELD
 
 
-def ready_to_read(context: Context, buffer: NodeBuffer, who: str) -> None:
+_NONE_HELD: AbstractContextManager[Collection[TensorNode]] = nullcontext(())
+
+
+@contextmanager
+def _held(nodes: Collection[TensorNode]) -> Generator[Collection[TensorNode]]:
+    with ExitStack() as locks:
+        for node in sorted(nodes):
+            locks.enter_context(node.host_lock)
+            node.do_read()
+        yield nodes
+
+
+def ready_to_read(context: Context, buffer: NodeBuffer, who: str, held: Collection[TensorNode]) -> None:
     """
-    Schedules a copy to the device, where the host has values of a hosted node that the device has not. With
-    the device's `schedule_lock` held, after `fetch_for_others`.
+    Schedules a copy to the device, where the host has values of a hosted node that the device has not, and
+    `held_for_sending` holds it: a change that came since will be sent for a later read. With the device's
+    `schedule_lock` held.
 
     Raises:
         ContextError: the node has no values, here or on the host.
     """
     node = buffer.node
-    if _is_lagging(buffer) and node.is_initialized:
-        array = node.array
-        assert array is not None, f"{node.debug_name} is hosted without an array"
-        # Noted first: what the host writes from now on makes the device lag again.
-        buffer.host_version = node.host_version
-        node.add_device_not_lagging_host(buffer.device.id)
-        send = copy_to_device(buffer, whole_region(node), array, may_queue=False)
-
-        def copy() -> None:
-            try:
-                send()
-            except BaseException:
-                buffer.host_version = -1
-                node.discard_device_not_lagging_host(buffer.device.id)
-                raise
-
-        event = fill(context, buffer, f"send {node.debug_name}", copy)
-        node.prepare_write(is_done=lambda: event.is_done, sync=event.sync)
+    if node in held and node.is_initialized and _is_lagging(buffer):
+        _send(context, buffer)
     buffer.check_initialized(who, "" if buffer.is_initialized else context.namesake_hint(node))
+
+
+def _send(context: Context, buffer: NodeBuffer) -> None:
+    node = buffer.node
+    array = node.array
+    assert array is not None, f"{node.debug_name} is hosted without an array"
+    # Noted first: what the host writes from now on makes the device lag again.
+    buffer.host_version = node.host_version
+    node.add_device_not_lagging_host(buffer.device.id)
+    send = copy_to_device(buffer, whole_region(node), array, may_queue=False)
+
+    def copy() -> None:
+        try:
+            send()
+        except BaseException:
+            buffer.host_version = -1
+            node.discard_device_not_lagging_host(buffer.device.id)
+            raise
+
+    event = fill(context, buffer, f"send {node.debug_name}", copy)
+    node.prepare_write(is_done=lambda: event.is_done, sync=event.sync)
 
 
 def note_written_on_device(buffer: NodeBuffer, event: Event) -> None:

@@ -26,7 +26,7 @@ from ..errors import CallError, DeviceError
 from .control_text import control_text
 from .device import Device
 from .event import Event
-from .hosted import fetch_for_others, note_written_on_device, ready_to_read
+from .hosted import held_for_sending, note_written_on_device, ready_to_read
 from .memory_plan import MemoryPlan, memory_plan_of
 from .node_buffer import NodeBuffer, events_of, fills
 from .program_plan import BufferPlan, ProgramPlan
@@ -190,8 +190,7 @@ class ProgramRoutine(Routine):
         device = self.device
         self.context.check_usable(self.name)
         device.runner.check_open()
-        fetch_for_others(self.reads)
-        with device.schedule_lock:
+        with held_for_sending(self.reads) as held, device.schedule_lock:
             self.context.check_usable(self.name)  # another thread may have finalized it
             self.bind(**bindings)
             missing = [name for name in self._symbols if name not in self._values]
@@ -199,7 +198,7 @@ class ProgramRoutine(Routine):
                 hint = f"hint: run({missing[0]}=0)"
                 raise CallError(f"{self.name}: symbol '{missing[0]}' has no value ({hint})")
             for buffer in self.reads:
-                ready_to_read(self.context, buffer, self.name)
+                ready_to_read(self.context, buffer, self.name, held)
             if self.merge_buffer_input is not None:
                 device.merge_buffer.check(self.name, self.merge_buffer_input)
             places = [(buffer.number, buffer.at(self._values)) for buffer in self._moving]
@@ -261,15 +260,14 @@ class TransferRoutine(Routine):
         self._source_context.check_usable(self.name)
         self.device.runner.check_open()
         source, target, device = self._source, self._target, self.device
-        fetch_for_others(self.reads)
-        with ExitStack() as locks:
+        with held_for_sending(self.reads) as held, ExitStack() as locks:
             for each in sorted({device, source.device}, key=lambda one: one.id):
                 locks.enter_context(each.schedule_lock)
             self.context.check_usable(self.name)  # another thread may have finalized it
             self._source_context.check_usable(self.name)
             if target is None:  # it may be gone since the routine was made, if another could not make it grow
                 device.make_room_for_merging(source.node.debug_name, source.nbytes)
-            ready_to_read(self._source_context, source, self.name)
+            ready_to_read(self._source_context, source, self.name, held)
             waits = events_of([source], self.writes)
             if self._staging is not None:
                 if self._last_run is not None:

@@ -26,25 +26,25 @@ class TensorNodeHost(TensorNodeMemory):
     devices lazily: whoever changes the node on a device says how to fetch its values (`prepare_read`),
     whoever reads the host's copy says what to wait for before it is changed (`prepare_write`).
 
-    Any thread may call any method. `do_read`, `do_write` and the methods that get and set values hold a lock
-    of their own while they wait for devices and transfer: work that devices do, and whoever holds what such
+    Any thread may call any method. `do_read`, `do_write` and the methods that get and set values hold
+    `host_lock` while they wait for devices and transfer: work that devices do, and whoever holds what such
     work needs, must call none of these. `array` itself is not guarded.
     """
 
     __slots__ = (
         "_array",
         "_devices_not_lagging_host",
-        "_host_lock",
         "_host_version",
         "_is_initialized",
         "_prepare_read",
         "_prepare_write",
+        "host_lock",
     )
 
     def __init__(self, array: Lazy[Any, npt.NDArray[Any] | None]) -> None:
         super().__init__()
         self._array = array
-        self._host_lock = RLock()
+        self.host_lock = RLock()
         self._prepare_read: HostPreparation | None = None
         self._prepare_write: HostPreparation | None = None
         self._is_initialized = False
@@ -68,7 +68,6 @@ class TensorNodeHost(TensorNodeMemory):
         """
         return self._array.force(self, self._lock)
 
-    @property
     def has_array(self) -> bool:
         """Whether the host has an array by now: it is made when it is first needed. Decides nothing."""
         return self._array.is_forced and self._array.force(self, self._lock) is not None
@@ -137,7 +136,7 @@ class TensorNodeHost(TensorNodeMemory):
         Raises:
             RoutineError, DeviceLostError: the work failed.
         """
-        with self._host_lock:
+        with self.host_lock:
             with self._lock:
                 pending, self._prepare_read = self._prepare_read, None
             if pending is None:
@@ -164,7 +163,7 @@ class TensorNodeHost(TensorNodeMemory):
             RoutineError, DeviceLostError: work failed. A later call does not wait again for work that read
                 the host's copy.
         """
-        with self._host_lock:
+        with self.host_lock:
             if overwrite:
                 with self._lock:
                     self._prepare_read = None
@@ -189,7 +188,7 @@ class TensorNodeHost(TensorNodeMemory):
             TenonError: `index` has another rank or is out of bounds.
         """
         who = f"tensor node {self.debug_name}: get_value"
-        with self._host_lock:
+        with self.host_lock:
             data = self._data(who)
             place = _checked_index(who, index, data.shape)
             self.do_read()
@@ -204,7 +203,7 @@ class TensorNodeHost(TensorNodeMemory):
             TenonError: `index` has another rank or is out of bounds, or `value` does not fit the dtype.
         """
         who = f"tensor node {self.debug_name}: set_value"
-        with self._host_lock:
+        with self.host_lock:
             self.update_memory_mode(modes.HOSTED_NONCONSTANT, "a value is set on the host")
             data = self._data(who)
             place = _checked_index(who, index, data.shape)
@@ -213,8 +212,6 @@ class TensorNodeHost(TensorNodeMemory):
                 raise TenonError(f"{who}: the value has shape {list(element.shape)}, expected one number")
             self.do_write()
             data[place] = element
-            # A device that was sent the array between do_write and now has the old values.
-            self._note_all_devices_lag()
 
     def get_values(self) -> npt.NDArray[Any]:
         """
@@ -223,7 +220,7 @@ class TensorNodeHost(TensorNodeMemory):
         Raises:
             MemoryModeError: the node is not hosted.
         """
-        with self._host_lock:
+        with self.host_lock:
             data = self._data(f"tensor node {self.debug_name}: get_values")
             self.do_read()
             return data.copy()
@@ -239,7 +236,7 @@ class TensorNodeHost(TensorNodeMemory):
             TenonError: `values` have another shape or dtype.
         """
         who = f"tensor node {self.debug_name}: set_values"
-        with self._host_lock:
+        with self.host_lock:
             is_first_of_constant = self._mode == modes.HOSTED_CONSTANT and not self._is_initialized
             if not is_first_of_constant:
                 self.update_memory_mode(modes.HOSTED_NONCONSTANT, "values are set on the host")
@@ -252,7 +249,6 @@ class TensorNodeHost(TensorNodeMemory):
                 )
             self.do_write(overwrite=True)
             data[...] = new.reshape(data.shape)
-            self._note_all_devices_lag()
 
     def points_1d(self, xdim: int, from_axis: int = -1) -> npt.NDArray[Any]:
         """

@@ -9,7 +9,7 @@ import numpy as np
 from ..errors import ContextError
 from .copies import copy_from_device, copy_to_device, fill, read
 from .event import Event
-from .hosted import fetch_for_others, note_written_on_device, ready_to_read
+from .hosted import held_for_sending, note_written_on_device, ready_to_read
 from .node_buffer import NodeBuffer
 from .region import Index, region_of, whole_region, without_padding
 from .routine import TransferRoutine
@@ -31,10 +31,9 @@ def from_host(
     _check_changeable(buffer, who)
     copy = copy_to_device(buffer, region, source, may_queue)
     in_part = not region.is_whole
-    fetch_for_others([buffer] if in_part else [])
-    with context.device.schedule_lock:
+    with held_for_sending([buffer] if in_part else []) as held, context.device.schedule_lock:
         if in_part:
-            ready_to_read(context, buffer, f"{who}, in part")
+            ready_to_read(context, buffer, f"{who}, in part", held)
         event = fill(context, buffer, who, copy, in_part=in_part)
     note_written_on_device(buffer, event)
     return event
@@ -46,9 +45,8 @@ def to_host(context: Context, node: TensorNode, out: Array, index: Index | None,
     who = f"to_host {node.debug_name}"
     region = region_of(node, index, who)
     target = region.check_target(out, who)
-    fetch_for_others([buffer])
-    with context.device.schedule_lock:
-        ready_to_read(context, buffer, "to_host")
+    with held_for_sending([buffer]) as held, context.device.schedule_lock:
+        ready_to_read(context, buffer, "to_host", held)
         return read(context, buffer, who, copy_from_device(buffer, region, target, may_queue))
 
 

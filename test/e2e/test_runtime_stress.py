@@ -401,6 +401,36 @@ def test_the_host_changes_a_node_while_threads_run(platform: Platform):
     assert all(together(change, *(lambda i=i: run(i) for i in range(4))))
 
 
+def test_what_a_device_is_sent_is_never_half_of_a_change(platform: Platform, monkeypatch: pytest.MonkeyPatch):
+    code = platform.compile(COUNT.replace("on_device", "hosted").replace("@count", "@count_hosted"))
+    w = code.nodes["w"]
+    w.set_values(np.zeros(64, np.float32))
+    device = platform.devices[0]
+    routine = device.make_context().link(code)
+    routine.run()
+    found: list[list[float]] = []
+    reader = threading.Thread(target=lambda: found.append(routine.context.to_host(w).tolist()))
+    do_write = tenon.TensorNode.do_write
+
+    def write_half(node: tenon.TensorNode, *, overwrite: bool = False) -> None:
+        do_write(node, overwrite=overwrite)
+        assert node.array is not None
+        node.array[:32] = 7
+        device.schedule_lock.release()
+        reader.join(0.2)
+
+    # The reader has seen that the device has the newest values, and is about to schedule the read.
+    device.schedule_lock.acquire()
+    reader.start()
+    reader.join(0.1)
+    with monkeypatch.context() as patch:
+        patch.setattr(tenon.TensorNode, "do_write", write_half)
+        w.set_values(np.full(64, 7, np.float32))
+    reader.join()
+    assert found in ([[1.0] * 64], [[7.0] * 64])
+    assert routine.context.to_host(w).tolist() == [7.0] * 64
+
+
 def test_contexts_are_finalized_while_others_use_them(platform: Platform):
     """Who comes too late is told so, and touches no memory that is somebody else's by then."""
     device = platform.get_device(0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -12,6 +12,7 @@ import pytest
 import tenon
 from tenon.backends.llvm.compile import LLVMCompiler
 from tenon.backends.reference.graph import run_graph
+from tenon.cache.place import SWITCH
 from tenon.dialects import graph
 from tenon.dialects.dim_expr import DimSymbol, dim
 from tenon.dialects.parsing import parse_module
@@ -50,17 +51,18 @@ def random(*shape: int, seed: int = 0) -> Array:
 
 
 @pytest.fixture
-def n_compiled(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """The sources that llvm compiles during a test."""
+def n_compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The sources that llvm compiles during a test, which takes none from disk."""
+    monkeypatch.setenv(SWITCH, "0")
     sources: list[str] = []
-    compile = LLVMCompiler.compile
+    image = LLVMCompiler.image
 
-    def noting(self: LLVMCompiler, source: str, device: Any) -> Any:
+    def noting(self: LLVMCompiler, source: str, device: Any) -> bytes:
         sources.append(source)
-        return compile(self, source, device)
+        return image(self, source, device)
 
-    monkeypatch.setattr(LLVMCompiler, "compile", noting)
-    yield sources
+    monkeypatch.setattr(LLVMCompiler, "image", noting)
+    return sources
 
 
 def sweep(
