@@ -8,6 +8,8 @@ import tenon
 from tenon.backends.interface import Backend
 from tenon.backends.registry import BACKEND_NAMES, DEVICE_NAMES, get_backend, open_backends
 
+from .faulty_driver import mend_compilers
+
 DEVICES: dict[str, Backend] = {}
 
 
@@ -17,6 +19,12 @@ def device_of(name: str) -> Backend:
             pytest.importorskip("pyopencl")
         DEVICES[name] = get_backend(name)
     return DEVICES[name]
+
+
+@pytest.fixture(autouse=True)
+def sound_compilers_afterwards() -> Iterator[None]:
+    yield
+    mend_compilers()
 
 
 @pytest.fixture(params=DEVICE_NAMES)

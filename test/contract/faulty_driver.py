@@ -107,12 +107,24 @@ class Faults:
 def inject_faults(backend: Backend) -> Faults:
     """
     Makes the driver and the compiler of `backend`, which no other test may use, ask the faults that this
-    returns. Devices that share a compiler share its faults.
+    returns. Devices that share a compiler share its faults, until `mend_compilers`.
     """
     faults = Faults()
+    _SOUND_COMPILERS.append((backend.compiler, type(backend.compiler)))
     _instrument(backend.driver, DRIVER_CALLS, faults)
     _instrument(backend.compiler, _names_of(Compiler), faults)
     return faults
+
+
+_SOUND_COMPILERS: list[tuple[Any, type[Any]]] = []
+"""The compilers that are faulty, and their classes before they were."""
+
+
+def mend_compilers() -> None:
+    """Makes all compilers sound again: a backend's may be shared with those of later tests."""
+    while _SOUND_COMPILERS:
+        compiler, kind = _SOUND_COMPILERS.pop()
+        object.__setattr__(compiler, "__class__", kind)
 
 
 def _instrument(thing: Any, names: tuple[str, ...], faults: Faults) -> None:

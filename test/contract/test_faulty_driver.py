@@ -17,7 +17,7 @@ from tenon.backends.interface import (
 from tenon.backends.registry import DEVICE_NAMES, get_backend, open_backends
 from tenon.errors import DeviceError, DeviceLostError, KernelCompileError, OutOfMemoryError
 
-from .faulty_driver import CALLS, inject_faults
+from .faulty_driver import CALLS, inject_faults, mend_compilers
 
 ABILITIES = (HostMapped, HostVisible, PeerCopies, PinnedHost, Queued, DirectCalls)
 
@@ -96,6 +96,16 @@ def test_compilers_fail_too(name: str):
         tenon.compile(text, backend=backend)
     with tenon.compile(text, backend=backend) as f:
         assert f(np.ones(4, np.float32)).tolist() == [2] * 4
+
+
+def test_compilers_are_sound_again_for_the_next_test(name: str):
+    backend = get_backend(name)
+    kind = type(backend.compiler)
+    for _ in range(2):
+        inject_faults(backend)
+        assert type(backend.compiler) is not kind
+    mend_compilers()
+    assert type(backend.compiler) is kind
 
 
 def test_only_what_is_called_can_be_planned_to_fail():
