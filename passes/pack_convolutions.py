@@ -51,7 +51,6 @@ from ..dialects.graph import (
     MemoryModeAttr,
     ReduceKind,
     iteration_extents,
-    linear_index,
 )
 from ..dialects.graph.types import tensor_of, tensor_type_of
 from ..dialects.memory_modes import ModeKind
@@ -147,12 +146,7 @@ def _convolution(op: graph.ContractOp) -> _Convolution | None:
 
 
 def _indices(map: AffineMap) -> tuple[LinearIndex, ...]:
-    found: list[LinearIndex] = []
-    for expr in map.results:
-        index = linear_index(expr)
-        assert index is not None, f"index {expr} is no sum of dims with factors"
-        found.append(index)
-    return tuple(found)
+    return tuple(LinearIndex.of(expr) for expr in map.results)
 
 
 def _is_stepped(indices: Sequence[LinearIndex]) -> bool:
@@ -275,15 +269,4 @@ def _copied(builder: GraphBuilder, convolution: _Convolution, panels: int, width
 
 
 def _moved(indices: Sequence[LinearIndex], place: dict[int, int], count: int) -> AffineMap:
-    results: list[AffineExpr] = []
-    for index in indices:
-        total: AffineExpr | None = None
-        for dim, factor in sorted((place[dim], factor) for dim, factor in index.factors):
-            term = AffineExpr.dimension(dim) * factor
-            total = term if total is None else total + term
-        if total is None:
-            total = AffineExpr.constant(index.constant)
-        elif index.constant:
-            total = total + index.constant
-        results.append(total)
-    return AffineMap(count, 0, tuple(results))
+    return AffineMap(count, 0, tuple(index.moved(place).expr for index in indices))

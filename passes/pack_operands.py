@@ -34,7 +34,7 @@ from xdsl.passes import ModulePass
 
 from ..dialects import graph
 from ..dialects.buffer_size import row_major_strides
-from ..dialects.graph import LinearIndex, MemoryModeAttr, ReduceKind, iteration_extents, linear_index
+from ..dialects.graph import LinearIndex, MemoryModeAttr, ReduceKind, iteration_extents
 from ..dialects.graph.types import tensor_of, tensor_type_of
 from ..dialects.memory_modes import ModeKind
 from .util.contract_views import through_views
@@ -115,12 +115,7 @@ def _uses_all_dims(op: graph.ContractOp, packed: Mapping[int, tuple[_Operand, tu
 
 
 def _viewed(value: SSAValue, map: AffineMap) -> _Operand | None:
-    indices: list[LinearIndex] = []
-    for expr in map.results:
-        index = linear_index(expr)
-        assert index is not None, f"index {expr} is no sum of dims with factors"
-        indices.append(index)
-    source, found = through_views(value, indices)
+    source, found = through_views(value, [LinearIndex.of(expr) for expr in map.results])
     type = tensor_type_of(source, graph.ContractOp.name)
     return _Operand(source, type.get_shape(), tuple(found)) if type.has_static_shape() else None
 
@@ -148,7 +143,7 @@ def _rewrite(
     inputs, maps = list(op.inputs), [attribute.data for attribute in op.maps.data]
     for number, (operand, inner) in packed.items():
         inputs[number] = _copy(builder, operand, inner, extents, lanes, op.inputs[number].name_hint)
-        kept = [_expr(index) for index in operand.indices if lanes not in _dims(index)]
+        kept = [index.expr for index in operand.indices if lanes not in _dims(index)]
         taken = [AffineExpr.dimension(dim) for dim in (*inner, lanes)]
         maps[number] = AffineMap(len(extents), 0, (*kept, *taken))
     new = graph.ContractOp(
@@ -184,8 +179,7 @@ def _copy(
         if axis in own:
             indices.append(AffineExpr.dimension(own.index(axis)))
         else:
-            moved = tuple(sorted((place[dim], factor) for dim, factor in index.factors))
-            indices.append(_expr(LinearIndex(moved, index.constant)))
+            indices.append(index.moved(place).expr)
     element_type = tensor_type_of(operand.value, graph.ContractOp.name).element_type
     copy = graph.ContractOp(
         [operand.value],
@@ -196,10 +190,3 @@ def _copy(
     )
     copy.attributes["memory_mode"] = MemoryModeAttr(ModeKind.MATERIALIZED, "packed, to be read in vectors")
     return builder.add(copy, None if hint is None else f"{hint}_packed")
-
-
-def _expr(index: LinearIndex) -> AffineExpr:
-    total = AffineExpr.constant(0)
-    for dim, factor in index.factors:
-        total = total + AffineExpr.dimension(dim) * factor
-    return total + index.constant

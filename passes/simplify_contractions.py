@@ -42,7 +42,8 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 
 from ..dialects import graph
-from ..dialects.graph import LinearIndex, iteration_extents, linear_index
+from ..dialects.buffer_size import row_major_strides
+from ..dialects.graph import LinearIndex, iteration_extents
 from ..dialects.graph.types import tensor_of, tensor_type_of
 from .util.graph_builder import GraphBuilder
 from .util.stored_order import stored_order
@@ -73,13 +74,9 @@ class _Operand:
     """The factor of each dim."""
     constants: list[int]
 
-    def strides(self) -> list[int]:
-        """Returns how many elements apart neighbours along each axis are."""
-        return [prod(self.shape[axis + 1 :]) for axis in range(len(self.shape))]
-
     def stride(self, dim: int) -> int:
         """Returns how many elements apart neighbours along an iteration dim are."""
-        steps = zip(self.indices, self.strides(), strict=True)
+        steps = zip(self.indices, row_major_strides(self.shape), strict=True)
         return sum(index.get(dim, 0) * step for index, step in steps)
 
     def is_windowed(self) -> bool:
@@ -204,11 +201,7 @@ class _Simplifier:
 
 def _viewed(value: SSAValue, map: AffineMap) -> _Operand:
     """Looks through permutations, and through reshapes that add or drop extents of 1."""
-    indices: list[LinearIndex] = []
-    for expr in map.results:
-        index = linear_index(expr)
-        assert index is not None, f"index {expr} is no sum of dims with factors"
-        indices.append(index)
+    indices = [LinearIndex.of(expr) for expr in map.results]
     while True:
         op = value.owner
         if isinstance(op, graph.PermuteOp) and "memory_mode" not in op.attributes:
@@ -289,12 +282,6 @@ def _reshaped(builder: GraphBuilder, operand: _Operand) -> SSAValue:
 
 
 def _map(operand: _Operand, place: dict[int, int]) -> AffineMap:
-    results: list[AffineExpr] = []
-    for index, constant in zip(operand.indices, operand.constants, strict=True):
-        factors = sorted((place[dim], factor) for dim, factor in index.items())
-        total = AffineExpr.constant(constant)
-        for number, (dim, factor) in enumerate(factors):
-            term = AffineExpr.dimension(dim) * factor
-            total = term if number == 0 and constant == 0 else total + term
-        results.append(total)
+    indices = zip(operand.indices, operand.constants, strict=True)
+    results = (LinearIndex((*index.items(),), constant).moved(place).expr for index, constant in indices)
     return AffineMap(len(place), 0, tuple(results))

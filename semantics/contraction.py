@@ -16,7 +16,7 @@ import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 
 from ..dialects import graph
-from ..dialects.graph import Combination, LinearIndex, ReduceKind, linear_index
+from ..dialects.graph import Combination, LinearIndex, ReduceKind
 from ..dialects.graph.types import shape_of, tensor_type_of
 from . import numerics
 from .errors import InterpreterError, describe
@@ -45,7 +45,7 @@ def contract(op: graph.ContractOp, operands: Sequence[Array], dtype: np.dtype[An
     Operands are cast to `dtype` first; what is narrower than f32 is computed in f32 and rounded once;
     integers wrap. Raises InterpreterError, naming the op, where extents at run time do not fit one another.
     """
-    indices = [[_linear(expr) for expr in map.results] for map in op.operand_maps]
+    indices = [[LinearIndex.of(expr) for expr in map.results] for map in op.operand_maps]
     extents = _run_time_extents(op, operands, indices)
     wide = F32 if is_narrow(dtype) else dtype
     views = [
@@ -61,12 +61,6 @@ def contract(op: graph.ContractOp, operands: Sequence[Array], dtype: np.dtype[An
     total = _accumulated(kind, combine, views, extents, folded)
     order = [kept.index(dim) for dim in op.result_dims]
     return np.transpose(total, order).astype(dtype)
-
-
-def _linear(expr: Any) -> LinearIndex:
-    index = linear_index(expr)
-    assert index is not None, f"index {expr} is no sum of dims with factors"
-    return index
 
 
 def _run_time_extents(

@@ -8,7 +8,7 @@ from typing import Any
 from xdsl.dialects.arith import FastMathFlagsAttr
 from xdsl.dialects.builtin import DYNAMIC_INDEX, AffineMapAttr, ArrayAttr, TensorType, UnitAttr
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
+from xdsl.ir.affine import AffineDimExpr, AffineMap
 from xdsl.irdl import (
     irdl_op_definition,
     operand_def,
@@ -203,7 +203,12 @@ class ContractOp(GraphOp):
         num_dims = self.result_map.num_dims
         for what, value, map in self._indexed():
             self._check_map(what, map, num_dims, tensor_type_of(value, self.name))
-        used = {dim for map in self.operand_maps for expr in map.results for dim, _ in _linear(expr).factors}
+        used = {
+            dim
+            for map in self.operand_maps
+            for expr in map.results
+            for dim, _ in LinearIndex.of(expr).factors
+        }
         if len(used) != num_dims:
             missing = next(dim for dim in range(num_dims) if dim not in used)
             who = "neither lhs nor rhs" if count == 2 else "no operand"
@@ -265,7 +270,7 @@ class ContractOp(GraphOp):
         for what, value, map in self._indexed():
             type = tensor_type_of(value, self.name)
             for axis, (expr, extent) in enumerate(zip(map.results, shape_of(type), strict=True)):
-                dim = _linear(expr).plain_dim
+                dim = LinearIndex.of(expr).plain_dim
                 if dim is not None:
                     self._note_extent(known, dim, extent, f"axis {axis} of {what} {type}")
         for dim in range(num_dims):
@@ -295,7 +300,7 @@ class ContractOp(GraphOp):
         for what, value, map in self._indexed()[:-1]:
             type = tensor_type_of(value, self.name)
             for axis, (expr, extent) in enumerate(zip(map.results, shape_of(type), strict=True)):
-                index = _linear(expr)
+                index = LinearIndex.of(expr)
                 read = [extents[dim] for dim, _ in index.factors]
                 if index.plain_dim is not None or DYNAMIC_INDEX in (extent, *read):
                     continue
@@ -317,12 +322,6 @@ _NAMES: dict[int, tuple[str, ...]] = {1: ("source",), 2: ("lhs", "rhs")}
 """What diagnostics call the operands, by how many there are."""
 
 
-def _linear(expr: AffineExpr) -> LinearIndex:
-    index = linear_index(expr)
-    assert index is not None, f"index {expr} is no sum of dims with factors"
-    return index
-
-
 def iteration_extents(op: ContractOp) -> tuple[Extent, ...]:
     """Returns the extent of each iteration dim of a verified op."""
     if op.bounds is not None:
@@ -332,7 +331,7 @@ def iteration_extents(op: ContractOp) -> tuple[Extent, ...]:
         for expr, extent in zip(
             attribute.data.results, shape_of(tensor_type_of(value, op.name)), strict=True
         ):
-            dim = _linear(expr).plain_dim
+            dim = LinearIndex.of(expr).plain_dim
             if dim is not None and extents.get(dim, DYNAMIC_INDEX) == DYNAMIC_INDEX:
                 extents[dim] = extent
     return tuple(extents[dim] for dim in range(op.result_map.num_dims))

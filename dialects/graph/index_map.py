@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -23,6 +23,24 @@ class LinearIndex:
 
     factors: tuple[tuple[int, int], ...]
     constant: int
+
+    @staticmethod
+    def of(expr: AffineExpr) -> LinearIndex:
+        """Returns an affine expression of a verified op, which is such a sum."""
+        index = linear_index(expr)
+        assert index is not None, f"index {expr} is no sum of dims with factors"
+        return index
+
+    @property
+    def expr(self) -> AffineExpr:
+        total = AffineExpr.constant(0)
+        for dim, factor in self.factors:
+            total = total + AffineExpr.dimension(dim) * factor
+        return total + self.constant
+
+    def moved(self, place: Mapping[int, int]) -> LinearIndex:
+        """Returns the index with dim `place[dim]` in the place of each dim."""
+        return LinearIndex(tuple(sorted((place[dim], factor) for dim, factor in self.factors)), self.constant)
 
     @property
     def plain_dim(self) -> int | None:

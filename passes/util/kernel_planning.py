@@ -32,7 +32,7 @@ from ...dialects import graph
 from ...dialects.dim_expr import Extent, is_at_least, product, upper_bound
 from ...dialects.element_types import NBYTES, element_type_of
 from ...dialects.entry import check_single_block
-from ...dialects.graph import MemoryModeAttr, iteration_extents, linear_index
+from ...dialects.graph import LinearIndex, MemoryModeAttr, iteration_extents
 from ...dialects.memory_modes import ModeKind
 from .access import Indices, box_starts, is_plain_iota, joined_at, operand_indices, shape_of, with_bounds
 from .index_expr import Axis, IndexExpr, constant, variable
@@ -680,8 +680,7 @@ def folding_operand_indices(op: Operation, indices: Indices, folded: tuple[Axis,
 
 def _index_at(expr: AffineExpr, position: dict[int, IndexExpr]) -> IndexExpr:
     """Returns the index that an affine expression is where its dims are at `position`."""
-    index = linear_index(expr)
-    assert index is not None, f"index {expr} is no sum of dims with factors"
+    index = LinearIndex.of(expr)
     total = constant(index.constant)
     for dim, factor in index.factors:
         total = total + position[dim] * factor
