@@ -15,6 +15,7 @@ from ...dialects.graph import Combination, ReduceKind
 from ...dialects.graph.base import fastmath_of
 from ...dialects.sched import CombineKind
 from .access import Indices, dims_in, joined_at, operand_indices, shape_of
+from .combine_kinds import combine_kind
 from .index_expr import (
     ZERO,
     Atom,
@@ -431,23 +432,6 @@ def splat_value(value: DenseIntOrFPElementsAttr) -> int | float:
     return first.value.data
 
 
-_FLOAT_KINDS = {
-    ReduceKind.ADD: CombineKind.ADDF,
-    ReduceKind.MUL: CombineKind.MULF,
-    ReduceKind.MAX: CombineKind.MAXIMUMF,
-    ReduceKind.MIN: CombineKind.MINIMUMF,
-}
-_INTEGER_KINDS = {
-    ReduceKind.ADD: CombineKind.ADDI,
-    ReduceKind.MUL: CombineKind.MULI,
-    ReduceKind.MAX: CombineKind.MAXSI,
-    ReduceKind.MIN: CombineKind.MINSI,
-    ReduceKind.AND: CombineKind.ANDI,
-    ReduceKind.OR: CombineKind.ORI,
-}
-_UNSIGNED_KINDS = {**_INTEGER_KINDS, ReduceKind.MAX: CombineKind.MAXUI, ReduceKind.MIN: CombineKind.MINUI}
-
-
 _COMBINATIONS: dict[Combination, tuple[type[Operation] | None, type[Operation], type[Operation]]] = {
     Combination.MUL: (arith.MulfOp, arith.MuliOp, arith.MuliOp),
     Combination.ADD: (arith.AddfOp, arith.AddiOp, arith.AddiOp),
@@ -484,9 +468,6 @@ def _adds_products(op: Operation) -> bool:
 
 
 def _combine_kind(op: Operation) -> CombineKind:
-    type: Attribute = element_type(op.results[0])
     assert isinstance(op, graph.ReduceOp | graph.ContractOp), f"{op.name} combines nothing"
     kind = op.kind.data if isinstance(op, graph.ReduceOp) else op.accumulate.data
-    if is_float(type):
-        return _FLOAT_KINDS[kind]
-    return (_UNSIGNED_KINDS if is_unsigned(type) else _INTEGER_KINDS)[kind]
+    return combine_kind(kind, element_type(op.results[0]))

@@ -10,12 +10,13 @@ from collections.abc import Sequence
 from xdsl.dialects import arith, math, vector
 from xdsl.dialects.builtin import IntegerAttr, i1, i32, i64
 from xdsl.dialects.vector import CombiningKindAttr, CombiningKindFlag
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from ...dialects import low, sched
 from ...dialects.dim_expr import Extent
 from ...dialects.element_types import lanes_of
 from ...dialects.sched import CombineKind
+from .combine_kinds import COMBINE_OPS
 from .extremum_steps import ExtremumSteps, Partial, is_extremum
 from .index_expr import Axis, constant
 from .kernel_state import KernelState
@@ -30,22 +31,6 @@ Ends = tuple[Extent, Extent] | tuple[SSAValue, SSAValue]
 
 Before = Sequence[SSAValue | None]
 """What there is before a reduction, for each set of lanes around; None for nothing."""
-
-_COMBINE: dict[CombineKind, type[Operation]] = {
-    CombineKind.FMA: arith.AddfOp,
-    CombineKind.ADDF: arith.AddfOp,
-    CombineKind.MULF: arith.MulfOp,
-    CombineKind.MAXIMUMF: arith.MaximumfOp,
-    CombineKind.MINIMUMF: arith.MinimumfOp,
-    CombineKind.ADDI: arith.AddiOp,
-    CombineKind.MULI: arith.MuliOp,
-    CombineKind.MAXSI: arith.MaxSIOp,
-    CombineKind.MINSI: arith.MinSIOp,
-    CombineKind.MAXUI: arith.MaxUIOp,
-    CombineKind.MINUI: arith.MinUIOp,
-    CombineKind.ANDI: arith.AndIOp,
-    CombineKind.ORI: arith.OrIOp,
-}
 
 _VECTOR_KINDS: dict[CombineKind, CombiningKindFlag] = {
     CombineKind.FMA: CombiningKindFlag.ADD,
@@ -204,7 +189,9 @@ class ReductionLowering:
             properties = NO_OVERFLOW
         operands, hint = (*lhs, *rhs), op.result.name_hint
         return (
-            self.state.writer.emit(_COMBINE[kind], operands, operands[0].type, op.location, hint, properties),
+            self.state.writer.emit(
+                COMBINE_OPS[kind], operands, operands[0].type, op.location, hint, properties
+            ),
         )
 
     def _finish(self, partial: Partial) -> SSAValue:

@@ -2,45 +2,21 @@
 
 from __future__ import annotations
 
-from xdsl.dialects import arith
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 
-from ....dialects.element_types import compute_type, is_float, is_unsigned
-from ....dialects.sched import CombineKind
+from ....dialects.element_types import compute_type, is_float
+from ....dialects.graph import ReduceKind
+from ..combine_kinds import COMBINE_OPS, combine_kind
 from ..kernel_code import KernelCode
 from ..reduction_identity import identity
 from ..scalar_ops import float_op
-
-_FLOATS: dict[str, tuple[type[Operation], CombineKind]] = {
-    "add": (arith.AddfOp, CombineKind.ADDF),
-    "mul": (arith.MulfOp, CombineKind.MULF),
-    "max": (arith.MaximumfOp, CombineKind.MAXIMUMF),
-    "min": (arith.MinimumfOp, CombineKind.MINIMUMF),
-}
-_SIGNED: dict[str, tuple[type[Operation], CombineKind]] = {
-    "add": (arith.AddiOp, CombineKind.ADDI),
-    "mul": (arith.MuliOp, CombineKind.MULI),
-    "max": (arith.MaxSIOp, CombineKind.MAXSI),
-    "min": (arith.MinSIOp, CombineKind.MINSI),
-}
-_UNSIGNED = {
-    **_SIGNED,
-    "max": (arith.MaxUIOp, CombineKind.MAXUI),
-    "min": (arith.MinUIOp, CombineKind.MINUI),
-}
-
-
-def _rule(kind: str, element_type: Attribute) -> tuple[type[Operation], CombineKind]:
-    if is_float(element_type):
-        return _FLOATS[kind]
-    return (_UNSIGNED if is_unsigned(element_type) else _SIGNED)[kind]
 
 
 def combine(
     code: KernelCode, kind: str, element_type: Attribute, lhs: SSAValue, rhs: SSAValue, hint: str
 ) -> SSAValue:
-    """Combines two values of the compute type of `element_type` by `add`, `mul`, `max` or `min`."""
-    op_type, _ = _rule(kind, element_type)
+    """Combines two values of the compute type of `element_type` by a `ReduceKind`."""
+    op_type = COMBINE_OPS[combine_kind(ReduceKind(kind), element_type)]
     if is_float(element_type):
         return float_op(code.b, op_type, lhs, rhs, hint=hint)
     return code.integer(op_type, lhs, rhs, hint)
@@ -49,7 +25,7 @@ def combine(
 def identity_of(code: KernelCode, kind: str, element_type: Attribute) -> SSAValue:
     """Returns what combining no elements gives."""
     type = compute_type(element_type)
-    return code.b.constant(identity(_rule(kind, element_type)[1], type), type)
+    return code.b.constant(identity(combine_kind(ReduceKind(kind), element_type), type), type)
 
 
 def neutral(code: KernelCode, kind: str, element_type: Attribute) -> SSAValue:
