@@ -15,7 +15,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from ....dialects import graph
-from ....dialects.element_types import element_type_of, is_float, width_of
+from ....dialects.element_types import element_type_of, is_float, is_narrow_float, width_of
 from ....dialects.graph.types import shape_of, tensor_of, tensor_type_of
 from ....semantics.numpy_types import array_of, dense_of, dtype_of
 from .identities import EXACT
@@ -38,9 +38,6 @@ _LOW_BITS = (
 )
 """Ops on integers whose low bits depend on the low bits of the operands only."""
 
-_ROUNDED_ONCE = frozenset(("f16", "bf16", "f8E5M2", "f8E4M3FN", "f8E4M3"))
-"""Element types whose arithmetic is that of f32, rounded once."""
-
 
 def _may_narrow(op: Operation, narrow: Attribute, wide: Attribute) -> bool:
     """Returns whether `cast<narrow>(op<wide>)` of values of `narrow` is `op<narrow>` of them."""
@@ -50,7 +47,7 @@ def _may_narrow(op: Operation, narrow: Attribute, wide: Attribute) -> bool:
         )
     if isinstance(op, _EXACT_OPS):
         return True
-    if str(narrow) in _ROUNDED_ONCE and str(wide) == "f32":
+    if is_narrow_float(narrow) and str(wide) == "f32":
         return op.name != "graph.nextafter"
     return isinstance(op, _INNOCUOUS) and (str(narrow), str(wide)) in (
         ("f32", "f64"),

@@ -13,7 +13,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 
 from ....dialects import graph
 from ....dialects.dim_expr import is_at_least, product
-from ....dialects.element_types import element_type_of
+from ....dialects.element_types import element_type_of, is_narrow_float
 from ....dialects.graph import ReduceKind
 from ....dialects.graph.types import shape_of, tensor_of, tensor_type_of
 from .splats import splat
@@ -133,8 +133,9 @@ class ComposeReduce(RewritePattern):
             return
         if not op.source.has_one_use() or inner.properties.get("fastmath") != op.properties.get("fastmath"):
             return
-        element = str(element_type_of(op.source.type))
-        if op.kind.data in (ReduceKind.ADD, ReduceKind.MUL) and element not in _REGROUPED:
+        if op.kind.data in (ReduceKind.ADD, ReduceKind.MUL) and is_narrow_float(
+            element_type_of(op.source.type)
+        ):
             return
         first, second = inner.axes.data, op.axes.data
         rank = len(shape_of(_type_of(inner.source)))
@@ -145,10 +146,6 @@ class ComposeReduce(RewritePattern):
             rewriter.replace(op, both)
             return
         rewriter.replace(op, (both, graph.ReshapeOp(both.result, _type_of(op.result))))
-
-
-_REGROUPED = frozenset(("f64", "f32", "i64", "i32", "i16", "i8", "ui64", "ui32", "ui16", "ui8", "i1"))
-"""Element types whose sums and products round nothing, or at each step anyway."""
 
 
 PATTERNS: tuple[type[RewritePattern], ...] = (ViewOperands, BroadcastLast, ComposeReduce)
