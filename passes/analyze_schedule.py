@@ -20,11 +20,12 @@ Says what each item of a program costs, and what the program costs.
 
 The critical path is the dearest chain of items that `after` links. A sync costs nothing. A loop costs what
 its iterations cost one after the other, a branch as much as its dearer region. A `sched.while` counts as one
-iteration: how many there are is known when the program runs.
+iteration: how many there are is known when the program runs. In a kernel, a loop whose bounds depend on data
+counts as `UNKNOWN_TRIPS` iterations.
 
 Where extents are made of named dims, costs are those of their greatest values.
 
-Requires: `after` as `build-dependencies` leaves it. A loop's bounds do not depend on data.
+Requires: `after` as `build-dependencies` leaves it.
 Ensures: nothing but `analysis` and `summary` changes.
 """
 

@@ -8,9 +8,10 @@ several.
     %c = graph.permute %b [1, 0] : tensor<8x4xf32>      -->  (gone: %x)
 
 The rules, each with its equation, are in passes/util/graph_rules: folding.py (constants), identities.py,
-integers.py, signs.py and logic.py (arithmetic), views.py and pushing.py (movement). None changes a bit of any
-result but the sign of a NaN: `x + 0.0` is not `x` where x is -0.0. Those that may are in powers.py, which
-keeps to the bound of `pow` in docs/accuracy.md, and in fast_math.py, for ops whose flags allow it.
+integers.py, signs.py and logic.py (arithmetic), views.py and pushing.py (movement), control.py (control
+flow). None changes a bit of any result but the sign of a NaN: `x + 0.0` is not `x` where x is -0.0. Those
+that may are in powers.py, which keeps to the bound of `pow` in docs/accuracy.md, and in fast_math.py, for ops
+whose flags allow it.
 
 Requires: nothing. Ensures: what the module computes is unchanged; ops without a use are gone.
 """

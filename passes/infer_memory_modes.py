@@ -13,8 +13,9 @@ The modes and the rules are those of passes/util/kernel_planning.py. A mode that
 request: it is kept, and everything else is decided around it. Markers become requests, and what costs nothing
 moves into the regions that read it (passes/util/region_preparation.py).
 
-Requires: functions over static tensors, of `graph` ops only. Ensures: every `graph` op has a `memory_mode`;
-one that is impossible as requested is an error with both reasons.
+Requires: functions of `graph` ops only, over tensors whose extents are numbers or named dims. Ensures: every
+op that computes a value has a `memory_mode`, but those with regions and those that read nodes; one that is
+impossible as requested is an error with both reasons.
 """
 
 from dataclasses import dataclass

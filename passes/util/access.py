@@ -119,9 +119,9 @@ def planned_dims(owner: Operation | Block) -> dict[str, DimSymbol]:
 def operand_indices(op: Operation, indices: Indices) -> list[Indices]:
     """
     Returns, for every operand of an elementwise or movement op, the index of the element that the result's
-    element at `indices` is made from. An index that may lie outside of its operand (pad, concat) is clamped
-    into it; whether the element counts is for `scalar_lowering` to decide. The operands have elements. A
-    concat is not for this function, as not all of its operands need be read: see `joined_at`.
+    element at `indices` is made from. An index that may lie outside of its operand, of a pad, is clamped into
+    it; whether the element counts is for `kernel_emission` to decide. The operands have elements. A concat is
+    not for this function, as not all of its operands need be read: see `joined_at`.
     """
     match op:
         case graph.BroadcastOp():

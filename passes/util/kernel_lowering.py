@@ -52,8 +52,8 @@ def lower_kernel(kernel: sched.KernelOp) -> low.KernelOp:
     """
     Returns the lowered kernel.
 
-    Raises PassFailedException, naming the op, for a mapping that is illegal, a dynamic extent, an index of
-    which each lane of a vector has its own, and an op that no kernel's body may have.
+    Raises PassFailedException, naming the op, for a mapping that is illegal, an extent without a name, an
+    index of which each lane of a vector has its own, and an op that no kernel's body may have.
     """
     lowering = _KernelLowering(kernel)
     lowering.lower_block(kernel.body.block)

@@ -232,8 +232,8 @@ def plan_kernels(function: func.FuncOp) -> Plan:
     """
     Plans `function`, obeying the `memory_mode` that an op already carries.
 
-    Raises PassFailedException naming the op where a dim is dynamic, an op is not of the `graph` dialect, or a
-    requested memory mode is impossible, and TenonError for a function of several blocks.
+    Raises PassFailedException naming the op where an extent has no name, an op is none that kernels are made
+    of, or a requested memory mode is impossible, and TenonError for a function of several blocks.
     """
     check_single_block(function)
     return _Planner(function, function.body.block).plan()
