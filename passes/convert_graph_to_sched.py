@@ -188,7 +188,7 @@ class _Part:
         return self.builder.temporary(type, self.origin, hint)
 
     def launch(self, code: KernelCode, buffers: Sequence[SSAValue]) -> None:
-        self.builder.launch(code.op, buffers, self.scope, self.origin)
+        self.builder.launch(code.op, buffers, self.scope, self.origin, [self.origin])
 
 
 class _ProgramBuilder:
@@ -461,9 +461,10 @@ class _ProgramBuilder:
         for op in scope.plan.block.ops:
             match op:
                 case graph.ReadOp():
-                    self.buffers[op.result] = buffer = self._node_buffer(op)
+                    buffer = self._node_buffer(op)
                     if op not in scope.placement.direct_reads:
-                        self.buffers[op.result] = self.temporary(op.result.type, op, op.result.name_hint)
+                        buffer = self.temporary(op.result.type, op, op.result.name_hint)
+                    self.buffers[op.result] = buffer
                 case graph.WriteOp():
                     buffer = self._node_buffer(op)
                     if scope.in_place.get(op.value) is op:
@@ -508,13 +509,9 @@ class _ProgramBuilder:
         if write_own is not None:
             write_own(_Part(self, scope, kernel.root), kernel.root)
             return
-        name = self._kernel_name(len(self.kernels))
-        emitted, values = emit_kernel(kernel, name, in_place)
-        sizes = [self._size(dim) for dim in emitted.sizes]
-        launch = sched.LaunchOp(name, [*sizes, *(self.buffers[value] for value in values)])
-        self._note_origins(launch, list(kernel.members)[::-1])
-        self._add_item(launch, scope, kernel.root)
-        self.kernels.append(emitted)
+        emitted, values = emit_kernel(kernel, in_place)
+        buffers = [self.buffers[value] for value in values]
+        self.launch(emitted, buffers, scope, kernel.root, list(kernel.members)[::-1])
 
     def _note_origins(self, launch: sched.LaunchOp, ops: Sequence[Operation]) -> None:
         if self.names is not None:
@@ -531,13 +528,18 @@ class _ProgramBuilder:
         return known
 
     def launch(
-        self, kernel: sched.KernelOp, buffers: Sequence[SSAValue], scope: _Scope, origin: Operation
+        self,
+        kernel: sched.KernelOp,
+        buffers: Sequence[SSAValue],
+        scope: _Scope,
+        origin: Operation,
+        ops: Sequence[Operation],
     ) -> None:
-        """Names a kernel and adds an item that runs it."""
+        """Names a kernel, which computes `ops`, and adds an item that runs it."""
         kernel.sym_name = StringAttr(self._kernel_name(len(self.kernels)))
         sizes = [self._size(dim) for dim in kernel.sizes]
         launch = sched.LaunchOp(kernel.sym_name.data, [*sizes, *buffers])
-        self._note_origins(launch, [origin])
+        self._note_origins(launch, ops)
         self._add_item(launch, scope, origin)
         self.kernels.append(kernel)
 

@@ -53,21 +53,19 @@ class _Loop:
     op: sched.AxisOp | sched.ReduceOp | None = None
 
 
-def emit_kernel(
-    kernel: Kernel, name: str, in_place: SSAValue | None = None
-) -> tuple[sched.KernelOp, list[SSAValue]]:
+def emit_kernel(kernel: Kernel, in_place: SSAValue | None = None) -> tuple[sched.KernelOp, list[SSAValue]]:
     """
-    Returns the kernel op and the tensors whose buffers it takes, in the order of its arguments; the root's is
-    the last. With `in_place`, a tensor that each iteration reads only where it stores, the kernel stores over
-    that tensor, and its buffer stands for the root's too.
+    Returns the kernel op, without a name, and the tensors whose buffers it takes, in the order of its
+    arguments; the root's is the last. With `in_place`, a tensor that each iteration reads only where it
+    stores, the kernel stores over that tensor, and its buffer stands for the root's too.
     """
-    return _KernelEmitter(kernel, name).emit(in_place)
+    return _KernelEmitter(kernel).emit(in_place)
 
 
 class _KernelEmitter:
-    def __init__(self, kernel: Kernel, name: str):
+    def __init__(self, kernel: Kernel):
         self.kernel = kernel
-        self.op = sched.KernelOp(name, (), dims_in(kernel.members))
+        self.op = sched.KernelOp("", (), dims_in(kernel.members))
         self.op.location = kernel.root.location
         self.block = self.op.body.block
         for dim, size in self.op.sizes.items():
