@@ -114,13 +114,13 @@ class _Placer:
     ) -> None:
         self._plan = plan
         positions: dict[Operation, int] = {}
-        reads_and_writes: list[Read | Write | graph.ControlOp] = []
+        reads_and_writes: list[graph.ReadOp | graph.WriteOp | graph.ControlOp] = []
         for position, op in enumerate(plan.block.ops):
             positions[op] = position
             if isinstance(op, graph.ReadOp | graph.WriteOp | graph.ControlOp):
                 reads_and_writes.append(op)
         placed: list[tuple[int, Item]] = [(positions[kernel.root], kernel) for kernel in plan.kernels]
-        placed.extend((positions[op], op) for op in reads_and_writes if isinstance(op, Operation))
+        placed.extend((positions[op], op) for op in reads_and_writes)
         placed.sort(key=lambda pair: pair[0])
         begins = [read for read, _ in carried]
         ends = [write for _, write in carried]
