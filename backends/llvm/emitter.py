@@ -148,8 +148,31 @@ class Emitter:
         Begins `for index = lower to upper`, signed. `carried` are (hint, type, initial value); the loop's own
         names for them are in `Loop.carried`, inside the loop and after it.
         """
-        preheader = self._label
         header, body, exit = (self.names.fresh(name) for name in ("loop", "loop_body", "loop_exit"))
+        loop = self._start_loop(header, exit, hint, type, lower, carried)
+        condition = self.emit(f"icmp slt {type} {loop.index}, {upper}", "more")
+        self.lines.append(f"  br i1 {condition}, label {body}, label {exit}")
+        self.start(body)
+        return loop
+
+    def end_loop(self, loop: Loop, step: str = "1", yielded: Sequence[str] = ()) -> None:
+        """Ends the loop; `yielded` are the next values of the carried ones."""
+        following = self.emit(f"add nsw {loop.type} {loop.index}, {step}", "next")
+        self.branch(loop.header)
+        self._write_phis(loop, [following, *yielded])
+        self.start(loop.exit)
+
+    def _start_loop(
+        self,
+        header: str,
+        exit: str,
+        hint: str | None,
+        type: str,
+        lower: str,
+        carried: Sequence[tuple[str | None, str, str]],
+    ) -> Loop:
+        """Starts block `header`, with a line that `_write_phis` fills in once it is known what is yielded."""
+        preheader = self._label
         self.branch(header)
         self.start(header)
         loop = Loop(
@@ -165,17 +188,7 @@ class Emitter:
             phis=len(self.lines),
         )
         self.lines.append("")
-        condition = self.emit(f"icmp slt {type} {loop.index}, {upper}", "more")
-        self.lines.append(f"  br i1 {condition}, label {body}, label {exit}")
-        self.start(body)
         return loop
-
-    def end_loop(self, loop: Loop, step: str = "1", yielded: Sequence[str] = ()) -> None:
-        """Ends the loop; `yielded` are the next values of the carried ones."""
-        following = self.emit(f"add nsw {loop.type} {loop.index}, {step}", "next")
-        self.branch(loop.header)
-        self._write_phis(loop, [following, *yielded])
-        self.start(loop.exit)
 
     def _write_phis(self, loop: Loop, yielded: Sequence[str]) -> None:
         self.lines[loop.phis] = "\n".join(
@@ -193,24 +206,8 @@ class Emitter:
         self, hint: str, type: str, lower: str, carried: Sequence[tuple[str | None, str, str]]
     ) -> Loop:
         """As `begin_loop`, but what is in it runs at least once: it is tested where it ends."""
-        preheader = self._label
         header, exit = self.names.fresh("repeat"), self.names.fresh("repeat_exit")
-        self.branch(header)
-        self.start(header)
-        loop = Loop(
-            index=self.names.fresh(hint),
-            type=type,
-            carried=[self.names.fresh(hint) for hint, _, _ in carried],
-            carried_types=[type for _, type, _ in carried],
-            initial=[initial for _, _, initial in carried],
-            lower=lower,
-            preheader=preheader,
-            header=header,
-            exit=exit,
-            phis=len(self.lines),
-        )
-        self.lines.append("")
-        return loop
+        return self._start_loop(header, exit, hint, type, lower, carried)
 
     def end_repetition(self, loop: Loop, step: str, upper: str, yielded: Sequence[str]) -> None:
         """Ends a loop that `begin_repetition` began; `yielded` are the carried values after it too."""

@@ -20,8 +20,6 @@ Words are counted from the first step on. `times` begin as zeros. A loop without
 then whether a signal wants an exception raised; steps then end early, with true or 1 and the exception set.
 """
 
-STEP_NBYTES = 32
-
 LOOP, NEXT, BRANCH, JUMP = -1, -2, -3, -4
 
 SIGNALS_NANOSECONDS = 20_000_000
