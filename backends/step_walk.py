@@ -66,10 +66,10 @@ class StepTimes:
     def __init__(self, n_steps: int) -> None:
         self._times: list[tuple[int, int, int] | None] = [None] * n_steps
 
-    def add(self, number: int, begin_ns: int, end_ns: int) -> None:
-        """Adds one run of a step."""
-        first, taken, n_runs = self._times[number] or (begin_ns, 0, 0)
-        self._times[number] = (first, taken + end_ns - begin_ns, n_runs + 1)
+    def add(self, number: int, begin_ns: int, end_ns: int, n_runs: int = 1) -> None:
+        """Adds one run of a step, or several that took as long together."""
+        first, taken, n_before = self._times[number] or (begin_ns, 0, 0)
+        self._times[number] = (first, taken + end_ns - begin_ns, n_before + n_runs)
 
     def all(self) -> list[StepTime]:
         """Returns the times of all steps. One that did not run ends when the one before it does."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...errors import DeviceError
 from ..interface import BufferLoc, CompiledArtifact, Step, StepTime
+from ..step_walk import StepTimes
 from .native_library import native_library
 from .step_image import StepImage
 
@@ -70,15 +71,11 @@ class CpuProgram:
         times = np.zeros((len(numbers), 3), np.int64)
         self._steps_run_timed(self._address, len(numbers), times.ctypes.data)
         origin = int(times[0, 0]) if len(numbers) else 0
-        measured = dict(zip(numbers, times.tolist(), strict=True))
-        result: list[StepTime] = []
-        end = 0
-        for number in range(self._n_steps):
-            begin, taken, n_runs = measured.get(number, (0, 0, 0))
+        result = StepTimes(self._n_steps)
+        for number, (begin, taken, n_runs) in zip(numbers, times.tolist(), strict=True):
             if n_runs:
-                end = begin - origin + taken
-            result.append(StepTime(end - taken, end, n_runs))
-        return result
+                result.add(number, begin - origin, begin - origin + taken, n_runs)
+        return result.all()
 
     def _resolve(self) -> None:
         """Writes the addresses of the buffers that were placed, and of all where a pool they lie in moved."""
