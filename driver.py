@@ -181,6 +181,7 @@ class ProgramSource:
                 verify_module(module)
                 self._is_verified = True
         chosen = find_entry(module, self.entry)
+        # What is no tensor is an error of the program as it was written, before passes change it.
         _signature_of(chosen)
         keep_only(module, chosen)
         return module, chosen
@@ -226,7 +227,7 @@ def _compile_source(
         _check_specialized(dims, entry, specialize)
         vanishing = () if dims is None else tuple(vanishing_extents(module))
         if isinstance(backend, str):
-            executable = _interpreted(source, module, entry, pipeline, level, instruments, keeper)
+            executable = _interpreted(source, module, entry, dims, pipeline, level, instruments, keeper)
         else:
             work = ModuleLowering(
                 module,
@@ -477,6 +478,7 @@ def _interpreted(
     source: ProgramSource,
     module: ModuleOp,
     entry: Entry,
+    dims: DimTable | None,
     pipeline: PassManager | str | None,
     level: str | None,
     instruments: Sequence[PassInstrument],
@@ -490,7 +492,6 @@ def _interpreted(
         raise TenonError("compile: level and pipeline exclude each other")
     signature = _signature_of(entry)
     symbols, nodes = symbols_of(entry), nodes_of(module, entry)
-    table = DimTable.of(module, entry)
     wanted = None if level is None else IRLevel(level)
     work = ModuleLowering(module, entry, pipeline, wanted, None, instruments, source.module, source.schedule)
     makers = work.stages()
@@ -511,7 +512,7 @@ def _interpreted(
             keeper,
         )
 
-    if table is None:
+    if dims is None:
         return make(signature, keeper)
     if nodes and keeper is None:
         keeper = make(signature, None)
@@ -519,9 +520,9 @@ def _interpreted(
         signature,
         REFERENCE,
         stages,
-        table,
+        dims,
         lambda sizes: make(signature.at(sizes), keeper),
-        lambda: stages[last],
+        last,
         symbols,
         keeper,
     )
@@ -588,7 +589,7 @@ def _linked(
             stages,
             dims,
             lambda sizes: DeviceExecutable(backend, artifact, plan.at(sizes), stages, keeper),
-            lambda: stages["source"],
+            "source",
             plan.symbols,
             keeper,
         )

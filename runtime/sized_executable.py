@@ -42,15 +42,18 @@ class SizedExecutable(Executable):
         stages: Stages,
         dims: DimTable,
         make: Callable[[Sizes], Executable],
-        source: Callable[[], str],
+        executed_stage: str,
         symbols: Sequence[SymbolPlan] = (),
         keeper: Executable | None = None,
     ) -> None:
-        """`keeper` has the tensor nodes of the program, if there are any; it is closed with this."""
+        """
+        `executed_stage` is the stage whose text runs. `keeper` has the tensor nodes of the program, if there
+        are any; it is closed with this.
+        """
         super().__init__(signature, backend_name, stages, symbols)
         self._dims = dims
         self._make: Callable[[Sizes], Executable] | None = make
-        self._source = source
+        self._executed_stage = executed_stage
         self._ready: OrderedDict[tuple[int, ...], Executable] = OrderedDict()
         self._by_shapes: dict[tuple[tuple[int, ...], ...], Executable] = {}
         self._special: Mapping[str, frozenset[int]] = {}
@@ -75,7 +78,7 @@ class SizedExecutable(Executable):
 
     @property
     def source(self) -> str:
-        return self._source()
+        return self.stages[self._executed_stage]
 
     def __call__(self, /, *arguments: Any, out: Any = None, **named: Any) -> Any:
         """As `Executable.__call__`; an argument may have every shape that the bounds of the dims allow."""
