@@ -1,11 +1,11 @@
-"""Steps of control flow in a few words."""
+"""Steps of control flow, and syncs, in a few words."""
 
 from __future__ import annotations
 
-from ..backends.interface import BranchStep, ControlStep, JumpStep, LoopStep, NextStep
+from ..backends.interface import BranchStep, ControlStep, JumpStep, LoopStep, NextStep, SyncStep
 
 
-def control_text(step: ControlStep) -> str:
+def control_text(step: ControlStep | SyncStep) -> str:
     """Returns a step as people read it: `loop 10 times to step 7`."""
     match step:
         case LoopStep():
@@ -17,3 +17,5 @@ def control_text(step: ControlStep) -> str:
             return f"unless {step.condition} go to step {step.target}"
         case JumpStep():
             return f"go to step {step.target}"
+        case SyncStep():
+            return "sync"

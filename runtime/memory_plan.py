@@ -16,7 +16,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from ..backends.interface import BufferLoc, CopyStep, LaunchStep, Step, SyncStep
+from ..backends.interface import BufferLoc, CopyStep, LaunchStep, Step
 from .control_text import control_text
 from .program_plan import BufferKind, BufferPlan, ProgramPlan, SymbolIndex
 from .text_table import text_table
@@ -206,8 +206,6 @@ def step_text(step: Step) -> str:
             return f"@{step.kernel}({', '.join(map(str, step.buffers))})"
         case CopyStep():
             return f"copy {step.source} to {step.target}"
-        case SyncStep():
-            return "sync"
         case _:
             return control_text(step)
 

@@ -20,7 +20,6 @@ from ..backends.interface import (
     PeerCopies,
     Program,
     Step,
-    SyncStep,
 )
 from ..errors import CallError, DeviceError
 from .control_text import control_text
@@ -335,8 +334,6 @@ def _step_text(plan: ProgramPlan, step: Step) -> str:
         case CopyStep():
             source, target = plan.buffers[step.source], plan.buffers[step.target]
             return f"copy {step.nbytes} bytes of {_buffer_text(source)} to {_buffer_text(target)}"
-        case SyncStep():
-            return "sync"
         case _:
             return control_text(step)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from ..backends.interface import Backend, CopyStep, Disassembler, LaunchStep, SyncStep
+from ..backends.interface import Backend, CopyStep, Disassembler, LaunchStep
 from ..errors import TenonError
 from ..passes.instruments.interface import PassInstrument
 from ..runtime.control_text import control_text
@@ -89,8 +89,6 @@ def plan_text(plan: ProgramPlan) -> str:
                 lines.append(f"  @{step.kernel}({buffers}) grid {list(step.grid)} block {list(step.block)}")
             case CopyStep():
                 lines.append(f"  {step.nbytes} bytes from {step.source} to {step.target}")
-            case SyncStep():
-                lines.append("  sync")
             case _:
                 lines.append(f"  {control_text(step)}")
     lines.append(f"returns {', '.join(map(str, plan.returned)) or 'nothing'}")

@@ -76,3 +76,4 @@ def test_control_steps_as_text():
     assert control_text(NextStep(3)) == "next iteration of step 3"
     assert control_text(BranchStep(2, 9)) == "unless 2 go to step 9"
     assert control_text(JumpStep(4)) == "go to step 4"
+    assert control_text(SyncStep()) == "sync"
