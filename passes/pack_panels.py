@@ -59,7 +59,10 @@ LEAST_USES_OF_TRANSPOSED_ROWS = 128
 """The same of the side that the rows come from, which is left alone unless it is contiguous along them."""
 
 LEAST_NBYTES = 3 << 18
-"""An operand with fewer bytes is read as fast where it lies, if it is contiguous along the columns."""
+"""
+An operand with fewer bytes, of one element of the batch, is read as fast where it lies, if it is contiguous
+along the columns.
+"""
 
 LEAST_NBYTES_OF_CONSTANT = 1 << 15
 
@@ -163,9 +166,9 @@ def _plain_dims(map: AffineMap) -> list[int] | None:
 def _pays(op: graph.ContractOp, packing: _Packing, of_columns: bool) -> bool:
     value, extents = op.inputs[packing.number], packing.extents
     each = NBYTES[tensor_type_of(value, op.name).element_type]
-    nbytes = prod(extents[dim] for dim in packing.order) * each
+    nbytes = prod(extents[dim] for dim in (*packing.depth, packing.lane)) * each
     if constant_array(value) is not None:
-        return nbytes >= LEAST_NBYTES_OF_CONSTANT
+        return prod(extents[dim] for dim in packing.batch) * nbytes >= LEAST_NBYTES_OF_CONSTANT
     dims = _plain_dims(op.operand_maps[packing.number])
     assert dims is not None, f"{op.name}: an operand without plain indices"
     source, indices = through_views(value, [LinearIndex(((dim, 1),), 0) for dim in dims])

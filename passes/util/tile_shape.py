@@ -7,6 +7,9 @@ from functools import cache
 LATENCY = 8
 """Multiply-adds that must be under way for none to wait for another: two at a time, four cycles each."""
 
+ONCE = 0.975
+"""What is left of the time where a tile has all columns: the factors of its rows are loaded once then."""
+
 MOST_ROWS = 30
 MOST_VECTORS_OF_A_ROW = 16
 
@@ -22,7 +25,7 @@ def tile_shape(rows: int, columns: int, vector_nbytes: int, nbytes: int) -> tupl
     best: tuple[float, int, int] | None = None
     for tall in range(1, min(rows, MOST_ROWS) + 1):
         for wide in range(1, min(vectors, most_vectors(tall, vector_nbytes)) + 1):
-            cost = _time(rows, vectors, tall, wide)
+            cost = _time(rows, vectors, tall, wide) * (ONCE if wide == vectors else 1)
             if best is None or (cost, -tall * wide) < (best[0], -best[1] * best[2]):
                 best = cost, tall, wide
     assert best is not None, f"no tile for {rows} x {columns}"

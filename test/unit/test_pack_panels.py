@@ -74,6 +74,12 @@ def test_what_is_small_or_used_seldom_is_left_where_it_is():
     assert panels(packed(matmul(96, 1024, 1024))) != []
 
 
+def test_an_operand_is_as_large_as_one_element_of_its_batch():
+    assert panels(packed(matmul(64, 500, 500))) != []
+    assert panels(packed(matmul(64, 500, 500, batch=2))) != []
+    assert panels(packed(matmul(128, 64, 128, batch=96))) == []
+
+
 def test_rows_are_packed_where_they_are_contiguous_and_used_often():
     assert panels(packed(matmul(600, 128, 600, "k, m"))) == ["tensor<100x600x6xf32>"]
     assert panels(packed(matmul(600, 127, 600, "k, m"))) == []

@@ -192,6 +192,12 @@ def test_a_tile_fits_the_registers_and_the_result():
                 assert vectors <= most_vectors(tall, vector_nbytes)
 
 
+def test_a_tile_has_all_columns_where_that_takes_no_longer():
+    assert tile_shape(128, 64, 64, 4) == (6, 64)
+    assert tile_shape(8, 64, 64, 4) == (8, 32)
+    assert tile_shape(128, 128, 64, 4) == (13, 32)
+
+
 def matmul(m: int, n: int, k: int, a: str = "m, k", b: str = "k, n", batch: int = 0) -> str:
     dims = {"m": m, "n": n, "k": k}
     lead, shape = ("b, ", f"{batch}x") if batch else ("", "")
