@@ -9,7 +9,7 @@ exactly one result by IEEE 754 and two's complement, so the two agree bit for bi
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Generic, Literal, TypeVar
 
 from .float_format import FloatFormat
@@ -56,6 +56,13 @@ class Arithmetic(ABC, Generic[T]):
 
     @abstractmethod
     def select(self, condition: T, on_true: T, on_false: T) -> T: ...
+
+    @abstractmethod
+    def choose(self, condition: T, on_true: Sequence[T], otherwise: Callable[[], Sequence[T]]) -> Sequence[T]:
+        """
+        Returns `on_true` where the condition holds, else what `otherwise` returns, which need not be computed
+        where no lane wants it.
+        """
 
     @abstractmethod
     def bits_of_float(self, value: T) -> T: ...
@@ -256,6 +263,22 @@ class Mask(Generic[T]):
         true = on_true.value if isinstance(on_true, Float) else arithmetic.float_constant(on_true)
         false = on_false.value if isinstance(on_false, Float) else arithmetic.float_constant(on_false)
         return Float(arithmetic, arithmetic.select(self.value, true, false))
+
+    def choose(
+        self,
+        on_true: tuple[Integer[T], Float[T], Float[T]],
+        otherwise: Callable[[], tuple[Integer[T], Float[T], Float[T]]],
+    ) -> tuple[Integer[T], Float[T], Float[T]]:
+        """
+        Returns `on_true` where the mask holds, else what `otherwise` returns: for results that are quick to
+        compute for most arguments, as `otherwise` is skipped where no lane of a vector wants it.
+        """
+        arithmetic, width = self.arithmetic, on_true[0].width
+        integer, *floats = arithmetic.choose(
+            self.value, [value.value for value in on_true], lambda: [value.value for value in otherwise()]
+        )
+        first, second = (Float(arithmetic, value) for value in floats)
+        return Integer(arithmetic, integer, width), first, second
 
     def select_integer(self, on_true: Integer[T], on_false: Integer[T]) -> Integer[T]:
         value = self.arithmetic.select(self.value, on_true.value, on_false.value)

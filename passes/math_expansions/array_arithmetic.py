@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -67,6 +67,11 @@ class ArrayArithmetic(Arithmetic[Array]):
 
     def select(self, condition: Array, on_true: Array, on_false: Array) -> Array:
         return np.where(condition, on_true, on_false)
+
+    def choose(
+        self, condition: Array, on_true: Sequence[Array], otherwise: Callable[[], Sequence[Array]]
+    ) -> Sequence[Array]:
+        return [np.where(condition, *pair) for pair in zip(on_true, otherwise(), strict=True)]
 
     def bits_of_float(self, value: Array) -> Array:
         return np.asarray(value).view(np.uint64 if self.format is F64 else np.uint32)

@@ -20,6 +20,13 @@ def fast_two_sum(a: Float[T], b: Float[T]) -> tuple[Float[T], Float[T]]:
     return total, b - (total - a)
 
 
+def two_sum(a: Float[T], b: Float[T]) -> tuple[Float[T], Float[T]]:
+    """Returns a + b and its rounding error (Knuth, The art of computer programming, volume 2)."""
+    total = a + b
+    of_b = total - a
+    return total, (a - (total - of_b)) + (b - of_b)
+
+
 def two_product(a: Float[T], b: Float[T]) -> tuple[Float[T], Float[T]]:
     """Returns a * b and its rounding error, which is exact where it does not underflow."""
     product = a * b

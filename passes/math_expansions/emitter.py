@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Literal
 
-from xdsl.dialects import arith, math
+from xdsl.dialects import arith, math, scf, vector
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     Float32Type,
@@ -21,7 +22,7 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...dialects.low import Conversion, ConversionAttr, ConvertOp, SelectOp
 from .arithmetic import Arithmetic, FloatKind, IntegerKind, Predicate
@@ -54,6 +55,7 @@ _NOT_EQUAL = IntegerAttr(arith.CMPI_COMPARISON_OPERATIONS.index("ne"), i64)
 _STRICT = arith.FastMathFlagsAttr("none")
 _EXTUI = ConversionAttr(Conversion.EXTUI)
 _TRUNCI = ConversionAttr(Conversion.TRUNCI)
+_AND = vector.CombiningKindAttr(vector.CombiningKindFlag.AND)
 _NO_OVERFLOW_FLAGS = arith.IntegerOverflowAttr("none")
 
 
@@ -179,6 +181,26 @@ class Emitter(Arithmetic[SSAValue]):
 
     def select(self, condition: SSAValue, on_true: SSAValue, on_false: SSAValue) -> SSAValue:
         return self._insert(SelectOp, (condition, on_true, on_false), on_true.type, {})
+
+    def choose(
+        self, condition: SSAValue, on_true: Sequence[SSAValue], otherwise: Callable[[], Sequence[SSAValue]]
+    ) -> Sequence[SSAValue]:
+        types = tuple(value.type for value in on_true)
+        holds = condition
+        if self._lanes is not None:
+            holds = self._insert(vector.ReductionOp, (condition,), i1, {"kind": _AND, "fastmath": _STRICT})
+        outer, self.ops = self.ops, []
+        values = [self.select(condition, *pair) for pair in zip(on_true, otherwise(), strict=True)]
+        inner, self.ops = self.ops, outer
+        regions = [
+            Region(Block([*ops, scf.YieldOp.create(operands=results, location=self._location)]))
+            for ops, results in (((), tuple(on_true)), (inner, tuple(values)))
+        ]
+        op = scf.IfOp.create(operands=(holds,), result_types=types, regions=regions, location=self._location)
+        self.ops.append(op)
+        for result in op.results:
+            result.name_hint = self._hint
+        return op.results
 
     def bits_of_float(self, value: SSAValue) -> SSAValue:
         return self._insert(arith.BitcastOp, (value,), self._integer_type, {})

@@ -1,6 +1,9 @@
 """
-Arguments of sin, cos and tan, brought into [-pi/4, pi/4] for every float, after Payne and Hanek (Radian
-reduction for trigonometric functions, 1983).
+Arguments of sin, cos and tan, brought into [-pi/4, pi/4] for every float.
+
+Arguments that are not large lose a multiple of pi/2, which is three floats, after Cody and Waite (Software
+manual for the elementary functions, 1980). Others are reduced after Payne and Hanek (Radian reduction for
+trigonometric functions, 1983), which no lane of a vector pays for where all are near.
 
 With |x| = M 2^E, M an integer, |x| 2/pi modulo 4 is M times a window of the binary digits of 2/pi, modulo a
 power of two: digits before the window give multiples of 4, digits behind it are too small to matter. The
@@ -17,7 +20,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from .arithmetic import Float, Integer, Mask, T
-from .double_word import fast_two_sum, split
+from .double_word import fast_two_sum, split, two_sum
 from .float_format import F32, F64, FloatFormat
 
 _TWO_OVER_PI = int(
@@ -42,55 +45,81 @@ class _Table:
     """Words of 2/pi, as wide as the float, that windows are taken from."""
     half_pi_high: float
     half_pi_low: float
+    half_pi: tuple[float, float, float]
+    """Three floats whose sum is pi/2."""
+    rounder: float
+    """What makes the sum of it and a small number round to an integer, whose low bits the sum's bits are."""
+    near: float
+    """Below this, products of a quotient and the three floats have all the digits that are needed."""
 
 
 _TABLES: dict[FloatFormat, _Table] = {
-    F32: _Table(n_words=8, half_pi_high=1.5703125, half_pi_low=0.0004838268),
-    F64: _Table(n_words=20, half_pi_high=1.5707963109016418, half_pi_low=1.5893254773528196e-08),
+    F32: _Table(
+        n_words=8,
+        half_pi_high=1.5703125,
+        half_pi_low=0.0004838268,
+        half_pi=(1.5707964, -4.371139e-08, -1.7151245e-15),
+        rounder=1.5 * 2.0**23,
+        near=2.0**15,
+    ),
+    F64: _Table(
+        n_words=20,
+        half_pi_high=1.5707963109016418,
+        half_pi_low=1.5893254773528196e-08,
+        half_pi=(1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33),
+        rounder=1.5 * 2.0**52,
+        near=2.0**30,
+    ),
 }
 
 
 def reduce_by_half_pi(x: Float[T]) -> tuple[Integer[T], Float[T]]:
     """
-    Returns a 64-bit q and r with `x == q * pi/2 + r` modulo 2 pi, |r| <= pi/4 or little more, for x >= 0;
-    only the two low bits of q count. Where x is not finite, r and q mean nothing.
+    Returns q and r with `x == q * pi/2 + r` modulo 2 pi, |r| <= pi/4 or little more, for x >= 0; only the two
+    low bits of q count. Where x is not finite, r and q mean nothing.
     """
-    is_small, quadrant, high, low, sign = _reduce(x)
-    return quadrant, is_small.select(x, _with_sign(high + low, sign))
+    quadrant, high, low = _reduce(x)
+    return quadrant, high + low
 
 
 def reduce_by_half_pi_to_double_word(x: Float[T]) -> tuple[Integer[T], Float[T], Float[T]]:
     """As `reduce_by_half_pi`, with the rounding error of r as the third result."""
-    is_small, quadrant, high, low, sign = _reduce(x)
-    r, error = fast_two_sum(high, low)
-    return (
-        quadrant,
-        is_small.select(x, _with_sign(r, sign)),
-        is_small.select(0.0, (error.bits() ^ sign).as_float()),
-    )
+    quadrant, high, low = _reduce(x)
+    return quadrant, *fast_two_sum(high, low)
 
 
-def _with_sign(value: Float[T], sign: Integer[T]) -> Float[T]:
-    return (value.bits() | sign).as_float()
+def _reduce(x: Float[T]) -> tuple[Integer[T], Float[T], Float[T]]:
+    """Returns the quadrant, and the remainder as two floats that are not added yet."""
+    is_near = x < _TABLES[x.arithmetic.format].near
+    return is_near.choose(_reduce_near(x), lambda: _reduce_far(is_near, x))
 
 
-def _reduce(x: Float[T]) -> tuple[Mask[T], Integer[T], Float[T], Float[T], Integer[T]]:
-    """
-    Returns where x is below pi/4 and its own remainder, the quadrant, the magnitude of the remainder as two
-    floats that are not added yet, and its sign as bits.
-    """
-    arithmetic = x.arithmetic
-    format = arithmetic.format
-    is_small = x < math.pi / 4
-    # The window of a small argument would begin before the table; such an argument is its own remainder.
-    bits = is_small.select(1.0, x).bits()
+def _reduce_near(x: Float[T]) -> tuple[Integer[T], Float[T], Float[T]]:
+    """As `_reduce`, after Cody and Waite, where x is below `near`."""
+    table = _TABLES[x.arithmetic.format]
+    first, second, third = table.half_pi
+    shifted = x.times_plus(2 / math.pi, table.rounder)
+    q = shifted - table.rounder
+    # Exact: both are multiples of the same digit, and what is left of them is below 1.
+    rest = (-q).times_plus(first, x)
+    product = q * second
+    product_low = q.times_plus(third, q.times_plus(second, -product))
+    high, low = two_sum(rest, -product)
+    return shifted.bits(), high, low - product_low
+
+
+def _reduce_far(is_near: Mask[T], x: Float[T]) -> tuple[Integer[T], Float[T], Float[T]]:
+    """As `_reduce`, after Payne and Hanek, where x is not near."""
+    format = x.arithmetic.format
+    # The window of a small argument would begin before the table.
+    bits = is_near.select(1.0, x).bits()
     window = _window(bits >> format.mantissa_bits, format)
     significand = (bits & format.mantissa_mask) | (1 << format.mantissa_bits)
     limbs = _product(_limbs([significand]), _limbs(window))
     top = limbs[-1]
-    quadrant = (top + (1 << 29)) >> 30
+    quadrant = ((top + (1 << 29)) >> 30).resize(format.width)
     high, low, sign = _fraction(limbs, (top & (1 << 29)).is_nonzero(), format)
-    return is_small, is_small.select_integer(arithmetic.integer(0, 64), quadrant), high, low, sign
+    return quadrant, (high.bits() ^ sign).as_float(), (low.bits() ^ sign).as_float()
 
 
 def _window(exponent: Integer[T], format: FloatFormat) -> list[Integer[T]]:

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+import tenon
+import tenon.numpy
 from hypothesis import given
 from hypothesis import strategies as st
 from tenon.backends.interface import Backend, BufferLoc
@@ -196,6 +198,29 @@ def test_waves_are_within_their_bounds_near_multiples_of_half_pi(name: str, elem
     random = np.random.default_rng(3)
     multiples = np.round(random.uniform(1, 2.0 ** random.uniform(1, 60, 1 << 16)))
     check(name, element_type, (multiples * (np.pi / 2)).astype(DTYPES[element_type]))
+
+
+@pytest.mark.parametrize("element_type", ELEMENT_TYPES)
+@pytest.mark.parametrize("name", ["sin", "cos", "tan"])
+def test_waves_are_within_their_bounds_where_arguments_begin_to_be_far(name: str, element_type: str):
+    dtype = DTYPES[element_type]
+    near = dtype(2.0**15 if element_type == "f32" else 2.0**30)
+    around = near + np.arange(-20000, 20001) * np.spacing(near)
+    check(name, element_type, np.concatenate([around, -around]).astype(dtype))
+
+
+@pytest.mark.parametrize("backend", ["reference", "llvm", "opencl"])
+@pytest.mark.parametrize("name", ["sin", "cos", "tan"])
+def test_a_wave_does_not_depend_on_the_other_lanes(name: str, backend: str):
+    """A vector with an argument that is far computes all lanes in both ways."""
+    if backend == "opencl":
+        pytest.importorskip("pyopencl")
+    near = np.random.default_rng(15).uniform(-2000, 2000, 64).astype(np.float32)
+    mixed = near.copy()
+    mixed[::16] = [3e4, -4e4, 1e30, np.inf]
+    function = tenon.jit(lambda x: getattr(tenon.numpy, name)(x), backend=backend)
+    alone, together = (np.asarray(function(values)).reshape(4, 16)[:, 1:] for values in (near, mixed))
+    assert alone.tobytes() == together.tobytes()
 
 
 @pytest.mark.parametrize("name", ["sin", "cos"])
