@@ -210,9 +210,12 @@ class Emitter:
         return self._start_loop(header, exit, hint, type, lower, carried)
 
     def end_repetition(self, loop: Loop, step: str, upper: str, yielded: Sequence[str]) -> None:
-        """Ends a loop that `begin_repetition` began; `yielded` are the carried values after it too."""
+        """
+        Ends a loop that `begin_repetition` began, and that reaches `upper` in whole steps; `yielded` are the
+        carried values after it too.
+        """
         following = self.emit(f"add nsw {loop.type} {loop.index}, {step}", "next")
-        condition = self.emit(f"icmp slt {loop.type} {following}, {upper}", "more")
+        condition = self.emit(f"icmp ne {loop.type} {following}, {upper}", "more")
         self.lines.append(f"  br i1 {condition}, label {loop.header}, label {loop.exit}")
         self._write_phis(loop, [following, *yielded])
         self.start(loop.exit)

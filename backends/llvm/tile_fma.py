@@ -199,18 +199,29 @@ class _TileWriter:
         sums: list[str],
     ) -> tuple[str, str, list[str]]:
         """Writes one loop, that has `unroll` steps in a row and is not empty, or whose extent varies."""
-        carried = [("lhs", "ptr", lhs), ("rhs", "ptr", rhs), *(("sum", self.type, value) for value in sums)]
+        carried = [("rhs", "ptr", rhs), *(("sum", self.type, value) for value in sums)]
         if unroll is None:
-            loop = self.emitter.begin_loop("k", "i64", "0", str(depth.extent), carried)
+            loop = self.emitter.begin_loop("k", "i64", "0", str(depth.extent), [("lhs", "ptr", lhs), *carried])
             lhs, rhs, sums = self._next(depth, inner, loop.carried[0], loop.carried[1], loop.carried[2:])
-            self.emitter.end_loop(loop, "1", [lhs, rhs, *sums])
+            self.emitter.end_loop(loop, "1", [self._opaque(lhs), self._opaque(rhs), *sums])
             return loop.carried[0], loop.carried[1], loop.carried[2:]
-        loop = self.emitter.begin_repetition("k", "i64", "0", carried)
-        lhs, rhs, sums = loop.carried[0], loop.carried[1], loop.carried[2:]
+        # What counts the steps up to 0 can be the place in `lhs` too: each instruction beside the sums costs.
+        is_place = depth.lhs_step == 1
+        if is_place:
+            lhs = self._step(self.lhs, lhs, depth.extent)
+        else:
+            carried.append(("lhs", "ptr", lhs))
+        loop = self.emitter.begin_repetition("k", "i64", f"-{depth.extent}", carried)
+        rhs, *sums = loop.carried[: 1 + len(sums)]
+        first = self._opaque(self._step(self.lhs, lhs, loop.index)) if is_place else loop.carried[-1]
         for _ in range(unroll):
-            lhs, rhs, sums = self._next(depth, inner, lhs, rhs, sums)
-        self.emitter.end_repetition(loop, str(unroll), str(depth.extent), [lhs, rhs, *sums])
-        return lhs, rhs, sums
+            first, rhs, sums = self._next(depth, inner, first, rhs, sums)
+        yielded = [self._opaque(rhs), *sums]
+        if not is_place:
+            lhs = self._opaque(first)
+            yielded.append(lhs)
+        self.emitter.end_repetition(loop, str(unroll), "0", yielded)
+        return lhs, yielded[0], sums
 
     def _next(
         self, depth: _Depth, inner: Sequence[_Depth], lhs: str, rhs: str, sums: list[str]
@@ -316,7 +327,14 @@ class _TileWriter:
         place = self.emitter.values[buffer.value]
         for amount in amounts:
             place = self._step(buffer, place, amount)
-        return place
+        return self._opaque(place)
+
+    def _opaque(self, place: str) -> str:
+        """
+        Returns a place of which LLVM does not see how it depends on the loops around. What it does to reduce
+        the strength of such expressions takes a third of all its time, and makes these loops no faster.
+        """
+        return self.emitter.emit(self.emitter.call("strip.invariant.group.p0", "ptr", [("ptr", place)]))
 
     def _step(self, buffer: _Buffer, place: str, amount: Amount) -> str:
         if amount == 0:
