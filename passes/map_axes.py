@@ -294,10 +294,13 @@ class _KernelMapper:
         )
 
     def _work(self, op: Operation) -> int:
-        """Returns how many innermost iterations there are below `op`."""
+        """Returns how many innermost iterations there are below `op`, the most of its branches."""
+        if isinstance(op, scf.IfOp):
+            inner = [child for region in op.regions for block in region.blocks for child in block.ops]
+            return max((self._work(child) for child in inner), default=1)
         if not isinstance(op, Loop | scf.ForOp):
             return 1
-        loops = [child for child in op.body.block.ops if isinstance(child, Loop | scf.ForOp)]
+        loops = [child for child in op.body.block.ops if isinstance(child, Loop | scf.ForOp | scf.IfOp)]
         times = self._most(op) if isinstance(op, Loop) else trip_count(op)
         return times * max(sum(self._work(child) for child in loops), 1)
 

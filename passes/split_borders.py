@@ -34,12 +34,26 @@ iterations, of which the first and the last do what is left over at the ends too
       scf.if %is_last { sched.axis ... }
     }
 
+A kernel that combines what lies in windows is split further out, too: the axis right around the innermost
+one, and those around that by a branch, so that they stay one axis:
+
+    sched.axis %y = 56 {
+      scf.if %is_inside {
+        sched.axis %x = 1 { ... }
+        sched.axis %x_1 = 54 { ... }
+        sched.axis %x_2 = 1 { ... }
+      } else {
+        sched.axis %x_3 = 56 { ... }
+      }
+    }
+
 Requires: unmapped `sched` kernels. Ensures: what each kernel computes is unchanged, bit for bit.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import memref, scf
@@ -49,12 +63,16 @@ from xdsl.utils.exceptions import PassFailedException
 
 from ..dialects import sched
 from ..dialects.sched import MappingAttr
+from .util.axis_nest import axes_inside, nest_of
 from .util.border_pieces import PieceWriter
 from .util.border_points import Piece, indices_below, pieces_of
-from .util.index_analysis import IndexAnalysis
+from .util.index_analysis import IndexAnalysis, Loop
 
 LEAST_LANES = 4
 """A shorter piece is no vector."""
+
+ROWS = 8
+"""As many iterations of the axis around a vector may be unrolled."""
 
 _SERIAL = MappingAttr.get()
 
@@ -74,6 +92,7 @@ class SplitBordersPass(ModulePass):
                 self._split(kernel)
 
     def _split(self, kernel: sched.KernelOp) -> None:
+        self._separate(kernel, _windowed_nest(kernel))
         for axis in [op for op in kernel.walk() if isinstance(op, sched.AxisOp)]:
             if not _may_split(axis):
                 continue
@@ -90,6 +109,51 @@ class SplitBordersPass(ModulePass):
                 writer.write_in_parts(pieces, longest, self.block_elements)
             else:
                 writer.write(pieces)
+
+    def _separate(self, kernel: sched.KernelOp, nest: list[sched.AxisOp]) -> None:
+        """Separates what windows read inside of an array from what they read across its borders."""
+        for number, axis in enumerate(nest[:-1]):
+            analysis = IndexAnalysis()
+            indices = indices_below(axis, analysis)
+            if indices is None:
+                return
+            pieces = _joined(pieces_of(analysis.axis(axis), indices, is_innermost=False))
+            longest = max(pieces, key=lambda piece: piece.is_linear * piece.extent)
+            if len(pieces) == 1 or 2 * longest.extent < analysis.axis(axis).extent:
+                continue
+            writer = PieceWriter(kernel, axis)
+            if number < len(nest) - 2:
+                branch = writer.write_branches(longest)
+                (inner,) = [op for op in branch.true_region.block.ops if isinstance(op, sched.AxisOp)]
+                self._separate(kernel, axes_inside(inner))
+            elif _is_all(axis, kernel):
+                rows = -(-self.block_elements // _iterations(axis) // ROWS) * ROWS
+                writer.write_in_parts(pieces, longest, min(rows, longest.extent), ROWS)
+            else:
+                writer.write(pieces)
+            return
+
+
+def _windowed_nest(kernel: sched.KernelOp) -> list[sched.AxisOp]:
+    """
+    Returns the axes of a kernel that does nothing but combine elements in the innermost of them; none of
+    another kernel.
+    """
+    nest = nest_of(kernel)
+    if not nest or any(axis.mapping != _SERIAL or axis.count is not None for axis in nest):
+        return []
+    if not all(isinstance(axis.extent.data, int) and axis.extent.data > 0 for axis in nest):
+        return []
+    inside = [op for op in nest[-1].walk() if op is not nest[-1] and op.regions]
+    if not inside or not all(isinstance(op, sched.ReduceOp) and op.mapping == _SERIAL for op in inside):
+        return []
+    return nest
+
+
+def _iterations(axis: sched.AxisOp) -> int:
+    """Returns how often what is innermost below an axis runs in one iteration."""
+    loops = [op for op in axis.walk() if op is not axis and isinstance(op, Loop)]
+    return prod(op.extent.data for op in loops if isinstance(op.extent.data, int))
 
 
 def _may_split(axis: sched.AxisOp) -> bool:

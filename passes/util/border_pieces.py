@@ -11,6 +11,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from ...dialects import low, sched
 from .border_points import Piece, decided
 from .index_analysis import IndexAnalysis
+from .index_expr import Axis, variable
 from .scalar_builder import INDEX, ConstantPool, ScalarBuilder
 from .scalar_ops import cmpi, integer_op
 
@@ -32,13 +33,16 @@ class PieceWriter:
         self._write_at(self._builder_before(self.axis), pieces)
         self._erase()
 
-    def write_in_parts(self, pieces: Sequence[Piece], middle: Piece, part: int) -> None:
+    def write_in_parts(
+        self, pieces: Sequence[Piece], middle: Piece, part: int, whole: int = WHOLE_LANES
+    ) -> None:
         """
-        Writes an axis over parts of `middle`, about `part` iterations each. The first one does the
-        pieces before, the last one what is left of `middle` and the pieces after.
+        Writes an axis over parts of `middle`, about `part` iterations each, a multiple of `whole` if there
+        are as many. The first one does the pieces before, the last one what is left of `middle` and the
+        pieces after.
         """
         count = middle.extent // part
-        size = middle.extent // count // WHOLE_LANES * WHOLE_LANES or middle.extent // count
+        size = middle.extent // count // whole * whole or middle.extent // count
         end = middle.begin + count * size
         rest = [Piece(end, middle.end, True)] if end < middle.end else []
         before = [piece for piece in pieces if piece.end <= middle.begin]
@@ -55,6 +59,48 @@ class PieceWriter:
         self._write_piece(b, Piece(middle.begin, middle.begin + size, True), shift)
         self._write_if(b, parts.index, count - 1, after)
         self._erase()
+
+    def write_branches(self, middle: Piece) -> scf.IfOp:
+        """
+        Has the axis run one of two copies of its body: the first, without clamps and comparisons, in the
+        iterations of `middle`, the other one in all others. Returns the branch.
+        """
+        axis = self.axis
+        condition, names = self._condition(axis, middle)
+        branches: list[Block] = []
+        for _ in range(2):
+            branches.append(block := Block())
+            values: dict[SSAValue, SSAValue] = {}
+            for op in axis.body.block.ops:
+                if op not in names:
+                    block.add_op(op.clone(values))
+            end = scf.YieldOp.create()
+            end.location = axis.location
+            block.add_op(end)
+        for op in reversed([op for op in axis.body.block.ops if op not in names]):
+            op.detach()
+            op.erase()
+        new = scf.IfOp.create(operands=(condition,), regions=[Region(block) for block in branches])
+        new.location = axis.location
+        axis.body.block.add_op(new)
+        inside = variable(Axis(middle.extent, axis.index.name_hint or "i")) + middle.begin
+        _Simplifier(new.true_region, self.constants, IndexAnalysis({axis.index: inside})).simplify()
+        return new
+
+    def _condition(self, axis: sched.AxisOp, middle: Piece) -> tuple[SSAValue, set[Operation]]:
+        """Writes whether an iteration is one of `middle`; returns that, and the ops that it took."""
+        b = ScalarBuilder(axis.body.block, axis.body.block.first_op, self.constants)
+        b.location = axis.location
+        before = set(axis.body.block.ops)
+        conditions: list[SSAValue] = []
+        if middle.begin:
+            conditions.append(cmpi(b, "sge", axis.index, self.constants.get(middle.begin, INDEX)))
+        if middle.end != axis.extent.data:
+            conditions.append(cmpi(b, "slt", axis.index, self.constants.get(middle.end, INDEX)))
+        condition = conditions[0]
+        for other in conditions[1:]:
+            condition = b.op(arith.AndIOp, condition, other, hint="is_inside")
+        return condition, set(axis.body.block.ops) - before
 
     def _builder_before(self, op: Operation) -> ScalarBuilder:
         block = op.parent
@@ -98,7 +144,7 @@ class PieceWriter:
         for op in self.axis.body.block.ops:
             inner.insert(op.clone(values))
         if piece.is_linear:
-            _Simplifier(new, self.constants).simplify()
+            _Simplifier(new.body, self.constants, IndexAnalysis()).simplify()
 
     def _erase(self) -> None:
         self.axis.detach()
@@ -108,14 +154,14 @@ class PieceWriter:
 class _Simplifier:
     """Drops the clamps and comparisons of a piece that its ranges decide, and what is then unused."""
 
-    def __init__(self, piece: sched.AxisOp, constants: ConstantPool):
+    def __init__(self, piece: Region, constants: ConstantPool, analysis: IndexAnalysis):
         self.piece = piece
         self.constants = constants
-        self.analysis = IndexAnalysis()
+        self.analysis = analysis
         self.known: dict[SSAValue, bool] = {}
 
     def simplify(self) -> None:
-        inside = [op for op in self.piece.walk() if op is not self.piece]
+        inside = list(self.piece.walk())
         for op in inside:
             match op:
                 case arith.CmpiOp() if isinstance(op.lhs.type, IndexType):

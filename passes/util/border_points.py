@@ -35,7 +35,10 @@ PERIODS_LIMIT = 4
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Some iterations of an axis. In a linear piece accesses have stride 0 or 1, comparisons one result."""
+    """
+    Some iterations of an axis. In a linear piece accesses have stride 0 or 1, around other axes any one, and
+    comparisons one result.
+    """
 
     begin: int
     end: int
@@ -104,13 +107,13 @@ def decided(op: arith.CmpiOp, analysis: IndexAnalysis) -> bool | None:
             return None
 
 
-def pieces_of(axis: Axis, indices: Indices) -> list[Piece]:
+def pieces_of(axis: Axis, indices: Indices, is_innermost: bool = True) -> list[Piece]:
     """
     Returns the pieces of an axis, in order. Neighbours that are not linear are one piece; so is the whole
     axis where there would be too many.
     """
     assert isinstance(axis.extent, int), f"{axis} varies"
-    whole = [Piece(0, axis.extent, _is_linear(axis, indices))]
+    whole = [Piece(0, axis.extent, _is_linear(axis, indices, is_innermost))]
     found: list[Piece] = []
     waiting = [(0, axis.extent)]
     while waiting:
@@ -119,7 +122,8 @@ def pieces_of(axis: Axis, indices: Indices) -> list[Piece]:
         moved = _moved(indices, axis, variable(part) + begin)
         cuts = sorted(_cuts(part, moved))
         if not cuts:
-            found.append(Piece(begin, end, end - begin == 1 or _is_linear(part, moved)))
+            is_linear = end - begin == 1 or _is_linear(part, moved, is_innermost)
+            found.append(Piece(begin, end, is_linear))
         else:
             bounds = [begin, *(begin + cut for cut in cuts), end]
             waiting.extend(reversed(list(pairwise(bounds))))
@@ -140,10 +144,12 @@ def _moved(indices: Indices, axis: Axis, place: IndexExpr) -> Indices:
     )
 
 
-def _is_linear(axis: Axis, indices: Indices) -> bool:
+def _is_linear(axis: Axis, indices: Indices, is_innermost: bool) -> bool:
+    for address, is_store in indices.addresses:
+        stride = address.stride(axis)
+        if stride is None or (is_innermost and stride not in ((1,) if is_store else (0, 1))):
+            return False
     return all(
-        address.stride(axis) in ((1,) if is_store else (0, 1)) for address, is_store in indices.addresses
-    ) and all(
         expr.stride(axis) == 0 or _is_decided(expr, thresholds) for expr, thresholds in indices.compared
     )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue
@@ -28,13 +30,13 @@ Loop = sched.AxisOp | sched.ReduceOp
 class IndexAnalysis:
     """
     Reads the index arithmetic of one kernel back into normal form. Results are kept: the kernel stays as it
-    is.
+    is. `known` are index values of which more is known than where they come from tells.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, known: Mapping[SSAValue, IndexExpr] | None = None) -> None:
         self._axes: dict[Operation, Axis] = {}
         self._loops: dict[Axis, Loop] = {}
-        self._exprs: dict[SSAValue, IndexExpr] = {}
+        self._exprs: dict[SSAValue, IndexExpr] = dict(known or {})
         self._dependences: dict[SSAValue, frozenset[Axis]] = {}
         self._dims: dict[str, DimSymbol] | None = None
 

@@ -53,6 +53,9 @@ KERNEL_OPS_LIMIT = 192
 RECOMPUTE_LIMIT = 4
 """The most places in one kernel where a cheap op is done again rather than stored and loaded."""
 
+INSIDE_OF_ROWS, INSIDE_OF_VECTORS = 8, 128
+"""How many times as many elements as are padded a dim has where windows read through the pad."""
+
 UPDATING_OPS = (graph.DynamicUpdateOp, graph.ScatterOp)
 """Ops whose kernel stores a part of the result only: the rest is their source's, copied before."""
 
@@ -476,6 +479,8 @@ class _Planner:
             return Decision(ModeKind.VIRTUAL, f"computed twice, as {obstacle}")
         repeated = _most_repeated(accesses, elements)
         if repeated > 1:
+            if isinstance(op, graph.PadOp) and len(accesses) == 1 and _is_mostly_inside(op, accesses[0]):
+                return Decision(ModeKind.VIRTUAL, "read in windows, most of which pad nothing")
             return Decision(ModeKind.MATERIALIZED, f"would be computed {repeated} times inside a reduction")
         if len(accesses) > RECOMPUTE_LIMIT:
             return Decision(ModeKind.MATERIALIZED, f"read in {len(accesses)} ways by one kernel")
@@ -733,6 +738,25 @@ def _repetitions(access: Access, elements: int) -> int:
         return 1
     windows = -(-_most(dependences) // max(elements, 1))
     return _most(axis for axis in _hoisted_loops(access) if axis not in dependences) * max(windows, 1)
+
+
+def _is_mostly_inside(op: graph.PadOp, access: Access) -> bool:
+    """
+    Returns whether what reads a pad reads each element of it in its windows only, and in most of the windows
+    no padding; along the last dim, where neighbours run as vectors, in nearly all of them.
+    """
+    dependences = access.dependences()
+    if not all(axis in dependences for axis in _hoisted_loops(access)):
+        return False
+    if any(not isinstance(axis.extent, int) for axis in dependences) or any(step != 1 for step in op.steps):
+        return False
+    shape = shape_of(op.source, op.name)
+    last = max((dim for dim, extent in enumerate(shape) if extent != 1), default=0)
+    for dim, (extent, low, high) in enumerate(zip(shape, op.low.data, op.high.data, strict=True)):
+        share = INSIDE_OF_VECTORS if dim == last else INSIDE_OF_ROWS
+        if not isinstance(extent, int) or extent < (low + high) * share:
+            return False
+    return True
 
 
 def _most_repeated(accesses: list[Access], elements: int) -> int:

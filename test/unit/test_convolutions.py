@@ -141,6 +141,28 @@ def test_depthwise_convolutions_run_in_vectors(last: bool) -> None:
     assert "vector(" in executable.stages["sched"]
 
 
+@pytest.mark.parametrize(
+    "convolution",
+    [
+        Convolution(1, 24, (18, 17), 24, (3, 3), groups=24, last=True),
+        Convolution(2, 9, (33, 40), 9, (5, 3), stride=2, padding=2, groups=9, last=True),
+        Convolution(1, 8, (34, 36), 8, (3, 3), dilation=2, padding=2, groups=8, last=True, dtype="bf16"),
+        Convolution(1, 3, (17, 260), 3, (3, 3), groups=3, dtype="f64"),
+    ],
+    ids=str,
+)
+def test_depthwise_convolutions_read_through_the_padding(convolution: Convolution) -> None:
+    schedule = assert_computes(convolution).stages["sched"]
+    # Windows inside clamp nothing; those across the borders do.
+    assert "low.select" in schedule
+    assert schedule.count("memref.load %x") > schedule.count("low.select")
+
+
+def test_depthwise_convolutions_of_small_images_copy_the_padding():
+    executable = assert_computes(Convolution(1, 24, (15, 15), 24, (3, 3), groups=24, last=True))
+    assert "memref<1x17x17x24xf32>" in executable.stages["sched"]
+
+
 def test_a_window_of_one_is_a_product_of_matrices():
     executable = assert_computes(Convolution(1, 16, (9, 7), 33, (1, 1), padding=0))
     assert "= 63" in executable.stages["sched"]

@@ -83,7 +83,7 @@ sched.kernel @rows(%x: memref<7x64xf32>, %y: memref<8x64xf32>) {
 // Four iterations are a vector at best, three of them are none.
 // CHECK:         sched.axis %i = 4 {
 // CHECK-NOT:     sched.axis
-// CHECK-LABEL: sched.kernel @flipped
+// CHECK-LABEL: sched.kernel @windows
 sched.kernel @short(%x: memref<3xf32>, %y: memref<4xf32>) {
   %c0 = arith.constant 0 : index
   %cm1 = arith.constant -1 : index
@@ -94,6 +94,102 @@ sched.kernel @short(%x: memref<3xf32>, %y: memref<4xf32>) {
     %held = arith.minsi %raised, %c2 : index
     %v = memref.load %x[%held] : memref<3xf32>
     memref.store %v, %y[%i] : memref<4xf32>
+  }
+}
+
+// Windows that lie inside run without clamps: rows by a branch, what is around the innermost axis in pieces.
+// CHECK:         sched.axis %y = 30 {
+// CHECK-NEXT:      %{{.*}} = arith.cmpi sge, %y, %c1 : index
+// CHECK-NEXT:      %{{.*}} = arith.cmpi slt, %y, %c29 : index
+// CHECK-NEXT:      %is_inside = arith.andi
+// CHECK-NEXT:      scf.if %is_inside {
+// CHECK-NEXT:        sched.axis %x = 1 {
+// CHECK:               arith.minsi
+// CHECK:             sched.axis %x_1 = 28 {
+// CHECK-NOT:           arith.minsi
+// CHECK-NOT:           low.select
+// CHECK:               sched.axis %c_1 = 16 {
+// CHECK-NOT:           arith.minsi
+// CHECK-NOT:           low.select
+// CHECK:             sched.axis %x_2 = 1 {
+// CHECK:               arith.minsi
+// CHECK:           } else {
+// CHECK-NEXT:        sched.axis %x_3 = 30 {
+// CHECK:               low.select
+// CHECK-NOT:         sched.axis %x
+// CHECK-LABEL: sched.kernel @columns
+sched.kernel @windows(%in: memref<30x30x16xf32>, %w: memref<3x3x16xf32>, %out: memref<30x30x16xf32>) {
+  %c0 = arith.constant 0 : index
+  %cm1 = arith.constant -1 : index
+  %c29 = arith.constant 29 : index
+  %c30 = arith.constant 30 : index
+  %zero = arith.constant 0.0 : f32
+  sched.axis %y = 30 {
+    sched.axis %x = 30 {
+      sched.axis %c = 16 {
+        %s = sched.reduce fma %i = 3 : f32 {
+          %y_i = arith.addi %y, %i : index
+          %at_y = arith.addi %y_i, %cm1 : index
+          %row = sched.reduce fma %j = 3 : f32 {
+            %x_j = arith.addi %x, %j : index
+            %at_x = arith.addi %x_j, %cm1 : index
+            %after_y = arith.cmpi sge, %at_y, %c0 : index
+            %before_y = arith.cmpi slt, %at_y, %c30 : index
+            %in_y = arith.andi %after_y, %before_y : i1
+            %after_x = arith.cmpi sge, %at_x, %c0 : index
+            %before_x = arith.cmpi slt, %at_x, %c30 : index
+            %in_x = arith.andi %after_x, %before_x : i1
+            %inside = arith.andi %in_y, %in_x : i1
+            %raised_y = arith.maxsi %at_y, %c0 : index
+            %held_y = arith.minsi %raised_y, %c29 : index
+            %raised_x = arith.maxsi %at_x, %c0 : index
+            %held_x = arith.minsi %raised_x, %c29 : index
+            %v = memref.load %in[%held_y, %held_x, %c] : memref<30x30x16xf32>
+            %padded = low.select %inside, %v, %zero : f32
+            %weight = memref.load %w[%i, %j, %c] : memref<3x3x16xf32>
+            sched.yield %padded, %weight : f32
+          }
+          sched.yield %row : f32
+        }
+        memref.store %s, %out[%y, %x, %c] : memref<30x30x16xf32>
+      }
+    }
+  }
+}
+
+// The only axis around the innermost one is split into parts, as many rows each as are unrolled or more.
+// CHECK:         sched.axis %part = 3 {
+// CHECK:           scf.if
+// CHECK-NEXT:        sched.axis %x = 1 {
+// CHECK:           sched.axis %x_1 = 8 {
+// CHECK-NOT:         low.select
+// CHECK:           scf.if
+// CHECK-NEXT:        sched.axis %x_2 = 4 {
+// CHECK:             sched.axis %x_3 = 1 {
+// CHECK-LABEL: sched.kernel @flipped
+sched.kernel @columns(%in: memref<30x1024xf32>, %w: memref<3x1024xf32>, %out: memref<30x1024xf32>) {
+  %c0 = arith.constant 0 : index
+  %cm1 = arith.constant -1 : index
+  %c29 = arith.constant 29 : index
+  %c30 = arith.constant 30 : index
+  %zero = arith.constant 0.0 : f32
+  sched.axis %x = 30 {
+    sched.axis %c = 1024 {
+      %s = sched.reduce fma %j = 3 : f32 {
+        %x_j = arith.addi %x, %j : index
+        %at = arith.addi %x_j, %cm1 : index
+        %after = arith.cmpi sge, %at, %c0 : index
+        %before = arith.cmpi slt, %at, %c30 : index
+        %inside = arith.andi %after, %before : i1
+        %raised = arith.maxsi %at, %c0 : index
+        %held = arith.minsi %raised, %c29 : index
+        %v = memref.load %in[%held, %c] : memref<30x1024xf32>
+        %padded = low.select %inside, %v, %zero : f32
+        %weight = memref.load %w[%j, %c] : memref<3x1024xf32>
+        sched.yield %padded, %weight : f32
+      }
+      memref.store %s, %out[%x, %c] : memref<30x1024xf32>
+    }
   }
 }
 
