@@ -2,8 +2,8 @@
 Compiles LLVM IR to machine code in this process, through llvmlite.
 
 A kernel with vectors was vectorised when it was made, with its loops as they should be: LLVM's middle end
-makes such code no faster and takes longer than all the rest, so it goes straight to the code generator. A
-module in which a kernel has no vectors at all takes the middle end's O3 with loop vectorisation.
+makes such code no faster and takes longer than all the rest, so it goes straight to the code generator. Those
+that have no vectors at all take the middle end's O3 with loop vectorisation, in a module of their own.
 """
 
 from __future__ import annotations
@@ -27,6 +27,10 @@ _MOST_LIBRARIES = 256
 How many libraries an engine loads: it keeps a few kilobytes of each that is gone, until it is gone itself,
 with the last of its libraries.
 """
+
+
+_BEGIN_OF_BODY, _END_OF_FUNCTION = " {\n", "\n}\n"
+"""What stands in the text of a function before its body and behind it, and nowhere else."""
 
 
 @dataclass(frozen=True)
@@ -108,20 +112,28 @@ class LLVMCompiler:
         llvm = llvmlite_binding()
 
         machine = self._machine(device)
+        if SCALAR_LOOPS not in source:
+            return self._parsed(source, machine), machine
+        scalar, rest = _split_by_loops(source)
+        module = self._parsed(scalar, machine)
+        options = llvm.create_pipeline_tuning_options(speed_level=3)
+        options.loop_vectorization = True
+        options.slp_vectorization = True
+        passes = llvm.create_pass_builder(machine, options)
+        passes.getModulePassManager().run(module, passes)
+        if rest:
+            module.link_in(self._parsed(rest, machine))
+        return module, machine
+
+    def _parsed(self, source: str, machine: Any) -> Any:
         try:
-            module = llvm.parse_assembly(source)
+            module = llvmlite_binding().parse_assembly(source)
             module.triple = machine.triple
             module.data_layout = str(machine.target_data)
             module.verify()
         except RuntimeError as error:
             raise KernelCompileError("llvm: the kernels do not compile", str(error)) from error
-        if SCALAR_LOOPS in source:
-            options = llvm.create_pipeline_tuning_options(speed_level=3)
-            options.loop_vectorization = True
-            options.slp_vectorization = True
-            passes = llvm.create_pass_builder(machine, options)
-            passes.getModulePassManager().run(module, passes)
-        return module, machine
+        return module
 
     def _machine(self, device: DeviceInfo) -> Any:
         llvm = llvmlite_binding()
@@ -135,6 +147,22 @@ class LLVMCompiler:
                 cpu=device.name, features=device.features, opt=2, reloc="pic", codemodel="small"
             )
         return self._machines[key]
+
+
+def _split_by_loops(source: str) -> tuple[str, str]:
+    """
+    Returns the kernels without vectors and all others, each with the declarations; a kernel is a function and
+    the one after it, which calls it. The second text is empty where there are no others.
+    """
+    functions = source.split(_END_OF_FUNCTION)
+    declarations = functions.pop()
+    texts: dict[bool, list[str]] = {True: [], False: []}
+    for number in range(0, len(functions), 2):
+        kernel = functions[number : number + 2]
+        head, _, _ = kernel[0].partition(_BEGIN_OF_BODY)
+        texts[SCALAR_LOOPS in head] += [f"{function}{_END_OF_FUNCTION}" for function in kernel]
+    scalar, rest = ("".join(part) for part in (texts[True], texts[False]))
+    return scalar + declarations, rest and rest + declarations
 
 
 @cache

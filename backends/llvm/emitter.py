@@ -35,6 +35,16 @@ class Loop:
     header: str
     exit: str
     phis: int
+    upper: str = ""
+    n_long: int = 0
+    """How many long loops there were when it began."""
+
+
+MOST_UNROLLED = 16
+"""LLVM may unroll a loop of so many iterations, with no longer one in it: then it sees what each one does."""
+
+NOT_UNROLLED = "!1"
+"""The name of the metadata that keeps LLVM from unrolling a loop. The ones after it are those of loops."""
 
 
 class Emitter:
@@ -51,6 +61,7 @@ class Emitter:
         device: DeviceInfo,
         rules: Mapping[type[Operation], Rule],
         declarations: dict[str, str],
+        has_scalar_loops: bool = False,
     ) -> None:
         self.kernel = kernel
         self.device = device
@@ -65,6 +76,8 @@ class Emitter:
         self._declarations = declarations
         self._types: dict[Attribute, str] = {}
         self._label = ""
+        self._has_scalar_loops = has_scalar_loops
+        self._n_long = 0
 
     def type(self, op: Operation, type: Attribute) -> str:
         """
@@ -150,6 +163,7 @@ class Emitter:
         """
         header, body, exit = (self.names.fresh(name) for name in ("loop", "loop_body", "loop_exit"))
         loop = self._start_loop(header, exit, hint, type, lower, carried)
+        loop.upper = upper
         condition = self.emit(f"icmp slt {type} {loop.index}, {upper}", "more")
         self.lines.append(f"  br i1 {condition}, label {body}, label {exit}")
         self.start(body)
@@ -158,7 +172,7 @@ class Emitter:
     def end_loop(self, loop: Loop, step: str = "1", yielded: Sequence[str] = ()) -> None:
         """Ends the loop; `yielded` are the next values of the carried ones."""
         following = self.emit(f"add nsw {loop.type} {loop.index}, {step}", "next")
-        self.branch(loop.header)
+        self.lines.append(f"  br label {loop.header}{self._hint(loop, step)}")
         self._write_phis(loop, [following, *yielded])
         self.start(loop.exit)
 
@@ -186,9 +200,25 @@ class Emitter:
             header=header,
             exit=exit,
             phis=len(self.lines),
+            n_long=self._n_long,
         )
         self.lines.append("")
         return loop
+
+    def _hint(self, loop: Loop, step: str) -> str:
+        """Returns what tells LLVM's middle end not to unroll a loop that is long, or around one that is."""
+        if not self._has_scalar_loops:
+            return ""
+        is_known = loop.lower.isdecimal() and loop.upper.isdecimal() and step.isdecimal()
+        if is_known and int(loop.upper) - int(loop.lower) > MOST_UNROLLED * int(step):
+            self._n_long += 1
+        if self._n_long == loop.n_long:
+            return ""
+        names = self._declarations
+        names.setdefault(NOT_UNROLLED, f'{NOT_UNROLLED} = !{{!"llvm.loop.unroll.disable"}}')
+        name = f"!{sum(name.startswith('!') for name in names) + 1}"
+        names[name] = f"{name} = distinct !{{{name}, {NOT_UNROLLED}}}"
+        return f", !llvm.loop {name}"
 
     def _write_phis(self, loop: Loop, yielded: Sequence[str]) -> None:
         self.lines[loop.phis] = "\n".join(

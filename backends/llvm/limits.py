@@ -1,7 +1,10 @@
 """What the text of a kernel and those who compile and run it must agree on."""
 
-SCALAR_LOOPS = '"loops"="scalar"'
-"""The function attribute of a kernel without any vector: its loops are left to LLVM to vectorise."""
+SCALAR_LOOPS = 'noinline "loops"="scalar"'
+"""
+The function attributes of a kernel without any vector: its loops are left to LLVM to vectorise, once, and not
+again in what calls it.
+"""
 
 PRIVATE_NBYTES_LIMIT = 65536
 """The most bytes that the allocas of one kernel may take together; they live on the stack of the caller."""

@@ -55,9 +55,9 @@ def render_module(module: ModuleOp, device: DeviceInfo) -> str:
 
 
 def _range_function(kernel: KernelOp, device: DeviceInfo, declarations: dict[str, str]) -> str:
-    emitter = Emitter(kernel, device, RULES, declarations)
     arguments = kernel.body.block.args
     written, has_vectors = _survey(kernel)
+    emitter = Emitter(kernel, device, RULES, declarations, not has_vectors)
     parameters: list[str] = []
     for argument in arguments:
         if isinstance(argument.type, IndexType):

@@ -201,7 +201,9 @@ class _TileWriter:
         """Writes one loop, that has `unroll` steps in a row and is not empty, or whose extent varies."""
         carried = [("rhs", "ptr", rhs), *(("sum", self.type, value) for value in sums)]
         if unroll is None:
-            loop = self.emitter.begin_loop("k", "i64", "0", str(depth.extent), [("lhs", "ptr", lhs), *carried])
+            loop = self.emitter.begin_loop(
+                "k", "i64", "0", str(depth.extent), [("lhs", "ptr", lhs), *carried]
+            )
             lhs, rhs, sums = self._next(depth, inner, loop.carried[0], loop.carried[1], loop.carried[2:])
             self.emitter.end_loop(loop, "1", [self._opaque(lhs), self._opaque(rhs), *sums])
             return loop.carried[0], loop.carried[1], loop.carried[2:]

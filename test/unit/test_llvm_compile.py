@@ -14,14 +14,14 @@ from tenon.backends.llvm.renderer import LLVMRenderer
 from tenon.dialects.low import LOW
 from tenon.errors import KernelCompileError
 from xdsl.context import Context
-from xdsl.dialects import arith, memref
+from xdsl.dialects import arith, memref, vector
 from xdsl.dialects.builtin import Builtin, ModuleOp
 from xdsl.parser import Parser
 
 
 def parse(text: str) -> ModuleOp:
     context = Context()
-    for dialect in (Builtin, arith.Arith, memref.MemRef, LOW):
+    for dialect in (Builtin, arith.Arith, memref.MemRef, vector.Vector, LOW):
         context.load_dialect(dialect)
     return Parser(context, text).parse_module()
 
@@ -117,6 +117,28 @@ def test_a_symbol_that_is_nowhere_is_an_error_with_llvms_log() -> None:
     with pytest.raises(KernelCompileError, match=r"^llvm: the kernels do not link\n") as caught:
         LLVMCompiler().compile(f"{entry_point.definition()}\n{body}", host_device())
     assert "k.chunk" in caught.value.log
+
+
+def test_kernels_with_and_without_vectors_are_one_library() -> None:
+    vectors = """low.kernel @v(%x: memref<4xf64>) grid [1, 1, 1] block [1, 1, 1] {
+      %i = low.block_id x
+      %v = vector.load %x[%i] : memref<4xf64>, vector<4xf64>
+      %w = arith.addf %v, %v : vector<4xf64>
+      vector.store %w, %x[%i] : memref<4xf64>, vector<4xf64>
+    }"""
+    llvm = backend()
+    source = llvm.renderer.render(
+        parse("\n".join((remainder_kernel("a"), vectors, remainder_kernel("b")))), llvm.device
+    )
+    artifact = llvm.compiler.compile(source, llvm.device)
+    assert artifact.entry_points == ("a", "v", "b")
+    values = np.array([7.5, -7.5, 3.0, 1.0])
+    llvm.driver.alloc_pool(4, values.nbytes, 8)
+    llvm.driver.copy_to_device(BufferLoc(4, 0), values)
+    for name, grid in (("a", (4, 1, 1)), ("v", (1, 1, 1)), ("b", (4, 1, 1))):
+        llvm.driver.launch(llvm.driver.get_kernel(artifact, name), grid, (1, 1, 1), [BufferLoc(4, 0)])
+    llvm.driver.copy_from_device(values, BufferLoc(4, 0))
+    assert values.tolist() == [0.0, 0.0, 0.0, 2.0]
 
 
 def test_assembly_holds_every_entry_point() -> None:

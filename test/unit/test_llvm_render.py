@@ -139,8 +139,38 @@ def test_rendering_does_not_import_llvmlite() -> None:
 
 def test_kernel_without_vectors_is_marked_for_llvms_vectoriser() -> None:
     scalar = kernel("%v = memref.load %x[%i] : memref<8xf32>")
-    assert 'nounwind "loops"="scalar" {' in render(scalar)
+    assert 'nounwind noinline "loops"="scalar" {' in render(scalar)
     assert '"loops"' not in render(SQUARE)
+
+
+def scalar_loops(*extents: int, types: str = "f32") -> str:
+    """Returns a kernel with a nest of loops, the innermost of which stores."""
+    bounds = "".join(f"%n{place} = arith.constant {extent} : index\n" for place, extent in enumerate(extents))
+    loops = "".join(f"scf.for %i{place} = %zero to %n{place} step %one {{\n" for place in range(len(extents)))
+    store = f"%v = arith.constant 1.0 : {types}\nmemref.store %v, %x[%i0] : memref<8x{types}>\n"
+    constants = "%zero = arith.constant 0 : index\n%one = arith.constant 1 : index\n"
+    return kernel(constants + bounds + loops + store + "}\n" * len(extents), f"%x: memref<8x{types}>")
+
+
+@pytest.mark.parametrize(
+    ("extents", "n_hints"), [((16,), 0), ((17,), 1), ((4, 17), 2), ((17, 4), 1), ((2, 3, 4), 0)]
+)
+def test_long_scalar_loops_and_those_around_them_are_not_unrolled(
+    extents: tuple[int, ...], n_hints: int
+) -> None:
+    text = render(scalar_loops(*extents))
+    # The grid's loop is one more around them.
+    assert text.count(", !llvm.loop !") == n_hints + bool(n_hints)
+    assert text.count("= distinct !") == n_hints + bool(n_hints)
+    assert text.count('!1 = !{!"llvm.loop.unroll.disable"}') == bool(n_hints)
+
+
+def test_long_loops_of_kernels_with_vectors_say_nothing() -> None:
+    assert "!llvm.loop" not in render(
+        scalar_loops(17, types="f32").replace(
+            "%v = arith.constant", "%w = arith.constant dense<1.0> : vector<8xf32>\n%v = arith.constant"
+        )
+    )
 
 
 def test_declarations_are_written_once() -> None:

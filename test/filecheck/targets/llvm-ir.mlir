@@ -50,7 +50,7 @@ low.kernel @row_sum(%x: memref<1024xf32>, %y: memref<16xf32>) grid [16, 1, 1] bl
 
 // Without vectors, the loops are left to LLVM's vectoriser. A branch yields phis; bf16 is arithmetic on bits.
 
-// CHECK:      define void @clip.range({{.*}}) nounwind "loops"="scalar" {
+// CHECK:      define void @clip.range({{.*}}) nounwind noinline "loops"="scalar" {
 // CHECK:      %is_negative = fcmp olt float %wide, 0x0000000000000000
 // CHECK-NEXT: br i1 %is_negative, label %then, label %else
 // CHECK:      %r = phi float [ 0x0000000000000000, %then ], [ %wide, %else ]
