@@ -12,7 +12,7 @@ from xdsl.ir import Attribute
 from ...dialects.element_types import F8_TYPES, is_narrow_float
 from ..float_layout import LAYOUTS, Rounding
 from .emitter import Emitter
-from .types import shaped, splat
+from .types import mangled, shaped, splat
 
 
 def extend(
@@ -195,6 +195,37 @@ def from_integer(
         value = _keep_53_bits(emitter, value, instruction == "uitofp", lanes)
     wide = emitter.emit(f"{instruction} {source} {value} to {double}")
     return truncate(emitter, wide, f64, target, lanes, hint)
+
+
+def to_integer(
+    emitter: Emitter, value: str, instruction: str, source: Attribute, integer: str, lanes: int | None
+) -> str:
+    """
+    Returns `value`, an f32 or f64, cut to LLVM type `integer`, without writing that: what is out of its range
+    is its nearest end, and NaN is 0. `instruction` is fptosi or fptoui.
+    """
+    element = "double" if source == f64 else "float"
+    floats, target, i1 = shaped(element, lanes), shaped(integer, lanes), shaped("i1", lanes)
+    if lanes is None:
+        return emitter.call(
+            f"{instruction}.sat.{mangled(integer)}.{mangled(floats)}", integer, [(floats, value)]
+        )
+    # The intrinsic does vectors lane by lane.
+    is_signed = instruction == "fptosi"
+    n_bits = int(integer[1:]) - is_signed
+    lowest, end = -(1 << n_bits) if is_signed else 0, 1 << n_bits
+    low, high = (splat(f"{bound}.0", element, lanes) for bound in (lowest, end))
+    is_above_low = emitter.emit(f"fcmp oge {floats} {value}, {low}")
+    is_below_high = emitter.emit(f"fcmp olt {floats} {value}, {high}")
+    is_within = emitter.emit(f"and {i1} {is_above_low}, {is_below_high}")
+    safe = emitter.emit(f"select {i1} {is_within}, {floats} {value}, {floats} zeroinitializer")
+    result = emitter.emit(f"{instruction} {floats} {safe} to {target}")
+    if is_signed:
+        is_low = emitter.emit(f"fcmp olt {floats} {value}, {low}")
+        ends = f"{target} {splat(str(lowest), integer, lanes)}, {target} {result}"
+        result = emitter.emit(f"select {i1} {is_low}, {ends}")
+    is_high = emitter.emit(f"fcmp oge {floats} {value}, {high}")
+    return f"select {i1} {is_high}, {target} {splat(str(end - 1), integer, lanes)}, {target} {result}"
 
 
 def _keep_53_bits(emitter: Emitter, value: str, is_unsigned: bool, lanes: int | None) -> str:

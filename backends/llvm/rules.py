@@ -38,10 +38,10 @@ from ...dialects.low import (
     TransposeOp,
 )
 from .emitter import Emitter, Rule
-from .float_formats import extend, from_integer, truncate
+from .float_formats import extend, from_integer, to_integer, truncate
 from .limits import PRIVATE_NBYTES_LIMIT
 from .tile_fma import write_tile_fma
-from .types import constant_text, flags_text, llvm_type, mangled, shaped
+from .types import constant_text, flags_text, llvm_type, mangled
 
 _ALLOCA_ALIGNMENT = 64
 
@@ -210,10 +210,10 @@ def _convert(emitter: Emitter, op: ConvertOp) -> None:
             )
         case Conversion.FPTOSI | Conversion.FPTOUI:
             if is_narrow_float(element):
-                value = extend(emitter, value, element, f32, lanes)
-                source = shaped("float", lanes)
-            intrinsic = f"{kind.value}.sat.{mangled(target)}.{mangled(source)}"
-            emitter.define(op.result, emitter.call(intrinsic, target, [(source, value)]))
+                value, element = extend(emitter, value, element, f32, lanes), f32
+            integer = llvm_type(element_type_of(op.result.type))
+            assert integer is not None, f"{op.name}: no LLVM type for {op.result.type}"
+            emitter.define(op.result, to_integer(emitter, value, kind.value, element, integer, lanes))
         case _:
             emitter.define(op.result, f"{_INTEGER_CONVERSIONS[kind]} {source} {value} to {target}")
 

@@ -44,6 +44,7 @@ from .scalar_ops import (
     Lowering,
     cmpf,
     cmpi,
+    constant_divisor,
     convert,
     float_op,
     hint_of,
@@ -230,28 +231,45 @@ def _div(b: ScalarBuilder, op: Operation, args: Sequence[SSAValue], type: Attrib
     if is_float(type):
         return rounded(b, float_op(b, arith.DivfOp, *args, fastmath=fastmath_of(op), hint=hint_of(op)), type)
     dividend, divisor = args
+    unsigned, hint = is_unsigned(type), hint_of(op)
+    number = constant_divisor(divisor, unsigned)
+    if number is not None and number.bit_count() == 1 and number > 0:
+        shift = b.constant(number.bit_length() - 1, dividend.type)
+        return b.op(arith.ShRUIOp if unsigned else arith.ShRSIOp, dividend, shift, hint=hint)
+    if number is not None:
+        if unsigned:
+            return b.op(arith.DivUIOp, dividend, divisor, hint=hint)
+        return _floored_quotient(b, dividend, divisor, hint)
     zero = b.constant(0, dividend.type)
-    if is_unsigned(type):
-        safe, is_zero, _ = safe_divisor(b, divisor, signed=False)
-        return select(b, is_zero, zero, b.op(arith.DivUIOp, dividend, safe), hint_of(op))
-    safe, is_zero, is_minus_one = safe_divisor(b, divisor, signed=True)
-    assert is_minus_one is not None
-    quotient = b.op(arith.DivSIOp, dividend, safe)
-    remainder = b.op(arith.RemSIOp, dividend, safe)
-    lower = integer_op(b, arith.SubiOp, quotient, b.constant(1, dividend.type))
-    floored = select(b, _differs_in_sign(b, remainder, safe), lower, quotient)
+    safe, is_zero, is_minus_one = safe_divisor(b, divisor, signed=not unsigned)
+    if is_minus_one is None:
+        return select(b, is_zero, zero, b.op(arith.DivUIOp, dividend, safe), hint)
+    floored = _floored_quotient(b, dividend, safe)
     negated = integer_op(b, arith.SubiOp, zero, dividend)
-    return select(b, is_zero, zero, select(b, is_minus_one, negated, floored), hint_of(op))
+    return select(b, is_zero, zero, select(b, is_minus_one, negated, floored), hint)
+
+
+def _floored_quotient(
+    b: ScalarBuilder, dividend: SSAValue, divisor: SSAValue, hint: str | None = None
+) -> SSAValue:
+    quotient = b.op(arith.DivSIOp, dividend, divisor)
+    remainder = b.op(arith.RemSIOp, dividend, divisor)
+    lower = integer_op(b, arith.SubiOp, quotient, b.constant(1, dividend.type))
+    return select(b, _differs_in_sign(b, remainder, divisor), lower, quotient, hint)
 
 
 def _mod(b: ScalarBuilder, op: Operation, args: Sequence[SSAValue], type: Attribute) -> SSAValue:
     dividend, divisor = args
     if is_float(type):
         return rounded(b, _float_mod(b, op, dividend, divisor), type)
-    if is_unsigned(type):
-        safe, _, _ = safe_divisor(b, divisor, signed=False)
+    unsigned = is_unsigned(type)
+    number = constant_divisor(divisor, unsigned)
+    if number is not None and number.bit_count() == 1 and number > 0:
+        mask = b.constant(number - 1, dividend.type)
+        return b.op(arith.AndIOp, dividend, mask, hint=hint_of(op))
+    safe = divisor if number is not None else safe_divisor(b, divisor, signed=not unsigned)[0]
+    if unsigned:
         return b.op(arith.RemUIOp, dividend, safe, hint=hint_of(op))
-    safe, _, _ = safe_divisor(b, divisor, signed=True)
     remainder = b.op(arith.RemSIOp, dividend, safe)
     raised = integer_op(b, arith.AddiOp, remainder, safe)
     return select(b, _differs_in_sign(b, remainder, safe), raised, remainder, hint_of(op))

@@ -21,7 +21,7 @@ from ...dialects.element_types import is_float, is_narrow_float, is_unsigned
 from ...dialects.graph.base import fastmath_of
 from ...semantics.numpy_types import dtype_of
 from .scalar_builder import ScalarBuilder
-from .scalar_ops import cmpf, cmpi, float_op, hint_of, integer_op, safe_divisor, select
+from .scalar_ops import cmpf, cmpi, constant_divisor, float_op, hint_of, integer_op, safe_divisor, select
 
 _finfo = cast("Callable[[Any], Any]", ml_dtypes.finfo)
 """The limits of a float dtype; the module has no types for them."""
@@ -76,8 +76,11 @@ def truncated_quotient(
     b: ScalarBuilder, op: Operation, args: Sequence[SSAValue], type: Attribute
 ) -> SSAValue:
     dividend, divisor = args
+    unsigned = is_unsigned(type)
+    if constant_divisor(divisor, unsigned) is not None:
+        return b.op(arith.DivUIOp if unsigned else arith.DivSIOp, dividend, divisor, hint=hint_of(op))
     zero = b.constant(0, dividend.type)
-    safe, is_zero, is_minus_one = safe_divisor(b, divisor, signed=not is_unsigned(type))
+    safe, is_zero, is_minus_one = safe_divisor(b, divisor, signed=not unsigned)
     if is_minus_one is None:
         return select(b, is_zero, zero, b.op(arith.DivUIOp, dividend, safe), hint_of(op))
     negated = integer_op(b, arith.SubiOp, zero, dividend)
@@ -89,9 +92,11 @@ def remainder(b: ScalarBuilder, op: Operation, args: Sequence[SSAValue], type: A
     dividend, divisor = args
     if is_float(type):
         return b.op(low.RemfOp, dividend, divisor, hint=hint_of(op))
-    # a divisor of 0 or -1 becomes 1, of which every number is a multiple
-    safe, _, _ = safe_divisor(b, divisor, signed=not is_unsigned(type))
-    return b.op(arith.RemUIOp if is_unsigned(type) else arith.RemSIOp, dividend, safe, hint=hint_of(op))
+    unsigned = is_unsigned(type)
+    if constant_divisor(divisor, unsigned) is None:
+        # a divisor of 0 or -1 becomes 1, of which every number is a multiple
+        divisor, _, _ = safe_divisor(b, divisor, signed=not unsigned)
+    return b.op(arith.RemUIOp if unsigned else arith.RemSIOp, dividend, divisor, hint=hint_of(op))
 
 
 def floordiv(b: ScalarBuilder, op: Operation, args: Sequence[SSAValue], type: Attribute) -> SSAValue:

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import IntegerAttr, i1, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects import low
+from ...dialects.element_types import width_of
 from .scalar_builder import ScalarBuilder
 
 Lowering = Callable[[ScalarBuilder, Operation, Sequence[SSAValue], Attribute], SSAValue]
@@ -64,6 +65,17 @@ def integer_op(
 
 
 _OVERFLOW_OPS = frozenset((arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.ShLIOp))
+
+
+def constant_divisor(divisor: SSAValue, unsigned: bool) -> int | None:
+    """Returns the value of a constant divisor by which every number can be divided; None for another."""
+    owner = divisor.owner
+    if not isinstance(owner, arith.ConstantOp) or not isinstance(owner.value, IntegerAttr):
+        return None
+    value = owner.value.value.data
+    if unsigned:
+        value &= (1 << width_of(divisor.type)) - 1
+    return value if value not in (0, -1) else None
 
 
 def safe_divisor(
