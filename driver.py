@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from io import StringIO
+from os import PathLike
 from pathlib import Path
 from types import NoneType
 from typing import TYPE_CHECKING
@@ -114,6 +115,8 @@ def compile(
     _check_kind("program", program, "a module or its text", ModuleOp, str)
     _check_kind("pipeline", pipeline, "a pass manager or its text", PassManager, str, NoneType)
     _check_kind("entry", entry, "a function's name", str, NoneType)
+    _check_kind("schedules", schedules, "schedules by the names of kernels", Mapping, NoneType)
+    _check_kind("tuning", tuning, "the path of a database", str, PathLike, NoneType)
     schedule = _schedule_pass(schedules, pipeline, backend, level)
     _check_tuning(tuning, schedules, pipeline, backend)
     with collection_paused():

@@ -15,7 +15,7 @@ Requires: `sched` kernels. Ensures: what each kernel computes is unchanged, bit 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -25,7 +25,7 @@ from xdsl.passes import ModulePass
 
 from .schedule.errors import ScheduleError
 from .schedule.kernels import find_kernel, note_steps
-from .schedule.steps import run_step
+from .schedule.steps import Step, are_steps, run_step
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class ScheduleKernelsPass(ModulePass):
                 run_step(kernel, step)
             note_steps(kernel, steps)
 
-    def _parsed(self) -> Mapping[str, list[Mapping[str, Any]]]:
+    def _parsed(self) -> Mapping[str, Sequence[Step]]:
         try:
             parsed: Any = json.loads(self.steps)
         except ValueError as error:
@@ -51,9 +51,7 @@ class ScheduleKernelsPass(ModulePass):
             raise ScheduleError(f"{self.name}: the steps are {self.steps}, expected lists of them by kernel")
         by_kernel = cast(dict[str, Any], parsed)
         for name, steps in by_kernel.items():
-            if not isinstance(steps, list) or not all(
-                isinstance(step, dict) for step in cast(list[Any], steps)
-            ):
+            if not are_steps(steps):
                 raise ScheduleError(
                     f"{self.name}: the steps of @{name} are {steps}, expected a list of objects"
                 )

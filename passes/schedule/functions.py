@@ -14,6 +14,7 @@ from ...errors import TenonError
 from ..schedule_kernels import ScheduleKernelsPass
 from .kernels import find_kernel, note_steps
 from .schedule import Schedule, Scheduling
+from .steps import are_steps
 
 
 def schedule_pass(schedules: Mapping[str, Scheduling]) -> ModulePass:
@@ -21,8 +22,13 @@ def schedule_pass(schedules: Mapping[str, Scheduling]) -> ModulePass:
     Returns the pass that schedules kernels by name; where all are steps, one that prints as they are.
 
     Raises:
-        TenonError: steps hold what is no JSON.
+        TenonError: a kernel has neither a function nor steps, or steps hold what is no JSON.
     """
+    for name, how in schedules.items():
+        if not callable(how) and not are_steps(how):
+            raise TenonError(
+                f"compile: the schedule of @{name} is {how!r}, expected a function or a list of steps"
+            )
     steps = {name: list(how) for name, how in schedules.items() if not callable(how)}
     if len(steps) < len(schedules):
         return ScheduleByFunctions(schedules)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
+from types import NoneType
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
@@ -15,7 +16,7 @@ from ...errors import TenonError
 from ..util.failing_location import failing_location
 from .kernels import kernels_of
 from .loops import buffers_of, index_of, loops_of, value_names
-from .steps import Step, run_step
+from .steps import Step, are_steps, run_step
 
 
 class Schedule:
@@ -29,7 +30,8 @@ class Schedule:
     """
 
     def __init__(self, kernel: sched.KernelOp | str) -> None:
-        """Raises TenonError for a text that is not valid, or that has not one kernel."""
+        """Raises TenonError for a text that is not valid, or that has not one kernel, and what is neither."""
+        _check_kind("the kernel", kernel, "a sched.kernel or the text of one", sched.KernelOp, str)
         if isinstance(kernel, str):
             module = parse_module(kernel)
             verify_module(module)
@@ -60,6 +62,8 @@ class Schedule:
 
     def replay(self, steps: Sequence[Step]) -> Schedule:
         """Does steps that another schedule of the same kernel recorded."""
+        if not are_steps(steps):
+            raise TenonError(f"schedule: the steps are {steps!r}, expected a list of objects")
         for step in steps:
             self._run(step)
         return self
@@ -91,6 +95,7 @@ class Schedule:
         Says how loops run: `schedule.map({"i": "block(4)", "j": "vector(8)"})`. All are checked together; a
         reduction of floats in lanes changes its order.
         """
+        _check_kind("what map takes", mappings, "words by axis", Mapping)
         step = {"step": "map", "axes": list(mappings), "mappings": list(mappings.values())}
         self._named(step, allow_reorder)
 
@@ -123,7 +128,9 @@ class Schedule:
         The same, into a buffer with a dim for each loop of `layout`, in that order: so it is read element by
         element where the last of them is the innermost loop.
         """
-        step: dict[str, Any] = {"step": "pack", "axis": axis, "buffer": buffer, "layout": list(layout)}
+        # A text is a sequence too, of its letters, but no list of names.
+        names: object = layout if isinstance(layout, str | NoneType) else list(layout)
+        step: dict[str, Any] = {"step": "pack", "axis": axis, "buffer": buffer, "layout": names}
         return self._named(step if scope == "local" else step | {"scope": scope})
 
     def _named(self, step: dict[str, Any], allow_reorder: bool = False) -> list[str]:
@@ -141,6 +148,11 @@ class Schedule:
 
 Scheduling = Callable[[Schedule], object] | Sequence[Step]
 """How a kernel is to be scheduled: by a function that is given its schedule, or by recorded steps."""
+
+
+def _check_kind(what: str, value: object, expected: str, *kinds: type) -> None:
+    if not isinstance(value, kinds):
+        raise TenonError(f"schedule: {what} is {value!r}, expected {expected}")
 
 
 def _copied(step: Step) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard, cast
 
 from xdsl.ir import SSAValue
 
@@ -36,6 +36,13 @@ from .stage import stage
 
 Step = Mapping[str, Any]
 """One step: its name under `step`, and its arguments by name."""
+
+
+def are_steps(value: object) -> TypeGuard[Sequence[Step]]:
+    """Returns whether a value is a list of steps, which may be wrong ones."""
+    if not isinstance(value, Sequence) or isinstance(value, str | bytes):
+        return False
+    return all(isinstance(step, Mapping) for step in cast(Sequence[object], value))
 
 
 def find_loop(who: str, op: sched.KernelOp, name: str) -> KernelLoop:

@@ -121,6 +121,45 @@ def test_a_step_that_is_none_is_an_error(step: dict[str, Any], text: str):
     assert caught.value.message.startswith(text)
 
 
+def test_what_is_no_list_of_steps_is_an_error():
+    step = {"step": "split", "axis": "i", "factor": 8}
+    for wrong in ("abc", None, step, [3], {3}):
+        with pytest.raises(TenonError) as caught:
+            Schedule(MATMUL).replay(wrong)  # pyright: ignore
+        assert caught.value.message == f"schedule: the steps are {wrong!r}, expected a list of objects"
+        with pytest.raises(TenonError) as caught:
+            tenon.compile(PROGRAM, schedules={"mm_0": wrong})  # pyright: ignore
+        text = f"compile: the schedule of @mm_0 is {wrong!r}, expected a function or a list of steps"
+        assert caught.value.message == text
+    assert Schedule(MATMUL).replay((step,)).steps == [step]
+    with pytest.raises(
+        TenonError, match=r"^compile: schedules is 'abc', of type str, expected schedules by "
+    ):
+        tenon.compile(PROGRAM, schedules="abc")  # pyright: ignore
+
+
+def test_what_is_no_mapping_or_layout_is_an_error():
+    schedule = Schedule(MATMUL)
+    with pytest.raises(TenonError, match=r"^schedule: what map takes is 'i', expected words by axis$"):
+        schedule.map("i")  # pyright: ignore
+    for wrong in (None, "kj"):
+        with pytest.raises(TenonError) as caught:
+            schedule.pack("i", "b", wrong)  # pyright: ignore
+        text = f"schedule: 'layout' of step 'pack' is {wrong!r}, expected a list of str"
+        assert caught.value.message == text
+    assert schedule.steps == []
+    schedule.pack("i", "b", ("k", "j"))
+    assert schedule.steps == [{"step": "pack", "axis": "i", "buffer": "b", "layout": ["k", "j"]}]
+
+
+def test_a_schedule_is_of_a_kernel():
+    for wrong in (None, 3, b"text"):
+        with pytest.raises(TenonError) as caught:
+            Schedule(wrong)  # pyright: ignore
+        text = f"schedule: the kernel is {wrong!r}, expected a sched.kernel or the text of one"
+        assert caught.value.message == text
+
+
 def test_a_text_must_have_one_kernel():
     with pytest.raises(TenonError, match=r"^schedule: 0 kernels, expected one \(none\)$"):
         Schedule("")
