@@ -9,6 +9,22 @@ from tempfile import NamedTemporaryFile
 from ..passes.util.schedule_database import ScheduleEntry, TuningError, database_text, read_database
 
 
+def check_writable(path: Path) -> None:
+    """
+    Looks whether entries can be added to a database, which need not be there.
+
+    Raises:
+        TuningError: there is a file that is no database, or it cannot be written.
+    """
+    if path.exists():
+        read_database(path)
+    try:
+        with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}-"):
+            pass
+    except OSError as error:
+        raise _not_writable(path, error) from error
+
+
 def save_entries(path: Path, entries: Sequence[ScheduleEntry], tuned: Sequence[tuple[str, str]]) -> None:
     """
     Adds entries to a database, which is made where it is not there. What it has for the kernels and devices
@@ -37,4 +53,8 @@ def save_entries(path: Path, entries: Sequence[ScheduleEntry], tuned: Sequence[t
             temporary.unlink(missing_ok=True)
             raise
     except OSError as error:
-        raise TuningError(f"{path}: cannot write the database ({error.strerror or error})") from error
+        raise _not_writable(path, error) from error
+
+
+def _not_writable(path: Path, error: OSError) -> TuningError:
+    return TuningError(f"{path}: cannot write the database ({error.strerror or error})")

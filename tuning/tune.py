@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from numbers import Real
+from os import PathLike
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -12,15 +15,18 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ..backends.interface import Backend
 from ..backends.registry import get_backend
+from ..dialects.entry import argument_names
 from ..driver import REFERENCE, ProgramSource
 from ..errors import TenonError
 from ..frontends.jit import Jitted, jit
 from ..frontends.lowered import Lowered
 from ..passes.schedule.loops import loops_of
-from ..passes.util.schedule_database import ScheduleEntry, read_database
+from ..passes.util.schedule_database import ScheduleEntry
+from ..runtime.argument_kinds import check_kind
+from ..runtime.signature import Signature
 from ..tuned import device_key, tuning_path
 from .bench import KernelBench
-from .database import save_entries
+from .database import check_writable, save_entries
 from .kernels import TunableKernel, TunableProgram, sizes_of, tunable_program
 from .progress import shown_progress
 from .report import KernelReport, TuningReport
@@ -60,19 +66,25 @@ def tune(
     terminal.
 
     Raises:
-        TenonError: the program cannot be compiled, is interpreted, or has a pipeline already; the database is
-            none, or cannot be written.
+        TenonError: the program cannot be compiled, is interpreted, or has a pipeline already; a module's
+            arguments do not fit; the database is none, or cannot be written; an option is none.
         TypeError: the program is none.
     """
+    check_kind("tune: seconds", seconds, "a number", Real)
+    check_kind("tune: seed", seed, "an integer", int)
+    check_kind("tune: database", database, "a path", str, PathLike, NoneType)
     if not seconds > 0:
         raise TenonError(f"tune: {seconds} seconds, expected more than 0")
     begin = time.monotonic()
     path = tuning_path(database)
-    if path is not None and path.exists():
+    if path is not None:
         # What cannot be added to is told before the time is spent.
-        read_database(path)
+        check_writable(path)
     source, backend, shapes = _source_of(program, arguments, named, backend, entry)
     module, chosen = source.prepared()
+    if arguments and isinstance(program, ModuleOp | str):
+        # What a call would refuse is no example of one.
+        Signature.of(chosen.sym_name.data, argument_names(chosen), chosen.function_type).bind(arguments, {})
     tunable = tunable_program(module, chosen, backend)
     with shown_progress(progress, seconds) as shown:
         kernels = _Tuning(tunable, backend, shapes, time.monotonic, begin, begin + seconds, seed).run(

@@ -273,6 +273,9 @@ def test_a_database_that_is_not_there_is_an_error(tmp_path: Path):
     with pytest.raises(TuningError) as error:
         tenon.compile(EXP, tuning=tmp_path / "db.json")
     assert str(error.value) == f"{tmp_path}/db.json: cannot read the database (No such file or directory)"
+    with pytest.raises(TenonError) as wrong:
+        tenon.compile(EXP, tuning=3)  # pyright: ignore
+    assert str(wrong.value) == "compile: tuning is 3, of type int, expected the path of a database"
 
 
 def test_wrong_calls_are_told(tmp_path: Path):
@@ -291,6 +294,25 @@ def test_wrong_calls_are_told(tmp_path: Path):
     with pytest.raises(TenonError) as error:
         tune(tenon.jit(tnp.exp, pipeline="default-pipeline"), X)
     assert str(error.value) == "tune: exp has a pipeline of its own"
+    wrong_options: list[tuple[dict[str, Any], str]] = [
+        ({"seconds": "3"}, "tune: seconds: expected a number, found str"),
+        ({"seconds": float("nan")}, "tune: nan seconds, expected more than 0"),
+        ({"seed": "x"}, "tune: seed: expected an integer, found str"),
+        ({"database": 3}, "tune: database: expected a path, found int"),
+    ]
+    for options, text in wrong_options:
+        with pytest.raises(TenonError) as error:
+            tune(EXP, **options)
+        assert str(error.value) == text
+    with pytest.raises(TenonError, match=r"^argument 'x': shape \[3\], expected \["):
+        tune(EXP, np.zeros(3, np.float32))
+    with pytest.raises(TenonError, match=r"^g: takes 1 argument \(x\), found 2$"):
+        tune(EXP, X, X)
+    missing = tmp_path / "none" / "db.json"
+    with pytest.raises(TuningError) as error:
+        tune(EXP, seconds=100, database=missing)
+    assert str(error.value) == f"{missing}: cannot write the database (No such file or directory)"
+    assert list(tmp_path.iterdir()) == []
     notes = tmp_path / "notes.txt"
     notes.write_text("my notes")
     with pytest.raises(TuningError, match="no JSON"):
