@@ -12,7 +12,6 @@ import os
 import re
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
@@ -150,18 +149,17 @@ class CacheFolder:
         except (OSError, CorruptEntryError):
             return ""
 
-    def remove(self, info: FileInfo) -> None:
-        """Removes a file."""
-        self._remove(self.path / info.name)
+    def remove(self, info: FileInfo) -> bool:
+        """Removes a file, and returns whether that worked."""
+        return self._remove(self.path / info.name)
 
     def clear(self) -> int:
-        """Removes all entries, and what writers have left behind. Returns the number of files."""
+        """Removes all entries, and what writers have left behind. Returns the number of files that went."""
         names = [info.name for info in self._scan() if _is_ours(info.name)]
-        for name in names:
-            self._remove(self.path / name)
+        removed = sum(self._remove(self.path / name) for name in names)
         with self._lock:
             self._known_nbytes = None
-        return len(names)
+        return removed
 
     def _loaded(self, key: str, path: Path, *, note_use: bool = True) -> Record:
         try:
@@ -204,9 +202,13 @@ class CacheFolder:
         except FileNotFoundError:
             return False
 
-    def _remove(self, path: Path) -> None:
-        with suppress(OSError):
+    def _remove(self, path: Path) -> bool:
+        """Returns whether the file is gone."""
+        try:
             path.unlink(missing_ok=True)
+        except OSError:
+            return False
+        return True
 
     def _scan(self) -> Iterator[FileInfo]:
         try:

@@ -15,12 +15,15 @@ FOLDER = "TENON_CACHE_DIR"
 """The environment variable with the cache's folder."""
 
 SWITCH = "TENON_CACHE"
-"""The environment variable that turns the cache off where it is `0`."""
+"""The environment variable that turns the cache off where it is `0`; `1` is on, as without it."""
 
 LIMIT = "TENON_CACHE_MAX_NBYTES"
 """The environment variable with the number of bytes that the cache may have."""
 
 DEFAULT_MAX_NBYTES = 1 << 30
+
+_MOST_DIGITS = 100
+"""More are not read: Python refuses some thousands."""
 
 
 def cache_folder() -> CacheFolder | None:
@@ -29,12 +32,19 @@ def cache_folder() -> CacheFolder | None:
     place, cannot be made, or could be written by others, of which a warning tells once.
 
     Raises:
-        TenonError: `TENON_CACHE_MAX_NBYTES` is no number of bytes.
+        TenonError: `TENON_CACHE_MAX_NBYTES` is no number of bytes, or `TENON_CACHE` neither 0 nor 1.
     """
-    environment = os.environ
-    if environment.get(SWITCH) == "0":
+    if not is_on():
         return None
-    return _opened(cache_path(), environment.get(LIMIT))
+    return _opened(cache_path(), os.environ.get(LIMIT))
+
+
+def is_on() -> bool:
+    """Returns whether `TENON_CACHE` leaves the cache on. Raises `TenonError` where it is neither 0 nor 1."""
+    text = os.environ.get(SWITCH, "")
+    if text not in ("", "0", "1"):
+        raise TenonError(f"{SWITCH} is {text!r}, expected 0 or 1")
+    return text != "0"
 
 
 def cache_path() -> Path | None:
@@ -58,7 +68,7 @@ def max_nbytes_of(text: str | None) -> int:
     """Returns the limit that `TENON_CACHE_MAX_NBYTES` gives. Raises `TenonError` where it is no number."""
     if not text:
         return DEFAULT_MAX_NBYTES
-    if not text.isascii() or not text.isdecimal():
+    if not text.isascii() or not text.isdecimal() or len(text) > _MOST_DIGITS:
         raise TenonError(f"{LIMIT} is {text!r}, expected a number of bytes")
     return int(text)
 

@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 
 from ..cache.folder import CacheFolder
-from ..cache.place import FOLDER, LIMIT, SWITCH, cache_path, max_nbytes_of
+from ..cache.place import FOLDER, LIMIT, SWITCH, cache_path, is_on, max_nbytes_of
 from ..cache.private_files import NotPrivateError
 from ..errors import TenonError
 from .exit_codes import DIAGNOSTICS, SUCCESS
@@ -29,7 +29,7 @@ def _stats(folder: CacheFolder, arguments: argparse.Namespace) -> int:
     files = folder.files()
     n_programs = sum(info.name.startswith("program-") for info in files)
     n_codes = sum(info.name.startswith("code-") for info in files)
-    print(f"folder:   {folder.path}{'' if os.environ.get(SWITCH) != '0' else f' (off, {SWITCH} is 0)'}")
+    print(f"folder:   {folder.path}{'' if is_on() else f' (off, {SWITCH} is 0)'}")
     print(f"programs: {n_programs}")
     print(f"code:     {n_codes}")
     print(f"size:     {folder.nbytes()} of at most {folder.max_nbytes} bytes")
@@ -47,17 +47,23 @@ def _ls(folder: CacheFolder, arguments: argparse.Namespace) -> int:
 
 def _verify(folder: CacheFolder, arguments: argparse.Namespace) -> int:
     """Checks every file; prints what is damaged, and removes it where that is asked for."""
-    bad = 0
+    bad = left = 0
     files = folder.files()
     for info in files:
         problem = folder.problem_of(info)
         if problem is not None:
             bad += 1
-            print(f"{info.name}: {problem}{' (removed)' if arguments.remove else ''}")
-            if arguments.remove:
-                folder.remove(info)
+            what = ""
+            if not arguments.remove:
+                left += 1
+            elif folder.remove(info):
+                what = " (removed)"
+            else:
+                left += 1
+                what = " (cannot be removed)"
+            print(f"{info.name}: {problem}{what}")
     print(f"{len(files)} files, {bad} damaged")
-    return DIAGNOSTICS if bad and not arguments.remove else SUCCESS
+    return DIAGNOSTICS if left else SUCCESS
 
 
 def _clear(folder: CacheFolder, arguments: argparse.Namespace) -> int:

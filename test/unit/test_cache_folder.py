@@ -286,8 +286,13 @@ def test_the_environment_turns_the_cache_off(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setenv(LIMIT, "1000")
     limited = cache_folder()
     assert limited is not None and limited.max_nbytes == 1000
-    monkeypatch.setenv(LIMIT, "1 GB")
-    with pytest.raises(TenonError, match=r"^TENON_CACHE_MAX_NBYTES is '1 GB', expected a number of bytes$"):
+    for wrong in ("1 GB", "9" * 5000):
+        monkeypatch.setenv(LIMIT, wrong)
+        text = f"^TENON_CACHE_MAX_NBYTES is '{wrong}', expected a number of bytes$"
+        with pytest.raises(TenonError, match=text):
+            cache_folder()
+    monkeypatch.setenv(SWITCH, "off")
+    with pytest.raises(TenonError, match=r"^TENON_CACHE is 'off', expected 0 or 1$"):
         cache_folder()
 
 

@@ -67,6 +67,16 @@ def test_verify_finds_and_removes_what_is_damaged(folder: Path, capsys: pytest.C
     assert output(capsys, "verify") == (SUCCESS, ["1 files, 0 damaged"])
 
 
+def test_what_cannot_be_removed_is_told(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (path,) = folder.glob("code-*")
+    path.unlink()
+    path.mkdir()
+    lines = [f"{path.name}: it is no file (cannot be removed)", "2 files, 1 damaged"]
+    assert output(capsys, "verify", "--remove") == (DIAGNOSTICS, lines)
+    assert output(capsys, "clear") == (SUCCESS, [f"1 files removed from {folder}"])
+    assert [left.name for left in folder.iterdir()] == [path.name]
+
+
 def test_clear_removes_the_cache_and_nothing_else(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "mine.txt").touch()
     assert output(capsys, "clear") == (SUCCESS, [f"2 files removed from {folder}"])
