@@ -22,6 +22,7 @@ from ..backends.interface import (
     Step,
 )
 from ..errors import TenonError
+from .argument_kinds import check_kind
 from .executable import Executable
 from .kernel_statistics import ProgramStatistics, kernel_statistics
 from .measured_rooflines import device_roofline
@@ -139,6 +140,10 @@ class DeviceExecutable(Executable):
     def statistics(
         self, *arguments: Any, runs: int = 10, roofline: Roofline | bool = True
     ) -> ProgramStatistics:
+        check_kind(f"{self.name}: runs of statistics", runs, "an integer", int)
+        check_kind(
+            f"{self.name}: roofline of statistics", roofline, "a roofline, True or False", Roofline, bool
+        )
         if runs < 1:
             raise TenonError(f"{self.name}: statistics of {runs} runs, expected 1 or more")
         limits = device_roofline(self._backend) if roofline is True else roofline or None

@@ -204,6 +204,14 @@ def test_wrong_numbers_of_runs_and_interpreted_programs_are_told():
     with tenon.compile(PROGRAM) as executable, pytest.raises(TenonError) as error:
         executable.statistics(np.zeros((4, 8)), runs=0)
     assert str(error.value) == "f: statistics of 0 runs, expected 1 or more"
+    with tenon.compile(PROGRAM) as executable:
+        for wrong, text in (
+            ({"runs": "x"}, "f: runs of statistics: expected an integer, found str"),
+            ({"roofline": 3}, "f: roofline of statistics: expected a roofline, True or False, found int"),
+        ):
+            with pytest.raises(TenonError) as error:
+                executable.statistics(np.zeros((4, 8)), **wrong)  # pyright: ignore
+            assert str(error.value) == text
     with tenon.compile(PROGRAM, backend="reference") as executable, pytest.raises(TenonError) as error:
         executable.statistics(np.zeros((4, 8)))
     assert str(error.value) == "f: the reference interpreter has no kernels to time"
