@@ -43,11 +43,16 @@ class TileFmaOp(IRDLOperation):
     Under `transposed` the sum of row r and column c is written to acc[acc_at + c * acc_row + r] instead.
     There is no `live` then, and no `+=`.
 
+    `ahead` is how many steps of the last dim what is read of `rhs` may be asked for before it is read, as it
+    comes from far away; it changes no result, and a device may leave it out.
+
     ```mlir
     low.tile_fma 8 x 48 %c[%c_at, %c_row] = %a[%a_at, %a_row, %a_step] * %b[%b_at, %b_step] depth [%k]
         : memref<65536xf32>, memref<65536xf32>, memref<65536xbf16>
     low.tile_fma 1 x 16 live %n %c[%c_at, %c_row] += %a[%a_at, %a_row, %a_0, %a_1] * %b[%b_at, %b_0, %b_1]
         depth [%h, %k] : memref<16xf64>, memref<64xf64>, memref<1024xf64>
+    low.tile_fma 8 x 32 ahead 16 %c[%c_at, %c_row] = %a[%a_at, %a_row, %a_step] * %b[%b_at, %b_step]
+        depth [%k] : memref<8192xf32>, memref<8192xf32>, memref<1048576xf32>
     low.tile_fma 14 x 32 transposed %c[%c_at, %c_row] = %a[%a_at, %a_row, %a_step] * %b[%b_at, %b_step]
         depth [%k] : memref<65536xf32>, memref<65536xf32>, memref<65536xf32>
     ```
@@ -58,6 +63,7 @@ class TileFmaOp(IRDLOperation):
     columns = prop_def(IntAttr)
     accumulates = opt_prop_def(UnitAttr)
     transposed = opt_prop_def(UnitAttr)
+    ahead = opt_prop_def(IntAttr)
     acc = operand_def(MemRefType)
     acc_at = operand_def(INDEX)
     acc_row = operand_def(INDEX)
@@ -82,6 +88,7 @@ class TileFmaOp(IRDLOperation):
         live: SSAValue | None = None,
         accumulates: bool = False,
         transposed: bool = False,
+        ahead: int | None = None,
     ):
         """
         `acc` is a buffer, where its tile begins, and the step from row to row; `lhs` is that and a step for
@@ -94,6 +101,7 @@ class TileFmaOp(IRDLOperation):
                 "columns": IntAttr(shape[1]),
                 "accumulates": UnitAttr() if accumulates else None,
                 "transposed": UnitAttr() if transposed else None,
+                "ahead": None if ahead is None else IntAttr(ahead),
             },
         )
 
@@ -107,6 +115,9 @@ class TileFmaOp(IRDLOperation):
         if parser.parse_optional_keyword("live") is not None:
             live = parser.resolve_operand(parser.parse_unresolved_operand(), INDEX)
         transposed = parser.parse_optional_keyword("transposed") is not None
+        ahead: int | None = None
+        if parser.parse_optional_keyword("ahead") is not None:
+            ahead = parser.parse_integer(allow_boolean=False, allow_negative=False)
         acc, acc_indices = _parse_place(parser)
         accumulates = parser.parse_optional_punctuation("+") is not None
         parser.parse_punctuation("=")
@@ -134,6 +145,7 @@ class TileFmaOp(IRDLOperation):
             live,
             accumulates,
             transposed,
+            ahead,
         )
         op.attributes.update(attributes)
         return op
@@ -145,6 +157,8 @@ class TileFmaOp(IRDLOperation):
             printer.print_ssa_value(self.live)
         if self.transposed is not None:
             printer.print_string(" transposed")
+        if self.ahead is not None:
+            printer.print_string(f" ahead {self.ahead.data}")
         _print_place(printer, self.acc, (self.acc_at, self.acc_row))
         printer.print_string(" =" if self.accumulates is None else " +=")
         _print_place(printer, self.lhs, (self.lhs_at, self.lhs_row, *self.lhs_steps))
@@ -162,6 +176,8 @@ class TileFmaOp(IRDLOperation):
             raise VerifyException(
                 f"{self.name}: a tile of {self.rows.data} x {self.columns.data} (expected 1 or more of each)"
             )
+        if self.ahead is not None and self.ahead.data < 1:
+            raise VerifyException(f"{self.name}: ahead {self.ahead.data} (expected 1 or more, or none)")
         found = [len(self.depths), len(self.lhs_steps), len(self.rhs_steps)]
         if found[0] < 1 or found != [found[0]] * 3:
             raise VerifyException(

@@ -35,12 +35,13 @@ from math import isqrt, prod
 
 from xdsl.context import Context
 from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import IndexType, ModuleOp, StringAttr
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, ModuleOp, StringAttr
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
 from ..dialects import sched
+from ..dialects.buffer_size import extents_of
 from ..dialects.dim_expr import upper_bound
 from ..dialects.element_types import NBYTES, element_type_of
 from ..dialects.sched import CombineKind, Level, MappingAttr
@@ -64,6 +65,9 @@ SKINNY_STEPS = 16
 SKINNY_WORK = 1 << 23
 FAR = 1024
 """What one row of tiles reads: steps of the depth at once, products of a work-group, bytes between steps."""
+
+AHEAD = 1 << 12
+"""How many bytes ahead what is read once is asked for."""
 
 PRIVATE_SUMS = 96 * 96
 """The most sums that a work-group keeps in private memory."""
@@ -303,9 +307,10 @@ class _KernelTiler:
             block = self._depth_block(products, choice, extents, depth)
             chunks = self._chunks(products, block or depth, extents, tiles, block is not None)
             chunks = _smaller_chunks(chunks, extents, tiles, depth, prod(outer_extents))
-        if block is not None:
-            dim = products[0].dims[0]
-            dim.mapping = MappingAttr.get(tile=max(1, block * self._most(dim) // depth))
+        dim, ahead = products[0].dims[0], self._ahead(products, choice, tiled[-1], block)
+        steps = 0 if block is None else max(1, block * self._most(dim) // depth)
+        if steps or ahead:
+            dim.mapping = MappingAttr.get(tile=steps, ahead=ahead)
         _interchange(nest, [*outer, *tiled])
         for number, axis in enumerate(outer[:3]):
             work = depth * prod(extents) * prod(outer_extents[number + 1 :])
@@ -330,6 +335,9 @@ class _KernelTiler:
                 f"{dim.mapping.tile.data} steps for all tiles before the next, what they read stays in cache"
             )
             reasons.append(f"{dim.index.name_hint or 'axis'}: {what}")
+        if dim.mapping.ahead.data:
+            what = f"what comes from far away is asked for {dim.mapping.ahead.data} steps ahead"
+            reasons.append(f"{dim.index.name_hint or 'axis'}: {what}")
         self.kernel.schedule = StringAttr("; ".join(reasons))
 
     def _is_skinny(self, products: Sequence[_Product], choice: _Choice, columns: sched.AxisOp) -> bool:
@@ -345,6 +353,27 @@ class _KernelTiler:
         step = product.addresses[side].stride(self.analysis.axis(product.dims[0]))
         depth = self._most(product.dims[0])
         return isinstance(step, int) and step * self._nbytes(products) >= FAR and depth >= 2 * SKINNY_STEPS
+
+    def _ahead(
+        self, products: Sequence[_Product], choice: _Choice, columns: sched.AxisOp, block: int | None
+    ) -> int:
+        """
+        Returns how many steps ahead what is contiguous along the columns is asked for: 0 where it is read
+        more than once, or may be in the second cache.
+        """
+        if len(products) > 1 or len(products[0].dims) > 1 or not choice.is_one_row or choice.shape[0] == 1:
+            return 0
+        (product,) = products
+        side = self._column_side(product, columns, self._panel_width(self.analysis.axis(columns), products))
+        assert side is not None, f"{columns.name}: no columns"
+        step = product.addresses[side].stride(self.analysis.axis(product.dims[0]))
+        type = product.loads[side].memref.type
+        extents = [upper_bound(extent) for extent in extents_of(type)]
+        each = NBYTES[element_type_of(type)]
+        is_small = DYNAMIC_INDEX not in extents and prod(extents) * each < self.l2_nbytes
+        if is_small or not isinstance(step, int) or step < 1:
+            return 0
+        return block or -(-AHEAD // (step * each))
 
     def _skinny_chunks(
         self,

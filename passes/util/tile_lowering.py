@@ -297,6 +297,7 @@ class _TileLowering:
             columns.live,
             sum.accumulates or block is not None,
             self.is_transposed,
+            sum.dims[-1].mapping.ahead.data or None,
         )
         state.writer.insert(new, location)
 

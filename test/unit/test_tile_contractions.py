@@ -160,7 +160,21 @@ def test_what_no_cache_holds_is_cut_into_chunks():
 
 def test_few_rows_take_whole_rows_of_the_other_side():
     found = axes(tiled(nest("ik", "kj", "ij", h=1, i=8, j=1024, k=1024)))
-    assert found[-1] == "k: tile(16)"
+    assert found[-1] == "k: tile(16) ahead(16)"
+
+
+def test_what_is_read_once_from_far_away_is_asked_for_ahead():
+    def depth(l2_nbytes: int = 1 << 20, **sizes: int) -> str:
+        text = nest("ik", "kj", "ij", **({"h": 1, "i": 8, "j": 128, "k": 4096} | sizes))
+        return axes(tiled(text, l2_nbytes=l2_nbytes))[-1]
+
+    assert depth() == "k: ahead(8)"
+    assert depth(k=2047) == "k:"
+    assert depth(k=2047, l2_nbytes=1 << 19) == "k: ahead(8)"
+    assert depth(i=1) == "k:"
+    assert depth(i=200, l2_nbytes=1 << 30) == "k:"
+    assert depth(j=2048, k=40) == "k: tile(16)"
+    assert "ahead" not in depth(i=100)
 
 
 def test_rows_of_both_sides_share_what_is_loaded():

@@ -35,6 +35,7 @@ class Tile:
     accumulates: bool = False
     live: int | None = None
     transposed: bool = False
+    ahead: int = 0
     grid: int = 3
 
     @property
@@ -87,12 +88,13 @@ class Tile:
         ]
         live = "" if self.live is None else " live %live"
         transposed = " transposed" if self.transposed else ""
+        ahead = f" ahead {self.ahead}" if self.ahead else ""
         sign = "+=" if self.accumulates else "="
         return f"""low.kernel @k(%acc: {buffers[0]}, %lhs: {buffers[1]}, %rhs: {buffers[2]})
             grid [{self.grid}, 1, 1] block [1, 1, 1] {{
           %g = low.block_id x
           {" ".join(lines)}
-          low.tile_fma {self.rows} x {self.columns}{live}{transposed} %acc[%acc_at, %acc_row] {sign}
+          low.tile_fma {self.rows} x {self.columns}{live}{transposed}{ahead} %acc[%acc_at, %acc_row] {sign}
             %lhs[%lhs_at, %lhs_row, {lhs}] * %rhs[%rhs_at, {rhs}] depth [{depths}]
             : {", ".join(buffers)}
         }}"""
@@ -175,6 +177,10 @@ TILES = [
     Tile(3, 48, live=0),
     Tile(3, 48, live=17, accumulates=True),
     Tile(2, 8, live=8),
+    Tile(8, 32, (40,), lhs_row=40, ahead=4),
+    Tile(3, 37, (2, 9), accumulates=True, lhs_row=18, ahead=100000),
+    Tile(2, 20, live=17, ahead=1),
+    Tile(6, 33, types=("f32", "f16", "bf16"), transposed=True, ahead=3),
     Tile(14, 32, (3, 3), transposed=True),
     Tile(1, 16, transposed=True),
     Tile(17, 5, (2, 9), lhs_row=90, transposed=True),
@@ -272,6 +278,24 @@ def test_sums_of_a_full_tile_stay_in_registers():
     assembly = it.compiler.assembly(it.renderer.render(parse_module(tile.text), it.device), it.device)  # pyright: ignore
     assert len(re.findall(r"vfmadd\w+\s", assembly)) == 24
     assert not re.findall(r"\(%rsp\), %zmm|%zmm\d+, [-\d]*\(%rsp\)", assembly)
+
+
+@pytest.mark.parametrize(
+    ("tile", "lines"),
+    [
+        (Tile(8, 32, (64,), ahead=16), 2),
+        (Tile(8, 40, (64,), ahead=16), 3),
+        (Tile(8, 8, (64,), types=("f32", "f32", "bf16"), ahead=16), 1),
+        (Tile(8, 32, (64,)), 0),
+    ],
+)
+def test_each_cache_line_is_asked_for_once_a_step(tile: Tile, lines: int):
+    it = llvm_backend()
+    it = replace(it, device=replace(it.device, vector_nbytes=64))
+    text = it.renderer.render(parse_module(tile.text), it.device)
+    assert isinstance(text, str)
+    steps = len(re.findall(r"= call .*@llvm\.fma", text)) // (tile.rows * -(-tile.columns // 16))
+    assert text.count("call void @llvm.prefetch") == lines * steps
 
 
 def test_what_a_tile_reads_and_writes():

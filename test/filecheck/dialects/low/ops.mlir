@@ -71,6 +71,7 @@ low.kernel @conversions(%n: memref<8xi32>) grid [0, 1, 1] block [1, 1, 1] attrib
 // CHECK-LABEL: low.kernel @tiles
 // CHECK:         low.tile_fma 8 x 48 %c[%i, %n] = %a[%i, %n, %one] * %b[%i, %n] depth [%n] : memref<4096xf32>, memref<4096xf32>, memref<4096xbf16>
 // CHECK-NEXT:    low.tile_fma 8 x 48 transposed %c[%i, %n] = %a[%i, %n, %one] * %b[%i, %n] depth [%n] : memref<4096xf32>, memref<4096xf32>, memref<4096xbf16>
+// CHECK-NEXT:    low.tile_fma 8 x 48 ahead 16 %c[%i, %n] = %a[%i, %n, %one] * %b[%i, %n] depth [%n] : memref<4096xf32>, memref<4096xf32>, memref<4096xbf16>
 // CHECK-NEXT:    low.tile_fma 1 x 16 live %n %c[%i, %n] += %a[%i, %n, %n, %one] * %b[%i, %n, %one] depth [%n, %n] {note} : memref<4096xf32>, memref<4096xf32>, memref<4096xbf16>
 low.kernel @tiles(%a: memref<4096xf32>, %b: memref<4096xbf16>, %c: memref<4096xf32>) grid [2, 1, 1] block [1, 1, 1] {
   %i = low.block_id x
@@ -78,6 +79,7 @@ low.kernel @tiles(%a: memref<4096xf32>, %b: memref<4096xbf16>, %c: memref<4096xf
   %one = arith.constant 1 : index
   low.tile_fma 8 x 48 %c[%i, %n] = %a[%i, %n, %one] * %b[%i, %n] depth [%n] : memref<4096xf32>, memref<4096xf32>, memref<4096xbf16>
   low.tile_fma 8 x 48 transposed %c[%i, %n] = %a[%i, %n, %one] * %b[%i, %n] depth [%n] : memref<4096xf32>, memref<4096xf32>, memref<4096xbf16>
+  low.tile_fma 8 x 48 ahead 16 %c[%i, %n] = %a[%i, %n, %one] * %b[%i, %n] depth [%n] : memref<4096xf32>, memref<4096xf32>, memref<4096xbf16>
   low.tile_fma 1 x 16 live %n %c[%i, %n] += %a[%i, %n, %n, %one] * %b[%i, %n, %one] depth [%n, %n] {note} : memref<4096xf32>, memref<4096xf32>, memref<4096xbf16>
 }
 
