@@ -30,6 +30,7 @@ from .pack_convolutions import PackConvolutionsPass
 from .pack_operands import PackOperandsPass
 from .pack_panels import PackPanelsPass
 from .plan_memory import PlanMemoryPass
+from .prefetch_rows import PrefetchRowsPass
 from .recognize_gathers import RecognizeGathersPass
 from .simplify_contractions import SimplifyContractionsPass
 from .simplify_low import SimplifyLowPass
@@ -120,6 +121,8 @@ def sched_passes(
         *(() if schedule is None else (schedule,)),
         *first,
         MapAxesPass(vector_nbytes=vector_nbytes),
+        # After map-axes, which says what runs as vectors. On GPUs other work-groups run while one waits.
+        *((PrefetchRowsPass(),) if groups is None else ()),
         # Before plan-memory, which adds the dependencies that sharing memory brings to those of the data.
         BuildDependenciesPass(),
         PlanMemoryPass(),

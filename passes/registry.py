@@ -44,6 +44,7 @@ TENON_PASS_NAMES: tuple[str, ...] = (
     "pack-operands",
     "pack-panels",
     "plan-memory",
+    "prefetch-rows",
     "recognize-gathers",
     "reorder-axes",
     "schedule-kernels",

@@ -37,6 +37,7 @@ from ...dialects.low import (
     TileFmaOp,
     TransposeOp,
 )
+from ...dialects.prefetch import prefetch_distance
 from .emitter import Emitter, Rule
 from .float_formats import extend, from_integer, to_integer, truncate
 from .limits import PRIVATE_NBYTES_LIMIT
@@ -252,9 +253,22 @@ def _load(buffer_of: Callable[[Any], SSAValue]) -> Rule:
         result: SSAValue = op.results[0]
         type = emitter.type(op, result.type)
         address, alignment = _address(emitter, op, buffer_of(op))
+        _prefetch(emitter, op, buffer_of(op), address)
         emitter.define(result, f"load {type}, ptr {address}, align {alignment}{_hint(op)}")
 
     return rule
+
+
+def _prefetch(emitter: Emitter, op: Operation, buffer: SSAValue, address: str) -> None:
+    """Fetches the element that a load at `address` names, for reading, into all caches."""
+    distance = prefetch_distance(op)
+    if distance is None:
+        return
+    element, _ = storage(op, buffer.type)
+    # Not inbounds: it may be outside of the buffer.
+    ahead = emitter.emit(f"getelementptr {element}, ptr {address}, i64 {distance}", "ahead")
+    operands = [("ptr", ahead), ("i32", "0"), ("i32", "3"), ("i32", "1")]
+    emitter.lines.append(f"  {emitter.call('prefetch.p0', 'void', operands)}")
 
 
 def _store(value_of: Callable[[Any], SSAValue], buffer_of: Callable[[Any], SSAValue]) -> Rule:

@@ -30,6 +30,7 @@ from ...dialects import low, sched
 from ...dialects.buffer_size import extents_of, size_of
 from ...dialects.dim_attributes import DimsAttr
 from ...dialects.element_types import element_type_of
+from ...dialects.prefetch import prefetch_distance, set_prefetch_distance
 from .axis_lowering import lower_axis
 from .group_sharing import GroupSharing
 from .index_analysis import IndexAnalysis
@@ -276,12 +277,16 @@ class _KernelLowering:
             return
         if vector_axis is not None and _stride(op, address, vector_axis, (0, 1)) == 1:
             op_type, result_type = vector.LoadOp, vector_type(op.res.type, vector_axis.vector)
+        distance = prefetch_distance(op)
         values: dict[Lanes, SSAValue] = {}
         for lanes in lane_sets(active):
             at = self.indices.write_for(op, address, active, lanes)
             values[lanes] = self.writer.emit(
                 op_type, (self.state.buffers[op.memref], at), result_type, op.location, op.res.name_hint
             )
+            loaded = values[lanes].owner
+            if distance is not None and isinstance(loaded, vector.LoadOp):
+                set_prefetch_distance(loaded, distance)
         self.scalars[op.res] = LanedValue.of(active, values, op_type is vector.LoadOp)
 
     def _turned_load(self, op: memref.LoadOp, address: IndexExpr, rows: LaneAxis) -> LanedValue:

@@ -67,3 +67,17 @@ low.kernel @clip(%x: memref<128xbf16>, %y: memref<128xf32>) grid [128, 1, 1] blo
   }
   memref.store %r, %y[%i] : memref<128xf32>
 }
+
+// What a load names for later is fetched, wherever it is.
+
+// CHECK:      define void @ahead.range(
+// CHECK:      %at = getelementptr inbounds float, ptr %x, i64 0
+// CHECK-NEXT: %ahead = getelementptr float, ptr %at, i64 1024
+// CHECK-NEXT: call void @llvm.prefetch.p0(ptr %ahead, i32 0, i32 3, i32 1)
+// CHECK-NEXT: %v = load <8 x float>, ptr %at, align 4
+// CHECK:      declare void @llvm.prefetch.p0(ptr, i32, i32, i32)
+low.kernel @ahead(%x: memref<128xf32>, %y: memref<128xf32>) grid [1, 1, 1] block [1, 1, 1] {
+  %i = arith.constant 0 : index
+  %v = vector.load %x[%i] {tenon.prefetch = 1024 : index} : memref<128xf32>, vector<8xf32>
+  vector.store %v, %y[%i] : memref<128xf32>, vector<8xf32>
+}
