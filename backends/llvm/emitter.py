@@ -280,6 +280,16 @@ class Emitter:
         self.start(exit)
         self.values.update(zip(results, passed, strict=True))
 
+    def write_unless(self, condition: str, value: str, type: str, otherwise: Callable[[], str]) -> str:
+        """Returns `value` where the condition holds, else what `otherwise` writes and returns."""
+        begin, rare, end = self._label, self.names.fresh("unless"), self.names.fresh("end_unless")
+        self.lines.append(f"  br i1 {condition}, label {end}, label {rare}")
+        self.start(rare)
+        other, rare_end = otherwise(), self._label
+        self.branch(end)
+        self.start(end)
+        return self.emit(f"phi {type} [ {value}, {begin} ], [ {other}, {rare_end} ]")
+
     def write_if(
         self,
         condition: str,

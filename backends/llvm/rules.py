@@ -41,6 +41,7 @@ from ...dialects.prefetch import prefetch_distance
 from .emitter import Emitter, Rule
 from .float_formats import extend, from_integer, to_integer, truncate
 from .limits import PRIVATE_NBYTES_LIMIT
+from .remainder import write_remainder
 from .tile_fma import write_tile_fma
 from .types import constant_text, flags_text, llvm_type, mangled
 
@@ -81,8 +82,12 @@ def _float_intrinsic(intrinsic: str) -> Rule:
 
 
 def _remf(emitter: Emitter, op: RemfOp) -> None:
-    type = _float_type(emitter, op, op.result.type)
-    emitter.define(op.result, f"frem {type} {emitter.values[op.lhs]}, {emitter.values[op.rhs]}")
+    type, lanes = _float_type(emitter, op, op.result.type), lanes_of(op.result.type)
+    lhs, rhs = emitter.values[op.lhs], emitter.values[op.rhs]
+    if lanes is None:
+        emitter.define(op.result, f"frem {type} {lhs}, {rhs}")
+    else:
+        emitter.values[op.result] = write_remainder(emitter, lhs, rhs, element_type_of(op.result.type), lanes)
 
 
 def _integer_instruction(instruction: str) -> Rule:

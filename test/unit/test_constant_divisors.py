@@ -1,5 +1,7 @@
 """Integers divided by constants: whatever code that takes, results are those of any divisor."""
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -42,7 +44,7 @@ def test_a_constant_divides_as_any_divisor_does(op: str, element_type: str, back
         pytest.importorskip("pyopencl")
     x = dividends(element_type)
     text = program(op, element_type)
-    level = {"level": "low"} if backend == "reference" else {}
+    level: dict[str, Any] = {"level": "low"} if backend == "reference" else {}
     found = tenon.compile(text, backend=backend, **level)(x)
     expected = tenon.compile(text, backend="reference", level="graph")(x)
     for divisor, got, right in zip(divisors(element_type), found, expected, strict=True):

@@ -173,6 +173,34 @@ def test_binary_float_op_is_numpys(op: str, type: str, lanes: int | None) -> Non
 
 
 @pytest.mark.parametrize("lanes", [None, 8])
+@pytest.mark.parametrize("type", ["f32", "f64"])
+def test_remainders_are_exact(type: str, lanes: int | None) -> None:
+    """Dividends beside multiples of divisors, quotients of any size, and subnormal numbers."""
+    dtype, random, n = DTYPES[type], np.random.default_rng(8), 1 << 12
+    information = np.finfo(dtype)
+    divisors = random.uniform(0.5, 2, n).astype(dtype)
+    multiples = (divisors * random.integers(1, 1 << 24, n)).astype(dtype)
+    exponents = random.integers(-3, information.nmant + 3, n)
+    scaled = np.ldexp(random.uniform(0.5, 1, n), random.integers(information.minexp - 20, 10, n)).astype(
+        dtype
+    )
+    tiny = (random.integers(-60, 60, n) * information.smallest_subnormal).astype(dtype)
+    pairs: list[tuple[Array, Array]] = [
+        (multiples, divisors),
+        (np.nextafter(multiples, dtype(np.inf)), -divisors),
+        (-np.nextafter(multiples, dtype(0)), divisors),
+        ((scaled * np.ldexp(random.uniform(0.5, 1, n), exponents)).astype(dtype), scaled),
+        ((tiny * random.integers(-60, 60, n)).astype(dtype), tiny),
+    ]
+    x = np.concatenate([dividend for dividend, _ in pairs])
+    y = np.concatenate([divisor for _, divisor in pairs])
+    with np.errstate(all="ignore"):
+        expected = np.fmod(x, y)
+    line = "%r = low.remf %a, %b : {" + type + "}"
+    assert_same(elementwise(line, [type] * 3, lanes, x, y, n=len(x)), expected)
+
+
+@pytest.mark.parametrize("lanes", [None, 8])
 @pytest.mark.parametrize("type", FLOATS)
 def test_fma_rounds_once(type: str, lanes: int | None) -> None:
     small = 2.0 ** (-12 if type == "f32" else -27)
