@@ -52,6 +52,7 @@ from .util.extremum_steps import is_extremum
 from .util.index_analysis import IndexAnalysis, Loop
 from .util.index_expr import Axis
 from .util.kernel_cost import trip_count
+from .util.kernel_stages import stages_of
 from .util.partial_results import partial_results
 
 _SERIAL = MappingAttr.get()
@@ -87,9 +88,11 @@ class _KernelMapper:
         self.reasons: list[str] = []
 
     def map(self, kernel: sched.KernelOp) -> None:
-        loops = [op for op in kernel.walk() if isinstance(op, Loop)]
-        if any(loop.mapping != _SERIAL for loop in loops):
+        mapped = [op for op in kernel.walk() if isinstance(op, Loop) and op.mapping != _SERIAL]
+        if any(loop.mapping.tile.data == 0 for loop in mapped) or (mapped and not stages_of(kernel)):
             return
+        if mapped and kernel.schedule is not None:
+            self.reasons.extend(kernel.schedule.data.split("; "))
         for op in _loops_in(kernel.body.block):
             self._map_vectors(op)
         self._map_blocks(kernel)
@@ -109,7 +112,9 @@ class _KernelMapper:
         return extent if isinstance(extent, int) else upper_bound(self.analysis.extent(loop))
 
     def _map_vectors(self, loop: Loop) -> None:
-        """Maps the innermost loops below `loop` that can be vectors, or `loop` itself."""
+        """Maps the innermost loops below `loop` that can be vectors, or `loop` itself; tiles are mapped."""
+        if loop.mapping.tile.data:
+            return
         below = _loops_in(loop.body.block)
         if isinstance(loop, sched.AxisOp) and not any(isinstance(op, sched.AxisOp) for op in below):
             lanes = self._lanes(loop)

@@ -15,6 +15,7 @@ from .convert_graph_to_sched import ConvertGraphToSchedPass
 from .convert_sched_to_low import ConvertSchedToLowPass
 from .decompose_composites import DecomposeCompositesPass
 from .expand_math import ExpandMathPass
+from .fuse_kernels import FuseKernelsPass
 from .fuse_stages import FuseStagesPass
 from .hoist_invariant_ops import HoistInvariantOpsPass
 from .hoist_loop_invariants import HoistLoopInvariantsPass
@@ -105,10 +106,15 @@ def sched_passes(
         # clamped.
         SplitBordersPass(),
     )
+    # Before merge-axes, which would make one axis of the blocks of a buffer and what is in them; before what
+    # schedules kernels, which sees them whole.
+    stages: tuple[ModulePass, ...] = (FuseKernelsPass(),)
     if groups is not None:
         # Without split-borders: loops beside one another would be one work-group. Before map-axes, which
         # leaves alone what is mapped.
         first = (groups,)
+        # Work-items would have to share the buffers.
+        stages = ()
     return (
         VerifyStagePass(absent=COMPOSITE_NAMES),
         ConvertGraphToSchedPass(),
@@ -117,6 +123,7 @@ def sched_passes(
         MergeKernelsPass(),
         # Before map-axes, which maps the loops that there are.
         FuseStagesPass(),
+        *stages,
         # Before the default schedules, which leave alone what is mapped.
         *(() if schedule is None else (schedule,)),
         *first,

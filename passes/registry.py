@@ -26,6 +26,7 @@ TENON_PASS_NAMES: tuple[str, ...] = (
     "distribute-axis",
     "expand-math",
     "fuse-axes",
+    "fuse-kernels",
     "fuse-stages",
     "hoist-invariant-ops",
     "hoist-loop-invariants",

@@ -23,6 +23,9 @@ may change places where what stands between them only computes and loads. The ti
 the extents that there are (`util/tile_shape.py`). A chunk of rows and a chunk of columns, with the whole
 depth, take a part of the second cache each.
 
+In a kernel of several stages each stage that is such a nest gets its tiles, and no chunks: `map-axes` maps
+what is around it, and the other stages.
+
 Requires: `sched` kernels; those that are mapped already, and those that are no such nest, are left alone.
 Ensures: what a kernel computes is unchanged, to the last bit.
 """
@@ -36,7 +39,7 @@ from math import isqrt, prod
 from xdsl.context import Context
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, ModuleOp, StringAttr
-from xdsl.ir import Operation
+from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
@@ -47,6 +50,7 @@ from ..dialects.element_types import NBYTES, element_type_of
 from ..dialects.sched import CombineKind, Level, MappingAttr
 from .util.index_analysis import IndexAnalysis, Loop
 from .util.index_expr import Axis, IndexExpr, Leaf, Mod, opaque, variable
+from .util.kernel_stages import stages_of
 from .util.partial_results import partial_results
 from .util.tile_shape import most_vectors, tile_shape
 
@@ -124,8 +128,11 @@ class _KernelTiler:
         self.analysis = IndexAnalysis()
 
     def tile(self) -> None:
-        nest = _nest_of(self.kernel)
-        if not nest or any(isinstance(op, Loop) and op.mapping != _SERIAL for op in self.kernel.walk()):
+        if any(isinstance(op, Loop) and op.mapping != _SERIAL for op in self.kernel.walk()):
+            return
+        nest = _nest_of(self.kernel.body.block)
+        if not nest:
+            self._tile_stages()
             return
         products = self._products(nest[-1])
         if not products:
@@ -135,6 +142,30 @@ class _KernelTiler:
             self._map(nest, products, choice)
         elif len(products) == 1:
             self._map_dots(nest, products[0])
+
+    def _tile_stages(self) -> None:
+        """Maps sums of products that are stages of a kernel, and leaves what is around and beside them."""
+        reasons: list[str] = []
+        for axis in stages_of(self.kernel):
+            nest = _nest_from(axis)
+            products = self._products(nest[-1]) if nest else []
+            choice = self._choose(nest, products) if products else None
+            if choice is not None and choice.rows is not None:
+                self._map_stage(nest, products, choice)
+                assert self.kernel.schedule is not None, "a tile without a reason"
+                reasons.append(self.kernel.schedule.data)
+        if reasons:
+            self.kernel.schedule = StringAttr("; ".join(reasons))
+
+    def _map_stage(self, nest: list[sched.AxisOp], products: Sequence[_Product], choice: _Choice) -> None:
+        """Puts the rows and the columns of a stage innermost, and maps them to tiles."""
+        assert choice.rows is not None, "a stage without rows"
+        tiled = [nest[choice.rows], nest[choice.columns]]
+        lanes = self._lanes(nest[-1], tiled[-1])
+        _interchange(nest, [*(axis for axis in nest if axis not in tiled), *tiled])
+        for axis, tile in zip(tiled, choice.shape, strict=True):
+            axis.mapping = MappingAttr.get(vector=lanes if axis is tiled[-1] else 1, tile=tile)
+        self._explain(tiled, choice.shape, products[0].dims[0])
 
     def _most(self, loop: Loop) -> int:
         """Returns how many iterations a loop runs, the most where that varies."""
@@ -454,10 +485,12 @@ class _KernelTiler:
         return min(max(self.vector_nbytes // widest, 2), 16)
 
 
-def _nest_of(kernel: sched.KernelOp) -> list[sched.AxisOp]:
-    """Returns the axes of a kernel, each around nothing but the next one and what it computes and loads."""
+def _nest_of(block: Block) -> list[sched.AxisOp]:
+    """
+    Returns the axes of a block, each around nothing but the next one and what it computes and loads; none
+    where there is more.
+    """
     nest: list[sched.AxisOp] = []
-    block = kernel.body.block
     while True:
         axes = [op for op in block.ops if isinstance(op, sched.AxisOp)]
         if len(axes) != 1 or axes[0].count is not None:
@@ -469,6 +502,13 @@ def _nest_of(kernel: sched.KernelOp) -> list[sched.AxisOp]:
             return []
         nest.append(axes[0])
         block = axes[0].body.block
+
+
+def _nest_from(axis: sched.AxisOp) -> list[sched.AxisOp]:
+    """Returns an axis and those in it, as `_nest_of` does."""
+    inner = _nest_of(axis.body.block)
+    has_more = any(isinstance(op, sched.AxisOp) for op in axis.body.block.ops)
+    return [axis, *inner] if axis.count is None and (inner or not has_more) else []
 
 
 def _stride_in_tiles(address: IndexExpr, axis: Axis, width: int | None) -> object:

@@ -6,5 +6,5 @@ The function attributes of a kernel without any vector: its loops are left to LL
 again in what calls it.
 """
 
-PRIVATE_NBYTES_LIMIT = 65536
+PRIVATE_NBYTES_LIMIT = 1 << 18
 """The most bytes that the allocas of one kernel may take together; they live on the stack of the caller."""

@@ -30,9 +30,9 @@ from xdsl.utils.exceptions import PassFailedException
 
 from ...dialects import graph
 from ...dialects.dim_expr import Extent, is_at_least, product, upper_bound
-from ...dialects.element_types import NBYTES, element_type_of
+from ...dialects.element_types import NBYTES, element_type_of, is_float
 from ...dialects.entry import check_single_block
-from ...dialects.graph import LinearIndex, MemoryModeAttr, iteration_extents
+from ...dialects.graph import Combination, LinearIndex, MemoryModeAttr, ReduceKind, iteration_extents
 from ...dialects.memory_modes import ModeKind
 from .access import Indices, box_starts, is_plain_iota, joined_at, operand_indices, shape_of, with_bounds
 from .index_expr import Axis, IndexExpr, constant, variable
@@ -64,6 +64,10 @@ DEPENDENCE_LIMIT = 64
 
 PART_READS_LIMIT = 16384
 """Up to this many reads, a kernel joins several inputs of a concatenation, reading all for each element."""
+
+LEAST_TILED_EXTENT = 4
+LEAST_TILED_PRODUCTS = 1 << 15
+"""The least rows, columns and products of a contraction that does not become a part of another kernel."""
 
 FOLDING_OPS = (graph.ReduceOp, graph.ContractOp)
 """Ops with axes of their own beside those of their result."""
@@ -461,6 +465,10 @@ class _Planner:
         kernels = {id(access.kernel) for access in accesses}
         if len(kernels) > 1:
             return Decision(ModeKind.MATERIALIZED, f"read by {len(kernels)} kernels")
+        if isinstance(op, graph.ContractOp) and is_worth_tiles(op) and not _is_all_of_kernel(accesses):
+            return Decision(
+                ModeKind.MATERIALIZED, "a product of matrices, which is a kernel, or a stage, of its own"
+            )
         elements = upper_bound(element_count(op.results[0], op.name))
         if isinstance(op, HEAVY_OPS):
             if len(accesses) == 1:
@@ -610,6 +618,29 @@ def _fits_result(op: Operation, kernel: Kernel, accesses: Sequence[Access], dims
         return False
     at_root = [access for access in accesses if access.loops == kernel.axes]
     return len(at_root) == 1 and at_root[0].indices == kernel.stored
+
+
+def _is_all_of_kernel(accesses: Sequence[Access]) -> bool:
+    """Returns whether a kernel only goes on with each element of a value that is computed in it."""
+    (access, *others) = accesses
+    return (
+        not others and access.loops == access.kernel.axes and set(access.dependences()) == set(access.loops)
+    )
+
+
+def is_worth_tiles(op: graph.ContractOp) -> bool:
+    """Returns whether a contraction is a product of matrices, large enough to run in register tiles."""
+    if not is_float(element_type_of(op.result.type)) or len(op.inputs) != 2:
+        return False
+    if op.accumulate.data is not ReduceKind.ADD or op.combine.data is not Combination.MUL:
+        return False
+    extents = [upper_bound(extent) for extent in with_bounds(iteration_extents(op), op)]
+    used = [map.used_dims() for map in op.operand_maps]
+    sides = [
+        prod(extents[dim] for dim in op.result_dims if dim in mine and dim not in others)
+        for mine, others in (used, used[::-1])
+    ]
+    return min(sides) >= LEAST_TILED_EXTENT and prod(extents) >= LEAST_TILED_PRODUCTS
 
 
 def concat_parts(op: graph.ConcatOp) -> list[tuple[Extent, Extent]]:

@@ -9,4 +9,4 @@ def partial_results(extent: int) -> int:
 
     It must not depend on the width of the vectors: the order of combination does, and with it the last bits.
     """
-    return 32 if extent >= 256 else 8 if extent >= 8 else 4
+    return 32 if extent >= 96 else 16 if extent >= 32 else 8 if extent >= 8 else 4

@@ -333,8 +333,8 @@ def test_empty_grid_runs_nothing(grid: tuple[int, int, int]) -> None:
             r"llvm: low.barrier needs a block of one work-item \(kernel @k has block \[4, 2, 1\]\)",
         ),
         (
-            kernel("%a = memref.alloca() : memref<8192xf32>\n%b = memref.alloca() : memref<8193xf32>"),
-            "llvm: memref.alloca: kernel @k needs 65540 bytes of private memory, 65536 is the limit",
+            kernel("%a = memref.alloca() : memref<32768xf32>\n%b = memref.alloca() : memref<32769xf32>"),
+            "llvm: memref.alloca: kernel @k needs 262148 bytes of private memory, 262144 is the limit",
         ),
         (
             kernel("%a = memref.alloca(%i) : memref<?xf32>"),
