@@ -51,7 +51,7 @@ from .util.tile_shape import tile_shape
 LEAST_ITERATIONS = 1 << 15
 """A smaller contraction is not worth another kernel."""
 
-LEAST_USES = 48
+LEAST_USES = 96
 LEAST_USES_OF_TRANSPOSED = 16
 """How often each element of a copy must be used; less often where its columns are not contiguous."""
 

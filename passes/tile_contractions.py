@@ -67,8 +67,12 @@ LEAST_CHUNK = 128
 
 SKINNY_STEPS = 16
 SKINNY_WORK = 1 << 23
+SKINNY_ROWS = 96
 FAR = 1024
-"""What one row of tiles reads: steps of the depth at once, products of a work-group, bytes between steps."""
+"""
+What few rows read: steps of the depth at once of each row of tiles, products of a work-group, rows that are
+not few, bytes between steps.
+"""
 
 AHEAD = 1 << 12
 """How many bytes ahead what is read once is asked for."""
@@ -117,6 +121,18 @@ class _Choice:
     columns: int
     shape: tuple[int, int]
     is_one_row: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Streamed:
+    """
+    What is read along the columns: how far it is from one step of the depth to the next, whether it is more
+    than the second cache holds, and how many steps there are.
+    """
+
+    step_nbytes: int
+    is_large: bool
+    depth: int
 
 
 class _KernelTiler:
@@ -331,14 +347,15 @@ class _KernelTiler:
         extents = [self._most(axis) for axis in tiled]
         depth = max(prod(self._most(dim) for dim in product.dims) for product in products)
         outer_extents = [self._most(axis) for axis in outer]
-        if self._is_skinny(products, choice, tiled[-1]):
-            block: int | None = SKINNY_STEPS
+        streamed = self._streamed(products, tiled[-1])
+        block = self._skinny_steps(streamed, choice, prod(extents[:-1]))
+        if block is not None:
             chunks = self._skinny_chunks(products, extents, tiles, depth, prod(outer_extents))
         else:
             block = self._depth_block(products, choice, extents, depth)
             chunks = self._chunks(products, block or depth, extents, tiles, block is not None)
             chunks = _smaller_chunks(chunks, extents, tiles, depth, prod(outer_extents))
-        dim, ahead = products[0].dims[0], self._ahead(products, choice, tiled[-1], block)
+        dim, ahead = products[0].dims[0], self._ahead(streamed, choice, block)
         steps = 0 if block is None else max(1, block * self._most(dim) // depth)
         if steps or ahead:
             dim.mapping = MappingAttr.get(tile=steps, ahead=ahead)
@@ -371,40 +388,44 @@ class _KernelTiler:
             reasons.append(f"{dim.index.name_hint or 'axis'}: {what}")
         self.kernel.schedule = StringAttr("; ".join(reasons))
 
-    def _is_skinny(self, products: Sequence[_Product], choice: _Choice, columns: sched.AxisOp) -> bool:
-        """
-        Returns whether one row of tiles is all that there is, and what is contiguous along the columns lies
-        far apart from one step of the depth to the next. Whole rows of that are read then, one by one.
-        """
-        if len(products) > 1 or len(products[0].dims) > 1 or not choice.is_one_row:
-            return False
+    def _streamed(self, products: Sequence[_Product], columns: sched.AxisOp) -> _Streamed | None:
+        """Returns what is contiguous along the columns of the only sum, over one dim that steps evenly."""
+        if len(products) > 1 or len(products[0].dims) > 1:
+            return None
         (product,) = products
         side = self._column_side(product, columns, self._panel_width(self.analysis.axis(columns), products))
         assert side is not None, f"{columns.name}: no columns"
         step = product.addresses[side].stride(self.analysis.axis(product.dims[0]))
-        depth = self._most(product.dims[0])
-        return isinstance(step, int) and step * self._nbytes(products) >= FAR and depth >= 2 * SKINNY_STEPS
+        if not isinstance(step, int) or step < 1:
+            return None
+        type = product.loads[side].memref.type
+        extents = [upper_bound(extent) for extent in extents_of(type)]
+        each = NBYTES[element_type_of(type)]
+        is_large = DYNAMIC_INDEX in extents or prod(extents) * each > self.l2_nbytes
+        return _Streamed(step * each, is_large, self._most(product.dims[0]))
 
-    def _ahead(
-        self, products: Sequence[_Product], choice: _Choice, columns: sched.AxisOp, block: int | None
-    ) -> int:
+    def _skinny_steps(self, streamed: _Streamed | None, choice: _Choice, rows: int) -> int | None:
+        """
+        Returns how many steps of the depth all tiles take before the next ones, where rows are few and what
+        is contiguous along the columns lies far apart from one step to the next: whole rows of that are read
+        then, one by one. None where that is not so.
+        """
+        if streamed is None or streamed.step_nbytes < FAR or streamed.depth < 2 * SKINNY_STEPS:
+            return None
+        if choice.is_one_row:
+            return SKINNY_STEPS
+        if rows >= SKINNY_ROWS or not streamed.is_large:
+            return None
+        return SKINNY_STEPS * min(-(-rows // choice.shape[0]), 4)
+
+    def _ahead(self, streamed: _Streamed | None, choice: _Choice, block: int | None) -> int:
         """
         Returns how many steps ahead what is contiguous along the columns is asked for: 0 where it is read
         more than once, or may be in the second cache.
         """
-        if len(products) > 1 or len(products[0].dims) > 1 or not choice.is_one_row or choice.shape[0] == 1:
+        if streamed is None or not streamed.is_large or not choice.is_one_row or choice.shape[0] == 1:
             return 0
-        (product,) = products
-        side = self._column_side(product, columns, self._panel_width(self.analysis.axis(columns), products))
-        assert side is not None, f"{columns.name}: no columns"
-        step = product.addresses[side].stride(self.analysis.axis(product.dims[0]))
-        type = product.loads[side].memref.type
-        extents = [upper_bound(extent) for extent in extents_of(type)]
-        each = NBYTES[element_type_of(type)]
-        is_small = DYNAMIC_INDEX not in extents and prod(extents) * each < self.l2_nbytes
-        if is_small or not isinstance(step, int) or step < 1:
-            return 0
-        return block or -(-AHEAD // (step * each))
+        return block or -(-AHEAD // streamed.step_nbytes)
 
     def _skinny_chunks(
         self,
@@ -417,6 +438,7 @@ class _KernelTiler:
         """Returns chunks of all rows, and of as many columns as keep some work-groups busy."""
         groups = min(8, outer * depth * prod(extents) // SKINNY_WORK) // outer
         wide = -(-extents[-1] // max(groups, 1))
+        wide = min(wide, self.l2_nbytes // 2 // (prod(extents[:-1]) * self._nbytes(products)))
         if self._follows(products):
             wide = min(wide, PRIVATE_SUMS // prod(extents[:-1]))
         chunk = max(wide // tiles[-1], 1) * tiles[-1] if wide < extents[-1] else wide

@@ -163,14 +163,30 @@ def test_few_rows_take_whole_rows_of_the_other_side():
     assert found[-1] == "k: tile(16) ahead(16)"
 
 
+def test_more_rows_do_so_where_the_second_cache_does_not_hold_the_other_side():
+    def found(rows: int, l2_nbytes: int = 1 << 20) -> list[str]:
+        text = nest("ik", "kj", "ij", h=1, i=rows, j=512, k=520)
+        return axes(tiled(text, l2_nbytes=l2_nbytes))[1:]
+
+    assert found(28) == ["i: tile(14)", "j: tile(32) vector(16)", "k: tile(32)"]
+    assert found(95)[-1] == "k: tile(64)"
+    assert found(96)[-1] == "k:"
+    assert found(28, l2_nbytes=1 << 21)[-1] == "k:"
+
+
+def test_few_rows_leave_their_sums_in_the_second_cache():
+    found = axes(tiled(nest("ik", "kj", "ij", h=1, i=90, j=4096, k=40), l2_nbytes=1 << 18))
+    assert found[2] == "j: block(352) tile(32) vector(16)"
+
+
 def test_what_is_read_once_from_far_away_is_asked_for_ahead():
     def depth(l2_nbytes: int = 1 << 20, **sizes: int) -> str:
         text = nest("ik", "kj", "ij", **({"h": 1, "i": 8, "j": 128, "k": 4096} | sizes))
         return axes(tiled(text, l2_nbytes=l2_nbytes))[-1]
 
-    assert depth() == "k: ahead(8)"
-    assert depth(k=2047) == "k:"
-    assert depth(k=2047, l2_nbytes=1 << 19) == "k: ahead(8)"
+    assert depth(k=2049) == "k: ahead(8)"
+    assert depth(k=2048) == "k:"
+    assert depth(k=2048, l2_nbytes=1 << 19) == "k: ahead(8)"
     assert depth(i=1) == "k:"
     assert depth(i=200, l2_nbytes=1 << 30) == "k:"
     assert depth(j=2048, k=40) == "k: tile(16)"
@@ -230,13 +246,14 @@ def matmul(m: int, n: int, k: int, a: str = "m, k", b: str = "k, n", batch: int 
 PRODUCTS = {
     "small": matmul(5, 7, 3),
     "odd": matmul(67, 129, 65),
-    "packed": matmul(60, 450, 450),
+    "packed": matmul(100, 450, 450),
     "transposed": matmul(70, 90, 33, "k, m", "n, k"),
     "packed rows": matmul(450, 450, 30, "k, m"),
     "rows of both sides": matmul(7, 45, 300, b="n, k"),
     "one row": matmul(1, 300, 300),
     "one column": matmul(300, 1, 300),
     "few rows": matmul(8, 300, 200),
+    "few rows of several tiles": matmul(20, 1030, 300),
     "batched": matmul(20, 30, 16, batch=6),
     "batched and transposed": matmul(40, 70, 32, b="n, k", batch=5),
 }
