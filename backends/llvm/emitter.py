@@ -21,6 +21,18 @@ Rule = Callable[["Emitter", Any], None]
 """Writes one op: reads the names of its operands, and names its results."""
 
 
+@dataclass(frozen=True, slots=True)
+class Reciprocal:
+    """
+    The names of a divisor's reciprocal, of the least quotient that it may be used for, and of a zero; the
+    last two are NaN where it may not be used at all.
+    """
+
+    value: str
+    least: str
+    zero: str
+
+
 @dataclass
 class Loop:
     """A loop whose body is being written. `phis` is the header's line that waits for the latch's values."""
@@ -72,6 +84,7 @@ class Emitter:
         self.thread_ids: dict[Dimension, str] = {}
         self.entry_lines: list[str] = []
         self.private_nbytes = 0
+        self.reciprocals: dict[SSAValue, Reciprocal] = {}
         self._rules = rules
         self._declarations = declarations
         self._types: dict[Attribute, str] = {}
@@ -120,6 +133,11 @@ class Emitter:
         return self.call(
             f"{intrinsic}.{mangled(type)}", type, [(type, operand) for operand in operands], flags
         )
+
+    @property
+    def label(self) -> str:
+        """The basic block that is being written."""
+        return self._label
 
     def start(self, label: str) -> None:
         """Begins the basic block `%label`."""

@@ -38,6 +38,7 @@ from ...dialects.low import (
     TransposeOp,
 )
 from ...dialects.prefetch import prefetch_distance
+from .division import has_reciprocal_form, write_division, write_reciprocals
 from .emitter import Emitter, Rule
 from .float_formats import extend, from_integer, to_integer, truncate
 from .limits import PRIVATE_NBYTES_LIMIT
@@ -79,6 +80,17 @@ def _float_intrinsic(intrinsic: str) -> Rule:
         emitter.define(result, emitter.call_same_type(intrinsic, type, operands, _flags(op)))
 
     return rule
+
+
+def _divf(emitter: Emitter, op: arith.DivfOp) -> None:
+    reciprocal = emitter.reciprocals.get(op.rhs)
+    if reciprocal is None or not has_reciprocal_form(op):
+        _divide(emitter, op)
+    else:
+        write_division(emitter, op, reciprocal)
+
+
+_divide = _float_instruction("fdiv")
 
 
 def _remf(emitter: Emitter, op: RemfOp) -> None:
@@ -420,6 +432,7 @@ def _integer_reduction(emitter: Emitter, op: vector.ReductionOp) -> None:
 def _for(emitter: Emitter, op: scf.ForOp) -> None:
     index, *arguments = op.body.block.args
     values = emitter.values
+    reciprocals = write_reciprocals(emitter, op)
     loop = emitter.begin_loop(
         index.name_hint,
         emitter.type(op, index.type),
@@ -434,6 +447,7 @@ def _for(emitter: Emitter, op: scf.ForOp) -> None:
     values.update(zip(arguments, loop.carried, strict=True))
     emitter.end_loop(loop, values[op.step], emitter.write_block(op.body.block))
     values.update(zip(op.res, loop.carried, strict=True))
+    emitter.reciprocals = reciprocals
 
 
 def _while(emitter: Emitter, op: scf.WhileOp) -> None:
@@ -499,7 +513,7 @@ RULES: dict[type[Operation], Rule] = {
     arith.AddfOp: _float_instruction("fadd"),
     arith.SubfOp: _float_instruction("fsub"),
     arith.MulfOp: _float_instruction("fmul"),
-    arith.DivfOp: _float_instruction("fdiv"),
+    arith.DivfOp: _divf,
     arith.NegfOp: _float_instruction("fneg"),
     arith.MaximumfOp: _float_intrinsic("maximum"),
     arith.MinimumfOp: _float_intrinsic("minimum"),

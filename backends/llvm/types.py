@@ -74,7 +74,8 @@ def splat(value: str, element: str, lanes: int | None) -> str:
     return value if lanes is None else f"splat ({element} {value})"
 
 
-def _float_text(value: float, type: Attribute) -> str:
+def float_text(value: float, type: Attribute) -> str:
+    """Returns the constant `value` of a float type, by its bits; rounded where it is f64, f32 or f16."""
     match type:
         case _ if type == f64:
             return f"0x{struct.pack('>d', value).hex().upper()}"
@@ -96,7 +97,7 @@ def constant_text(value: Attribute, type: Attribute) -> str:
     """Returns the constant of a float, integer or dense vector attribute of `type`; a float by its bits."""
     match value:
         case FloatAttr():
-            return _float_text(value.value.data, type)
+            return float_text(value.value.data, type)
         case IntegerAttr():
             return _integer_text(value.value.data, type)
         case _:
@@ -111,7 +112,7 @@ def constant_text(value: Attribute, type: Attribute) -> str:
 def _element_text(value: object, type: Attribute) -> str:
     if is_float(type):
         assert isinstance(value, float)
-        return _float_text(value, type)
+        return float_text(value, type)
     assert isinstance(value, int)
     return _integer_text(value, type)
 
