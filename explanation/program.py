@@ -12,7 +12,7 @@ from ..dialects.buffer_size import nbytes_bound, nbytes_of
 from ..dialects.dim_expr import DimSymbol
 from ..dialects.hazards import Item, accessed_buffers, all_items, base_of, items_in
 from ..dialects.kernel_access import KernelAccess, accesses_of, kernels_of
-from ..passes.util.launch_origins import value_names
+from ..passes.util.value_names import value_names
 from ..runtime.explanation import Explanation, FusedOp, HandedOver, KernelExplanation, PassEffect, Temporary
 from .schedule import schedule_lines
 from .words import place_text
@@ -31,7 +31,7 @@ class _Program:
         self.dims: Mapping[str, DimSymbol] = graph.dims_of(module)
         self.kernels = kernels_of(module)
         self.accesses: Mapping[str, KernelAccess] = accesses_of(module)
-        self.names = value_names(program)
+        self.names = {value: f"%{name}" for value, name in value_names(program).items()}
         self.items = list(all_items(program.body.block))
         self.launches: dict[str, list[sched.LaunchOp]] = {}
         for item in self.items:

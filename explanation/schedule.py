@@ -11,7 +11,7 @@ from ..dialects import low, sched
 from ..dialects.buffer_size import nbytes_of
 from ..dialects.element_types import element_type_of
 from ..passes.util.index_analysis import Loop
-from ..passes.util.launch_origins import value_names
+from ..passes.util.value_names import value_names
 from .words import axis_text, list_text
 
 _SILENT = (sched.YieldOp, scf.YieldOp, scf.ConditionOp, arith.ConstantOp, low.ConvertOp)
@@ -23,7 +23,7 @@ def schedule_lines(kernel: sched.KernelOp, arguments: Sequence[str]) -> tuple[st
     Returns a line for each axis, local buffer and run of scalar code of a kernel, indented by what is around
     it. `arguments` are names for those of its arguments that have none.
     """
-    names = value_names(kernel)
+    names = {value: f"%{name}" for value, name in value_names(kernel).items()}
     for argument, name in zip(kernel.body.block.args, arguments, strict=True):
         if argument.name_hint is None:
             names[argument] = name

@@ -25,6 +25,7 @@ from pathlib import Path
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
 from ..dialects import sched
@@ -96,4 +97,5 @@ def _name_axes(kernel: sched.KernelOp, names: Sequence[str]) -> None:
     if tuple(loops) == tuple(names) or len(loops) != len(names):
         return
     for loop, name in zip(loops.values(), names, strict=True):
-        index_of(loop).name_hint = re.sub(r"_\d+$", "", name)
+        hint = re.sub(r"_\d+$", "", name)
+        index_of(loop).name_hint = hint if SSAValue.is_valid_name(hint) else None

@@ -68,12 +68,13 @@ from .util.access import shape_of
 from .util.kernel_code import KernelCode
 from .util.kernel_emission import emit_kernel
 from .util.kernel_planning import UPDATING_OPS, Kernel, Plan, plan_kernels
-from .util.launch_origins import origin_of, value_names
+from .util.launch_origins import origin_of
 from .util.node_accesses import simplify_accesses
 from .util.node_placement import CarriedRead, CarriedWrite, Item, Placement, ResultCopy, Write, place_nodes
 from .util.own_kernels import OWN_KERNELS
 from .util.region_preparation import prepare_regions
 from .util.updates_in_place import updated_in_place
+from .util.value_names import value_names
 
 
 @dataclass(frozen=True)

@@ -30,11 +30,12 @@ from ...dialects.element_types import element_type_of
 from ...dialects.sched import Scope
 from ..util.index_analysis import IndexAnalysis
 from ..util.index_expr import ZERO
+from ..util.value_names import value_names
 from .code import add, write_index, writer_at_front, writer_before
 from .dependences import accesses_in, is_inside
 from .errors import refuse
 from .local_buffer import redirect, refuse_lanes, remaining
-from .loops import KernelLoop, kernel_around, loop_name, value_names
+from .loops import KernelLoop, kernel_around, loop_name
 from .region import place_before, read_region, reads_of
 
 WHO = "compute-at"
@@ -109,7 +110,7 @@ class _Producer:
 
     def __init__(self, buffer: SSAValue, loop: KernelLoop):
         self.loop = loop
-        self.name = f"%{value_names(kernel_around(loop)).get(buffer, '?')}"
+        self.name = f"%{value_names(kernel_around(loop))[buffer]}"
         if not isinstance(buffer.owner, sched.AllocOp):
             refuse(WHO, loop, f"{self.name} is an argument of the kernel, expected a local buffer")
         self.alloc = buffer.owner
@@ -166,7 +167,7 @@ class _Producer:
                 refuse(WHO, self.loop, f"{loop_name(outermost)} reads %{name}, which is stored to later")
 
     def _name(self, buffer: SSAValue) -> str:
-        return value_names(kernel_around(self.loop)).get(buffer, "?")
+        return value_names(kernel_around(self.loop))[buffer]
 
     def _is_before(self) -> bool:
         """Returns whether the loop stands after the producer in the block of that, or in an op after it."""

@@ -10,7 +10,8 @@ from xdsl.ir import Operation, SSAValue
 from ...dialects import sched
 from ..util.index_analysis import IndexAnalysis, Loop
 from ..util.index_expr import Atom, Axis, Clamp, FloorDiv, IndexExpr, Mod, Opaque
-from .loops import kernel_around, value_names
+from ..util.value_names import value_names
+from .loops import kernel_around
 
 Access = memref.LoadOp | memref.StoreOp
 
@@ -71,7 +72,7 @@ def _is_outside(buffer: SSAValue, loop: Loop) -> bool:
 
 def _text(loop: Loop, access: Access, other: Access) -> str:
     names = value_names(kernel_around(loop))
-    buffer, index = names.get(access.memref, "?"), names.get(loop.index, "?")
+    buffer, index = names[access.memref], names[loop.index]
     if isinstance(access, memref.StoreOp) and isinstance(other, memref.StoreOp):
         return f"two iterations of %{index} may store the same element of %{buffer}"
     return f"one iteration of %{index} may read an element of %{buffer} that another one stores"

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from xdsl.dialects import memref, scf
-from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from ...dialects import sched
+from ..util.value_names import value_names, values_in
 
 KernelLoop = sched.AxisOp | sched.ReduceOp | scf.ForOp
 """A loop that steps of a schedule name: an axis, a reduction, or a serial loop that a step made."""
@@ -27,38 +28,15 @@ def kernel_around(op: Operation) -> sched.KernelOp:
     return around
 
 
-def value_names(kernel: sched.KernelOp) -> dict[SSAValue, str]:
-    """Returns the names that the named values of a kernel have where it is printed alone."""
-    names: dict[SSAValue, str] = {}
-    taken: dict[str, int] = {}
-    for value in _values(kernel.body.block):
-        hint = value.name_hint
-        if hint is not None:
-            number = taken.get(hint, 0)
-            taken[hint] = number + 1
-            names[value] = f"{hint}_{number}" if number else hint
-    return names
-
-
-def _values(block: Block) -> Iterator[SSAValue]:
-    """Yields the values of a block in the order in which they are printed first."""
-    yield from block.args
-    for op in block.ops:
-        yield from op.results
-        for region in op.regions:
-            for inner in region.blocks:
-                yield from _values(inner)
-
-
 def loops_of(kernel: sched.KernelOp) -> dict[str, KernelLoop]:
     """Returns the loops of a kernel by name, in the order of the text."""
     names = value_names(kernel)
-    return {names.get(index_of(op), "?"): op for op in kernel.walk() if isinstance(op, KernelLoop)}
+    return {names[index_of(op)]: op for op in kernel.walk() if isinstance(op, KernelLoop)}
 
 
 def loop_name(op: KernelLoop) -> str:
     """Returns the name of a loop's index, as printed: `%i`."""
-    return f"%{value_names(kernel_around(op)).get(index_of(op), '?')}"
+    return f"%{value_names(kernel_around(op))[index_of(op)]}"
 
 
 def buffers_of(kernel: sched.KernelOp) -> dict[str, SSAValue]:
@@ -67,7 +45,7 @@ def buffers_of(kernel: sched.KernelOp) -> dict[str, SSAValue]:
     found = [argument for argument in kernel.body.block.args if argument not in sizes]
     found += [op.result for op in kernel.walk() if isinstance(op, sched.AllocOp)]
     names = value_names(kernel)
-    return {names.get(buffer, "?"): buffer for buffer in found}
+    return {names[buffer]: buffer for buffer in found}
 
 
 def describe(op: Operation) -> str:
@@ -88,7 +66,7 @@ def describe(op: Operation) -> str:
 
 def fresh_hint(kernel: sched.KernelOp, wanted: str) -> str:
     """Returns a hint that no value of a kernel has, so that no name changes: `wanted` if it is free."""
-    taken = {value.name_hint for value in _values(kernel.body.block)}
+    taken = {value.name_hint for value in values_in(kernel)}
     if wanted not in taken:
         return wanted
     for letter in _letters():

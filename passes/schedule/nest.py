@@ -9,8 +9,9 @@ from xdsl.dialects import memref, scf
 from xdsl.ir import Operation
 
 from ...dialects import sched
+from ..util.value_names import value_names
 from .errors import refuse
-from .loops import KernelLoop, kernel_around, loop_name, value_names
+from .loops import KernelLoop, kernel_around, loop_name
 
 
 def nest_of(who: str, loops: Sequence[KernelLoop]) -> list[KernelLoop]:
@@ -65,7 +66,7 @@ def code_between(who: str, outer: KernelLoop, inner: KernelLoop) -> list[Operati
         elif after or op.regions or not _is_movable(op):
             refuse(who, outer, f"{op.name} stands beside {loop_name(inner)} in it (hint: distribute-axis)")
         elif isinstance(op, memref.LoadOp) and op.memref in stored:
-            buffer = value_names(kernel_around(op)).get(op.memref, "?")
+            buffer = value_names(kernel_around(op))[op.memref]
             refuse(who, outer, f"%{buffer}, which {loop_name(inner)} stores to, is read in it before")
         else:
             found.append(op)

@@ -28,11 +28,12 @@ from ...dialects.dim_expr import is_at_least
 from ...dialects.sched import Scope
 from ..util.index_analysis import IndexAnalysis
 from ..util.index_expr import Axis, Clamp, Element, FloorDiv, IndexExpr, Mod, Opaque
+from ..util.value_names import value_names
 from .code import write_index, writer_before
 from .dependences import is_inside, is_known_at
 from .errors import refuse
 from .local_buffer import CopyNest, allocate, redirect, refuse_lanes
-from .loops import KernelLoop, index_of, kernel_around, loop_name, value_names
+from .loops import KernelLoop, index_of, kernel_around, loop_name
 from .region import place_before, reads_of
 
 WHO = "pack-buffer"
@@ -91,7 +92,7 @@ class _Packing:
 
     def where(self, buffer: SSAValue, reads: Sequence[memref.LoadOp]) -> list[IndexExpr]:
         """Returns the place that all reads have, in terms of loops around and of those of the layout."""
-        name = value_names(kernel_around(self.loop)).get(buffer, "?")
+        name = value_names(kernel_around(self.loop))[buffer]
         place = [self.analysis.expr(index) for index in reads[0].indices]
         for read in reads:
             for op in self.layout:
@@ -154,7 +155,7 @@ class _Packing:
         for leaf in _leaves(expr):
             value = self.analysis.loop(leaf).index if isinstance(leaf, Axis) else leaf.value
             if value not in known and not is_known_at(self.analysis, self.loop, leaf, with_scope=True):
-                name = value_names(kernel_around(self.loop)).get(value, "?")
+                name = value_names(kernel_around(self.loop))[value]
                 refuse(WHO, self.loop, f"{what} that depends on %{name}, which is not in the layout before")
 
 

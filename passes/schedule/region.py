@@ -13,9 +13,10 @@ from ...dialects.dim_expr import DimExpr, Extent, bounded, is_at_least
 from ..util.access import planned_dims
 from ..util.index_analysis import IndexAnalysis
 from ..util.index_expr import IndexExpr
+from ..util.value_names import value_names
 from .dependences import is_inside, is_known_at
 from .errors import refuse
-from .loops import KernelLoop, kernel_around, value_names
+from .loops import KernelLoop, kernel_around
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ def place_before(who: str, buffer: SSAValue, loop: KernelLoop, reads: Sequence[O
     Raises:
         ScheduleError: it is not read there, or it is stored to there or later in the body.
     """
-    name = value_names(kernel_around(loop)).get(buffer, "?")
+    name = value_names(kernel_around(loop))[buffer]
     if not reads:
         refuse(who, loop, f"%{name} is not read in it")
     body: Block = loop.body.block
@@ -75,7 +76,7 @@ def read_region(
     Raises:
         ScheduleError: the box has no fixed size, or two reads begin at places that are no constant apart.
     """
-    name = value_names(kernel_around(loop)).get(buffer, "?")
+    name = value_names(kernel_around(loop))[buffer]
     dims = planned_dims(loop)
     limits = tuple(
         bounded(extent, dims) if isinstance(extent, DimExpr) else extent for extent in extents_of(buffer.type)

@@ -14,8 +14,9 @@ from ...dialects import sched
 from ...dialects.parsing import parse_module, verify_module
 from ...errors import TenonError
 from ..util.failing_location import failing_location
+from ..util.value_names import value_names
 from .kernels import kernels_of
-from .loops import buffers_of, index_of, loops_of, value_names
+from .loops import buffers_of, index_of, loops_of
 from .steps import Step, are_steps, run_step
 
 

@@ -14,33 +14,11 @@ from ...dialects.parsing import location_text
 from .kernel_planning import Decision
 
 
-def value_names(function: Operation) -> dict[SSAValue, str]:
-    """
-    Returns what the values in an op are called: their hints, those that are taken with a number after
-    them, and numbers for values without one, all in the order of the text.
-    """
-    names: dict[SSAValue, str] = {}
-    taken: dict[str, int] = {}
-    n_unnamed = 0
-    for op in function.walk():
-        arguments = [argument for region in op.regions for block in region.blocks for argument in block.args]
-        for value in (*op.results, *arguments):
-            hint = value.name_hint
-            if hint is None:
-                names[value] = f"%{n_unnamed}"
-                n_unnamed += 1
-                continue
-            number = taken.get(hint, 0)
-            taken[hint] = number + 1
-            names[value] = f"%{hint}_{number}" if number else f"%{hint}"
-    return names
-
-
 def origin_of(op: Operation, names: dict[SSAValue, str], decision: Decision | None) -> sched.OriginAttr:
     """Returns what is said of an op; one that nothing was decided of has a kernel of its own."""
     value = op.results[0]
     return sched.OriginAttr(
-        names[value],
+        f"%{names[value]}",
         operation_text(op),
         _type_text(value.type),
         ModeKind.MATERIALIZED if decision is None else decision.mode,

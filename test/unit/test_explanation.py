@@ -1,4 +1,5 @@
 import json
+import re
 from typing import Any
 
 import numpy as np
@@ -7,6 +8,7 @@ import tenon
 from tenon.dialects.parsing import parse_module
 from tenon.errors import TenonError
 from tenon.explanation.words import list_text, place_text, rule_words
+from tenon.passes.util.value_names import value_names
 from tenon.runtime.device_executable import DeviceExecutable
 from tenon.runtime.explanation import Explanation
 
@@ -189,6 +191,28 @@ func.func @f(%x: tensor<8x8xf32>) -> tensor<8xf32> {
   func.return %r : tensor<8xf32>
 }
 """
+
+
+def test_values_are_called_as_they_are_printed():
+    text = """
+        func.func @f(%a: tensor<i32>, %x: tensor<4xf32>) -> tensor<4xf32> {
+          %n, %y = graph.while (%i = %a, %x_1 = %x) : (tensor<i32>, tensor<4xf32>) {
+            %i_1 = graph.constant dense<10> : tensor<i32>
+            %0 = graph.lt %i, %i_1 : tensor<i32>
+            graph.condition %0
+          } do (%i_2, %x_2) {
+            %one = graph.constant dense<1> : tensor<i32>
+            %1 = graph.add %i_2, %one : tensor<i32>
+            %w = graph.add %x_2, %x_2 : tensor<4xf32>
+            graph.yield %1, %w : tensor<i32>, tensor<4xf32>
+          }
+          func.return %y : tensor<4xf32>
+        }
+    """
+    module = parse_module(text, "f")
+    printed = dict.fromkeys(re.findall(r"%(\w+)", str(module)))
+    assert list(value_names(module).values()) == list(printed)
+    assert {"i", "i_1", "i_2", "x_1", "x_2", "0", "1"} <= printed.keys()
 
 
 def test_memory_that_is_shared_and_constants_are_told():

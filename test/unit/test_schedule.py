@@ -72,6 +72,27 @@ def test_a_schedule_knows_whether_an_order_may_have_changed():
     assert not schedule.keeps_order
 
 
+def test_values_without_names_are_called_as_they_are_printed():
+    schedule = Schedule(
+        """
+        sched.kernel @f(%0: memref<20x30xf32>, %1: memref<20x30xf32>) {
+          sched.axis %2 = 20 {
+            sched.axis %3 = 30 {
+              %4 = memref.load %0[%2, %3] : memref<20x30xf32>
+              memref.store %4, %1[%2, %3] : memref<20x30xf32>
+            }
+          }
+        }
+        """
+    )
+    assert (schedule.axes(), schedule.buffers()) == (["2", "3"], ["0", "1"])
+    with pytest.raises(TenonError, match=r"reorder-axes: sched.axis %2 of @f: it is named twice$"):
+        schedule.reorder("3", "2", "2")
+    schedule.map({"2": "block(4)", "3": "vector(8)"})
+    for name in schedule.axes():
+        assert f"sched.axis %{name} = " in str(schedule)
+
+
 def test_fused_axes_have_the_names_of_both():
     schedule = Schedule(MATMUL)
     assert schedule.fuse("i", "j") == "i_j"
