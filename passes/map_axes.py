@@ -46,8 +46,10 @@ from xdsl.utils.exceptions import PassFailedException
 
 from ..dialects import sched
 from ..dialects.dim_expr import upper_bound
-from ..dialects.element_types import NBYTES
+from ..dialects.element_types import NBYTES, element_type_of
 from ..dialects.sched import Level, MappingAttr
+from .schedule.fuse import fuse
+from .util.axis_nest import interchange, nest_of
 from .util.extremum_steps import is_extremum
 from .util.index_analysis import IndexAnalysis, Loop
 from .util.index_expr import Axis
@@ -59,6 +61,12 @@ _SERIAL = MappingAttr.get()
 
 MANY_ROWS = 64
 """From this many on, what a reduction takes is reading its rows, and not what windows share."""
+
+UNBLOCKED_NBYTES = 1 << 18
+"""A matrix with fewer bytes is transposed as one: the second cache holds it."""
+
+PIECE_NBYTES = 512
+"""How much of a row of a larger one is read, and how much of one is stored, in a block."""
 
 
 @dataclass(frozen=True)
@@ -215,9 +223,40 @@ class _KernelMapper:
                 self._set(columns, MappingAttr.get(vector=lanes), "neighbours in what is stored")
                 why = "neighbours in what is loaded, transposed in registers"
                 self._set(around, MappingAttr.get(unroll=lanes), why)
+                self._block_transpose(around, columns, max(_nbytes(op) for op in turned))
                 return True
             around = around.parent_op()
         return False
+
+    def _block_transpose(self, rows: sched.AxisOp, columns: sched.AxisOp, nbytes: int) -> None:
+        """
+        Makes work-groups of the blocks of a large matrix that is transposed: each reads and stores pieces of
+        rows that are some cache lines long, so that none of these, and few pages, are visited twice.
+        """
+        kernel = columns.parent_op()
+        while kernel is not None and not isinstance(kernel, sched.KernelOp):
+            kernel = kernel.parent_op()
+        assert kernel is not None, f"{columns.name}: stands in no kernel"
+        nest = nest_of(kernel)
+        if columns not in nest or not _is_nest(nest[0], columns):
+            return
+        if any(op is not nest[0] and isinstance(op, Loop) for op in kernel.body.block.ops):
+            return
+        if self._most(rows) * self._most(columns) * nbytes <= UNBLOCKED_NBYTES:
+            return
+        side, step = PIECE_NBYTES // nbytes, columns.mapping.vector.data
+        wide, tall = (_even_chunk(self._most(axis), max(side, step), step) for axis in (columns, rows))
+        others = [axis for axis in nest if axis is not rows and axis is not columns]
+        interchange(nest, [*others, rows, columns])
+        while len(others) > 1:
+            others[:2] = [_fused(others[0], others[1])]
+        for axis in others:
+            axis.mapping = MappingAttr.get(Level.BLOCK)
+        why = f"blocks of {tall} x {wide}, which the caches hold"
+        for axis, chunk in ((rows, tall), (columns, wide)):
+            unroll, vector = axis.mapping.unroll.data, axis.mapping.vector.data
+            self._set(axis, MappingAttr.get(Level.BLOCK, chunk, vector, unroll), why)
+        self.analysis = IndexAnalysis()
 
     def _turned_loads(self, columns: sched.AxisOp) -> list[memref.LoadOp]:
         """Returns the loads below an axis that are neither of one element nor of neighbours along it."""
@@ -288,6 +327,8 @@ class _KernelMapper:
         if len(outermost) != 1 or not isinstance(outermost[0], sched.AxisOp):
             return
         axis = outermost[0]
+        if axis.mapping.level.data is Level.BLOCK:
+            return
         work = max(self._work(op) for op in [*axis.body.block.ops])
         mapping, step = axis.mapping, axis.mapping.step
         wanted = -(-self.block_elements // max(work, 1))
@@ -326,6 +367,16 @@ def _is_nest(outer: sched.AxisOp, inner: sched.AxisOp, known: Sequence[Operation
                 return False
         op = around
     return True
+
+
+def _fused(outer: sched.AxisOp, inner: sched.AxisOp) -> sched.AxisOp:
+    axis = fuse(outer, inner)
+    assert isinstance(axis, sched.AxisOp), "two axes are one axis"
+    return axis
+
+
+def _nbytes(op: memref.LoadOp) -> int:
+    return NBYTES[element_type_of(op.memref.type)]
 
 
 def _is_serial(op: Operation) -> bool:

@@ -39,7 +39,7 @@ from math import isqrt, prod
 from xdsl.context import Context
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, ModuleOp, StringAttr
-from xdsl.ir import Block, Operation
+from xdsl.ir import Block
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
@@ -48,6 +48,7 @@ from ..dialects.buffer_size import extents_of
 from ..dialects.dim_expr import upper_bound
 from ..dialects.element_types import NBYTES, element_type_of
 from ..dialects.sched import CombineKind, Level, MappingAttr
+from .util.axis_nest import interchange
 from .util.index_analysis import IndexAnalysis, Loop
 from .util.index_expr import Axis, IndexExpr, Leaf, Mod, opaque, variable
 from .util.kernel_stages import stages_of
@@ -178,7 +179,7 @@ class _KernelTiler:
         assert choice.rows is not None, "a stage without rows"
         tiled = [nest[choice.rows], nest[choice.columns]]
         lanes = self._lanes(nest[-1], tiled[-1])
-        _interchange(nest, [*(axis for axis in nest if axis not in tiled), *tiled])
+        interchange(nest, [*(axis for axis in nest if axis not in tiled), *tiled])
         for axis, tile in zip(tiled, choice.shape, strict=True):
             axis.mapping = MappingAttr.get(vector=lanes if axis is tiled[-1] else 1, tile=tile)
         self._explain(tiled, choice.shape, products[0].dims[0])
@@ -280,7 +281,7 @@ class _KernelTiler:
         if self._most(first) < 2 or self._most(second) < across:
             return
         outer = [each for each in nest if each is not first and each is not second]
-        _interchange(nest, [*outer, second, first])
+        interchange(nest, [*outer, second, first])
         dim.mapping = MappingAttr.get(vector=lanes, unroll=partials // lanes)
         first.mapping = MappingAttr.get(unroll=down)
         work = depth * self._most(first)
@@ -359,7 +360,7 @@ class _KernelTiler:
         steps = 0 if block is None else max(1, block * self._most(dim) // depth)
         if steps or ahead:
             dim.mapping = MappingAttr.get(tile=steps, ahead=ahead)
-        _interchange(nest, [*outer, *tiled])
+        interchange(nest, [*outer, *tiled])
         for number, axis in enumerate(outer[:3]):
             work = depth * prod(extents) * prod(outer_extents[number + 1 :])
             chunk = min(max(1, WORK_OF_A_GROUP // 8 // max(work, 1)), outer_extents[number])
@@ -566,38 +567,3 @@ def _even(chunk: int, extent: int, tile: int) -> int:
     """Returns a chunk of whole tiles, about as large, of which the last is no much smaller one."""
     groups = -(-extent // chunk)
     return (extent + groups * tile - 1) // (groups * tile) * tile
-
-
-def _interchange(nest: list[sched.AxisOp], order: Sequence[sched.AxisOp]) -> None:
-    """Puts the axes of a nest into another order; what stood between them moves into the innermost."""
-    if list(order) == nest:
-        return
-    inner = nest[-1].body.block
-    for axis in reversed(nest[:-1]):
-        first = inner.first_op
-        for op in list(axis.body.block.ops):
-            if not isinstance(op, sched.AxisOp):
-                op.detach()
-                if first is None:
-                    inner.add_op(op)
-                else:
-                    inner.insert_op_before(op, first)
-    body: list[Operation] = list(inner.ops)
-    place = nest[0].parent
-    assert place is not None, "an axis that stands nowhere"
-    before = nest[0].prev_op
-    for axis in nest:
-        axis.detach()
-    for op in body:
-        op.detach()
-    block = place
-    for axis in order:
-        if block is place and before is not None:
-            place.insert_op_after(axis, before)
-        elif block is place and place.first_op is not None:
-            place.insert_op_before(axis, place.first_op)
-        else:
-            block.add_op(axis)
-        block = axis.body.block
-    for op in body:
-        block.add_op(op)

@@ -1,9 +1,11 @@
-"""Which axes of a kernel stand in one another with nothing beside them."""
+"""Axes of a kernel that stand in one another with nothing beside them: which they are, and another order."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.dialects import memref
-from xdsl.ir import Block
+from xdsl.ir import Block, Operation
 
 from ...dialects import sched
 
@@ -34,3 +36,38 @@ def _nest_in(block: Block) -> list[sched.AxisOp]:
             return nest
         nest.append(inner[0])
         block = inner[0].body.block
+
+
+def interchange(nest: list[sched.AxisOp], order: Sequence[sched.AxisOp]) -> None:
+    """Puts the axes of a nest into another order; what stood between them moves into the innermost."""
+    if list(order) == nest:
+        return
+    inner = nest[-1].body.block
+    for axis in reversed(nest[:-1]):
+        first = inner.first_op
+        for op in list(axis.body.block.ops):
+            if not isinstance(op, sched.AxisOp):
+                op.detach()
+                if first is None:
+                    inner.add_op(op)
+                else:
+                    inner.insert_op_before(op, first)
+    body: list[Operation] = list(inner.ops)
+    place = nest[0].parent
+    assert place is not None, "an axis that stands nowhere"
+    before = nest[0].prev_op
+    for axis in nest:
+        axis.detach()
+    for op in body:
+        op.detach()
+    block = place
+    for axis in order:
+        if block is place and before is not None:
+            place.insert_op_after(axis, before)
+        elif block is place and place.first_op is not None:
+            place.insert_op_before(axis, place.first_op)
+        else:
+            block.add_op(axis)
+        block = axis.body.block
+    for op in body:
+        block.add_op(op)

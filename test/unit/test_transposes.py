@@ -6,7 +6,11 @@ import numpy as np
 import pytest
 import tenon
 from tenon import numpy as tnp
+from tenon.dialects import context, sched
 from tenon.dialects.lane_exchange import exchanges
+from tenon.dialects.parsing import parse_module
+from tenon.passes.pass_manager import PassManager
+from tenon.passes.pipeline import graph_passes, sched_passes
 
 BACKENDS = ["llvm", "opencl", "reference"]
 
@@ -61,3 +65,33 @@ def test_what_fills_no_square_is_moved_one_by_one():
     low = tenon.jit(lambda x: tnp.permute_dims(x, (1, 0))).lower(np.zeros((66, 67), "f4")).text("low")
     assert low.count("low.transpose") == 1
     assert "memref.load" in low
+
+
+def mappings(shape: tuple[int, ...], order: tuple[int, ...], dtype: str = "f4") -> list[str]:
+    text = str(tenon.jit(lambda x: tnp.permute_dims(x, order), name="f").lower(np.zeros(shape, dtype)).module)
+    module = parse_module(text)
+    PassManager((*graph_passes(64), *sched_passes(64))).run(context(), module)
+    axes = [op for op in module.walk() if isinstance(op, sched.AxisOp)]
+    return [f"{op.extent.data}: {op.mapping.words()}".rstrip() for op in axes]
+
+
+def test_large_matrices_are_transposed_in_blocks():
+    whole, blocks = ["256: block(64) unroll(16)", "256: vector(16)"], "block(128)"
+    assert mappings((256, 256), (1, 0)) == whole
+    assert mappings((256, 512), (1, 0)) == [f"512: {blocks} unroll(16)", f"256: {blocks} vector(16)"]
+
+
+def test_axes_around_a_block_are_work_groups_too():
+    assert mappings((3, 256, 512), (0, 2, 1))[0] == "3: block"
+    assert mappings((2, 3, 256, 512), (0, 1, 3, 2))[0] == "6: block"
+    found = mappings((256, 20, 512), (2, 1, 0))
+    assert found[0] == "20: block" and "unroll(16)" in found[1] and "vector(16)" in found[2]
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "i1"])
+@pytest.mark.parametrize("order", [(1, 0), (0, 1, 3, 2), (2, 1, 0)])
+def test_blocks_with_tails(order: tuple[int, ...], dtype: str):
+    shape = {2: (1100, 605), 3: (401, 3, 707), 4: (2, 2, 401, 707)}[len(order)]
+    x = np.random.default_rng(0).integers(0, 100, shape).astype(dtype)
+    y = tenon.jit(lambda x: tnp.permute_dims(x, order))(x)
+    np.testing.assert_array_equal(np.asarray(y), x.transpose(order))
