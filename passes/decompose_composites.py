@@ -8,11 +8,12 @@ Writes composite ops out in the ops that `convert-graph-to-sched` knows.
     %extremum = graph.reduce max %x axes [1] keep : tensor<4x8xi32> -> tensor<4x1xi32>
     %0 = graph.broadcast %extremum : tensor<4x1xi32> -> tensor<4x8xi32>
     %hit = graph.eq %x, %0 : tensor<4x8xi32>
-    %index = graph.iota axis 1 : tensor<4x8xi64>
-    %1 = graph.constant dense<9223372036854775807> : tensor<i64>
-    %2 = graph.broadcast %1 : tensor<i64> -> tensor<4x8xi64>
-    %candidate = graph.select %hit, %index, %2 : tensor<4x8xi64>
-    %i = graph.reduce min %candidate axes [1] : tensor<4x8xi64> -> tensor<4xi64>
+    %index = graph.iota axis 1 : tensor<4x8xi32>
+    %1 = graph.constant dense<2147483647> : tensor<i32>
+    %2 = graph.broadcast %1 : tensor<i32> -> tensor<4x8xi32>
+    %candidate = graph.select %hit, %index, %2 : tensor<4x8xi32>
+    %first = graph.reduce min %candidate axes [1] : tensor<4x8xi32> -> tensor<4xi32>
+    %i = graph.cast %first : tensor<4xi32> -> tensor<4xi64>
 
 The rules are in passes/util/decompositions, one file for each family. A rule may use other composite ops;
 these are written out too.

@@ -186,7 +186,7 @@ def test_memory_mode_of_a_composite_is_that_of_its_last_op():
         "  func.return %i : tensor<i64>\n}"
     )
     told = [op.name for op in module.walk() if "memory_mode" in op.attributes]
-    assert told == ["graph.reduce"]
+    assert told == ["graph.cast"]
 
 
 def test_sched_pipeline_refuses_a_composite():

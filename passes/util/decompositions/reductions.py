@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import i1, i64
+from xdsl.dialects.builtin import DYNAMIC_INDEX, i1, i32, i64
 from xdsl.ir import Operation, SSAValue
 
 from ....dialects import graph
+from ....dialects.dim_expr import upper_bound
 from ....dialects.element_types import compute_type, is_float
 from ....dialects.graph import ReduceKind, tensor_of
 from ....dialects.graph.types import shape_of, tensor_type_of
 from ..graph_builder import GraphBuilder
 from .rule import Rule
 
-_LAST_INDEX = (1 << 63) - 1
+_LAST_I32 = (1 << 31) - 1
+_LAST_I64 = (1 << 63) - 1
 
 
 def decompose_arg_reduce(b: GraphBuilder, op: Operation) -> SSAValue:
@@ -33,9 +35,14 @@ def decompose_arg_reduce(b: GraphBuilder, op: Operation) -> SSAValue:
     is_hit = b.add(graph.EqOp(source, everywhere), "hit")
     if is_float(type.element_type):
         is_hit = b.add(graph.OrOp(is_hit, b.add(graph.NeOp(source, source), "nan")), "hit")
-    indices = b.add(graph.IotaOp(axis, tensor_of(i64, shape_of(type))), "index")
-    candidates = b.add(graph.SelectOp(is_hit, indices, b.splat_like(_LAST_INDEX, indices)), "candidate")
-    return b.add(graph.ReduceOp(ReduceKind.MIN, candidates, (axis,), keep=op.keep is not None))
+    # Twice as many indices of 32 bits fit a vector.
+    extent = shape_of(type)[axis]
+    index_type = i32 if extent != DYNAMIC_INDEX and upper_bound(extent) <= _LAST_I32 else i64
+    indices = b.add(graph.IotaOp(axis, tensor_of(index_type, shape_of(type))), "index")
+    last = b.splat_like(_LAST_I32 if index_type is i32 else _LAST_I64, indices)
+    candidates = b.add(graph.SelectOp(is_hit, indices, last), "candidate")
+    first = b.add(graph.ReduceOp(ReduceKind.MIN, candidates, (axis,), keep=op.keep is not None), "first")
+    return b.cast(first, i64)
 
 
 def decompose_logsumexp(b: GraphBuilder, op: Operation) -> SSAValue:

@@ -8,19 +8,32 @@ func.func @arg_reduce(%x: tensor<4x8xf32>, %y: tensor<4x8xi1>) -> (tensor<4xi64>
   // CHECK-NEXT: %hit = graph.eq %x, %0 : tensor<4x8xf32>
   // CHECK-NEXT: %nan = graph.ne %x, %x : tensor<4x8xf32>
   // CHECK-NEXT: %hit_1 = graph.or %hit, %nan : tensor<4x8xi1>
-  // CHECK-NEXT: %index = graph.iota axis 1 : tensor<4x8xi64>
-  // CHECK-NEXT: %1 = graph.constant dense<9223372036854775807> : tensor<i64>
-  // CHECK-NEXT: %2 = graph.broadcast %1 : tensor<i64> -> tensor<4x8xi64>
-  // CHECK-NEXT: %candidate = graph.select %hit_1, %index, %2 : tensor<4x8xi64>
-  // CHECK-NEXT: %i = graph.reduce min %candidate axes [1] : tensor<4x8xi64> -> tensor<4xi64>
+  // CHECK-NEXT: %index = graph.iota axis 1 : tensor<4x8xi32>
+  // CHECK-NEXT: %1 = graph.constant dense<2147483647> : tensor<i32>
+  // CHECK-NEXT: %2 = graph.broadcast %1 : tensor<i32> -> tensor<4x8xi32>
+  // CHECK-NEXT: %candidate = graph.select %hit_1, %index, %2 : tensor<4x8xi32>
+  // CHECK-NEXT: %first = graph.reduce min %candidate axes [1] : tensor<4x8xi32> -> tensor<4xi32>
+  // CHECK-NEXT: %i = graph.cast %first : tensor<4xi32> -> tensor<4xi64>
   %i = graph.arg_reduce max %x axis 1 : tensor<4x8xf32> -> tensor<4xi64>
   // CHECK-NEXT: %extremum_1 = graph.reduce and %y axes [0] keep : tensor<4x8xi1> -> tensor<1x8xi1>
   // CHECK-NEXT: %3 = graph.broadcast %extremum_1 : tensor<1x8xi1> -> tensor<4x8xi1>
   // CHECK-NEXT: %hit_2 = graph.eq %y, %3 : tensor<4x8xi1>
-  // CHECK-NEXT: %index_1 = graph.iota axis 0 : tensor<4x8xi64>
-  // CHECK: %j = graph.reduce min %candidate_1 axes [0] keep : tensor<4x8xi64> -> tensor<1x8xi64>
+  // CHECK-NEXT: %index_1 = graph.iota axis 0 : tensor<4x8xi32>
+  // CHECK: %first_1 = graph.reduce min %candidate_1 axes [0] keep : tensor<4x8xi32> -> tensor<1x8xi32>
+  // CHECK-NEXT: %j = graph.cast %first_1 : tensor<1x8xi32> -> tensor<1x8xi64>
   %j = graph.arg_reduce min %y axis 0 keep : tensor<4x8xi1> -> tensor<1x8xi64>
   func.return %i, %j : tensor<4xi64>, tensor<1x8xi64>
+}
+
+// More elements than an i32 counts.
+// CHECK-LABEL: func.func @arg_reduce_of_many
+func.func @arg_reduce_of_many(%x: tensor<2147483648xi8>, %y: tensor<2147483647xi8>) -> (tensor<i64>, tensor<i64>) {
+  // CHECK: graph.iota axis 0 : tensor<2147483648xi64>
+  // CHECK: %i = graph.reduce min %candidate axes [0] : tensor<2147483648xi64> -> tensor<i64>
+  %i = graph.arg_reduce max %x axis 0 : tensor<2147483648xi8> -> tensor<i64>
+  // CHECK: graph.iota axis 0 : tensor<2147483647xi32>
+  %j = graph.arg_reduce max %y axis 0 : tensor<2147483647xi8> -> tensor<i64>
+  func.return %i, %j : tensor<i64>, tensor<i64>
 }
 
 // Half precision is computed in f32.
