@@ -43,15 +43,15 @@ class TileFmaOp(IRDLOperation):
     Under `transposed` the sum of row r and column c is written to acc[acc_at + c * acc_row + r] instead.
     There is no `live` then, and no `+=`.
 
-    `ahead` is how many steps of the last dim what is read of `rhs` may be asked for before it is read, as it
-    comes from far away; it changes no result, and a device may leave it out.
+    `ahead` is how many elements further on in `rhs` those are that will be needed soon, be they inside of the
+    buffer or not; it changes no result, and a backend may pass over it.
 
     ```mlir
     low.tile_fma 8 x 48 %c[%c_at, %c_row] = %a[%a_at, %a_row, %a_step] * %b[%b_at, %b_step] depth [%k]
         : memref<65536xf32>, memref<65536xf32>, memref<65536xbf16>
     low.tile_fma 1 x 16 live %n %c[%c_at, %c_row] += %a[%a_at, %a_row, %a_0, %a_1] * %b[%b_at, %b_0, %b_1]
         depth [%h, %k] : memref<16xf64>, memref<64xf64>, memref<1024xf64>
-    low.tile_fma 8 x 32 ahead 16 %c[%c_at, %c_row] = %a[%a_at, %a_row, %a_step] * %b[%b_at, %b_step]
+    low.tile_fma 8 x 32 ahead 1024 %c[%c_at, %c_row] = %a[%a_at, %a_row, %a_step] * %b[%b_at, %b_step]
         depth [%k] : memref<8192xf32>, memref<8192xf32>, memref<1048576xf32>
     low.tile_fma 14 x 32 transposed %c[%c_at, %c_row] = %a[%a_at, %a_row, %a_step] * %b[%b_at, %b_step]
         depth [%k] : memref<65536xf32>, memref<65536xf32>, memref<65536xf32>

@@ -53,8 +53,6 @@ def _axis_words(mapping: MappingAttr) -> str:
             pass
     if mapping.tile.data:
         words.append(f"register tiles of {mapping.tile.data}")
-    if mapping.ahead.data:
-        words.append(f"read {mapping.ahead.data} ahead")
     if mapping.items.data > 1:
         words.append(f"shared by {mapping.items.data} work-items")
     if mapping.vector.data > 1:

@@ -47,6 +47,7 @@ from ..dialects import sched
 from ..dialects.buffer_size import extents_of
 from ..dialects.dim_expr import upper_bound
 from ..dialects.element_types import NBYTES, element_type_of
+from ..dialects.prefetch import set_prefetch_distance
 from ..dialects.sched import CombineKind, Level, MappingAttr
 from .util.axis_nest import interchange
 from .util.index_analysis import IndexAnalysis, Loop
@@ -76,7 +77,7 @@ not few, bytes between steps.
 """
 
 AHEAD = 1 << 12
-"""How many bytes ahead what is read once is asked for."""
+"""How many bytes ahead what is read once is fetched."""
 
 PRIVATE_SUMS = 96 * 96
 """The most sums that a work-group keeps in private memory."""
@@ -127,11 +128,13 @@ class _Choice:
 @dataclass(frozen=True, slots=True)
 class _Streamed:
     """
-    What is read along the columns: how far it is from one step of the depth to the next, whether it is more
-    than the second cache holds, and how many steps there are.
+    What is read along the columns: how many elements it is from one step of the depth to the next, how many
+    bytes they have, whether all are more than the second cache holds, and how many steps there are.
     """
 
-    step_nbytes: int
+    load: memref.LoadOp
+    step: int
+    nbytes: int
     is_large: bool
     depth: int
 
@@ -356,10 +359,9 @@ class _KernelTiler:
             block = self._depth_block(products, choice, extents, depth)
             chunks = self._chunks(products, block or depth, extents, tiles, block is not None)
             chunks = _smaller_chunks(chunks, extents, tiles, depth, prod(outer_extents))
-        dim, ahead = products[0].dims[0], self._ahead(streamed, choice, block)
-        steps = 0 if block is None else max(1, block * self._most(dim) // depth)
-        if steps or ahead:
-            dim.mapping = MappingAttr.get(tile=steps, ahead=ahead)
+        if block is not None:
+            dim = products[0].dims[0]
+            dim.mapping = MappingAttr.get(tile=max(1, block * self._most(dim) // depth))
         interchange(nest, [*outer, *tiled])
         for number, axis in enumerate(outer[:3]):
             work = depth * prod(extents) * prod(outer_extents[number + 1 :])
@@ -372,9 +374,12 @@ class _KernelTiler:
             level = Level.BLOCK if is_cut and left > 0 else Level.SERIAL
             left -= level is Level.BLOCK
             axis.mapping = MappingAttr.get(level, chunk if level is Level.BLOCK else 1, vector, tile=tile)
-        self._explain(tiled, tiles, products[0].dims[0])
+        ahead = self._fetch_ahead(streamed, choice, block)
+        self._explain(tiled, tiles, products[0].dims[0], ahead)
 
-    def _explain(self, tiled: Sequence[sched.AxisOp], tiles: Sequence[int], dim: sched.ReduceOp) -> None:
+    def _explain(
+        self, tiled: Sequence[sched.AxisOp], tiles: Sequence[int], dim: sched.ReduceOp, ahead: int = 0
+    ) -> None:
         names = [axis.index.name_hint or "axis" for axis in tiled]
         reasons = [f"{names[-1]}: the columns of a tile of {' x '.join(map(str, tiles))} sums in registers"]
         if len(names) > 1:
@@ -384,9 +389,8 @@ class _KernelTiler:
                 f"{dim.mapping.tile.data} steps for all tiles before the next, what they read stays in cache"
             )
             reasons.append(f"{dim.index.name_hint or 'axis'}: {what}")
-        if dim.mapping.ahead.data:
-            what = f"what comes from far away is asked for {dim.mapping.ahead.data} steps ahead"
-            reasons.append(f"{dim.index.name_hint or 'axis'}: {what}")
+        if ahead:
+            reasons.append(f"{dim.index.name_hint or 'axis'}: fetches what is needed {ahead} steps later")
         self.kernel.schedule = StringAttr("; ".join(reasons))
 
     def _streamed(self, products: Sequence[_Product], columns: sched.AxisOp) -> _Streamed | None:
@@ -403,7 +407,7 @@ class _KernelTiler:
         extents = [upper_bound(extent) for extent in extents_of(type)]
         each = NBYTES[element_type_of(type)]
         is_large = DYNAMIC_INDEX in extents or prod(extents) * each > self.l2_nbytes
-        return _Streamed(step * each, is_large, self._most(product.dims[0]))
+        return _Streamed(product.loads[side], step, each, is_large, self._most(product.dims[0]))
 
     def _skinny_steps(self, streamed: _Streamed | None, choice: _Choice, rows: int) -> int | None:
         """
@@ -411,7 +415,7 @@ class _KernelTiler:
         is contiguous along the columns lies far apart from one step to the next: whole rows of that are read
         then, one by one. None where that is not so.
         """
-        if streamed is None or streamed.step_nbytes < FAR or streamed.depth < 2 * SKINNY_STEPS:
+        if streamed is None or streamed.step * streamed.nbytes < FAR or streamed.depth < 2 * SKINNY_STEPS:
             return None
         if choice.is_one_row:
             return SKINNY_STEPS
@@ -419,14 +423,16 @@ class _KernelTiler:
             return None
         return SKINNY_STEPS * min(-(-rows // choice.shape[0]), 4)
 
-    def _ahead(self, streamed: _Streamed | None, choice: _Choice, block: int | None) -> int:
+    def _fetch_ahead(self, streamed: _Streamed | None, choice: _Choice, block: int | None) -> int:
         """
-        Returns how many steps ahead what is contiguous along the columns is asked for: 0 where it is read
-        more than once, or may be in the second cache.
+        Has what is contiguous along the columns fetched some steps ahead, and returns how many: 0 where it is
+        read more than once, or may be in the second cache.
         """
         if streamed is None or not streamed.is_large or not choice.is_one_row or choice.shape[0] == 1:
             return 0
-        return block or -(-AHEAD // streamed.step_nbytes)
+        ahead = block or -(-AHEAD // (streamed.step * streamed.nbytes))
+        set_prefetch_distance(streamed.load, ahead * streamed.step)
+        return ahead
 
     def _skinny_chunks(
         self,

@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from ..dialects import sched
@@ -145,25 +144,24 @@ def _other_mappings(mapping: MappingAttr, loop: sched.AxisOp | sched.ReduceOp) -
     vector, unroll, items, tile = (
         number.data for number in (mapping.vector, mapping.unroll, mapping.items, mapping.tile)
     )
-    get = partial(MappingAttr.get, ahead=mapping.ahead.data)
     for lanes in LANES:
         if lanes != vector:
-            yield get(level, chunk, lanes, unroll, items, tile)
+            yield MappingAttr.get(level, chunk, lanes, unroll, items, tile)
     if not tile:
         for count in UNROLLS:
             if count != unroll:
-                yield get(level, chunk, vector, count, items)
+                yield MappingAttr.get(level, chunk, vector, count, items)
     else:
         for size in sorted({*ROWS, *COLUMNS}):
             if size != tile:
-                yield get(level, chunk, vector, unroll, items, size)
+                yield MappingAttr.get(level, chunk, vector, unroll, items, size)
     if isinstance(loop, sched.AxisOp):
         if level is Level.BLOCK:
-            yield get(Level.SERIAL, 1, vector, unroll, items, tile)
+            yield MappingAttr.get(Level.SERIAL, 1, vector, unroll, items, tile)
         base = chunk if level is Level.BLOCK else vector * unroll
         for size in dict.fromkeys((base * 4, base * 2, base // 2, base // 4, vector * unroll, tile)):
             if size >= 1 and (size != chunk or level is not Level.BLOCK):
-                yield get(Level.BLOCK, size, vector, unroll, items, tile)
+                yield MappingAttr.get(Level.BLOCK, size, vector, unroll, items, tile)
 
 
 def default_mappings(

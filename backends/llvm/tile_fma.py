@@ -5,7 +5,7 @@ A step loads the vectors of a row of `rhs`, and for each row of the tile one ele
 Columns that fill no whole vector are loaded and stored under a mask. A tile that needs more registers than
 there are is written as several smaller ones. How wide the vectors are changes no bits: no sum is split.
 
-Under `ahead` a step asks for the cache lines that a later one loads, before it loads its own.
+Under `ahead` a step fetches the cache lines that a later one loads, before it loads its own.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Amount = int | str
 """A number of elements: a constant, or the name of a value."""
 
 LINE_NBYTES = 64
-"""How far apart what is asked for ahead lies: a cache line is what comes at once."""
+"""How much is fetched at once: a cache line."""
 
 FMAS_IN_A_ROW = 24
 """A step of the depth with fewer is written out several times, so that the loop costs little beside it."""
@@ -94,9 +94,7 @@ class _TileWriter:
         self.masks = [self._mask(number) for number in range(self.vectors)]
         row = self._amount(op.lhs_row)
         self.lhs_rows = [self._times(row, number) for number in range(part.rows)]
-        self.ahead: Amount | None = None
-        if op.ahead is not None and part.row == 0:
-            self.ahead = self._times(self._amount(op.rhs_steps[-1]), op.ahead.data)
+        self.ahead = op.ahead.data if op.ahead is not None and part.row == 0 else None
 
     def write(self) -> None:
         op, part = self.op, self.part
@@ -243,7 +241,7 @@ class _TileWriter:
     def _add_products(self, lhs: str, rhs: str, sums: list[str]) -> list[str]:
         emitter = self.emitter
         if self.ahead is not None:
-            self._ask_for(rhs, self.ahead)
+            self._prefetch(rhs, self.ahead)
         columns = [self._vector(self.rhs, rhs, number) for number in range(self.vectors)]
         results: list[str] = []
         for row, offset in enumerate(self.lhs_rows):
@@ -253,8 +251,8 @@ class _TileWriter:
                 results.append(emitter.emit(emitter.call_same_type("fma", self.type, operands)))
         return results
 
-    def _ask_for(self, place: str, ahead: Amount) -> None:
-        """Asks for the row of `rhs` that lies so far behind the one at `place`, which need not be there."""
+    def _prefetch(self, place: str, ahead: int) -> None:
+        """Fetches the row of `rhs` so many elements behind the one at `place`, which need not be there."""
         emitter, rhs = self.emitter, self.rhs
         later = emitter.emit(f"getelementptr {rhs.element}, ptr {place}, i64 {ahead}", "later")
         for offset in range(0, self.part.columns * rhs.nbytes, LINE_NBYTES):

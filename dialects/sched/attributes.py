@@ -48,8 +48,6 @@ class MappingAttr(ParametrizedAttribute):
     * `tile(t)`: `t` iterations at once as one dim of a register tile of sums of products: its rows, or, for
       the axis in that one or the only such axis, its columns; what fills no tile is a smaller one. A sum
       takes `t` steps for all tiles of a work-item before the next ones, which changes no order
-    * `ahead(s)`: of a sum in register tiles: what it reads along the columns is asked for `s` steps before it
-      is read, which changes no result
     * `items(t)`: the `t` work-items of a work-group share what the group takes; vectors are dealt out to them
       in turn, so that neighbours work on neighbours
     * `vector(w)`: `w` iterations at once in vector lanes; of the columns of a tile, in what follows the sums;
@@ -67,7 +65,6 @@ class MappingAttr(ParametrizedAttribute):
     unroll: IntAttr = param_def(converter=_integer)
     items: IntAttr = param_def(converter=_integer)
     tile: IntAttr = param_def(converter=_integer)
-    ahead: IntAttr = param_def(converter=_integer)
 
     @staticmethod
     def get(
@@ -77,10 +74,9 @@ class MappingAttr(ParametrizedAttribute):
         unroll: int = 1,
         items: int = 1,
         tile: int = 0,
-        ahead: int = 0,
     ) -> MappingAttr:
-        """Returns a mapping; a `tile` of 0 is none, and so is an `ahead`."""
-        numbers = (chunk, vector, unroll, items, tile, ahead)
+        """Returns a mapping; a `tile` of 0 is none."""
+        numbers = (chunk, vector, unroll, items, tile)
         return MappingAttr(LevelAttr(level), *(IntAttr(number) for number in numbers))
 
     @property
@@ -110,11 +106,10 @@ class MappingAttr(ParametrizedAttribute):
                 level, chunk = word, 1 if word is Level.SERIAL else argument()
                 break
         tile = argument() if parser.parse_optional_keyword("tile") is not None else 0
-        ahead = argument() if parser.parse_optional_keyword("ahead") is not None else 0
         items = argument() if parser.parse_optional_keyword("items") is not None else 1
         vector = argument() if parser.parse_optional_keyword("vector") is not None else 1
         unroll = argument() if parser.parse_optional_keyword("unroll") is not None else 1
-        return MappingAttr.get(level, chunk, vector, unroll, items, tile, ahead)
+        return MappingAttr.get(level, chunk, vector, unroll, items, tile)
 
     def words(self) -> str:
         """The mapping as written in an op: empty for serial."""
@@ -124,8 +119,6 @@ class MappingAttr(ParametrizedAttribute):
             words.append(level.value if self.chunk.data == 1 else f"{level.value}({self.chunk.data})")
         if self.tile.data != 0:
             words.append(f"tile({self.tile.data})")
-        if self.ahead.data != 0:
-            words.append(f"ahead({self.ahead.data})")
         if self.items.data != 1:
             words.append(f"items({self.items.data})")
         if self.vector.data != 1:
@@ -152,8 +145,6 @@ class MappingAttr(ParametrizedAttribute):
             )
         if self.tile.data < 0:
             raise VerifyException(f"{self.name}: tile({self.tile.data}) is negative")
-        if self.ahead.data < 0:
-            raise VerifyException(f"{self.name}: ahead({self.ahead.data}) is negative")
         if self.tile.data and (self.unroll.data != 1 or self.items.data != 1):
             raise VerifyException(f"{self.name}: {self.words()} (a tile is neither unrolled nor shared)")
         if self.items.data < 1:

@@ -18,6 +18,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...dialects import low, sched
 from ...dialects.dim_expr import Extent, upper_bound
+from ...dialects.prefetch import prefetch_distance
 from ...dialects.sched import CombineKind
 from .axis_lowering import AxisLowering
 from .illegal_mapping import refuse_mapping
@@ -297,7 +298,7 @@ class _TileLowering:
             columns.live,
             sum.accumulates or block is not None,
             self.is_transposed,
-            sum.dims[-1].mapping.ahead.data or None,
+            prefetch_distance(sum.rhs.load),
         )
         state.writer.insert(new, location)
 

@@ -23,11 +23,6 @@ def test_a_tile_may_have_one_iteration():
     assert MappingAttr.get(tile=1).words() == "tile(1)"
 
 
-def test_no_step_asks_for_what_is_behind_it():
-    with pytest.raises(VerifyException, match=r"sched\.mapping: ahead\(-1\) is negative"):
-        MappingAttr.get(ahead=-1)
-
-
 def test_a_step_is_what_runs_side_by_side():
     assert MappingAttr.get(vector=8, unroll=3).step == 24
     assert MappingAttr.get().step == 1

@@ -9,12 +9,15 @@ import numpy.typing as npt
 import pytest
 import tenon
 from tenon.backends.reference import sched as interpreter
-from tenon.dialects import context, sched
+from tenon.dialects import context, low, sched
 from tenon.dialects.parsing import parse_module, verify_module
+from tenon.dialects.prefetch import prefetch_distance
+from tenon.passes.convert_sched_to_low import ConvertSchedToLowPass
 from tenon.passes.pass_manager import PassError, PassManager
 from tenon.passes.tile_contractions import TileContractionsPass
 from tenon.passes.util.tile_shape import most_vectors, tile_shape
-from xdsl.dialects.builtin import MemRefType, ModuleOp
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import IntAttr, MemRefType, ModuleOp
 
 from .storage_dtypes import DTYPES
 
@@ -160,7 +163,7 @@ def test_what_no_cache_holds_is_cut_into_chunks():
 
 def test_few_rows_take_whole_rows_of_the_other_side():
     found = axes(tiled(nest("ik", "kj", "ij", h=1, i=8, j=1024, k=1024)))
-    assert found[-1] == "k: tile(16) ahead(16)"
+    assert found[-1] == "k: tile(16)"
 
 
 def test_more_rows_do_so_where_the_second_cache_does_not_hold_the_other_side():
@@ -179,18 +182,27 @@ def test_few_rows_leave_their_sums_in_the_second_cache():
     assert found[2] == "j: block(352) tile(32) vector(16)"
 
 
-def test_what_is_read_once_from_far_away_is_asked_for_ahead():
-    def depth(l2_nbytes: int = 1 << 20, **sizes: int) -> str:
-        text = nest("ik", "kj", "ij", **({"h": 1, "i": 8, "j": 128, "k": 4096} | sizes))
-        return axes(tiled(text, l2_nbytes=l2_nbytes))[-1]
+def test_what_is_read_once_from_far_away_is_fetched_ahead():
+    def distances(l2_nbytes: int = 1 << 20, **sizes: int) -> list[int | None]:
+        module = tiled(
+            nest("ik", "kj", "ij", **({"h": 1, "i": 8, "j": 128, "k": 4096} | sizes)), l2_nbytes=l2_nbytes
+        )
+        return [prefetch_distance(op) for op in module.walk() if isinstance(op, memref.LoadOp)]
 
-    assert depth(k=2049) == "k: ahead(8)"
-    assert depth(k=2048) == "k:"
-    assert depth(k=2048, l2_nbytes=1 << 19) == "k: ahead(8)"
-    assert depth(i=1) == "k:"
-    assert depth(i=200, l2_nbytes=1 << 30) == "k:"
-    assert depth(j=2048, k=40) == "k: tile(16)"
-    assert "ahead" not in depth(i=100)
+    assert distances(k=2049) == [None, 8 * 128]
+    assert distances(k=2048) == [None, None]
+    assert distances(k=2048, l2_nbytes=1 << 19) == [None, 8 * 128]
+    assert distances(j=1024) == [None, 16 * 1024]
+    assert distances(j=2048, k=40) == [None, None]
+    assert distances(i=1) == [None, None]
+    assert distances(i=100) == [None, None]
+
+
+def test_tiles_name_what_their_loads_do():
+    module = tiled(nest("ik", "kj", "ij", h=1, i=8, j=40, k=30), l2_nbytes=1 << 10)
+    PassManager([ConvertSchedToLowPass()]).run(context(), module)
+    found = [op.ahead for op in module.walk() if isinstance(op, low.TileFmaOp)]
+    assert found == [IntAttr(26 * 40)]
 
 
 def test_rows_of_both_sides_share_what_is_loaded():

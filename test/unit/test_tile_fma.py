@@ -289,7 +289,7 @@ def test_sums_of_a_full_tile_stay_in_registers():
         (Tile(8, 32, (64,)), 0),
     ],
 )
-def test_each_cache_line_is_asked_for_once_a_step(tile: Tile, lines: int):
+def test_each_cache_line_is_fetched_once_a_step(tile: Tile, lines: int):
     it = llvm_backend()
     it = replace(it, device=replace(it.device, vector_nbytes=64))
     text = it.renderer.render(parse_module(tile.text), it.device)

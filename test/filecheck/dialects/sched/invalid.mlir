@@ -416,21 +416,3 @@ sched.kernel @f(%x: memref<4xf32>) {
     sched.yield %v : f32
   }
 }
-
-// -----
-
-sched.kernel @f(%x: memref<4xf32>) {
-  // expected-error @below {{sched.reduce: ahead(4) (only serial sums by fma do)}}
-  %s = sched.reduce addf %i = 4 ahead(4) : f32 {
-    %v = memref.load %x[%i] : memref<4xf32>
-    sched.yield %v : f32
-  }
-}
-
-// -----
-
-sched.kernel @f(%x: memref<4xf32>) {
-  // expected-error @below {{sched.axis: ahead(4) (only sums by fma do)}}
-  sched.axis %i = 4 ahead(4) {
-  }
-}
