@@ -25,6 +25,7 @@ from .dialects.dim_specialization import specialize as specialize_module
 from .dialects.dim_specialization import vanishing_extents
 from .dialects.dim_values import DimTable
 from .dialects.entry import Entry, IRLevel, argument_names, find_entry, keep_only, level_of
+from .dialects.module_record import ModuleRecord
 from .dialects.parsing import location_text, parse_module, verify_module
 from .errors import TenonError
 from .passes.instruments.interface import PassInstrument
@@ -120,9 +121,10 @@ def compile(
     schedule = _schedule_pass(schedules, pipeline, backend, level)
     _check_tuning(tuning, schedules, pipeline, backend)
     with collection_paused():
-        own = program if isinstance(program, str) else program.clone()
-        source = ProgramSource(own, entry, filename, schedule, tuning)
-        return _compile_source(source, backend, pipeline, level, instruments, specialize)
+        source = ProgramSource(program, entry, filename, schedule, tuning)
+        executable = _compile_source(source, backend, pipeline, level, instruments, specialize)
+        source.keep()
+        return executable
 
 
 def compile_own(
@@ -139,9 +141,12 @@ def compile_own(
 
 class ProgramSource:
     """
-    A function that is to be compiled, as it was given: `program` does not change. `schedule` schedules some
-    of its kernels, `tuning` is the path of a database that may have schedules for them.
+    A function that is to be compiled, as it was given: `program` does not change, where it is the caller's
+    from `keep` on. `schedule` schedules some of its kernels, `tuning` is the path of a database that may have
+    schedules for them.
     """
+
+    program: ModuleOp | ModuleRecord | str
 
     def __init__(
         self,
@@ -159,6 +164,11 @@ class ProgramSource:
         self.entry = entry
         self._filename = filename
         self._is_verified = False
+
+    def keep(self) -> None:
+        """Keeps what the program is now: from here on the caller may change the module."""
+        if isinstance(self.program, ModuleOp):
+            self.program = ModuleRecord(self.program)
 
     def tune(self, backend: Backend, pipeline: PassManager | str | None) -> None:
         """
@@ -179,7 +189,13 @@ class ProgramSource:
         """
         program = self.program
         with span("parse", Category.COMPILE):
-            module = parse_module(program, self._filename) if isinstance(program, str) else program.clone()
+            match program:
+                case str():
+                    module = parse_module(program, self._filename)
+                case ModuleOp():
+                    module = program.clone()
+                case ModuleRecord():
+                    module = program.module()
             if not self._is_verified:
                 verify_module(module)
                 self._is_verified = True
@@ -214,6 +230,7 @@ def _compile_source(
         wanted = sorted((name, tuple(values)) for name, values in (specialize or {}).items())
         if source.schedule is None or source.schedule.name in TENON_PASSES:
             how = str(source.schedule)
+            assert not isinstance(source.program, ModuleRecord), "a program is compiled after it was kept"
             key = program_key(source.program, backend, pipeline, instruments, source.entry, wanted, how)
     if key is not None and isinstance(backend, Backend):
         kept = load_program(key)

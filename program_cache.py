@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 from xdsl.dialects.builtin import ModuleOp
 
-from .backends.interface import Backend, ImageCompiler
-from .cache.code import source_digest
+from .backends.interface import Backend
+from .cache.code import makes_images, source_digest
 from .cache.fingerprint import library_fingerprint
 from .cache.frame import Record
 from .cache.place import cache_folder
@@ -126,7 +126,7 @@ def program_key(
     """
     if cache_folder() is None or instruments:
         return None
-    if not isinstance(backend.compiler, ImageCompiler) or not _is_own(backend.renderer):
+    if not makes_images(backend.compiler) or not _is_own(backend.renderer):
         return None
     if isinstance(pipeline, PassManager):
         if pipeline.instruments or not all(map(_is_own, pipeline.passes)):

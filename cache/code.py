@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from hashlib import blake2b
+from typing import TypeGuard
 
 from ..backends.interface import CompiledArtifact, Compiler, DeviceInfo, ImageCompiler
 from ..errors import KernelCompileError
@@ -23,7 +25,7 @@ def compile_code(compiler: Compiler, source: str, device: DeviceInfo) -> Compile
     log.
     """
     folder = cache_folder()
-    if folder is None or not isinstance(compiler, ImageCompiler):
+    if folder is None or not makes_images(compiler):
         return compiler.compile(source, device)
     digest = source_digest(source)
     found = load_code(compiler, digest, device)
@@ -38,7 +40,7 @@ def compile_code(compiler: Compiler, source: str, device: DeviceInfo) -> Compile
 def load_code(compiler: Compiler, digest: str, device: DeviceInfo) -> CompiledArtifact | None:
     """Returns what the text of a digest was compiled to, None where no such code is kept."""
     folder = cache_folder()
-    if folder is None or not isinstance(compiler, ImageCompiler):
+    if folder is None or not makes_images(compiler):
         return None
     key = _key(compiler, digest, device)
     record = folder.load(key)
@@ -54,7 +56,7 @@ def load_code(compiler: Compiler, digest: str, device: DeviceInfo) -> CompiledAr
 def has_code(compiler: Compiler, digest: str, device: DeviceInfo) -> bool:
     """Returns whether code of a text is kept, as far as that can be told without reading it."""
     folder = cache_folder()
-    if folder is None or not isinstance(compiler, ImageCompiler):
+    if folder is None or not makes_images(compiler):
         return False
     return folder.has(_key(compiler, digest, device))
 
@@ -74,6 +76,16 @@ def kept_bytes(about: str, depends_on: Sequence[str], make: Callable[[], bytes])
     made = make()
     folder.store(key, Record(None, (made,), about))
     return made
+
+
+def makes_images(compiler: Compiler) -> TypeGuard[ImageCompiler]:
+    """Returns whether what a compiler makes can be kept."""
+    return _makes_images(type(compiler))
+
+
+@cache
+def _makes_images(kind: type[Compiler]) -> bool:
+    return issubclass(kind, ImageCompiler)
 
 
 def _key(compiler: ImageCompiler, digest: str, device: DeviceInfo) -> str:

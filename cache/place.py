@@ -36,7 +36,12 @@ def cache_folder() -> CacheFolder | None:
     """
     if not is_on():
         return None
-    return _opened(cache_path(), os.environ.get(LIMIT))
+    environment = os.environ
+    given = environment.get(FOLDER)
+    if given and not given.startswith(os.sep):
+        return _opened(cache_path(), environment.get(LIMIT))
+    # Paths are made once for the same variables: that takes longer than all else here.
+    return _found(given, environment.get("XDG_CACHE_HOME"), environment.get("HOME"), environment.get(LIMIT))
 
 
 def is_on() -> bool:
@@ -74,6 +79,13 @@ def max_nbytes_of(text: str | None) -> int:
 
 
 @lru_cache(maxsize=16)
+def _found(given: str | None, base: str | None, home: str | None, limit: str | None) -> CacheFolder | None:
+    """Returns the cache's folder where these are the environment variables."""
+    del given, base, home
+    return _opened(cache_path(), limit)
+
+
+@lru_cache(maxsize=16)
 def _opened(path: Path | None, limit: str | None) -> CacheFolder | None:
     max_nbytes = max_nbytes_of(limit)
     if path is None:
@@ -96,3 +108,4 @@ def _opened(path: Path | None, limit: str | None) -> CacheFolder | None:
 if hasattr(os, "register_at_fork"):
     # Who holds the lock of a folder is not in the child.
     os.register_at_fork(after_in_child=_opened.cache_clear)
+    os.register_at_fork(after_in_child=_found.cache_clear)

@@ -8,11 +8,13 @@ their bits, and long data by its digest. Locations are left out.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
+from functools import lru_cache
 from hashlib import blake2b
 from struct import pack
 from typing import Any
 
 from xdsl.dialects.builtin import (
+    AffineMapAttr,
     ArrayAttr,
     BytesAttr,
     DictionaryAttr,
@@ -20,7 +22,10 @@ from xdsl.dialects.builtin import (
     IntAttr,
     StringAttr,
 )
+from xdsl.dialects.utils.enum_attribute import EnumAttribute
 from xdsl.ir import Attribute, Operation, ParametrizedAttribute, Region, SSAValue
+
+from .graph.attributes import IntsAttr
 
 _LONGEST_DATA = 64
 """Data of more bytes is given by its digest."""
@@ -121,6 +126,9 @@ class _Writer:
         if write is not None:
             return write(attribute)
         match attribute:
+            case ParametrizedAttribute():
+                texts = [self._attribute(parameter) for parameter in attribute.parameters]
+                return f"{attribute.name}<{','.join(texts)}>"
             case ArrayAttr():
                 elements: tuple[Attribute, ...] = attribute.data
                 return f"[{','.join([self._attribute(element) for element in elements])}]"
@@ -128,11 +136,16 @@ class _Writer:
                 named = attribute.data
                 entries = [f"{name!r}:{self._attribute(named[name])}" for name in sorted(named)]
                 return f"{{{','.join(entries)}}}"
-            case ParametrizedAttribute():
-                texts = [self._attribute(parameter) for parameter in attribute.parameters]
-                return f"{attribute.name}<{','.join(texts)}>"
+            case EnumAttribute():
+                return _printed(attribute)
             case _:
                 return str(attribute)
+
+
+@lru_cache(maxsize=1024)
+def _printed(attribute: Attribute) -> str:
+    """Returns the text of an attribute that equals only those of the same text."""
+    return str(attribute)
 
 
 _TEXTS: dict[type[Attribute], Callable[[Any], str]] = {
@@ -140,5 +153,7 @@ _TEXTS: dict[type[Attribute], Callable[[Any], str]] = {
     StringAttr: lambda attribute: repr(attribute.data),
     FloatData: lambda attribute: pack("<d", attribute.data).hex(),
     BytesAttr: lambda attribute: bytes_text(attribute.data),
+    AffineMapAttr: _printed,
+    IntsAttr: lambda attribute: f"#{IntsAttr.name}{list(attribute.data)}",
 }
 """What writes the attributes that hold data, and are not as exact or as short when printed."""
