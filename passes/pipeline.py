@@ -37,6 +37,7 @@ from .simplify_contractions import SimplifyContractionsPass
 from .simplify_low import SimplifyLowPass
 from .simplify_nodes import SimplifyNodesPass
 from .split_borders import SplitBordersPass
+from .stage_images import StageImagesPass
 from .tile_contractions import TileContractionsPass
 from .tile_convolutions import TileConvolutionsPass
 from .util.decompositions import COMPOSITE_NAMES
@@ -100,6 +101,9 @@ def sched_passes(
         MergeAxesPass(),
         # Before tile-contractions, which takes them for products of matrices, one for each row of an image.
         TileConvolutionsPass(vector_nbytes=vector_nbytes),
+        # After tile-convolutions, which says what is a convolution; before split-borders and map-axes, which
+        # change the kernels whose code it copies.
+        StageImagesPass(vector_nbytes=vector_nbytes),
         # Before split-borders and map-axes, which leave alone what is mapped: panels are no borders.
         TileContractionsPass(vector_nbytes=vector_nbytes),
         # After fuse-stages, which fuses whole loops; before map-axes, which finds no vector where an index is

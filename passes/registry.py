@@ -56,6 +56,7 @@ TENON_PASS_NAMES: tuple[str, ...] = (
     "split-axis",
     "split-borders",
     "stage-buffer",
+    "stage-images",
     "tile-contractions",
     "tile-convolutions",
     "verify-stage",

@@ -65,11 +65,8 @@ from ..dialects import sched
 from ..dialects.sched import MappingAttr
 from .util.axis_nest import axes_inside, nest_of
 from .util.border_pieces import PieceWriter
-from .util.border_points import Piece, indices_below, pieces_of
+from .util.border_points import LEAST_LANES, indices_below, joined_pieces, pieces_of
 from .util.index_analysis import IndexAnalysis, Loop
-
-LEAST_LANES = 4
-"""A shorter piece is no vector."""
 
 ROWS = 8
 """As many iterations of the axis around a vector may be unrolled."""
@@ -100,7 +97,7 @@ class SplitBordersPass(ModulePass):
             indices = indices_below(axis, analysis)
             if indices is None:
                 continue
-            pieces = _joined(pieces_of(analysis.axis(axis), indices))
+            pieces = joined_pieces(pieces_of(analysis.axis(axis), indices))
             if not any(piece.is_linear for piece in pieces) or len(pieces) == 1:
                 continue
             writer = PieceWriter(kernel, axis)
@@ -117,7 +114,7 @@ class SplitBordersPass(ModulePass):
             indices = indices_below(axis, analysis)
             if indices is None:
                 return
-            pieces = _joined(pieces_of(analysis.axis(axis), indices, is_innermost=False))
+            pieces = joined_pieces(pieces_of(analysis.axis(axis), indices, is_innermost=False))
             longest = max(pieces, key=lambda piece: piece.is_linear * piece.extent)
             if len(pieces) == 1 or 2 * longest.extent < analysis.axis(axis).extent:
                 continue
@@ -172,15 +169,3 @@ def _is_all(axis: sched.AxisOp, kernel: sched.KernelOp) -> bool:
         op is not axis and (bool(op.regions) or isinstance(op, memref.StoreOp | sched.AllocOp))
         for op in kernel.body.block.ops
     )
-
-
-def _joined(pieces: list[Piece]) -> list[Piece]:
-    """Joins neighbours that are no vectors."""
-    joined: list[Piece] = []
-    for piece in pieces:
-        is_vector = piece.is_linear and piece.extent >= LEAST_LANES
-        if joined and not is_vector and not joined[-1].is_linear:
-            joined[-1] = Piece(joined[-1].begin, piece.end, False)
-        else:
-            joined.append(Piece(piece.begin, piece.end, is_vector))
-    return joined

@@ -35,7 +35,7 @@ that they are what is summed up in vectors:
 Weights that do not lie side by side are multiplied, one by one, by vectors of the image, if that is
 contiguous along the places: the rows are the channels then.
 
-Weights that are larger than half of `l2-nbytes` are read once: the axis of their panels is outermost. Else
+Weights that are larger than `l2-nbytes` are read once: the axis of their panels is outermost. Else
 they stay where they are, and each row of the image is read once.
 
 Requires: unmapped `sched` kernels. Ensures: what each kernel computes is unchanged, bit for bit.
@@ -127,7 +127,7 @@ class TileConvolutionsPass(ModulePass):
 
     def _is_large(self, weights: memref.LoadOp) -> bool:
         type = weights.memref.type
-        return 2 * size_of(type) * NBYTES[element_type_of(type)] > self.l2_nbytes
+        return size_of(type) * NBYTES[element_type_of(type)] > self.l2_nbytes
 
 
 def _split(axis: sched.AxisOp, factor: int) -> tuple[sched.AxisOp, sched.AxisOp]:

@@ -135,3 +135,15 @@ def erase_unused(values: Iterable[SSAValue]) -> None:
             op.detach()
             op.erase()
             erase_unused(operands)
+
+
+def copy_places(old: Operation, new: Operation) -> None:
+    """Gives a copy the locations and the names of what it is a copy of."""
+    for here, there in zip(old.walk(), new.walk(), strict=True):
+        there.location = here.location
+        for before, after in zip(here.results, there.results, strict=True):
+            after.name_hint = before.name_hint
+        for region, other in zip(here.regions, there.regions, strict=True):
+            for block, copied in zip(region.blocks, other.blocks, strict=True):
+                for before, after in zip(block.args, copied.args, strict=True):
+                    after.name_hint, after.location = before.name_hint, before.location

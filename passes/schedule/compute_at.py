@@ -31,7 +31,7 @@ from ...dialects.sched import Scope
 from ..util.index_analysis import IndexAnalysis
 from ..util.index_expr import ZERO
 from ..util.value_names import value_names
-from .code import add, write_index, writer_at_front, writer_before
+from .code import add, copy_places, write_index, writer_at_front, writer_before
 from .dependences import accesses_in, is_inside
 from .errors import refuse
 from .local_buffer import redirect, refuse_lanes, remaining
@@ -74,7 +74,7 @@ def compute_at(buffer: SSAValue, loop: KernelLoop) -> list[sched.AxisOp]:
         for dim, (limit, start) in enumerate(zip(box.limits, starts, strict=True))
     ]
     copy = producer.nest[0].clone()
-    _copy_places(producer.nest[0], copy)
+    copy_places(producer.nest[0], copy)
     writer.insert(copy)
     made = producer.shrink(
         copy,
@@ -91,18 +91,6 @@ def compute_at(buffer: SSAValue, loop: KernelLoop) -> list[sched.AxisOp]:
         op.detach()
         op.erase()
     return made
-
-
-def _copy_places(old: Operation, new: Operation) -> None:
-    """Gives a copy the locations and the names of what it is a copy of."""
-    for here, there in zip(old.walk(), new.walk(), strict=True):
-        there.location = here.location
-        for before, after in zip(here.results, there.results, strict=True):
-            after.name_hint = before.name_hint
-        for region, other in zip(here.regions, there.regions, strict=True):
-            for block, copied in zip(region.blocks, other.blocks, strict=True):
-                for before, after in zip(block.args, copied.args, strict=True):
-                    after.name_hint, after.location = before.name_hint, before.location
 
 
 class _Producer:

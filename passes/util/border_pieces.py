@@ -28,10 +28,11 @@ class PieceWriter:
         self.constants = ConstantPool(kernel.body.block, axis.location, kernel.sizes)
         self.constants.adopt()
 
-    def write(self, pieces: Sequence[Piece]) -> None:
-        """Writes the pieces in the place of the axis."""
-        self._write_at(self._builder_before(self.axis), pieces)
+    def write(self, pieces: Sequence[Piece]) -> list[sched.AxisOp]:
+        """Writes the pieces in the place of the axis, and returns them."""
+        found = self._write_at(self._builder_before(self.axis), pieces)
         self._erase()
+        return found
 
     def write_in_parts(
         self, pieces: Sequence[Piece], middle: Piece, part: int, whole: int = WHOLE_LANES
@@ -123,11 +124,10 @@ class PieceWriter:
         block.add_op(end)
         b.insert(scf.IfOp.create(operands=(condition,), regions=[Region(block), Region()]))
 
-    def _write_at(self, b: ScalarBuilder, pieces: Sequence[Piece]) -> None:
-        for piece in pieces:
-            self._write_piece(b, piece)
+    def _write_at(self, b: ScalarBuilder, pieces: Sequence[Piece]) -> list[sched.AxisOp]:
+        return [self._write_piece(b, piece) for piece in pieces]
 
-    def _write_piece(self, b: ScalarBuilder, piece: Piece, shift: SSAValue | None = None) -> None:
+    def _write_piece(self, b: ScalarBuilder, piece: Piece, shift: SSAValue | None = None) -> sched.AxisOp:
         new = sched.AxisOp(piece.extent)
         new.location = self.axis.location
         new.index.name_hint = self.axis.index.name_hint
@@ -145,6 +145,7 @@ class PieceWriter:
             inner.insert(op.clone(values))
         if piece.is_linear:
             _Simplifier(new.body, self.constants, IndexAnalysis()).simplify()
+        return new
 
     def _erase(self) -> None:
         self.axis.detach()

@@ -29,6 +29,9 @@ from .index_expr import (
 PIECES_LIMIT = 16
 """An axis with more pieces is left whole: each is a copy of the code."""
 
+LEAST_LANES = 4
+"""A shorter piece is no vector."""
+
 PERIODS_LIMIT = 4
 """An index that wraps around more often than this along the axis is left as it is."""
 
@@ -130,6 +133,18 @@ def pieces_of(axis: Axis, indices: Indices, is_innermost: bool = True) -> list[P
         if len(found) + len(waiting) > PIECES_LIMIT:
             return whole
     return found
+
+
+def joined_pieces(pieces: Iterable[Piece]) -> list[Piece]:
+    """Joins neighbours that are no vectors."""
+    joined: list[Piece] = []
+    for piece in pieces:
+        is_vector = piece.is_linear and piece.extent >= LEAST_LANES
+        if joined and not is_vector and not joined[-1].is_linear:
+            joined[-1] = Piece(joined[-1].begin, piece.end, False)
+        else:
+            joined.append(Piece(piece.begin, piece.end, is_vector))
+    return joined
 
 
 def _moved(indices: Indices, axis: Axis, place: IndexExpr) -> Indices:
