@@ -45,7 +45,6 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
 from ..dialects import sched
-from ..dialects.dim_expr import upper_bound
 from ..dialects.element_types import NBYTES, element_type_of
 from ..dialects.sched import Level, MappingAttr
 from .schedule.fuse import fuse
@@ -116,8 +115,7 @@ class _KernelMapper:
 
     def _most(self, loop: Loop) -> int:
         """Returns how many iterations a loop runs, the most where that varies."""
-        extent = loop.extent.data
-        return extent if isinstance(extent, int) else upper_bound(self.analysis.extent(loop))
+        return self.analysis.most(loop)
 
     def _map_vectors(self, loop: Loop) -> None:
         """Maps the innermost loops below `loop` that can be vectors, or `loop` itself; tiles are mapped."""

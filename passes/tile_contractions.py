@@ -189,7 +189,7 @@ class _KernelTiler:
 
     def _most(self, loop: Loop) -> int:
         """Returns how many iterations a loop runs, the most where that varies."""
-        return upper_bound(self.analysis.extent(loop))
+        return self.analysis.most(loop)
 
     def _products(self, inner: sched.AxisOp) -> list[_Product]:
         """Returns what the sums of the innermost axis multiply; nothing where something else is in it."""

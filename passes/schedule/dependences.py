@@ -8,6 +8,7 @@ from xdsl.dialects import memref, scf
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects import sched
+from ...dialects.dim_expr import Extent
 from ..util.index_analysis import IndexAnalysis, Loop
 from ..util.index_expr import Atom, Axis, Clamp, FloorDiv, IndexExpr, Mod, Opaque
 from ..util.value_names import value_names
@@ -98,8 +99,8 @@ def _differ(analysis: IndexAnalysis, axis: Axis, scope: Operation, here: IndexEx
     if not isinstance(stride, int) or stride == 0 or there.stride(axis) != stride:
         return False
     along = IndexExpr({axis: stride}, 0)
-    common, varying = _apart(analysis, scope, here - along)
-    other_common, other_varying = _apart(analysis, scope, there - along)
+    common, varying = known_part(analysis, scope, here - along)
+    other_common, other_varying = known_part(analysis, scope, there - along)
     distance = common - other_common
     if not distance.is_constant:
         return False
@@ -110,11 +111,16 @@ def _differ(analysis: IndexAnalysis, axis: Axis, scope: Operation, here: IndexEx
     return -abs(stride) < least and most < abs(stride)
 
 
-def _apart(analysis: IndexAnalysis, scope: Operation, expr: IndexExpr) -> tuple[IndexExpr, IndexExpr]:
-    """Returns the part of an index that is the same throughout `scope`, and the rest."""
-    same = {atom: factor for atom, factor in expr.terms.items() if is_known_at(analysis, scope, atom)}
-    rest = {atom: factor for atom, factor in expr.terms.items() if atom not in same}
-    return IndexExpr(same, expr.constant), IndexExpr(rest, 0)
+def known_part(
+    analysis: IndexAnalysis, scope: Operation, expr: IndexExpr, with_scope: bool = False
+) -> tuple[IndexExpr, IndexExpr]:
+    """Returns the part of an index that is known before `scope`, `with_scope` in its body, and the rest."""
+    known: dict[Atom, Extent] = {}
+    rest: dict[Atom, Extent] = {}
+    for atom, factor in expr.terms.items():
+        part = known if is_known_at(analysis, scope, atom, with_scope) else rest
+        part[atom] = factor
+    return IndexExpr(known, expr.constant), IndexExpr(rest, 0)
 
 
 def is_known_at(analysis: IndexAnalysis, scope: Operation, atom: Atom, with_scope: bool = False) -> bool:

@@ -28,7 +28,6 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.traits import is_side_effect_free
 
 from ...dialects import sched
-from ...dialects.dim_expr import upper_bound
 from ...dialects.element_types import element_type_of
 from ...dialects.sched import Scope
 from ..util.index_analysis import IndexAnalysis
@@ -141,7 +140,7 @@ class _Handing:
     def __init__(self, old: sched.AxisOp, new: sched.AxisOp, first: set[Operation], place: Operation):
         self.old, self.new, self.first = old, new, first
         self.outside, self.inside = writer_before(old), writer_before(place)
-        self.extent = upper_bound(IndexAnalysis().extent(old))
+        self.extent = IndexAnalysis().most(old)
         self.replaced: dict[SSAValue, SSAValue] = {old.index: new.index}
 
     def available(self, value: SSAValue) -> SSAValue:

@@ -14,7 +14,7 @@ from ..util.access import planned_dims
 from ..util.index_analysis import IndexAnalysis
 from ..util.index_expr import IndexExpr
 from ..util.value_names import value_names
-from .dependences import is_inside, is_known_at
+from .dependences import is_inside, known_part
 from .errors import refuse
 from .loops import KernelLoop, kernel_around
 
@@ -87,7 +87,7 @@ def read_region(
         base: IndexExpr | None = None
         least, most = 0, 0
         for read in reads:
-            known, rest = _apart(analysis, loop, analysis.expr(read.indices[dim]))
+            known, rest = known_part(analysis, loop, analysis.expr(read.indices[dim]), with_scope=True)
             distance = 0 if base is None else (known - base)
             if base is None:
                 base = known
@@ -112,14 +112,3 @@ def read_region(
 
 _UNBOUNDED = 1 << 40
 """More elements than any box has."""
-
-
-def _apart(analysis: IndexAnalysis, loop: KernelLoop, expr: IndexExpr) -> tuple[IndexExpr, IndexExpr]:
-    """Returns the part of an index that is known in the body of `loop`, and the rest."""
-    known = {
-        atom: factor
-        for atom, factor in expr.terms.items()
-        if is_known_at(analysis, loop, atom, with_scope=True)
-    }
-    rest = {atom: factor for atom, factor in expr.terms.items() if atom not in known}
-    return IndexExpr(known, expr.constant), IndexExpr(rest, 0)

@@ -15,15 +15,16 @@ def nest_of(kernel: sched.KernelOp) -> list[sched.AxisOp]:
     Returns the axes of a kernel, outermost first, where each is all that stands in the one around it beside
     code without effects.
     """
-    return _nest_in(kernel.body.block)
+    return nest_in(kernel.body.block)
 
 
 def axes_inside(axis: sched.AxisOp) -> list[sched.AxisOp]:
     """Returns an axis and those in it, outermost first, as `nest_of` does."""
-    return [axis, *_nest_in(axis.body.block)]
+    return [axis, *nest_in(axis.body.block)]
 
 
-def _nest_in(block: Block) -> list[sched.AxisOp]:
+def nest_in(block: Block) -> list[sched.AxisOp]:
+    """As `nest_of`, of what stands in a block."""
     nest: list[sched.AxisOp] = []
     while True:
         inner = [op for op in block.ops if isinstance(op, sched.AxisOp)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import takewhile
 from math import prod
 from typing import Any
 
@@ -11,10 +12,10 @@ from xdsl.dialects.builtin import IndexType, IntegerType, MemRefType
 from xdsl.ir import Block, Operation
 
 from ...dialects import sched
-from ...dialects.dim_expr import upper_bound
 from ...dialects.element_types import NBYTES, element_type_of
 from ...dialects.sched import Level, MappingAttr, Scope, ScopeAttr
 from ..schedule.fuse import fuse
+from .axis_nest import nest_in
 from .gpu_limits import GroupLimits, power_from, power_up_to
 from .gpu_tiles import tile_sums, tile_transpose
 from .index_analysis import IndexAnalysis, Loop
@@ -60,8 +61,7 @@ class KernelSchedule:
             self.reasons.append(clause)
 
     def _most(self, loop: Loop) -> int:
-        extent = loop.extent.data
-        return extent if isinstance(extent, int) else upper_bound(self.analysis.extent(loop))
+        return self.analysis.most(loop)
 
     def _leads(self) -> list[Loop]:
         """Returns the loop of each stage below the nest that work-items can share, none if one has none."""
@@ -221,14 +221,11 @@ def _is_index(op: Operation) -> bool:
 
 
 def _nest(block: Block) -> tuple[list[sched.AxisOp], Block]:
-    """Returns the axes around all that a block does, outermost first, and the block inside of them."""
-    axes: list[sched.AxisOp] = []
-    while True:
-        ops = [op for op in block.ops if op.regions or isinstance(op, memref.StoreOp | sched.AllocOp)]
-        if len(ops) != 1 or not isinstance(ops[0], sched.AxisOp) or ops[0].count is not None:
-            return axes, block
-        axes.append(ops[0])
-        block = ops[0].body.block
+    """
+    Returns the axes without a count around all that a block does, outermost first, and the block inside.
+    """
+    axes = list(takewhile(lambda axis: axis.count is None, nest_in(block)))
+    return axes, axes[-1].body.block if axes else block
 
 
 def _nest_from(axis: sched.AxisOp) -> tuple[list[sched.AxisOp], Block]:

@@ -26,7 +26,6 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.traits import is_side_effect_free
 
 from ...dialects import sched
-from ...dialects.dim_expr import upper_bound
 from ...dialects.element_types import NBYTES, element_type_of
 from ...dialects.sched import CombineKind, Level, MappingAttr, Scope
 from ..schedule.code import add, multiply, subtract, write_index, writer_at_front
@@ -86,7 +85,7 @@ def tile_sums(nest: Sequence[sched.AxisOp], analysis: IndexAnalysis, limits: Gro
         return None
     if reduce.count is not None or reduce.init is not None or any(op.regions for op in reduce.body.block.ops):
         return None
-    extents = [_most(loop, analysis) for loop in (rows, columns, reduce)]
+    extents = [analysis.most(loop) for loop in (rows, columns, reduce)]
     if min(extents) < _LEAST:
         return None
     of_rows, of_columns = _factors(reduce, rows, columns, analysis), _factors(reduce, columns, rows, analysis)
@@ -129,7 +128,7 @@ def tile_transpose(
     block = columns.body.block
     if any(op.regions or _allocates(op) for op in block.ops):
         return None
-    if min(_most(rows, analysis), _most(columns, analysis)) < _LEAST:
+    if min(analysis.most(rows), analysis.most(columns)) < _LEAST:
         return None
     loads = [op for op in block.ops if _is_transposed(op, rows, columns, analysis)]
     loads = [op for op in loads if isinstance(op, memref.LoadOp) and not _is_written(op.memref, nest[0])]
@@ -158,11 +157,6 @@ def _allocates(op: Operation) -> bool:
 
 def _hint(loop: Loop) -> str:
     return loop.index.name_hint or "i"
-
-
-def _most(loop: Loop, analysis: IndexAnalysis) -> int:
-    extent = loop.extent.data
-    return extent if isinstance(extent, int) else upper_bound(analysis.extent(loop))
 
 
 def _is_written(buffer: SSAValue, around: Operation) -> bool:

@@ -19,6 +19,7 @@ from ...dialects.dim_expr import (
     greatest,
     is_at_least,
     least,
+    upper_bound,
 )
 from .access import planned_dims
 from .index_expr import Axis, IndexExpr, Opaque, constant, linearize, opaque, variable
@@ -49,6 +50,10 @@ class IndexAnalysis:
     def extent(self, op: Loop) -> Extent:
         """Returns how many iterations a loop runs; its dims have their bounds."""
         return self.axis(op).extent
+
+    def most(self, op: Loop) -> int:
+        """Returns how many iterations a loop runs, the most where that varies."""
+        return upper_bound(self.extent(op))
 
     def axis(self, op: Loop) -> Axis:
         """Returns the axis that a loop runs over."""
