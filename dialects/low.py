@@ -10,7 +10,7 @@ the closed list `BODY_OPS` below, so that a backend is a table plus a `match`:
 * `arith`: constant, integer and float arithmetic, bit operations, comparisons, bitcast, extf, truncf,
   index_cast
 * `math`: absf, sqrt, floor, ceil, trunc, roundeven, copysign, fma, and the functions `expand-math` expands
-* `low`: the ids, the barrier, select, convert, remf, transpose, tile_fma (`dialects/tile.py`)
+* `low`: the ids, the barrier, select, convert, remf, ldexp, transpose, tile_fma (`dialects/tile.py`)
 
 xDSL's `arith.select` and its integer conversions take scalars only; `low.select` and `low.convert` take
 vectors too and are used everywhere instead of them.
@@ -78,6 +78,7 @@ from .dim_expr import Extent, is_at_least, unbounded
 from .dim_text import parse_extent
 from .element_types import element_type_of, is_float, lanes_of
 from .kernel_dims import dims_properties, parse_dims, print_dims, sizes_of, verify_dims
+from .ldexp import LdexpOp
 from .tile import TileFmaOp
 from .transpose import TransposeOp
 
@@ -510,6 +511,7 @@ BODY_OPS: tuple[type[Operation], ...] = (
     SelectOp,
     ConvertOp,
     RemfOp,
+    LdexpOp,
     TileFmaOp,
     TransposeOp,
 )
@@ -517,6 +519,17 @@ BODY_OPS: tuple[type[Operation], ...] = (
 
 LOW = Dialect(
     "low",
-    [KernelOp, BlockIdOp, ThreadIdOp, BarrierOp, SelectOp, ConvertOp, RemfOp, TileFmaOp, TransposeOp],
+    [
+        KernelOp,
+        BlockIdOp,
+        ThreadIdOp,
+        BarrierOp,
+        SelectOp,
+        ConvertOp,
+        RemfOp,
+        LdexpOp,
+        TileFmaOp,
+        TransposeOp,
+    ],
     [DimsAttr, DimensionAttr, ConversionAttr],
 )

@@ -159,6 +159,12 @@ def truncated_remainder(lhs: Array, rhs: Array) -> Array:
     return _truncated_remainder_of_floats(lhs, rhs) if is_floating(lhs.dtype) else np.fmod(lhs, rhs)
 
 
+def ldexp(value: Array, exponent: Array) -> Array:
+    """Returns f32 or f64 times 2 to the power of `exponent`, an integer; anything where the value is NaN."""
+    known = np.where(np.isfinite(exponent), exponent, 0)
+    return np.ldexp(value, known.astype(np.int32))
+
+
 def truncated_divide(lhs: Array, rhs: Array) -> Array:
     """Returns the quotient of integers cut towards zero: 0 for division by 0, the least by -1 wraps."""
     floored = np.floor_divide(lhs, rhs)

@@ -31,6 +31,7 @@ from ...dialects.low import (
     BlockIdOp,
     Conversion,
     ConvertOp,
+    LdexpOp,
     RemfOp,
     SelectOp,
     ThreadIdOp,
@@ -41,6 +42,7 @@ from ...dialects.prefetch import prefetch_distance
 from .division import has_reciprocal_form, write_division, write_reciprocals
 from .emitter import Emitter, Rule
 from .float_formats import extend, from_integer, to_integer, truncate
+from .ldexp import write_ldexp
 from .limits import PRIVATE_NBYTES_LIMIT
 from .remainder import write_remainder
 from .tile_fma import write_tile_fma
@@ -538,5 +540,6 @@ RULES: dict[type[Operation], Rule] = {
     TransposeOp: _transpose,
     ConvertOp: _convert,
     RemfOp: _remf,
+    LdexpOp: write_ldexp,
 }
 """Every op of `low.BODY_OPS` but the terminator and the ones that `expand-math` replaces."""

@@ -154,13 +154,14 @@ def combine(kernel: KernelWriter, op: Operation, kind: str, type: Attribute, a: 
     if kind in _FLOAT_INFIX:
         arithmetic_type(kernel, op, type, integer=False)
         return f"{a} {_FLOAT_INFIX[kind]} {b}"
-    if kind in ("maximumf", "minimumf", "copysign", "remf"):
+    if kind in ("maximumf", "minimumf", "copysign", "remf", "ldexp"):
         spelled = arithmetic_type(kernel, op, type, integer=False)
         helper = {
             "maximumf": kernel.helpers.maximum,
             "minimumf": kernel.helpers.minimum,
             "copysign": kernel.helpers.copysign,
             "remf": kernel.helpers.remainder,
+            "ldexp": kernel.helpers.ldexp,
         }[kind]
         return f"{helper(spelled, lanes)}({a}, {b})"
     spelled = arithmetic_type(kernel, op, type, integer=True)

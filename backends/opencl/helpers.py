@@ -118,6 +118,15 @@ $F $name($F a, $F b, $F c) {
 """)
 """Contracts where the device gains by it."""
 
+_LDEXP = Template("""\
+$F $name($F x, $F n) {
+    $U bits = as_$U(n + ($F)($rounder));
+    $U first = bits >> ($U)(1);
+    return x * as_$F(first << ($U)($nbits)) * as_$F((bits - first) << ($U)($nbits));
+}
+""")
+"""The sum rounds nothing: its low bits are n and twice the exponent's bias. Each factor has half of n."""
+
 _DIVISION = {
     "divsi": "b == zero ? zero : (b == minus_one ? $negated : a / divisor)",
     "remsi": "(b == zero) | (b == minus_one) ? zero : a % divisor",
@@ -261,6 +270,11 @@ class Helpers:
 
     def fma(self, element: str, lanes: int | None) -> str:
         return self._float("fma", _FMA, element, lanes)
+
+    def ldexp(self, element: str, lanes: int | None) -> str:
+        nbits, bias = _MANTISSA_NBITS[element], 127 if element == "float" else 1023
+        rounder = f"{float(1.5 * 2.0**nbits + 2 * bias).hex()}{'f' if element == 'float' else ''}"
+        return self._float("ldexp", _LDEXP, element, lanes, nbits=str(nbits), rounder=rounder)
 
     def unaligned(self, element: str, lanes: int) -> str:
         """Returns the name of the vector type that needs no more alignment than its elements."""

@@ -51,6 +51,7 @@ _BINARY: dict[type[Operation], str] = {
     arith.MinimumfOp: "minimumf",
     math.CopySignOp: "copysign",
     low.RemfOp: "remf",
+    low.LdexpOp: "ldexp",
     arith.AddiOp: "addi",
     arith.SubiOp: "subi",
     arith.MuliOp: "muli",

@@ -273,6 +273,7 @@ SCALAR_RULES: dict[type[Operation], Rule] = {
     math.Atan2Op: _always(numerics.atan2),
     low.SelectOp: _always(_where),
     low.RemfOp: _always(numerics.truncated_remainder),
+    low.LdexpOp: _always(numerics.ldexp),
     low.ConvertOp: _convert,
 }
 """Every op of the two levels that computes values from values alone."""

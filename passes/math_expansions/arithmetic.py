@@ -82,6 +82,10 @@ class Arithmetic(ABC, Generic[T]):
     def multiply_add(self, a: T, b: T, c: T) -> T:
         """Returns `a * b + c`, rounded once."""
 
+    @abstractmethod
+    def ldexp(self, x: T, n: T) -> T:
+        """Returns `x` times 2 to the power of the integer `n`, rounded once, within `low.ldexp`'s limits."""
+
     def constant(self, value: float) -> Float[T]:
         return Float(self, self.float_constant(value))
 
@@ -158,6 +162,10 @@ class Float(Generic[T]):
         """Returns `self * factor + addend`, rounded once."""
         value = self.arithmetic.multiply_add(self.value, self._operand(factor), self._operand(addend))
         return Float(self.arithmetic, value)
+
+    def ldexp(self, n: Float[T]) -> Float[T]:
+        """Returns `self` times 2 to the power of the integer `n`, rounded once."""
+        return Float(self.arithmetic, self.arithmetic.ldexp(self.value, n.value))
 
     def at_most(self, bound: float) -> Float[T]:
         """Returns the smaller of self and `bound`; NaN stays."""

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...semantics.fused_multiply_add import fma
+from ...semantics.numerics import ldexp
 from .arithmetic import Arithmetic, Float, FloatKind, IntegerKind, Predicate
 from .float_format import F32, F64
 
@@ -50,6 +51,9 @@ class ArrayArithmetic(Arithmetic[Array]):
 
     def multiply_add(self, a: Array, b: Array, c: Array) -> Array:
         return fma(a, b, c)
+
+    def ldexp(self, x: Array, n: Array) -> Array:
+        return ldexp(x, n)
 
     def integer_operation(self, kind: IntegerKind, lhs: Array, rhs: Array) -> Array:
         return _INTEGER_OPERATIONS[kind](lhs, rhs)

@@ -24,7 +24,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from ...dialects.low import Conversion, ConversionAttr, ConvertOp, SelectOp
+from ...dialects.low import Conversion, ConversionAttr, ConvertOp, LdexpOp, SelectOp
 from .arithmetic import Arithmetic, FloatKind, IntegerKind, Predicate
 from .float_format import F64, FloatFormat
 
@@ -161,6 +161,9 @@ class Emitter(Arithmetic[SSAValue]):
 
     def multiply_add(self, a: SSAValue, b: SSAValue, c: SSAValue) -> SSAValue:
         return self._insert(math.FmaOp, (a, b, c), self._float_type, {"fastmath": _STRICT})
+
+    def ldexp(self, x: SSAValue, n: SSAValue) -> SSAValue:
+        return self._insert(LdexpOp, (x, n), self._float_type, {})
 
     def integer_operation(self, kind: IntegerKind, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
         properties: dict[str, Attribute] = (

@@ -3,8 +3,8 @@ The exponential function, and that of base 2.
 
 e^x = 2^n e^r with n = round(x / ln 2) and r = x - n ln 2, |r| <= ln(2) / 2, after Cody and Waite (Software
 Manual for the Elementary Functions, 1980): ln 2 is split so that n times its high part is exact. n is rounded
-by adding and subtracting 1.5 * 2^mantissa_bits, which also leaves n in the low bits of the sum; 2^n is made
-from them in two factors, so that results beyond the largest power of two and subnormal ones are rounded once.
+by adding and subtracting 1.5 * 2^mantissa_bits, which also leaves n in the low bits of the sum. The product
+with 2^n is rounded once, also beyond the largest power of two and where it is subnormal.
 e^r is 1 + r + r^2 q(r), q a minimax polynomial. 2^x is 2^n e^r with n = round(x) and r = (x - n) ln 2.
 """
 
@@ -20,7 +20,7 @@ from .float_format import F32, F64, FloatFormat
 @dataclass(frozen=True)
 class _Table:
     lowest: float
-    """Here both factors of 2^n are 0, so that far below no slow subnormal arithmetic is needed for 0."""
+    """From here down e^x is 0; n must not be less than `low.ldexp` takes."""
     highest: float
     """From here up e^x is infinite."""
     log2_e: float
@@ -62,35 +62,23 @@ TABLES: dict[FloatFormat, _Table] = {
 }
 
 
-def reduce_by_ln2(x: Float[T], offset: int) -> tuple[Float[T], Float[T]]:
-    """Returns a float with n + offset in the low bits of its encoding, and r."""
+def reduce_by_ln2(x: Float[T], offset: int = 0) -> tuple[Float[T], Float[T], Float[T]]:
+    """Returns n, r and a float with n + offset in the low bits of its encoding."""
     format = x.arithmetic.format
     table = TABLES[format]
     rounder = 1.5 * 2.0**format.mantissa_bits + offset
     rounded = x.times_plus(table.log2_e, rounder)
     n = rounded - rounder
     r = n.times_plus(-table.ln2_high, x)
-    return rounded, n.times_plus(-table.ln2_low, r)
+    return n, n.times_plus(-table.ln2_low, r), rounded
 
 
 def exp_within(x: Float[T], correction: Float[T] | None = None) -> Float[T]:
     """Returns e^(x + correction) for `lowest <= x <= highest` and a correction much smaller than 1."""
-    format = x.arithmetic.format
-    # The low bits of the sum hold n + 2 * bias, which is never negative.
-    rounded, r = reduce_by_ln2(x, 2 * format.bias)
+    n, r, _ = reduce_by_ln2(x)
     if correction is not None:
         r = r + correction
-    first, second = _powers_of_two(rounded)
-    return r.polynomial(TABLES[format].polynomial) * first * second
-
-
-def _powers_of_two(rounded: Float[T]) -> tuple[Float[T], Float[T]]:
-    """Returns two floats whose product is 2^n, where the low bits of `rounded` hold n + 2 * bias."""
-    n_mantissa_bits = rounded.arithmetic.format.mantissa_bits
-    bits = rounded.bits()
-    half = bits >> 1
-    first = (half << n_mantissa_bits).as_float()
-    return first, ((bits - half) << n_mantissa_bits).as_float()
+    return r.polynomial(TABLES[x.arithmetic.format].polynomial).ldexp(n)
 
 
 def exp(x: Float[T]) -> Float[T]:
@@ -105,7 +93,7 @@ def exp_parts(x: Float[T]) -> tuple[Float[T], Float[T]]:
     `|x|` to be below 80, or 700 in f64.
     """
     format = x.arithmetic.format
-    rounded, r = reduce_by_ln2(x, format.bias)
+    _, r, rounded = reduce_by_ln2(x, format.bias)
     scale = (rounded.bits() << format.mantissa_bits).as_float()
     return scale, exp_part(r)
 
@@ -118,10 +106,9 @@ def exp_part(r: Float[T]) -> Float[T]:
 def exp2(x: Float[T]) -> Float[T]:
     """Returns 2^x; exact for integers, as r is 0 there."""
     format = x.arithmetic.format
-    # From here down both factors of 2^n are 0; from here up their product is infinite.
+    # From here down the result is 0; from here up it is infinite.
     bounded = x.at_least(-2.0 * format.bias).at_most(format.bias + 1.0)
-    rounder = 1.5 * 2.0**format.mantissa_bits + 2 * format.bias
-    rounded = bounded + rounder
-    r = (bounded - (rounded - rounder)) * math.log(2.0)
-    first, second = _powers_of_two(rounded)
-    return r.polynomial(TABLES[format].polynomial) * first * second
+    rounder = 1.5 * 2.0**format.mantissa_bits
+    n = (bounded + rounder) - rounder
+    r = (bounded - n) * math.log(2.0)
+    return r.polynomial(TABLES[format].polynomial).ldexp(n)

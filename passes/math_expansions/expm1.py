@@ -27,7 +27,7 @@ def _tiny(format: FloatFormat) -> float:
 def _quarter_of_expm1(x: Float[T]) -> Float[T]:
     """Returns (e^x - 1) / 4 for x between `_LOWEST` and `_HIGHEST`."""
     format = x.arithmetic.format
-    rounded, r = reduce_by_ln2(x, format.bias - 2)
+    _, r, rounded = reduce_by_ln2(x, format.bias - 2)
     quarter = (rounded.bits() << format.mantissa_bits).as_float()
     return quarter.times_plus(exp_part(r), quarter - 0.25)
 

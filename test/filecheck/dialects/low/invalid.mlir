@@ -85,6 +85,15 @@ low.kernel @k(%x: memref<8xi32>) grid [1, 1, 1] block [1, 1, 1] {
 
 // -----
 
+low.kernel @k(%x: memref<8xf16>) grid [1, 1, 1] block [1, 1, 1] {
+  %i = low.block_id x
+  %v = memref.load %x[%i] : memref<8xf16>
+  // expected-error @+1 {{low.ldexp: f16 is not f32, f64 or a vector of them}}
+  %r = low.ldexp %v, %v : f16
+}
+
+// -----
+
 low.kernel @k(%a: memref<64xf32>, %c: memref<64xf32>) grid [1, 1, 1] block [1, 1, 1] {
   %i = low.block_id x
   // expected-error @+1 {{low.tile_fma: a tile of 0 x 4 (expected 1 or more of each)}}

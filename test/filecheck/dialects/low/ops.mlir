@@ -16,6 +16,7 @@
 // CHECK-NEXT:    %c = arith.cmpi slt, %b, %t : index
 // CHECK-NEXT:    %r = low.select %c, %v, %v : f32
 // CHECK-NEXT:    %m = low.remf %r, %v : f32
+// CHECK-NEXT:    %l = low.ldexp %m, %v : f32
 // CHECK-NEXT:    %w = vector.load %x[%t] : memref<128xf32>, vector<8xf32>
 // CHECK-NEXT:    %wc = arith.cmpf olt, %w, %w : vector<8xf32>
 // CHECK-NEXT:    %wr = low.select %wc, %w, %w : vector<8xf32>
@@ -35,6 +36,7 @@ low.kernel @every_op(%x: memref<128xf32>, %n: memref<128xi32>) grid [2, 3, 4] bl
   %c = arith.cmpi slt, %b, %t : index
   %r = low.select %c, %v, %v : f32
   %m = low.remf %r, %v : f32
+  %l = low.ldexp %m, %v : f32
   %w = vector.load %x[%t] : memref<128xf32>, vector<8xf32>
   %wc = arith.cmpf olt, %w, %w : vector<8xf32>
   %wr = low.select %wc, %w, %w : vector<8xf32>

@@ -1,0 +1,63 @@
+"""
+Writes `low.ldexp`: one instruction where vectors have it, else products with two factors. Each of these is a
+power of two with half of the exponent; the first product is exact, and the second is rounded.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import f64
+
+from ...dialects.element_types import element_type_of, lanes_of
+from ...dialects.low import LdexpOp
+from .device import CpuDevice
+from .emitter import Emitter
+from .types import float_text, shaped, splat
+
+_CURRENT_ROUNDING = ("i32", "4")
+
+
+def write_ldexp(emitter: Emitter, op: LdexpOp) -> None:
+    """Defines the result of `op`."""
+    nbits = 64 if element_type_of(op.result.type) == f64 else 32
+    nbytes = (lanes_of(op.result.type) or 1) * nbits // 8
+    features = emitter.device.features if isinstance(emitter.device, CpuDevice) else ""
+    needed = "+avx512f" if nbytes == 64 else "+avx512vl"
+    if nbytes in (16, 32, 64) and needed in features.split(","):
+        _scalef(emitter, op, nbytes)
+    else:
+        _product(emitter, op, nbits)
+
+
+def _scalef(emitter: Emitter, op: LdexpOp, nbytes: int) -> None:
+    type, lanes = emitter.type(op, op.result.type), lanes_of(op.result.type)
+    kind = "pd" if element_type_of(op.result.type) == f64 else "ps"
+    x, n = emitter.values[op.x], emitter.values[op.n]
+    arguments = [(type, x), (type, n), (type, "zeroinitializer"), (f"i{max(lanes or 1, 8)}", "-1")]
+    if nbytes == 64:
+        arguments.append(_CURRENT_ROUNDING)
+    name = f"x86.avx512.mask.scalef.{kind}.{8 * nbytes}"
+    emitter.define(op.result, emitter.call(name, type, arguments))
+
+
+def _product(emitter: Emitter, op: LdexpOp, nbits: int) -> None:
+    element, lanes = element_type_of(op.result.type), lanes_of(op.result.type)
+    type, integers = emitter.type(op, op.result.type), shaped(f"i{nbits}", lanes)
+    mantissa_bits, bias = (52, 1023) if nbits == 64 else (23, 127)
+
+    def number(value: int) -> str:
+        return splat(str(value), f"i{nbits}", lanes)
+
+    # Its low bits are n + 2 * bias, which is never negative.
+    rounder = splat(
+        float_text(1.5 * 2.0**mantissa_bits + 2 * bias, element), emitter.type(op, element), lanes
+    )
+    shifted = emitter.emit(f"fadd {type} {emitter.values[op.n]}, {rounder}")
+    bits = emitter.emit(f"bitcast {type} {shifted} to {integers}")
+    half = emitter.emit(f"lshr {integers} {bits}, {number(1)}")
+    rest = emitter.emit(f"sub {integers} {bits}, {half}")
+    product = emitter.values[op.x]
+    for exponent in (half, rest):
+        encoded = emitter.emit(f"shl {integers} {exponent}, {number(mantissa_bits)}")
+        factor = emitter.emit(f"bitcast {integers} {encoded} to {type}")
+        product = emitter.emit(f"fmul {type} {product}, {factor}")
+    emitter.values[op.result] = product
