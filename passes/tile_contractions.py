@@ -23,6 +23,10 @@ may change places where what stands between them only computes and loads. The ti
 the extents that there are (`util/tile_shape.py`). A chunk of rows and a chunk of columns, with the whole
 depth, take a part of the second cache each.
 
+Where rows are few, each element of the other side is used a few times only, and reading it takes the time.
+Some steps of the depth are taken for all tiles then before the next ones (`tile(16)` of the sum), so that it
+is read in the order of memory, and one row of tiles fetches what it needs some steps later.
+
 In a kernel of several stages each stage that is such a nest gets its tiles, and no chunks: `map-axes` maps
 what is around it, and the other stages.
 
