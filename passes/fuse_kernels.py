@@ -20,6 +20,8 @@ iteration touch its own block only.
 One of the kernels must add up products of two sides which both differ from block to block: a kernel without
 such sums has been given what it can take in already, and one of whose sides stays is better off with all its
 rows. There must be enough blocks to keep a device busy, and the blocks be small enough for a core's caches.
+Where those of whole products are too large, the next axis, their rows, is taken in parts that divide it: the
+scores of some rows at a time, as long as a cache holds the side that stays meanwhile.
 
 Requires: unmapped `sched` kernels, before `build-dependencies`.
 Ensures: what each program computes is unchanged, bit for bit.
@@ -93,8 +95,9 @@ class _Fuser:
         """What was found and made of kernels, for other launches of the same."""
 
     def fuse_block(self, block: Block) -> None:
-        for launch in [item for item in items_in(block) if isinstance(item, sched.LaunchOp)]:
-            consumer = launch
+        launches = [item for item in items_in(block) if isinstance(item, sched.LaunchOp)]
+        # The last first: what it reads may be blocks of what another one computes as a whole.
+        for consumer in reversed(launches):
             while consumer.parent is not None and (fused := self._fuse_into(consumer, block)) is not None:
                 consumer = fused
 
@@ -140,7 +143,7 @@ class _Fuser:
                     producers[op] = None
             else:
                 items = items_in(block)
-                ordered = tuple(op for op in items if op in producers)
+                ordered = tuple(op for op in items if isinstance(op, sched.LaunchOp) and op in producers)
                 if ordered and self._can_move(ordered, consumer, buffer, items):
                     found.append(_Handover(buffer, ordered))
         return found

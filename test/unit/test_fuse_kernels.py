@@ -105,7 +105,7 @@ def test_stages_compute_what_kernels_do():
 
 UNFUSED = {
     "too few blocks": (PROGRAM, {"least_blocks": 9}),
-    "too large blocks": (PROGRAM, {"local_nbytes": 239}),
+    "too large blocks": (PROGRAM, {"local_nbytes": 479}),
     "no sum of products": (
         PROGRAM.replace("reduce fma", "reduce addf").replace("%a, %b : f32", "%a : f32"),
         {},
@@ -170,7 +170,82 @@ def test_kernels_stay_apart(name: str):
 
 
 def test_the_edge_of_what_is_fused():
-    assert kernels(fused(PROGRAM, least_blocks=8, local_nbytes=240)) == ["product"]
+    assert kernels(fused(PROGRAM, least_blocks=8, local_nbytes=480)) == ["product"]
+
+
+PARTS = """
+sched.kernel @rows(%x: memref<2x64x10xf32>, %t: memref<2x64x10xf32>) {
+  sched.axis %b = 2 {
+    sched.axis %r = 64 {
+      sched.axis %c = 10 {
+        %v = memref.load %x[%b, %r, %c] : memref<2x64x10xf32>
+        %w = arith.addf %v, %v : f32
+        memref.store %w, %t[%b, %r, %c] : memref<2x64x10xf32>
+      }
+    }
+  }
+}
+sched.kernel @product(%t: memref<2x64x10xf32>, %y: memref<2x10x5xf32>, %z: memref<2x64x5xf32>) {
+  sched.axis %h = 2 {
+    sched.axis %i = 64 {
+      sched.axis %j = 5 {
+        %s = sched.reduce fma %k = 10 : f32 {
+          %a = memref.load %t[%h, %i, %k] : memref<2x64x10xf32>
+          %b = memref.load %y[%h, %k, %j] : memref<2x10x5xf32>
+          sched.yield %a, %b : f32
+        }
+        memref.store %s, %z[%h, %i, %j] : memref<2x64x5xf32>
+      }
+    }
+  }
+}
+sched.program @f(%x: memref<2x64x10xf32>, %y: memref<2x10x5xf32>)
+    : (tensor<2x64x10xf32>, tensor<2x10x5xf32>) -> tensor<2x64x5xf32> {
+  %t = sched.buffer global temporary : memref<2x64x10xf32>
+  %z = sched.buffer global result : memref<2x64x5xf32>
+  %0 = sched.launch @rows(%x, %t) after() : memref<2x64x10xf32>, memref<2x64x10xf32>
+  %1 = sched.launch @product(%t, %y, %z) after()
+    : memref<2x64x10xf32>, memref<2x10x5xf32>, memref<2x64x5xf32>
+  sched.return %z after() : memref<2x64x5xf32>
+}
+"""
+"""Two products, of which parts of the rows are blocks."""
+
+
+def parts(module: ModuleOp) -> list[int]:
+    """The extents of the axes around all stages, and the rows of a block."""
+    (kernel,) = [op for op in module.ops if isinstance(op, sched.KernelOp)]
+    extents = [op.extent.data for op in kernel.walk() if isinstance(op, sched.AxisOp)][:3]
+    return [extent for extent in extents if isinstance(extent, int)]
+
+
+def test_rows_are_taken_in_parts_where_a_whole_product_is_too_large():
+    assert parts(fused(PARTS)) == [2, 4, 16]
+    assert parts(fused(PARTS, least_blocks=16)) == [2, 8, 8]
+    assert parts(fused(PARTS, local_nbytes=1920)) == [2, 4, 16]
+    assert parts(fused(PARTS, local_nbytes=1919)) == [2, 8, 8]
+    inputs = arrays((2, 64, 10), (2, 10, 5))
+    np.testing.assert_array_equal(results(fused(PARTS), *inputs), results(PARTS, *inputs))
+
+
+@pytest.mark.parametrize("options", [{"least_blocks": 17}, {"local_nbytes": 959}])
+def test_parts_of_few_rows_are_none(options: dict[str, int]):
+    assert kernels(fused(PARTS, **options)) == ["rows", "product"]
+
+
+def test_a_side_that_no_cache_holds_does_not_stay():
+    text = PARTS.replace("10x5", "10x{n}").replace("64x5", "64x{n}").replace("%j = 5", "%j = {n}")
+    assert kernels(fused(text.replace("{n}", "13107"))) == ["product"]
+    assert kernels(fused(text.replace("{n}", "13108"))) == ["rows", "product"]
+
+
+def test_stages_in_a_loop_over_parts_of_rows_run_in_tiles():
+    shape = (1, 12, 256, 64)
+    q, k, v = arrays(shape, shape, shape)
+    text = str(tenon.jit(lambda q, k, v: attention(q, k, v, False)).lower(q, k, v).module)
+    with tenon.compile(text) as executable:
+        (kernel,) = executable.explain().kernels
+    assert sum("register tiles" in line for line in kernel.schedule) == 4
 
 
 def test_kernels_that_are_launched_twice_are_written_once():
@@ -222,6 +297,7 @@ def attention(q: Any, k: Any, v: Any, causal: bool) -> Any:
 ATTENTIONS = {
     "rows in whole tiles": ((2, 4, 64, 32), "f32", False),
     "what fills no tile": ((2, 4, 33, 20), "f32", True),
+    "a part of the rows at once": ((2, 256, 16), "f32", True),
     "many heads of few rows": ((9, 48, 24), "f64", False),
     "f16": ((1, 8, 33, 64), "f16", True),
     "bf16": ((8, 40, 16), "bf16", True),
