@@ -9,26 +9,11 @@ import jax
 import jax.numpy as jnp
 
 from ..workloads.workload import Array, Workload
+from .array_kernels import array_kernels
 from .interface import Thunk
 
 VERSION = jax.__version__
 FAILURES: tuple[type[Exception], ...] = (jax.errors.JaxRuntimeError,)
-
-
-def matmul(a: Any, b: Any) -> Any:
-    return a @ b
-
-
-def matmul_tn(a: Any, b: Any) -> Any:
-    return a.T @ b
-
-
-def matmul_nt(a: Any, b: Any) -> Any:
-    return a @ b.T
-
-
-def matmul_bias_gelu(a: Any, b: Any, bias: Any) -> Any:
-    return gelu(a @ b + bias)
 
 
 def conv2d(x: Any, w: Any, *, layout: str, groups: int, padding: int) -> Any:
@@ -70,45 +55,16 @@ def attention(q: Any, k: Any, v: Any) -> Any:
     return jnp.einsum("bhqk,bhkd->bhqd", jax.nn.softmax(scores, axis=-1), v)
 
 
-def mlp(x: Any, gamma: Any, beta: Any, w1: Any, b1: Any, w2: Any, b2: Any) -> Any:
-    return x + (gelu(layernorm(x, gamma, beta) @ w1 + b1) @ w2 + b2)
-
-
-def chain(x: Any, y: Any) -> Any:
-    a = jnp.sqrt(jnp.maximum(x * 1.5 + y, 0.1))
-    b = jnp.abs(a * x - y) + 1
-    c = jnp.minimum(x / b, 2)
-    return c * c - a
-
-
-def reduce_sum(x: Any, *, axis: int) -> Any:
-    return x.sum(axis=axis)
-
-
-def transpose(x: Any) -> Any:
-    return x.T
-
-
-KERNELS: Mapping[str, Callable[..., Any]] = {
-    function.__name__: function
-    for function in (
-        matmul,
-        matmul_tn,
-        matmul_nt,
-        matmul_bias_gelu,
-        conv2d,
-        gelu,
-        softmax,
-        layernorm,
-        rmsnorm,
-        logsumexp,
-        attention,
-        mlp,
-        chain,
-        reduce_sum,
-        transpose,
-    )
-}
+KERNELS = array_kernels(
+    jnp,
+    conv2d=conv2d,
+    gelu=gelu,
+    softmax=softmax,
+    layernorm=layernorm,
+    rmsnorm=rmsnorm,
+    logsumexp=logsumexp,
+    attention=attention,
+)
 
 
 def traceable(workload: Workload, arguments: Mapping[str, Any]) -> tuple[Callable[..., Any], list[Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -22,26 +22,11 @@ from xdsl.dialects.builtin import (
 from xdsl.utils.hints import isa
 
 from ..workloads.workload import Array, Workload
+from .array_kernels import array_kernels
 from .interface import Thunk
 
 VERSION = "this one"
 FAILURES: tuple[type[Exception], ...] = ()
-
-
-def matmul(a: Any, b: Any) -> Any:
-    return a @ b
-
-
-def matmul_tn(a: Any, b: Any) -> Any:
-    return a.T @ b
-
-
-def matmul_nt(a: Any, b: Any) -> Any:
-    return a @ b.T
-
-
-def matmul_bias_gelu(a: Any, b: Any, bias: Any) -> Any:
-    return gelu(a @ b + bias)
 
 
 def conv2d(x: Any, w: Any, *, layout: str, groups: int, padding: int) -> Any:
@@ -51,73 +36,7 @@ def conv2d(x: Any, w: Any, *, layout: str, groups: int, padding: int) -> Any:
     return tnp.permute_dims(nn.conv(images, kernel, padding=padding, groups=groups), (0, 2, 3, 1))
 
 
-def gelu(x: Any) -> Any:
-    return 0.5 * x * (1 + tnp.tanh(0.7978845608028654 * (x + 0.044715 * (x * x * x))))
-
-
-def softmax(x: Any) -> Any:
-    return nn.softmax(x)
-
-
-def layernorm(x: Any, gamma: Any, beta: Any) -> Any:
-    deviation = x - tnp.mean(x, axis=-1, keepdims=True)
-    variance = tnp.mean(deviation * deviation, axis=-1, keepdims=True)
-    return deviation / tnp.sqrt(variance + 1e-5) * gamma + beta
-
-
-def rmsnorm(x: Any, gamma: Any) -> Any:
-    return x / tnp.sqrt(tnp.mean(x * x, axis=-1, keepdims=True) + 1e-5) * gamma
-
-
-def logsumexp(x: Any) -> Any:
-    largest = tnp.max(x, axis=-1, keepdims=True)
-    return tnp.log(tnp.sum(tnp.exp(x - largest), axis=-1)) + tnp.squeeze(largest, axis=-1)
-
-
-def attention(q: Any, k: Any, v: Any) -> Any:
-    scores = q @ tnp.matrix_transpose(k) * q.shape[-1] ** -0.5
-    return nn.softmax(scores) @ v
-
-
-def mlp(x: Any, gamma: Any, beta: Any, w1: Any, b1: Any, w2: Any, b2: Any) -> Any:
-    return x + (gelu(layernorm(x, gamma, beta) @ w1 + b1) @ w2 + b2)
-
-
-def chain(x: Any, y: Any) -> Any:
-    a = tnp.sqrt(tnp.maximum(x * 1.5 + y, 0.1))
-    b = tnp.abs(a * x - y) + 1
-    c = tnp.minimum(x / b, 2)
-    return c * c - a
-
-
-def reduce_sum(x: Any, *, axis: int) -> Any:
-    return tnp.sum(x, axis=axis)
-
-
-def transpose(x: Any) -> Any:
-    return x.T
-
-
-KERNELS: Mapping[str, Callable[..., Any]] = {
-    function.__name__: function
-    for function in (
-        matmul,
-        matmul_tn,
-        matmul_nt,
-        matmul_bias_gelu,
-        conv2d,
-        gelu,
-        softmax,
-        layernorm,
-        rmsnorm,
-        logsumexp,
-        attention,
-        mlp,
-        chain,
-        reduce_sum,
-        transpose,
-    )
-}
+KERNELS = array_kernels(tnp, conv2d=conv2d, softmax=nn.softmax)
 
 
 def program(workload: Workload, arguments: Mapping[str, Array], backend: str = "llvm") -> tenon.Executable:
