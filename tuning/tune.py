@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from math import inf
 from numbers import Real
 from os import PathLike
 from pathlib import Path
@@ -75,6 +76,8 @@ def tune(
     check_kind("tune: database", database, "a path", str, PathLike, NoneType)
     if not seconds > 0:
         raise TenonError(f"tune: {seconds} seconds, expected more than 0")
+    if seconds == inf:
+        raise TenonError("tune: seconds without an end, expected a number of them")
     begin = time.monotonic()
     path = tuning_path(database)
     if path is not None:

@@ -297,6 +297,7 @@ def test_wrong_calls_are_told(tmp_path: Path):
     wrong_options: list[tuple[dict[str, Any], str]] = [
         ({"seconds": "3"}, "tune: seconds: expected a number, found str"),
         ({"seconds": float("nan")}, "tune: nan seconds, expected more than 0"),
+        ({"seconds": float("inf")}, "tune: seconds without an end, expected a number of them"),
         ({"seed": "x"}, "tune: seed: expected an integer, found str"),
         ({"database": 3}, "tune: database: expected a path, found int"),
     ]
