@@ -133,13 +133,15 @@ class _Choice:
 class _Streamed:
     """
     What is read along the columns: how many elements it is from one step of the depth to the next, how many
-    bytes they have, whether all are more than the second cache holds, and how many steps there are.
+    bytes they have, whether all are more than the second cache holds, whether they lie in panels, and how
+    many steps there are.
     """
 
     load: memref.LoadOp
     step: int
     nbytes: int
     is_large: bool
+    in_panels: bool
     depth: int
 
 
@@ -356,7 +358,7 @@ class _KernelTiler:
         depth = max(prod(self._most(dim) for dim in product.dims) for product in products)
         outer_extents = [self._most(axis) for axis in outer]
         streamed = self._streamed(products, tiled[-1])
-        block = self._skinny_steps(streamed, choice, prod(extents[:-1]))
+        block = self._skinny_steps(streamed, choice, prod(extents[:-1]), extents[-1])
         if block is not None:
             chunks = self._skinny_chunks(products, extents, tiles, depth, prod(outer_extents))
         else:
@@ -402,7 +404,8 @@ class _KernelTiler:
         if len(products) > 1 or len(products[0].dims) > 1:
             return None
         (product,) = products
-        side = self._column_side(product, columns, self._panel_width(self.analysis.axis(columns), products))
+        width = self._panel_width(self.analysis.axis(columns), products)
+        side = self._column_side(product, columns, width)
         assert side is not None, f"{columns.name}: no columns"
         step = product.addresses[side].stride(self.analysis.axis(product.dims[0]))
         if not isinstance(step, int) or step < 1:
@@ -411,21 +414,26 @@ class _KernelTiler:
         extents = [upper_bound(extent) for extent in extents_of(type)]
         each = NBYTES[element_type_of(type)]
         is_large = DYNAMIC_INDEX in extents or prod(extents) * each > self.l2_nbytes
-        return _Streamed(product.loads[side], step, each, is_large, self._most(product.dims[0]))
+        depth = self._most(product.dims[0])
+        return _Streamed(product.loads[side], step, each, is_large, width is not None, depth)
 
-    def _skinny_steps(self, streamed: _Streamed | None, choice: _Choice, rows: int) -> int | None:
+    def _skinny_steps(
+        self, streamed: _Streamed | None, choice: _Choice, rows: int, columns: int
+    ) -> int | None:
         """
         Returns how many steps of the depth all tiles take before the next ones, where rows are few and what
-        is contiguous along the columns lies far apart from one step to the next: whole rows of that are read
-        then, one by one. None where that is not so.
+        is contiguous along the columns lies in whole rows of several tiles: these are read then, one by one.
+        None where that is not so, and where the caches hold what lies close together.
         """
-        if streamed is None or streamed.step * streamed.nbytes < FAR or streamed.depth < 2 * SKINNY_STEPS:
+        tall, wide = choice.shape
+        if streamed is None or streamed.in_panels or streamed.depth < 2 * SKINNY_STEPS:
             return None
         if choice.is_one_row:
-            return SKINNY_STEPS
+            is_far = streamed.is_large or streamed.step * streamed.nbytes >= FAR
+            return SKINNY_STEPS if is_far and columns > wide else None
         if rows >= SKINNY_ROWS or not streamed.is_large:
             return None
-        return SKINNY_STEPS * min(-(-rows // choice.shape[0]), 4)
+        return SKINNY_STEPS * min(-(-rows // tall), 4)
 
     def _fetch_ahead(self, streamed: _Streamed | None, choice: _Choice, block: int | None) -> int:
         """

@@ -157,13 +157,16 @@ def test_what_no_cache_holds_is_cut_into_chunks():
     text = nest("hik", "kj", h=1, i=512, j=512, k=512).replace("sched.axis %h = 1", "sched.axis %h = 1")
     found = axes(tiled(text, l2_nbytes=1 << 19))
     assert found[1].startswith("i: block(") and found[2].startswith("j: block(")
-    deep = axes(tiled(nest("hik", "kj", h=1, i=64, j=64, k=4096), l2_nbytes=1 << 19))
+    deep = axes(tiled(nest("hik", "kj", h=1, i=96, j=64, k=4096), l2_nbytes=1 << 19))
     assert deep[-1] == "k: tile(512)"
 
 
 def test_few_rows_take_whole_rows_of_the_other_side():
     found = axes(tiled(nest("ik", "kj", "ij", h=1, i=8, j=1024, k=1024)))
     assert found[-1] == "k: tile(16)"
+    assert axes(tiled(nest("ik", "kj", "ij", h=1, i=8, j=64, k=8192)))[-1] == "k: tile(16)"
+    assert axes(tiled(nest("ik", "kj", "ij", h=1, i=8, j=32, k=8192)))[-1] == "k:"
+    assert axes(tiled(nest("ik", "kj", "ij", h=1, i=8, j=1024, k=31)))[-1] == "k:"
 
 
 def test_more_rows_do_so_where_the_second_cache_does_not_hold_the_other_side():
@@ -189,10 +192,10 @@ def test_what_is_read_once_from_far_away_is_fetched_ahead():
         )
         return [prefetch_distance(op) for op in module.walk() if isinstance(op, memref.LoadOp)]
 
-    assert distances(k=2049) == [None, 8 * 128]
+    assert distances(k=2049) == [None, 16 * 128]
     assert distances(k=2048) == [None, None]
-    assert distances(k=2048, l2_nbytes=1 << 19) == [None, 8 * 128]
-    assert distances(j=1024) == [None, 16 * 1024]
+    assert distances(k=2048, l2_nbytes=1 << 19) == [None, 16 * 128]
+    assert distances(j=32, k=8193) == [None, 32 * 32]
     assert distances(j=2048, k=40) == [None, None]
     assert distances(i=1) == [None, None]
     assert distances(i=100) == [None, None]
