@@ -74,6 +74,7 @@ class Emitter:
         rules: Mapping[type[Operation], Rule],
         declarations: dict[str, str],
         has_scalar_loops: bool = False,
+        hides_places: bool = False,
     ) -> None:
         self.kernel = kernel
         self.device = device
@@ -88,8 +89,12 @@ class Emitter:
         self._rules = rules
         self._declarations = declarations
         self._types: dict[Attribute, str] = {}
-        self._label = ""
         self._has_scalar_loops = has_scalar_loops
+        self.hides_places = hides_places
+        """Whether LLVM is to see no address in terms of loops; see `opaque`."""
+        self.places: dict[tuple[SSAValue, SSAValue], str] = {}
+        """Elements, of a buffer at an index, whose addresses are known in the block that is being written."""
+        self._label = ""
         self._n_long = 0
 
     def type(self, op: Operation, type: Attribute) -> str:
@@ -118,6 +123,17 @@ class Emitter:
     def define(self, result: SSAValue, text: str) -> None:
         """Writes `%name = text` and makes it the value of `result`."""
         self.values[result] = self.emit(text, result.name_hint)
+
+    def element_at(self, element: str, pointer: str, index: str) -> str:
+        """Writes the address of the element that many after the one at `pointer`."""
+        return self.emit(f"getelementptr inbounds {element}, ptr {pointer}, i64 {index}", "at")
+
+    def opaque(self, pointer: str) -> str:
+        """
+        Returns a pointer of which LLVM does not see how it depends on the loops around. What it does to
+        reduce the strength of such expressions takes up to half of all its time where there are many.
+        """
+        return self.emit(self.call("strip.invariant.group.p0", "ptr", [("ptr", pointer)]))
 
     def call(
         self, intrinsic: str, result_type: str, arguments: Sequence[tuple[str, str]], flags: str = ""
@@ -155,6 +171,7 @@ class Emitter:
             DiagnosticException: there is no rule for an op.
         """
         yielded: Sequence[str] = ()
+        around, self.places = self.places, self.places.copy()
         for op in block.ops:
             rule = self._rules.get(type(op))
             if rule is not None:
@@ -165,6 +182,7 @@ class Emitter:
                 raise DiagnosticException(f"llvm: {op.name}: expand-math must run first")
             else:
                 raise DiagnosticException(f"llvm: no rule for {op.name}")
+        self.places = around
         return yielded
 
     def begin_loop(

@@ -23,7 +23,7 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from ...dialects.dim_expr import Extent
 from ...dialects.graph import DimOp, TnodeOp
-from ...dialects.low import Dimension, KernelOp, TileFmaOp
+from ...dialects.low import Dimension, KernelOp, TileFmaOp, TransposeOp
 from ...dialects.sched import ProgramOp
 from ..interface import DeviceInfo
 from .emitter import Emitter, Loop
@@ -56,8 +56,9 @@ def render_module(module: ModuleOp, device: DeviceInfo) -> str:
 
 def _range_function(kernel: KernelOp, device: DeviceInfo, declarations: dict[str, str]) -> str:
     arguments = kernel.body.block.args
-    written, has_vectors = _survey(kernel)
-    emitter = Emitter(kernel, device, RULES, declarations, not has_vectors)
+    written, has_vectors, has_squares = _survey(kernel)
+    # Of what transposes, LLVM tries thousands of ways to write the many addresses of a step.
+    emitter = Emitter(kernel, device, RULES, declarations, not has_vectors, hides_places=has_squares)
     parameters: list[str] = []
     for argument in arguments:
         if isinstance(argument.type, IndexType):
@@ -84,20 +85,21 @@ def _range_function(kernel: KernelOp, device: DeviceInfo, declarations: dict[str
     return f"define void @{stem}.range({signature}) {attributes} {{\n{body}\n}}\n"
 
 
-def _survey(kernel: KernelOp) -> tuple[set[SSAValue], bool]:
-    """Returns the buffers that the kernel stores to, and whether it holds vectors."""
+def _survey(kernel: KernelOp) -> tuple[set[SSAValue], bool, bool]:
+    """Returns the buffers that the kernel stores to, whether it holds vectors, and whether it transposes."""
     written: set[SSAValue] = set()
-    has_vectors = False
+    has_vectors = has_squares = False
     for op in kernel.body.walk():
-        if isinstance(op, memref.StoreOp):
-            written.add(op.memref)
-        elif isinstance(op, vector.StoreOp):
-            written.add(op.base)
-        elif isinstance(op, TileFmaOp):
-            written.add(op.acc)
+        kind = type(op)
+        if kind is memref.StoreOp or kind is vector.StoreOp:
+            written.add(op.operands[1])
+        elif kind is TileFmaOp:
+            written.add(op.operands[0])
             has_vectors = True
-        has_vectors = has_vectors or any(isinstance(result.type, VectorType) for result in op.results)
-    return written, has_vectors
+        elif kind is TransposeOp:
+            has_squares = True
+        has_vectors = has_vectors or any(type(result.type) is VectorType for result in op.results)
+    return written, has_vectors, has_squares
 
 
 def _begin_grid(emitter: Emitter, grid: Sequence[Extent], begin: str, end: str) -> list[Loop]:

@@ -25,7 +25,6 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
 from ...dialects.element_types import NBYTES, element_type_of, is_float, is_narrow_float, lanes_of
-from ...dialects.lane_exchange import exchanges
 from ...dialects.low import (
     BarrierOp,
     BlockIdOp,
@@ -46,6 +45,7 @@ from .ldexp import write_ldexp
 from .limits import PRIVATE_NBYTES_LIMIT
 from .remainder import write_remainder
 from .tile_fma import write_tile_fma
+from .transposition import transposed
 from .types import constant_text, flags_text, llvm_type, mangled
 
 _ALLOCA_ALIGNMENT = 64
@@ -257,8 +257,19 @@ def _address(emitter: Emitter, op: Any, buffer: SSAValue) -> tuple[str, int]:
     """Writes the address of the element that `op` names in `buffer`; returns it and its alignment."""
     element, nbytes = storage(op, buffer.type)
     (index,) = op.indices
-    pointer, offset = emitter.values[buffer], emitter.values[index]
-    return emitter.emit(f"getelementptr inbounds {element}, ptr {pointer}, i64 {offset}", "at"), nbytes
+    if not emitter.hides_places:
+        at = emitter.element_at(element, emitter.values[buffer], emitter.values[index])
+        return at, nbytes
+    offset = 0
+    if isinstance(index.owner, arith.AddiOp):
+        lhs, rhs = index.owner.operands
+        if isinstance(rhs.owner, arith.ConstantOp) and isinstance(rhs.owner.value, IntegerAttr):
+            index, offset = lhs, rhs.owner.value.value.data
+    place = emitter.places.get((buffer, index))
+    if place is None:
+        at = emitter.element_at(element, emitter.values[buffer], emitter.values[index])
+        place = emitter.places[buffer, index] = emitter.opaque(at)
+    return emitter.element_at(element, place, str(offset)) if offset else place, nbytes
 
 
 def _hint(op: Any) -> str:
@@ -403,16 +414,10 @@ def _halve(emitter: Emitter, op: vector.ReductionOp, instruction: str, element: 
 
 
 def _transpose(emitter: Emitter, op: TransposeOp) -> None:
-    type = emitter.type(op, op.columns[0].type)
-    values = [emitter.values[row] for row in op.rows]
-    n = len(values)
-    for first, second, *lanes in exchanges(n):
-        pair = f"{type} {values[first]}, {type} {values[second]}"
-        masks = [", ".join(f"i32 {lane}" for lane in chosen) for chosen in lanes]
-        values[first], values[second] = (
-            emitter.emit(f"shufflevector {pair}, <{n} x i32> <{mask}>") for mask in masks
-        )
-    emitter.values.update(zip(op.columns, values, strict=True))
+    row = op.columns[0].type
+    rows = [emitter.values[value] for value in op.rows]
+    columns = transposed(emitter, emitter.type(op, row), rows, NBYTES[element_type_of(row)])
+    emitter.values.update(zip(op.columns, columns, strict=True))
 
 
 def _integer_reduction(emitter: Emitter, op: vector.ReductionOp) -> None:

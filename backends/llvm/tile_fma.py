@@ -21,6 +21,7 @@ from ...dialects.element_types import NBYTES, element_type_of
 from ...dialects.low import TileFmaOp
 from .emitter import Emitter
 from .float_formats import extend
+from .transposition import NOTHING, transposed
 from .types import llvm_type, mangled, shaped
 
 Amount = int | str
@@ -129,31 +130,11 @@ class _TileWriter:
             for first in range(0, part.rows, self.lanes):
                 rows = min(self.lanes, part.rows - first)
                 block = [sums[row * self.vectors + number] for row in range(first, first + rows)]
-                for column, value in enumerate(self._transposed(block)[:columns]):
+                square = [*block, *[NOTHING] * (self.lanes - rows)]
+                turned = transposed(self.emitter, self.type, square, self.acc.nbytes)
+                for column, value in enumerate(turned[:columns]):
                     row = self._step(self.acc, acc, self._times(acc_row, number * self.lanes + column))
                     self._store_part(value, self._step(self.acc, row, first), rows)
-
-    def _transposed(self, block: list[str]) -> list[str]:
-        """Returns the vectors of the first lanes of some vectors, of their second lanes, and so on."""
-        emitter, lanes = self.emitter, self.lanes
-        values = [*block, *["poison"] * (lanes - len(block))]
-        distance = lanes // 2
-        while distance:
-            # What is off the diagonal of each square of blocks is exchanged.
-            upper = [lane if not lane & distance else lanes + lane - distance for lane in range(lanes)]
-            lower = [lane + distance if not lane & distance else lanes + lane for lane in range(lanes)]
-            for row in range(lanes):
-                if row & distance:
-                    continue
-                pair = values[row], values[row + distance]
-                for place, picked in ((row, upper), (row + distance, lower)):
-                    mask = ", ".join(f"i32 {lane}" for lane in picked)
-                    values[place] = "poison"
-                    if pair != ("poison", "poison"):
-                        operands = ", ".join(f"{self.type} {value}" for value in pair)
-                        values[place] = emitter.emit(f"shufflevector {operands}, <{lanes} x i32> <{mask}>")
-            distance //= 2
-        return values
 
     def _store_part(self, value: str, place: str, count: int) -> None:
         """Stores the first `count` lanes of a vector."""
@@ -211,7 +192,7 @@ class _TileWriter:
                 "k", "i64", "0", str(depth.extent), [("lhs", "ptr", lhs), *carried]
             )
             lhs, rhs, sums = self._next(depth, inner, loop.carried[0], loop.carried[1], loop.carried[2:])
-            self.emitter.end_loop(loop, "1", [self._opaque(lhs), self._opaque(rhs), *sums])
+            self.emitter.end_loop(loop, "1", [self.emitter.opaque(lhs), self.emitter.opaque(rhs), *sums])
             return loop.carried[0], loop.carried[1], loop.carried[2:]
         # What counts the steps up to 0 can be the place in `lhs` too: each instruction beside the sums costs.
         is_place = depth.lhs_step == 1
@@ -221,12 +202,12 @@ class _TileWriter:
             carried.append(("lhs", "ptr", lhs))
         loop = self.emitter.begin_repetition("k", "i64", f"-{depth.extent}", carried)
         rhs, *sums = loop.carried[: 1 + len(sums)]
-        first = self._opaque(self._step(self.lhs, lhs, loop.index)) if is_place else loop.carried[-1]
+        first = self.emitter.opaque(self._step(self.lhs, lhs, loop.index)) if is_place else loop.carried[-1]
         for _ in range(unroll):
             first, rhs, sums = self._next(depth, inner, first, rhs, sums)
-        yielded = [self._opaque(rhs), *sums]
+        yielded = [self.emitter.opaque(rhs), *sums]
         if not is_place:
-            lhs = self._opaque(first)
+            lhs = self.emitter.opaque(first)
             yielded.append(lhs)
         self.emitter.end_repetition(loop, str(unroll), "0", yielded)
         return lhs, yielded[0], sums
@@ -346,14 +327,7 @@ class _TileWriter:
         place = self.emitter.values[buffer.value]
         for amount in amounts:
             place = self._step(buffer, place, amount)
-        return self._opaque(place)
-
-    def _opaque(self, place: str) -> str:
-        """
-        Returns a place of which LLVM does not see how it depends on the loops around. What it does to reduce
-        the strength of such expressions takes a third of all its time, and makes these loops no faster.
-        """
-        return self.emitter.emit(self.emitter.call("strip.invariant.group.p0", "ptr", [("ptr", place)]))
+        return self.emitter.opaque(place)
 
     def _step(self, buffer: _Buffer, place: str, amount: Amount) -> str:
         if amount == 0:

@@ -412,3 +412,22 @@ def test_a_symbol_may_begin_with_a_digit():
     source = LLVMRenderer().render(parse_module(text), host_device())
     assert "define void @$31x.range(" in source
     assert LLVMCompiler().compile(source, host_device()).entry_points == ("1x",)
+
+
+def test_addresses_around_a_transposition_are_hidden_from_llvms_loop_passes() -> None:
+    text = render(
+        """low.kernel @k(%x: memref<4xf64>, %y: memref<4xf64>) grid [1, 1, 1] block [1, 1, 1] {
+          %zero = arith.constant 0 : index
+          %two = arith.constant 2 : index
+          %i = low.block_id x
+          %j = arith.addi %i, %two : index
+          %a = vector.load %x[%i] : memref<4xf64>, vector<2xf64>
+          %b = vector.load %x[%j] : memref<4xf64>, vector<2xf64>
+          %c, %d = low.transpose %a, %b : vector<2xf64>
+          vector.store %c, %y[%i] : memref<4xf64>, vector<2xf64>
+          vector.store %d, %y[%j] : memref<4xf64>, vector<2xf64>
+        }"""
+    )
+    assert text.count("= call ptr @llvm.strip.invariant.group.p0(ptr ") == 2
+    assert text.count("i64 2\n") == 2
+    assert "strip.invariant.group" not in render(SQUARE)
