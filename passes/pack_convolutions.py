@@ -23,7 +23,8 @@ is multiplied by a vector of weights, wherever the channels are in either. Two v
 that fill none are followed by zeros, which nothing reads. A convolution is a contraction of two float
 operands of which one is read in windows or in steps, with one dim that indexes nothing but the other.
 
-Weights that vary are copied if each is used often enough, or if the places of the image are no vectors.
+Weights are copied if each is used a few times: read where they lie they are a cache line each. Where the
+input channels of an image are apart, all of a window follows some of them, before it does the next ones.
 
 Requires: nothing; simplify-contractions brings the dims in order. Ensures: results are those before, sums of
 floats up to their order. What has extents that are not numbers stays as it is.
@@ -32,7 +33,7 @@ floats up to their order. What has extents that are not numbers stays as it is.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
@@ -62,14 +63,14 @@ from .util.graph_builder import GraphBuilder
 LEAST_CHANNELS = 8
 """With fewer output channels a tile has too few columns to be worth it."""
 
+MOST_CHANNELS, LEAST_IN_BLOCK = 32, 16
+"""How many input channels the window is read for before it is for the next ones."""
+
 LEAST_PRODUCTS = 1 << 15
 """A smaller convolution is not worth another kernel."""
 
 LEAST_USES = 4
 """How often each weight must be used at least."""
-
-USES_OF_A_COPY = 48
-"""To copy a weight takes about as long as so many products."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ class PackConvolutionsPass(ModulePass):
             convolution = _convolution(contraction)
             if convolution is not None:
                 lanes = self.vector_nbytes // NBYTES[compute_type(_element_type(contraction.result))]
-                if _is_worth_it(convolution, max(lanes, 1)):
+                if _is_worth_it(convolution):
                     _pack(convolution, 2 * max(lanes, 1))
 
 
@@ -103,15 +104,19 @@ class _Convolution:
     """The dim of the output channels."""
     axis: int
     """The axis of the weights that it is."""
+    folded: tuple[int, ...]
+    """The other dims, of the input channels and of the window, outermost first."""
 
     @property
     def weights(self) -> SSAValue:
         return self.op.inputs[1 - self.image]
 
-    @property
-    def folded(self) -> list[int]:
-        kept = self.op.result_dims
-        return [dim for dim in range(len(self.extents)) if dim not in kept]
+    def image_stride(self, dim: int) -> int:
+        """Returns how many elements apart neighbours along a dim are in the image."""
+        shape = tensor_type_of(self.op.inputs[self.image], self.op.name).get_shape()
+        steps = [prod(shape[axis + 1 :]) for axis in range(len(shape))]
+        indices = zip(self.indices[self.image], steps, strict=True)
+        return sum(dict(index.factors).get(dim, 0) * step for index, step in indices)
 
 
 def _element_type(value: SSAValue):
@@ -142,7 +147,36 @@ def _convolution(op: graph.ContractOp) -> _Convolution | None:
     if len(channels) != 1 or extents[channels[0]] < LEAST_CHANNELS:
         return None
     axis = next(n for n, index in enumerate(indices[1 - image]) if index.plain_dim == channels[0])
-    return _Convolution(op, extents, image, (first, second), channels[0], axis)
+    folded = tuple(dim for dim in range(len(extents)) if dim not in op.result_dims)
+    return _blocked(_Convolution(op, extents, image, (first, second), channels[0], axis, folded))
+
+
+def _blocked(convolution: _Convolution) -> _Convolution:
+    """
+    Has all of a window follow so many input channels, where these are apart in the image: what is read of
+    them then stays in the first cache for the window.
+    """
+    *outer, inner = convolution.folded
+    extent = convolution.extents[inner]
+    sizes = (size for size in range(MOST_CHANNELS, LEAST_IN_BLOCK - 1, -1) if extent % size == 0)
+    size = next(sizes, extent)
+    if not outer or extent <= MOST_CHANNELS or size == extent or convolution.image_stride(inner) == 1:
+        return convolution
+    block = len(convolution.extents)
+    extents = list(convolution.extents)
+    extents[inner] = size
+
+    def split(index: LinearIndex) -> LinearIndex:
+        factor = dict(index.factors).get(inner, 0)
+        return LinearIndex((*index.factors, (block, factor * size)), index.constant) if factor else index
+
+    first, second = (tuple(map(split, indices)) for indices in convolution.indices)
+    return replace(
+        convolution,
+        extents=(*extents, extent // size),
+        indices=(first, second),
+        folded=(block, *outer, inner),
+    )
 
 
 def _indices(map: AffineMap) -> tuple[LinearIndex, ...]:
@@ -154,21 +188,10 @@ def _is_stepped(indices: Sequence[LinearIndex]) -> bool:
     return any(index.plain_dim is None and index.factors for index in indices)
 
 
-def _is_worth_it(convolution: _Convolution, lanes: int) -> bool:
-    op, extents = convolution.op, convolution.extents
-    last = op.result_dims[-1]
-    uses = prod(extents) // prod(extents[dim] for dim in (convolution.channel, *convolution.folded))
-    if uses < LEAST_USES:
-        return False
-    if constant_array(convolution.weights) is not None or last == convolution.channel:
-        return True
-    image = convolution.indices[convolution.image]
-    if image[-1].factors and dict(image[-1].factors).get(last) == 1:
-        # The image is vectors itself, of which the last one of a row may have fewer lanes.
-        vectors = -(-extents[last] // lanes)
-        wasted = vectors * lanes - extents[last]
-        return uses * wasted > USES_OF_A_COPY * extents[last]
-    return True
+def _is_worth_it(convolution: _Convolution) -> bool:
+    """Returns whether each weight is used often enough for a copy."""
+    own = (convolution.channel, *convolution.folded)
+    return prod(convolution.extents) // prod(convolution.extents[dim] for dim in own) >= LEAST_USES
 
 
 def _pack(convolution: _Convolution, width: int) -> None:
@@ -246,13 +269,10 @@ def _copied(builder: GraphBuilder, convolution: _Convolution, panels: int, width
     ]
     results: list[AffineExpr] = []
     for index in convolution.indices[1 - convolution.image]:
-        dim = index.plain_dim
-        if dim is None:
-            results.append(AffineExpr.constant(index.constant))
-        elif dim == convolution.channel:
+        if index.plain_dim == convolution.channel:
             results.append(AffineExpr.dimension(place[-1]) * width + AffineExpr.dimension(place[-2]))
         else:
-            results.append(AffineExpr.dimension(place[dim]))
+            results.append(index.moved(place).expr)
     copy = graph.ContractOp(
         [weights],
         [AffineMap(len(dims), 0, tuple(results)), AffineMap.identity(len(dims))],

@@ -13,12 +13,21 @@ func.func @windows(%x: tensor<10x10x16xf32>, %w: tensor<10x16x3x3xf32>) -> tenso
   func.return %c : tensor<8x8x10xf32>
 }
 
-// Where the image is whole vectors and few use a weight, the weights stay as they are.
+// Where few use a weight, the weights stay as they are.
 // CHECK-LABEL: func.func @few
 // CHECK-NOT:     packed
+// CHECK-LABEL: func.func @blocks
+func.func @few(%x: tensor<64x3x5xf32>, %w: tensor<32x64x3x3xf32>) -> tensor<32x1x3xf32> {
+  %c = graph.contract %x, %w maps [affine_map<(o, y, x, c, i, j) -> (c, y + i, x + j)>, affine_map<(o, y, x, c, i, j) -> (o, c, i, j)>, affine_map<(o, y, x, c, i, j) -> (o, y, x)>] bounds [32, 1, 3, 64, 3, 3] : tensor<64x3x5xf32>, tensor<32x64x3x3xf32> -> tensor<32x1x3xf32>
+  func.return %c : tensor<32x1x3xf32>
+}
+
+// Many input channels that are apart in the image are read 32 at a time, by all of the window.
+// CHECK:         %w_packed = graph.contract %w maps [affine_map<(d0, d1, d2, d3, d4, d5) -> (((d0 * 8) + d5), ((d1 * 32) + d4), d2, d3)>, affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d2, d3, d4, d5)>] bounds [4, 2, 3, 3, 32, 8]
+// CHECK-NEXT:    graph.contract %x, %w_packed maps [affine_map<(d0, d1, d2, d3, d4, d5, d6, d7) -> (((d4 * 32) + d7), (d2 + d5), (d3 + d6))>, affine_map<(d0, d1, d2, d3, d4, d5, d6, d7) -> (d0, d4, d5, d6, d7, d1)>, affine_map<(d0, d1, d2, d3, d4, d5, d6, d7) -> (d0, d1, d2, d3)>] bounds [4, 8, 4, 8, 2, 3, 3, 32] {packed}
 // CHECK-LABEL: func.func @product
-func.func @few(%x: tensor<64x6x10xf32>, %w: tensor<32x64x3x3xf32>) -> tensor<32x4x8xf32> {
-  %c = graph.contract %x, %w maps [affine_map<(o, y, x, c, i, j) -> (c, y + i, x + j)>, affine_map<(o, y, x, c, i, j) -> (o, c, i, j)>, affine_map<(o, y, x, c, i, j) -> (o, y, x)>] bounds [32, 4, 8, 64, 3, 3] : tensor<64x6x10xf32>, tensor<32x64x3x3xf32> -> tensor<32x4x8xf32>
+func.func @blocks(%x: tensor<64x6x10xf32>, %w: tensor<32x64x3x3xf32>) -> tensor<32x4x8xf32> {
+  %c = graph.contract %x, %w maps [affine_map<(o, y, x, i, j, c) -> (c, y + i, x + j)>, affine_map<(o, y, x, i, j, c) -> (o, c, i, j)>, affine_map<(o, y, x, i, j, c) -> (o, y, x)>] bounds [32, 4, 8, 3, 3, 64] : tensor<64x6x10xf32>, tensor<32x64x3x3xf32> -> tensor<32x4x8xf32>
   func.return %c : tensor<32x4x8xf32>
 }
 
