@@ -188,7 +188,7 @@ def test_few_rows_leave_their_sums_in_the_second_cache():
 def test_what_is_read_once_from_far_away_is_fetched_ahead():
     def distances(l2_nbytes: int = 1 << 20, **sizes: int) -> list[int | None]:
         module = tiled(
-            nest("ik", "kj", "ij", **({"h": 1, "i": 8, "j": 128, "k": 4096} | sizes)), l2_nbytes=l2_nbytes
+            nest("ik", "kj", "ij", "", **({"h": 1, "i": 8, "j": 128, "k": 4096} | sizes)), l2_nbytes=l2_nbytes
         )
         return [prefetch_distance(op) for op in module.walk() if isinstance(op, memref.LoadOp)]
 
@@ -241,6 +241,17 @@ def test_a_tile_has_all_columns_where_that_takes_no_longer():
     assert tile_shape(128, 64, 64, 4) == (6, 64)
     assert tile_shape(8, 64, 64, 4) == (8, 32)
     assert tile_shape(128, 128, 64, 4) == (13, 32)
+
+
+@pytest.mark.parametrize(("depth", "tile"), [(1024, 8), (512, 12), (1000, 30), (256, 24)])
+def test_rows_of_a_tile_of_one_vector_have_places_in_the_first_cache(depth: int, tile: int):
+    def rows(columns: int, l1_nbytes: int = 48 << 10) -> str:
+        text = nest("ik", "kj", "ij", h=1, i=3000, j=columns, k=depth)
+        return next(each for each in axes(tiled(text, l1_nbytes=l1_nbytes)) if each.startswith("i:"))
+
+    assert f"tile({tile})" in rows(16)
+    assert "tile(14)" in rows(32)
+    assert "tile(30)" in rows(16, l1_nbytes=1 << 20)
 
 
 def matmul(m: int, n: int, k: int, a: str = "m, k", b: str = "k, n", batch: int = 0) -> str:
