@@ -164,7 +164,9 @@ class CacheFolder:
     def _loaded(self, key: str, path: Path, *, note_use: bool = True) -> Record:
         try:
             frame = decoded(key, read_private(path, note_use=note_use))
-        except (KeyError, TypeError) as error:
+        except CorruptEntryError:
+            raise
+        except (KeyError, TypeError, ValueError) as error:
             raise CorruptEntryError("its header is wrong") from error
         if not any(frame.outside):
             return frame.record

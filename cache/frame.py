@@ -97,6 +97,8 @@ def decoded(key: str, data: bytes) -> Frame:
             sections.append(b"")
             outside.append(place)
         else:
+            if not 0 <= place <= len(body) - end:
+                raise CorruptEntryError(f"it has no section of {place} bytes")
             sections.append(bytes(body[end : end + place]))
             outside.append(None)
             end += place

@@ -144,5 +144,7 @@ def decode(data: Any, sections: Sequence[bytes]) -> Any:
                 return np.frombuffer(section, DTYPES_BY_NAME[name]).reshape(shape)
             case _:
                 raise UnknownDataError(f"no part of a plan is called {kind!r}")
-    except (TypeError, LookupError, AttributeError) as error:
+    except UnknownDataError:
+        raise
+    except (TypeError, ValueError, LookupError, AttributeError) as error:
         raise UnknownDataError(f"no part of a plan: {error}") from error

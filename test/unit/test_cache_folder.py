@@ -120,11 +120,15 @@ def test_a_header_that_is_none_is_noticed(folder: CacheFolder) -> None:
     parts, _ = encoded(KEYS[0], Record(None))
     from hashlib import blake2b
 
-    for header in (b"[]", b"{}", b'{"key":1}'):
+    problems = ("its header is wrong", "it is for another key (1)", "it has no section of 9 bytes")
+    rest = b'"about":"","data":1,"sections":[9]'
+    headers = (b"[]", b"{}", b'{"key":1}', b"nope", b"\xff", b'{"key":"%s",%s}' % (KEYS[0].encode(), rest))
+    for header in headers:
         body = len(header).to_bytes(8, "little") + header
         path.write_bytes(parts[0] + blake2b(body, digest_size=32).digest() + body)
         (info,) = folder.files()
-        assert folder.problem_of(info) in ("its header is wrong", "it is for another key (1)")
+        assert folder.problem_of(info) in problems
+        assert folder.load(KEYS[0]) is None
 
 
 def test_what_was_not_used_for_longest_goes_first(tmp_path: Path) -> None:

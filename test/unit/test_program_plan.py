@@ -5,6 +5,7 @@ from tenon.dialects import memory_modes, sched
 from tenon.dialects.entry import find_entry
 from tenon.dialects.parsing import parse_module, verify_module
 from tenon.errors import TenonError
+from tenon.runtime.plan_codec import UnknownDataError, decode
 from tenon.runtime.plan_reader import plan_program
 from tenon.runtime.program_plan import (
     BufferKind,
@@ -196,3 +197,23 @@ def test_a_program_that_cannot_run_says_why(name: str):
         plan_of(
             f"{NODES}{KERNELS}sched.program @p(%x: memref<2x4xf32>) : (tensor<2x4xf32>) -> () {{\n{body}\n}}"
         )
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"BufferKind": "zap"},
+        {"zap": []},
+        {"mapping": 3},
+        {"extent": [[1]]},
+        {"dtype": "zap"},
+        {"array": ["float32", [3], 0]},
+        {"array": ["float32", [2], 1]},
+        {"SyncStep": [1]},
+        {},
+        {"dtype": "float32", "mapping": []},
+    ],
+)
+def test_data_that_no_plan_was_written_as_is_told(data: object):
+    with pytest.raises(UnknownDataError, match="no part of a plan"):
+        decode(data, [bytes(8)])
