@@ -1,5 +1,5 @@
 """
-Lets kernels that read every row several times fetch the next row while they work on one.
+Lets kernels fetch what they will read soon: the next row while they work on one.
 
     sched.axis %i = 4096 block(16) {                          sched.axis %i = 4096 block(16) {
       %m = sched.reduce maximumf %j = 1024 vector(16) {         ...
@@ -10,18 +10,21 @@ Lets kernels that read every row several times fetch the next row while they wor
         ...                                                           {tenon.prefetch = 1024 : index}
 
 The first loop over a row waits for memory, and computes little; those after it find the row in the caches,
-and let memory rest. Processors fetch what comes next in a row by themselves, but not the next row. The last
-loop that reads the row names it, a few rows ahead where rows are short.
+and let memory rest. So the last loop that reads the row names the next one. What only one loop reads is named
+some way ahead: processors fetch what comes next by themselves, but not beyond a page, and too late for loops
+that compute much. Short rows are named a few rows ahead.
 
-Only loads of buffers larger than the second cache, whose rows are no more than a quarter of it. Where the row
-after the last one would be, there may be nothing: what a load names is never looked at.
+Only loads of vectors from buffers larger than the second cache, and of one element of a buffer in a loop:
+what several windows share would be named several times. Where the row after the last one would be, there may
+be nothing: what a load names is never looked at.
 
 Requires: mapped `sched` kernels. Ensures: what each kernel computes is unchanged, bit for bit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -38,13 +41,19 @@ from ..dialects.element_types import NBYTES, element_type_of
 from ..dialects.prefetch import set_prefetch_distance
 from .util.index_analysis import IndexAnalysis, Loop
 
-LEAST_AHEAD_NBYTES = 4096
+AHEAD_NBYTES = 4096
 """What is needed sooner than after this many bytes comes too late."""
+
+LONG_NBYTES = 4 * AHEAD_NBYTES
+"""In rows from this size on, most of what is so far ahead is in the same row."""
+
+
+_Read = tuple[Loop, memref.LoadOp]
 
 
 @dataclass(frozen=True)
 class PrefetchRowsPass(ModulePass):
-    """Lets kernels that read every row several times fetch the next row while they work on one."""
+    """Lets kernels fetch what they will read soon: the next row while they work on one."""
 
     name = "prefetch-rows"
     l2_nbytes: int = 1 << 20
@@ -58,52 +67,64 @@ class PrefetchRowsPass(ModulePass):
 
     def _visit(self, kernel: sched.KernelOp) -> None:
         analysis = IndexAnalysis()
-        for rows in kernel.walk():
-            if isinstance(rows, sched.AxisOp) and rows.mapping.step == 1:
-                for loop, load in _last_reads(rows):
-                    distance = self._distance(analysis, rows, loop, load)
-                    if distance is not None:
+        for around in kernel.walk():
+            if isinstance(around, sched.KernelOp) or (
+                isinstance(around, sched.AxisOp) and around.mapping.step == 1
+            ):
+                for reads in _reads_of_rows(analysis, around):
+                    for loop, load, distance in self._fetches(analysis, around, reads):
                         set_prefetch_distance(load, distance)
-                        _note(kernel, loop, rows)
+                        _note(kernel, loop)
 
-    def _distance(
-        self, analysis: IndexAnalysis, rows: sched.AxisOp, loop: Loop, load: memref.LoadOp
-    ) -> int | None:
-        """Returns how many elements ahead a load should fetch; None where it need not."""
-        address, nbytes = analysis.address(load), NBYTES[element_type_of(load.memref.type)]
-        row = address.stride(analysis.axis(rows))
-        if not isinstance(row, int) or row <= 0 or address.stride(analysis.axis(loop)) != 1:
-            return None
-        most = upper_bound(size_of(load.memref.type))
-        if most * nbytes <= self.l2_nbytes or row * nbytes > self.l2_nbytes // 4:
-            return None
-        return row * -(-LEAST_AHEAD_NBYTES // (row * nbytes))
+    def _fetches(
+        self, analysis: IndexAnalysis, around: sched.KernelOp | sched.AxisOp, reads: Sequence[_Read]
+    ) -> Iterator[tuple[Loop, memref.LoadOp, int]]:
+        """Yields the loads, of those that read one row, that should fetch, and how many elements ahead."""
+        loop, load = reads[-1]
+        type = load.memref.type
+        nbytes = NBYTES[element_type_of(type)]
+        if upper_bound(size_of(type)) * nbytes <= self.l2_nbytes:
+            return
+        row = None
+        if isinstance(around, sched.AxisOp):
+            row = analysis.address(load).stride(analysis.axis(around))
+        has_near_rows = isinstance(row, int) and 0 < row * nbytes <= self.l2_nbytes // 4
+        is_long = upper_bound(analysis.extent(loop)) * nbytes >= LONG_NBYTES
+        if has_near_rows and (len(reads) > 1 or not is_long):
+            assert isinstance(row, int)
+            yield loop, load, row * -(-AHEAD_NBYTES // (row * nbytes))
+        elif is_long:
+            for each, read in reads:
+                yield each, read, AHEAD_NBYTES // nbytes
 
 
-def _last_reads(rows: sched.AxisOp) -> Iterator[tuple[Loop, memref.LoadOp]]:
+def _reads_of_rows(
+    analysis: IndexAnalysis, around: sched.KernelOp | sched.AxisOp
+) -> Iterator[Sequence[_Read]]:
     """
-    Yields the loads of vectors of a kernel's buffers that loops before theirs have too, and none after it,
-    with their loops; all of these stand right under `rows` and hold no other loop.
+    Yields the loads of vectors from a kernel's buffers, with their loops, by the row that they read. The
+    loops stand right under `around` and hold no other loop, and read one element of that buffer.
     """
-    found: dict[tuple[SSAValue, ...], list[tuple[Loop, memref.LoadOp]]] = {}
-    for loop in rows.body.block.ops:
+    found: dict[tuple[SSAValue | None, ...], list[_Read]] = {}
+    for loop in around.body.block.ops:
         if not isinstance(loop, Loop) or loop.mapping.vector.data == 1:
             continue
         if any(op.regions for op in loop.body.block.ops):
             continue
-        for op in loop.body.block.ops:
-            if not isinstance(op, memref.LoadOp) or not isinstance(op.memref, BlockArgument):
+        loads = [op for op in loop.body.block.ops if isinstance(op, memref.LoadOp)]
+        times = Counter(op.memref for op in loads)
+        for op in loads:
+            if not isinstance(op.memref, BlockArgument) or times[op.memref] > 1:
                 continue
-            if op.indices and op.indices[-1] is loop.index:
-                found.setdefault((op.memref, *op.indices[:-1]), []).append((loop, op))
-    for reads in found.values():
-        if reads[0][0] is not reads[-1][0]:
-            yield reads[-1]
+            if analysis.address(op).stride(analysis.axis(loop)) == 1:
+                row = tuple(None if index is loop.index else index for index in op.indices)
+                found.setdefault((op.memref, *row), []).append((loop, op))
+    return iter(found.values())
 
 
-def _note(kernel: sched.KernelOp, loop: Loop, rows: sched.AxisOp) -> None:
+def _note(kernel: sched.KernelOp, loop: Loop) -> None:
     """Adds to the reasons of a kernel's schedule."""
-    clause = f"{loop.index.name_hint or 'axis'}: fetches what later {rows.index.name_hint or 'rows'} need"
+    clause = f"{loop.index.name_hint or 'axis'}: fetches what is read later"
     reasons = [] if kernel.schedule is None else kernel.schedule.data.split("; ")
     if clause not in reasons:
         kernel.schedule = StringAttr("; ".join([*reasons, clause]))
