@@ -23,7 +23,7 @@ memory.
 * The result's dims have the order in which what is made of it is stored, where one chain of elementwise ops
   and views makes that.
 * What windows are folded over has the order of the extents, so that the loop inside is long, and else that in
-  which the other operand lies in memory.
+  which the other operand lies in memory; that one comes first where more of the dims are one so.
 
 Requires: nothing. Contractions with extents that are not numbers, or with none in them, stay as they are.
 Ensures: results are those before, sums of floats up to their order.
@@ -33,6 +33,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import prod
 
 from xdsl.context import Context
@@ -121,7 +122,17 @@ class _Simplifier:
         (operand,) = weights if len(weights) == 1 else self.operands[:1]
         if len(self.operands) != len(weights):
             self.folded.sort(key=lambda dim: -abs(operand.stride(dim)))
+            as_it_lies = list(self.folded)
             self.folded.sort(key=lambda dim: self.extents[dim])
+            if self._joints(as_it_lies) > self._joints(self.folded):
+                self.folded = as_it_lies
+
+    def _joints(self, dims: Sequence[int]) -> int:
+        """Returns how many dims of such an order go on where the next one ends."""
+        return sum(
+            all(self._goes_on(operand, outer, inner) for operand in self.operands)
+            for outer, inner in pairwise(dims)
+        )
 
     def _merge(self) -> None:
         for dims in (self.result, self.folded):

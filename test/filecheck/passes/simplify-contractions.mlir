@@ -50,3 +50,11 @@ func.func @dynamic(%a: tensor<?x4xf32, #graph.dims<n, 4>>, %b: tensor<1x4xf32>) 
   %c = graph.contract %a, %b maps [affine_map<(i, o, k) -> (i, k)>, affine_map<(i, o, k) -> (o, k)>, affine_map<(i, o, k) -> (i, o)>] : tensor<?x4xf32, #graph.dims<n, 4>>, tensor<1x4xf32> -> tensor<?x1xf32, #graph.dims<n, 1>>
   func.return %c : tensor<?x1xf32, #graph.dims<n, 1>>
 }
+
+// A window over few channels, which lie side by side: columns and channels are one dim, longer than rows.
+// CHECK-LABEL: func.func @few_channels
+// CHECK:         graph.contract %{{.*}}, %{{.*}} maps [affine_map<(d0, d1, d2, d3, d4) -> (((d0 * 2) + d3), ((d1 * 6) + d4))>, affine_map<(d0, d1, d2, d3, d4) -> (d3, d4, d2)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2)>] bounds [4, 4, 8, 7, 21]
+func.func @few_channels(%x: tensor<13x13x3xf32>, %w: tensor<7x7x3x8xf32>) -> tensor<4x4x8xf32> {
+  %c = graph.contract %x, %w maps [affine_map<(y, x, o, c, i, j) -> (y * 2 + i, x * 2 + j, c)>, affine_map<(y, x, o, c, i, j) -> (i, j, c, o)>, affine_map<(y, x, o, c, i, j) -> (y, x, o)>] bounds [4, 4, 8, 3, 7, 7] : tensor<13x13x3xf32>, tensor<7x7x3x8xf32> -> tensor<4x4x8xf32>
+  func.return %c : tensor<4x4x8xf32>
+}
