@@ -22,6 +22,7 @@ from xdsl.dialects.builtin import VectorType, f32, f64
 from xdsl.ir import Attribute, SSAValue
 
 from ...dialects.element_types import NBYTES, element_type_of, lanes_of
+from ...dialects.graph.base import fastmath_of
 from .emitter import Emitter, Reciprocal
 from .types import float_text, splat
 
@@ -66,8 +67,8 @@ def write_reciprocals(emitter: Emitter, loop: scf.ForOp) -> dict[SSAValue, Recip
 
 def has_reciprocal_form(op: arith.DivfOp) -> bool:
     """Returns whether a division is one of wide vectors, and no approximation is asked for."""
-    type = op.result.type
-    if not isinstance(type, VectorType) or (op.fastmath is not None and op.fastmath.data):
+    type, flags = op.result.type, fastmath_of(op)
+    if not isinstance(type, VectorType) or (flags is not None and flags.data):
         return False
     element, lanes = type.element_type, lanes_of(type)
     return element in _LIMITS and lanes is not None and lanes * NBYTES[element] >= LEAST_NBYTES
