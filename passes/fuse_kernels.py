@@ -22,6 +22,8 @@ such sums has been given what it can take in already, and one of whose sides sta
 rows. There must be enough blocks to keep a device busy, and the blocks be small enough for a core's caches.
 Where those of whole products are too large, the next axis, their rows, is taken in parts that divide it: the
 scores of some rows at a time, as long as a cache holds the side that stays meanwhile.
+What reads an array in steps along its innermost axis stays alone: LLVM makes vectors of that, in kernels only
+that have none.
 
 Requires: unmapped `sched` kernels, before `build-dependencies`.
 Ensures: what each program computes is unchanged, bit for bit.
@@ -33,6 +35,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
+from xdsl.dialects import memref
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
 from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.passes import ModulePass
@@ -43,6 +46,8 @@ from ..dialects.hazards import Item, accessed_buffers, base_of, item_blocks, ite
 from ..dialects.kernel_access import KernelAccess, access_of
 from ..dialects.memory_modes import ModeKind
 from ..dialects.sched import OriginAttr, Role
+from .util.axis_nest import nest_of
+from .util.index_analysis import IndexAnalysis
 from .util.kernel_stages import StagePlan, StageSource, plan_stages, write_stages
 
 _Key = tuple[sched.KernelOp | int, ...]
@@ -114,6 +119,8 @@ class _Fuser:
         for handover in self._handovers(consumer, block):
             launches = (*handover.producers, consumer)
             kernels = [self.kernels[_kernel_name(launch)] for launch in launches]
+            if any(map(_takes_steps, kernels)):
+                continue
             key = _key(kernels, launches, handover.buffer)
             if key not in self.plans:
                 sources = [
@@ -257,6 +264,21 @@ class _Fuser:
         while f"{name}_{number}" in self.kernels:
             number += 1
         return f"{name}_{number}"
+
+
+def _takes_steps(kernel: sched.KernelOp) -> bool:
+    """
+    Returns whether the innermost axis of a kernel reads an array in steps of more than one element: it is no
+    vector, and LLVM makes vectors of kernels only in which there is none.
+    """
+    nest = nest_of(kernel)
+    if not nest:
+        return False
+    analysis = IndexAnalysis()
+    axis = analysis.axis(nest[-1])
+    loads = [op for op in nest[-1].walk() if isinstance(op, memref.LoadOp)]
+    strides = [analysis.expr(index).stride(axis) for load in loads for index in load.indices]
+    return any(isinstance(stride, int) and stride > 1 for stride in strides)
 
 
 def _kernel_name(launch: sched.LaunchOp) -> str:

@@ -163,6 +163,14 @@ def test_depthwise_convolutions_of_small_images_copy_the_padding():
     assert "memref<1x17x17x24xf32>" in executable.stages["sched"]
 
 
+def test_what_reads_in_steps_is_a_kernel_of_its_own():
+    one, two = (
+        assert_computes(Convolution(1, 64, (30, 30), 64, (3, 3), stride=stride, groups=64)).stages["sched"]
+        for stride in (1, 2)
+    )
+    assert "sched.alloc" in one and "sched.alloc" not in two
+
+
 def test_a_window_of_one_is_a_product_of_matrices():
     executable = assert_computes(Convolution(1, 16, (9, 7), 33, (1, 1), padding=0))
     assert "= 63" in executable.stages["sched"]
