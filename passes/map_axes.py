@@ -48,6 +48,7 @@ from ..dialects import sched
 from ..dialects.element_types import NBYTES, element_type_of
 from ..dialects.sched import Level, MappingAttr
 from .schedule.fuse import fuse
+from .schedule.split import split
 from .util.axis_nest import interchange, nest_of
 from .util.extremum_steps import is_extremum
 from .util.index_analysis import IndexAnalysis, Loop
@@ -64,8 +65,9 @@ MANY_ROWS = 64
 UNBLOCKED_NBYTES = 1 << 18
 """A matrix with fewer bytes is transposed as one: the second cache holds it."""
 
-PIECE_NBYTES = 512
-"""How much of a row of a larger one is read, and how much of one is stored, in a block."""
+STORED_PIECE_NBYTES = 128
+READ_PIECE_NBYTES = 2048
+"""How much of a row of a larger one is stored, and how much of one is read, by a work-group."""
 
 
 @dataclass(frozen=True)
@@ -228,32 +230,43 @@ class _KernelMapper:
 
     def _block_transpose(self, rows: sched.AxisOp, columns: sched.AxisOp, nbytes: int) -> None:
         """
-        Makes work-groups of the blocks of a large matrix that is transposed: each reads and stores pieces of
-        rows that are some cache lines long, so that none of these, and few pages, are visited twice.
+        Makes work-groups of the parts of a large matrix that is transposed: each reads long pieces of some
+        rows, and stores some whole cache lines of each row of the result. Parts side by side follow one
+        another, so that rows are read as streams.
         """
         kernel = columns.parent_op()
         while kernel is not None and not isinstance(kernel, sched.KernelOp):
             kernel = kernel.parent_op()
         assert kernel is not None, f"{columns.name}: stands in no kernel"
-        nest = nest_of(kernel)
+        nest, step = nest_of(kernel), columns.mapping.vector.data
+        wide = max(STORED_PIECE_NBYTES // nbytes, step)
         if columns not in nest or not _is_nest(nest[0], columns):
             return
         if any(op is not nest[0] and isinstance(op, Loop) for op in kernel.body.block.ops):
             return
-        if self._most(rows) * self._most(columns) * nbytes <= UNBLOCKED_NBYTES:
+        if any(axis.count is not None or not isinstance(axis.extent.data, int) for axis in nest):
             return
-        side, step = PIECE_NBYTES // nbytes, columns.mapping.vector.data
-        wide, tall = (_even_chunk(self._most(axis), max(side, step), step) for axis in (columns, rows))
+        if self._most(rows) * self._most(columns) * nbytes <= UNBLOCKED_NBYTES or self._most(columns) <= wide:
+            return
         others = [axis for axis in nest if axis is not rows and axis is not columns]
         interchange(nest, [*others, rows, columns])
         while len(others) > 1:
             others[:2] = [_fused(others[0], others[1])]
         for axis in others:
             axis.mapping = MappingAttr.get(Level.BLOCK)
-        why = f"blocks of {tall} x {wide}, which the caches hold"
-        for axis, chunk in ((rows, tall), (columns, wide)):
-            unroll, vector = axis.mapping.unroll.data, axis.mapping.vector.data
-            self._set(axis, MappingAttr.get(Level.BLOCK, chunk, vector, unroll), why)
+        vector, columns.mapping = columns.mapping, _SERIAL
+        outer, inner = split(columns, wide)
+        assert isinstance(outer, sched.AxisOp) and isinstance(inner, sched.AxisOp), (
+            "parts of an axis are axes"
+        )
+        interchange([rows, outer], [outer, rows])
+        inner.mapping = vector
+        self._set(
+            outer, MappingAttr.get(Level.BLOCK), f"{wide * nbytes} bytes of each row are stored at once"
+        )
+        tall = _even_chunk(self._most(rows), max(READ_PIECE_NBYTES // nbytes, step), step)
+        mapping = MappingAttr.get(Level.BLOCK, tall, unroll=rows.mapping.unroll.data)
+        self._set(rows, mapping, f"{tall * nbytes} bytes of each row are read at once")
         self.analysis = IndexAnalysis()
 
     def _turned_loads(self, columns: sched.AxisOp) -> list[memref.LoadOp]:

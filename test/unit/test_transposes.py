@@ -75,22 +75,28 @@ def mappings(shape: tuple[int, ...], order: tuple[int, ...], dtype: str = "f4") 
     return [f"{op.extent.data}: {op.mapping.words()}".rstrip() for op in axes]
 
 
-def test_large_matrices_are_transposed_in_blocks():
-    whole, blocks = ["256: block(64) unroll(16)", "256: vector(16)"], "block(128)"
+def test_large_matrices_are_transposed_in_parts():
+    whole = ["256: block(64) unroll(16)", "256: vector(16)"]
+    parts = ["8: block", "512: block(512) unroll(16)", "32: vector(16)"]
     assert mappings((256, 256), (1, 0)) == whole
-    assert mappings((256, 512), (1, 0)) == [f"512: {blocks} unroll(16)", f"256: {blocks} vector(16)"]
+    assert mappings((256, 512), (1, 0)) == parts
+    assert mappings((256, 512), (1, 0), "f8") == ["16: block", "512: block(256) unroll(8)", "16: vector(8)"]
 
 
-def test_axes_around_a_block_are_work_groups_too():
-    assert mappings((3, 256, 512), (0, 2, 1))[0] == "3: block"
-    assert mappings((2, 3, 256, 512), (0, 1, 3, 2))[0] == "6: block"
-    found = mappings((256, 20, 512), (2, 1, 0))
-    assert found[0] == "20: block" and "unroll(16)" in found[1] and "vector(16)" in found[2]
+def test_few_columns_are_all_stored_at_once():
+    assert mappings((32, 4096), (1, 0)) == ["4096: block(512) unroll(16)", "32: vector(16)"]
+
+
+def test_axes_around_a_matrix_are_work_groups_too():
+    parts = ["8: block", "512: block(512) unroll(16)", "32: vector(16)"]
+    assert mappings((3, 256, 512), (0, 2, 1)) == ["3: block", *parts]
+    assert mappings((2, 3, 256, 512), (0, 1, 3, 2)) == ["6: block", *parts]
+    assert mappings((256, 20, 512), (2, 1, 0)) == ["20: block", *parts]
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "i1"])
 @pytest.mark.parametrize("order", [(1, 0), (0, 1, 3, 2), (2, 1, 0)])
-def test_blocks_with_tails(order: tuple[int, ...], dtype: str):
+def test_parts_with_tails(order: tuple[int, ...], dtype: str):
     shape = {2: (1100, 605), 3: (401, 3, 707), 4: (2, 2, 401, 707)}[len(order)]
     x = np.random.default_rng(0).integers(0, 100, shape).astype(dtype)
     y = tenon.jit(lambda x: tnp.permute_dims(x, order))(x)
