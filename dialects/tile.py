@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import IndexType, IntAttr, MemRefType, UnitAttr, f32, f64
+from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntAttr, MemRefType, UnitAttr, f32, f64, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -40,6 +40,10 @@ class TileFmaOp(IRDLOperation):
 
     Where `live` is there, only the first `live` columns exist: no others are read or written.
 
+    `prefetch` says what the next tile reads: while this one is computed, step k of its only depth brings the
+    elements from `at + k * step` on, `count` of them, into the cache. That changes nothing but time, and such
+    elements need not exist.
+
     Under `transposed` the sum of row r and column c is written to acc[acc_at + c * acc_row + r] instead.
     There is no `live` then, and no `+=`.
 
@@ -48,6 +52,7 @@ class TileFmaOp(IRDLOperation):
 
     ```mlir
     low.tile_fma 8 x 48 %c[%c_at, %c_row] = %a[%a_at, %a_row, %a_step] * %b[%b_at, %b_step] depth [%k]
+        prefetch lhs[%next_a, 8, 8] rhs[%next_b, 2, 2]
         : memref<65536xf32>, memref<65536xf32>, memref<65536xbf16>
     low.tile_fma 1 x 16 live %n %c[%c_at, %c_row] += %a[%a_at, %a_row, %a_0, %a_1] * %b[%b_at, %b_0, %b_1]
         depth [%h, %k] : memref<16xf64>, memref<64xf64>, memref<1024xf64>
@@ -76,6 +81,10 @@ class TileFmaOp(IRDLOperation):
     rhs_steps = var_operand_def(INDEX)
     depths = var_operand_def(INDEX)
     live = opt_operand_def(INDEX)
+    lhs_next = opt_operand_def(INDEX)
+    rhs_next = opt_operand_def(INDEX)
+    lhs_next_steps = opt_prop_def(DenseArrayBase)
+    rhs_next_steps = opt_prop_def(DenseArrayBase)
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     def __init__(
@@ -89,19 +98,25 @@ class TileFmaOp(IRDLOperation):
         accumulates: bool = False,
         transposed: bool = False,
         ahead: int | None = None,
+        lhs_next: tuple[SSAValue, int, int] | None = None,
+        rhs_next: tuple[SSAValue, int, int] | None = None,
     ):
         """
         `acc` is a buffer, where its tile begins, and the step from row to row; `lhs` is that and a step for
-        each depth; `rhs` is a buffer, where its tile begins, and a step for each depth.
+        each depth; `rhs` is a buffer, where its tile begins, and a step for each depth. What is prefetched of
+        `lhs` and of `rhs` is a place, a step and a count each.
         """
         super().__init__(
-            operands=[*acc, *lhs[:3], lhs[3:], *rhs[:2], rhs[2:], depths, live],
+            operands=[*acc, *lhs[:3], lhs[3:], *rhs[:2], rhs[2:], depths, live]
+            + [None if each is None else each[0] for each in (lhs_next, rhs_next)],
             properties={
                 "rows": IntAttr(shape[0]),
                 "columns": IntAttr(shape[1]),
                 "accumulates": UnitAttr() if accumulates else None,
                 "transposed": UnitAttr() if transposed else None,
                 "ahead": None if ahead is None else IntAttr(ahead),
+                "lhs_next_steps": None if lhs_next is None else DenseArrayBase.from_list(i64, lhs_next[1:]),
+                "rhs_next_steps": None if rhs_next is None else DenseArrayBase.from_list(i64, rhs_next[1:]),
             },
         )
 
@@ -126,6 +141,15 @@ class TileFmaOp(IRDLOperation):
         rhs, rhs_indices = _parse_place(parser)
         parser.parse_keyword("depth")
         depths = _parse_indices(parser)
+        lhs_next, rhs_next = None, None
+        if parser.parse_optional_keyword("prefetch") is not None:
+            if parser.parse_optional_keyword("lhs") is not None:
+                lhs_next = _parse_next(parser)
+            if lhs_next is None:
+                parser.parse_keyword("rhs")
+                rhs_next = _parse_next(parser)
+            elif parser.parse_optional_keyword("rhs") is not None:
+                rhs_next = _parse_next(parser)
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
         types = [parser.parse_type()]
@@ -146,6 +170,8 @@ class TileFmaOp(IRDLOperation):
             accumulates,
             transposed,
             ahead,
+            lhs_next,
+            rhs_next,
         )
         op.attributes.update(attributes)
         return op
@@ -167,9 +193,20 @@ class TileFmaOp(IRDLOperation):
         printer.print_string(" depth [")
         printer.print_list(self.depths, printer.print_ssa_value)
         printer.print_string("]")
+        if self.lhs_next is not None or self.rhs_next is not None:
+            printer.print_string(" prefetch")
+        for name, place, steps in self._next:
+            if place is not None and steps is not None:
+                printer.print_string(f" {name}[")
+                printer.print_ssa_value(place)
+                printer.print_string("".join(f", {number}" for number in steps.iter_values()) + "]")
         printer.print_op_attributes(self.attributes)
         printer.print_string(" : ")
         printer.print_list((self.acc.type, self.lhs.type, self.rhs.type), printer.print_attribute)
+
+    @property
+    def _next(self) -> tuple[tuple[str, SSAValue | None, DenseArrayBase | None], ...]:
+        return ("lhs", self.lhs_next, self.lhs_next_steps), ("rhs", self.rhs_next, self.rhs_next_steps)
 
     def verify_(self) -> None:
         if self.rows.data < 1 or self.columns.data < 1:
@@ -196,6 +233,17 @@ class TileFmaOp(IRDLOperation):
         if self.transposed is not None and (self.accumulates is not None or self.live is not None):
             what = "+=" if self.accumulates is not None else "live"
             raise VerifyException(f"{self.name}: {what} of a transposed tile (expected = of all columns)")
+        for name, place, steps in self._next:
+            numbers = () if steps is None else steps.get_values()
+            if (place is None) != (steps is None) or (
+                place is not None and (len(numbers), found[0]) != (2, 1)
+            ):
+                raise VerifyException(
+                    f"{self.name}: prefetch {name} by {list(numbers)} in {found[0]} depths "
+                    "(expected a place, a step and a count, and one depth)"
+                )
+            if any(number < 1 for number in numbers):
+                raise VerifyException(f"{self.name}: prefetch {name} by {list(numbers)} (expected 1 or more)")
         if self.acc in (self.lhs, self.rhs):
             raise VerifyException(f"{self.name}: acc is an operand too, expected a buffer of its own")
 
@@ -203,6 +251,17 @@ class TileFmaOp(IRDLOperation):
 def _parse_indices(parser: Parser) -> list[SSAValue]:
     found = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_unresolved_operand)
     return [parser.resolve_operand(index, INDEX) for index in found]
+
+
+def _parse_next(parser: Parser) -> tuple[SSAValue, int, int]:
+    parser.parse_punctuation("[")
+    place = parser.resolve_operand(parser.parse_unresolved_operand(), INDEX)
+    parser.parse_punctuation(",")
+    step = parser.parse_integer(allow_boolean=False)
+    parser.parse_punctuation(",")
+    count = parser.parse_integer(allow_boolean=False)
+    parser.parse_punctuation("]")
+    return place, step, count
 
 
 def _parse_place(parser: Parser) -> tuple[UnresolvedOperand, list[SSAValue]]:

@@ -53,6 +53,8 @@ def _axis_words(mapping: MappingAttr) -> str:
             pass
     if mapping.tile.data:
         words.append(f"register tiles of {mapping.tile.data}")
+    if mapping.prefetch.data:
+        words.append("the next one fetched meanwhile")
     if mapping.items.data > 1:
         words.append(f"shared by {mapping.items.data} work-items")
     if mapping.vector.data > 1:

@@ -46,7 +46,7 @@ from ..semantics.numpy_types import Array, dense_of
 from .util.constant_views import constant_array
 from .util.contract_views import through_views
 from .util.graph_builder import GraphBuilder
-from .util.tile_shape import tile_shape
+from .util.tile_shape import MOST_ROWS, most_rows, tile_shape
 
 LEAST_ITERATIONS = 1 << 15
 """A smaller contraction is not worth another kernel."""
@@ -63,6 +63,8 @@ LEAST_NBYTES = 3 << 18
 An operand with fewer bytes, of one element of the batch, is read as fast where it lies, if it is contiguous
 along the columns.
 """
+
+PACKED_ROW_NBYTES = 32
 
 LEAST_NBYTES_OF_CONSTANT = 1 << 15
 
@@ -127,7 +129,13 @@ def _packings(op: graph.ContractOp, vector_nbytes: int) -> list[_Packing]:
     number = int(columns in used[1])
     rows = [dim for dim in op.result_dims if dim not in used[number] and extents[dim] > 1]
     height = extents[rows[0]] if len(rows) == 1 else prod(extents[dim] for dim in rows)
-    tall, wide = tile_shape(height, extents[columns], vector_nbytes, NBYTES[compute_type(type)])
+    nbytes, most = NBYTES[compute_type(type)], MOST_ROWS
+    row = _stride(op, 1 - number, rows[0]) if len(rows) == 1 else None
+    if row is not None and row > 0:
+        # Rows that are contiguous are copied too: as many as there are in a vector that every device has.
+        each = NBYTES[tensor_type_of(op.inputs[1 - number], op.name).element_type]
+        most = PACKED_ROW_NBYTES // nbytes if row == 1 else most_rows(row * each)
+    tall, wide = tile_shape(height, extents[columns], vector_nbytes, nbytes, most)
     found = [_packing(op, number, columns, wide, extents)]
     if len(rows) == 1 and found[0] is not None:
         found.append(_packing(op, 1 - number, rows[0], tall, extents))
@@ -169,22 +177,30 @@ def _pays(op: graph.ContractOp, packing: _Packing, of_columns: bool) -> bool:
     nbytes = prod(extents[dim] for dim in (*packing.depth, packing.lane)) * each
     if constant_array(value) is not None:
         return prod(extents[dim] for dim in packing.batch) * nbytes >= LEAST_NBYTES_OF_CONSTANT
-    dims = _plain_dims(op.operand_maps[packing.number])
-    assert dims is not None, f"{op.name}: an operand without plain indices"
-    source, indices = through_views(value, [LinearIndex(((dim, 1),), 0) for dim in dims])
-    shape = [extent for extent in shape_of(tensor_type_of(source, op.name)) if isinstance(extent, int)]
-    if len(shape) != len(indices) or min(shape) < 0:
+    stride = _stride(op, packing.number, packing.lane)
+    if stride is None:
         return False
-    stride = sum(
-        dict(index.factors).get(packing.lane, 0) * step
-        for index, step in zip(indices, row_major_strides(shape), strict=True)
-    )
     uses = prod(extents[dim] for dim in op.result_dims if dim not in packing.order)
     if of_columns:
         return (
             uses >= LEAST_USES and nbytes >= LEAST_NBYTES if stride == 1 else uses >= LEAST_USES_OF_TRANSPOSED
         )
     return stride == 1 and uses >= LEAST_USES_OF_TRANSPOSED_ROWS and nbytes >= LEAST_NBYTES
+
+
+def _stride(op: graph.ContractOp, number: int, dim: int) -> int | None:
+    """Returns how far apart in memory an operand's elements are along a dim; None where that is not known."""
+    dims = _plain_dims(op.operand_maps[number])
+    if dims is None:
+        return None
+    source, indices = through_views(op.inputs[number], [LinearIndex(((each, 1),), 0) for each in dims])
+    shape = [extent for extent in shape_of(tensor_type_of(source, op.name)) if isinstance(extent, int)]
+    if len(shape) != len(indices) or min(shape, default=0) < 0:
+        return None
+    return sum(
+        dict(index.factors).get(dim, 0) * step
+        for index, step in zip(indices, row_major_strides(shape), strict=True)
+    )
 
 
 def _rewrite(op: graph.ContractOp, packings: Sequence[_Packing]) -> None:

@@ -21,7 +21,8 @@ The columns of the tile are an axis along which one side of every product is con
 the rows one along which that stays and the other steps. They become the innermost two axes: parallel axes
 may change places where what stands between them only computes and loads. The tile takes the least time for
 the extents that there are (`util/tile_shape.py`). A chunk of rows and a chunk of columns, with the whole
-depth, take a part of the second cache each.
+depth, take a part of the second cache each. Of panels that it does not hold, a chunk is one, and tiles
+`prefetch`: the next panel while the tiles of this one are computed, and the next rows while one is.
 
 Where rows are few, each element of the other side is used a few times only, and reading it takes the time.
 Some steps of the depth are taken for all tiles then before the next ones (`tile(16)` of the sum), so that it
@@ -58,7 +59,7 @@ from .util.index_analysis import IndexAnalysis, Loop
 from .util.index_expr import Axis, IndexExpr, Leaf, Mod, opaque, variable
 from .util.kernel_stages import stages_of
 from .util.partial_results import partial_results
-from .util.tile_shape import LATENCY, MOST_ROWS, most_vectors, tile_shape
+from .util.tile_shape import LATENCY, MOST_ROWS, most_rows, most_vectors, tile_shape
 
 LEAST_COLUMNS = 4
 LEAST_DEPTH = 8
@@ -88,7 +89,11 @@ AHEAD = 1 << 12
 """How many bytes ahead what is read once is fetched."""
 
 PRIVATE_SUMS = 96 * 96
-"""The most sums that a work-group keeps in private memory."""
+PRIVATE_SUMS_OF_BLOCKS = 64 * 384
+"""The most sums that a work-group keeps in private memory; the same where it takes blocks of panels."""
+
+LEAST_BLOCKS = 3
+"""A depth of fewer blocks is taken at once, with fewer rows."""
 
 _SERIAL = MappingAttr.get()
 
@@ -252,7 +257,8 @@ class _KernelTiler:
             stores_apart = not self._stores_are_contiguous(nest[-1], axis)
             for rows in self._rows(nest, products, axis):
                 height = 1 if rows is None else self._most(nest[rows])
-                tall, wide = tile_shape(height, self._most(axis), self.vector_nbytes, nbytes)
+                most = MOST_ROWS if rows is None else self._most_rows(nest[rows], products, axis, width)
+                tall, wide = tile_shape(height, self._most(axis), self.vector_nbytes, nbytes, most)
                 if width is not None and width != wide:
                     wide = width
                     lanes = max(1, self.vector_nbytes // nbytes)
@@ -368,6 +374,24 @@ class _KernelTiler:
                 found.append(number)
         return found or [None]
 
+    def _most_rows(
+        self,
+        rows: sched.AxisOp,
+        products: Sequence[_Product],
+        columns: sched.AxisOp,
+        width: int | None,
+    ) -> int:
+        """Returns how many rows a tile may have for what the products read of them."""
+        own, most = self.analysis.axis(rows), MOST_ROWS
+        for product in products:
+            side = self._column_side(product, columns, width)
+            assert side is not None, f"{columns.name}: no columns"
+            stride = product.addresses[1 - side].stride(own)
+            if isinstance(stride, int) and stride > 1:
+                each = NBYTES[element_type_of(product.loads[1 - side].memref.type)]
+                most = min(most, most_rows(stride * each, self.l1_nbytes))
+        return most
+
     def _stores_are_contiguous(self, inner: sched.AxisOp, axis: sched.AxisOp) -> bool:
         own = self.analysis.axis(axis)
         stores = [op for op in inner.body.block.ops if isinstance(op, memref.StoreOp)]
@@ -384,11 +408,15 @@ class _KernelTiler:
         outer_extents = [self._most(axis) for axis in outer]
         streamed = self._streamed(products, tiled[-1])
         block = self._skinny_steps(streamed, choice, prod(extents[:-1]), extents[-1])
+        prefetches = False
         if block is not None:
             chunks = self._skinny_chunks(products, extents, tiles, depth, prod(outer_extents))
         else:
             block = self._depth_block(products, choice, extents, depth)
             chunks = self._chunks(products, block or depth, extents, tiles, block is not None)
+            prefetches = self._prefetches(products, choice, tiled, depth)
+            if prefetches:
+                chunks = self._chunks_of_panels(products, chunks, tiles, block is not None)
             chunks = _smaller_chunks(chunks, extents, tiles, depth, prod(outer_extents))
         if block is not None:
             dim = products[0].dims[0]
@@ -404,7 +432,8 @@ class _KernelTiler:
             is_cut = any(c < e for c, e in zip(chunks[number:], extents[number:], strict=True))
             level = Level.BLOCK if is_cut and left > 0 else Level.SERIAL
             left -= level is Level.BLOCK
-            axis.mapping = MappingAttr.get(level, chunk if level is Level.BLOCK else 1, vector, tile=tile)
+            chunk = chunk if level is Level.BLOCK else 1
+            axis.mapping = MappingAttr.get(level, chunk, vector, tile=tile, prefetch=prefetches)
         ahead = self._fetch_ahead(streamed, choice, block)
         self._explain(tiled, tiles, products[0].dims[0], ahead)
 
@@ -415,6 +444,8 @@ class _KernelTiler:
         reasons = [f"{names[-1]}: the columns of a tile of {' x '.join(map(str, tiles))} sums in registers"]
         if len(names) > 1:
             reasons.insert(0, f"{names[0]}: the rows of that tile")
+        if tiled[-1].mapping.prefetch.data:
+            reasons.append("what the next tiles read is fetched while one is computed")
         if dim.mapping.tile.data:
             what = (
                 f"{dim.mapping.tile.data} steps for all tiles before the next, what they read stays in cache"
@@ -503,7 +534,40 @@ class _KernelTiler:
         steps = self.l2_nbytes // (LEAST_CHUNK * 2 * self._nbytes(products))
         inner = depth // self._most(product.dims[0])
         steps = max(steps // inner, 1) * inner
-        return steps if 2 * steps <= depth else None
+        return steps if LEAST_BLOCKS * steps <= depth else None
+
+    def _prefetches(
+        self, products: Sequence[_Product], choice: _Choice, tiled: Sequence[sched.AxisOp], depth: int
+    ) -> bool:
+        """
+        Returns whether tiles prefetch what the next ones read: where columns lie in panels, and all panels
+        leave no room for anything else in the second cache.
+        """
+        width = self._panel_width(self.analysis.axis(tiled[-1]), products)
+        nbytes = depth * self._most(tiled[-1]) * self._nbytes(products)
+        return (
+            len(products) == 1
+            and choice.rows is not None
+            and not choice.is_one_row
+            and width is not None
+            and nbytes > self.l2_nbytes // 2
+        )
+
+    def _chunks_of_panels(
+        self, products: Sequence[_Product], chunks: Sequence[int], tiles: Sequence[int], in_blocks: bool
+    ) -> list[int]:
+        """
+        Returns how many rows and columns a work-group takes of panels that are prefetched: one panel, with as
+        many rows as the cache holds beside it; of blocks of the depth, columns for as many sums.
+        """
+        rows, columns = chunks[0], tiles[-1]
+        if in_blocks:
+            most = self.l2_nbytes // 2 // self._nbytes(products)
+            if self._follows(products):
+                most = PRIVATE_SUMS_OF_BLOCKS
+                rows = min(rows, max(LEAST_CHUNK // 2 // tiles[0], 1) * tiles[0])
+            columns = max(most // rows // tiles[-1], 1) * tiles[-1]
+        return [rows, columns]
 
     def _nbytes(self, products: Sequence[_Product]) -> int:
         """Returns the bytes of the widest element that is multiplied."""
@@ -599,7 +663,7 @@ def _smaller_chunks(
     wanted = min(GROUPS, total // WORK_OF_A_GROUP)
     while outer * prod(-(-extent // chunk) for extent, chunk in zip(extents, chunks, strict=True)) < wanted:
         ratios = [chunk // tile for chunk, tile in zip(chunks, tiles, strict=True)]
-        number = ratios.index(max(ratios))
+        number = max(range(len(ratios)), key=lambda each: (ratios[each], each))
         if ratios[number] == 1:
             break
         chunks[number] = -(-ratios[number] // 2) * tiles[number]

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from ..dialects import sched
@@ -144,24 +145,25 @@ def _other_mappings(mapping: MappingAttr, loop: sched.AxisOp | sched.ReduceOp) -
     vector, unroll, items, tile = (
         number.data for number in (mapping.vector, mapping.unroll, mapping.items, mapping.tile)
     )
+    get = partial(MappingAttr.get, prefetch=bool(mapping.prefetch.data))
     for lanes in LANES:
         if lanes != vector:
-            yield MappingAttr.get(level, chunk, lanes, unroll, items, tile)
+            yield get(level, chunk, lanes, unroll, items, tile)
     if not tile:
         for count in UNROLLS:
             if count != unroll:
-                yield MappingAttr.get(level, chunk, vector, count, items)
+                yield get(level, chunk, vector, count, items)
     else:
         for size in sorted({*ROWS, *COLUMNS}):
             if size != tile:
-                yield MappingAttr.get(level, chunk, vector, unroll, items, size)
+                yield get(level, chunk, vector, unroll, items, size)
     if isinstance(loop, sched.AxisOp):
         if level is Level.BLOCK:
-            yield MappingAttr.get(Level.SERIAL, 1, vector, unroll, items, tile)
+            yield get(Level.SERIAL, 1, vector, unroll, items, tile)
         base = chunk if level is Level.BLOCK else vector * unroll
         for size in dict.fromkeys((base * 4, base * 2, base // 2, base // 4, vector * unroll, tile)):
             if size >= 1 and (size != chunk or level is not Level.BLOCK):
-                yield MappingAttr.get(Level.BLOCK, size, vector, unroll, items, tile)
+                yield get(Level.BLOCK, size, vector, unroll, items, tile)
 
 
 def default_mappings(

@@ -3,7 +3,8 @@ Writes `low.tile_fma`: one fma per row and vector for each step of the depth, al
 
 A step loads the vectors of a row of `rhs`, and for each row of the tile one element of `lhs` into all lanes.
 Columns that fill no whole vector are loaded and stored under a mask. A tile that needs more registers than
-there are is written as several smaller ones. How wide the vectors are changes no bits: no sum is split.
+there are is written as several smaller ones, of which the first prefetches. How wide the vectors are changes
+no bits: no sum is split.
 
 Under `ahead` a step fetches the cache lines that a later one loads, before it loads its own.
 """
@@ -14,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerAttr
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr
 from xdsl.ir import Attribute, SSAValue
 
 from ...dialects.element_types import NBYTES, element_type_of
@@ -86,6 +87,16 @@ class _Buffer:
         self.element = element
 
 
+@dataclass(frozen=True, slots=True)
+class _Prefetch:
+    """What is fetched of a buffer: from where on, how far apart for two steps, and how many elements."""
+
+    buffer: _Buffer
+    place: str
+    step: int
+    count: int
+
+
 class _TileWriter:
     def __init__(self, emitter: Emitter, op: TileFmaOp, part: _Part, lanes: int):
         self.emitter, self.op, self.part, self.lanes = emitter, op, part, lanes
@@ -96,6 +107,14 @@ class _TileWriter:
         row = self._amount(op.lhs_row)
         self.lhs_rows = [self._times(row, number) for number in range(part.rows)]
         self.ahead = op.ahead.data if op.ahead is not None and part.row == 0 else None
+        self.prefetches = [
+            self._prefetch(buffer, place, steps)
+            for buffer, place, steps in (
+                (self.lhs, op.lhs_next, op.lhs_next_steps),
+                (self.rhs, op.rhs_next, op.rhs_next_steps),
+            )
+            if place is not None and steps is not None and part.row == part.column == 0
+        ]
 
     def write(self) -> None:
         op, part = self.op, self.part
@@ -191,6 +210,7 @@ class _TileWriter:
             loop = self.emitter.begin_loop(
                 "k", "i64", "0", str(depth.extent), [("lhs", "ptr", lhs), *carried]
             )
+            self._write_prefetches(loop.index, 0, 1)
             lhs, rhs, sums = self._next(depth, inner, loop.carried[0], loop.carried[1], loop.carried[2:])
             self.emitter.end_loop(loop, "1", [self.emitter.opaque(lhs), self.emitter.opaque(rhs), *sums])
             return loop.carried[0], loop.carried[1], loop.carried[2:]
@@ -201,6 +221,7 @@ class _TileWriter:
         else:
             carried.append(("lhs", "ptr", lhs))
         loop = self.emitter.begin_repetition("k", "i64", f"-{depth.extent}", carried)
+        self._write_prefetches(loop.index, depth.extent, unroll)
         rhs, *sums = loop.carried[: 1 + len(sums)]
         first = self.emitter.opaque(self._step(self.lhs, lhs, loop.index)) if is_place else loop.carried[-1]
         for _ in range(unroll):
@@ -212,6 +233,38 @@ class _TileWriter:
         self.emitter.end_repetition(loop, str(unroll), "0", yielded)
         return lhs, yielded[0], sums
 
+    def _prefetch(self, buffer: _Buffer, at: SSAValue, steps: DenseArrayBase) -> _Prefetch:
+        step, count = map(int, steps.get_values())
+        place = self._behind(buffer, self.emitter.values[buffer.value], self._amount(at))
+        return _Prefetch(buffer, place, step, count)
+
+    def _write_prefetches(self, index: str, last: Amount, steps: int) -> None:
+        """Fetches what goes with some steps, the first of which is `last` + `index`."""
+        for each in self.prefetches:
+            place = self._behind(each.buffer, each.place, self._times(last, each.step))
+            more = index if each.step == 1 else self.emitter.emit(f"mul nsw i64 {index}, {each.step}")
+            place = self._behind(each.buffer, place, more)
+            if each.step == each.count:
+                self._fetch(place, steps * each.count * each.buffer.nbytes)
+                continue
+            for number in range(steps):
+                first = self._behind(each.buffer, place, number * each.step)
+                self._fetch(first, each.count * each.buffer.nbytes)
+
+    def _behind(self, buffer: _Buffer, place: str, amount: Amount) -> str:
+        """Returns the place so many elements behind one, where there need be none."""
+        if amount == 0:
+            return place
+        return self.emitter.emit(f"getelementptr {buffer.element}, ptr {place}, i64 {amount}", "later")
+
+    def _fetch(self, place: str, nbytes: int) -> None:
+        """Fetches the cache lines of that many bytes, which need not be there."""
+        emitter = self.emitter
+        for offset in range(0, nbytes, LINE_NBYTES):
+            line = emitter.emit(f"getelementptr i8, ptr {place}, i64 {offset}", "line") if offset else place
+            operands = [("ptr", line), ("i32", "0"), ("i32", "3"), ("i32", "1")]
+            emitter.lines.append(f"  {emitter.call('prefetch.p0', 'void', operands)}")
+
     def _next(
         self, depth: _Depth, inner: Sequence[_Depth], lhs: str, rhs: str, sums: list[str]
     ) -> tuple[str, str, list[str]]:
@@ -222,7 +275,8 @@ class _TileWriter:
     def _add_products(self, lhs: str, rhs: str, sums: list[str]) -> list[str]:
         emitter = self.emitter
         if self.ahead is not None:
-            self._prefetch(rhs, self.ahead)
+            later = self._behind(self.rhs, rhs, self.ahead)
+            self._fetch(later, self.part.columns * self.rhs.nbytes)
         columns = [self._vector(self.rhs, rhs, number) for number in range(self.vectors)]
         results: list[str] = []
         for row, offset in enumerate(self.lhs_rows):
@@ -231,15 +285,6 @@ class _TileWriter:
                 operands = [factor, column, sums[row * self.vectors + number]]
                 results.append(emitter.emit(emitter.call_same_type("fma", self.type, operands)))
         return results
-
-    def _prefetch(self, place: str, ahead: int) -> None:
-        """Fetches the row of `rhs` so many elements behind the one at `place`, which need not be there."""
-        emitter, rhs = self.emitter, self.rhs
-        later = emitter.emit(f"getelementptr {rhs.element}, ptr {place}, i64 {ahead}", "later")
-        for offset in range(0, self.part.columns * rhs.nbytes, LINE_NBYTES):
-            line = emitter.emit(f"getelementptr i8, ptr {later}, i64 {offset}", "line") if offset else later
-            operands = [("ptr", line), ("i32", "0"), ("i32", "3"), ("i32", "1")]
-            emitter.lines.append(f"  {emitter.call('prefetch.p0', 'void', operands)}")
 
     def _in_all_lanes(self, place: str) -> str:
         """Returns the element of `lhs` at `place`, converted, in all lanes of a vector."""

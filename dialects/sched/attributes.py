@@ -48,6 +48,8 @@ class MappingAttr(ParametrizedAttribute):
     * `tile(t)`: `t` iterations at once as one dim of a register tile of sums of products: its rows, or, for
       the axis in that one or the only such axis, its columns; what fills no tile is a smaller one. A sum
       takes `t` steps for all tiles of a work-item before the next ones, which changes no order
+    * `prefetch`, of the rows or columns of tiles: what the next tile along them reads is fetched while one is
+      computed, where it lies together; which changes no result
     * `items(t)`: the `t` work-items of a work-group share what the group takes; vectors are dealt out to them
       in turn, so that neighbours work on neighbours
     * `vector(w)`: `w` iterations at once in vector lanes; of the columns of a tile, in what follows the sums;
@@ -65,6 +67,7 @@ class MappingAttr(ParametrizedAttribute):
     unroll: IntAttr = param_def(converter=_integer)
     items: IntAttr = param_def(converter=_integer)
     tile: IntAttr = param_def(converter=_integer)
+    prefetch: IntAttr = param_def(converter=_integer)
 
     @staticmethod
     def get(
@@ -74,9 +77,10 @@ class MappingAttr(ParametrizedAttribute):
         unroll: int = 1,
         items: int = 1,
         tile: int = 0,
+        prefetch: bool = False,
     ) -> MappingAttr:
         """Returns a mapping; a `tile` of 0 is none."""
-        numbers = (chunk, vector, unroll, items, tile)
+        numbers = (chunk, vector, unroll, items, tile, int(prefetch))
         return MappingAttr(LevelAttr(level), *(IntAttr(number) for number in numbers))
 
     @property
@@ -106,10 +110,11 @@ class MappingAttr(ParametrizedAttribute):
                 level, chunk = word, 1 if word is Level.SERIAL else argument()
                 break
         tile = argument() if parser.parse_optional_keyword("tile") is not None else 0
+        prefetch = parser.parse_optional_keyword("prefetch") is not None
         items = argument() if parser.parse_optional_keyword("items") is not None else 1
         vector = argument() if parser.parse_optional_keyword("vector") is not None else 1
         unroll = argument() if parser.parse_optional_keyword("unroll") is not None else 1
-        return MappingAttr.get(level, chunk, vector, unroll, items, tile)
+        return MappingAttr.get(level, chunk, vector, unroll, items, tile, prefetch)
 
     def words(self) -> str:
         """The mapping as written in an op: empty for serial."""
@@ -119,6 +124,8 @@ class MappingAttr(ParametrizedAttribute):
             words.append(level.value if self.chunk.data == 1 else f"{level.value}({self.chunk.data})")
         if self.tile.data != 0:
             words.append(f"tile({self.tile.data})")
+        if self.prefetch.data:
+            words.append("prefetch")
         if self.items.data != 1:
             words.append(f"items({self.items.data})")
         if self.vector.data != 1:
@@ -147,6 +154,8 @@ class MappingAttr(ParametrizedAttribute):
             raise VerifyException(f"{self.name}: tile({self.tile.data}) is negative")
         if self.tile.data and (self.unroll.data != 1 or self.items.data != 1):
             raise VerifyException(f"{self.name}: {self.words()} (a tile is neither unrolled nor shared)")
+        if self.prefetch.data and not self.tile.data:
+            raise VerifyException(f"{self.name}: prefetch without tile (it fetches what a tile reads)")
         if self.items.data < 1:
             raise VerifyException(f"{self.name}: items({self.items.data}) is no number of work-items")
         if self.items.data > 1 and self.level.data is Level.THREAD:

@@ -380,6 +380,8 @@ class ReduceOp(IRDLOperation):
         _verify_loop(self)
         if self.mapping.tile.data and (self.kind.data is not CombineKind.FMA or self.mapping.step != 1):
             raise VerifyException(f"{self.name}: {self.mapping.words()} (tiles are of serial sums by fma)")
+        if self.mapping.prefetch.data:
+            raise VerifyException(f"{self.name}: {self.mapping.words()} (prefetch is for the axes of a tile)")
         kind, last = self.kind.data, self.body.block.last_op
         if not isinstance(last, YieldOp) or any(value.type != self.result.type for value in last.values):
             found = _types(last.values) if isinstance(last, YieldOp) else "no sched.yield"

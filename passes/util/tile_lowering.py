@@ -9,7 +9,7 @@ which what follows loads it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 from xdsl.dialects import arith, memref, scf, vector
@@ -29,6 +29,7 @@ from .kernel_writer import vector_type
 from .lanes import LanedValue
 from .loop_count import count_of
 from .scalar_builder import INDEX
+from .tile_prefetch import Prefetched, prefetched
 
 _NO_SIZES = DenseArrayBase.from_list(i32, [0, 0])
 
@@ -97,11 +98,15 @@ class _TiledAxis:
 
 @dataclass(frozen=True, slots=True)
 class _Span:
-    """Some iterations of an axis at once: how many, or how many at most and the value that says."""
+    """
+    Some iterations of an axis at once: how many, or how many at most and the value that says; and the number
+    of the tile that they are, of those that a work-item takes.
+    """
 
     first: IndexExpr
     size: int
     live: SSAValue | None = None
+    number: IndexExpr = field(default_factory=lambda: constant(0))
 
 
 class _TileLowering:
@@ -299,8 +304,59 @@ class _TileLowering:
             sum.accumulates or block is not None,
             self.is_transposed,
             prefetch_distance(sum.rhs.load),
+            *(self._next(sum, rows, columns, *depths) if len(depths) == 1 else ()),
         )
         state.writer.insert(new, location)
+
+    def _next(
+        self, sum: _Sum, rows: _Span, columns: _Span, depth: _Depth
+    ) -> list[tuple[SSAValue, int, int] | None]:
+        """
+        Returns what is prefetched of `lhs` and of `rhs`: what the next tile reads along an axis that says so,
+        if it lies together. The tiles of one axis run first: for all of them the next one of the other axis
+        is the same, and each fetches its share of that.
+        """
+        found: list[tuple[SSAValue, int, int] | None] = [None, None]
+        block = sum.dims[0].mapping.tile.data
+        outer = self.columns if block or self._tiles(self.columns) == 1 else self.rows
+        steps = depth.extent if isinstance(depth.extent, int) else block
+        for axis, span, inner, others in (
+            (self.rows, rows, self.columns, columns),
+            (self.columns, columns, self.rows, rows),
+        ):
+            if axis is None or not axis.op.mapping.prefetch.data or span.size != axis.op.mapping.tile.data:
+                continue
+            side = int((axis is self.rows) == self.is_transposed)
+            operand = (sum.lhs, sum.rhs)[side]
+            stride = operand.row if axis is self.rows else operand.column
+            step = (depth.lhs, depth.rhs)[side]
+            shares, number = 1, constant(0)
+            if axis is outer and inner is not None:
+                shares, number = self._tiles(inner), others.number
+            if not steps or not isinstance(stride, int) or not isinstance(step, int):
+                continue
+            how = prefetched(steps, step, span.size, stride, shares)
+            if how is not None:
+                found[side] = self._prefetch(operand, axis, span, number * how.share, how)
+        return found
+
+    def _prefetch(
+        self, operand: _Operand, axis: AxisLowering, span: _Span, share: IndexExpr, how: Prefetched
+    ) -> tuple[SSAValue, int, int]:
+        """Returns where a share of what the next tile reads begins, and the step and the count of it."""
+        indices, location = self.state.indices, axis.op.location
+        indices.bindings[axis.axis] = span.first + span.size
+        place = indices.write_for(operand.load, operand.address)
+        indices.bindings[axis.axis] = span.first
+        if share != constant(0):
+            place = indices.op(arith.AddiOp, place, indices.write(share, location), location)
+        return place, how.step, how.count
+
+    def _tiles(self, axis: AxisLowering) -> int:
+        """Returns how many tiles, at most, a work-item takes along an axis."""
+        most = upper_bound(axis.axis.extent)
+        most = min(axis.op.mapping.chunk.data, most) if axis.op in self.state.ids else most
+        return -(-most // axis.op.mapping.tile.data)
 
     def _extent(self, dim: sched.ReduceOp) -> Extent | SSAValue:
         return self.state.analysis.extent(dim) if dim.count is None else count_of(self.state, dim)
@@ -528,7 +584,7 @@ class _TileLowering:
             elif whole:
                 self._repeat(axis, first, state.writer.constants.get(whole, INDEX), whole, body)
             if count % tile:
-                body(_Span(first + whole * tile, count % tile))
+                body(_Span(first + whole * tile, count % tile, number=constant(whole)))
             return
         constants, indices = state.writer.constants, state.indices
         by = constants.get(tile, INDEX)
@@ -540,12 +596,13 @@ class _TileLowering:
         known = extent % tile if isinstance(extent, int) and op.count is None else None
         if known == 0:
             return
-        rest = first + indices.bind(whole, most + 1, axis.axis.hint) * tile
+        number = indices.bind(whole, most + 1, axis.axis.hint)
+        rest = first + number * tile
         if known is None and is_rows:
             self._repeat(axis, rest, left, tile, body, step=1)
             return
         size, live = (tile, left) if known is None else (known, None)
-        self._if_any(left, op, lambda: body(_Span(rest, size, live)))
+        self._if_any(left, op, lambda: body(_Span(rest, size, live, number)))
 
     def _repeat(
         self,
@@ -560,7 +617,8 @@ class _TileLowering:
         state, size = self.state, step or axis.op.mapping.tile.data
 
         def one(index: SSAValue, _: Sequence[SSAValue]) -> list[SSAValue]:
-            body(_Span(first + state.indices.bind(index, most, axis.axis.hint) * size, size))
+            number = state.indices.bind(index, most, axis.axis.hint)
+            body(_Span(first + number * size, size, number=number))
             return []
 
         get = state.writer.constants.get

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from math import gcd
 
 LATENCY = 8
 """Multiply-adds that must be under way for none to wait for another: two at a time, four cycles each."""
@@ -10,26 +11,45 @@ LATENCY = 8
 ONCE = 0.975
 """What is left of the time where a tile has all columns: the factors of its rows are loaded once then."""
 
+ABOUT = 1.005
+"""Of shapes that take about the same time, the one that uses what it loads most often is the best."""
+
 MOST_ROWS = 30
+WAY_NBYTES = 4096
+LEAST_ROWS_IN_ONE_PLACE = 6
+"""Lines so many bytes apart share a place in the first cache, which holds at least so many rows of them."""
+
 MOST_VECTORS_OF_A_ROW = 16
 
 
-@cache
-def tile_shape(rows: int, columns: int, vector_nbytes: int, nbytes: int) -> tuple[int, int]:
+def most_rows(row_nbytes: int, l1_nbytes: int = 48 << 10) -> int:
     """
-    Returns the rows and columns of the tile that takes the least time for a result of `rows` x `columns`
-    elements of `nbytes`, what fills no whole tile included.
+    Returns how many rows a tile may have that are `row_nbytes` apart, for the first cache to hold a line of
+    each beside what else is read.
+    """
+    in_one_place = max(l1_nbytes // WAY_NBYTES * 2 // 3, LEAST_ROWS_IN_ONE_PLACE)
+    return min(in_one_place * (WAY_NBYTES // gcd(row_nbytes, WAY_NBYTES)), MOST_ROWS)
+
+
+@cache
+def tile_shape(
+    rows: int, columns: int, vector_nbytes: int, nbytes: int, most_rows: int = MOST_ROWS
+) -> tuple[int, int]:
+    """
+    Returns the rows, up to `most_rows`, and columns of the tile that takes the least time for a result of
+    `rows` x `columns` elements of `nbytes`, what fills no whole tile included.
     """
     lanes = max(1, vector_nbytes // nbytes)
     vectors = -(-columns // lanes)
-    best: tuple[float, int, int] | None = None
-    for tall in range(1, min(rows, MOST_ROWS) + 1):
-        for wide in range(1, min(vectors, most_vectors(tall, vector_nbytes)) + 1):
-            cost = _time(rows, vectors, tall, wide) * (ONCE if wide == vectors else 1)
-            if best is None or (cost, -tall * wide) < (best[0], -best[1] * best[2]):
-                best = cost, tall, wide
-    assert best is not None, f"no tile for {rows} x {columns}"
-    _, tall, wide = best
+    shapes = [
+        (_time(rows, vectors, tall, wide) * (ONCE if wide == vectors else 1), tall, wide)
+        for tall in range(1, min(rows, most_rows) + 1)
+        for wide in range(1, min(vectors, most_vectors(tall, vector_nbytes)) + 1)
+    ]
+    least, tall, wide = min(shapes, key=lambda shape: (shape[0], -shape[1] * shape[2]))
+    if wide < vectors:
+        equal = [shape[1:] for shape in shapes if shape[0] <= ABOUT * least]
+        tall, wide = max(equal, key=lambda shape: shape[0] * shape[1] / (shape[0] + shape[1] * lanes))
     return tall, min(wide * lanes, columns)
 
 

@@ -39,7 +39,7 @@ CASES = {
     "whole panels": (matmul(9, 64, 5), ["tensor<4x5x16xf32>"]),
     "a last panel with zeros": (matmul(9, 37, 5), ["tensor<3x5x16xf32>"]),
     "transposed": (matmul(9, 37, 5, b="n, k"), ["tensor<3x5x16xf32>"]),
-    "rows": (matmul(13, 37, 5, "k, m"), ["tensor<3x5x16xf32>", "tensor<3x5x6xf32>"]),
+    "rows": (matmul(13, 53, 5, "k, m"), ["tensor<4x5x16xf32>", "tensor<3x5x5xf32>"]),
     "batched": (matmul(9, 32, 5, batch=3), ["tensor<3x2x5x16xf32>"]),
 }
 

@@ -23,6 +23,13 @@ def test_a_tile_may_have_one_iteration():
     assert MappingAttr.get(tile=1).words() == "tile(1)"
 
 
+def test_what_is_no_tile_prefetches_nothing():
+    expected = r"sched\.mapping: prefetch without tile \(it fetches what a tile reads\)"
+    with pytest.raises(VerifyException, match=expected):
+        MappingAttr.get(prefetch=True)
+    assert MappingAttr.get(tile=4, prefetch=True).words() == "tile(4) prefetch"
+
+
 def test_a_step_is_what_runs_side_by_side():
     assert MappingAttr.get(vector=8, unroll=3).step == 24
     assert MappingAttr.get().step == 1

@@ -15,7 +15,7 @@ from tenon.dialects.prefetch import prefetch_distance
 from tenon.passes.convert_sched_to_low import ConvertSchedToLowPass
 from tenon.passes.pass_manager import PassError, PassManager
 from tenon.passes.tile_contractions import TileContractionsPass
-from tenon.passes.util.tile_shape import most_vectors, tile_shape
+from tenon.passes.util.tile_shape import most_rows, most_vectors, tile_shape
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import IntAttr, MemRefType, ModuleOp
 
@@ -208,6 +208,78 @@ def test_tiles_name_what_their_loads_do():
     assert found == [IntAttr(26 * 40)]
 
 
+PANELS = """sched.kernel @k(%a: memref<{m}x{k}xf32>, %b: memref<{n}x{k}x32xf32>,
+    %c: memref<{m}x{columns}xf32>) {{
+  %w = arith.constant 32 : index
+  sched.axis %i = {m} {{
+    sched.axis %j = {columns} {{
+      %p = arith.divui %j, %w : index
+      %q = arith.remui %j, %w : index
+      %s = sched.reduce fma %k = {k} : f32 {{
+        %x = memref.load %a[%i, %k] : memref<{m}x{k}xf32>
+        %y = memref.load %b[%p, %k, %q] : memref<{n}x{k}x32xf32>
+        sched.yield %x, %y : f32
+      }}
+      EPILOGUE
+      memref.store %s, %c[%i, %j] : memref<{m}x{columns}xf32>
+    }}
+  }}
+}}"""
+
+
+def panels(m: int, n: int, k: int, epilogue: str = "") -> str:
+    text = PANELS.format(m=m, n=n, k=k, columns=32 * n)
+    return text.replace("EPILOGUE", epilogue).replace("store %s", "store %r" if epilogue else "store %s")
+
+
+def test_tiles_prefetch_panels_that_the_second_cache_does_not_hold():
+    assert axes(tiled(panels(200, 20, 200))) == [
+        "i: block(56) tile(14)",
+        "j: block(160) tile(32) vector(16)",
+        "k:",
+    ]
+    assert axes(tiled(panels(200, 20, 200), l2_nbytes=1 << 19)) == [
+        "i: block(210) tile(14) prefetch",
+        "j: block(32) tile(32) prefetch vector(16)",
+        "k:",
+    ]
+    # One row of tiles reads each panel once.
+    assert "prefetch" not in str(axes(tiled(panels(8, 200, 200))))
+
+
+def test_a_deep_sum_of_panels_takes_many_of_them_at_once():
+    assert axes(tiled(panels(512, 20, 4095))) == [
+        "i: block(70) tile(14) prefetch",
+        "j: block(224) tile(32) prefetch vector(16)",
+        "k: tile(1024)",
+    ]
+    assert axes(tiled(panels(512, 20, 4095, "%r = arith.negf %s : f32"))) == [
+        "i: block(56) tile(14) prefetch",
+        "j: block(320) tile(32) prefetch vector(16)",
+        "k: tile(1024)",
+    ]
+    assert axes(tiled(panels(512, 20, 3071))) == [
+        "i: block(42) tile(14) prefetch",
+        "j: block(32) tile(32) prefetch vector(16)",
+        "k:",
+    ]
+
+
+def test_rows_that_share_a_place_in_the_first_cache_are_few():
+    assert [most_rows(each) for each in (4, 1 << 9, 1 << 10, 1 << 11, 1 << 12, 3 << 12)] == [
+        30,
+        30,
+        30,
+        16,
+        8,
+        8,
+    ]
+    assert [most_rows(1 << 12, l1) for l1 in (1, 32 << 10, 64 << 10, 1 << 20)] == [6, 6, 10, 30]
+    assert tile_shape(1024, 1024, 64, 4, most_rows(4096)) == (8, 48)
+    assert axes(tiled(nest("hik", "kj", h=1, i=128, j=480, k=1024)))[1].endswith("tile(8)")
+    assert axes(tiled(nest("hik", "kj", h=1, i=126, j=480, k=1025)))[1].endswith("tile(14)")
+
+
 def test_rows_of_both_sides_share_what_is_loaded():
     text = nest("ik", "jk", "ij", h=1, i=9, j=41, k=300)
     found = axes(tiled(text))
@@ -250,7 +322,7 @@ def test_rows_of_a_tile_of_one_vector_have_places_in_the_first_cache(depth: int,
         return next(each for each in axes(tiled(text, l1_nbytes=l1_nbytes)) if each.startswith("i:"))
 
     assert f"tile({tile})" in rows(16)
-    assert "tile(14)" in rows(32)
+    assert f"tile({min(tile, 8) if depth == 1024 else 14})" in rows(32)
     assert "tile(30)" in rows(16, l1_nbytes=1 << 20)
 
 

@@ -36,6 +36,7 @@ class Tile:
     live: int | None = None
     transposed: bool = False
     ahead: int = 0
+    prefetch: str = ""
     grid: int = 3
 
     @property
@@ -96,7 +97,7 @@ class Tile:
           {" ".join(lines)}
           low.tile_fma {self.rows} x {self.columns}{live}{transposed}{ahead} %acc[%acc_at, %acc_row] {sign}
             %lhs[%lhs_at, %lhs_row, {lhs}] * %rhs[%rhs_at, {rhs}] depth [{depths}]
-            : {", ".join(buffers)}
+            {self.prefetch} : {", ".join(buffers)}
         }}"""
 
     def arrays(self) -> list[Array]:
@@ -181,6 +182,10 @@ TILES = [
     Tile(3, 37, (2, 9), accumulates=True, lhs_row=18, ahead=100000),
     Tile(2, 20, live=17, ahead=1),
     Tile(6, 33, types=("f32", "f16", "bf16"), transposed=True, ahead=3),
+    Tile(8, 32, (40,), lhs_row=40, prefetch="prefetch lhs[%g, 8, 8] rhs[%lhs_row, 100000, 40]"),
+    Tile(2, 16, (41,), types=("f64", "f32", "f64"), accumulates=True, prefetch="prefetch rhs[%g, 3, 3]"),
+    Tile(40, 3, (9,), prefetch="prefetch lhs[%l0, 1, 1]"),
+    Tile(17, 5, (12,), lhs_row=90, transposed=True, prefetch="prefetch lhs[%l0, 2, 1] rhs[%r0, 4, 4]"),
     Tile(14, 32, (3, 3), transposed=True),
     Tile(1, 16, transposed=True),
     Tile(17, 5, (2, 9), lhs_row=90, transposed=True),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -253,6 +254,11 @@ KERNELS = {
     "stored by channels": STORED_BY_CHANNELS,
 }
 
+KERNELS |= {
+    f"{name}, prefetched": re.sub(r"(sched\.axis .*tile\(\d+\))", r"\1 prefetch", text)
+    for name, text in KERNELS.items()
+}
+
 
 def kernel_of(text: str) -> sched.KernelOp:
     module = parse_module(text)
@@ -343,6 +349,35 @@ def test_a_sum_that_is_only_stored_needs_no_other_buffer():
 def test_dims_of_the_depth_that_are_one_in_memory_are_one_loop():
     tiles = [op for op in lowered(CONVOLUTION).walk() if isinstance(op, low.TileFmaOp)]
     assert {len(tile.depths) for tile in tiles} == {2}
+
+
+def prefetches(name: str) -> list[str]:
+    """The distinct steps and counts that the tiles of a kernel prefetch of both sides."""
+    tiles = [op for op in lowered(KERNELS[f"{name}, prefetched"]).walk() if isinstance(op, low.TileFmaOp)]
+    return list(dict.fromkeys(str(tile).partition("prefetch")[2].partition(":")[0] for tile in tiles))
+
+
+def without_names(texts: list[str]) -> list[str]:
+    return [re.sub(r"%\w+", "%", text).strip() for text in texts]
+
+
+def test_tiles_prefetch_what_the_next_ones_read():
+    # A panel of 6 x 16, and 4 rows of 6; nothing of what a tile does not step along whole.
+    whole, rows, columns, none = without_names(prefetches("panels"))
+    assert whole == "lhs[%, 4, 4] rhs[%, 16, 16]"
+    assert (rows, columns, none) == ("lhs[%, 4, 4]", "rhs[%, 16, 16]", "")
+    # Three tiles share 8 rows of 7. Rows of the other side lie apart, and each has a piece of the tile.
+    assert without_names(prefetches("blocks"))[0] == "lhs[%, 3, 3] rhs[%, 130, 16]"
+    # There are more dims of the depth, or blocks of it, of which rows lie apart.
+    assert without_names(prefetches("by channels")) == [""]
+    assert without_names(prefetches("blocks in place")) == [""]
+
+
+def test_one_tile_prefetches_a_share_of_the_next_panel():
+    text = PANELS.replace("block(4) tile(4)", "block(8) tile(4) prefetch")
+    text = text.replace("block(16) tile(16)", "block(16) tile(16) prefetch")
+    tiles = [op for op in lowered(text).walk() if isinstance(op, low.TileFmaOp)]
+    assert "rhs[%" in str(tiles[0]) and ", 8, 8]" in str(tiles[0])
 
 
 NAMED = """builtin.module {

@@ -416,3 +416,13 @@ sched.kernel @f(%x: memref<4xf32>) {
     sched.yield %v : f32
   }
 }
+
+// -----
+
+sched.kernel @f(%x: memref<4xf32>) {
+  // expected-error @below {{sched.reduce: tile(4) prefetch (prefetch is for the axes of a tile)}}
+  %s = sched.reduce fma %i = 4 tile(4) prefetch : f32 {
+    %v = memref.load %x[%i] : memref<4xf32>
+    sched.yield %v, %v : f32
+  }
+}

@@ -197,11 +197,11 @@ sched.program @nothing() : () -> () {
 
 // CHECK-LABEL: sched.kernel @tiles
 // CHECK-NEXT:    sched.axis %i = 40 block(16) tile(8) {
-// CHECK-NEXT:      sched.axis %j = 40 tile(16) vector(8) {
+// CHECK-NEXT:      sched.axis %j = 40 tile(16) prefetch vector(8) {
 // CHECK-NEXT:        sched.reduce fma %k = 64 tile(16) : f32 {
 sched.kernel @tiles(%x: memref<64xf32>) {
   sched.axis %i = 40 block(16) tile(8) {
-    sched.axis %j = 40 tile(16) vector(8) {
+    sched.axis %j = 40 tile(16) prefetch vector(8) {
       %s = sched.reduce fma %k = 64 tile(16) : f32 {
         %v = memref.load %x[%k] : memref<64xf32>
         sched.yield %v, %v : f32
