@@ -1,4 +1,7 @@
-"""Convolutions of one image, as in the first blocks of ResNet and MobileNet, in both layouts."""
+"""
+Convolutions of one image, as in the first blocks of ResNet and MobileNet, in both layouts; and of several
+images, as no cache holds them.
+"""
 
 from .workload import Workload
 
@@ -6,28 +9,36 @@ GOAL, MEAN_GOAL = 0.95, 1.05
 """The least ratio of each, and of their geometric mean."""
 
 
-def _conv(name: str, channels: int, out: int, window: int, groups: int, layout: str) -> Workload:
-    extent = 56
+def _conv(
+    name: str,
+    channels: int,
+    out: int,
+    window: int,
+    groups: int,
+    layout: str,
+    extent: int = 56,
+    images: int = 1,
+) -> Workload:
     inner = channels // groups
     if layout == "NCHW":
-        shapes = {"x": (1, channels, extent, extent), "w": (out, inner, window, window)}
-        result = (1, out, extent, extent)
+        shapes = {"x": (images, channels, extent, extent), "w": (out, inner, window, window)}
+        result = (images, out, extent, extent)
     else:
-        shapes = {"x": (1, extent, extent, channels), "w": (window, window, inner, out)}
-        result = (1, extent, extent, out)
+        shapes = {"x": (images, extent, extent, channels), "w": (window, window, inner, out)}
+        result = (images, extent, extent, out)
     return Workload(
         f"conv2d {name} {layout}",
-        "conv2d",
+        "conv2d" if images == 1 else "conv2d of several images",
         "conv2d",
         shapes,
         result,
         GOAL,
-        2 * extent * extent * out * inner * window * window,
+        2 * images * extent * extent * out * inner * window * window,
         {"layout": layout, "groups": groups, "padding": window // 2},
     )
 
 
-CONVOLUTIONS = tuple(
+_SINGLE = tuple(
     _conv(name, channels, out, window, groups, layout)
     for name, channels, out, window, groups in (
         ("3x3 64->64", 64, 64, 3, 1),
@@ -36,3 +47,10 @@ CONVOLUTIONS = tuple(
     )
     for layout in ("NCHW", "NHWC")
 )
+
+_SEVERAL = (
+    _conv("3x3 64->64, 8 images", 64, 64, 3, 1, "NCHW", images=8),
+    _conv("3x3 256->256, 8 images of 14x14", 256, 256, 3, 1, "NCHW", extent=14, images=8),
+)
+
+CONVOLUTIONS = (*_SINGLE, *_SEVERAL)
