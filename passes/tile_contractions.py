@@ -62,8 +62,10 @@ from .util.partial_results import partial_results
 from .util.tile_shape import LATENCY, MOST_ROWS, most_rows, most_vectors, tile_shape
 
 LEAST_COLUMNS = 4
+"""An axis with fewer iterations is the columns only where no other one can be."""
+
 LEAST_DEPTH = 8
-"""An axis, or a sum, with fewer iterations is no vector."""
+"""A sum with fewer iterations is no vector."""
 
 WORK_OF_A_GROUP = 1 << 20
 """Products that a work-group should add at least, and groups that there should be, if there are as many."""
@@ -249,7 +251,7 @@ class _KernelTiler:
         best: tuple[tuple[float, ...], _Choice] | None = None
         nbytes = max(NBYTES[product.op.result.type] for product in products)
         for columns, axis in enumerate(nest):
-            if self._most(axis) < LEAST_COLUMNS:
+            if self._most(axis) < 2:
                 continue
             width = self._panel_width(self.analysis.axis(axis), products)
             if not all(self._column_side(product, axis, width) is not None for product in products):
@@ -270,7 +272,7 @@ class _KernelTiler:
                     tall = self._panel_width(self.analysis.axis(nest[rows]), products) or tall
                 # More products for each element that is loaded; then the innermost axes.
                 reuse = tall * wide / (tall + wide)
-                rank = (stores_apart, -reuse, -columns, -(rows or -1))
+                rank = (self._most(axis) < LEAST_COLUMNS, stores_apart, -reuse, -columns, -(rows or -1))
                 if best is None or rank < best[0]:
                     best = rank, _Choice(rows, columns, (tall, wide), tall >= height)
         return None if best is None else best[1]

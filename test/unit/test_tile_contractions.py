@@ -134,7 +134,7 @@ UNTILED = {
     "few steps of the depth": nest("hik", "hjk", k=5),
     "a depth of steps in one side alone": nest("hik", "kjh", h=3),
     "no fma": nest("hik", "kj").replace("reduce fma", "reduce addf").replace("%x, %y : f32", "%x : f32"),
-    "few columns": nest("hik", "kj", j=3, h=2, i=2),
+    "one column": nest("hik", "kj", j=1, h=2, i=2),
     "mapped already": nest("hik", "kj").replace("%h = 3", "%h = 3 block"),
     "another store on the way": nest("hik", "kj").replace(
         "sched.axis %j",
@@ -159,6 +159,12 @@ def test_what_no_cache_holds_is_cut_into_chunks():
     assert found[1].startswith("i: block(") and found[2].startswith("j: block(")
     deep = axes(tiled(nest("hik", "kj", h=1, i=96, j=64, k=4096), l2_nbytes=1 << 19))
     assert deep[-1] == "k: tile(512)"
+
+
+def test_few_columns_are_columns_where_no_other_axis_can_be():
+    assert axes(tiled(nest("hik", "kj", h=1, i=40, j=3)))[1:3] == ["i: tile(30)", "j: tile(3) vector(16)"]
+    transposed = axes(tiled(nest("ki", "kj", "ij", h=1, i=100, j=3)))
+    assert transposed[1:3] == ["j: tile(3)", "i: tile(100)"]
 
 
 def test_few_rows_take_whole_rows_of_the_other_side():
@@ -350,6 +356,7 @@ PRODUCTS = {
     "rows of both sides": matmul(7, 45, 300, b="n, k"),
     "one row": matmul(1, 300, 300),
     "one column": matmul(300, 1, 300),
+    "three columns": matmul(300, 3, 300),
     "few rows": matmul(8, 300, 200),
     "few rows of several tiles": matmul(20, 1030, 300),
     "batched": matmul(20, 30, 16, batch=6),
