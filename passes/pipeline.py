@@ -38,6 +38,7 @@ from .simplify_low import SimplifyLowPass
 from .simplify_nodes import SimplifyNodesPass
 from .split_borders import SplitBordersPass
 from .stage_images import StageImagesPass
+from .tile_columns import TileColumnsPass
 from .tile_contractions import TileContractionsPass
 from .tile_convolutions import TileConvolutionsPass
 from .util.decompositions import COMPOSITE_NAMES
@@ -106,6 +107,8 @@ def sched_passes(
         StageImagesPass(vector_nbytes=vector_nbytes),
         # Before split-borders and map-axes, which leave alone what is mapped: panels are no borders.
         TileContractionsPass(vector_nbytes=vector_nbytes),
+        # After merge-axes, which makes one axis of the columns.
+        TileColumnsPass(vector_nbytes=vector_nbytes),
         # After fuse-stages, which fuses whole loops; before map-axes, which finds no vector where an index is
         # clamped.
         SplitBordersPass(),

@@ -57,6 +57,7 @@ TENON_PASS_NAMES: tuple[str, ...] = (
     "split-borders",
     "stage-buffer",
     "stage-images",
+    "tile-columns",
     "tile-contractions",
     "tile-convolutions",
     "verify-stage",
