@@ -104,19 +104,28 @@ Atom = Axis | FloorDiv | Mod | Clamp | Element | Opaque
 class IndexExpr:
     """`constant` plus a sum of atoms with factors. Immutable; `low` and `high` bound its value, inclusive."""
 
-    __slots__ = ("_hash", "constant", "high", "low", "terms")
+    __slots__ = ("_hash", "_range", "constant", "terms")
 
     terms: dict[Atom, Extent]
     constant: Extent
-    low: Extent
-    high: Extent
 
     def __init__(self, terms: dict[Atom, Extent], constant: Extent):
         self.terms = terms
         self.constant = constant
         self._hash: int | None = None
-        low = high = constant
-        for atom, factor in terms.items():
+        self._range: tuple[Extent, Extent] | None = None
+
+    @property
+    def low(self) -> Extent:
+        return (self._range or self._find_range())[0]
+
+    @property
+    def high(self) -> Extent:
+        return (self._range or self._find_range())[1]
+
+    def _find_range(self) -> tuple[Extent, Extent]:
+        low = high = self.constant
+        for atom, factor in self.terms.items():
             first, last = _atom_range(atom)
             if factor > 0 if isinstance(factor, int) else is_at_least(factor, 0):
                 low += factor * first
@@ -126,8 +135,8 @@ class IndexExpr:
                 high += factor * first
             else:
                 low, high = low - _UNKNOWN, high + _UNKNOWN
-        self.low = low
-        self.high = high
+        self._range = low, high
+        return self._range
 
     def __eq__(self, other: object) -> bool:
         return self is other or (
@@ -148,10 +157,13 @@ class IndexExpr:
         return not self.terms
 
     def __add__(self, other: IndexExpr | Extent) -> IndexExpr:
-        if isinstance(other, int | DimExpr):
+        if not isinstance(other, IndexExpr):
             return self if other == 0 else IndexExpr(self.terms, self.constant + other)
         if not other.terms:
-            return self + other.constant
+            other = other.constant
+            return self if other == 0 else IndexExpr(self.terms, self.constant + other)
+        if not self.terms and self.constant == 0:
+            return other
         terms = dict(self.terms)
         for atom, factor in other.terms.items():
             total = terms.get(atom, 0) + factor

@@ -10,7 +10,7 @@ loops it does not need.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -40,7 +40,7 @@ from .kernel_state import KernelState
 from .kernel_writer import NO_OVERFLOW, KernelWriter, constant_value, vector_type
 from .lanes import LaneAxis, LanedValue, Lanes, lane_sets, turning_axis
 from .reduction_lowering import lower_reduction
-from .serial_lowering import lower_serial
+from .serial_lowering import SerialOp, lower_serial
 from .shared_reduction_lowering import lower_shared_reduction
 from .tile_lowering import lower_tile
 from .work_groups import work_groups
@@ -144,25 +144,28 @@ class _KernelLowering:
             self._lower_op(op)
 
     def _lower_op(self, op: Operation) -> None:
-        if op in self.state.overrides:
-            self.state.overrides[op]()
-        elif isinstance(op, sched.AxisOp):
-            lower_loop = lower_tile if op.mapping.tile.data else lower_axis
-            lower_loop(self.state, op)
-        elif isinstance(op, sched.ReduceOp):
-            lower = lower_shared_reduction if op.mapping.items.data > 1 else lower_reduction
-            self.scalars[op.result] = lower(self.state, op)
-        elif isinstance(op, memref.LoadOp):
-            self._lower_load(op)
-        elif isinstance(op, memref.StoreOp):
-            self._lower_store(op)
-        elif isinstance(op, sched.AllocOp):
-            self._lower_alloc(op)
-        elif isinstance(op, scf.ForOp | scf.IfOp | scf.WhileOp):
-            lower_serial(self.state, op)
-        elif isinstance(op, sched.YieldOp | scf.YieldOp | scf.ConditionOp):
-            pass
-        elif op.results and isinstance(op.results[0].type, IndexType):
+        override = self.state.overrides.get(op)
+        if override is None:
+            self.rule_for(type(op))(self, op)
+        else:
+            override()
+
+    def _lower_axis(self, op: sched.AxisOp) -> None:
+        lower_loop = lower_tile if op.mapping.tile.data else lower_axis
+        lower_loop(self.state, op)
+
+    def _lower_reduction(self, op: sched.ReduceOp) -> None:
+        lower = lower_shared_reduction if op.mapping.items.data > 1 else lower_reduction
+        self.scalars[op.result] = lower(self.state, op)
+
+    def _lower_serial(self, op: SerialOp) -> None:
+        lower_serial(self.state, op)
+
+    def _lower_terminator(self, op: Operation) -> None:
+        """What it yields is read where the lowering of the op around ends."""
+
+    def _lower_value(self, op: Operation) -> None:
+        if op.results and isinstance(op.results[0].type, IndexType):
             # What the analysis can read of index arithmetic is written where it is used.
             if self.state.analysis.is_opaque(op.results[0]):
                 self._lower_opaque(op)
@@ -170,6 +173,25 @@ class _KernelLowering:
             self._lower_scalar(op)
         else:
             raise PassFailedException(f"{op.name}: cannot stand in the body of a kernel")
+
+    @staticmethod
+    @cache
+    def rule_for(kind: type[Operation]) -> Callable[[_KernelLowering, Any], None]:
+        """Returns the method that lowers the ops of a class."""
+        rules: tuple[tuple[type[Operation], Callable[[_KernelLowering, Any], None]], ...] = (
+            (sched.AxisOp, _KernelLowering._lower_axis),
+            (sched.ReduceOp, _KernelLowering._lower_reduction),
+            (memref.LoadOp, _KernelLowering._lower_load),
+            (memref.StoreOp, _KernelLowering._lower_store),
+            (sched.AllocOp, _KernelLowering._lower_alloc),
+            (scf.ForOp, _KernelLowering._lower_serial),
+            (scf.IfOp, _KernelLowering._lower_serial),
+            (scf.WhileOp, _KernelLowering._lower_serial),
+            (sched.YieldOp, _KernelLowering._lower_terminator),
+            (scf.YieldOp, _KernelLowering._lower_terminator),
+            (scf.ConditionOp, _KernelLowering._lower_terminator),
+        )
+        return next((rule for root, rule in rules if issubclass(kind, root)), _KernelLowering._lower_value)
 
     def _lower_alloc(self, op: sched.AllocOp) -> None:
         if self.state.group is not None:

@@ -96,6 +96,8 @@ def plan_stages(sources: Sequence[StageSource], local_nbytes: int, least_blocks:
         nbytes = size // blocks * each
         if blocks < least_blocks or size % blocks or nbytes * (3 if in_parts else 2) > 2 * most:
             continue
+        if not all(reading.may_be_stage(blocks) for reading in readings):
+            continue
         stages: list[_Stage] = []
         for reading in readings:
             stage = reading.stage(blocks)
@@ -150,22 +152,43 @@ class _Reading:
             for op in loops
             if isinstance(op, sched.ReduceOp) and op.kind.data is CombineKind.FMA and op.continued is None
         ]
+        self._may_be_apart: dict[int, bool] = {}
+        """By how many axes count blocks."""
         allocs = [op for op in kernel.walk() if isinstance(op, sched.AllocOp)]
         self.taken_nbytes = sum(nbytes_of(op.result.type) for op in allocs)
         self.has_blocks = bool(self.nest) and any(op.parent is self.nest[-1].body.block for op in allocs)
 
-    def stage(self, blocks: int) -> _Stage | None:
-        """Returns the kernel, or one with an axis in two, as a stage for so many blocks, if it is one."""
+    def may_be_stage(self, blocks: int) -> bool:
+        """Returns whether `stage` may find one, as far as the kernel as it is tells: that takes no copy."""
+        n_axes, parts = self._counting(blocks)
+        if parts > 1 and (n_axes == len(self.nest) or self.extents[n_axes] % parts):
+            return False
+        n_axes += parts > 1
+        known = self._may_be_apart.get(n_axes)
+        if known is None:
+            axes = [self.analysis.axis(axis) for axis in self.nest[:n_axes]]
+            needed = axes if n_axes == 1 else axes[:-1]
+            addresses = [address for op in self.sums for address in self._multiplied(op)]
+            known = all(axis in address.axes() for address in addresses for axis in needed)
+            self._may_be_apart[n_axes] = known
+        return known
+
+    def _counting(self, blocks: int) -> tuple[int, int]:
+        """Returns how many axes count blocks as a whole, and in how many parts the next one is to do so."""
         n_axes, counted = 0, 1
         while n_axes < len(self.nest) and counted < blocks:
             if blocks % (counted * self.extents[n_axes]):
                 break
             counted *= self.extents[n_axes]
             n_axes += 1
-        if counted == blocks:
+        return n_axes, blocks // counted
+
+    def stage(self, blocks: int) -> _Stage | None:
+        """Returns the kernel, or one with an axis in two, as a stage for so many blocks, if it is one."""
+        n_axes, parts = self._counting(blocks)
+        if parts == 1:
             return self._stage(blocks, n_axes)
-        parts = blocks // counted
-        if blocks % counted or n_axes == len(self.nest) or self.extents[n_axes] % parts:
+        if n_axes == len(self.nest) or self.extents[n_axes] % parts:
             return None
         copy = self.source.kernel.clone()
         split(nest_of(copy)[n_axes], self.extents[n_axes] // parts)
@@ -212,10 +235,7 @@ class _Reading:
         Returns whether all that a sum multiplies is another along each of the axes that count blocks. Along
         the last one a side that a cache holds may stay, if there are rows in a block of the other one.
         """
-        loads = [inner for inner in op.walk() if isinstance(inner, memref.LoadOp)]
-        addresses = [
-            self.analysis.address(load) for load in loads if not isinstance(load.memref.owner, sched.AllocOp)
-        ]
+        addresses = self._multiplied(op)
         if any(axis not in address.axes() for address in addresses for axis in axes[:-1]):
             return False
         last = axes[-1]
@@ -227,6 +247,13 @@ class _Reading:
             else self._most(address, axes) * NBYTES[op.result.type] <= STAYING_NBYTES
             for address in addresses
         )
+
+    def _multiplied(self, op: sched.ReduceOp) -> list[IndexExpr]:
+        """Returns where what a sum multiplies lies, but for what is in local buffers."""
+        loads = [inner for inner in op.walk() if isinstance(inner, memref.LoadOp)]
+        return [
+            self.analysis.address(load) for load in loads if not isinstance(load.memref.owner, sched.AllocOp)
+        ]
 
     def _has_rows(self, address: IndexExpr, axis: Axis) -> bool:
         """Returns whether an address goes on along a parallel axis as along one that counts blocks."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr, ModuleOp
 from xdsl.ir import Block, Operation, Region
@@ -21,7 +22,7 @@ from .rewrite_counts import rewrite_counter
 class _ByRoot(RewritePattern):
     """
     Erases an op that is dead, else runs the patterns that may match it, in order, until one does. A pattern
-    with a tuple `ROOTS` may match ops of those classes only.
+    whose class has a tuple `ROOTS` may match ops of those classes only.
     """
 
     def __init__(self, patterns: Sequence[RewritePattern]):
@@ -34,7 +35,7 @@ class _ByRoot(RewritePattern):
         patterns = self.by_type.get(type(op))
         if patterns is None:
             patterns = self.by_type[type(op)] = tuple(
-                pattern for pattern in self.patterns if isinstance(op, getattr(pattern, "ROOTS", Operation))
+                [pattern for pattern in self.patterns if _may_match(type(pattern), type(op))]
             )
         return patterns
 
@@ -52,6 +53,11 @@ class _ByRoot(RewritePattern):
                 if self.counts is not None:
                     self.counts[type(pattern).__name__] += 1
                 return
+
+
+@cache
+def _may_match(pattern: type[RewritePattern], op: type[Operation]) -> bool:
+    return issubclass(op, getattr(pattern, "ROOTS", Operation))
 
 
 def _is_dead(op: Operation) -> bool:
