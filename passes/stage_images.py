@@ -33,7 +33,8 @@ apart, a row is read in many short pieces that no prefetcher foresees. So many r
 they take `staged-nbytes` or less, and what two groups of rows share is copied twice.
 
 The kernel that fills the buffer must be one that computes each element of it in a few steps, for that
-convolution alone, and nothing in between may change what it reads. Images of `least-nbytes` or less together
+convolution alone, and nothing in between may change what it reads. An image that is filled in another way is
+copied as it is, where its channels are apart. Images of `least-nbytes` or less together
 stay as they are.
 
 Requires: kernels that `tile-convolutions` has mapped, and programs whose items do not wait for one another
@@ -136,6 +137,10 @@ class StageImagesPass(ModulePass):
             if not launches[filler]:
                 kernels[filler].detach()
                 kernels[filler].erase()
+        if left and _is_read_apart(image):
+            again = self._image(kernel)
+            assert again is not None, f"{kernel.name}: @{name} is another kernel"
+            self._stage(*again, None)
 
     def _image(self, kernel: sched.KernelOp) -> tuple[sched.AxisOp, BlockArgument] | None:
         """Returns the axis around the tiles of a convolution, and the argument that it moves through."""
@@ -167,8 +172,8 @@ class StageImagesPass(ModulePass):
             return None
         return rows, image
 
-    def _stage(self, rows: sched.AxisOp, image: BlockArgument, code: ElementCode) -> None:
-        """Stages an image some rows at a time, computed by `code`."""
+    def _stage(self, rows: sched.AxisOp, image: BlockArgument, code: ElementCode | None) -> None:
+        """Stages an image some rows at a time, computed by `code`, or as it is."""
         at_once = self._rows_at_once(rows, image)
         assert at_once is not None, f"{rows.name}: too few rows fit"
         kernel, mapping = kernel_around(rows), rows.mapping
@@ -177,13 +182,14 @@ class StageImagesPass(ModulePass):
         assert isinstance(outer, sched.AxisOp), "a part of an axis is one"
         outer.mapping = mapping
         innermost = stage(outer, image)[-1]
-        (load,) = [use.operation for use in image.uses]
-        assert isinstance(load, memref.LoadOp), f"{load.name}: a copy loads what it copies"
-        value = code.write(writer_before(load), add_inputs(kernel, image, code), list(load.indices))
-        load.res.replace_all_uses_with(value)
-        load.detach()
-        load.erase()
-        kernel.body.block.erase_arg(image)
+        if code is not None:
+            (load,) = [use.operation for use in image.uses]
+            assert isinstance(load, memref.LoadOp), f"{load.name}: a copy loads what it copies"
+            value = code.write(writer_before(load), add_inputs(kernel, image, code), list(load.indices))
+            load.res.replace_all_uses_with(value)
+            load.detach()
+            load.erase()
+            kernel.body.block.erase_arg(image)
         self._map_copy(kernel, innermost, NBYTES[element_type_of(image.type)])
         so_far = "" if kernel.schedule is None else f"{kernel.schedule.data}; "
         kernel.schedule = StringAttr(f"{so_far}{at_once} rows of the image at a time in a local buffer")
@@ -239,3 +245,13 @@ def _copied(kernel: sched.KernelOp, kernels: dict[str, sched.KernelOp]) -> sched
     kernel.parent.insert_op_before(new, kernel)
     kernels[name] = new
     return new
+
+
+def _is_read_apart(image: BlockArgument) -> bool:
+    """Returns whether windows are read of an image whose neighbours are not what is folded innermost."""
+    (load,) = [use.operation for use in image.uses]
+    assert isinstance(load, memref.LoadOp), f"{load.name}: an image is loaded"
+    analysis, inner = IndexAnalysis(), load.parent_op()
+    assert isinstance(inner, sched.ReduceOp), "an image is loaded in a sum"
+    around = inner.parent_op()
+    return isinstance(around, sched.ReduceOp) and analysis.address(load).stride(analysis.axis(inner)) != 1

@@ -103,15 +103,24 @@ def test_what_is_computed_while_padding_is_computed_there():
     assert schedule.count(NOTE) == 1 and schedule.count("sched.launch") == 2
 
 
+def test_an_image_without_padding_is_copied_where_its_channels_are_apart():
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((2, 16, 50, 48)).astype(np.float32)
+    w = rng.standard_normal((16, 16, 3, 3)).astype(np.float32)
+    assert NOTE in compiled(nn.conv, x, w).stages["sched"]
+    columns = np.ascontiguousarray(x.transpose(0, 2, 3, 1))
+    assert NOTE not in compiled(last(nn.conv), columns, w).stages["sched"]
+
+
 def test_what_reads_the_padded_image_too_keeps_it():
-    x = np.ones((2, 16, 50, 48), np.float32)
+    x = np.ones((2, 50, 48, 16), np.float32)
     w = np.ones((16, 16, 3, 3), np.float32)
 
     def function(x: Any, w: Any) -> Any:
-        padded = tnp.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)))
-        return nn.conv(padded, w), padded
+        padded = tnp.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0)))
+        return last(nn.conv)(padded, w), padded
 
     executable = tenon.compile(tenon.jit(function).lower(x, w).text("traced"))
     assert NOTE not in executable.stages["sched"]
     found, padded = executable(x, w)
-    assert np.asarray(padded).shape == (2, 16, 52, 50) and np.asarray(found)[0, 0, 1, 1] == 144
+    assert np.asarray(padded).shape == (2, 52, 50, 16) and np.asarray(found)[0, 1, 1, 0] == 144
