@@ -58,6 +58,7 @@ from ..dialects.memory_modes import ModeKind
 from ..semantics.numpy_types import dense_of
 from ..semantics.tensor_ops import evaluate
 from .util.constant_views import constant_array
+from .util.contract_views import stride_along
 from .util.graph_builder import GraphBuilder
 
 LEAST_CHANNELS = 8
@@ -114,9 +115,7 @@ class _Convolution:
     def image_stride(self, dim: int) -> int:
         """Returns how many elements apart neighbours along a dim are in the image."""
         shape = tensor_type_of(self.op.inputs[self.image], self.op.name).get_shape()
-        steps = [prod(shape[axis + 1 :]) for axis in range(len(shape))]
-        indices = zip(self.indices[self.image], steps, strict=True)
-        return sum(dict(index.factors).get(dim, 0) * step for index, step in indices)
+        return stride_along(dim, self.indices[self.image], shape)
 
 
 def _element_type(value: SSAValue):
@@ -167,7 +166,7 @@ def _blocked(convolution: _Convolution) -> _Convolution:
     extents[inner] = size
 
     def split(index: LinearIndex) -> LinearIndex:
-        factor = dict(index.factors).get(inner, 0)
+        factor = index.factor(inner)
         return LinearIndex((*index.factors, (block, factor * size)), index.constant) if factor else index
 
     first, second = (tuple(map(split, indices)) for indices in convolution.indices)

@@ -33,11 +33,10 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 
 from ..dialects import graph
-from ..dialects.buffer_size import row_major_strides
 from ..dialects.graph import LinearIndex, MemoryModeAttr, ReduceKind, iteration_extents
 from ..dialects.graph.types import tensor_of, tensor_type_of
 from ..dialects.memory_modes import ModeKind
-from .util.contract_views import through_views
+from .util.contract_views import stride_along, through_views
 from .util.graph_builder import GraphBuilder
 
 LEAST_ITERATIONS = 1 << 15
@@ -71,8 +70,7 @@ class _Operand:
 
     def stride(self, dim: int) -> int:
         """Returns how many elements apart neighbours along an iteration dim are."""
-        steps = zip(self.indices, row_major_strides(self.shape), strict=True)
-        return sum(dict(index.factors).get(dim, 0) * step for index, step in steps)
+        return stride_along(dim, self.indices, self.shape)
 
 
 def _pack(op: graph.ContractOp) -> None:

@@ -37,14 +37,13 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
 from ..dialects import graph
-from ..dialects.buffer_size import row_major_strides
 from ..dialects.element_types import NBYTES, compute_type, is_float
 from ..dialects.graph import Combination, LinearIndex, MemoryModeAttr, ReduceKind, iteration_extents
 from ..dialects.graph.types import shape_of, tensor_of, tensor_type_of
 from ..dialects.memory_modes import ModeKind
 from ..semantics.numpy_types import Array, dense_of
 from .util.constant_views import constant_array
-from .util.contract_views import through_views
+from .util.contract_views import stride_along, through_views
 from .util.graph_builder import GraphBuilder
 from .util.tile_shape import MOST_ROWS, most_rows, tile_shape
 
@@ -197,10 +196,7 @@ def _stride(op: graph.ContractOp, number: int, dim: int) -> int | None:
     shape = [extent for extent in shape_of(tensor_type_of(source, op.name)) if isinstance(extent, int)]
     if len(shape) != len(indices) or min(shape, default=0) < 0:
         return None
-    return sum(
-        dict(index.factors).get(dim, 0) * step
-        for index, step in zip(indices, row_major_strides(shape), strict=True)
-    )
+    return stride_along(dim, indices, shape)
 
 
 def _rewrite(op: graph.ContractOp, packings: Sequence[_Packing]) -> None:

@@ -38,6 +38,10 @@ class LinearIndex:
             total = total + AffineExpr.dimension(dim) * factor
         return total + self.constant
 
+    def factor(self, dim: int) -> int:
+        """Returns what a dim is multiplied by, 0 for one that is not in it."""
+        return next((factor for other, factor in self.factors if other == dim), 0)
+
     def moved(self, place: Mapping[int, int]) -> LinearIndex:
         """Returns the index with dim `place[dim]` in the place of each dim."""
         return LinearIndex(tuple(sorted((place[dim], factor) for dim, factor in self.factors)), self.constant)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from xdsl.ir import SSAValue
 
 from ...dialects import graph
+from ...dialects.buffer_size import row_major_strides
 from ...dialects.graph import LinearIndex
 from ...dialects.graph.types import tensor_type_of
 
@@ -49,6 +50,15 @@ def through_views(value: SSAValue, indices: Sequence[LinearIndex]) -> tuple[SSAV
                 break
         value = op.operands[0]
     return value, found
+
+
+def stride_along(dim: int, indices: Sequence[LinearIndex], shape: Sequence[int]) -> int:
+    """
+    Returns how many elements apart neighbours along an iteration dim are in an array that is read at
+    `indices`, row by row.
+    """
+    steps = zip(indices, row_major_strides(shape), strict=True)
+    return sum(index.factor(dim) * step for index, step in steps)
 
 
 def _scaled(index: LinearIndex, factor: int, offset: int) -> LinearIndex:
