@@ -39,7 +39,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import gcd, isqrt, prod
+from math import isqrt, prod
 
 from xdsl.context import Context
 from xdsl.dialects import arith, memref
@@ -59,7 +59,7 @@ from .util.index_analysis import IndexAnalysis, Loop
 from .util.index_expr import Axis, IndexExpr, Leaf, Mod, opaque, variable
 from .util.kernel_stages import stages_of
 from .util.partial_results import partial_results
-from .util.tile_shape import LATENCY, MOST_ROWS, most_rows, most_vectors, tile_shape
+from .util.tile_shape import MOST_ROWS, most_rows, most_vectors, tile_shape
 
 LEAST_COLUMNS = 4
 """An axis with fewer iterations is the columns only where no other one can be."""
@@ -82,10 +82,6 @@ FAR = 1024
 What few rows read: steps of the depth at once of each row of tiles, products of a work-group, rows that are
 not few, bytes between steps.
 """
-
-WAY_NBYTES = 1 << 12
-LINE_NBYTES = 64
-"""What lies that far apart shares its places in a first cache, which are so large each."""
 
 AHEAD = 1 << 12
 """How many bytes ahead what is read once is fetched."""
@@ -267,8 +263,6 @@ class _KernelTiler:
                     while tall > 1 and most_vectors(tall, self.vector_nbytes) * lanes < wide:
                         tall -= 1
                 if rows is not None:
-                    if wide * nbytes <= self.vector_nbytes:
-                        tall = min(tall, self._rows_in_first_cache(products, nest[rows], axis))
                     tall = self._panel_width(self.analysis.axis(nest[rows]), products) or tall
                 # More products for each element that is loaded; then the innermost axes.
                 reuse = tall * wide / (tall + wide)
@@ -276,25 +270,6 @@ class _KernelTiler:
                 if best is None or rank < best[0]:
                     best = rank, _Choice(rows, columns, (tall, wide), tall >= height)
         return None if best is None else best[1]
-
-    def _rows_in_first_cache(
-        self, products: Sequence[_Product], rows: sched.AxisOp, columns: sched.AxisOp
-    ) -> int:
-        """
-        Returns of how many rows the first cache holds what a tile reads at once. Rows a power of two apart
-        share few places in it, which matters where a tile of one vector loads as much as it computes.
-        """
-        most, own = MOST_ROWS, self.analysis.axis(rows)
-        width = self._panel_width(self.analysis.axis(columns), products)
-        for product in products:
-            side = self._column_side(product, columns, width)
-            assert side is not None, f"{columns.name}: no columns"
-            step = product.addresses[1 - side].stride(own)
-            if isinstance(step, int) and step:
-                nbytes = step * NBYTES[element_type_of(product.loads[1 - side].memref.type)]
-                places = WAY_NBYTES // max(gcd(nbytes, WAY_NBYTES), LINE_NBYTES)
-                most = min(most, self.l1_nbytes // WAY_NBYTES // 2 * places)
-        return max(most, LATENCY)
 
     def _map_dots(self, nest: list[sched.AxisOp], product: _Product) -> None:
         """

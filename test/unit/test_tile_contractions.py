@@ -321,17 +321,6 @@ def test_a_tile_has_all_columns_where_that_takes_no_longer():
     assert tile_shape(128, 128, 64, 4) == (13, 32)
 
 
-@pytest.mark.parametrize(("depth", "tile"), [(1024, 8), (512, 12), (1000, 30), (256, 24)])
-def test_rows_of_a_tile_of_one_vector_have_places_in_the_first_cache(depth: int, tile: int):
-    def rows(columns: int, l1_nbytes: int = 48 << 10) -> str:
-        text = nest("ik", "kj", "ij", h=1, i=3000, j=columns, k=depth)
-        return next(each for each in axes(tiled(text, l1_nbytes=l1_nbytes)) if each.startswith("i:"))
-
-    assert f"tile({tile})" in rows(16)
-    assert f"tile({min(tile, 8) if depth == 1024 else 14})" in rows(32)
-    assert "tile(30)" in rows(16, l1_nbytes=1 << 20)
-
-
 def matmul(m: int, n: int, k: int, a: str = "m, k", b: str = "k, n", batch: int = 0) -> str:
     dims = {"m": m, "n": n, "k": k}
     lead, shape = ("b, ", f"{batch}x") if batch else ("", "")
