@@ -12,6 +12,11 @@ from ..errors import DeviceError, OutOfMemoryError
 from .interface import BufferLoc, Memory, StridedLoc
 
 _CACHE_LINE = 64
+_LARGE_PAGE = 1 << 21
+"""
+Pools that are no smaller begin at such a page: NumPy asks for large pages for arrays of two of them, and what
+does not begin at one has small pages at both ends. Streams through small pages wait for their translations.
+"""
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -35,10 +40,11 @@ class HostMemory:
 
     def alloc_pool(self, pool_id: int, nbytes: int, alignment: int, mode: MemoryMode | None = None) -> None:
         """
-        Aligns to `alignment` or a cache line, whichever is more. The host reaches every mode's memory alike.
+        Aligns to `alignment`, a cache line or, for large pools, a large page, whichever is most. The host
+        reaches every mode's memory alike.
         """
         self._check_unused(pool_id)
-        alignment = max(alignment, _CACHE_LINE)
+        alignment = max(alignment, _CACHE_LINE if nbytes < _LARGE_PAGE else _LARGE_PAGE)
         try:
             memory = np.empty(nbytes + alignment, np.uint8)
         except (MemoryError, ValueError) as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntAttr, MemRefType, UnitAttr, f32, f64, i64
+from xdsl.dialects.builtin import ArrayAttr, IndexType, IntAttr, MemRefType, UnitAttr, f32, f64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -83,8 +83,8 @@ class TileFmaOp(IRDLOperation):
     live = opt_operand_def(INDEX)
     lhs_next = opt_operand_def(INDEX)
     rhs_next = opt_operand_def(INDEX)
-    lhs_next_steps = opt_prop_def(DenseArrayBase)
-    rhs_next_steps = opt_prop_def(DenseArrayBase)
+    lhs_next_steps = opt_prop_def(ArrayAttr[IntAttr])
+    rhs_next_steps = opt_prop_def(ArrayAttr[IntAttr])
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     def __init__(
@@ -115,8 +115,8 @@ class TileFmaOp(IRDLOperation):
                 "accumulates": UnitAttr() if accumulates else None,
                 "transposed": UnitAttr() if transposed else None,
                 "ahead": None if ahead is None else IntAttr(ahead),
-                "lhs_next_steps": None if lhs_next is None else DenseArrayBase.from_list(i64, lhs_next[1:]),
-                "rhs_next_steps": None if rhs_next is None else DenseArrayBase.from_list(i64, rhs_next[1:]),
+                "lhs_next_steps": _steps_of(lhs_next),
+                "rhs_next_steps": _steps_of(rhs_next),
             },
         )
 
@@ -199,13 +199,13 @@ class TileFmaOp(IRDLOperation):
             if place is not None and steps is not None:
                 printer.print_string(f" {name}[")
                 printer.print_ssa_value(place)
-                printer.print_string("".join(f", {number}" for number in steps.iter_values()) + "]")
+                printer.print_string("".join(f", {number.data}" for number in steps) + "]")
         printer.print_op_attributes(self.attributes)
         printer.print_string(" : ")
         printer.print_list((self.acc.type, self.lhs.type, self.rhs.type), printer.print_attribute)
 
     @property
-    def _next(self) -> tuple[tuple[str, SSAValue | None, DenseArrayBase | None], ...]:
+    def _next(self) -> tuple[tuple[str, SSAValue | None, ArrayAttr[IntAttr] | None], ...]:
         return ("lhs", self.lhs_next, self.lhs_next_steps), ("rhs", self.rhs_next, self.rhs_next_steps)
 
     def verify_(self) -> None:
@@ -234,16 +234,16 @@ class TileFmaOp(IRDLOperation):
             what = "+=" if self.accumulates is not None else "live"
             raise VerifyException(f"{self.name}: {what} of a transposed tile (expected = of all columns)")
         for name, place, steps in self._next:
-            numbers = () if steps is None else steps.get_values()
+            numbers = [] if steps is None else [number.data for number in steps]
             if (place is None) != (steps is None) or (
                 place is not None and (len(numbers), found[0]) != (2, 1)
             ):
                 raise VerifyException(
-                    f"{self.name}: prefetch {name} by {list(numbers)} in {found[0]} depths "
+                    f"{self.name}: prefetch {name} by {numbers} in {found[0]} depths "
                     "(expected a place, a step and a count, and one depth)"
                 )
             if any(number < 1 for number in numbers):
-                raise VerifyException(f"{self.name}: prefetch {name} by {list(numbers)} (expected 1 or more)")
+                raise VerifyException(f"{self.name}: prefetch {name} by {numbers} (expected 1 or more)")
         if self.acc in (self.lhs, self.rhs):
             raise VerifyException(f"{self.name}: acc is an operand too, expected a buffer of its own")
 
@@ -251,6 +251,10 @@ class TileFmaOp(IRDLOperation):
 def _parse_indices(parser: Parser) -> list[SSAValue]:
     found = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_unresolved_operand)
     return [parser.resolve_operand(index, INDEX) for index in found]
+
+
+def _steps_of(next: tuple[SSAValue, int, int] | None) -> ArrayAttr[IntAttr] | None:
+    return None if next is None else ArrayAttr([IntAttr(number) for number in next[1:]])
 
 
 def _parse_next(parser: Parser) -> tuple[SSAValue, int, int]:

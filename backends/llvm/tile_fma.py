@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr
+from xdsl.dialects.builtin import ArrayAttr, IntAttr, IntegerAttr
 from xdsl.ir import Attribute, SSAValue
 
 from ...dialects.element_types import NBYTES, element_type_of
@@ -233,8 +233,8 @@ class _TileWriter:
         self.emitter.end_repetition(loop, str(unroll), "0", yielded)
         return lhs, yielded[0], sums
 
-    def _prefetch(self, buffer: _Buffer, at: SSAValue, steps: DenseArrayBase) -> _Prefetch:
-        step, count = map(int, steps.get_values())
+    def _prefetch(self, buffer: _Buffer, at: SSAValue, steps: ArrayAttr[IntAttr]) -> _Prefetch:
+        step, count = (number.data for number in steps)
         place = self._behind(buffer, self.emitter.values[buffer.value], self._amount(at))
         return _Prefetch(buffer, place, step, count)
 

@@ -33,6 +33,16 @@ def test_errors_name_the_backend():
     assert repr(memory) == "HostMemory('host', pools {1: 8 bytes})"
 
 
+def test_large_pools_begin_at_a_large_page():
+    memory, page = HostMemory("host"), 1 << 21
+    for pool_id, (nbytes, alignment, expected) in enumerate(
+        [(8, 1, 64), (8, 256, 256), (page - 1, 8, 64), (page, 8, page), (page + 5, 2 * page, 2 * page)]
+    ):
+        memory.alloc_pool(pool_id, nbytes, alignment)
+        assert memory.address(BufferLoc(pool_id, 0)) % expected == 0
+        assert memory.host_view(BufferLoc(pool_id, 0), nbytes).nbytes == nbytes
+
+
 def test_addresses_are_those_of_the_bytes():
     memory = HostMemory("host")
     array = np.zeros(8, np.uint8)
