@@ -1,9 +1,11 @@
 """Squares of lanes turned on llvm: what the written shuffles do, and which they are."""
 
 import re
+from typing import cast
 
 import numpy as np
 import pytest
+from tenon.backends.llvm.emitter import Emitter
 from tenon.backends.llvm.transposition import NOTHING, transposed
 
 SHUFFLE = re.compile(r"shufflevector T (\S+), T (\S+), <(\d+) x i32> <(.*)>")
@@ -17,7 +19,9 @@ class FakeEmitter:
         self.masks: list[list[int]] = []
 
     def emit(self, text: str) -> str:
-        first, second, count, lanes = SHUFFLE.fullmatch(text).groups()
+        found = SHUFFLE.fullmatch(text)
+        assert found is not None, text
+        first, second, count, lanes = found.groups()
         mask = [int(lane.removeprefix("i32 ")) for lane in lanes.split(", ")]
         assert len(mask) == int(count)
         length = len(next(iter(self.values.values())))
@@ -33,7 +37,9 @@ def turn(n: int, n_rows: int, nbytes: int) -> tuple[np.ndarray, list[list[int]]]
     square = np.arange(n * n).reshape(n, n)
     emitter = FakeEmitter({f"%r{row}": square[row] for row in range(n_rows)})
     rows = [f"%r{row}" if row < n_rows else NOTHING for row in range(n)]
-    return np.stack([emitter.values[name] for name in transposed(emitter, "T", rows, nbytes)]), emitter.masks
+    return np.stack(
+        [emitter.values[name] for name in transposed(cast(Emitter, emitter), "T", rows, nbytes)]
+    ), emitter.masks
 
 
 @pytest.mark.parametrize("nbytes", [1, 2, 4, 8])
