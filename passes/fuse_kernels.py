@@ -46,7 +46,6 @@ from ..dialects.hazards import Item, accessed_buffers, base_of, item_blocks, ite
 from ..dialects.kernel_access import KernelAccess, access_of
 from ..dialects.memory_modes import ModeKind
 from ..dialects.sched import OriginAttr, Role
-from .util.axis_nest import nest_of
 from .util.index_analysis import IndexAnalysis
 from .util.kernel_stages import StagePlan, StageSource, plan_stages, write_stages
 
@@ -268,17 +267,23 @@ class _Fuser:
 
 def _takes_steps(kernel: sched.KernelOp) -> bool:
     """
-    Returns whether the innermost axis of a kernel reads an array in steps of more than one element: it is no
+    Returns whether an innermost axis of a kernel reads an array in steps of more than one element: it is no
     vector, and LLVM makes vectors of kernels only in which there is none.
     """
-    nest = nest_of(kernel)
-    if not nest:
-        return False
     analysis = IndexAnalysis()
-    axis = analysis.axis(nest[-1])
-    loads = [op for op in nest[-1].walk() if isinstance(op, memref.LoadOp)]
-    strides = [analysis.expr(index).stride(axis) for load in loads for index in load.indices]
-    return any(isinstance(stride, int) and stride > 1 for stride in strides)
+    for loop in kernel.walk():
+        if not isinstance(loop, sched.AxisOp):
+            continue
+        inside = list(loop.body.walk())
+        if any(isinstance(op, sched.AxisOp) for op in inside):
+            continue
+        axis = analysis.axis(loop)
+        for load in inside:
+            if isinstance(load, memref.LoadOp):
+                strides = [analysis.expr(index).stride(axis) for index in load.indices]
+                if any(isinstance(stride, int) and stride > 1 for stride in strides):
+                    return True
+    return False
 
 
 def _kernel_name(launch: sched.LaunchOp) -> str:

@@ -68,6 +68,7 @@ class TensorNodeHost(TensorNodeMemory):
         """
         return self._array.force(self, self._lock)
 
+    @property
     def has_array(self) -> bool:
         """Whether the host has an array by now: it is made when it is first needed. Decides nothing."""
         return self._array.is_forced and self._array.force(self, self._lock) is not None
