@@ -452,6 +452,18 @@ EXPANDED_OPS: tuple[type[Operation], ...] = (
 )
 """The ops that `expand-math` replaces; no backend ever sees them."""
 
+_OWN_BODY_OPS: tuple[type[Operation], ...] = (
+    BlockIdOp,
+    ThreadIdOp,
+    BarrierOp,
+    SelectOp,
+    ConvertOp,
+    RemfOp,
+    LdexpOp,
+    TileFmaOp,
+    TransposeOp,
+)
+
 BODY_OPS: tuple[type[Operation], ...] = (
     scf.ForOp,
     scf.IfOp,
@@ -505,31 +517,12 @@ BODY_OPS: tuple[type[Operation], ...] = (
     math.CopySignOp,
     math.FmaOp,
     *EXPANDED_OPS,
-    BlockIdOp,
-    ThreadIdOp,
-    BarrierOp,
-    SelectOp,
-    ConvertOp,
-    RemfOp,
-    LdexpOp,
-    TileFmaOp,
-    TransposeOp,
+    *_OWN_BODY_OPS,
 )
 """Every op that may stand in a kernel's body at this level."""
 
 LOW = Dialect(
     "low",
-    [
-        KernelOp,
-        BlockIdOp,
-        ThreadIdOp,
-        BarrierOp,
-        SelectOp,
-        ConvertOp,
-        RemfOp,
-        LdexpOp,
-        TileFmaOp,
-        TransposeOp,
-    ],
+    [KernelOp, *_OWN_BODY_OPS],
     [DimsAttr, DimensionAttr, ConversionAttr],
 )
