@@ -118,15 +118,14 @@ class _Fuser:
         for handover in self._handovers(consumer, block):
             launches = (*handover.producers, consumer)
             kernels = [self.kernels[_kernel_name(launch)] for launch in launches]
-            if any(map(_takes_steps, kernels)):
-                continue
             key = _key(kernels, launches, handover.buffer)
             if key not in self.plans:
                 sources = [
                     StageSource(kernel, list(launch.arguments).index(handover.buffer))
                     for kernel, launch in zip(kernels, launches, strict=True)
                 ]
-                self.plans[key] = plan_stages(sources, self.local_nbytes, self.least_blocks)
+                plan = plan_stages(sources, self.local_nbytes, self.least_blocks)
+                self.plans[key] = None if plan is None or any(map(_takes_steps, kernels)) else plan
             plan = self.plans[key]
             if plan is not None:
                 return self._launch_fused(launches, handover.buffer, plan, key)
