@@ -24,17 +24,10 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from xdsl.rewriter import InsertPoint
 
 from ..dialects import low
+from ..dialects.constant_integer import constant_integer
 from ..dialects.element_types import width_of
 from ..dialects.low import Conversion
 from .util.located_rewriter import rewrite_greedily
-
-
-def _integer(value: SSAValue) -> int | None:
-    """The value of an integer or index constant, None for anything else."""
-    owner = value.owner
-    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
-        return owner.value.value.data
-    return None
 
 
 def _float(value: SSAValue) -> float | None:
@@ -82,7 +75,7 @@ class FoldIntegers(RewritePattern):
         fold = _FOLDS.get(type(op))
         if fold is None:
             return
-        lhs, rhs = _integer(op.operands[0]), _integer(op.operands[1])
+        lhs, rhs = constant_integer(op.operands[0]), constant_integer(op.operands[1])
         if lhs is not None and rhs is not None:
             result = op.results[0].type
             rewriter.replace(op, _constant(_wrap(fold(lhs, rhs), result), result))
@@ -100,11 +93,11 @@ class DropIntegerIdentity(RewritePattern):
             return
         lhs, rhs = op.operands
         neutral = 0 if isinstance(op, arith.AddiOp | arith.SubiOp) else 1
-        if _integer(rhs) == neutral:
+        if constant_integer(rhs) == neutral:
             rewriter.replace(op, (), (lhs,))
-        elif isinstance(op, arith.AddiOp | arith.MuliOp) and _integer(lhs) == neutral:
+        elif isinstance(op, arith.AddiOp | arith.MuliOp) and constant_integer(lhs) == neutral:
             rewriter.replace(op, (), (rhs,))
-        elif isinstance(op, arith.MuliOp) and 0 in (_integer(lhs), _integer(rhs)):
+        elif isinstance(op, arith.MuliOp) and 0 in (constant_integer(lhs), constant_integer(rhs)):
             rewriter.replace(op, _constant(0, op.results[0].type))
 
 
@@ -116,7 +109,7 @@ class DivideByShifting(RewritePattern):
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, arith.DivUIOp | arith.RemUIOp):
             return
-        divisor, type = _integer(op.operands[1]), op.results[0].type
+        divisor, type = constant_integer(op.operands[1]), op.results[0].type
         if divisor is None or divisor < 2 or divisor & (divisor - 1):
             return
         by = divisor.bit_length() - 1 if isinstance(op, arith.DivUIOp) else divisor - 1
@@ -182,7 +175,7 @@ class DropStoredBoolean(RewritePattern):
             and isinstance(widened, low.ConvertOp)
             and widened.conversion.data is Conversion.EXTUI
             and widened.source.type == op.result.type
-            and _integer(op.rhs) == 0
+            and constant_integer(op.rhs) == 0
         ):
             rewriter.replace(op, (), (widened.source,))
 
@@ -194,7 +187,7 @@ class FoldSelect(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: low.SelectOp, rewriter: PatternRewriter, /) -> None:
-        condition = _integer(op.condition)
+        condition = constant_integer(op.condition)
         if op.on_true is op.on_false or (condition is not None and condition != 0):
             rewriter.replace(op, (), (op.on_true,))
         elif condition == 0:
@@ -208,7 +201,7 @@ class InlineShortLoop(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: scf.ForOp, rewriter: PatternRewriter, /) -> None:
-        begin, end, step = _integer(op.lb), _integer(op.ub), _integer(op.step)
+        begin, end, step = constant_integer(op.lb), constant_integer(op.ub), constant_integer(op.step)
         if begin is None or end is None or step is None:
             return
         if begin >= end:

@@ -128,6 +128,11 @@ class Emitter:
         """Writes the address of the element that many after the one at `pointer`."""
         return self.emit(f"getelementptr inbounds {element}, ptr {pointer}, i64 {index}", "at")
 
+    def prefetch(self, pointer: str) -> None:
+        """Fetches the cache line at a pointer, for reading, into all caches; there need be no memory."""
+        operands = [("ptr", pointer), ("i32", "0"), ("i32", "3"), ("i32", "1")]
+        self.lines.append(f"  {self.call('prefetch.p0', 'void', operands)}")
+
     def opaque(self, pointer: str) -> str:
         """
         Returns a pointer of which LLVM does not see how it depends on the loops around. What it does to

@@ -24,6 +24,7 @@ from xdsl.dialects.vector import CombiningKindFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
+from ...dialects.constant_integer import constant_integer
 from ...dialects.element_types import NBYTES, element_type_of, is_float, is_narrow_float, lanes_of
 from ...dialects.low import (
     BarrierOp,
@@ -263,8 +264,9 @@ def _address(emitter: Emitter, op: Any, buffer: SSAValue) -> tuple[str, int]:
     offset = 0
     if isinstance(index.owner, arith.AddiOp):
         lhs, rhs = index.owner.operands
-        if isinstance(rhs.owner, arith.ConstantOp) and isinstance(rhs.owner.value, IntegerAttr):
-            index, offset = lhs, rhs.owner.value.value.data
+        number = constant_integer(rhs)
+        if number is not None:
+            index, offset = lhs, number
     place = emitter.places.get((buffer, index))
     if place is None:
         at = emitter.element_at(element, emitter.values[buffer], emitter.values[index])
@@ -297,8 +299,7 @@ def _prefetch(emitter: Emitter, op: Operation, buffer: SSAValue, address: str) -
     element, _ = storage(op, buffer.type)
     # Not inbounds: it may be outside of the buffer.
     ahead = emitter.emit(f"getelementptr {element}, ptr {address}, i64 {distance}", "ahead")
-    operands = [("ptr", ahead), ("i32", "0"), ("i32", "3"), ("i32", "1")]
-    emitter.lines.append(f"  {emitter.call('prefetch.p0', 'void', operands)}")
+    emitter.prefetch(ahead)
 
 
 def _store(value_of: Callable[[Any], SSAValue], buffer_of: Callable[[Any], SSAValue]) -> Rule:

@@ -14,10 +14,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects import arith
-from xdsl.dialects.builtin import ArrayAttr, IntAttr, IntegerAttr
+from xdsl.dialects.builtin import ArrayAttr, IntAttr
 from xdsl.ir import Attribute, SSAValue
 
+from ...dialects.constant_integer import constant_integer
 from ...dialects.element_types import NBYTES, element_type_of
 from ...dialects.low import TileFmaOp
 from .emitter import Emitter
@@ -262,8 +262,7 @@ class _TileWriter:
         emitter = self.emitter
         for offset in range(0, nbytes, LINE_NBYTES):
             line = emitter.emit(f"getelementptr i8, ptr {place}, i64 {offset}", "line") if offset else place
-            operands = [("ptr", line), ("i32", "0"), ("i32", "3"), ("i32", "1")]
-            emitter.lines.append(f"  {emitter.call('prefetch.p0', 'void', operands)}")
+            emitter.prefetch(line)
 
     def _next(
         self, depth: _Depth, inner: Sequence[_Depth], lhs: str, rhs: str, sums: list[str]
@@ -357,10 +356,8 @@ class _TileWriter:
         return f"<{', '.join(f'i1 {str(lane < count).lower()}' for lane in range(self.lanes))}>"
 
     def _amount(self, value: SSAValue) -> Amount:
-        owner = value.owner
-        if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
-            return owner.value.value.data
-        return self.emitter.values[value]
+        number = constant_integer(value)
+        return self.emitter.values[value] if number is None else number
 
     def _times(self, amount: Amount, factor: int) -> Amount:
         if isinstance(amount, int) or factor == 0:

@@ -18,6 +18,7 @@ from xdsl.dialects.utils.fast_math import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects import low
+from ...dialects.constant_integer import constant_integer
 from ...dialects.element_types import element_type_of, is_float, is_narrow_float, lanes_of
 from ...dialects.lane_exchange import exchanges
 from ...dialects.xdsl_fixes import dense_values
@@ -302,10 +303,7 @@ def transpose(kernel: KernelWriter, op: low.TransposeOp) -> None:
 
 def _is_safe_divisor(value: SSAValue) -> bool:
     """Returns whether dividing by `value` can neither trap nor overflow: a constant, not 0 and not -1."""
-    owner = value.owner
-    if not isinstance(owner, arith.ConstantOp) or not isinstance(owner.value, IntegerAttr):
-        return False
-    return owner.value.value.data not in (0, -1) and value.type != i1
+    return constant_integer(value) not in (None, 0, -1) and value.type != i1
 
 
 def _may_contract(op: Operation) -> bool:

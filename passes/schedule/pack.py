@@ -19,11 +19,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import takewhile
 
-from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import IntegerAttr
+from xdsl.dialects import memref, scf
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects import sched
+from ...dialects.constant_integer import constant_integer
 from ...dialects.dim_expr import is_at_least
 from ...dialects.sched import Scope
 from ..util.index_analysis import IndexAnalysis
@@ -174,14 +174,7 @@ def _leaves(expr: IndexExpr) -> list[Axis | Opaque]:
 
 def _trips(op: scf.ForOp) -> int:
     """Returns how often a serial loop runs that counts up from 0."""
-    bounds = [_constant(bound) for bound in (op.lb, op.ub, op.step)]
+    bounds = [constant_integer(bound) for bound in (op.lb, op.ub, op.step)]
     if bounds[0] != 0 or bounds[1] is None or bounds[2] != 1:
         refuse(WHO, op, "it does not count from 0 to a number")
     return bounds[1]
-
-
-def _constant(value: SSAValue) -> int | None:
-    owner = value.owner
-    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
-        return owner.value.value.data
-    return None

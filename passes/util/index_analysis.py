@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import IndexType, IntegerAttr
+from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects import sched
 from ...dialects.buffer_size import strides_of
+from ...dialects.constant_integer import constant_integer
 from ...dialects.dim_expr import (
     DimExpr,
     DimSymbol,
@@ -86,8 +87,9 @@ class IndexAnalysis:
             if isinstance(loop, sched.KernelOp):
                 return self._read_size(loop, value)
             return self._opaque(value)
-        if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
-            return constant(owner.value.value.data)
+        number = constant_integer(value)
+        if number is not None:
+            return constant(number)
         if isinstance(owner, arith.MinSIOp | arith.MaxSIOp):
             lhs, rhs = self.expr(owner.lhs), self.expr(owner.rhs)
             if lhs.is_constant and rhs.is_constant:

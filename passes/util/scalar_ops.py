@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import IntegerAttr, i1, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects import low
+from ...dialects.constant_integer import constant_integer
 from ...dialects.element_types import width_of
 from .scalar_builder import ScalarBuilder
 
@@ -69,11 +70,8 @@ _OVERFLOW_OPS = frozenset((arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.ShLIO
 
 def constant_divisor(divisor: SSAValue, unsigned: bool) -> int | None:
     """Returns the value of a constant divisor by which every number can be divided; None for another."""
-    owner = divisor.owner
-    if not isinstance(owner, arith.ConstantOp) or not isinstance(owner.value, IntegerAttr):
-        return None
-    value = owner.value.value.data
-    if unsigned:
+    value = constant_integer(divisor)
+    if value is not None and unsigned:
         value &= (1 << width_of(divisor.type)) - 1
     return value if value not in (0, -1) else None
 
