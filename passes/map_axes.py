@@ -56,6 +56,7 @@ from .util.index_expr import Axis
 from .util.kernel_cost import trip_count
 from .util.kernel_stages import stages_of
 from .util.partial_results import partial_results
+from .util.schedule_reasons import reasons_of
 
 _SERIAL = MappingAttr.get()
 
@@ -100,8 +101,8 @@ class _KernelMapper:
         mapped = [op for op in kernel.walk() if isinstance(op, Loop) and op.mapping != _SERIAL]
         if any(loop.mapping.tile.data == 0 for loop in mapped) or (mapped and not stages_of(kernel)):
             return
-        if mapped and kernel.schedule is not None:
-            self.reasons.extend(kernel.schedule.data.split("; "))
+        if mapped:
+            self.reasons.extend(reasons_of(kernel))
         for op in _loops_in(kernel.body.block):
             self._map_vectors(op)
         self._map_blocks(kernel)

@@ -29,7 +29,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import BlockArgument, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
@@ -40,6 +40,7 @@ from ..dialects.dim_expr import upper_bound
 from ..dialects.element_types import NBYTES, element_type_of
 from ..dialects.prefetch import set_prefetch_distance
 from .util.index_analysis import IndexAnalysis, Loop
+from .util.schedule_reasons import add_reason
 
 AHEAD_NBYTES = 4096
 """What is needed sooner than after this many bytes comes too late."""
@@ -123,8 +124,4 @@ def _reads_of_rows(
 
 
 def _note(kernel: sched.KernelOp, loop: Loop) -> None:
-    """Adds to the reasons of a kernel's schedule."""
-    clause = f"{loop.index.name_hint or 'axis'}: fetches what is read later"
-    reasons = [] if kernel.schedule is None else kernel.schedule.data.split("; ")
-    if clause not in reasons:
-        kernel.schedule = StringAttr("; ".join([*reasons, clause]))
+    add_reason(kernel, f"{loop.index.name_hint or 'axis'}: fetches what is read later")

@@ -75,6 +75,7 @@ from .util.producing_kernels import (
     launch_without,
     producer_of,
 )
+from .util.schedule_reasons import add_reason
 
 MOST_ROWS_COPIED = 1.75
 """How many times as many rows as the image has may be copied."""
@@ -191,8 +192,7 @@ class StageImagesPass(ModulePass):
             load.erase()
             kernel.body.block.erase_arg(image)
         self._map_copy(kernel, innermost, NBYTES[element_type_of(image.type)])
-        so_far = "" if kernel.schedule is None else f"{kernel.schedule.data}; "
-        kernel.schedule = StringAttr(f"{so_far}{at_once} rows of the image at a time in a local buffer")
+        add_reason(kernel, f"{at_once} rows of the image at a time in a local buffer")
 
     def _rows_at_once(self, rows: sched.AxisOp, image: BlockArgument) -> int | None:
         """Returns for how many iterations what they read is staged together, None if for too few."""
