@@ -105,6 +105,9 @@ class EagerFunction:
         direct, result = program.direct, program.result_avals[0]
         if direct is None or len(leaves) != len(arguments) or len(leaves) > 2:
             return
+        # A list of one array is another argument than that array.
+        if any(leaf is not argument for leaf, argument in zip(leaves, arguments, strict=True)):
+            return
         kinds: list[Any] = [leaf.__class__ for leaf in leaves]
         if all(kind is ConcreteArray for kind in kinds):
             avals = tuple([leaf.aval for leaf in leaves])

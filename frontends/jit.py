@@ -272,7 +272,8 @@ class Jitted:
             changed = changed or guard
         if found is None:
             found = self._add(signature, changed)
-        self._note_fast(found, signature, arguments)
+        if not named:
+            self._note_fast(found, signature, arguments)
         if not self.parameters.donated:
             return found.run(leaves)
         donated = self.parameters.donated_arrays(given[0], leaves)
@@ -313,7 +314,10 @@ class Jitted:
         return version
 
     def _note_fast(self, version: Version, signature: CallSignature, arguments: tuple[Any, ...]) -> None:
-        """Notes a program whose calls, with arguments like these, take no more than its own call."""
+        """
+        Notes a program whose calls, with arguments like these and none by name, take no more than its own
+        call.
+        """
         program = version.program
         if (
             program is None

@@ -68,7 +68,7 @@ def concat(arrays: Sequence[Array], /, axis: int | None = 0) -> Array:
 
 def joined(who: str, arrays: Sequence[Array], axis: int | None) -> TracedArray:
     """Returns what `concat` does, with `who` in its errors."""
-    if not arrays:
+    if len(arrays) == 0:
         raise ValueError(f"{who}: need at least one array")
     parts = common(who, *arrays)
     if axis is None:
@@ -452,7 +452,7 @@ def stack(arrays: Sequence[Array], /, axis: int = 0) -> Array:
         AxisError: the result has no such axis.
         ValueError: there are no arrays, or their shapes differ.
     """
-    if not arrays:
+    if len(arrays) == 0:
         raise ValueError("stack: need at least one array to stack")
     parts = common("stack", *arrays)
     shape = parts[0].shape

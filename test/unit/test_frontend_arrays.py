@@ -164,6 +164,15 @@ def test_eager_calls_are_compiled_once_per_signature():
     assert not entries
 
 
+@pytest.mark.parametrize("name", ["stack", "concat", "hstack", "vstack", "dstack", "column_stack"])
+def test_an_array_and_a_list_of_that_array_are_two_arguments(name: str):
+    joined, numpys = getattr(tnp, name), getattr(np, name)
+    x = tnp.asarray(np.arange(12.0).reshape(3, 4))
+    for given in (x, [x], x, [x], (x,)):
+        expected = numpys([np.asarray(x)] if given is not x else np.asarray(x))
+        np.testing.assert_array_equal(np.asarray(joined(given)), expected)
+
+
 def test_eager_calls_while_a_timeline_is_recorded_are_on_it():
     x = array(3)
     x + x

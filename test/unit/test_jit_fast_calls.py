@@ -227,3 +227,16 @@ def test_several_threads_call_one_function_at_once():
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+def test_a_call_by_name_says_nothing_of_calls_that_leave_the_argument_out():
+    with_default = tenon.jit(lambda x, scale=3.0: x if scale is None else x * scale)
+    named_only = tenon.jit(lambda x, *, scale=3.0: x if scale is None else x * scale)
+    with_rest = tenon.jit(lambda x, **rest: x * (1 + len(rest)))
+    for jitted, nothing in ((with_default, {"scale": None}), (named_only, {"scale": None})):
+        for _ in range(2):
+            assert np.array_equal(np.asarray(jitted(X, **nothing)), X)
+            assert np.array_equal(np.asarray(jitted(X)), 3 * X)
+    for _ in range(2):
+        assert np.array_equal(np.asarray(with_rest(X, a=None)), 2 * X)
+        assert np.array_equal(np.asarray(with_rest(X)), X)
