@@ -67,6 +67,7 @@ from ..dialects.memory_modes import ModeKind
 from .util.access import shape_of
 from .util.kernel_code import KernelCode
 from .util.kernel_emission import emit_kernel
+from .util.kernel_names import KernelNames
 from .util.kernel_planning import UPDATING_OPS, Kernel, Plan, plan_kernels
 from .util.launch_origins import origin_of
 from .util.node_accesses import simplify_accesses
@@ -90,7 +91,7 @@ class ConvertGraphToSchedPass(ModulePass):
             node.sym_name.data for node in op.ops if isinstance(node, graph.TnodeOp) and node.is_virtual
         }
         local = {node.sym_name.data for node in op.ops if isinstance(node, graph.TnodeOp) and node.is_local}
-        taken = {name.data for other in op.ops if (name := getattr(other, "sym_name", None)) is not None}
+        kernel_names = KernelNames(op)
         for function in list(op.ops):
             if not isinstance(function, func.FuncOp):
                 continue
@@ -99,7 +100,7 @@ class ConvertGraphToSchedPass(ModulePass):
             _check_local(function, local)
             prepare_regions(function)
             plan = plan_kernels(function)
-            kernels, program = _ProgramBuilder(plan, taken, self.origins).build()
+            kernels, program = _ProgramBuilder(plan, kernel_names, self.origins).build()
             for new in (*kernels, program):
                 op.body.block.insert_op_before(new, function)
             function.detach()
@@ -193,12 +194,12 @@ class _Part:
 
 
 class _ProgramBuilder:
-    def __init__(self, plan: Plan, taken: set[str], has_origins: bool):
+    def __init__(self, plan: Plan, kernel_names: KernelNames, has_origins: bool):
         self.plan = plan
         self.names = value_names(plan.function) if has_origins else None
         """What values are called in the text, where launches are to say what they compute."""
         self.decisions = dict(plan.all_decisions()) if has_origins else {}
-        self.taken = taken
+        self.kernel_names = kernel_names
         self.function = plan.function
         self.program = sched.ProgramOp(self.function.sym_name.data, self.function.function_type)
         self.program.location = self.function.location
@@ -537,7 +538,8 @@ class _ProgramBuilder:
         ops: Sequence[Operation],
     ) -> None:
         """Names a kernel, which computes `ops`, and adds an item that runs it."""
-        kernel.sym_name = StringAttr(self._kernel_name(len(self.kernels)))
+        wanted = f"{self.function.sym_name.data}_{len(self.kernels)}"
+        kernel.sym_name = StringAttr(self.kernel_names.fresh(wanted))
         sizes = [self._size(dim) for dim in kernel.sizes]
         launch = sched.LaunchOp(kernel.sym_name.data, [*sizes, *buffers])
         self._note_origins(launch, ops)
@@ -570,15 +572,6 @@ class _ProgramBuilder:
         item.location = origin.location
         item.results[0].name_hint = "t"
         scope.items.add_op(item)
-
-    def _kernel_name(self, number: int) -> str:
-        base = f"{self.function.sym_name.data}_{number}"
-        name, suffix = base, 0
-        while name in self.taken:
-            suffix += 1
-            name = f"{base}_{suffix}"
-        self.taken.add(name)
-        return name
 
     def _add(self, op: Operation, origin: Operation, hint: str | None) -> None:
         op.location = origin.location

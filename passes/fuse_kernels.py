@@ -36,7 +36,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp
 from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
@@ -47,6 +47,7 @@ from ..dialects.kernel_access import KernelAccess, access_of
 from ..dialects.memory_modes import ModeKind
 from ..dialects.sched import OriginAttr, Role
 from .util.index_analysis import IndexAnalysis
+from .util.kernel_names import KernelNames
 from .util.kernel_stages import StagePlan, StageSource, plan_stages, write_stages
 
 _Key = tuple[sched.KernelOp | int, ...]
@@ -95,8 +96,11 @@ class _Fuser:
                 name = _kernel_name(op)
                 self.launches[name] = self.launches.get(name, 0) + 1
         self.plans: dict[_Key, StagePlan | None] = {}
-        self.fused: dict[_Key, str] = {}
+        self.fused: dict[_Key, sched.KernelOp] = {}
         """What was found and made of kernels, for other launches of the same."""
+        self.names = KernelNames(module)
+        self.base_names: dict[sched.KernelOp, str] = {}
+        """What a fused kernel is named after: the kernel of the last launch that it takes the place of."""
 
     def fuse_block(self, block: Block) -> None:
         launches = [item for item in items_in(block) if isinstance(item, sched.LaunchOp)]
@@ -214,9 +218,11 @@ class _Fuser:
         consumer = launches[-1]
         for launch in launches:
             self.launches[_kernel_name(launch)] -= 1
-        name = self.fused.get(key)
-        if name is None:
-            name = self.fused[key] = self._write(launches, plan, places)
+        kernel = self.fused.get(key)
+        if kernel is None:
+            kernel = self.fused[key] = self._write(launches, plan, places)
+        name = kernel.sym_name.data
+        assert self.kernels[name] is kernel, f"@{name} is the name of two kernels"
         self.launches[name] = self.launches.get(name, 0) + 1
         new = sched.LaunchOp(name, operands)
         new.location = consumer.location
@@ -237,31 +243,19 @@ class _Fuser:
 
     def _write(
         self, launches: Sequence[sched.LaunchOp], plan: StagePlan, places: Sequence[Sequence[int | None]]
-    ) -> str:
-        """Writes the fused kernel in front of the consumer's, and returns its name."""
-        consumer = _kernel_name(launches[-1])
-        old = self.kernels[consumer]
-        new = write_stages(plan, places)
-        new.sym_name = old.sym_name
+    ) -> sched.KernelOp:
+        """Writes the fused kernel in front of the consumer's, under a name of its own."""
+        old = self.kernels[_kernel_name(launches[-1])]
+        base = self.base_names.get(old, old.sym_name.data)
+        name = self.names.fresh(f"{base}_fused")
+        new = write_stages(plan, places, name)
         module = old.parent
         assert module is not None, "a kernel that stands nowhere"
         module.insert_op_before(new, old)
-        name = consumer
-        if self.launches[consumer]:
-            name = self._fresh_name(consumer)
-            new.sym_name = StringAttr(name)
-        else:
-            old.detach()
-            old.erase()
+        self.base_names[new] = base
         self.kernels[name] = new
         self.accesses[name] = access_of(new)
-        return name
-
-    def _fresh_name(self, name: str) -> str:
-        number = 1
-        while f"{name}_{number}" in self.kernels:
-            number += 1
-        return f"{name}_{number}"
+        return new
 
 
 def _takes_steps(kernel: sched.KernelOp) -> bool:

@@ -43,6 +43,7 @@ yet. Ensures: what each program computes is unchanged, bit for bit.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 
@@ -68,6 +69,7 @@ from .util.axis_nest import nest_of
 from .util.border_pieces import PieceWriter
 from .util.border_points import indices_below, joined_pieces, pieces_of
 from .util.index_analysis import IndexAnalysis
+from .util.kernel_names import KernelNames
 from .util.producing_kernels import (
     ElementCode,
     add_inputs,
@@ -101,10 +103,11 @@ class StageImagesPass(ModulePass):
             if isinstance(item, sched.LaunchOp):
                 launches.setdefault(item.kernel.root_reference.data, []).append(item)
         kernels = {name: each for name, each in kernels_of(op).items() if isinstance(each, sched.KernelOp)}
+        names = KernelNames(op)
         for name, kernel in list(kernels.items()):
             found = self._image(kernel) if name in launches else None
             if found is not None and self._rows_at_once(*found) is not None:
-                self._stage_launches(op, kernel, found[1], launches, kernels)
+                self._stage_launches(op, kernel, found[1], launches, kernels, names)
 
     def _stage_launches(
         self,
@@ -112,7 +115,8 @@ class StageImagesPass(ModulePass):
         kernel: sched.KernelOp,
         image: BlockArgument,
         launches: dict[str, list[sched.LaunchOp]],
-        kernels: dict[str, sched.KernelOp],
+        kernels: Mapping[str, sched.KernelOp],
+        names: KernelNames,
     ) -> None:
         """Stages the image in a kernel, one for each way in which those of its launches are padded."""
         accesses, number, name = accesses_of(module), image.index, kernel.sym_name.data
@@ -128,7 +132,7 @@ class StageImagesPass(ModulePass):
         left = len(launches[name])
         for filler, pairs in groups.items():
             left -= len(pairs)
-            staged = kernel if left == 0 else _copied(kernel, kernels)
+            staged = kernel if left == 0 else _copied(kernel, names)
             again = self._image(staged)
             assert again is not None, f"{kernel.name}: a copy of @{name} is another kernel"
             self._stage(*again, codes[filler])
@@ -234,16 +238,13 @@ class StageImagesPass(ModulePass):
                 part.mapping = MappingAttr.get(vector=lanes)
 
 
-def _copied(kernel: sched.KernelOp, kernels: dict[str, sched.KernelOp]) -> sched.KernelOp:
+def _copied(kernel: sched.KernelOp, names: KernelNames) -> sched.KernelOp:
     """Puts a copy of a kernel, with another name, before it."""
-    new, number = kernel.clone(), 0
-    while (name := f"{kernel.sym_name.data}_{number}") in kernels:
-        number += 1
-    new.sym_name = StringAttr(name)
+    new = kernel.clone()
+    new.sym_name = StringAttr(names.fresh(f"{kernel.sym_name.data}_staged"))
     copy_places(kernel, new)
     assert kernel.parent is not None, f"{kernel.name}: stands in no module"
     kernel.parent.insert_op_before(new, kernel)
-    kernels[name] = new
     return new
 
 

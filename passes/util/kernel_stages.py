@@ -317,16 +317,16 @@ def _stages_in(block: Block) -> list[sched.AxisOp]:
     return found
 
 
-def write_stages(plan: StagePlan, arguments: Sequence[Sequence[int | None]]) -> sched.KernelOp:
+def write_stages(plan: StagePlan, arguments: Sequence[Sequence[int | None]], name: str) -> sched.KernelOp:
     """
-    Returns a kernel of copies of the stages. `arguments` are, for each argument of each of them, the number
-    of the argument that it is in the new kernel, None for the buffer that is handed over.
+    Returns a kernel of copies of the stages, called `name`. `arguments` are, for each argument of each of
+    them, the number of the argument that it is in the new kernel, None for the buffer that is handed over.
     """
-    return _StageWriter(plan, arguments).write()
+    return _StageWriter(plan, arguments, name).write()
 
 
 class _StageWriter:
-    def __init__(self, plan: StagePlan, arguments: Sequence[Sequence[int | None]]):
+    def __init__(self, plan: StagePlan, arguments: Sequence[Sequence[int | None]], name: str):
         self.plan, self.arguments = plan, arguments
         old: dict[int, BlockArgument] = {}
         for stage, own in zip(plan.stages, arguments, strict=True):
@@ -334,7 +334,7 @@ class _StageWriter:
                 if number is not None:
                     old.setdefault(number, argument)
         consumer = plan.stages[-1].source.kernel
-        self.kernel = sched.KernelOp(consumer.sym_name.data, [old[number].type for number in range(len(old))])
+        self.kernel = sched.KernelOp(name, [old[number].type for number in range(len(old))])
         self.kernel.location = consumer.location
         for number, argument in enumerate(self.kernel.body.block.args):
             argument.name_hint, argument.location = old[number].name_hint, old[number].location

@@ -14,6 +14,7 @@ from tenon.dialects.parsing import parse_module, verify_module
 from tenon.passes.fuse_kernels import FuseKernelsPass
 from tenon.passes.map_axes import MapAxesPass
 from tenon.passes.pass_manager import PassError, PassManager
+from tenon.passes.pipeline import phases
 from tenon.passes.tile_contractions import TileContractionsPass
 from xdsl.dialects.builtin import ModuleOp
 
@@ -74,10 +75,12 @@ def kernels(module: ModuleOp) -> list[str]:
     return [op.sym_name.data for op in module.ops if isinstance(op, sched.KernelOp)]
 
 
+def all_results(module: ModuleOp | str, *inputs: Array) -> Any:
+    return tenon.compile(str(module), backend="reference", level=None, pipeline="build-dependencies")(*inputs)
+
+
 def results(module: ModuleOp | str, *inputs: Array) -> Array:
-    found = tenon.compile(str(module), backend="reference", level=None, pipeline="build-dependencies")(
-        *inputs
-    )
+    found = all_results(module, *inputs)
     assert isinstance(found, np.ndarray)
     return found
 
@@ -89,7 +92,7 @@ def arrays(*shapes: tuple[int, ...]) -> list[Array]:
 
 def test_a_buffer_between_two_kernels_is_a_block_of_it_in_one():
     module = fused(PROGRAM)
-    assert kernels(module) == ["product"]
+    assert kernels(module) == ["product_fused"]
     (kernel,) = [op for op in module.ops if isinstance(op, sched.KernelOp)]
     allocs = [op for op in kernel.walk() if isinstance(op, sched.AllocOp)]
     assert [str(op.result.type) for op in allocs] == ["memref<6x10xf32>"]
@@ -170,7 +173,7 @@ def test_kernels_stay_apart(name: str):
 
 
 def test_the_edge_of_what_is_fused():
-    assert kernels(fused(PROGRAM, least_blocks=8, local_nbytes=480)) == ["product"]
+    assert kernels(fused(PROGRAM, least_blocks=8, local_nbytes=480)) == ["product_fused"]
 
 
 PARTS = """
@@ -235,7 +238,7 @@ def test_parts_of_few_rows_are_none(options: dict[str, int]):
 
 def test_a_side_that_no_cache_holds_does_not_stay():
     text = PARTS.replace("10x5", "10x{n}").replace("64x5", "64x{n}").replace("%j = 5", "%j = {n}")
-    assert kernels(fused(text.replace("{n}", "13107"))) == ["product"]
+    assert kernels(fused(text.replace("{n}", "13107"))) == ["product_fused"]
     assert kernels(fused(text.replace("{n}", "13108"))) == ["rows", "product"]
 
 
@@ -259,8 +262,58 @@ def test_kernels_that_are_launched_twice_are_written_once():
         "  sched.return %z, %w after() : memref<4x2x6x5xf32>, memref<4x2x6x5xf32>",
     )
     module = fused(text)
-    assert kernels(module) == ["product_1"]
+    assert kernels(module) == ["product_fused"]
     assert sum(isinstance(op, sched.LaunchOp) for op in module.walk()) == 2
+
+
+TWO_LAYERS = (
+    PROGRAM[: PROGRAM.index("sched.program")]
+    + """
+sched.program @f(%x: memref<8x6x10xf32>, %y: memref<4x2x10x5xf32>)
+    : (tensor<8x6x10xf32>, tensor<4x2x10x5xf32>) -> (tensor<4x2x6x5xf32>, tensor<4x2x6x5xf32>) {
+  %t = sched.buffer global temporary : memref<8x6x10xf32>
+  %u = sched.buffer global temporary : memref<8x6x10xf32>
+  %v = sched.buffer global temporary : memref<8x6x10xf32>
+  %z = sched.buffer global result : memref<4x2x6x5xf32>
+  %w = sched.buffer global result : memref<4x2x6x5xf32>
+  %0 = sched.launch @rows(%x, %t) after() : memref<8x6x10xf32>, memref<8x6x10xf32>
+  %1 = sched.launch @product(%t, %y, %z) after()
+    : memref<8x6x10xf32>, memref<4x2x10x5xf32>, memref<4x2x6x5xf32>
+  %2 = sched.launch @rows(%x, %u) after() : memref<8x6x10xf32>, memref<8x6x10xf32>
+  %3 = sched.launch @rows(%u, %v) after() : memref<8x6x10xf32>, memref<8x6x10xf32>
+  %4 = sched.launch @product(%v, %y, %w) after()
+    : memref<8x6x10xf32>, memref<4x2x10x5xf32>, memref<4x2x6x5xf32>
+  sched.return %z, %w after() : memref<4x2x6x5xf32>, memref<4x2x6x5xf32>
+}
+"""
+)
+
+
+def test_a_kernel_that_is_fused_again_stays_what_other_launches_run():
+    """Of the second layer a kernel of two, then of three is made; the first layer is the kernel of two."""
+    module = fused(TWO_LAYERS)
+    assert kernels(module) == ["product_fused_1", "product_fused"]
+    launched = [op.kernel.root_reference.data for op in module.walk() if isinstance(op, sched.LaunchOp)]
+    assert launched == ["product_fused", "product_fused_1"]
+    inputs = arrays((8, 6, 10), (4, 2, 10, 5))
+    for one, other in zip(all_results(module, *inputs), all_results(TWO_LAYERS, *inputs), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_equal_layers_of_attention_are_fused_each_as_it_is():
+    """The second layer packs its keys in another way than the first: they share some of their kernels only."""
+
+    def layers(x: Any, weights: Any) -> Any:
+        for query, key, value, out in weights:
+            heads = [(x @ w).reshape((1, 33, 12, 8)).transpose((0, 2, 1, 3)) for w in (query, key, value)]
+            x = attention(*heads, False).transpose((0, 2, 1, 3)).reshape((1, 33, 96)) @ out
+        return x
+
+    x, *weights = arrays((1, 33, 96), *[(96, 96)] * 8)
+    text = str(tenon.jit(layers).lower(x, (tuple(weights[:4]), tuple(weights[4:]))).module)
+    for vector_nbytes in (16, 32, 64):
+        passes = [*phases(vector_nbytes)["graph"], *phases(vector_nbytes)["sched"]]
+        PassManager(passes, verify_each=True).run(context(), parse_module(text))
 
 
 def test_options_are_checked():

@@ -3,7 +3,7 @@
 
 // The blocks of %t stay in the kernel that reads them; 8 blocks are 4 by 2.
 // CHECK-NOT:  @rows
-// CHECK:      sched.kernel @product(%x: memref<8x6x10xf32>, %y: memref<4x2x10x5xf32>, %z: memref<4x2x6x5xf32>)
+// CHECK:      sched.kernel @product_fused(%x: memref<8x6x10xf32>, %y: memref<4x2x10x5xf32>, %z: memref<4x2x6x5xf32>)
 // CHECK:        sched.axis %g = 4 {
 // CHECK-NEXT:     sched.axis %h = 2 {
 // CHECK-NEXT:       %t = sched.alloc local : memref<6x10xf32>
@@ -19,7 +19,7 @@
 // CHECK-NEXT:             %a = memref.load %t[%i, %k] : memref<6x10xf32>
 // CHECK:      sched.program @f
 // CHECK-NEXT:   %z = sched.buffer global result
-// CHECK-NEXT:   sched.launch @product(%x, %y, %z) after()
+// CHECK-NEXT:   sched.launch @product_fused(%x, %y, %z) after()
 // CHECK-NEXT:   sched.return %z
 
 // LARGE: sched.kernel @rows
