@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from xdsl.dialects import memref, vector
 from xdsl.dialects.builtin import IndexType, ModuleOp
 
+from ..errors import TenonError
 from . import low, sched
 
 
@@ -19,8 +20,19 @@ class KernelAccess:
 
 
 def kernels_of(module: ModuleOp) -> dict[str, sched.KernelOp | low.KernelOp]:
-    """Returns the kernels of a module by their names."""
-    return {op.sym_name.data: op for op in module.body.ops if isinstance(op, sched.KernelOp | low.KernelOp)}
+    """
+    Returns the kernels of a module by their names.
+
+    Raises:
+        TenonError: two kernels have one name.
+    """
+    kernels: dict[str, sched.KernelOp | low.KernelOp] = {}
+    for op in module.body.ops:
+        if not isinstance(op, sched.KernelOp | low.KernelOp):
+            continue
+        if kernels.setdefault(op.sym_name.data, op) is not op:
+            raise TenonError(f"{op.name}: @{op.sym_name.data} is the name of two kernels")
+    return kernels
 
 
 def access_of(kernel: sched.KernelOp | low.KernelOp) -> KernelAccess:

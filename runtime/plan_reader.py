@@ -28,7 +28,8 @@ from ..dialects.dim_values import DimTable
 from ..dialects.element_types import NBYTES, element_type_of
 from ..dialects.entry import argument_names
 from ..dialects.hazards import Item, accessed_buffers, all_items, base_of, items_of
-from ..dialects.kernel_access import access_of
+from ..dialects.kernel_access import access_of, kernels_of
+from ..dialects.parsing import location_text
 from ..errors import TenonError
 from .entry_state import nodes_of, symbols_of
 from .program_plan import BufferKind, BufferPlan, ProgramPlan, SymbolIndex, VaryingSizes
@@ -43,8 +44,8 @@ def plan_program(module: ModuleOp, program: sched.ProgramOp) -> ProgramPlan:
     what it waits for, each waits for the one before.
 
     Raises:
-        TenonError: the program was not lowered this far, its memory is not planned, or it writes to an
-        argument, a constant or the merge buffer.
+        TenonError: the program was not lowered this far, its memory is not planned, a launch does not fit
+        its kernel, or it writes to an argument, a constant or the merge buffer.
     """
     return _Planner(module, program).plan()
 
@@ -55,7 +56,7 @@ class _Planner:
         self._program = program
         self._name = program.sym_name.data
         self._kernels: Mapping[str, low.KernelOp] = {
-            op.sym_name.data: op for op in module.body.ops if isinstance(op, low.KernelOp)
+            name: kernel for name, kernel in kernels_of(module).items() if isinstance(kernel, low.KernelOp)
         }
         self._accesses = {name: access_of(kernel) for name, kernel in self._kernels.items()}
         self._argument_names = dict(zip(program.body.block.args, argument_names(program), strict=True))
@@ -306,6 +307,8 @@ class _Planner:
         kernel = self._kernels.get(name)
         if kernel is None:
             raise TenonError(f"{op.name}: @{name} is no low.kernel (hint: run convert-sched-to-low)")
+        if (misfit := op.misfit(kernel)) is not None:
+            raise TenonError(misfit, location=location_text(op.location))
         for index in self._accesses[name].writes:
             self._check_target(op.arguments[index], f"{op.name}: @{name}")
         x, y, z = kernel.grid.data

@@ -32,6 +32,7 @@ from ...dialects.entry import find_entry
 from ...dialects.graph import dims_of
 from ...dialects.hazards import Item, accessed_buffers, all_items, base_of
 from ...dialects.kernel_access import KernelAccess, accesses_of, kernels_of
+from ...dialects.parsing import location_text
 from ...errors import TenonError
 from ...semantics.errors import describe
 from ...semantics.numpy_types import array_of, dtype_of, storage_dtype, strided_view
@@ -63,7 +64,7 @@ def run_module(
     Raises:
         CallError: an array or a symbol is missing or does not fit.
         TenonError: there is no such function, a program's dependencies leave a hazard open, an index of a
-            node is out of bounds, or what nothing was written to is read.
+            node is out of bounds, a launch does not fit its kernel, or what nothing was written to is read.
     """
     entry = find_entry(module, name)
     table = DimTable.of(module, entry)
@@ -111,6 +112,7 @@ class _Program:
                 continue
             row = _read_only_row(array, argument.type)
             self._buffers[argument] = row.copy() if argument.index in program.donated else row
+        self._check_launches()
         accesses = accesses_of(self._module)
         check_dependencies(program, accesses)
         self._check_targets(accesses)
@@ -204,6 +206,16 @@ class _Program:
         for buffer in map(base_of, writes):
             if isinstance(buffer.owner, sched.NodeOp):
                 self._nodes.note_write(buffer.owner.node_name)
+
+    def _check_launches(self) -> None:
+        """Raises TenonError where a launch does not fit its kernel."""
+        for op in all_items(self._program.body.block):
+            if isinstance(op, sched.LaunchOp):
+                name = op.kernel.root_reference.data
+                kernel = self._kernels.get(name)
+                misfit = f"{op.name}: there is no kernel @{name}" if kernel is None else op.misfit(kernel)
+                if misfit is not None:
+                    raise TenonError(misfit, location=location_text(op.location))
 
     def _check_targets(self, accesses: Mapping[str, KernelAccess]) -> None:
         """Raises TenonError where the program writes to an argument, a constant or the merge buffer."""

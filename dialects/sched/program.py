@@ -9,6 +9,7 @@ the order of the text is what counts.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import cast
 
 from xdsl.dialects.builtin import (
@@ -309,24 +310,32 @@ class LaunchOp(IRDLOperation):
         kernel = SymbolTable.lookup_symbol(self, name)
         if not isinstance(kernel, KernelOp | low.KernelOp):
             raise VerifyException(f"{self.name}: there is no kernel @{name}")
-        found = [_flat(argument.type) for argument in self.arguments]
-        expected = [_flat(argument.type) for argument in kernel.body.block.args]
-        if found != expected:
-            raise VerifyException(
-                f"{self.name}: @{name} takes {len(expected)} buffers ({_sizes(expected)}), "
-                f"found ({_sizes(found)})"
+        misfit = self.misfit(kernel)
+        if misfit is not None:
+            raise VerifyException(misfit)
+
+    def misfit(self, kernel: KernelOp | low.KernelOp) -> str | None:
+        """Returns what is wrong with running `kernel` on these arguments: their number, types or sizes."""
+        name, parameters = kernel.sym_name.data, kernel.body.block.args
+        if len(self.arguments) != len(parameters) or any(
+            mine.type != its.type and _flat(mine.type) != _flat(its.type)
+            for mine, its in zip(self.arguments, parameters, strict=True)
+        ):
+            return (
+                f"{self.name}: @{name} takes {len(parameters)} buffers ({_sizes(parameters)}), "
+                f"found ({_sizes(self.arguments)})"
             )
         if isinstance(kernel, KernelOp):
-            for mine, its in zip(self.arguments, kernel.body.block.args, strict=True):
+            for mine, its in zip(self.arguments, parameters, strict=True):
                 if isinstance(mine.type, IndexType):
                     continue
                 # Dense buffers may be seen in another shape.
                 if mine.type != its.type and (is_strided(mine.type) or is_strided(its.type)):
-                    raise VerifyException(
-                        f"{self.name}: argument {its.index} of @{name} is {its.type}, found {mine.type}"
-                    )
+                    return f"{self.name}: argument {its.index} of @{name} is {its.type}, found {mine.type}"
+        return None
 
 
+@lru_cache(1024)
 def _flat(type: Attribute) -> tuple[Attribute, Extent | Attribute]:
     """A buffer as kernels of every level see it: its element type and its number of elements, with gaps."""
     if isinstance(type, IndexType):
@@ -337,8 +346,9 @@ def _flat(type: Attribute) -> tuple[Attribute, Extent | Attribute]:
     return element_type_of(buffer), size_of(buffer) if is_known else buffer
 
 
-def _sizes(buffers: Sequence[tuple[Attribute, Extent | Attribute]]) -> str:
-    return ", ".join(f"{count} x {element_type}" for element_type, count in buffers)
+def _sizes(buffers: Sequence[SSAValue]) -> str:
+    sizes = (_flat(buffer.type) for buffer in buffers)
+    return ", ".join(f"{count} x {element_type}" for element_type, count in sizes)
 
 
 @irdl_op_definition

@@ -301,7 +301,7 @@ def test_a_kernel_that_is_fused_again_stays_what_other_launches_run():
 
 
 def test_equal_layers_of_attention_are_fused_each_as_it_is():
-    """The second layer packs its keys in another way than the first: they share some of their kernels only."""
+    """The second layer packs its keys in another way than the first: they share only some kernels."""
 
     def layers(x: Any, weights: Any) -> Any:
         for query, key, value, out in weights:
