@@ -5,12 +5,13 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
-import lit.formats
-
 root = Path(__file__).parents[2]
+sys.path.insert(0, str(Path(__file__).parent))
+
+from warm_tools import WarmToolTest  # noqa: E402
 
 config.name = "tenon"
-config.test_format = lit.formats.ShTest(execute_external=False)
+config.test_format = WarmToolTest(execute_external=False)
 config.suffixes = [".mlir"]
 config.test_source_root = str(Path(__file__).parent)
 config.test_exec_root = str(root / "out" / "lit")
