@@ -11,11 +11,22 @@ from __future__ import annotations
 
 import dis
 import operator
+from array import array as PlainArray
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from enum import Enum
 from functools import lru_cache, partial
 from itertools import islice
-from types import BuiltinMethodType, CodeType, FunctionType, MethodType, ModuleType
+from types import (
+    BuiltinMethodType,
+    CodeType,
+    FunctionType,
+    MappingProxyType,
+    MemberDescriptorType,
+    MethodType,
+    ModuleType,
+)
 from typing import Any, cast
 
 import numpy as np
@@ -131,12 +142,14 @@ class Guard:
     """Whether the same object cannot have become another one, as a list can."""
     has_values: bool = False
     """Whether the trace read the values of the array, which are part of the fingerprint then."""
+    code: CodeType | None = None
+    """What a function runs, which those who reload a module replace."""
 
     def holds(self) -> bool:
         """Returns whether there is now what programs cannot tell from what was there."""
         value = self.watch.read()
         if value is self.kept and self.is_atomic:
-            return True
+            return self.code is None or value.__code__ is self.code
         if self.has_values:
             return fingerprint_of_values(value) == self.fingerprint
         return fingerprint(value, self.is_array) == self.fingerprint
@@ -166,7 +179,8 @@ def guards_of(function: Callable[..., Any], static: Mapping[str, Any]) -> list[G
         is_array = issubclass(value.__class__, Array | np.ndarray) and numbers.count(id(value)) == 1
         is_array = is_array and not watch.is_by_identity
         is_atomic = not isinstance(value, _CONTAINERS) and not _has_contents(value)
-        guards.append(Guard(watch, fingerprint(value, is_array), value, is_array, is_atomic))
+        code = value.__code__ if isinstance(value, FunctionType) else None
+        guards.append(Guard(watch, fingerprint(value, is_array), value, is_array, is_atomic, code=code))
     known = set(numbers)
     for watch, value in zip(watches.values(), values, strict=True):
         for array in _arrays_in(value, _MOST_DEPTH):
@@ -186,15 +200,15 @@ def _arrays_in(value: Any, depth: int) -> Iterator[Any]:
     if not depth:
         return
     items: Any = cast("tuple[Any, ...]", ())
-    if isinstance(value, dict):
-        items = cast("dict[Any, Any]", value).values()
+    if isinstance(value, _MAPPINGS):
+        items = cast("Mapping[Any, Any]", value).values()
     elif isinstance(value, _CONTAINERS):
         items = cast(Any, value)
-    elif _has_contents(value):
+    elif isinstance(value, partial):
         found: Any = value
-        items = (
-            (found.args, found.keywords) if isinstance(value, partial) else cast(Any, vars(found)).values()
-        )
+        items = (found.args, found.keywords)
+    elif _has_contents(value):
+        items = _attributes_of(value).values()
     for item in cast("Iterator[Any]", islice(items, _MOST_ITEMS)):
         if isinstance(item, np.ndarray):
             if item.nbytes <= _MOST_NBYTES:
@@ -247,7 +261,7 @@ def _of_float(value: float, left: list[int], depth: int) -> Any:
 
 
 def _of_numpy(value: Any, left: list[int], depth: int) -> Any:
-    return value.__class__, value.tobytes()
+    return value.__class__, value.dtype, value.tobytes()
 
 
 def _of_method(value: Any, left: list[int], depth: int) -> Any:
@@ -257,16 +271,16 @@ def _of_method(value: Any, left: list[int], depth: int) -> Any:
 def _of_sequence(value: Any, left: list[int], depth: int) -> Any:
     if not depth or left[0] <= 0:
         return _Same(value)
-    items = [_fingerprint(item, left, depth - 1) for item in value[:_MOST_ITEMS]]
-    return value.__class__, len(value), items
+    first = cast("list[Any]", list(islice(value, _MOST_ITEMS)))
+    return value.__class__, len(value), [_fingerprint(item, left, depth - 1) for item in first]
 
 
-def _of_dict(value: dict[Any, Any], left: list[int], depth: int) -> Any:
+def _of_dict(value: Any, left: list[int], depth: int) -> Any:
     if not depth or left[0] <= 0:
         return _Same(value)
     items = value.items() if len(value) <= _MOST_ITEMS else islice(value.items(), _MOST_ITEMS)
     return (
-        dict,
+        value.__class__,
         len(value),
         [
             (key if type(key) is str else _Same(key), _fingerprint(item, left, depth - 1))
@@ -288,14 +302,19 @@ def _of_partial(value: Any, left: list[int], depth: int) -> Any:
     return _Same(value), [_fingerprint(part, left, depth - 1) for part in parts]
 
 
-def _of_object(value: Any, left: list[int], depth: int) -> Any:
-    if not depth or left[0] <= 0 or not _has_attributes(value):
-        return _Same(value)
-    return _Same(value), _fingerprint(vars(value), left, depth - 1)
-
-
 def _of_other(value: Any, left: list[int], depth: int) -> Any:
     return _Same(value)
+
+
+def _of_function(value: FunctionType, left: list[int], depth: int) -> Any:
+    return _Same(value), _Same(value.__code__)
+
+
+def _of_class(value: type[Any], left: list[int], depth: int) -> Any:
+    """As that of an object, with what the class has from others that may change too."""
+    if not depth or left[0] <= 0 or _is_package_outside(value.__module__):
+        return _Same(value)
+    return _Same(value), _fingerprint(_class_attributes(value), left, depth - 1)
 
 
 Writer = Callable[[Any, list[int], int], Any]
@@ -304,10 +323,12 @@ _WRITERS: dict[type[Any], Writer] = {
     float: _of_float,
     **dict.fromkeys((int, bool, str, bytes, type(None)), _of_plain),
     MethodType: _of_method,
-    **dict.fromkeys((list, tuple), _of_sequence),
-    dict: _of_dict,
+    **dict.fromkeys((list, tuple, deque, bytearray, PlainArray), _of_sequence),
+    **dict.fromkeys((dict, MappingProxyType), _of_dict),
     **dict.fromkeys((set, frozenset), _of_set),
     partial: _of_partial,
+    FunctionType: _of_function,
+    type: _of_class,
 }
 """What writes the fingerprints of the values of classes met so far."""
 
@@ -318,13 +339,83 @@ def _writer_of(kind: type[Any]) -> Writer:
     """Returns what writes the fingerprints of the values of a class that is not Python's."""
     if issubclass(kind, np.generic):
         return _of_numpy
-    return _of_object if _is_of_user(kind) else _of_other
+    if issubclass(kind, np.dtype):
+        return _of_plain
+    if issubclass(kind, type):
+        return _of_class
+    if issubclass(kind, Enum):
+        return _of_other
+    items = next((writer for base, writer in _ITEMS.items() if issubclass(kind, base)), None)
+    if items is None and not _is_of_user(kind):
+        return _of_other
+    names = _names_of(kind)
+
+    def of_object(value: Any, left: list[int], depth: int) -> Any:
+        if not depth or left[0] <= 0 or type(value) is not kind:
+            return _Same(value)
+        own = getattr(value, "__dict__", None)
+        parts = _of_dict(own, left, depth - 1) if isinstance(own, dict) else None
+        if not names and items is None:
+            return _Same(value), parts
+        others = [
+            _fingerprint(getattr(value, name, MISSING), left, depth - 1)
+            for name in names
+            if name not in (own or ())
+        ]
+        return _Same(value), parts, others, None if items is None else items(value, left, depth)
+
+    return of_object
+
+
+_ITEMS: dict[type[Any], Writer] = {
+    **dict.fromkeys((list, tuple, deque, bytearray, PlainArray), _of_sequence),
+    dict: _of_dict,
+    **dict.fromkeys((set, frozenset), _of_set),
+}
+"""What writes the items of the objects of a class that has them from one of Python's."""
 
 
 def _has_contents(value: Any) -> bool:
     """Returns whether a value is an object of the user's, with attributes that may change."""
     kind: Any = value.__class__
-    return kind is partial or (_is_of_user(kind) and _has_attributes(value))
+    if issubclass(kind, type):
+        return not _is_package_outside(value.__module__)
+    return kind is partial or (
+        _is_of_user(kind) and kind is type(value) and (_names_of(kind) != () or hasattr(value, "__dict__"))
+    )
+
+
+def _attributes_of(value: Any) -> dict[str, Any]:
+    """Returns the attributes of an object: its own, and those of its class that are no methods."""
+    own = getattr(value, "__dict__", None)
+    names = _names_of(value.__class__)
+    found = cast("dict[str, Any]", own) if isinstance(own, dict) else {}
+    if not names:
+        return found
+    others = {name: getattr(value, name, MISSING) for name in names if name not in found}
+    return {**found, **others}
+
+
+@lru_cache(_MOST_CLASSES)
+def _names_of(kind: type[Any]) -> tuple[str, ...]:
+    """Returns the slots of a class, and what it holds itself beside methods."""
+    slots: list[str] = []
+    for base in kind.__mro__:
+        if not _is_package_outside(base.__module__):
+            slots += [name for name, member in vars(base).items() if isinstance(member, MemberDescriptorType)]
+    return tuple(dict.fromkeys((*slots, *_class_attributes(kind))))
+
+
+def _class_attributes(kind: type[Any]) -> dict[str, Any]:
+    """Returns what a class, and those it is made of, hold beside methods and what Python puts there."""
+    found: dict[str, Any] = {}
+    for base in reversed(kind.__mro__):
+        if not _is_package_outside(base.__module__):
+            for name, value in vars(base).items():
+                # With `__get__` it is a method, a property or a slot: what runs is followed where it is called.
+                if not (name.startswith(("__", "_abc_")) or hasattr(cast(Any, type(value)), "__get__")):
+                    found[name] = value
+    return found
 
 
 def _is_of_user(kind: type[Any]) -> bool:
@@ -333,11 +424,8 @@ def _is_of_user(kind: type[Any]) -> bool:
     return not _is_package_outside(kind.__module__)
 
 
-def _has_attributes(value: Any) -> bool:
-    return value.__class__ is type(value) and isinstance(getattr(value, "__dict__", None), dict)
-
-
-_CONTAINERS = (list, tuple, dict, set, frozenset)
+_MAPPINGS = (dict, MappingProxyType)
+_CONTAINERS = (list, tuple, set, frozenset, deque, bytearray, PlainArray, *_MAPPINGS)
 
 
 def _find(
@@ -422,7 +510,7 @@ def _wrapped_by(value: Any) -> Any:
 def _functions_in(value: Any, depth: int) -> Iterator[Any]:
     """Returns what can be called: a function, an object with `__call__`, and such items of containers."""
     if isinstance(value, _CONTAINERS):
-        items = cast("Any", value.values() if isinstance(value, dict) else value)
+        items = cast("Any", value.values() if isinstance(value, _MAPPINGS) else value)
         for item in islice(items, _MOST_ITEMS if depth else 0):
             yield from _functions_in(item, depth - 1)
     elif callable(value) and not isinstance(value, type) and not _is_outside(value):

@@ -1,8 +1,12 @@
 """What a jitted function reads from outside is followed: a change of it is never a stale result."""
 
+import collections
 import dataclasses
+import enum
 import functools
-from typing import NamedTuple
+import types
+from array import array as PlainArray
+from typing import Any, NamedTuple
 
 import numpy as np
 import tenon
@@ -119,6 +123,103 @@ def test_objects_in_lists_and_objects_that_are_given_to_helpers():
     assert _give(attributes, lambda: setattr(layers[1], "scale", 1.0)) == (6, 2)
     layer = layers[0]
     assert _give(lambda x: helper(layer, x), lambda: setattr(layer, "scale", 5.0)) == (2, 5)
+
+
+class Slotted:
+    __slots__ = ("__dict__", "__hidden", "scale")
+
+    def __init__(self, scale):
+        self.scale = scale
+        self.__hidden = 0.0
+
+    @property
+    def hidden(self):
+        return self.__hidden
+
+    @hidden.setter
+    def hidden(self, value):
+        self.__hidden = value
+
+
+def _scaled(holder, x):
+    return x * holder.scale
+
+
+def test_slots_and_attributes_of_classes_of_objects_that_are_given_to_helpers():
+    slotted, record = Slotted(2.0), dataclasses.make_dataclass("Record", ["scale"], slots=True)(2.0)
+    for holder in (slotted, record):
+        assert _give(lambda x, h=holder: _scaled(h, x), lambda h=holder: setattr(h, "scale", 3.0)) == (2, 3)
+        among = [holder]
+        assert _give(
+            lambda x, a=among: x * sum(h.scale for h in a), lambda h=holder: setattr(h, "scale", 4.0)
+        ) == (
+            3,
+            4,
+        )
+
+    def with_hidden(holder, x):
+        return x * holder.hidden
+
+    assert _give(lambda x: with_hidden(slotted, x), lambda: setattr(slotted, "hidden", 5.0)) == (0, 5)
+
+    class Config:
+        scale = 2.0
+
+    class Special(Config):
+        pass
+
+    special = Special()
+    assert _give(lambda x: _scaled(special, x), lambda: setattr(Config, "scale", 3.0)) == (2, 3)
+    assert _give(lambda x: _scaled(special, x), lambda: setattr(special, "scale", 4.0)) == (3, 4)
+    assert _give(lambda x: _scaled(special, x), lambda: delattr(special, "scale")) == (4, 3)
+    assert _give(lambda x: _scaled(Config, x), lambda: setattr(Config, "scale", 5.0)) == (3, 5)
+
+
+def test_containers_that_are_no_list_and_no_dict():
+    class Rates(list[float]):
+        pass
+
+    ordered = collections.OrderedDict(a=1.0)
+    default = collections.defaultdict(float, a=1.0)
+    behind = {"a": 1.0}
+    proxy = types.MappingProxyType(behind)
+    for values, changed in ((ordered, ordered), (default, default), (proxy, behind)):
+        given = _give(lambda x, v=values: x * sum(v.values()), lambda c=changed: c.update(b=2.0))
+        assert given == (1, 3)
+    listed: list[Any] = [Rates([1.0]), collections.deque([1.0]), PlainArray("d", [1.0]), bytearray([1])]
+    for values in listed:
+        assert _give(lambda x, v=values: x * sum(v), lambda v=values: v.append(2)) == (1, 3)
+
+
+def test_units_of_times_and_members_of_enumerations():
+    class Kind(enum.IntEnum):
+        A = 1
+
+    times: list[Any] = [np.datetime64(1, "s")]
+    seconds = np.dtype("M8[s]")
+
+    def read(x):
+        return x if times[0].dtype == seconds else -x
+
+    assert _give(read, lambda: times.__setitem__(0, np.datetime64(1, "ms"))) == (1, -1)
+    table: dict[str, Any] = {"kind": Kind.A}
+
+    def told(x):
+        return -x if isinstance(table["kind"], Kind) else x
+
+    assert _give(told, lambda: table.update(kind=1)) == (-1, 1)
+
+
+def test_helpers_whose_code_is_replaced():
+    def helper(x):
+        return x + 1
+
+    def replaced(offset):
+        return lambda: setattr(helper, "__code__", {5: lambda x: x + 5, 7: lambda x: x + 7}[offset].__code__)
+
+    among = [helper]
+    assert _give(lambda x: helper(x), replaced(5)) == (2, 6)
+    assert _give(lambda x: sum(each(x) for each in among), replaced(7)) == (6, 8)
 
 
 def test_several_objects_of_one_class_and_several_closures_of_one_function():
