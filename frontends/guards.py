@@ -205,7 +205,7 @@ def _arrays_in(value: Any, depth: int) -> Iterator[Any]:
     elif isinstance(value, _CONTAINERS):
         items = cast(Any, value)
     elif isinstance(value, partial):
-        found: Any = value
+        found = cast("partial[Any]", value)
         items = (found.args, found.keywords)
     elif _has_contents(value):
         items = _attributes_of(value).values()
@@ -268,11 +268,15 @@ def _of_method(value: Any, left: list[int], depth: int) -> Any:
     return MethodType, _Same(value.__func__), _Same(value.__self__)
 
 
+def _first(items: Any) -> list[Any]:
+    return list(cast("Iterator[Any]", islice(items, _MOST_ITEMS)))
+
+
 def _of_sequence(value: Any, left: list[int], depth: int) -> Any:
     if not depth or left[0] <= 0:
         return _Same(value)
-    first = cast("list[Any]", list(islice(value, _MOST_ITEMS)))
-    return value.__class__, len(value), [_fingerprint(item, left, depth - 1) for item in first]
+    items = [_fingerprint(item, left, depth - 1) for item in _first(value)]
+    return value.__class__, len(value), items
 
 
 def _of_dict(value: Any, left: list[int], depth: int) -> Any:
@@ -412,7 +416,7 @@ def _class_attributes(kind: type[Any]) -> dict[str, Any]:
     for base in reversed(kind.__mro__):
         if not _is_package_outside(base.__module__):
             for name, value in vars(base).items():
-                # With `__get__` it is a method, a property or a slot: what runs is followed where it is called.
+                # What has `__get__` is a method, a property or a slot: what runs is followed elsewhere.
                 if not (name.startswith(("__", "_abc_")) or hasattr(cast(Any, type(value)), "__get__")):
                     found[name] = value
     return found
