@@ -19,13 +19,13 @@ from ...errors import KernelCompileError
 from ..interface import CompiledArtifact, DeviceInfo
 from .device import CpuDevice
 from .entry_points import EntryPoint, find_entry_points
-from .library import llvmlite_binding
+from .library import llvmlite_binding, new_engine
 from .limits import SCALAR_LOOPS
 
-_MOST_LIBRARIES = 256
+_MOST_LIBRARIES = 16
 """
-How many libraries an engine loads: it keeps a few kilobytes of each that is gone, until it is gone itself,
-with the last of its libraries.
+How many libraries an engine loads, and so of how many that are gone one that is used can keep what is left.
+To make an engine takes a millisecond, to load a library 0.15.
 """
 
 
@@ -88,15 +88,11 @@ class LLVMCompiler:
         return found
 
     def _load(self, image: bytes) -> CompiledArtifact:
-        llvm = llvmlite_binding()
-
         if self._n_libraries % _MOST_LIBRARIES == 0:
-            llvm.initialize_native_target()
-            llvm.initialize_native_asmprinter()
-            self._engine = llvm.create_lljit_compiler()
+            self._engine = new_engine()
         definitions, _, code = image.partition(b"\0")
         entry_points = {found.kernel: found for found in find_entry_points(definitions.decode())}
-        builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
+        builder = llvmlite_binding().JITLibraryBuilder().add_object_img(code).add_current_process()
         for entry_point in entry_points.values():
             builder.export_symbol(entry_point.function)
         self._n_libraries += 1

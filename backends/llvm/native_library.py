@@ -12,7 +12,7 @@ from threading import Lock
 from typing import Any
 
 from ...cache.code import kept_bytes
-from .library import llvmlite_binding
+from .library import llvmlite_binding, new_engine
 from .native_call import CALL_TEXT, FUNCTIONS
 from .native_pool import pool_text
 from .native_steps import FUNCTIONS as STEP_FUNCTIONS
@@ -92,7 +92,7 @@ def _load() -> NativeLibrary:
 
     depends_on = (repr(llvm.llvm_version_info), llvm.get_process_triple(), text)
     code = kept_bytes("what runs programs", depends_on, compiled)
-    engine = llvm.create_lljit_compiler()
+    engine = new_engine()
     builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
     for name in (*FUNCTIONS, *STEP_FUNCTIONS):
         builder.import_symbol(name, ctypes.cast(ctypes.pythonapi[name], ctypes.c_void_p).value)
