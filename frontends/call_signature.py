@@ -12,7 +12,8 @@ import numpy as np
 from .aval import Aval, aval_of
 from .concrete import ConcreteArray
 from .dims import Dim, DynamicAxes
-from .leaves import aval_of_value, static_key
+from .leaves import aval_of_value
+from .static_key import static_key
 from .tree import Node, flatten, paths, unflatten
 
 Arguments = tuple[tuple[Any, ...], Mapping[str, Any]]

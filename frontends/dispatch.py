@@ -18,7 +18,8 @@ import numpy as np
 from .compiled_trace import CompiledTrace
 from .concrete import ConcreteArray
 from .fast_calls import fast_call
-from .leaves import WEAK, aval_of_value, lift, static_key
+from .leaves import WEAK, aval_of_value, lift
+from .static_key import static_key
 from .trace import Trace, current_trace
 from .traced import TracedArray
 from .tree import flatten

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, cast
 
+from .static_key import static_key
+
 Flatten = Callable[[Any], tuple[Sequence[Any], Any]]
 Unflatten = Callable[[Any, Sequence[Any]], Any]
 
@@ -44,17 +46,23 @@ _NODES: dict[Any, Node] = {}
 def _node(
     kind: type[Any], extra: Any, children: tuple[Node | None, ...], labels: tuple[str, ...] | None
 ) -> Node:
-    # Keys of dicts that are equal are not the same: 1 and True.
-    kinds: list[Any] = [extra.__class__]
-    if kinds[0] is tuple:
-        kinds = [each.__class__ for each in cast("tuple[Any, ...]", extra)]
-    key = (kind, extra, *kinds, children)
+    key = (kind, extra.__class__, _key_of(extra), children)
     found = _NODES.get(key)
     if found is None:
         if labels is None:
             labels = tuple([f"[{each!r}]" for each in extra])
         found = _NODES.setdefault(key, Node(kind, extra, children, labels))
     return found
+
+
+def _key_of(extra: Any) -> Any:
+    if extra is None:
+        return None
+    if extra.__class__ is tuple:
+        # Most are keys of dicts, which are strings.
+        keys = cast("tuple[Any, ...]", extra)
+        return tuple([key if key.__class__ is str else static_key(key, "tree: a key") for key in keys])
+    return static_key(extra, "tree: extra data")
 
 
 _REGISTERED: dict[type, tuple[Flatten, Unflatten]] = {}

@@ -22,7 +22,7 @@ class Layer:
 
 
 class Box:
-    def __init__(self, content: Any, label: str):
+    def __init__(self, content: Any, label: Any):
         self.content = content
         self.label = label
 
@@ -84,7 +84,8 @@ def test_structures_that_differ_are_different():
         Box(0, "a"),
         Box(0, "b"),
     ]
-    trees += [{1: 0}, {True: 0}, OrderedDict(a=0)]
+    trees += [{1: 0}, {True: 0}, OrderedDict(a=0), {0.0: 0}, {-0.0: 0}, {(1,): 0}, {(True,): 0}]
+    trees += [Box(0, label) for label in (0.0, -0.0, 1, 1.0, True, ((1,),), ((True,),), None)]
     structures = [flatten(tree, []) for tree in trees]
     assert len(set(map(id, structures))) == len(trees)
     assert [flatten(tree, []) for tree in trees] == structures
@@ -100,6 +101,11 @@ def test_paths_say_how_leaves_are_reached():
         "p['w'][1].y",
     ]
     assert str(flatten((1, {"a": 2}), [])) == "tuple([0]: *, [1]: dict(['a']: *))"
+
+
+def test_extra_data_that_is_not_hashable_is_an_error():
+    with pytest.raises(TypeError, match=r"tree: extra data is \[1\], of type list, which is not hashable"):
+        flatten(Box(0, [1]), [])
 
 
 def test_keys_that_cannot_be_sorted_are_an_error():
