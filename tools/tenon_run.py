@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from time import perf_counter
@@ -28,12 +28,11 @@ from ..runtime.executable import Executable
 from ..runtime.signature import ArrayType
 from ..runtime.sized_executable import SizedExecutable
 from ..runtime.timeline import Timeline, record_timeline
-from ..semantics.numpy_types import element_type_of_dtype
 from .diagnostics import Diagnostic
 from .exit_codes import DIAGNOSTICS, SUCCESS
 from .input_arrays import collect_arguments, read_arrays, readable
-from .result_comparison import compare
 from .run_arguments import REFERENCE, parse_arguments
+from .run_outcome import RunOutcome, compare_outcomes
 from .run_reports import print_memory_plan, print_statistics, print_times
 from .run_state import RunState, run_state
 from .source_text import display_name, read_source
@@ -79,15 +78,13 @@ class TenonRun:
         with executable:
             print(explanation, end="")
             arguments, state = self._arguments(module, executable, entry)
-            state.fill(executable.nodes)
-            results = _as_list(executable(*arguments))
+            outcome = RunOutcome.of(executable, arguments, state)
             recording.close()
             if timeline is not None:
                 timeline.save(self.args.timeline)
-            changed = state.changed(executable.nodes)
-            self._print(results, changed)
+            self._print(outcome)
             if self.args.output is not None:
-                _save(self.args.output, results, changed)
+                _save(self.args.output, outcome)
             if self.args.time is not None:
                 print_times(compile_seconds, self.is_cached, executable, arguments, self.args.time)
             if isinstance(executable, SizedExecutable):
@@ -96,7 +93,7 @@ class TenonRun:
                 self._report(executable, arguments)
         if not self.args.compare:
             return SUCCESS
-        return self._compare(module, entry, arguments, state, results, changed)
+        return self._compare(module, entry, arguments, state, outcome)
 
     def _compile(self, module: ModuleOp, entry: Entry) -> tuple[Executable, float]:
         args = self.args
@@ -138,11 +135,11 @@ class TenonRun:
             print(f"{TOOL}: note: {note}", file=sys.stderr)
         return state.with_symbols(entry, arguments), state
 
-    def _print(self, results: Sequence[Array], nodes: Mapping[str, Array]) -> None:
+    def _print(self, outcome: RunOutcome) -> None:
         if self.args.print == "none":
             return
-        named = [(f"result{number}", result) for number, result in enumerate(results)]
-        for name, result in (*named, *((f"@{name}", array) for name, array in nodes.items())):
+        named = [(f"result{number}", result) for number, result in enumerate(outcome.results)]
+        for name, result in (*named, *((f"@{name}", array) for name, array in outcome.nodes.items())):
             print(f"{name}: {ArrayType(result.dtype, result.shape)}{_range_text(result)}")
             if self.args.print != "summary":
                 threshold = result.size + 1 if self.args.print == "all" else 1000
@@ -160,23 +157,12 @@ class TenonRun:
         entry: Entry,
         arguments: Sequence[Any],
         state: RunState,
-        results: Sequence[Array],
-        nodes: Mapping[str, Array],
+        found: RunOutcome,
     ) -> int:
         with compile(module, backend=REFERENCE, entry=entry.sym_name.data) as reference:
-            state.fill(reference.nodes)
-            expected = _as_list(reference(*arguments))
-            pairs = [
-                (f"result{number}", *pair) for number, pair in enumerate(zip(results, expected, strict=True))
-            ]
-            expected_nodes = state.changed(reference.nodes)
-            for name in {**nodes, **expected_nodes}:
-                before = state.nodes[name]
-                pairs.append((f"@{name}", nodes.get(name, before), expected_nodes.get(name, before)))
-        terms = max((np.size(array) for array in (*arguments, *state.nodes.values())), default=1)
+            expected = RunOutcome.of(reference, arguments, state)
         agree = True
-        for name, found, wanted in pairs:
-            comparison = compare(found, wanted, element_type_of_dtype(wanted.dtype), terms)
+        for name, comparison in compare_outcomes(found, expected, arguments, state):
             agree &= comparison.agrees
             print(f"{name}: {self.args.backend} and {REFERENCE}: {comparison.text}")
         return SUCCESS if agree else DIAGNOSTICS
@@ -193,10 +179,6 @@ class TenonRun:
         return shlex.join([TOOL, *command, "--debug"])
 
 
-def _as_list(results: Any) -> list[Array]:
-    return [*results] if isinstance(results, tuple) else [results]
-
-
 def _range_text(result: Array) -> str:
     """Returns the least and the greatest element, and the number of NaNs if there are any."""
     if not result.size or result.dtype == np.bool_:
@@ -207,14 +189,15 @@ def _range_text(result: Array) -> str:
     return f"{text}, {int(np.count_nonzero(is_nan))} NaN" if is_nan.any() else text
 
 
-def _save(path: Path, results: Sequence[Array], nodes: Mapping[str, Array]) -> None:
+def _save(path: Path, outcome: RunOutcome) -> None:
+    results = outcome.results
     try:
         if path.suffix == ".npy":
             if len(results) != 1:
                 raise TenonError(f"{path}: one array fits, found {len(results)} results (hint: .npz)")
             np.save(path, readable(results[0]), allow_pickle=False)
         else:
-            named = dict(nodes)
+            named = dict(outcome.nodes)
             named.update((f"result{number}", result) for number, result in enumerate(results))
             saved: dict[str, Any] = {name: readable(array) for name, array in named.items()}
             np.savez(path, **saved)

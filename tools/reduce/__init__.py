@@ -1,0 +1,23 @@
+"""
+Makes modules smaller that show a failure, and keeps the failure.
+
+`reduce_module` takes a module and a question about it; `WrongNumbers` and the other predicates are questions
+that need no more. `tenon-reduce` is the command.
+"""
+
+from .failures import Failure, FailureKind
+from .predicates import ChangesSemantics, FailsLike, WrongNumbers
+from .search import Progress, Reduction, reduce_module
+from .trial import Trial
+
+__all__ = [
+    "ChangesSemantics",
+    "FailsLike",
+    "Failure",
+    "FailureKind",
+    "Progress",
+    "Reduction",
+    "Trial",
+    "WrongNumbers",
+    "reduce_module",
+]

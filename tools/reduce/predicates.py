@@ -1,0 +1,80 @@
+"""Ready-made questions for `reduce_module`: each answers whether a module still fails."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import ModuleOp
+
+from .failures import Failure, FailureKind
+from .trial import ROUNDED, TIMEOUT, Trial, pass_place
+
+
+@dataclass(frozen=True)
+class FailsLike:
+    """True where a trial finds a failure of the class of `failure`."""
+
+    trial: Trial
+    failure: Failure
+
+    def __call__(self, module: ModuleOp) -> bool:
+        found = self.trial.failure(module)
+        return found is not None and found.is_like(self.failure)
+
+
+class WrongNumbers:
+    """
+    True where a backend and the interpreter disagree about a result, or about what a node holds afterwards,
+    on random inputs of one of `seeds`: by more than `tenon-run --compare` allows and, unless `far` is False,
+    by more than a hundredth of the largest element, which no order of rounding explains.
+
+    What does not compile, or is refused by the interpreter, is not wrong in this sense.
+    """
+
+    def __init__(
+        self,
+        backend: str = "llvm",
+        *,
+        pipeline: str | None = None,
+        entry: str | None = None,
+        seeds: Sequence[int] = (0,),
+        far: bool = True,
+        timeout: float = TIMEOUT,
+    ) -> None:
+        self._trial = Trial(backend, pipeline, entry, seeds, verify_each=False, timeout=timeout)
+        self._far = far
+
+    def __call__(self, module: ModuleOp) -> bool:
+        found = self._trial.failure(module)
+        if found is None or found.kind is not FailureKind.NUMBERS:
+            return False
+        return not (self._far and found.what.startswith(ROUNDED))
+
+
+class ChangesSemantics:
+    """
+    True where a pass changes what the interpreter computes; `pass_name` says which one, None means any. The
+    passes are those of `pipeline`, else the default ones of `backend`.
+    """
+
+    def __init__(
+        self,
+        pass_name: str | None = None,
+        *,
+        backend: str = "llvm",
+        pipeline: str | None = None,
+        entry: str | None = None,
+        seeds: Sequence[int] = (0,),
+        timeout: float = TIMEOUT,
+    ) -> None:
+        self._trial = Trial(
+            backend, pipeline, entry, seeds, verify_each=False, verify_semantics=True, timeout=timeout
+        )
+        self._where = None if pass_name is None else pass_place(pass_name)
+
+    def __call__(self, module: ModuleOp) -> bool:
+        found = self._trial.failure(module)
+        if found is None or found.kind is not FailureKind.SEMANTICS:
+            return False
+        return self._where in (None, found.where)

@@ -1,0 +1,164 @@
+"""
+The search for the least module that is still interesting.
+
+Each reduction lists the places where it can change a module, and can change any of them at once. The search
+tries all places together, then halves, quarters and so on down to single ones, and keeps what is still
+interesting: the order of delta debugging (Zeller and Hildebrandt, "Simplifying and Isolating Failure-Inducing
+Input", 2002). All reductions run in turn until none of them finds anything (Regehr et al., "Test-Case
+Reduction for C Compiler Bugs", 2012). Nothing is random: the same module and answers give the same result.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.utils.exceptions import VerifyException
+
+from ...dialects.parsing import parse_module, verify_module
+from ...errors import TenonError
+from .measure import Measure
+
+Question = Callable[[ModuleOp], bool]
+"""Answers whether a module is interesting. It must not change the module."""
+
+Edit = Callable[[], None]
+"""Changes one place of the module that it was made for, and nothing where an edit before took that away."""
+
+
+class Reduction(ABC):
+    """A way to make modules smaller."""
+
+    name: str
+
+    @abstractmethod
+    def edits(self, module: ModuleOp) -> Sequence[Edit]:
+        """Returns what changes each place of `module`, in the order in which they are to be tried."""
+        ...
+
+    def apply(self, module: ModuleOp, places: range) -> None:
+        """Changes some of the places of a module, given by their numbers."""
+        edits = self.edits(module)
+        for place in places:
+            edits[place]()
+
+
+class NotApplicable(Exception):
+    """What an edit raises where its place cannot be changed together with those before it."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """
+    How far a search is: which reduction has just succeeded, how many trials there were, and how many ops are
+    left, those with regions too, and as which text.
+    """
+
+    reduction: str
+    n_trials: int
+    n_ops: int
+    text: str
+
+
+class Search:
+    """A search from a verified module that is interesting; `module` is the least one so far."""
+
+    def __init__(
+        self, module: ModuleOp, is_interesting: Question, report: Callable[[Progress], None] | None = None
+    ) -> None:
+        self.module = module
+        self.n_trials = 0
+        self._is_interesting = is_interesting
+        self._report = report
+        text = str(module)
+        self._measure = Measure.of(module, text)
+        self._tried = {_digest(text)}
+
+    def run(self, reductions: Sequence[Reduction]) -> None:
+        """Applies all reductions until none makes the module smaller."""
+        while any([self._run(reduction) for reduction in reductions]):
+            pass
+
+    def _run(self, reduction: Reduction) -> bool:
+        """Applies one reduction wherever it can be, and returns whether it could."""
+        is_smaller = False
+        count = len(reduction.edits(self.module.clone()))
+        size = count
+        while size:
+            start = 0
+            while start < count:
+                if self._try(reduction, range(start, min(start + size, count))):
+                    is_smaller = True
+                    # What stood behind the places that are gone has their numbers now.
+                    count = len(reduction.edits(self.module.clone()))
+                else:
+                    start += size
+            size //= 2
+        return is_smaller
+
+    def _try(self, reduction: Reduction, places: range) -> bool:
+        candidate = self.module.clone()
+        try:
+            reduction.apply(candidate, places)
+            verify_module(candidate)
+        except (NotApplicable, VerifyException, TenonError):
+            return False
+        text = str(candidate)
+        digest, measure = _digest(text), Measure.of(candidate, text)
+        if measure >= self._measure or digest in self._tried:
+            return False
+        self._tried.add(digest)
+        self.n_trials += 1
+        if not self._is_interesting(candidate):
+            return False
+        self.module, self._measure = candidate, measure
+        if self._report is not None:
+            self._report(Progress(reduction.name, self.n_trials, measure.ops - 1, text))
+        return True
+
+
+def _digest(text: str) -> bytes:
+    return sha256(text.encode()).digest()
+
+
+def reduce_module(
+    module: ModuleOp,
+    is_interesting: Question,
+    *,
+    reductions: Sequence[Reduction] | None = None,
+    report: Callable[[Progress], None] | None = None,
+) -> ModuleOp:
+    """
+    Returns the smallest module that was found for which `is_interesting` is true; `module`, at any level, is
+    left as it is. The result is read from its text, and asked about again.
+
+    `is_interesting` is called with verified modules, which it must not change. It is called in this process:
+    what may crash or hang belongs in a child, as in the predicates of this package (`WrongNumbers`, ...).
+    `reductions` are by default all of them. `report` is called with each smaller module.
+
+    Raises:
+        TenonError: `module` does not verify, or is not interesting once it is printed and read again.
+    """
+    from .reductions import ALL_REDUCTIONS
+
+    start = _read_again(module)
+    if not is_interesting(start):
+        raise TenonError("reduce: there is nothing to reduce, as the module is not interesting to begin with")
+    search = Search(start, is_interesting, report)
+    search.run(ALL_REDUCTIONS if reductions is None else reductions)
+    found = _read_again(search.module)
+    if not is_interesting(found):
+        raise TenonError(
+            "reduce: the smallest module is interesting no more when it is asked about again (is the answer "
+            f"always the same?)\n{found}"
+        )
+    return found
+
+
+def _read_again(module: ModuleOp) -> ModuleOp:
+    read = parse_module(str(module), "<reduced>")
+    verify_module(read)
+    return read

@@ -1,0 +1,203 @@
+"""
+What is asked about a module: does it fail, and how?
+
+A trial compiles the module as `tenon.compile` does and runs it beside the interpreter, all in a child process
+(`child.py`). What it finds is a `Failure`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from ...backends.interface import Backend
+from ...backends.reference.execute import run_module
+from ...backends.registry import BACKEND_NAMES, get_backend
+from ...dialects import context
+from ...dialects.entry import Entry, find_entry, keep_only
+from ...dialects.graph import dims_of
+from ...driver import REFERENCE, compile, phases_of
+from ...errors import TenonError
+from ...passes.instruments.interface import PassInstrument
+from ...passes.instruments.verify_semantics import SemanticsError, VerifySemantics, public_functions
+from ...passes.pass_manager import InvalidModuleError, PassManager
+from ...passes.util.random_inputs import random_inputs
+from ...semantics.numpy_types import is_floating
+from ..run_outcome import Array, RunOutcome, compare_outcomes
+from ..run_state import run_state
+from .child import Died, Finished, Note, TimedOut, call_in_child
+from .failures import Failure, FailureKind
+
+TIMEOUT = 60.0
+"""How many seconds a trial may take unless told otherwise."""
+
+FAR = "far off"
+"""What is wrong with results that no rounding explains."""
+
+ROUNDED = "off by little"
+
+_FAR_PART = 0.01
+"""Results that differ by more than this part of the largest element are far off."""
+
+INTERPRETER = "the interpreter"
+
+
+def pass_place(name: str) -> str:
+    """Returns where a failure of a pass is."""
+    return f"pass `{name}`"
+
+
+@dataclass(frozen=True)
+class Trial:
+    """
+    Compiles a module in a child process, and runs it on random inputs of `seeds` beside the interpreter.
+
+    `backend` is the backend's name; with None only the passes run. `pipeline` is the text of passes to run
+    instead of the backend's default ones. `entry` names the function; without a name all are tried, in their
+    order. With `verify_each` the module is verified after each pass; with `verify_semantics` it is also run
+    before the first and after each pass, by the interpreter. A child that takes more than `timeout` seconds
+    is killed.
+
+    Raises `TenonError` for a backend, or a pass, that is not known.
+    """
+
+    backend: str | None = "llvm"
+    pipeline: str | None = None
+    entry: str | None = None
+    seeds: Sequence[int] = (0,)
+    verify_each: bool = True
+    verify_semantics: bool = False
+    timeout: float = TIMEOUT
+
+    def __post_init__(self) -> None:
+        if self.backend not in (None, *BACKEND_NAMES):
+            raise TenonError(f"reduce: backend '{self.backend}' is not one of {', '.join(BACKEND_NAMES)}")
+        if self.pipeline is not None:
+            PassManager.parse(self.pipeline)
+
+    def failure(self, module: ModuleOp) -> Failure | None:
+        """
+        Returns the first failure of a module, None where it has none. The module is left as it is.
+
+        Raises `TenonError` where this system has no forks.
+        """
+
+        def work(note: Note) -> dict[str, str] | None:
+            found = _failure(self, module, note)
+            return None if found is None else found.to_json()
+
+        match call_in_child(work, self.timeout):
+            case Finished(None):
+                return None
+            case Finished(value):
+                return Failure.from_json(value)
+            case Died(how, doing, said):
+                message = f"the process ended by {how}" + (f" ({said})" if said else "")
+                return Failure(FailureKind.CRASH, doing, how, message)
+            case TimedOut(doing):
+                message = f"no end in {self.timeout:g} seconds"
+                return Failure(FailureKind.TIMEOUT, doing, "timeout", message)
+
+
+@dataclass
+class _PassNotes(PassInstrument):
+    """Notes which pass is about to run, and what comes after all passes."""
+
+    note: Note
+    then: str
+
+    def before(self, pass_: ModulePass, module: ModuleOp) -> None:
+        self.note(pass_place(pass_.name))
+
+    def after_pipeline(self, module: ModuleOp) -> None:
+        self.note(self.then)
+
+
+def _failure(trial: Trial, module: ModuleOp, note: Note) -> Failure | None:
+    """Returns the first failure of the module's entries. This is what runs in a child."""
+    os.environ["TENON_CACHE"] = "0"
+    place = ""
+
+    def keep(doing: str) -> None:
+        nonlocal place
+        place = doing
+        note(doing)
+
+    for name in [trial.entry] if trial.entry else [*public_functions(module)] or [None]:
+        try:
+            keep("search for the function")
+            own = module.clone()
+            entry = find_entry(own, name)
+            keep_only(own, entry)
+            for failure in _failures(trial, own, entry, keep):
+                return failure
+        except SemanticsError as error:
+            return Failure.of_error(FailureKind.SEMANTICS, place, error)
+        except InvalidModuleError as error:
+            return Failure.of_error(FailureKind.INVALID, place, error)
+        except Exception as error:
+            return Failure.of_error(FailureKind.ERROR, place, error)
+    return None
+
+
+def _failures(trial: Trial, module: ModuleOp, entry: Entry, note: Note) -> Iterator[Failure]:
+    """Yields what is wrong with the numbers of an entry; all else raises."""
+    backend = None if trial.backend is None else get_backend(trial.backend)
+    watching: list[PassInstrument] = [_PassNotes(note, f"compilation for {trial.backend or 'nothing'}")]
+    if trial.verify_semantics:
+        watching.append(VerifySemantics(run_module, trial.seeds))
+    manager = PassManager(_passes(trial, module, entry, backend), watching, trial.verify_each)
+    if backend is None:
+        manager.run(context(), module)
+        return
+    with compile(module, backend=backend, pipeline=manager, entry=entry.sym_name.data) as executable:
+        for seed in trial.seeds:
+            state = run_state(module, entry, {}, (), seed)
+            arguments = state.with_symbols(entry, random_inputs(entry.function_type, seed, dims_of(module)))
+            # Before the backend runs it: what the interpreter refuses may do anything there.
+            note(INTERPRETER)
+            with compile(module, backend=REFERENCE, entry=entry.sym_name.data) as reference:
+                expected = RunOutcome.of(reference, arguments, state)
+            note(f"the run on {backend.name}")
+            found = RunOutcome.of(executable, arguments, state)
+            wrong = [
+                f"{what} of @{entry.sym_name.data}: {comparison.text} (inputs from seed {seed})"
+                for what, comparison in compare_outcomes(found, expected, arguments, state)
+                if not comparison.agrees
+            ]
+            if wrong:
+                pairs = [(one, other) for _, one, other in found.pairs(expected, state)]
+                is_far = any(_is_far_off(one, other) for one, other in pairs)
+                what = FAR if is_far else ROUNDED
+                if all(_is_finite(other) for _, other in pairs):
+                    what += ", where all should be finite"
+                yield Failure(FailureKind.NUMBERS, f"the run on {backend.name}", what, wrong[0])
+
+
+def _passes(trial: Trial, module: ModuleOp, entry: Entry, backend: Backend | None) -> Sequence[ModulePass]:
+    if trial.pipeline is not None or backend is None:
+        return PassManager.parse(trial.pipeline or "").passes
+    phases = phases_of(module, entry, backend, None)
+    return [pass_ for phase in phases.values() for pass_ in phase]
+
+
+def _is_finite(array: Array) -> bool:
+    return not is_floating(array.dtype) or bool(np.isfinite(array.astype(np.float64)).all())
+
+
+def _is_far_off(found: Array, expected: Array) -> bool:
+    """Returns whether two results differ by more than any order of rounding could make them."""
+    if found.shape != expected.shape or not is_floating(expected.dtype):
+        return found.tobytes() != expected.tobytes()
+    one, other = found.astype(np.float64), expected.astype(np.float64)
+    are_finite = np.isfinite(one) & np.isfinite(other)
+    with np.errstate(invalid="ignore"):
+        is_same = are_finite | (one == other) | (np.isnan(one) & np.isnan(other))
+    largest = np.max(np.abs(other), initial=0.0, where=np.isfinite(other))
+    distance = np.max(np.abs(one - other), initial=0.0, where=are_finite)
+    return not is_same.all() or bool(distance > _FAR_PART * largest)
