@@ -13,22 +13,43 @@ import ml_dtypes
 import numpy as np
 import xdsl
 
+from ..import_time import IMPORT_TIME_NS
+
 _ROOT = Path(__file__).parents[1]
 
-_NOT_COMPILING = frozenset((".git", "__pycache__", "benchmarks", "docs", "examples", "out", "shared", "test"))
+_NOT_COMPILING = frozenset(("benchmarks",))
+"""Packages in the folder of the sources that compile nothing."""
+
+_NUMPY = ("NPY_DISABLE_CPU_FEATURES", "NPY_ENABLE_CPU_FEATURES")
+"""Environment variables that decide which of its functions numpy folds constants with."""
+
+_FIRST_TIME_NS = 365 * 24 * 3600 * 20 * 10**9
+"""Files from before 1990 have no time: some packagers set it to one that is the same for all."""
 
 
 @cache
 def library_fingerprint() -> str:
     """
     Returns a digest of the versions of what Tenon compiles with, of the interpreter, and of the sizes and
-    times of Tenon's source files: so one who changes them gets what they say now.
+    times of Tenon's source files: so one who changes them gets what they say now. Where they have changed
+    since this process imported Tenon it is of this process only, which runs what they said before.
     """
     digest = blake2b(digest_size=32)
-    versions = (sys.implementation.cache_tag, sys.platform, np.__version__, ml_dtypes.__version__)
+    versions = (
+        sys.implementation.cache_tag,
+        sys.platform,
+        np.__version__,
+        ml_dtypes.__version__,
+        *map(os.environ.get, _NUMPY),
+    )
     digest.update(repr(versions).encode())
-    for line in (*_version_of(Path(xdsl.__file__).parent), *sorted(_source_files(str(_ROOT)))):
+    for line in _version_of(Path(xdsl.__file__).parent):
         digest.update(line.encode())
+    sources = sorted(_source_files(str(_ROOT)))
+    for line, _ in sources:
+        digest.update(line.encode())
+    if any(changed_ns > IMPORT_TIME_NS for _, changed_ns in sources):
+        digest.update(os.urandom(16))
     return digest.hexdigest()
 
 
@@ -38,15 +59,20 @@ def _version_of(package: Path) -> list[str]:
     somewhere else its source files.
     """
     installed = sorted(path.name for path in package.parent.glob(f"{package.name}-*"))
-    return installed or sorted(_source_files(str(package)))
+    return installed or sorted(line for line, _ in _source_files(str(package)))
 
 
-def _source_files(folder: str, inside: str = "") -> Iterator[str]:
-    """Yields a line for each source file."""
+def _source_files(folder: str, inside: str = "") -> Iterator[tuple[str, int]]:
+    """Yields a line for each source file of a package, and when anything of the file was changed last."""
     with os.scandir(folder) as listing:
         for item in listing:
             if item.name.endswith(".py"):
                 found = item.stat()
-                yield f"{inside}{item.name} {found.st_size} {found.st_mtime_ns}\n"
-            elif item.name not in _NOT_COMPILING and item.is_dir():
+                times = f"{found.st_size} {found.st_mtime_ns}"
+                if found.st_mtime_ns < _FIRST_TIME_NS:
+                    times = blake2b(Path(item.path).read_bytes()).hexdigest()
+                yield f"{inside}{item.name} {times}\n", max(found.st_mtime_ns, found.st_ctime_ns)
+            elif (
+                item.name not in _NOT_COMPILING and item.is_dir() and Path(item.path, "__init__.py").exists()
+            ):
                 yield from _source_files(item.path, f"{inside}{item.name}/")

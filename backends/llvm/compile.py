@@ -19,7 +19,7 @@ from ...errors import KernelCompileError
 from ..interface import CompiledArtifact, DeviceInfo
 from .device import CpuDevice
 from .entry_points import EntryPoint, find_entry_points
-from .library import llvmlite_binding, new_engine
+from .library import llvmlite_binding, llvmlite_version, new_engine
 from .limits import SCALAR_LOOPS
 
 _MOST_LIBRARIES = 16
@@ -83,8 +83,9 @@ class LLVMCompiler:
         found = self._fingerprints.get(device)
         if found is None:
             llvm = llvmlite_binding()
-            versions = ".".join(map(str, llvm.llvm_version_info))
-            found = self._fingerprints[device] = f"LLVM {versions} {llvm.get_process_triple()} {device}"
+            # llvmlite chooses passes too.
+            versions = f"{llvmlite_version()} LLVM {'.'.join(map(str, llvm.llvm_version_info))}"
+            found = self._fingerprints[device] = f"{versions} {llvm.get_process_triple()} {device}"
         return found
 
     def _load(self, image: bytes) -> CompiledArtifact:

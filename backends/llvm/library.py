@@ -9,6 +9,10 @@ def llvmlite_binding() -> Any:
     return import_module("llvmlite.binding")
 
 
+def llvmlite_version() -> str:
+    return import_module("llvmlite").__version__
+
+
 def new_engine() -> Any:
     """
     Returns an engine that loads object files. It keeps about 10 KiB of each library that is gone, until it is

@@ -23,10 +23,11 @@ FOLDERS = (
 
 MAY_IMPORT = {
     "errors": (),
+    "import_time": (),
     "dialects": ("errors", "dialects"),
     "semantics": ("errors", "dialects", "semantics"),
     "passes": ("errors", "dialects", "semantics", "passes"),
-    "cache": ("errors", "cache", "backends.interface"),
+    "cache": ("errors", "import_time", "cache", "backends.interface"),
     "backends": ("errors", "cache", "dialects", "semantics", "backends"),
     "runtime": (
         "errors",
