@@ -24,11 +24,9 @@ def reduce(kind: ReduceKind, source: Array, axes: Sequence[int], keep: bool) -> 
     """
     Returns the elements of `source` combined along `axes`, which go or (if `keep`) stay with an extent of 1.
 
-    narrow floats are combined in f32 and rounded once; integers wrap; of no elements the result is the
-    identity.
+    Narrow floats are combined in f32 and rounded once; integers wrap; of no elements the result is the
+    identity. Sums of floats start from 0.0, also those of one element.
     """
-    if not axes:
-        return source
     if is_narrow(source.dtype):
         return reduce(kind, source.astype(F32), axes, keep).astype(source.dtype)
     dtype, over = source.dtype, tuple(axes)

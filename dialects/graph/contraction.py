@@ -69,7 +69,8 @@ class ReduceOp(GraphOp):
     """
     Combines all elements along `axes`, in an order that is not part of the program. The reduced dims go, or
     stay with an extent of 1 under `keep`. Of no elements the result is the identity of `kind`; over no axes
-    it is the source. NaN wins in max and min.
+    it is the source. A sum of floats starts from 0.0, whatever there is to add: of -0.0 alone it is 0.0. NaN
+    wins in max and min.
 
     ```mlir
     %s = graph.reduce add %x axes [1] keep : tensor<4x8xf32> -> tensor<4x1xf32>
@@ -131,9 +132,9 @@ class ContractOp(GraphOp):
     an index by itself somewhere. No index may lie outside of its operand: `graph.pad` comes before.
 
     The operands are cast to the element type of the result first. `accumulate` is the kind of a reduction,
-    `add` unless told otherwise, and starts from its identity; `combine` is `mul` unless told otherwise. One
-    operand alone is not combined: a reduction of windows. What is narrower than f32 is computed in f32 and
-    rounded once; integers wrap; NaN wins in max and min.
+    `add` unless told otherwise, and starts from its identity, sums of floats from 0.0; `combine` is `mul`
+    unless told otherwise. One operand alone is not combined: a reduction of windows. What is narrower than
+    f32 is computed in f32 and rounded once; integers wrap; NaN wins in max and min.
 
     ```mlir
     %c = graph.contract %a, %b maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>,

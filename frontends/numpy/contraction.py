@@ -11,7 +11,7 @@ from .. import graph_ops as ops
 from ..extents import greatest, least
 from ..traced import TracedArray
 from .axes import is_known
-from .operands import BOOL, INT64, reshaped, scalar_like
+from .operands import BOOL, INT64, is_float, reshaped, scalar_like
 
 Names = Sequence[Hashable]
 """One name for each axis of an array."""
@@ -74,26 +74,55 @@ def product(
     """
     Returns the sum of products over all axes whose names are not in `result`. Both arrays have one dtype;
     axes of one name have one extent, or an extent of 1 that is repeated. Of booleans, it is whether one
-    product is true. Where nothing is summed it is the product itself, with the sign of its zeros.
+    product is true. A sum of floats starts from 0.0, also that of one product: no zero in it is -0.0.
     """
-    extents: dict[Hashable, int] = {}
-    for x, names in ((lhs, lhs_names), (rhs, rhs_names)):
-        for name, extent in zip(names, x.shape, strict=True):
-            if extents.get(name, 1) == 1:
-                extents[name] = extent
+    extents = _extents_of((lhs, lhs_names), (rhs, rhs_names))
     lhs, lhs_names = _without_repeated(lhs, lhs_names, extents)
     rhs, rhs_names = _without_repeated(rhs, rhs_names, extents)
     lhs, lhs_names = summed(lhs, lhs_names, (*rhs_names, *result))
     rhs, rhs_names = summed(rhs, rhs_names, (*lhs_names, *result))
     shape = tuple(extents[name] for name in result)
     if {*lhs_names, *rhs_names} <= set(result):
-        both = (_spread(lhs, lhs_names, result, shape), _spread(rhs, rhs_names, result, shape))
-        return ops.and_(*both) if lhs.dtype == BOOL else ops.mul(*both)
+        of_one = _multiplied(lhs, lhs_names, rhs, rhs_names, result, shape)
+        return ops.add(of_one, scalar_like(of_one, 0.0)) if is_float(of_one.dtype) else of_one
     order = list(dict.fromkeys((*result, *lhs_names, *rhs_names)))
     maps = [_map(order, names) for names in (lhs_names, rhs_names, result)]
     if lhs.dtype == BOOL:
         return ops.contract((lhs, rhs), maps, BOOL, shape, accumulate="or", combine="and")
     return ops.contract((lhs, rhs), maps, lhs.dtype, shape)
+
+
+def multiplied(
+    lhs: TracedArray, lhs_names: Names, rhs: TracedArray, rhs_names: Names, result: Names
+) -> TracedArray:
+    """
+    Returns the products of elements that have one index along axes of one name. `result` has each name; of
+    booleans, it is whether both are true. Dtypes and extents are those of `product`.
+    """
+    extents = _extents_of((lhs, lhs_names), (rhs, rhs_names))
+    return _multiplied(lhs, lhs_names, rhs, rhs_names, result, tuple(extents[name] for name in result))
+
+
+def _multiplied(
+    lhs: TracedArray,
+    lhs_names: Names,
+    rhs: TracedArray,
+    rhs_names: Names,
+    result: Names,
+    shape: tuple[int, ...],
+) -> TracedArray:
+    both = (_spread(lhs, lhs_names, result, shape), _spread(rhs, rhs_names, result, shape))
+    return ops.and_(*both) if lhs.dtype == BOOL else ops.mul(*both)
+
+
+def _extents_of(*operands: tuple[TracedArray, Names]) -> dict[Hashable, int]:
+    """Returns the extent of each name: an extent of 1 is repeated where another operand has more."""
+    extents: dict[Hashable, int] = {}
+    for x, names in operands:
+        for name, extent in zip(names, x.shape, strict=True):
+            if extents.get(name, 1) == 1:
+                extents[name] = extent
+    return extents
 
 
 def _without_repeated(

@@ -15,7 +15,7 @@ from ..array import Array
 from ..dispatch import array_function
 from ..traced import TracedArray
 from .axes import axes_of, axis_of, integer_of
-from .contraction import product
+from .contraction import multiplied, product
 from .linear_algebra import (
     diagonal_along,
     matmul,
@@ -81,7 +81,7 @@ def outer(x1: Array, x2: Array, /) -> Array:
     lhs, rhs = common("outer", x1, x2)
     if len(lhs.shape) != 1 or len(rhs.shape) != 1:
         raise ValueError(f"outer: both arrays must have one dimension (shapes {lhs.shape} and {rhs.shape})")
-    return product(lhs, ("row",), rhs, ("column",), ("row", "column"))
+    return multiplied(lhs, ("row",), rhs, ("column",), ("row", "column"))
 
 
 @array_function(static=("n",))

@@ -9,7 +9,7 @@ from ..array import Array
 from ..dispatch import array_function
 from ..traced import TracedArray
 from .axes import axes_of, axis_of, broadcast_shapes, integer_of
-from .contraction import diagonal_of, product
+from .contraction import diagonal_of, multiplied, product
 from .manipulation import check_rank
 from .operands import common, operands, reshaped
 from .statistics import sum_dtype, total
@@ -129,7 +129,7 @@ def _paired_axes(
 def outer(x1: Array, x2: Array, /) -> Array:
     """The product of each element of `x1` with each of `x2`, in row-major order: a matrix."""
     lhs, rhs = (reshaped(x, (x.size,)) for x in common("outer", x1, x2))
-    return product(lhs, ("row",), rhs, ("column",), ("row", "column"))
+    return multiplied(lhs, ("row",), rhs, ("column",), ("row", "column"))
 
 
 @array_function
@@ -157,7 +157,7 @@ def dot(x1: Array, x2: Array, /) -> Array:
 
 def _scaled(lhs: TracedArray, rhs: TracedArray) -> TracedArray:
     names = tuple(range(max(len(lhs.shape), len(rhs.shape))))
-    return product(lhs, names[: len(lhs.shape)], rhs, names[: len(rhs.shape)], names)
+    return multiplied(lhs, names[: len(lhs.shape)], rhs, names[: len(rhs.shape)], names)
 
 
 def _over_axes(who: str, lhs: TracedArray, a: int, rhs: TracedArray, b: int) -> TracedArray:
@@ -179,7 +179,7 @@ def kron(x1: Array, x2: Array, /) -> Array:
     left, right = ((1,) * (rank - len(x.shape)) + x.shape for x in (lhs, rhs))
     lhs, rhs = reshaped(lhs, left), reshaped(rhs, right)
     result = [name for axis in range(rank) for name in (axis, axis + rank)]
-    blocks = product(lhs, tuple(range(rank)), rhs, tuple(range(rank, 2 * rank)), result)
+    blocks = multiplied(lhs, tuple(range(rank)), rhs, tuple(range(rank, 2 * rank)), result)
     return reshaped(blocks, tuple(a * b for a, b in zip(left, right, strict=True)))
 
 

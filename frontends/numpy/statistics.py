@@ -56,7 +56,7 @@ def sum_dtype(who: str, x: Array, dtype: object) -> DType:
 
 def _reduced(who: str, kind: str, x: TracedArray, axis: Axes, keepdims: bool) -> TracedArray:
     axes = axes_of(who, axis, len(x.shape))
-    return ops.reduce(kind, x, axes, bool(keepdims)) if axes else x
+    return ops.reduce(kind, x, axes, bool(keepdims))
 
 
 @array_function(static=_REDUCED)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.dialects import arith, memref
+from xdsl.dialects import arith, math, memref
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, MemRefType
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
@@ -306,10 +306,12 @@ class _KernelEmitter:
                 cast(inner, value, element_type(operand), type)
                 for value, operand in zip(operands, op.operands, strict=True)
             ]
-            if not (loops and _adds_products(op)):
+            if not _adds_products(op):
                 elements = [elements[0] if len(elements) == 1 else _combined(inner, op, elements, type)]
         else:
             elements = operands
+        if not loops:
+            elements = [_sum_of_one(b, op, elements)]
         builders = [b, *(loop.builder for loop in loops)]
         for loop, around in zip(reversed(loops), reversed(builders[:-1]), strict=True):
             assert isinstance(loop.op, sched.ReduceOp)
@@ -452,6 +454,18 @@ def _combined(b: ScalarBuilder, op: graph.ContractOp, elements: list[SSAValue], 
         return float_op(b, for_floats, *elements, fastmath=fastmath_of(op), hint=hint)
     lhs, rhs = elements
     return integer_op(b, for_unsigned if is_unsigned(type) else for_signed, lhs, rhs, hint=hint)
+
+
+def _sum_of_one(b: ScalarBuilder, op: Operation, elements: list[SSAValue]) -> SSAValue:
+    """Returns what is folded from one iteration alone: sums of floats start from 0.0, so that -0.0 is 0.0."""
+    kind, hint = _combine_kind(op), op.results[0].name_hint
+    if kind is not CombineKind.ADDF:
+        (element,) = elements
+        return element
+    start = b.constant(identity(kind, elements[0].type), elements[0].type)
+    if _adds_products(op):
+        return float_op(b, math.FmaOp, *elements, start, fastmath=fastmath_of(op), hint=hint)
+    return float_op(b, arith.AddfOp, *elements, start, fastmath=fastmath_of(op), hint=hint)
 
 
 def _adds_products(op: Operation) -> bool:

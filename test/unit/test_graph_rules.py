@@ -327,7 +327,7 @@ def of_views() -> Iterator[Rewrite]:
 
 
 def unit_reductions() -> Iterator[Rewrite]:
-    for kind in ("mul", "max", "min"):
+    for kind in ("add", "mul", "max", "min"):
         for type in NUMBERS:
             count = len(edges(BY_NAME[type]))
             body = (

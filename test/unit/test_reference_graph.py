@@ -340,9 +340,10 @@ def test_bit_reductions_are_those_of_numpy(type: str):
     same(reduce("or", x, [0, 1], type), np.bitwise_or.reduce(x, axis=(0, 1)))
 
 
-def test_reducing_over_no_axes_gives_the_source():
+def test_reducing_over_no_axes_gives_the_source_and_sums_start_from_zero():
     x = np.array([[-0.0, np.nan]], np.float32)
-    assert reduce("add", x, [], "f32").tobytes() == x.tobytes()
+    assert reduce("mul", x, [], "f32").tobytes() == x.tobytes()
+    assert reduce("add", x, [], "f32").tobytes() == (x + 0.0).tobytes()
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,8 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from ....dialects import graph
+from ....dialects.graph import ReduceKind
+from .splats import constant_like, has_floats
 
 
 class ComposeReshape(RewritePattern):
@@ -156,8 +158,8 @@ class ComposeConcat(RewritePattern):
 
 class DropUnitReduce(RewritePattern):
     """
-    `reduce(x, axes) --> reshape(x)` where all axes have an extent of 1. Like the order of a sum, whether it
-    starts from 0.0 is not part of the program: a sum of -0.0 alone may be -0.0.
+    `reduce(x, axes) --> reshape(x)` where all axes have an extent of 1, but for sums of floats
+    `reduce add(x, axes) --> reshape(x) + 0.0`: they start from 0.0, which turns -0.0 into 0.0
     """
 
     ROOTS: ClassVar = (graph.ReduceOp,)
@@ -167,8 +169,14 @@ class DropUnitReduce(RewritePattern):
         source, result = op.source.type, op.result.type
         assert isinstance(source, TensorType) and isinstance(result, TensorType)
         shape = source.get_shape()
-        if all(shape[axis] == 1 for axis in op.axes.data) and source.has_static_shape():
-            rewriter.replace(op, graph.ReshapeOp(op.source, result))
+        if not all(shape[axis] == 1 for axis in op.axes.data) or not source.has_static_shape():
+            return
+        reshaped = graph.ReshapeOp(op.source, result)
+        if op.kind.data is ReduceKind.ADD and has_floats(op.source):
+            zero = constant_like(op.result, 0.0)
+            rewriter.replace(op, (reshaped, zero, graph.AddOp(reshaped.result, zero.result, op.fastmath)))
+        else:
+            rewriter.replace(op, reshaped)
 
 
 PATTERNS: tuple[type[RewritePattern], ...] = (

@@ -98,6 +98,21 @@ func.func @views(%x: tensor<4x8xf32>, %v: tensor<8xf32>) -> (tensor<4x8xf32>, te
   func.return %q, %s2, %f3, %b2, %r2 : tensor<4x8xf32>, tensor<1x2xf32>, tensor<4x8xf32>, tensor<2x4x8xf32>, tensor<4x8xf32>
 }
 
+// A sum starts from 0.0: of -0.0 alone it is 0.0, where flags do not say that no one looks.
+// CHECK-LABEL: func.func @sums_of_one
+// CHECK-NEXT:    %s = graph.reshape %x : tensor<1x4xf32> -> tensor<4xf32>
+// CHECK-NEXT:    %s_1 = graph.constant dense<0.000000e+00> : tensor<4xf32>
+// CHECK-NEXT:    %s_2 = graph.add %s, %s_1 : tensor<4xf32>
+// CHECK-NEXT:    %f = graph.reshape %x : tensor<1x4xf32> -> tensor<4xf32>
+// CHECK-NEXT:    %i = graph.reshape %n : tensor<1x4xi32> -> tensor<4xi32>
+// CHECK-NEXT:    func.return %s_2, %f, %i
+func.func @sums_of_one(%x: tensor<1x4xf32>, %n: tensor<1x4xi32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xi32>) {
+  %s = graph.reduce add %x axes [0] : tensor<1x4xf32> -> tensor<4xf32>
+  %f = graph.reduce add %x axes [0] fastmath<nsz> : tensor<1x4xf32> -> tensor<4xf32>
+  %i = graph.reduce add %n axes [0] : tensor<1x4xi32> -> tensor<4xi32>
+  func.return %s, %f, %i : tensor<4xf32>, tensor<4xf32>, tensor<4xi32>
+}
+
 // Edges: no padding, one input, an axis of extent 1, a scalar; of no elements there is no value to look at.
 // CHECK-LABEL: func.func @edges
 // CHECK-NEXT:    %r = graph.reshape %x : tensor<1x4xf32> -> tensor<4xf32>
@@ -107,7 +122,7 @@ func.func @views(%x: tensor<4x8xf32>, %v: tensor<8xf32>) -> (tensor<4x8xf32>, te
 func.func @edges(%x: tensor<1x4xf32>, %s: tensor<f32>, %e: tensor<0xf32>) -> (tensor<1x4xf32>, tensor<1x4xf32>, tensor<4xf32>, tensor<f32>, tensor<0xf32>) {
   %p = graph.pad %x, %s low [0, 0] high [0, 0] : tensor<1x4xf32>
   %c = graph.concat %x axis 0 : tensor<1x4xf32> -> tensor<1x4xf32>
-  %r = graph.reduce add %x axes [0] : tensor<1x4xf32> -> tensor<4xf32>
+  %r = graph.reduce max %x axes [0] : tensor<1x4xf32> -> tensor<4xf32>
   %one = graph.constant dense<1.0> : tensor<f32>
   %m = graph.mul %s, %one : tensor<f32>
   %none = graph.constant dense<1.0> : tensor<0xf32>
