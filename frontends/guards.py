@@ -9,7 +9,6 @@ other ways (a name that is computed, an attribute of a result) is not seen.
 
 from __future__ import annotations
 
-import dis
 import operator
 from array import array as PlainArray
 from collections import deque
@@ -32,6 +31,7 @@ from typing import Any, cast
 import numpy as np
 
 from .array import Array
+from .code_reads import Chain, Step, chains_of
 from .concrete import ConcreteArray, as_concrete
 
 _OUTSIDE = ("builtins", "functools", "itertools", "math", "numpy", "operator", "tenon", "typing")
@@ -41,20 +41,6 @@ _MOST_ITEMS, _MOST_DEPTH, _MOST_FUNCTIONS = 256, 4, 256
 
 _MOST_NBYTES = 1 << 20
 """How large an array in a container or an object may be for changes of elements that are read from it."""
-
-_ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD")
-_ROOTS = {
-    "LOAD_GLOBAL": "global",
-    "LOAD_DEREF": "variable",
-    "LOAD_FAST": "argument",
-    "LOAD_FAST_BORROW": "argument",
-    "LOAD_FAST_CHECK": "argument",
-}
-_SKIPPED = ("PRECALL", "CACHE", "PUSH_NULL", "NOP")
-
-Step = tuple[str, Any]
-Chain = tuple[str, str, tuple[Step, ...]]
-"""The kind and the name of the root, and the attributes and items that are read from there."""
 
 
 class _Missing:
@@ -468,7 +454,7 @@ def _find(
         watch = _watch(chain, function, cells, arguments)
         if watch is None:
             continue
-        array = watch.up_to_array(chain[1])
+        array = watch.up_to_array(chain.name)
         if array is not None:
             # An array of Tenon's is read as a whole at each call, whatever the function takes of it.
             watches.setdefault(f"{number} {array.text}", array)
@@ -482,12 +468,13 @@ def _find(
                 continue
             whole = watch.through_method(value)
             if whole is not watch:
-                watch = replace(whole, text=_text_of(chain[1], whole.steps))
+                watch = replace(whole, text=_text_of(chain.name, whole.steps))
                 value = watch.read()
         key = f"{number} {watch.text}"
         if key in watches:
             continue
-        if chain[0] != "argument" or chain[2] or (_has_contents(value) and _is_hashed_by_identity(value)):
+        is_argument = chain.kind in ("argument", "variable") and chain.name not in cells
+        if not is_argument or chain.steps or (_has_contents(value) and _is_hashed_by_identity(value)):
             watches[key] = watch
         for each in _functions_in(value, _MOST_DEPTH):
             _find(each, {}, watches, seen)
@@ -528,24 +515,24 @@ def _text_of(name: str, steps: tuple[Step, ...]) -> str:
 def _watch(
     chain: Chain, function: FunctionType, cells: Mapping[str, Any], arguments: Mapping[str, Any]
 ) -> Watch | None:
-    kind, name, steps = chain
+    name, steps = chain.name, chain.steps
     text = _text_of(name, steps)
-    if kind == "global":
+    if chain.kind == "global":
         variables = function.__globals__
         if name not in variables:
             return None
         return Watch(text, lambda: variables[name], steps)
-    if kind == "variable":
-        cell = cells.get(name)
-        return None if cell is None else Watch(text, lambda: cell.cell_contents, steps)
-    if kind == "super":
-        owner, names = cells.get("__class__"), function.__code__.co_varnames
-        if owner is None or not names or names[0] not in arguments:
+    if chain.kind == "super":
+        owner, value = (_watch(each, function, cells, arguments) for each in chain.arguments)
+        if owner is None or value is None:
             return None
-        value = arguments[names[0]]
-        return Watch(text, lambda: cast(Any, super(owner.cell_contents, value)), steps)
+        return Watch(text, lambda: cast(Any, super(owner.read(), value.read())), steps)
+    if name in cells:
+        cell = cells[name]
+        return Watch(text, lambda: cell.cell_contents, steps)
     if name not in arguments:
         return None
+    # Of a function inside this one a variable may be an argument of this one.
     value = arguments[name]
     return Watch(text, lambda: value, steps)
 
@@ -563,52 +550,3 @@ def _is_outside(value: Any) -> bool:
 def _is_package_outside(name: str) -> bool:
     package = name.split(".")[0]
     return package in _OUTSIDE and not name.startswith(("tenon.test", "tenon.benchmarks", "tenon.examples"))
-
-
-@lru_cache(4096)
-def chains_of(code: CodeType) -> tuple[Chain, ...]:
-    """Returns the places that code reads, each once, in order: of functions inside it their globals too."""
-    found: dict[Chain, None] = {}
-    for each in _codes(code):
-        for chain in _chains(each):
-            if each is code or chain[0] != "argument":
-                found[chain] = None
-    return tuple(found)
-
-
-def _codes(code: CodeType) -> Iterator[CodeType]:
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _codes(constant)
-
-
-def _chains(code: CodeType) -> Iterator[Chain]:
-    kind, name = "", ""
-    steps: list[Step] = []
-    constant: list[Any] = []
-    for instruction in dis.get_instructions(code):
-        opname = instruction.opname
-        if kind and opname in _ATTRIBUTES and not constant:
-            steps.append(("attribute", instruction.argval))
-            continue
-        if kind and opname == "LOAD_CONST" and not constant and type(instruction.argval) in (str, int):
-            constant.append(instruction.argval)
-            continue
-        if kind and opname == "BINARY_SUBSCR" and constant:
-            steps.append(("item", constant.pop()))
-            continue
-        if opname in _SKIPPED:
-            continue
-        if opname == "LOAD_SUPER_ATTR" or (
-            opname == "CALL" and (kind, name, steps) == ("global", "super", [])
-        ):
-            # Python 3.12 has one instruction for what 3.11 calls and takes an attribute of.
-            kind, name, constant = "super", "super()", []
-            steps = [("attribute", instruction.argval)] if opname == "LOAD_SUPER_ATTR" else []
-            continue
-        if kind:
-            yield kind, name, tuple(steps)
-        kind, name, steps, constant = _ROOTS.get(opname, ""), str(instruction.argval), [], []
-    if kind:
-        yield kind, name, tuple(steps)

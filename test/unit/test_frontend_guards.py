@@ -40,10 +40,24 @@ class Layer:
     def rated(self, x):
         return x * self.rate
 
+    def in_a_comprehension(self, x):
+        return sum([x * self.scale for _ in range(2)])
+
+    def in_a_lambda(self, x):
+        return (lambda y: y * self.rate)(x) + self.scale
+
 
 class Sublayer(Layer):
+    rate = 5.0
+
     def rated(self, x):
         return super().rated(x) + 1
+
+    def rate_above(self, x):
+        return x * super(Sublayer, self).rate  # noqa: UP008
+
+    def rate_of_the_class_above(self, x):
+        return x * super().rate
 
 
 def test_functions_of_the_library_that_a_name_or_an_attribute_stands_for():
@@ -239,9 +253,30 @@ def test_methods_that_are_replaced_and_what_super_reads():
     twice = Layer.twice
     try:
         assert _give(lambda x: layer.twice(x), lambda: setattr(Layer, "twice", lambda _, x: x * 7)) == (2, 7)
-        assert _give(lambda x: sublayer.rated(x), lambda: setattr(Layer, "rate", 3.0)) == (2, 4)
+        assert _give(lambda x: sublayer.rated(x), lambda: setattr(Sublayer, "rate", 3.0)) == (6, 4)
+        assert _give(lambda x: sublayer.rate_above(x), lambda: setattr(Layer, "rate", 4.0)) == (1, 4)
+        assert _give(sublayer.rate_of_the_class_above, lambda: setattr(Layer, "rate", 7.0)) == (4, 7)
     finally:
-        Layer.twice, Layer.rate = twice, 1.0
+        Layer.twice, Layer.rate, Sublayer.rate = twice, 1.0, 5.0
+
+
+def test_what_functions_inside_a_method_read_of_its_object():
+    layer = Layer(2.0)
+    assert _give(layer.in_a_comprehension, lambda: setattr(layer, "scale", 3.0)) == (4, 6)
+    try:
+        assert _give(layer.in_a_lambda, lambda: setattr(Layer, "rate", 2.0)) == (4, 5)
+        assert _give(layer.in_a_lambda, lambda: setattr(layer, "scale", 1.0)) == (5, 3)
+    finally:
+        Layer.rate = 1.0
+
+
+def test_an_attribute_that_a_method_with_a_function_inside_does_not_read_traces_nothing_again():
+    layer = Layer(2.0)
+    jitted = tenon.jit(layer.in_a_lambda)
+    jitted(X)
+    layer.name = "another"
+    jitted(X)
+    assert len(jitted.explain_misses()) == 1
 
 
 def test_defaults_of_functions():
