@@ -41,7 +41,8 @@ def tuning_pass(path: Path, backend: Backend) -> ApplySchedulesPass | None:
         found = path.stat()
     except OSError as error:
         raise TuningError(f"{path}: cannot read the database ({error.strerror or error})") from error
-    digest, devices = _read(path.absolute(), found.st_mtime_ns, found.st_size)
+    version = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+    digest, devices = _read(path.absolute(), version)
     device = device_key(backend)
     if device not in devices:
         return None
@@ -51,6 +52,8 @@ def tuning_pass(path: Path, backend: Backend) -> ApplySchedulesPass | None:
 
 
 @lru_cache(maxsize=16)
-def _read(path: Path, mtime_ns: int, nbytes: int) -> tuple[str, frozenset[str]]:
+def _read(path: Path, version: tuple[int, ...]) -> tuple[str, frozenset[str]]:
+    """Reads a database once for each `version` of the file."""
+    del version
     digest, entries = read_database(path)
     return digest, frozenset(entry.device for entry in entries)

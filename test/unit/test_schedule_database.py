@@ -1,10 +1,15 @@
 import json
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import tenon
+from tenon.backends.registry import get_backend
 from tenon.passes.schedule.schedule import Schedule
 from tenon.passes.util.schedule_database import (
     ScheduleEntry,
@@ -14,6 +19,7 @@ from tenon.passes.util.schedule_database import (
     parse_database,
     read_database,
 )
+from tenon.tuned import device_key, tuning_pass
 from tenon.tuning.database import save_entries
 
 ENTRY = ScheduleEntry(
@@ -131,6 +137,63 @@ def test_entries_are_added_replaced_and_taken_away(tmp_path: Path):
     save_entries(path, [], [(ENTRY.kernel, ENTRY.device)])
     assert read_database(path)[1] == (other,)
     assert [file.name for file in tmp_path.iterdir()] == ["db.json"]
+
+
+WRITER = """
+import sys
+from dataclasses import replace
+from pathlib import Path
+from tenon.passes.util.schedule_database import parse_database
+from tenon.tuned import device_key, tuning_pass
+from tenon.tuning.database import save_entries
+
+path, seed = Path(sys.argv[1]), int(sys.argv[2])
+(entry,) = parse_database("", sys.argv[3].encode())
+for number in range(25):
+    other = replace(entry, kernel=f"{seed:032x}{number:032x}")
+    save_entries(path, [other], [(other.kernel, other.device)])
+"""
+
+
+def test_of_several_who_save_at_the_same_time_nobody_is_lost(tmp_path: Path):
+    path = tmp_path / "db.json"
+    save_entries(path, [ENTRY], [])
+    text = path.read_text()
+    with ThreadPoolExecutor(3) as pool:
+        writers = [
+            subprocess.Popen(
+                [sys.executable, "-c", WRITER, str(path), str(seed), text], stderr=subprocess.PIPE
+            )
+            for seed in (1, 2)
+        ]
+        mine = [replace(ENTRY, kernel=f"{3:032x}{number:032x}") for number in range(25)]
+        list(pool.map(lambda entry: save_entries(path, [entry], []), mine))
+    for writer in writers:
+        _, errors = writer.communicate(timeout=120)
+        assert writer.returncode == 0, errors.decode()
+    assert len(read_database(path)[1]) == 1 + 3 * 25
+    assert [file.name for file in tmp_path.iterdir()] == ["db.json"]
+
+
+def test_another_database_of_the_same_size_and_time_is_read(tmp_path: Path):
+    path, backend = tmp_path / "db.json", get_backend("llvm")
+    entry = replace(ENTRY, device=device_key(backend))
+    found: list[str] = []
+    for tuned_ns in (800, 801):
+        save_entries(path, [replace(entry, tuned_ns=tuned_ns)], [])
+        os.utime(path, ns=(10**18, 10**18))
+        schedule = tuning_pass(path, backend)
+        assert schedule is not None
+        found.append(schedule.digest)
+    assert found[0] != found[1] == read_database(path)[0]
+
+
+def test_a_database_that_is_a_link_stays_one(tmp_path: Path):
+    path, link = tmp_path / "db.json", tmp_path / "link.json"
+    save_entries(path, [], [])
+    link.symlink_to(path)
+    save_entries(link, [ENTRY], [])
+    assert link.is_symlink() and read_database(path)[1] == (ENTRY,)
 
 
 def test_a_file_that_is_no_database_is_not_written_over(tmp_path: Path):
