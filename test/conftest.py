@@ -5,13 +5,18 @@ do with.
 
 Tests compile: the cache on disk is off for them and for the processes that they start, and has a folder of
 its own where a test, or `TENON_CACHE=1`, turns it on.
+
+The garbage collector does not look at what was made when the tests were collected, which lives as long as the
+process: each full collection would walk through some million objects, and many tests ask for one.
 """
 
 import atexit
+import gc
 import os
 import shutil
 from tempfile import mkdtemp
 
+import pytest
 from hypothesis import settings
 
 settings.register_profile("tenon", deadline=None, derandomize="CI" in os.environ)
@@ -21,3 +26,9 @@ _CACHE = mkdtemp(prefix="tenon-test-cache-")
 atexit.register(shutil.rmtree, _CACHE, ignore_errors=True)
 os.environ["TENON_CACHE_DIR"] = _CACHE
 os.environ.setdefault("TENON_CACHE", "0")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish() -> None:
+    gc.collect()
+    gc.freeze()
