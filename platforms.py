@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
@@ -14,6 +15,7 @@ from .backends.interface import Backend
 from .backends.registry import open_backends
 from .cache.code import has_code
 from .dialects import graph, low
+from .dialects.canonical_text import canonical_text
 from .dialects.entry import Entry, IRLevel, find_entry, keep_only
 from .dialects.parsing import location_text, parse_module, verify_module
 from .driver import ModuleLowering, render
@@ -98,6 +100,7 @@ class _GraphLowering:
         accessed = nodes_of(module, chosen)
         try:
             found = extract_virtual(module)
+            _warn_of_replaced(computations, found, chosen)
             inline_virtual(module, {**computations, **found})
         except PassFailedException as error:
             raise TenonError(str(error), location=failing_location(error)) from error
@@ -151,6 +154,19 @@ class _GraphLowering:
             for number in group:
                 joined[number] = programs[number].joined(source, digest_of_source(source))
         return joined
+
+
+def _warn_of_replaced(known: Mapping[str, Any], found: Mapping[str, Any], entry: Entry) -> None:
+    """Warns where a virtual node is computed in another way than in an earlier program."""
+    for name, computation in found.items():
+        other = known.get(name)
+        if other is not None and canonical_text(other) != canonical_text(computation):
+            warnings.warn(
+                f"@{entry.sym_name.data}: virtual node @{name} is not computed as in an earlier program; "
+                "programs compiled from here on have this computation of it",
+                RuntimeWarning,
+                stacklevel=4,
+            )
 
 
 def _check_arguments(entry: Entry) -> None:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import weakref
+from hashlib import blake2b
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from ..backends.interface import BufferLoc
 from ..errors import ContextError
 from . import transfer
 from .device import Device
+from .node_buffer import NodeBuffer
 from .program_plan import BufferKind, ProgramPlan
 from .routine import MovingBuffer, ProgramRoutine, Routine
 from .segments import ALIGNMENT, Request, pack
+from .signature import Array
 from .slab_pool import Slab
 from .tensor_node import TensorNode
 
@@ -78,8 +83,8 @@ def _link(context: Context, code: Code, merged: TensorNode | None) -> ProgramRou
     for declared in plan.nodes:
         node = code.nodes[declared.name]
         buffer = context.buffer_of(node, code.name)
-        if declared.initial is not None and not buffer.is_initialized:
-            transfer.fill_from_host(context, node, declared.initial).sync()
+        if declared.initial is not None:
+            _fill_as_declared(context, code.name, node, buffer, declared.initial)
     temporaries = _allocate(context, f"{code.name}: the temporaries", plan.temporary_nbytes)
     constants = None
     if plan.constants.nbytes:
@@ -125,6 +130,26 @@ def _link(context: Context, code: Code, merged: TensorNode | None) -> ProgramRou
         moving,
         constants,
     )
+
+
+def _fill_as_declared(
+    context: Context, who: str, node: TensorNode, buffer: NodeBuffer, initial: Array
+) -> None:
+    """
+    Gives a node without values those that a program declares. Raises `ContextError` where another program
+    gave it others.
+    """
+    if buffer.is_initialized and buffer.declared is None:
+        return
+    digest = blake2b(np.ascontiguousarray(initial).tobytes(), digest_size=32).hexdigest()
+    if not buffer.is_initialized:
+        transfer.fill_from_host(context, node, initial).sync()
+        buffer.declared = who, digest
+    elif buffer.declared is not None and buffer.declared[1] != digest:
+        raise ContextError(
+            f"{who}: declares other initial values of {node.debug_name} than {buffer.declared[0]}, which was "
+            "linked first (hint: declare them in one program only)"
+        )
 
 
 def _allocate(context: Context, name: str, nbytes: int) -> Slab | None:

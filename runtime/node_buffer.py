@@ -43,6 +43,8 @@ class NodeBuffer:
     """The work that failed before it had filled the buffer; None if the last that wrote here succeeded."""
     owner: weakref.ref[Context] | None = None
     """The context that the memory is freed with; None where it is freed with this object."""
+    declared: tuple[str, str] | None = None
+    """The program whose declaration it was first filled as, and a digest of the values."""
     _written: Event | None = None
     _read: list[Event] = field(default_factory=list[Event])
 

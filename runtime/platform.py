@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ..backends.interface import Backend, CompiledArtifact, Queued
 from ..cache.code import compile_code, load_code
-from ..errors import TenonError
+from ..errors import ContextError, TenonError
 from .argument_kinds import check_kind
 from .code import Code, CodeBatch
 from .device import SCHEDULERS, Device
@@ -154,7 +154,7 @@ class Platform:
 
         Raises:
             TenonError: the program is wrong, or takes or gives arrays.
-            ContextError: a node does not fit its declaration.
+            ContextError: a node does not fit its declaration, or a name stands for two nodes.
             MemoryModeError: it says another memory mode than the node has.
             KernelCompileError: the backend's compiler rejected its input.
         """
@@ -202,11 +202,9 @@ class Platform:
         nodes: Sequence[TensorNode],
         optimize_context: OptimizeContext | None,
     ) -> CodeBatch:
-        for node in nodes:
-            check_kind("compile: nodes", node, "tensor nodes", TensorNode)
         backend = self._devices[0].backend
         context = optimize_context or OptimizeContext()
-        context = context.extended({n.code_name: n for n in nodes if n.code_name is not None}, {})
+        context = context.extended(_named(nodes, context), {})
         kept: list[int] = []
         lowered: list[LoweredProgram] = []
         contexts: list[OptimizeContext] = []
@@ -264,6 +262,22 @@ class Platform:
 
     def __repr__(self) -> str:
         return f"<Platform {self.name} with {len(self._devices)} devices>"
+
+
+def _named(nodes: Sequence[TensorNode], context: OptimizeContext) -> dict[str, TensorNode]:
+    """Returns nodes by what declarations call them. Raises `ContextError` where one name is of two."""
+    named: dict[str, TensorNode] = {}
+    for node in nodes:
+        check_kind("compile: nodes", node, "tensor nodes", TensorNode)
+        name = node.code_name
+        if name is None:
+            continue
+        other = named.setdefault(name, node)
+        if other is node:
+            other = context.nodes.get(name, node)
+        if other is not node:
+            raise ContextError(f"compile: @{name} is the name of {other.debug_name} and of {node.debug_name}")
+    return named
 
 
 def _compiled(backend: Backend, program: LoweredProgram) -> CompiledArtifact:

@@ -539,6 +539,34 @@ def test_an_initial_value_is_there_before_the_first_run(platform: Platform):
     assert routine.context.to_host(w).tolist() == [6] * 4
 
 
+def test_two_programs_declare_one_initial_value(device: Device):
+    declared = COUNT.replace("mode on_device", "mode on_device = dense<5.0>")
+    first = device.platform.compile(declared)
+    w = first.nodes["w"]
+    texts = {
+        "same": declared.replace("@count", "@same"),
+        "none": COUNT.replace("@count", "@none"),
+        "zero": declared.replace("@count", "@zero").replace("5.0", "-0.0"),
+    }
+    others = {
+        name: device.platform.compile(text, optimize_context=first.optimize_context)
+        for name, text in texts.items()
+    }
+    routine = device.make_context().link(first)
+    routine.run()
+    for name in ("same", "none"):
+        routine = routine.context.link(others[name])
+        routine.run()
+    assert routine.context.to_host(w).tolist() == [8] * 4
+    with pytest.raises(ContextError, match=r"zero: declares other initial values of .* than count"):
+        routine.context.link(others["zero"])
+    # Values that somebody else gave it stay, whatever is declared.
+    given = context_with(device, w=(w, numbers(4)))
+    for code in (first, others["zero"]):
+        given = given.link(code).context
+    assert given.to_host(w).tolist() == [0, 1, 2, 3]
+
+
 # What routines are made of
 
 

@@ -1,7 +1,11 @@
+import warnings
+
 import numpy as np
 import pytest
+import tenon
 from tenon.backends.reference.execute import run_module
 from tenon.dialects.parsing import parse_module, verify_module
+from tenon.errors import ContextError
 from tenon.passes.util.virtual_nodes import extract_virtual, inline_virtual
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -235,3 +239,45 @@ def test_a_node_that_is_computed_from_itself_is_an_error():
     )
     with pytest.raises(PassFailedException, match=r"^graph.read: virtual node @v is computed from itself$"):
         inline_virtual(parsed(other), {"v": itself, **of_v})
+
+
+DOUBLE = """
+graph.tnode @x : tensor<4xf32> mode on_device
+graph.tnode @v : tensor<4xf32> mode virtual
+func.func @double() {
+  %x = graph.read @x : tensor<4xf32>
+  %v = graph.add %x, %x : tensor<4xf32>
+  graph.write @v, %v : tensor<4xf32>
+  func.return
+}
+"""
+
+
+def test_a_virtual_node_that_is_computed_otherwise_than_before_is_warned_of():
+    platform = tenon.open_platform("reference")
+    first = platform.compile(DOUBLE)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        renamed = DOUBLE.replace("@double", "@again").replace("%v", "%sum")
+        platform.compile(renamed, optimize_context=first.optimize_context)
+    other = DOUBLE.replace("@double", "@square").replace("graph.add", "graph.mul")
+    with pytest.warns(
+        RuntimeWarning, match="@square: virtual node @v is not computed as in an earlier program"
+    ):
+        platform.compile(other, optimize_context=first.optimize_context)
+
+
+def test_a_name_stands_for_one_node():
+    platform = tenon.open_platform("reference")
+    one, other = (
+        tenon.TensorNode.create("f4", dims=[4], label="x", memory_mode="on_device", code_name="x")
+        for _ in range(2)
+    )
+    first = platform.compile(DOUBLE, nodes=[one, one])
+    again = platform.compile(DOUBLE, nodes=[one], optimize_context=first.optimize_context)
+    assert again.nodes["x"] is one
+    with pytest.raises(ContextError, match=r"compile: @x is the name of .* and of "):
+        platform.compile(DOUBLE, nodes=[one, other])
+    # The computation of @v reads the node that the first program called @x.
+    with pytest.raises(ContextError, match=r"compile: @x is the name of .* and of "):
+        platform.compile(DOUBLE, nodes=[other], optimize_context=first.optimize_context)
