@@ -1,6 +1,7 @@
 # make run     recognises handwritten digits (examples/digits) on every backend
 # make test    passes every test
 # make check   lints and type-checks
+# make fuzz    runs random structured programs for MINUTES (30), and shrinks what fails into out/fuzz
 # make bench   compares the speed with that of other libraries, and writes out/bench/report.md
 #
 # Each sets up .venv first (bench: .venv-bench), which needs a Python >= 3.11 and nothing else.
@@ -9,9 +10,10 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --no-input --disable-pip-version-check
 PROBE := import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))
 JOBS ?= 2
+MINUTES ?= 30
 SUITE ?= ../array-api-tests
 
-.PHONY: run test unit lit check bench conformance clean
+.PHONY: run test unit lit check fuzz bench conformance clean
 
 run: .venv/.examples
 	$(BIN)/python examples/digits/run.py
@@ -27,6 +29,9 @@ lit: .venv/.dev
 check: .venv/.dev
 	$(BIN)/ruff check .
 	$(BIN)/basedpyright --project pyproject.toml
+
+fuzz: .venv/.dev
+	$(BIN)/python -m tenon.test.fuzz --minutes $(MINUTES) --jobs $(JOBS) $(if $(SEED),--seed $(SEED)) $(if $(KINDS),--kinds $(KINDS))
 
 conformance: .venv/.dev
 	$(BIN)/python test/conformance/run.py $(SUITE)

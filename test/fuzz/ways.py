@@ -1,0 +1,64 @@
+"""The ways in which a program is compiled and run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .draws import Draws
+from .program import Program
+
+MOST_WORK = {"graph": 3_000_000, "sched": 40_000, "low": 20_000}
+"""How many scalar operations are interpreted at a level: about half a second of them."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """How a program is run; `target` is a backend, or a level that is interpreted."""
+
+    target: str
+    route: str
+    """`call` and `lower` of `tenon.jit`, or the `module` or `text` that was traced, by `tenon.compile`."""
+    threads: int = 1
+    is_cached: bool = False
+    """Compiled twice, the second time from the cache on disk, and the same bits."""
+    is_dynamic: bool = False
+    state: str = "none"
+    """Several steps in which results become arguments: `donated`, `nodes` of an executable, a `routine`."""
+
+    def __str__(self) -> str:
+        words = [self.target, self.route]
+        words += [f"{self.threads} threads"] * (self.threads > 1)
+        words += ["cached"] * self.is_cached + ["dynamic"] * self.is_dynamic
+        words += [self.state] * (self.state != "none")
+        return ", ".join(words)
+
+
+TARGETS = ("llvm", "opencl", "graph", "sched", "low")
+
+
+def draw_way(draws: Draws, program: Program, work: int) -> Way:
+    """Draws how a program is run, of which one run takes `work`."""
+    with draws.scope("way"):
+        target = draws.pick("target", TARGETS, (80, 6, 4, 5, 5))
+        if work > MOST_WORK.get(target, work):
+            target = "llvm"
+        route = draws.pick("route", ("call", "lower", "module", "text"), (2, 4, 2, 2))
+        state = draws.pick("state", ("none", "donated", "nodes", "routine"), (78, 9, 7, 6))
+        is_dynamic = bool(program.dims) and draws.flag("dynamic", 0.25)
+        is_cached = draws.flag("cached", 0.15)
+        threads = draws.pick("threads", (1, 2), (3, 1))
+        if target not in ("llvm", "opencl"):
+            route = "text" if route == "text" else "module"
+            is_cached, threads = False, 1
+            state = "none" if state in ("donated", "routine") else state
+        if target == "opencl":
+            threads = 1
+        if state == "donated" and not program.feedback:
+            state = "none"
+        if state == "donated":
+            route = "call"
+        if state in ("nodes", "routine"):
+            route, is_dynamic = "text", False
+        if state == "routine":
+            is_cached = False
+    return Way(target, route, threads, is_cached, is_dynamic, state)
