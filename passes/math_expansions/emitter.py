@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
+from struct import pack, unpack
 from typing import Literal
 
 from xdsl.dialects import arith, math, scf, vector
@@ -25,6 +26,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...dialects.low import Conversion, ConversionAttr, ConvertOp, LdexpOp, SelectOp
+from ..util.number_key import number_key
 from .arithmetic import Arithmetic, FloatKind, IntegerKind, Predicate
 from .float_format import F64, FloatFormat
 
@@ -65,7 +67,9 @@ def _shaped(element_type: Attribute, lanes: int | None) -> Attribute:
 
 
 @cache
-def _float_constant(value: float, element_type: Float32Type | Float64Type, lanes: int | None) -> Attribute:
+def _float_constant(bits: bytes, element_type: Float32Type | Float64Type, lanes: int | None) -> Attribute:
+    """Returns a constant by the bits of an f64: as numbers 0.0 and -0.0 are one key."""
+    (value,) = unpack("<d", bits)
     if lanes is None:
         return FloatAttr(value, element_type)
     return DenseIntOrFPElementsAttr.from_list(VectorType(element_type, [lanes]), [value])
@@ -141,10 +145,10 @@ class Emitter(Arithmetic[SSAValue]):
 
     def float_constant(self, value: float) -> SSAValue:
         value = self.format.round(value)
-        key = repr(value)
+        key = number_key(value)
         known = self._constants.get(key, self._float_type)
         if known is None:
-            attribute = _float_constant(value, f64 if self.format is F64 else f32, self._lanes)
+            attribute = _float_constant(pack("<d", value), f64 if self.format is F64 else f32, self._lanes)
             known = self._constants.add(key, self._float_type, attribute, self._location)
         return known
 

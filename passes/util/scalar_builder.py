@@ -30,6 +30,7 @@ from ...dialects.dim_expr import (
     Remainder,
     from_terms,
 )
+from .number_key import number_key
 
 INDEX = IndexType()
 
@@ -104,7 +105,7 @@ class ConstantPool:
         for op in leading:
             self._last = op
             if isinstance(op.value, IntegerAttr):
-                self._known.setdefault((repr(op.value.value.data), op.result.type), op.result)
+                self._known.setdefault((number_key(op.value.value.data), op.result.type), op.result)
         self._sizes = sizes or {}
 
     def adopt(self) -> None:
@@ -113,11 +114,11 @@ class ConstantPool:
             if not isinstance(op, arith.ConstantOp):
                 return
             if isinstance(op.value, IntegerAttr | FloatAttr):
-                self._known.setdefault((repr(op.value.value.data), op.result.type), op.result)
+                self._known.setdefault((number_key(op.value.value.data), op.result.type), op.result)
             self._last = op
 
     def get(self, value: float | DimExpr, type: Attribute) -> SSAValue:
-        key = (repr(value), type)
+        key = (number_key(value), type)
         if (known := self._known.get(key)) is not None:
             return known
         if isinstance(value, DimExpr):
