@@ -7,6 +7,7 @@ exception; tools answer with exit code 70 and write a reproducer.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 
 class TenonError(Exception):
@@ -22,9 +23,20 @@ class TenonError(Exception):
         self.message = message
         self.location = location
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # An exception is pickled as its class and what `super().__init__` was given, which is not what some
+        # of these take.
+        return _unpickled, (type(self), self.args, self.__dict__)
+
     def __str__(self) -> str:
         text = f"{self.location}: error: {self.message}" if self.location else self.message
         return f"{text}\n{self.excerpt}" if self.excerpt else text
+
+
+def _unpickled(kind: type[TenonError], arguments: tuple[Any, ...], state: dict[str, Any]) -> TenonError:
+    error = kind.__new__(kind, *arguments)
+    error.__dict__.update(state)
+    return error
 
 
 class ProgramError(TenonError):

@@ -173,6 +173,16 @@ class LocatingParser(Parser):
             if self.ctx.get_optional_dialect(dialect) is None:
                 self.ctx.load_registered_dialect(dialect)
         known = sorted(op_type.name for op_type in self.ctx.loaded_ops)
+        dialect, _, rest = name.partition(".")
+        dialects = sorted({op_name.partition(".")[0] for op_name in known})
+        if rest and dialect not in dialects:
+            # An op of another dialect has another meaning, unless the name of the dialect is misspelt only.
+            close = difflib.get_close_matches(dialect, dialects, 1, 0.7)
+            if not close:
+                return f" (there is no dialect {dialect}, but {', '.join(dialects)})"
+            dialect, name = close[0], f"{close[0]}.{rest}"
+        if rest:
+            known = [op_name for op_name in known if op_name.startswith(f"{dialect}.")]
         nearest = difflib.get_close_matches(name, known, 1)
         return f" (hint: did you mean {nearest[0]}?)" if nearest else ""
 

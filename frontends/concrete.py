@@ -173,7 +173,11 @@ class ConcreteArray(Array):
         return ConcreteArray(self.values.copy(), self.aval)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return as_concrete, (self.values,)
+        return _unpickled, (self.values, self.aval.weak)
+
+
+def _unpickled(values: NumpyArray, weak: bool) -> ConcreteArray:
+    return ConcreteArray(values, aval_of(values.dtype, values.shape, weak))
 
 
 def _is_basic(index: Any) -> bool:

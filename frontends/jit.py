@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import os
+import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from threading import Lock, local
@@ -185,6 +186,25 @@ class Jitted:
 
     def __repr__(self) -> str:
         return f"<jit {self.name}, {len(self._versions)} signatures>"
+
+    def __copy__(self) -> Jitted:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Jitted:
+        return self
+
+    def __reduce__(self) -> str:
+        """As functions are, it is pickled by the name that its module has for it."""
+        name = str(getattr(self, "__qualname__", self.name))
+        found: Any = sys.modules.get(self.__module__)
+        for part in name.split("."):
+            found = getattr(found, part, None)
+        if found is not self:
+            raise TypeError(
+                f"{self.name}: cannot be pickled, {self.__module__}.{name} is not this jitted function "
+                "(hint: jit as a decorator, or pickle the Python function and jit that)"
+            )
+        return name
 
     def explain_misses(self) -> Misses:
         """

@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ..driver import code_text
 from ..errors import TenonError
+from ..process_bound import ProcessBound
 from .call_signature import CallSignature, Parameters
 from .compiled_trace import CompiledTrace
 from .explain import differences
@@ -36,8 +37,10 @@ class ProgramCost:
         )
 
 
-class Lowered:
+class Lowered(ProcessBound):
     """A function that was traced for one signature, and is compiled when something of it is asked for."""
+
+    COPY_HINT = "pickle the function and its arguments, and lower it there"
 
     def __init__(
         self, call: TracedCall, parameters: Parameters, signature: CallSignature, options: Mapping[str, Any]
@@ -139,8 +142,10 @@ class Lowered:
         return f"<lowered {self.parameters.name}({', '.join(map(str, self.signature.avals))})>"
 
 
-class CompiledCall:
+class CompiledCall(ProcessBound):
     """A function that is compiled for one signature, and takes no other."""
+
+    COPY_HINT = "pickle the function and its arguments, and compile it there"
 
     def __init__(self, lowered: Lowered) -> None:
         self._lowered = lowered

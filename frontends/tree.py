@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, cast
 
+from ..errors import TenonError
 from .static_key import static_key
 
 Flatten = Callable[[Any], tuple[Sequence[Any], Any]]
@@ -17,6 +18,12 @@ Unflatten = Callable[[Any, Sequence[Any]], Any]
 
 LEAF = None
 """The structure of a leaf."""
+
+MOST_NESTED = 100
+"""
+How deep containers may be nested: what walks trees calls itself twice for each level, and Python allows a
+thousand calls.
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,6 +38,8 @@ class Node:
     children: tuple[Node | None, ...]
     labels: tuple[str, ...]
     """How each child is reached: `[0]`, `['w']`, `.w`."""
+    depth: int
+    """How many containers stand in one another at most, this one among them."""
 
     def __str__(self) -> str:
         inside = ", ".join(
@@ -51,7 +60,10 @@ def _node(
     if found is None:
         if labels is None:
             labels = tuple([f"[{each!r}]" for each in extra])
-        found = _NODES.setdefault(key, Node(kind, extra, children, labels))
+        depth = 1 + max([child.depth for child in children if child is not None], default=0)
+        if depth > MOST_NESTED:
+            raise _too_deep("tree")
+        found = _NODES.setdefault(key, Node(kind, extra, children, labels, depth))
     return found
 
 
@@ -108,30 +120,76 @@ def flatten(tree: Any, leaves: list[Any]) -> Node | None:
     Appends the leaves of a tree to `leaves`, dicts by their sorted keys, and returns its structure.
 
     Raises:
+        TenonError: a container has itself inside, or containers are nested more than `MOST_NESTED` deep.
         TypeError: the keys of a dict cannot be sorted, or extra data is not hashable.
-        RecursionError: a container has itself inside.
     """
+    try:
+        return _flatten(tree, leaves)
+    except RecursionError:
+        check_nesting(tree, "tree")
+        raise
+
+
+def check_nesting(tree: Any, who: str) -> None:
+    """
+    Looks at the outermost containers that may be nested without end.
+
+    Raises:
+        TenonError: a container has itself inside, or containers are nested more than `MOST_NESTED` deep.
+    """
+    around: list[tuple[Any, Iterator[Any]]] = [(tree, iter(_contents(tree)))]
+    inside = {id(tree)}
+    while around:
+        container, rest = around[-1]
+        child = next(rest, rest)
+        if child is rest:
+            around.pop()
+            inside.discard(id(container))
+        elif id(child) in inside:
+            raise TenonError(f"{who}: a {type(child).__name__} contains itself")
+        elif contents := _contents(child):
+            if len(around) == MOST_NESTED:
+                raise _too_deep(who)
+            around.append((child, iter(contents)))
+            inside.add(id(child))
+
+
+def _contents(tree: Any) -> Sequence[Any]:
+    """Returns what a container holds, nothing for a leaf."""
+    if isinstance(tree, dict):
+        return list(cast("dict[Any, Any]", tree).values())
+    if isinstance(tree, list | tuple):
+        return cast("Sequence[Any]", tree)
+    registered = _REGISTERED.get(tree.__class__)
+    return () if registered is None else registered[0](tree)[0]
+
+
+def _too_deep(who: str) -> TenonError:
+    return TenonError(f"{who}: containers are nested more than {MOST_NESTED} deep")
+
+
+def _flatten(tree: Any, leaves: list[Any]) -> Node | None:
     kind: Any = tree.__class__
     if kind is tuple or kind is list:
         items = cast("Sequence[Any]", tree)
-        children = tuple([flatten(item, leaves) for item in items])
+        children = tuple([_flatten(item, leaves) for item in items])
         return _node(kind, None, children, _numbered(len(children)))
     if kind is dict or kind is OrderedDict:
         keys = tuple(tree) if kind is OrderedDict else _sorted_keys(tree)
-        children = tuple([flatten(tree[key], leaves) for key in keys])
+        children = tuple([_flatten(tree[key], leaves) for key in keys])
         return _node(kind, keys, children, None)
     if tree is None:
         return _node(kind, None, (), ())
     registered = _REGISTERED.get(kind)
     if registered is not None:
         items, extra = registered[0](tree)
-        children = tuple([flatten(item, leaves) for item in items])
+        children = tuple([_flatten(item, leaves) for item in items])
         is_named = is_dataclass(kind) and extra == tuple([each.name for each in fields(kind)])
         labels = tuple([f".{name}" for name in extra]) if is_named else _numbered(len(children))
         return _node(tree.__class__, extra, children, labels)
     if isinstance(tree, tuple) and hasattr(kind, "_fields"):
         items = cast("Sequence[Any]", tree)
-        children = tuple([flatten(item, leaves) for item in items])
+        children = tuple([_flatten(item, leaves) for item in items])
         return _node(kind, None, children, tuple([f".{name}" for name in kind._fields]))  # type: ignore[attr-defined]
     leaves.append(tree)
     return LEAF

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from ..backends.interface import Backend, CompiledArtifact
+from ..process_bound import ProcessBound
 from .lowered_program import LoweredProgram
 from .optimize_context import OptimizeContext
 from .tensor_node import TensorNode
@@ -18,11 +19,13 @@ if TYPE_CHECKING:
 _next_code_id = count()
 
 
-class Code:
+class Code(ProcessBound):
     """
     One function, compiled. It belongs to no device: contexts of any device of its platform can link it, any
     number of times. It does not change; any thread may use it.
     """
+
+    COPY_HINT = "pickle the text of a stage, code.stages['graph'], and compile that"
 
     def __init__(
         self,

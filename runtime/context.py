@@ -13,6 +13,7 @@ import numpy as np
 from ..backends.interface import HostMapped, HostVisible
 from ..dialects.memory_modes import MATERIALIZED
 from ..errors import CallError, ContextError, DeviceError
+from ..process_bound import ProcessBound
 from . import transfer
 from .argument_kinds import check_kind
 from .code import Code
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 _next_number = count()
 
 
-class Context:
+class Context(ProcessBound):
     """
     The tensor nodes that have memory on one device. A context never changes: what adds nodes returns a child,
     which has its parent's nodes and its own, the delta. What the nodes hold does change.
@@ -44,6 +45,8 @@ class Context:
     any more. Constants are shared by all contexts of a device, and live as long as one of them has them. Any
     thread may use a context.
     """
+
+    COPY_HINT = "pickle the values of its nodes"
 
     def __init__(
         self,

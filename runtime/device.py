@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..backends.interface import Backend, HostMapped, HostVisible, PeerCopies, PinnedHost, Queued
+from ..process_bound import ProcessBound
 from .event import Event
 from .merge_buffer import MergeBuffer
 from .runner import QueueRunner, Runner, SyncRunner, WorkerRunner
@@ -31,11 +32,13 @@ SCHEDULERS: Mapping[str, Callable[..., Runner]] = {"sync": SyncRunner, "multicor
 _ABILITIES: tuple[type[Any], ...] = (HostMapped, HostVisible, PinnedHost, PeerCopies, Queued)
 
 
-class Device:
+class Device(ProcessBound):
     """
     One device. It has one stream: everything scheduled on it runs in the order it was scheduled. Any thread
     may use it; what several threads schedule is ordered by who comes first.
     """
+
+    COPY_HINT = "open its platform there: tenon.open_platform(name)"
 
     def __init__(
         self, platform: Platform, backend: Backend, ordinal: int, scheduler: str | None, pool_limit: int

@@ -5,17 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..backends.interface import NativeEvent
+from ..process_bound import ProcessBound
 from .timeline import Category, span
 
 if TYPE_CHECKING:
     from .runner import Runner
 
 
-class Event:
+class Event(ProcessBound):
     """
     A point in the work of one device: it is done when everything submitted up to there has finished. Any
     thread may ask and wait.
     """
+
+    COPY_HINT = "wait for it here"
 
     __slots__ = ("native", "runner", "ticket")
 

@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from ..errors import CallError, TenonError
+from ..process_bound import ProcessBound
 from . import timeline
 from .explanation import Explanation
 from .kernel_statistics import ProgramStatistics
@@ -25,11 +26,13 @@ DirectCall = Callable[[tuple[Any, ...], Any], Any]
 """Runs a program on the arguments and `out` of a call, or returns None where that takes a closer look."""
 
 
-class Executable(ABC):
+class Executable(ProcessBound, ABC):
     """
     A compiled program. Any number of threads may call it; it holds device memory until `close`, the end of a
     `with`, or the garbage collector.
     """
+
+    COPY_HINT = "pickle the text of a stage, executable.stages['graph'], and compile that"
 
     nodes: NodeArrays
     """The tensor nodes of the program, which keep their values from call to call."""

@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 from ..backends.interface import Backend, CompiledArtifact, Queued
 from ..cache.code import compile_code, load_code
 from ..errors import ContextError, TenonError
+from ..process_bound import ProcessBound
 from .argument_kinds import check_kind
 from .code import Code, CodeBatch
 from .device import SCHEDULERS, Device
@@ -66,11 +67,13 @@ class _Request:
     filename: str
 
 
-class Platform:
+class Platform(ProcessBound):
     """
     The devices of one backend. Its devices share a compiler, so that code is compiled once for all of them.
     Any thread may use it.
     """
+
+    COPY_HINT = "open it there by its name: tenon.open_platform(name)"
 
     def __init__(
         self,

@@ -22,6 +22,7 @@ from ..backends.interface import (
     Step,
 )
 from ..errors import CallError, DeviceError
+from ..process_bound import ProcessBound
 from .control_text import control_text
 from .device import Device
 from .event import Event
@@ -37,12 +38,14 @@ if TYPE_CHECKING:
     from .context import Context
 
 
-class Routine(ABC):
+class Routine(ProcessBound, ABC):
     """
     Something ready to run on the nodes of a context. `run` schedules it; it runs after everything that was
     scheduled before on its device, and after whatever on other devices writes what it reads or uses what it
     writes. Any thread may run it; runs are ordered by who comes first.
     """
+
+    COPY_HINT = "pickle the text of the program, and compile that"
 
     def __init__(
         self,

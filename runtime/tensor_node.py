@@ -15,6 +15,7 @@ from xdsl.ir import Attribute
 from ..dialects import memory_modes as modes
 from ..dialects.memory_modes import MemoryMode
 from ..errors import TenonError
+from ..process_bound import ProcessBound
 from ..semantics.numpy_types import element_type_of_dtype
 from . import tensor_identifiers as identifiers
 from .delayed_dtype import (
@@ -46,7 +47,7 @@ Label = str | Sequence[str]
 
 
 @total_ordering
-class TensorNode(TensorNodeHost):
+class TensorNode(ProcessBound, TensorNodeHost):
     """
     A named n-dimensional array that programs of any device share. It knows what it is (id, label, dtype,
     extents), where it may live (`TensorNodeMemory`), and, if it is hosted, the host's copy of its values
@@ -59,6 +60,8 @@ class TensorNode(TensorNodeHost):
     guards the state, and is held while dtype, extents, padding and the host's array are computed. What gets
     and sets values, `do_read` and `do_write` block while devices work; see there who must not call them.
     """
+
+    COPY_HINT = "pickle its values, node.get_values()"
 
     __slots__ = (
         "__weakref__",

@@ -144,7 +144,8 @@ def asarray(
 
     Raises:
         TypeError: it is nothing of these, or arrays cannot have its dtype.
-        ValueError: `copy` is False and a copy is needed, or nested lists are not of one shape.
+        ValueError: `copy` is False and a copy is needed, nested lists are not of one shape, or they are
+            nested more than 64 deep, as a list is that contains itself.
     """
     check_device("asarray", device)
     wanted = None if dtype is None else dtype_of("asarray", dtype)
@@ -193,9 +194,18 @@ def _from_numpy(obj: object, wanted: DType | None, copy: bool | None) -> Array:
     return as_concrete(values, copy=isinstance(obj, np.ndarray) if copy is None else copy)
 
 
-def _has_traced(values: Sequence[object]) -> bool:
+_MOST_AXES = 64
+"""How many axes arrays of numpy have, and so how deep lists of numbers can be nested."""
+
+
+def _has_traced(values: Sequence[object], depth: int = 1) -> bool:
+    if depth > _MOST_AXES:
+        raise ValueError(
+            f"asarray: lists are nested more than {_MOST_AXES} deep, or one contains itself, and arrays have "
+            "no more axes"
+        )
     return any(
-        _has_traced(cast("Sequence[object]", value))
+        _has_traced(cast("Sequence[object]", value), depth + 1)
         if isinstance(value, list | tuple)
         else isinstance(value, TracedArray)
         for value in values

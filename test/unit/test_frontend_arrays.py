@@ -209,3 +209,15 @@ def test_scalars_on_either_side_are_told_apart_by_their_values():
             with pytest.raises(OverflowError):
                 x - value
     np.testing.assert_array_equal(np.asarray(array(2) * float("nan")), [np.nan, np.nan])
+
+
+def test_lists_nested_too_deeply_for_an_array_are_an_error() -> None:
+    loop: list[Any] = [1.0]
+    loop.append(loop)
+    deep: Any = 1.0
+    for _ in range(65):
+        deep = [deep]
+    assert tnp.asarray(deep[0]).ndim == 64
+    for wrong in (loop, deep, [[deep] * 2]):
+        with pytest.raises(ValueError, match="asarray: lists are nested more than 64 deep, or one contains"):
+            tnp.asarray(wrong)

@@ -6,6 +6,7 @@ import copy
 import functools
 import os
 import pickle
+import re
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -698,8 +699,29 @@ def test_copies_of_a_traced_array_are_the_array():
 def test_a_container_that_holds_itself_is_an_error():
     loop: list[Any] = [X]
     loop.append(loop)
-    with pytest.raises(RecursionError):
-        tenon.jit(lambda x: x)(loop)
+    table: dict[str, Any] = {"x": X}
+    table["table"] = (X, [table])
+    for wrong, message in (
+        (loop, "tree: a list contains itself"),
+        (table, "tree: a dict contains itself"),
+    ):
+        with pytest.raises(tenon.TenonError, match=re.escape(message)):
+            tenon.jit(lambda x: x)(wrong)
+        with pytest.raises(tenon.TenonError, match="contains itself"):
+            tenon.jit(lambda x, wrong=wrong: wrong)(X)
+    shared = [X]
+    assert len(tenon.jit(lambda x: x)([shared, shared])) == 2
+
+
+def test_containers_nested_too_deeply_are_an_error():
+    def nested(depth: int) -> Any:
+        return functools.reduce(lambda inside, _: [inside], range(depth), X)
+
+    deep = tenon.jit(lambda x: x)(nested(90))
+    assert functools.reduce(lambda outside, _: outside[0], range(90), deep).shape == X.shape
+    for depth in (101, 450, 100_000):
+        with pytest.raises(tenon.TenonError, match="tree: containers are nested more than 100 deep"):
+            tenon.jit(lambda x: x)(nested(depth))
 
 
 def test_numpys_transpose_of_a_traced_array_is_tenons():

@@ -24,6 +24,7 @@ FOLDERS = (
 MAY_IMPORT = {
     "errors": (),
     "import_time": (),
+    "process_bound": (),
     "dialects": ("errors", "dialects"),
     "semantics": ("errors", "dialects", "semantics"),
     "passes": ("errors", "dialects", "semantics", "passes"),
@@ -31,6 +32,7 @@ MAY_IMPORT = {
     "backends": ("errors", "cache", "dialects", "semantics", "backends"),
     "runtime": (
         "errors",
+        "process_bound",
         "cache",
         "dialects",
         "semantics",
@@ -39,7 +41,16 @@ MAY_IMPORT = {
         "backends.registry",
     ),
     "explanation": ("errors", "dialects", "passes", "runtime", "explanation"),
-    "frontends": ("errors", "dialects", "semantics", "frontends", "driver", "platforms", "runtime.timeline"),
+    "frontends": (
+        "errors",
+        "process_bound",
+        "dialects",
+        "semantics",
+        "frontends",
+        "driver",
+        "platforms",
+        "runtime.timeline",
+    ),
 }
 """The prefixes of the modules that each part may import; parts that are not listed sit on top."""
 

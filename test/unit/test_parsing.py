@@ -115,6 +115,14 @@ def test_every_dialect_can_be_loaded():
         ),
         ("  graph.zzzzzzzz", "1:3: error: unknown op graph.zzzzzzzz"),
         ('"low.barier"() : () -> ()', "1:1: error: unknown op low.barier (hint: did you mean low.barrier?)"),
+        ("grpah.add", "1:1: error: unknown op grpah.add (hint: did you mean graph.add?)"),
+        ("grpah.zzzzzzzz", "1:1: error: unknown op grpah.zzzzzzzz"),
+        ("constnt", "1:1: error: unknown op constnt"),
+        (
+            "%y = stablehlo.constant dense<1.0> : tensor<f32>",
+            "1:6: error: unknown op stablehlo.constant (there is no dialect stablehlo, but arith, builtin, "
+            "func, graph, low, math, memref, scf, sched, vector)",
+        ),
         ("%y = graph.neg %x : tensor<4xf32>", "1:6: error: %x is not defined"),
         ("\n)", "2:1: error: expected an op"),
         ("$", "1:1: error: Unexpected character: $"),
