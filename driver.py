@@ -16,8 +16,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException
 
-from .backends.interface import Backend, CompiledArtifact, DeviceInfo, DeviceKind
-from .backends.registry import BACKEND_NAMES, get_backend
+from .backends.interface import Backend, CompiledArtifact, DeviceInfo, DeviceKind, unmet_by_host
+from .backends.registry import BACKEND_NAMES, check_interpreted, get_backend
 from .cache.code import compile_code, load_code
 from .dialects import context, sched
 from .dialects.dim_expr import DimExpr
@@ -48,11 +48,13 @@ from .runtime.executable import Executable
 from .runtime.explanation import Explanation
 from .runtime.lowered_program import LoweredProgram
 from .runtime.plan_reader import plan_program
+from .runtime.program_plan import ProgramPlan
 from .runtime.reference_executable import ReferenceExecutable
 from .runtime.signature import Signature
 from .runtime.sized_executable import SizedExecutable
 from .runtime.stages import Stages
 from .runtime.timeline import Category, active, host_track, span
+from .runtime.unlinked_executable import UnlinkedExecutable
 from .tuned import tuning_pass, tuning_path
 
 if TYPE_CHECKING:
@@ -83,6 +85,7 @@ def compile(
     specialize: Mapping[str, Sequence[int]] | None = None,
     schedules: Mapping[str, Scheduling] | None = None,
     tuning: str | Path | None = None,
+    target: str | None = None,
 ) -> Executable:
     """
     Compiles one function of a module for a backend: a name in `BACKENDS`, or a backend with its device, which
@@ -105,6 +108,11 @@ def compile(
     `tuning` is the path of a database of `tenon.tune`, whose schedules kernels get that it has some for on
     this device; by default the one that the environment variable `TENON_TUNING` names, if it does.
 
+    `target` names the processor that the backend llvm makes code for: `native`, `x86-64-v2`, `x86-64-v3`,
+    `x86-64-v4`, `znver3` or `aarch64`; by default the one that the environment variable `TENON_TARGET` names,
+    else the host's own. Where the host cannot run such code a call is an error that says what it lacks; the
+    texts and the object file are there all the same.
+
     `entry` names the function, which may be left out where there is only one. `filename` is what errors call
     the text.
 
@@ -118,8 +126,10 @@ def compile(
     _check_kind("entry", entry, "a function's name", str, NoneType)
     _check_kind("schedules", schedules, "schedules by the names of kernels", Mapping, NoneType)
     _check_kind("tuning", tuning, "the path of a database", str, PathLike, NoneType)
+    _check_kind("target", target, "the name of a processor", str, NoneType)
     schedule = _schedule_pass(schedules, pipeline, backend, level)
     _check_tuning(tuning, schedules, pipeline, backend)
+    backend = _for_target(backend, target)
     with collection_paused():
         source = ProgramSource(program, entry, filename, schedule, tuning)
         executable = _compile_source(source, backend, pipeline, level, instruments, specialize)
@@ -133,8 +143,10 @@ def compile_own(
     backend: str | Backend = "llvm",
     pipeline: PassManager | str | None = None,
     specialize: Mapping[str, Sequence[int]] | None = None,
+    target: str | None = None,
 ) -> Executable:
     """As `compile`, of a module that nobody changes afterwards, and that is not copied therefore."""
+    backend = _for_target(backend, target)
     with collection_paused():
         return _compile_source(ProgramSource(module, None), backend, pipeline, None, (), specialize)
 
@@ -263,6 +275,7 @@ def _compile_source(
             executable = _linked(lowered, _compiled_artifact(lowered, backend), backend, keeper)
             store_program(lowered, backend, vanishing)
     executable.explainer = partial(_explained, source, backend, pipeline)
+    executable.backend = backend if isinstance(backend, Backend) else None
     if dims is not None:
         assert isinstance(executable, SizedExecutable), f"{executable!r} is for one size"
         general = executable
@@ -311,6 +324,17 @@ def _schedule_pass(
     from .passes.schedule.functions import schedule_pass
 
     return schedule_pass(schedules)
+
+
+def _for_target(backend: str | Backend, target: str | None) -> str | Backend:
+    """Returns the backend, opened for the processor that it is to make code for, where one is given."""
+    if target is None:
+        return backend
+    if not isinstance(backend, str):
+        raise TenonError(f"compile: target '{target}' excludes a backend that is open, which has its own")
+    if backend == REFERENCE:
+        check_interpreted(target)
+    return get_backend(backend, target)
 
 
 def _opened(backend: str | Backend, level: str | None) -> Backend:
@@ -549,7 +573,7 @@ def _interpreted(
 
 
 def _compiled_artifact(lowered: LoweredProgram, backend: Backend) -> CompiledArtifact:
-    if not lowered.source:
+    if not lowered.source or unmet_by_host(backend.device):
         return CompiledArtifact(None, ())
     with span("compile", Category.COMPILE, program=lowered.plan.signature.name):
         return compile_code(backend.compiler, lowered.source, backend.device)
@@ -557,7 +581,7 @@ def _compiled_artifact(lowered: LoweredProgram, backend: Backend) -> CompiledArt
 
 def _load_artifact(kept: KeptProgram, backend: Backend) -> CompiledArtifact | None:
     """Returns the machine code of a program that is kept on disk, None where that is not there any more."""
-    if not kept.code_digest:
+    if not kept.code_digest or unmet_by_host(backend.device):
         return CompiledArtifact(None, ())
     with span("load code", Category.COMPILE, program=kept.plan.signature.name):
         return load_code(backend.compiler, kept.code_digest, backend.device)
@@ -595,38 +619,47 @@ def _explained(
 def _linked(
     lowered: LoweredProgram, artifact: CompiledArtifact, backend: Backend, keeper: Executable | None
 ) -> Executable:
-    assert keeper is None or isinstance(keeper, DeviceExecutable), f"{keeper!r} is on no device"
     plan, stages = lowered.plan, lowered.stages
+    unmet = unmet_by_host(backend.device)
+
+    def make(plan: ProgramPlan, keeper: Executable | None) -> Executable:
+        if unmet:
+            return UnlinkedExecutable(backend.name, plan, stages, unmet)
+        assert keeper is None or isinstance(keeper, DeviceExecutable), f"{keeper!r} is on no device"
+        return DeviceExecutable(backend, artifact, plan, stages, keeper)
+
     with span("load", Category.COMPILE, program=plan.signature.name):
         if plan.varying is None:
-            return DeviceExecutable(backend, artifact, plan, stages, keeper)
+            return make(plan, keeper)
         dims = plan.varying.dims
         if plan.nodes and keeper is None:
-            keeper = DeviceExecutable(backend, artifact, plan.at(dims.least()), stages)
+            keeper = make(plan.at(dims.least()), None)
         return SizedExecutable(
             plan.signature,
             backend.name,
             stages,
             dims,
-            lambda sizes: DeviceExecutable(backend, artifact, plan.at(sizes), stages, keeper),
+            lambda sizes: make(plan.at(sizes), keeper),
             "source",
             plan.symbols,
             keeper,
         )
 
 
-def code_text(module: str, target: str) -> str:
+def code_text(module: str, form: str, target: str | None = None) -> str:
     """
-    Returns the kernels of a module at `low` as a target of `tenon-opt` writes them.
+    Returns the kernels of a module at `low` as `tenon-opt -t` writes them in that form, for the processor
+    that `target` names, if that is given.
 
     Raises:
-        TenonError: it cannot express an op, or its compiler is missing.
+        TenonError: it cannot express an op, its compiler is missing, or there is no such processor.
     """
     from .universe import TENON
 
     ctx, output = context(), StringIO()
+    options = {} if target is None else {"target": target}
     try:
-        TENON.all_targets[target]()().emit(ctx, parse_module(module, ctx=ctx), output)
+        TENON.all_targets[form]()(**options).emit(ctx, parse_module(module, ctx=ctx), output)
     except DiagnosticException as error:
         raise TenonError(str(error), location=failing_location(error)) from error
     return output.getvalue()

@@ -20,6 +20,7 @@ def explain(
     /,
     *arguments: Any,
     backend: str | Backend = "llvm",
+    target: str | None = None,
     **named: Any,
 ) -> Explanation:
     """
@@ -28,8 +29,8 @@ def explain(
     program gives the same text. Nothing is run.
 
     The program is an executable, a module or its text, a jitted function, or one that is to be jitted; those
-    of the last two kinds take the arguments of a call. `backend` is for modules and for functions that are
-    not jitted.
+    of the last two kinds take the arguments of a call. `backend` and `target`, as in
+    `tenon.compile`, are for modules and for functions that are not jitted.
 
     Raises:
         TenonError: it cannot be compiled, or the passes leave no kernels.
@@ -40,7 +41,7 @@ def explain(
             raise TypeError(f"explain: {len(arguments) + len(named)} arguments for a program, expected none")
         if isinstance(program, Executable):
             return program.explain()
-        with compile(program, backend=backend) as executable:
+        with compile(program, backend=backend, target=target) as executable:
             return executable.explain()
     if not callable(program):
         raise TypeError(f"explain: {program!r} is no program, expected a function, a module or an executable")
@@ -48,5 +49,5 @@ def explain(
     if not isinstance(program, Jitted):
         if not isinstance(backend, str):
             raise TenonError("explain: a function that is not jitted takes the name of a backend")
-        jitted = jit(program, backend=backend)
+        jitted = jit(program, backend=backend, target=target)
     return jitted.explain(*arguments, **named)

@@ -6,12 +6,13 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from types import NoneType
 from typing import Any
 
 from xdsl.dialects.builtin import IndexType, ModuleOp, StringAttr
 from xdsl.utils.exceptions import PassFailedException
 
-from .backends.interface import Backend
+from .backends.interface import Backend, unmet_by_host
 from .backends.registry import open_backends
 from .cache.code import has_code
 from .dialects import graph, low
@@ -19,7 +20,7 @@ from .dialects.canonical_text import canonical_text
 from .dialects.entry import Entry, IRLevel, find_entry, keep_only
 from .dialects.parsing import location_text, parse_module, verify_module
 from .driver import ModuleLowering, render
-from .errors import TenonError
+from .errors import DeviceError, TenonError
 from .passes.util.failing_location import failing_location
 from .program_cache import digest_of_source, load_program, note_lookup, program_key, store_program
 from .runtime.argument_kinds import check_kind
@@ -38,6 +39,7 @@ def open_platform(
     num_devices: int | None = None,
     large_offsets: bool = False,
     pool_limit: int | None = None,
+    target: str | None = None,
 ) -> Platform:
     """
     Returns the devices of a backend: `llvm`, `opencl` or `reference`.
@@ -46,13 +48,14 @@ def open_platform(
     the processor, on OpenCL they go round the physical devices. By default one; on OpenCL all there are.
     `scheduler` says how the processor's devices work: `sync` (at once, in the calling thread; the default) or
     `multicore` (a thread each). A pool holds at most `pool_limit` bytes: by default what 32-bit offsets
-    reach, with `large_offsets` what the device gives.
+    reach, with `large_offsets` what the device gives. `target` names the processor that llvm makes code for,
+    as in `tenon.compile`; here it must be one that the host runs.
 
     Raises:
         TenonError: a name is not known, `num_devices` or `pool_limit` is less than 1, or the backend takes no
-            scheduler.
+            scheduler or no target.
         MissingExtraError: the backend's package is not installed.
-        DeviceError: there is no device for it.
+        DeviceError: there is no device for it, or the host cannot run code for the target.
     """
     for what, value in (("num_devices", num_devices), ("pool_limit", pool_limit)):
         if value is None:
@@ -60,7 +63,10 @@ def open_platform(
         check_kind(f"open_platform: {what}", value, "an integer", int)
         if value < 1:
             raise TenonError(f"open_platform: {what} is {value}, expected 1 or more")
-    backends = open_backends(name, num_devices)
+    check_kind("open_platform: target", target, "the name of a processor", str, NoneType)
+    backends = open_backends(name, num_devices, target)
+    if unmet := unmet_by_host(backends[0].device):
+        raise DeviceError(f"open_platform: {unmet}")
     return Platform(
         name,
         backends,

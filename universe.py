@@ -44,6 +44,12 @@ def _asm() -> type[Target]:
     return AsmTarget
 
 
+def _obj() -> type[Target]:
+    from .backends.llvm.target import ObjectTarget
+
+    return ObjectTarget
+
+
 def _opencl_c() -> type[Target]:
     from .backends.opencl.target import OpenCLCTarget
 
@@ -53,5 +59,5 @@ def _opencl_c() -> type[Target]:
 TENON = Universe(
     all_dialects={"graph": _graph, "sched": _sched, "low": _low},
     all_passes=dict(TENON_PASSES),
-    all_targets={"asm": _asm, "llvm-ir": _llvm_ir, "opencl-c": _opencl_c},
+    all_targets={"asm": _asm, "llvm-ir": _llvm_ir, "obj": _obj, "opencl-c": _opencl_c},
 )

@@ -154,10 +154,32 @@ class ImageCompiler(Compiler, Protocol):
 
 
 @runtime_checkable
-class Disassembler(Protocol):
-    """A compiler that can also show assembly."""
+class MachineCode(Protocol):
+    """
+    A compiler that can also give its machine code away, whether or not this machine runs it. Both raise
+    `KernelCompileError` with the compiler's own log.
+    """
 
     def assembly(self, source: str, device: DeviceInfo) -> str: ...
+
+    def object_code(self, source: str, device: DeviceInfo) -> bytes:
+        """Returns an object file, for a linker."""
+        ...
+
+
+@runtime_checkable
+class Targeted(Protocol):
+    """A device that is chosen by name, and need not be one of this machine's."""
+
+    @property
+    def unmet(self) -> str:
+        """Why code for this device does not run in this process, empty where it does."""
+        ...
+
+
+def unmet_by_host(device: DeviceInfo) -> str:
+    """Returns why code for a device does not run in this process, empty where it does."""
+    return device.unmet if isinstance(device, Targeted) else ""
 
 
 @dataclass(frozen=True, slots=True)

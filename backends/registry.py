@@ -10,28 +10,40 @@ OPENCL_DEVICE = "TENON_OPENCL_DEVICE"
 """The environment variable with a part of the name of the OpenCL device to take, or of its platform's."""
 
 
-def _llvm(count: int | None) -> list[Backend]:
+def _llvm(count: int | None, target: str | None) -> list[Backend]:
     from .llvm import backends
 
-    return backends(1 if count is None else count)
+    return backends(1 if count is None else count, target)
 
 
-def _opencl(count: int | None) -> list[Backend]:
+def _opencl(count: int | None, target: str | None) -> list[Backend]:
     from .opencl import backends
 
+    if target is not None:
+        raise TenonError(
+            f"target {target!r} is for backend llvm: an OpenCL driver compiles for its own device "
+            f"(hint: {OPENCL_DEVICE})"
+        )
     return backends(os.environ.get(OPENCL_DEVICE) or None, count)
 
 
-def _reference(count: int | None) -> list[Backend]:
+def _reference(count: int | None, target: str | None) -> list[Backend]:
     from .reference import backends
 
+    check_interpreted(target)
     return backends(1 if count is None else count)
+
+
+def check_interpreted(target: str | None) -> None:
+    """Raises TenonError where the interpreter is to work for a processor."""
+    if target is not None:
+        raise TenonError(f"target {target!r} is for backend llvm: {REFERENCE} interprets, for no processor")
 
 
 REFERENCE = "reference"
 """The backend that interprets."""
 
-_BACKENDS: dict[str, Callable[[int | None], list[Backend]]] = {
+_BACKENDS: dict[str, Callable[[int | None, str | None], list[Backend]]] = {
     "llvm": _llvm,
     "opencl": _opencl,
     REFERENCE: _reference,
@@ -44,27 +56,29 @@ BACKEND_NAMES = tuple(name for name in DEVICE_NAMES if name != REFERENCE)
 """Those of them that compile to machine code."""
 
 
-def get_backend(name: str) -> Backend:
+def get_backend(name: str, target: str | None = None) -> Backend:
     """
     Returns a fresh backend, with a driver and memory of its own. For OpenCL the environment variable
-    `OPENCL_DEVICE` may choose the device.
+    `OPENCL_DEVICE` may choose the device. For llvm `target` names the processor that code is made for, which
+    the host need not be able to run: `native`, or one of those that the error lists.
 
     Raises:
-        TenonError: there is no backend of that name.
+        TenonError: there is no backend or target of that name, or the backend takes no target.
         MissingExtraError: its package is not installed.
         DeviceError: there is no device for it.
     """
-    return open_backends(name, 1)[0]
+    return open_backends(name, 1, target)[0]
 
 
-def open_backends(name: str, count: int | None = None) -> list[Backend]:
+def open_backends(name: str, count: int | None = None, target: str | None = None) -> list[Backend]:
     """
     Returns `count` logical devices of one backend, each with a driver and memory of its own. Those of one
     physical device share its compiler, and what it compiled runs on all of them. Where there are several
     physical devices, the logical ones go round them; None for `count` is one for each.
 
     Raises:
-        TenonError: there is no backend of that name, or `count` is less than 1.
+        TenonError: there is no backend or target of that name, the backend takes no target, or `count` is
+            less than 1.
         MissingExtraError: its package is not installed.
         DeviceError: there is no device for it.
     """
@@ -72,4 +86,4 @@ def open_backends(name: str, count: int | None = None) -> list[Backend]:
         raise TenonError(f"backend {name!r} is not one of {', '.join(DEVICE_NAMES)}")
     if count is not None and count < 1:
         raise TenonError(f"backend {name!r}: cannot open {count} devices (at least 1)")
-    return _BACKENDS[name](count)
+    return _BACKENDS[name](count, target)

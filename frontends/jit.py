@@ -59,6 +59,7 @@ def jit(
     backend: str = "llvm",
     pipeline: str | None = None,
     name: str | None = None,
+    target: str | None = None,
 ) -> Any:
     """
     Returns a function of arrays as a compiled one; without a function, a decorator.
@@ -75,7 +76,8 @@ def jit(
     the call, which may put results in their memory; arrays of numpy are not donated. `dynamic` leaves axes
     open, by argument: `{"x": {0: tenon.Dim("n", 1, 64)}}`; `specialize` names values of their dims that get a
     program of their own, `{"n": [8]}`, compiled when a call first has them. `pipeline` is text for the pass
-    manager, `name` what the program is called.
+    manager, `name` what the program is called, `target` the processor to make code for, as in
+    `tenon.compile`.
 
     What the function reads from outside is followed: see `docs/jit-traps.md`.
 
@@ -96,6 +98,7 @@ def jit(
             backend=backend,
             pipeline=pipeline,
             name=name,
+            target=target,
         )
 
     return made if function is None else made(function)
@@ -132,6 +135,7 @@ class Jitted:
         backend: str,
         pipeline: str | None,
         name: str | None,
+        target: str | None,
     ) -> None:
         if not callable(function):
             raise TypeError(f"jit: {function!r} is not a function")
@@ -145,7 +149,7 @@ class Jitted:
             )
         functools.update_wrapper(self, function)
         self.function: Callable[..., Any] = function
-        self.options: dict[str, Any] = {"backend": backend, "pipeline": pipeline}
+        self.options: dict[str, Any] = {"backend": backend, "pipeline": pipeline, "target": target}
         self.parameters = Parameters(
             function, self.name, static_argnums, static_argnames, donate_argnums, dynamic
         )

@@ -18,7 +18,7 @@ from .explain import differences
 from .versions import TracedCall, Version
 
 CODES = {"ll": "llvm-ir", "s": "asm", "cl": "opencl-c"}
-"""Kinds of code with the targets that write them."""
+"""Kinds of code, and what `tenon-opt -t` calls them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,15 +90,25 @@ class Lowered(ProcessBound):
 
     def code(self, kind: str = "ll") -> str:
         """
-        Returns the kernels as LLVM IR (`ll`), as assembly of this processor (`s`) or as OpenCL C (`cl`),
-        whatever backend the function is for.
+        Returns the kernels as LLVM IR (`ll`) or assembly (`s`) of the function's target, or as OpenCL C
+        (`cl`), whatever backend the function is for.
 
         Raises:
             TenonError: it is another kind, or an op cannot be expressed.
         """
         if kind not in CODES:
             raise TenonError(f"lower: code {kind!r} is not one of {', '.join(CODES)}")
-        return code_text(self.text("low"), CODES[kind])
+        target = None if kind == "cl" else self._options["target"]
+        return code_text(self.text("low"), CODES[kind], target)
+
+    def object_code(self) -> bytes:
+        """
+        Returns the kernels as an object file; see `Executable.object_code`.
+
+        Raises:
+            TenonError: the backend makes none itself.
+        """
+        return self.program.executable.object_code()
 
     def cost(self) -> ProgramCost:
         """

@@ -29,18 +29,21 @@ _QUOTED_OR_DOTTED = re.compile(r'"(?:\\.|[^"\\])*"|(?<=[=,])[A-Za-z_][\w-]*(?:\.
 
 
 def parse_passes(
-    text: str, available: Mapping[str, Callable[[], type[ModulePass]]]
+    text: str,
+    available: Mapping[str, Callable[[], type[ModulePass]]],
+    vector_nbytes: int | None = None,
 ) -> tuple[ModulePass, ...]:
     """
     Returns the passes that `text` lists: `a,b{x=1 y=true}`, or the same in `builtin.module(...)`; spaces
-    and line breaks around the commas do not matter.
+    and line breaks around the commas do not matter. `vector_nbytes` is what named pipelines schedule for that
+    do not say so themselves.
 
     Raises `TenonError` for text that is no pipeline, unknown passes and options, and values of a wrong type.
     """
     passes: list[ModulePass] = []
     for spec in _specs(text):
         if spec.name in NAMED_PIPELINES:
-            passes += make_named_pipeline(spec)
+            passes += make_named_pipeline(spec, vector_nbytes)
         else:
             passes.append(make_pass(spec, available))
     return tuple(passes)
@@ -112,9 +115,10 @@ def make_pass(spec: ArgSpec, available: Mapping[str, Callable[[], type[ModulePas
         raise TenonError(f"{spec.name}: {error}") from error
 
 
-def make_named_pipeline(spec: ArgSpec) -> tuple[ModulePass, ...]:
+def make_named_pipeline(spec: ArgSpec, vector_nbytes: int | None = None) -> tuple[ModulePass, ...]:
     """
-    Returns the passes of the named pipeline that `spec` names.
+    Returns the passes of the named pipeline that `spec` names, for vectors of `vector_nbytes` where it does
+    not say so itself.
 
     Raises `TenonError` for an unknown option and a value of a wrong type.
     """
@@ -122,7 +126,10 @@ def make_named_pipeline(spec: ArgSpec) -> tuple[ModulePass, ...]:
     options = [name.replace("_", "-") for name in signature(make).parameters]
     _check_names(spec, options)
     _check_values(spec, get_type_hints(make))
-    return make(**{name.replace("-", "_"): value for name, (value,) in spec.parameters.items()})
+    given: dict[str, Any] = {name.replace("-", "_"): value for name, (value,) in spec.parameters.items()}
+    if vector_nbytes is not None and "vector-nbytes" in options:
+        given.setdefault("vector_nbytes", vector_nbytes)
+    return make(**given)
 
 
 def _check_names(spec: ArgSpec, options: Collection[str]) -> None:

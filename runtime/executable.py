@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from ..backends.interface import Backend, DeviceInfo, MachineCode
 from ..errors import CallError, TenonError
 from ..process_bound import ProcessBound
 from . import timeline
@@ -54,6 +55,8 @@ class Executable(ProcessBound, ABC):
         self._call_directly: DirectCall | None = None
         self.explainer: Callable[[], Explanation] | None = None
         """What tells how it came about; set by whoever compiled it."""
+        self.backend: Backend | None = None
+        """What it was compiled for; set by whoever compiled it, None for the interpreter."""
 
     @property
     def name(self) -> str:
@@ -85,6 +88,33 @@ class Executable(ProcessBound, ABC):
     @abstractmethod
     def source(self) -> str:
         """The text that runs: LLVM IR, OpenCL C, or for the reference interpreter the IR it executes."""
+
+    def assembly(self) -> str:
+        """
+        Returns the machine code of the kernels as text.
+
+        Raises:
+            TenonError: the backend makes none itself.
+        """
+        source, compiler, device = self._machine_code()
+        return compiler.assembly(source, device)
+
+    def object_code(self) -> bytes:
+        """
+        Returns the kernels as an object file, for a linker: the function `NAME.chunk` of each takes the table
+        of its arguments' addresses, and the first and the end of the work-groups to run.
+
+        Raises:
+            TenonError: the backend makes none itself.
+        """
+        source, compiler, device = self._machine_code()
+        return compiler.object_code(source, device)
+
+    def _machine_code(self) -> tuple[str, MachineCode, DeviceInfo]:
+        backend = self.backend
+        if backend is None or not isinstance(backend.compiler, MachineCode):
+            raise TenonError(f"{self.name}: backend {self.backend_name} makes no machine code itself")
+        return self.source, backend.compiler, backend.device
 
     def __call__(self, /, *arguments: Any, out: Any = None, **named: Any) -> Any:
         """

@@ -10,6 +10,8 @@ import argparse
 import re
 from collections.abc import Callable, Sequence
 
+from ..backends.llvm.processors import PROCESSOR_NAMES
+
 _BARE_VALUES = {"--verify-each": "true", "--verify-semantics": "1"}
 """Flags whose value may be left out, with the value this means."""
 
@@ -20,6 +22,7 @@ _ONE_DASH = re.compile(
 """The dash of mlir-opt's flags, which takes one or two."""
 
 EPILOG = """\
+-t llvm-ir, asm and obj take the processor as an option too: -t 'asm{target=x86-64-v3}'. obj takes -o FILE.
 exit codes: 0 success, 1 diagnostics, 2 wrong command line, 70 a bug of Tenon (a reproducer is written).
 --verify-diagnostics has mlir-opt's meaning, not xdsl-opt's: it compares the errors that happen with
 those that expected-error comments announce."""
@@ -57,17 +60,21 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def add_arguments(
-    parser: argparse.ArgumentParser, target: Callable[[str], str], pass_name: Callable[[str], str]
+    parser: argparse.ArgumentParser,
+    form: Callable[[str], str],
+    processor: Callable[[str], str],
+    pass_name: Callable[[str], str],
 ) -> None:
     """
-    Adds all arguments. `target` and `pass_name` return what they are given, or raise `ArgumentTypeError`.
+    Adds all arguments. `form`, `processor` and `pass_name` return what they are given, or raise
+    `ArgumentTypeError`.
     """
     parser.allow_abbrev = False
-    parser.usage = "%(prog)s [file] [-p passes] [-t target] [-o file] [flags]; see --help"
+    parser.usage = "%(prog)s [file] [-p passes] [-t form] [--target name] [-o file] [flags]; see --help"
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = EPILOG
     parser.add_argument("input_file", nargs="?", metavar="file", help="the input; - or none: standard input")
-    _add_work(parser, target)
+    _add_work(parser, form, processor)
     _add_input(parser)
     _add_output(parser)
     _add_checks(parser)
@@ -75,7 +82,9 @@ def add_arguments(
     _add_information(parser)
 
 
-def _add_work(parser: argparse.ArgumentParser, target: Callable[[str], str]) -> None:
+def _add_work(
+    parser: argparse.ArgumentParser, form: Callable[[str], str], processor: Callable[[str], str]
+) -> None:
     work = parser.add_argument_group("what to do")
     work.add_argument(
         "-p",
@@ -85,7 +94,24 @@ def _add_work(parser: argparse.ArgumentParser, target: Callable[[str], str]) -> 
         metavar="PIPELINE",
         help="passes to run: a,b{x=1}, or builtin.module(a,b{x=1})",
     )
-    work.add_argument("-t", "--target", default="mlir", type=target, help="what to write (default: mlir)")
+    work.add_argument(
+        "-t",
+        "--emit",
+        dest="target",
+        default="mlir",
+        type=form,
+        metavar="FORM",
+        help="what to write: mlir (default), llvm-ir, asm, obj, opencl-c, or one of xDSL's targets",
+    )
+    work.add_argument(
+        "--target",
+        dest="processor",
+        type=processor,
+        metavar="NAME",
+        help="the processor that the named pipelines schedule for and that llvm-ir, asm and obj are for: "
+        f"{', '.join(PROCESSOR_NAMES)} (default: TENON_TARGET if it is set; else vectors of 32 bytes, and "
+        "the code native)",
+    )
     work.add_argument("-o", "--output-file", metavar="FILE", help="where to (default: standard output)")
     work.add_argument(
         "--run-reproducer", action="store_true", help="run the pipeline that the input, a reproducer, holds"

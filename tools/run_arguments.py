@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
+from ..backends.llvm.processors import PROCESSOR_NAMES
 from ..backends.registry import BACKEND_NAMES
 from ..dialects.entry import IRLevel
 from ..errors import TenonError
@@ -80,6 +81,18 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
         help="lower to this level and interpret that (only with --backend reference, which it implies)",
     )
     parser.add_argument(
+        "--target",
+        choices=PROCESSOR_NAMES,
+        metavar="NAME",
+        help="the processor that llvm makes code for, which this one must be able to run: "
+        f"{', '.join(PROCESSOR_NAMES)} (default: TENON_TARGET if it is set, else native)",
+    )
+    parser.add_argument(
+        "--compile-only",
+        action="store_true",
+        help="do what --explain and --dump-dir ask for and run nothing; --target may be any then",
+    )
+    parser.add_argument(
         "--tuning",
         type=Path,
         metavar="FILE",
@@ -110,8 +123,12 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
         parsed.backend = REFERENCE if parsed.level else "llvm"
     if parsed.level and parsed.backend != REFERENCE:
         parser.error(f"--level is for --backend {REFERENCE} only, found {parsed.backend}")
+    if parsed.target and parsed.backend != "llvm":
+        parser.error(f"--target is for --backend llvm only, found {parsed.backend}")
     if parsed.level and parsed.pipeline is not None:
         parser.error("--level and --pipeline exclude each other")
+    if parsed.compile_only and (unused := _of_runs(parsed)):
+        parser.error(f"--compile-only runs nothing, found {', '.join(unused)}")
     if parsed.stats_format:
         parsed.stats = True
     parsed.stats_format = parsed.stats_format or "table"
@@ -119,6 +136,13 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
         if is_given and parsed.backend == REFERENCE:
             parser.error(f"{flag} is not for --backend {REFERENCE}, which interprets and has no kernels")
     return parsed
+
+
+def _of_runs(parsed: argparse.Namespace) -> list[str]:
+    """Returns the flags that are given and say something of a run."""
+    names = ("time", "stats", "timeline", "memory_plan", "compare", "inputs", "input", "symbol", "output")
+    given = [name for name in names if getattr(parsed, name) not in (None, False, [])]
+    return [f"--{name.replace('_', '-')}" for name in given]
 
 
 def _add_watching(parser: argparse.ArgumentParser) -> None:

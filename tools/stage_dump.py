@@ -10,13 +10,14 @@ from pathlib import Path
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from ..backends.interface import Backend, CopyStep, Disassembler, LaunchStep
+from ..backends.interface import Backend, CopyStep, LaunchStep, MachineCode
 from ..errors import TenonError
 from ..passes.instruments.interface import PassInstrument
 from ..runtime.control_text import control_text
 from ..runtime.device_executable import DeviceExecutable
 from ..runtime.executable import Executable
 from ..runtime.program_plan import BufferKind, BufferPlan, ProgramPlan
+from ..runtime.unlinked_executable import UnlinkedExecutable
 
 
 @dataclass
@@ -48,13 +49,16 @@ class StageDump(PassInstrument):
 
     def finish(self, executable: Executable, backend: Backend | None) -> None:
         """Writes what follows the passes; `backend` is None where the program is interpreted."""
-        if backend is None or not isinstance(executable, DeviceExecutable):
+        if backend is None:
             return
         source = executable.source
         self._write(f"kernels{backend.renderer.suffix}", source)
-        if isinstance(backend.compiler, Disassembler) and source:
+        if isinstance(backend.compiler, MachineCode) and source:
             self._write("kernels.s", backend.compiler.assembly(source, backend.device))
-        self._write("plan.txt", plan_text(executable.program))
+        if isinstance(executable, DeviceExecutable | UnlinkedExecutable):
+            self._write("plan.txt", plan_text(executable.program))
+        if not isinstance(executable, DeviceExecutable):
+            return
         memory_plan = executable.memory_plan()
         self._write("memory.txt", str(memory_plan))
         if find_spec("matplotlib") is not None:

@@ -8,6 +8,7 @@ locations and mlir-opt's flags.
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
 import sys
 import tempfile
@@ -23,6 +24,9 @@ from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException
 from xdsl.utils.target import Target
 from xdsl.xdsl_opt_main import xDSLOptMain
 
+from ..backends.llvm.device import TARGET, cpu_device
+from ..backends.llvm.processors import PROCESSOR_NAMES
+from ..backends.llvm.target import ObjectTarget
 from ..dialects import DIALECTS
 from ..dialects.parsing import parse_module, verify_module
 from ..errors import TenonError
@@ -45,6 +49,12 @@ from .tool_run import ToolRun, reason_of
 
 TOOL = "tenon-opt"
 
+OBJECT = "obj"
+"""The form that is no text."""
+
+_CODE_FORMS = ("llvm-ir", "asm", OBJECT)
+"""The forms that depend on the processor."""
+
 
 class TenonOpt(xDSLOptMain):
     """One call of the tool."""
@@ -57,13 +67,14 @@ class TenonOpt(xDSLOptMain):
         self.timing = Timing()
         self.statistics = Statistics()
         self.chunk = ""
+        self.object_code = b""
         self.instruments: Sequence[PassInstrument] = ()
 
     def register_all_arguments(self, arg_parser: argparse.ArgumentParser) -> None:
         self._parser = arg_parser
-        add_arguments(arg_parser, self._known_target, self._known_pass)
+        add_arguments(arg_parser, self._known_form, _known_processor, self._known_pass)
 
-    def _known_target(self, text: str) -> str:
+    def _known_form(self, text: str) -> str:
         try:
             spec = parse_spec(text)
         except ArgSpecParseError as error:
@@ -71,7 +82,7 @@ class TenonOpt(xDSLOptMain):
         name = spec.name
         if name not in self.available_targets:
             raise argparse.ArgumentTypeError(
-                f"unknown target '{name}'{did_you_mean(name, self.available_targets)} "
+                f"unknown form '{name}'{did_you_mean(name, self.available_targets)} "
                 f"(choose from {', '.join(sorted(self.available_targets))})"
             )
         load = cast(Callable[[], type[Target]], self.available_targets[name])
@@ -93,9 +104,25 @@ class TenonOpt(xDSLOptMain):
             self._usage_error("--run-reproducer takes the passes from its input, found -p too")
         self._load_dialects()
         try:
-            self.passes = parse_passes(self.args.passes or "", self.available_passes)
+            self.passes = parse_passes(self.args.passes or "", self.available_passes, self._vector_nbytes())
         except TenonError as error:
             self._usage_error(str(error))
+        form = parse_spec(self.args.target)
+        if self.args.processor and form.name in _CODE_FORMS and not form.parameters:
+            self.args.target = f"{form.name}{{target={self.args.processor}}}"
+        if self.is_object and (self.args.output_file in (None, "-") or self.args.split_input_file):
+            self._usage_error(f"-t {OBJECT} writes one file that is no text (hint: -o FILE)")
+
+    @property
+    def is_object(self) -> bool:
+        """Whether what is written is no text."""
+        return parse_spec(self.args.target).name == OBJECT
+
+    def _vector_nbytes(self) -> int | None:
+        """Returns what named pipelines schedule for, None where no processor is named."""
+        if not self.args.processor and not os.environ.get(TARGET):
+            return None
+        return cpu_device(self.args.processor).vector_nbytes
 
     def _load_dialects(self) -> None:
         try:
@@ -154,7 +181,10 @@ class TenonOpt(xDSLOptMain):
                 is_good = False
                 sys.stderr.write(diagnostic.format(self.file, source))
         output = f"{SPLIT_MARKER}\n".join(results)
-        if self.args.output_file in (None, "-"):
+        if self.is_object:
+            if is_good:
+                _write(Path(self.args.output_file), self.object_code)
+        elif self.args.output_file in (None, "-"):
             sys.stdout.write(output)
             sys.stdout.flush()
         elif is_good:
@@ -188,6 +218,9 @@ class TenonOpt(xDSLOptMain):
 
     def _emit(self, module: ModuleOp) -> str:
         try:
+            if self.is_object:
+                self.object_code = ObjectTarget.from_spec(parse_spec(self.args.target)).object_code(module)
+                return ""
             return self.output_resulting_program(module).rstrip("\n") + "\n"
         except DiagnosticException as error:
             raise TenonError(str(error), location=failing_location(error)) from error
@@ -255,9 +288,20 @@ class TenonOpt(xDSLOptMain):
         return Path(file.name)
 
 
-def _write(path: Path, text: str) -> None:
+def _known_processor(text: str) -> str:
+    if text in _CODE_FORMS:
+        raise argparse.ArgumentTypeError(f"'{text}' is what to write, no processor (hint: -t {text})")
+    if text not in PROCESSOR_NAMES:
+        raise argparse.ArgumentTypeError(
+            f"unknown target '{text}'{did_you_mean(text, PROCESSOR_NAMES)} "
+            f"(choose from {', '.join(PROCESSOR_NAMES)})"
+        )
+    return text
+
+
+def _write(path: Path, content: str | bytes) -> None:
     try:
-        path.write_text(text, encoding="utf-8")
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
     except OSError as error:
         raise TenonError(f"cannot write {path}: {reason_of(error)}") from error
 

@@ -77,6 +77,8 @@ class TenonRun:
             return DIAGNOSTICS
         with executable:
             print(explanation, end="")
+            if self.args.compile_only:
+                return SUCCESS
             arguments, state = self._arguments(module, executable, entry)
             outcome = RunOutcome.of(executable, arguments, state)
             recording.close()
@@ -97,7 +99,9 @@ class TenonRun:
 
     def _compile(self, module: ModuleOp, entry: Entry) -> tuple[Executable, float]:
         args = self.args
-        backend: Backend | None = None if args.backend == REFERENCE else get_backend(args.backend)
+        backend: Backend | None = None
+        if args.backend != REFERENCE:
+            backend = get_backend(args.backend, args.target)
         dump = None
         if args.dump_dir is not None:
             dump = StageDump(args.dump_dir, level_of(module, entry).value)

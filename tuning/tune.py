@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
-from ..backends.interface import Backend
+from ..backends.interface import Backend, unmet_by_host
 from ..backends.registry import get_backend
 from ..dialects.entry import argument_names
 from ..driver import REFERENCE, ProgramSource
-from ..errors import TenonError
+from ..errors import DeviceError, TenonError
 from ..frontends.jit import Jitted, jit
 from ..frontends.lowered import Lowered
 from ..passes.schedule.loops import loops_of
@@ -49,6 +49,7 @@ def tune(
     entry: str | None = None,
     seed: int = 0,
     progress: bool | None = None,
+    target: str | None = None,
     **named: Any,
 ) -> TuningReport:
     """
@@ -64,16 +65,19 @@ def tune(
     What is found is added to the `database`, a file of JSON, by default the one that the environment variable
     `TENON_TUNING` names; without any it is in the report only. `tenon.compile(tuning=)` and that variable use
     it. `seed` decides the order in which schedules are tried; `progress` shows how far it is, by default on a
-    terminal.
+    terminal. `target` names the processor that code is made for, as in `tenon.compile`; schedules are kept
+    under its name.
 
     Raises:
         TenonError: the program cannot be compiled, is interpreted, or has a pipeline already; a module's
             arguments do not fit; the database is none, or cannot be written; an option is none.
+        DeviceError: this machine cannot run code for the target.
         TypeError: the program is none.
     """
     check_kind("tune: seconds", seconds, "a number", Real)
     check_kind("tune: seed", seed, "an integer", int)
     check_kind("tune: database", database, "a path", str, PathLike, NoneType)
+    check_kind("tune: target", target, "the name of a processor", str, NoneType)
     if not seconds > 0:
         raise TenonError(f"tune: {seconds} seconds, expected more than 0")
     if seconds == inf:
@@ -83,7 +87,7 @@ def tune(
     if path is not None:
         # What cannot be added to is told before the time is spent.
         check_writable(path)
-    source, backend, shapes = _source_of(program, arguments, named, backend, entry)
+    source, backend, shapes = _source_of(program, arguments, named, backend, target, entry)
     module, chosen = source.prepared()
     if arguments and isinstance(program, ModuleOp | str):
         # What a call would refuse is no example of one.
@@ -183,6 +187,7 @@ def _source_of(
     arguments: Sequence[Any],
     named: dict[str, Any],
     backend: str | Backend,
+    target: str | None,
     entry: str | None,
 ) -> tuple[ProgramSource, Backend, list[tuple[int, ...]]]:
     """Returns what is compiled, for which device, and the shapes of the arrays that it is called with."""
@@ -190,7 +195,7 @@ def _source_of(
         if named:
             raise TypeError(f"tune: argument '{next(iter(named))}', expected those of a module in order")
         shapes = [np.shape(argument) for argument in arguments]
-        return ProgramSource(program, entry), _opened(backend), shapes
+        return ProgramSource(program, entry), _opened(backend, target), shapes
     if not callable(program):
         raise TypeError(f"tune: {program!r} is no program, expected a function or a module")
     jitted: Any = program
@@ -200,16 +205,28 @@ def _source_of(
         raise TenonError(f"tune: {program.name} has a pipeline of its own")
     elif backend == "llvm":
         backend = program.options["backend"]
+        target = target or program.options["target"]
     lowered: Lowered = jitted.lower(*arguments, **named)
     arrays: list[Any] = []
     lowered.parameters.signature_of(lowered.parameters.canonical(tuple(arguments), named), arrays)
-    return ProgramSource(lowered.module, None), _opened(backend), [np.shape(array) for array in arrays]
+    return (
+        ProgramSource(lowered.module, None),
+        _opened(backend, target),
+        [np.shape(array) for array in arrays],
+    )
 
 
-def _opened(backend: str | Backend) -> Backend:
+def _opened(backend: str | Backend, target: str | None) -> Backend:
+    """Raises TenonError where nothing can be measured."""
     if backend == REFERENCE:
         raise TenonError(f"tune: backend {REFERENCE} interprets, and has no schedules to measure")
-    return get_backend(backend) if isinstance(backend, str) else backend
+    if isinstance(backend, str):
+        backend = get_backend(backend, target)
+    elif target is not None:
+        raise TenonError(f"tune: target '{target}' excludes a backend that is open, which has its own")
+    if unmet := unmet_by_host(backend.device):
+        raise DeviceError(f"tune: {unmet}")
+    return backend
 
 
 def _entries_of(program: TunableProgram, reports: Sequence[KernelReport], device: str) -> list[ScheduleEntry]:

@@ -15,12 +15,13 @@ from functools import cache
 from threading import Lock
 from typing import Any
 
-from ...errors import KernelCompileError
+from ...errors import DeviceError, KernelCompileError
 from ..interface import CompiledArtifact, DeviceInfo
 from .device import CpuDevice
 from .entry_points import EntryPoint, find_entry_points
 from .library import llvmlite_binding, llvmlite_version, new_engine
 from .limits import SCALAR_LOOPS
+from .processors import Processor, host_processor
 
 _MOST_LIBRARIES = 16
 """
@@ -53,7 +54,7 @@ class LLVMCompiler:
     compile; one does at a time.
     """
 
-    _machines: dict[tuple[str, str], Any] = field(default_factory=dict[tuple[str, str], Any])
+    _machines: dict[Processor, Any] = field(default_factory=dict[Processor, Any])
     _engine: Any = None
     _n_libraries: int = 0
     _fingerprints: dict[DeviceInfo, str] = field(default_factory=dict[DeviceInfo, str])
@@ -68,14 +69,24 @@ class LLVMCompiler:
             module, machine = self._optimized(source, device)
             return machine.emit_assembly(module)
 
+    def object_code(self, source: str, device: DeviceInfo) -> bytes:
+        """
+        Returns the object file that `compile` would load, of this operating system's kind. Raises
+        `KernelCompileError` likewise.
+        """
+        with self._lock:
+            module, machine = self._optimized(source, device)
+            return machine.emit_object(module)
+
     def image(self, source: str, device: DeviceInfo) -> bytes:
         """Returns the definitions of the entry points, one in a line, a zero byte and the object file."""
         definitions = "".join(f"{found.definition()}\n" for found in find_entry_points(source))
-        with self._lock:
-            module, machine = self._optimized(source, device)
-            return b"%s\0%s" % (definitions.encode(), machine.emit_object(module))
+        return b"%s\0%s" % (definitions.encode(), self.object_code(source, device))
 
     def load(self, image: bytes, device: DeviceInfo) -> CompiledArtifact:
+        """Raises `DeviceError` where this machine does not run code for the device."""
+        if isinstance(device, CpuDevice) and device.unmet:
+            raise DeviceError(f"llvm: {device.unmet}")
         with self._lock:
             return self._load(image)
 
@@ -136,14 +147,18 @@ class LLVMCompiler:
         llvm = llvmlite_binding()
 
         assert isinstance(device, CpuDevice), f"llvm cannot compile for {device}"
-        key = (device.name, device.features)
-        if key not in self._machines:
-            llvm.initialize_native_target()
-            llvm.initialize_native_asmprinter()
-            self._machines[key] = llvm.Target.from_default_triple().create_target_machine(
-                cpu=device.name, features=device.features, opt=2, reloc="pic", codemodel="small"
+        processor = device.processor
+        if processor not in self._machines:
+            if processor.arch == host_processor().arch:
+                llvm.initialize_native_target()
+                llvm.initialize_native_asmprinter()
+            else:
+                llvm.initialize_all_targets()
+                llvm.initialize_all_asmprinters()
+            self._machines[processor] = llvm.Target.from_triple(processor.triple).create_target_machine(
+                cpu=processor.cpu, features=processor.features, opt=2, reloc="pic", codemodel="small"
             )
-        return self._machines[key]
+        return self._machines[processor]
 
 
 def _split_by_loops(source: str) -> tuple[str, str]:

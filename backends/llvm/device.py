@@ -1,4 +1,4 @@
-"""The host's processor as a device."""
+"""A processor as a device: the host's own, or another one that the host may be able to run code for."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ import sys
 from dataclasses import dataclass
 from functools import cache
 
-from xdsl.dialects.builtin import f16
 from xdsl.ir import Attribute
 
 from ...dialects.element_types import ELEMENT_TYPES
+from ...errors import TenonError
 from ..cache_sizes import USUAL_CACHES, CacheNbytes, host_cache_nbytes
 from ..interface import DeviceKind
-from .library import llvmlite_binding
 from .limits import PRIVATE_NBYTES_LIMIT
+from .processors import NATIVE, Processor, find_processor, host_processor
+
+TARGET = "TENON_TARGET"
+"""The environment variable with the name of the processor that code is made for where nothing else says."""
 
 
 @dataclass(frozen=True)
 class CpuDevice:
-    """One processor, by LLVM's name, with its features as LLVM's `+a,-b` text. Work-items run one by one."""
+    """One processor. Work-items run one by one."""
 
-    name: str
-    features: str
-    vector_nbytes: int
-    has_f16: bool
+    processor: Processor
     max_shared_nbytes: int = PRIVATE_NBYTES_LIMIT
     max_block: tuple[int, int, int] = (1, 1, 1)
     max_buffer_nbytes: int = sys.maxsize
@@ -34,21 +34,47 @@ class CpuDevice:
     n_units: int = 1
     cache_nbytes: CacheNbytes = USUAL_CACHES
 
+    @property
+    def name(self) -> str:
+        return self.processor.name
+
+    @property
+    def vector_nbytes(self) -> int:
+        return self.processor.vector_nbytes
+
+    @property
+    def unmet(self) -> str:
+        """Why code for this device does not run in this process, empty where it does."""
+        reason = self.processor.lacking_on(host_processor())
+        return reason and f"target '{self.name}' {reason}"
+
     def supports(self, element_type: Attribute) -> bool:
-        return element_type in ELEMENT_TYPES and (element_type != f16 or self.has_f16)
+        return element_type in ELEMENT_TYPES
+
+
+def cpu_device(target: str | None = None) -> CpuDevice:
+    """
+    Returns a processor by its name, None for the one that the environment variable `TENON_TARGET` names, and
+    the host's own without it. All of them have the host's caches and number of processors.
+
+    Raises:
+        TenonError: there is no processor of that name.
+    """
+    return _device(find_processor(target) if target else _processor_by_default())
+
+
+def _processor_by_default() -> Processor:
+    try:
+        return find_processor(os.environ.get(TARGET) or NATIVE)
+    except TenonError as error:
+        raise TenonError(f"{TARGET}: {error}") from None
 
 
 @cache
+def _device(processor: Processor) -> CpuDevice:
+    return CpuDevice(processor, n_units=os.cpu_count() or 1, cache_nbytes=host_cache_nbytes())
+
+
 def host_device() -> CpuDevice:
     """Returns the processor that this process runs on."""
-    llvm = llvmlite_binding()
-    enabled = llvm.get_host_cpu_features()
-    is_x86 = llvm.get_process_triple().startswith(("x86", "i386", "i686"))
-    return CpuDevice(
-        name=llvm.get_host_cpu_name(),
-        features=enabled.flatten(),
-        vector_nbytes=64 if enabled.get("avx512f") else 32 if enabled.get("avx") else 16,
-        n_units=os.cpu_count() or 1,
-        cache_nbytes=host_cache_nbytes(),
-        has_f16=bool(enabled.get("f16c")) if is_x86 else True,
-    )
+    return _device(host_processor())

@@ -6,15 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from xdsl.dialects.builtin import f16
 from xdsl.dialects.scf import ConditionOp, YieldOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
-from ...dialects.element_types import element_type_of
 from ...dialects.low import EXPANDED_OPS, Dimension, KernelOp
-from ..interface import DeviceInfo
 from .names import ValueNames
+from .processors import Processor
 from .types import llvm_type, mangled
 
 Rule = Callable[["Emitter", Any], None]
@@ -70,14 +68,14 @@ class Emitter:
     def __init__(
         self,
         kernel: KernelOp,
-        device: DeviceInfo,
+        processor: Processor,
         rules: Mapping[type[Operation], Rule],
         declarations: dict[str, str],
         has_scalar_loops: bool = False,
         hides_places: bool = False,
     ) -> None:
         self.kernel = kernel
-        self.device = device
+        self.processor = processor
         self.names = ValueNames()
         self.lines: list[str] = []
         self.values: dict[SSAValue, str] = {}
@@ -102,15 +100,13 @@ class Emitter:
         Returns the LLVM type of a value of `op`.
 
         Raises:
-            DiagnosticException: there is none, or the device lacks the element type.
+            DiagnosticException: there is none.
         """
         text = self._types.get(type)
         if text is None:
             text = llvm_type(type)
             if text is None:
                 raise DiagnosticException(f"llvm: {op.name}: no LLVM type for {type}")
-            if element_type_of(type) == f16 and not self.device.supports(f16):
-                raise DiagnosticException(f"llvm: {op.name}: device {self.device.name} lacks f16")
             self._types[type] = text
         return text
 

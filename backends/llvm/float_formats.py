@@ -1,15 +1,16 @@
 """
 Conversions between float formats, rounded once, to nearest even.
 
-What x86 has no instruction for, LLVM turns into calls of routines that a JIT does not have. So bf16 and the
-floats of 8 bits are converted by integer arithmetic on their bits, and f64 goes to narrow floats through f32
-rounded to odd: with more than two bits to spare, the second rounding then gives what one rounding would have.
+What a processor has no instruction for, LLVM turns into calls of routines that a JIT does not have. So bf16,
+the floats of 8 bits and, on processors that do not convert it, f16 are converted by integer arithmetic on
+their bits, and f64 goes to narrow floats through f32 rounded to odd: with more than two bits to spare, the
+second rounding then gives what one rounding would have.
 """
 
 from xdsl.dialects.builtin import bf16, f16, f32, f64
 from xdsl.ir import Attribute
 
-from ...dialects.element_types import F8_TYPES, is_narrow_float
+from ...dialects.element_types import is_narrow_float
 from ..float_layout import LAYOUTS, Rounding
 from .emitter import Emitter
 from .types import mangled, shaped, splat
@@ -30,12 +31,12 @@ def extend(
         bits = emitter.emit(f"zext {narrow} {value} to {wide}")
         high = emitter.emit(f"shl {wide} {bits}, {splat('16', 'i32', lanes)}")
         value = emitter.emit(f"bitcast {wide} {high} to {shaped('float', lanes)}", single_hint)
-    elif source == f16:
+    elif source == f16 and emitter.processor.converts_f16:
         value = emitter.emit(
             f"fpext {shaped('half', lanes)} {value} to {shaped('float', lanes)}", single_hint
         )
-    elif source in F8_TYPES:
-        value = _extend_f8(emitter, value, source, lanes, single_hint)
+    elif is_narrow_float(source):
+        value = _extend_by_bits(emitter, value, source, lanes, single_hint)
     if is_narrow_float(target):
         return truncate(emitter, value, f32, target, lanes, hint)
     if target == f64:
@@ -59,11 +60,11 @@ def truncate(
         value = _round_to_odd(emitter, value, lanes)
     elif is_narrow_float(source):
         value = extend(emitter, value, source, f32, lanes)
-    if target == f16:
+    if target == f16 and emitter.processor.converts_f16:
         return emitter.emit(f"fptrunc {single} {value} to {shaped('half', lanes)}", hint)
     if target == bf16:
         return _round_to_bf16(emitter, value, lanes, hint)
-    return _round_to_f8(emitter, value, target, lanes, hint)
+    return _round_by_bits(emitter, value, target, lanes, hint)
 
 
 def _round_to_odd(emitter: Emitter, value: str, lanes: int | None) -> str:
@@ -103,8 +104,10 @@ def _round_to_bf16(emitter: Emitter, value: str, lanes: int | None, hint: str | 
     return emitter.emit(f"trunc {i32} {chosen} to {shaped('i16', lanes)}", hint)
 
 
-def _round_to_f8(emitter: Emitter, value: str, target: Attribute, lanes: int | None, hint: str | None) -> str:
-    """Returns the f32 `value` as the bits of a float of 8 bits, as `Rounding` says."""
+def _round_by_bits(
+    emitter: Emitter, value: str, target: Attribute, lanes: int | None, hint: str | None
+) -> str:
+    """Returns the f32 `value` as an f16 or as the bits of a float of 8 bits, as `Rounding` says."""
     single, i32, i1 = shaped("float", lanes), shaped("i32", lanes), shaped("i1", lanes)
     wide, narrow = LAYOUTS[f32], LAYOUTS[target]
     rounding = Rounding(wide, narrow)
@@ -133,11 +136,16 @@ def _round_to_f8(emitter: Emitter, value: str, target: Attribute, lanes: int | N
     sign = emitter.emit(f"lshr {i32} {bits}, {number(wide.nbits - narrow.nbits)}")
     sign = emitter.emit(f"and {i32} {sign}, {number(narrow.sign)}", "sign")
     signed = emitter.emit(f"or {i32} {chosen}, {sign}")
-    return emitter.emit(f"trunc {i32} {signed} to {shaped('i8', lanes)}", hint)
+    if target != f16:
+        return emitter.emit(f"trunc {i32} {signed} to {shaped('i8', lanes)}", hint)
+    short = emitter.emit(f"trunc {i32} {signed} to {shaped('i16', lanes)}")
+    return emitter.emit(f"bitcast {shaped('i16', lanes)} {short} to {shaped('half', lanes)}", hint)
 
 
-def _extend_f8(emitter: Emitter, value: str, source: Attribute, lanes: int | None, hint: str | None) -> str:
-    """Returns the float of 8 bits `value` as an f32; a subnormal becomes normal by a subtraction."""
+def _extend_by_bits(
+    emitter: Emitter, value: str, source: Attribute, lanes: int | None, hint: str | None
+) -> str:
+    """Returns an f16 or a float of 8 bits as an f32; a subnormal becomes normal by a subtraction."""
     single, i32, i1 = shaped("float", lanes), shaped("i32", lanes), shaped("i1", lanes)
     wide, narrow = LAYOUTS[f32], LAYOUTS[source]
     shift, rebias = wide.n_mantissa_bits - narrow.n_mantissa_bits, wide.bias - narrow.bias
@@ -146,7 +154,10 @@ def _extend_f8(emitter: Emitter, value: str, source: Attribute, lanes: int | Non
     def number(value: int) -> str:
         return splat(str(value), "i32", lanes)
 
-    bits = emitter.emit(f"zext {shaped('i8', lanes)} {value} to {i32}")
+    stored = shaped(f"i{narrow.nbits}", lanes)
+    if source == f16:
+        value = emitter.emit(f"bitcast {shaped('half', lanes)} {value} to {stored}")
+    bits = emitter.emit(f"zext {stored} {value} to {i32}")
     low = emitter.emit(f"and {i32} {bits}, {number(narrow.sign - 1)}")
     magnitude = emitter.emit(f"shl {i32} {low}, {number(shift)}", "magnitude")
     normal = emitter.emit(f"add {i32} {magnitude}, {number(rebias << wide.n_mantissa_bits)}", "normal")

@@ -9,7 +9,6 @@ from xdsl.dialects.builtin import f64
 
 from ...dialects.element_types import element_type_of, lanes_of
 from ...dialects.low import LdexpOp
-from .device import CpuDevice
 from .emitter import Emitter
 from .types import float_text, shaped, splat
 
@@ -20,9 +19,8 @@ def write_ldexp(emitter: Emitter, op: LdexpOp) -> None:
     """Defines the result of `op`."""
     nbits = 64 if element_type_of(op.result.type) == f64 else 32
     nbytes = (lanes_of(op.result.type) or 1) * nbits // 8
-    features = emitter.device.features if isinstance(emitter.device, CpuDevice) else ""
-    needed = "+avx512f" if nbytes == 64 else "+avx512vl"
-    if nbytes in (16, 32, 64) and needed in features.split(","):
+    needed = "avx512f" if nbytes == 64 else "avx512vl"
+    if nbytes in (16, 32, 64) and emitter.processor.has(needed):
         _scalef(emitter, op, nbytes)
     else:
         _product(emitter, op, nbits)

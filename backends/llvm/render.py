@@ -9,7 +9,8 @@ A kernel @k becomes two functions:
 The values of a kernel's dims are i64 arguments before its buffers, in the table too.
 
 The grid is a loop nest around the body whose indices are the ids; so are the work-items of one work-group.
-They run one after the other. Nothing in the text depends on the machine it is written on.
+They run one after the other. The text depends on the processor that it is for, and not on the machine it is
+written on.
 """
 
 from __future__ import annotations
@@ -25,23 +26,23 @@ from ...dialects.dim_expr import Extent
 from ...dialects.graph import DimOp, TnodeOp
 from ...dialects.low import Dimension, KernelOp, TileFmaOp, TransposeOp
 from ...dialects.sched import ProgramOp
-from ..interface import DeviceInfo
 from .emitter import Emitter, Loop
 from .entry_points import EntryPoint
 from .extents import write_extent
 from .limits import SCALAR_LOOPS
 from .names import function_stem
+from .processors import Processor
 from .rules import RULES, storage
 
 
-def render_module(module: ModuleOp, device: DeviceInfo) -> str:
+def render_module(module: ModuleOp, processor: Processor) -> str:
     """Returns the LLVM IR of the kernels; a `sched.program` beside them is for the runtime."""
     declarations: dict[str, str] = {}
     functions: list[str] = []
     for op in module.body.block.ops:
         match op:
             case KernelOp():
-                functions += [_range_function(op, device, declarations), _chunk_function(op)]
+                functions += [_range_function(op, processor, declarations), _chunk_function(op)]
             case ProgramOp() | DimOp() | TnodeOp():
                 pass
             case _:
@@ -54,11 +55,11 @@ def render_module(module: ModuleOp, device: DeviceInfo) -> str:
     return "\n".join(sections)
 
 
-def _range_function(kernel: KernelOp, device: DeviceInfo, declarations: dict[str, str]) -> str:
+def _range_function(kernel: KernelOp, processor: Processor, declarations: dict[str, str]) -> str:
     arguments = kernel.body.block.args
     written, has_vectors, has_squares = _survey(kernel)
     # Of what transposes, LLVM tries thousands of ways to write the many addresses of a step.
-    emitter = Emitter(kernel, device, RULES, declarations, not has_vectors, hides_places=has_squares)
+    emitter = Emitter(kernel, processor, RULES, declarations, not has_vectors, hides_places=has_squares)
     parameters: list[str] = []
     for argument in arguments:
         if isinstance(argument.type, IndexType):

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import ModuleOp
 
 from ..interface import DeviceInfo
+from .device import CpuDevice
 
 
 @dataclass(frozen=True)
@@ -16,4 +17,5 @@ class LLVMRenderer:
     def render(self, module: ModuleOp, device: DeviceInfo) -> str:
         from .render import render_module
 
-        return render_module(module, device)
+        assert isinstance(device, CpuDevice), f"llvm cannot render for {device}"
+        return render_module(module, device.processor)

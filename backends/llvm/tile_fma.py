@@ -36,12 +36,12 @@ FMAS_IN_A_ROW = 24
 
 
 def write_tile_fma(emitter: Emitter, op: TileFmaOp) -> None:
-    """Raises DiagnosticException, naming the op, for an element type that the device lacks."""
+    """Raises DiagnosticException, naming the op, for an element type that LLVM lacks."""
     wide: Attribute = element_type_of(op.acc.type)
     for buffer in (op.acc, op.lhs, op.rhs):
         emitter.type(op, element_type_of(buffer.type))
     rows, columns = op.rows.data, op.columns.data
-    nbytes = emitter.device.vector_nbytes
+    nbytes = emitter.processor.vector_nbytes
     lanes = min(nbytes // NBYTES[wide], 1 << (columns - 1).bit_length())
     registers = 32 if nbytes == 64 else 16
     vectors = min(-(-columns // lanes), registers // 2)

@@ -84,10 +84,11 @@ def scratch_checkout(directory: Path) -> None:
 def run_command(command: str, directory: Path) -> tuple[int, str]:
     """Returns the exit status of a shell command and what it printed."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    environment = {name: value for name, value in os.environ.items() if name != "TENON_TARGET"}
     result = subprocess.run(
         ["bash", "-c", command],
         cwd=directory,
-        env={**os.environ, "PATH": path},
+        env={**environment, "PATH": path},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -20,6 +20,7 @@ from tenon.backends.interface import (
     SyncStep,
 )
 from tenon.backends.llvm.device import CpuDevice
+from tenon.backends.llvm.processors import Processor
 from tenon.dialects.memory_modes import MemoryMode
 from tenon.errors import CallError, DeviceError, DeviceLostError, OutOfMemoryError, TenonError
 from tenon.runtime.device_executable import DeviceExecutable
@@ -167,7 +168,7 @@ X = np.array([1, 2, 3, 255], np.uint8)
 
 def executable(driver: FakeDriver, plan: ProgramPlan = PLAN) -> DeviceExecutable:
     unused: Any = None
-    device = CpuDevice("abacus", "", 16, has_f16=False)
+    device = CpuDevice(Processor("abacus", "x86_64", "generic", "", 16))
     backend = Backend("fake", device, unused, unused, driver)
     return DeviceExecutable(backend, CompiledArtifact(None, ()), plan, Stages({"source": lambda: "text"}))
 

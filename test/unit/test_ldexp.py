@@ -1,10 +1,9 @@
 """`low.ldexp`, a product with a power of two, on every backend and in vectors of every width."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
-from tenon.backends.llvm.device import host_device
+from tenon.backends.llvm.device import CpuDevice
+from tenon.backends.llvm.processors import Processor
 from tenon.backends.llvm.renderer import LLVMRenderer
 from tenon.passes.math_expansions.array_arithmetic import ArrayArithmetic
 from tenon.passes.math_expansions.float_format import F32, F64
@@ -88,7 +87,7 @@ def test_expansions_on_arrays_compute_the_same(element: str):
 @pytest.mark.parametrize(("lanes", "nbytes"), [(16, 64), (8, 32), (4, 16), (2, 8), (1, 4)])
 def test_processors_without_the_instruction_multiply_twice(lanes: int, nbytes: int):
     for features, has_it in (("+avx512f,+avx512vl", True), ("+avx512f", nbytes == 64), ("+avx2", False)):
-        device = replace(host_device(), features=features)
+        device = CpuDevice(Processor("abacus", "x86_64", "generic", features, 32))
         text = LLVMRenderer().render(parse(kernel("f32", lanes)), device)
         is_used = has_it and nbytes >= 16
         assert ("scalef.ps" in text) == is_used, features

@@ -4,7 +4,7 @@ import gc
 
 import numpy as np
 import pytest
-from tenon.backends.interface import BufferLoc, Disassembler
+from tenon.backends.interface import BufferLoc, MachineCode
 from tenon.backends.llvm import backend
 from tenon.backends.llvm import compile as compile_module
 from tenon.backends.llvm.compile import LLVMCompiler
@@ -143,7 +143,7 @@ def test_kernels_with_and_without_vectors_are_one_library() -> None:
 
 def test_assembly_holds_every_entry_point() -> None:
     compiler = LLVMCompiler()
-    assert isinstance(compiler, Disassembler)
+    assert isinstance(compiler, MachineCode)
     text = remainder_kernel("b") + "\n" + remainder_kernel("a")
     assembly = compiler.assembly(LLVMRenderer().render(parse(text), host_device()), host_device())
     assert "b.chunk:" in assembly and "a.chunk:" in assembly and "fmod" in assembly

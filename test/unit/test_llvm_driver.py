@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tenon.backends.interface import BufferLoc, CallableKernel, HostMapped
 from tenon.backends.llvm import backend
-from tenon.backends.llvm.device import CpuDevice, host_device
+from tenon.backends.llvm.device import host_device
 from tenon.backends.llvm.driver import CpuDriver
 from tenon.dialects.element_types import ui8
 from tenon.dialects.low import LOW
@@ -36,12 +36,7 @@ def test_host_device_states_its_limits() -> None:
     assert device.name
     assert device.vector_nbytes in (16, 32, 64)
     assert device.supports(bf16) and device.supports(ui8) and device.supports(i1)
-    assert device.supports(f16) == device.has_f16
-    assert not device.supports(Float80Type())
-
-
-def test_device_without_f16_does_not_support_it() -> None:
-    assert not CpuDevice("old", "", 16, has_f16=False).supports(f16)
+    assert device.supports(f16) and not device.supports(Float80Type())
 
 
 @pytest.mark.parametrize("alignment", [1, 64, 4096])

@@ -12,7 +12,7 @@ from tenon.backends.reference.low import run_kernel
 from tenon.dialects.low import LOW, KernelOp
 from xdsl.context import Context
 from xdsl.dialects import arith, math, memref, scf, vector
-from xdsl.dialects.builtin import Builtin, ModuleOp, f16
+from xdsl.dialects.builtin import Builtin, ModuleOp
 from xdsl.parser import Parser
 
 POLYNOMIAL = """low.kernel @k(%x: memref<256xf32>, %y: memref<256xf32>) grid [32, 1, 1] block [1, 1, 1] {
@@ -154,8 +154,6 @@ def random_array(dtype: Any, seed: int) -> npt.NDArray[Any]:
 def test_kernel_gives_what_the_interpreter_gives(case: str) -> None:
     text, dtypes = CASES[case]
     llvm = backend()
-    if case == "f16" and not llvm.device.supports(f16):
-        pytest.skip(f"{llvm.device.name} lacks f16")
     module = parse(text)
     kernel = module.body.block.first_op
     assert isinstance(kernel, KernelOp)

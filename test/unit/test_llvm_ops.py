@@ -1,7 +1,6 @@
 """Every op of a kernel's body, compiled for the host and compared with numpy bit for bit."""
 
 import functools
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +13,7 @@ from tenon.backends.llvm.rules import RULES
 from tenon.dialects.low import BODY_OPS, EXPANDED_OPS, LOW
 from xdsl.context import Context
 from xdsl.dialects import arith, math, memref, scf, vector
-from xdsl.dialects.builtin import Builtin, ModuleOp, f16
+from xdsl.dialects.builtin import Builtin, ModuleOp
 from xdsl.parser import Parser
 
 from .storage_dtypes import DTYPES, F8
@@ -41,8 +40,6 @@ def parse(text: str) -> ModuleOp:
 def run(text: str, *arrays: Array, grid: tuple[int, int, int] = (1, 1, 1)) -> None:
     """Runs the one kernel of `text`, called @k, on the arrays in place."""
     it = llvm()
-    if re.search(r"\bf16\b", text) and not it.device.supports(f16):
-        pytest.skip(f"{it.device.name} lacks f16")
     artifact = it.compiler.compile(it.renderer.render(parse(text), it.device), it.device)
     driver = backend().driver
     for pool_id, array in enumerate(arrays):

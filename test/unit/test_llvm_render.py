@@ -3,42 +3,22 @@
 import os
 import subprocess
 import sys
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from tenon.backends.interface import BufferLoc, DeviceKind
+from tenon.backends.interface import BufferLoc
 from tenon.backends.llvm import backend
 from tenon.backends.llvm.compile import LLVMCompiler
-from tenon.backends.llvm.device import host_device
+from tenon.backends.llvm.device import cpu_device, host_device
 from tenon.backends.llvm.names import ValueNames, function_stem, symbol_of_stem
 from tenon.backends.llvm.renderer import LLVMRenderer
 from tenon.dialects.low import LOW
 from tenon.dialects.parsing import parse_module
 from xdsl.context import Context
 from xdsl.dialects import arith, func, math, memref, scf, vector
-from xdsl.dialects.builtin import Builtin, ModuleOp, f16
-from xdsl.ir import Attribute
+from xdsl.dialects.builtin import Builtin, ModuleOp
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import DiagnosticException
-
-
-@dataclass(frozen=True)
-class FakeDevice:
-    """A device without f16, so that rendering is tested without a processor."""
-
-    name: str = "abacus"
-    vector_nbytes: int = 32
-    max_shared_nbytes: int = 65536
-    max_block: tuple[int, int, int] = (1, 1, 1)
-    max_buffer_nbytes: int = 1 << 40
-    kind: DeviceKind = DeviceKind.CPU
-    max_items: int = 1
-    group_multiple: int = 1
-    n_units: int = 1
-
-    def supports(self, element_type: Attribute) -> bool:
-        return element_type != f16
 
 
 def parse(text: str) -> ModuleOp:
@@ -49,7 +29,7 @@ def parse(text: str) -> ModuleOp:
 
 
 def render(text: str) -> str:
-    return LLVMRenderer().render(parse(text), FakeDevice())
+    return LLVMRenderer().render(parse(text), cpu_device("x86-64-v3"))
 
 
 def kernel(body: str, arguments: str = "%x: memref<8xf32>", block: str = "[1, 1, 1]") -> str:
@@ -349,13 +329,6 @@ def test_empty_grid_runs_nothing(grid: tuple[int, int, int]) -> None:
             "llvm: memref.alloca: memref<2x4xf32> is not a row of a storage type",
         ),
         (
-            kernel(
-                "%v = memref.load %x[%i] : memref<8xf16>\n%w = arith.extf %v : f16 to f32",
-                "%x: memref<8xf16>",
-            ),
-            "llvm: memref.load: device abacus lacks f16",
-        ),
-        (
             kernel("%c = arith.constant dense<0.0> : vector<2x2xf32>"),
             "llvm: arith.constant: no LLVM type for vector<2x2xf32>",
         ),
@@ -404,7 +377,7 @@ def test_sched_program_is_passed_over() -> None:
 
     module = parse(SQUARE)
     module.body.block.add_op(ProgramOp.create())
-    assert LLVMRenderer().render(module, FakeDevice()) == SQUARE_IR
+    assert LLVMRenderer().render(module, cpu_device("x86-64-v3")) == SQUARE_IR
 
 
 def test_a_symbol_may_begin_with_a_digit():

@@ -11,6 +11,8 @@ import numpy.typing as npt
 import pytest
 from tenon.backends.interface import Backend, BufferLoc
 from tenon.backends.llvm import backend as llvm_backend
+from tenon.backends.llvm.device import CpuDevice
+from tenon.backends.llvm.processors import host_processor
 from tenon.backends.reference.low import run_kernel
 from tenon.dialects.kernel_access import access_of
 from tenon.dialects.low import KernelOp
@@ -208,7 +210,8 @@ def test_interpreter_adds_products_in_the_order_of_the_depth(tile: Tile) -> None
 @pytest.mark.parametrize("tile", TILES, ids=str)
 def test_llvm_gives_the_bits_of_the_interpreter(tile: Tile, vector_nbytes: int) -> None:
     it = llvm_backend()
-    it = replace(it, device=replace(it.device, vector_nbytes=vector_nbytes))
+    processor = replace(host_processor(), vector_nbytes=vector_nbytes)
+    it = replace(it, device=CpuDevice(processor))
     arrays = tile.arrays()
     expected = [array.copy() for array in arrays]
     run_kernel(kernel_of(tile.text), expected)
@@ -276,9 +279,7 @@ def test_tile_outside_of_a_buffer_is_an_error():
 
 
 def test_sums_of_a_full_tile_stay_in_registers():
-    it = llvm_backend()
-    if it.device.vector_nbytes != 64:
-        pytest.skip("counts the registers of AVX-512")
+    it = llvm_backend("x86-64-v4")
     tile = Tile(8, 48, (64,), lhs_row=64)
     assembly = it.compiler.assembly(it.renderer.render(parse_module(tile.text), it.device), it.device)  # pyright: ignore
     assert len(re.findall(r"vfmadd\w+\s", assembly)) == 24
@@ -295,8 +296,7 @@ def test_sums_of_a_full_tile_stay_in_registers():
     ],
 )
 def test_each_cache_line_is_fetched_once_a_step(tile: Tile, lines: int):
-    it = llvm_backend()
-    it = replace(it, device=replace(it.device, vector_nbytes=64))
+    it = llvm_backend("x86-64-v4")
     text = it.renderer.render(parse_module(tile.text), it.device)
     assert isinstance(text, str)
     steps = len(re.findall(r"= call .*@llvm\.fma", text)) // (tile.rows * -(-tile.columns // 16))

@@ -24,7 +24,7 @@ func.func @f(%x: tensor<16x32xf32>) -> tensor<16x32xf32> {
 
 def program_of(text: str) -> TunableProgram:
     module = parse_module(text, "f")
-    return tunable_program(module, find_entry(module, None), get_backend("llvm"))
+    return tunable_program(module, find_entry(module, None), get_backend("llvm", "x86-64-v4"))
 
 
 class FakeBench:

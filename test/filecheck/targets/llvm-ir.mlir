@@ -1,4 +1,4 @@
-// RUN: tenon-opt -t llvm-ir %s | filecheck %s
+// RUN: tenon-opt -t llvm-ir --target=x86-64-v3 %s | filecheck %s
 
 // A kernel is a function over a range of the grid, and one that takes the arguments in a table.
 

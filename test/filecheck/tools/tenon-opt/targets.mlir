@@ -1,5 +1,5 @@
-// RUN: tenon-opt %s -p default-pipeline -t llvm-ir | filecheck %s --check-prefix=LLVM
-// RUN: tenon-opt %s -p default-pipeline -t asm | filecheck %s --check-prefix=ASM
+// RUN: tenon-opt %s -p default-pipeline -t llvm-ir --target=x86-64-v3 | filecheck %s --check-prefix=LLVM
+// RUN: tenon-opt %s -p default-pipeline -t asm --target=x86-64-v3 | filecheck %s --check-prefix=ASM
 // RUN: tenon-opt %s -p default-pipeline -t opencl-c | filecheck %s --check-prefix=OPENCL
 // RUN: tenon-opt %s -p default-pipeline -t mlir | filecheck %s --check-prefix=LOW
 

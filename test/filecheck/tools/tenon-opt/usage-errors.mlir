@@ -11,7 +11,7 @@
 
 // VALUE: tenon-opt: error: sched-pipeline: option 'vector-nbytes' takes int, found wide
 
-// TARGET: error: argument -t/--target: unknown target 'opencl', did you mean 'opencl-c'?
+// TARGET: error: argument -t/--emit: unknown form 'opencl', did you mean 'opencl-c'?
 
 // FILE: tenon-opt: error: no such file: {{.*}}usage-errors.mlir.missing
 func.func @f() {

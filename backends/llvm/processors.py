@@ -1,0 +1,111 @@
+"""
+The processors that code is made for, by name, and what the host lacks to run it.
+
+A processor is all that the text of kernels and their machine code depend on. What a named one has is what
+code for arrays can use, so that a host that hides the rest runs it too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+from ...errors import TenonError
+from .library import llvmlite_binding
+
+NATIVE = "native"
+"""The name of the processor that this process runs on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Processor:
+    """
+    One kind of processor. `arch` is its part of LLVM's triple, `cpu` LLVM's name of what code is scheduled
+    for, and `features` are LLVM's `+a,-b`. Vectors of arithmetic have `vector_nbytes`.
+    """
+
+    name: str
+    arch: str
+    cpu: str
+    features: str
+    vector_nbytes: int
+
+    def has(self, feature: str) -> bool:
+        """Returns whether it has a feature, by LLVM's name."""
+        return f"+{feature}" in self.features.split(",")
+
+    @property
+    def converts_f16(self) -> bool:
+        """Returns whether it has instructions from f16 and to it."""
+        return self.arch != "x86_64" or self.has("f16c")
+
+    @property
+    def triple(self) -> str:
+        """LLVM's triple, for this operating system."""
+        _, _, system = llvmlite_binding().get_process_triple().partition("-")
+        return f"{self.arch}-{system}"
+
+    def lacking_on(self, host: Processor) -> str:
+        """Returns why code for this one does not run on another, empty where it does."""
+        if self.arch != host.arch:
+            return f"is for {self.arch} processors, this machine is {host.arch}"
+        needed = [feature[1:] for feature in self.features.split(",") if feature.startswith("+")]
+        if missing := [feature for feature in needed if not host.has(feature)]:
+            return f"needs {', '.join(missing)}, which this machine ({host.name}) lacks"
+        return ""
+
+
+_V2 = ("cmov", "crc32", "cx16", "cx8", "popcnt", "sahf", "sse", "sse2", "sse3", "sse4.1", "sse4.2", "ssse3")
+_V3 = (*_V2, "avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe")
+_V4 = (*_V3, "avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl")
+
+_AMD_ONLY = ("-prfchw", "-sse4a")
+"""What LLVM would use for stores and prefetches that pass the caches by, of which kernels gain nothing."""
+
+
+def _with(*features: str) -> str:
+    return ",".join(f"+{feature}" for feature in sorted(features))
+
+
+PROCESSORS = {
+    processor.name: processor
+    for processor in (
+        Processor("x86-64-v2", "x86_64", "x86-64-v2", _with(*_V2), 16),
+        Processor("x86-64-v3", "x86_64", "x86-64-v3", _with(*_V3), 32),
+        Processor("x86-64-v4", "x86_64", "x86-64-v4", _with(*_V4), 64),
+        Processor("znver3", "x86_64", "znver3", ",".join((_with(*_V3), *_AMD_ONLY)), 32),
+        Processor("aarch64", "aarch64", "generic", _with("fp-armv8", "neon"), 16),
+    )
+}
+"""The processors that have a name whatever the host is."""
+
+PROCESSOR_NAMES = (NATIVE, *PROCESSORS)
+
+
+@cache
+def host_processor() -> Processor:
+    """Returns the processor that this process runs on."""
+    llvm = llvmlite_binding()
+    enabled = llvm.get_host_cpu_features()
+    arch, _, _ = llvm.get_process_triple().partition("-")
+    return Processor(
+        name=llvm.get_host_cpu_name(),
+        arch="aarch64" if arch == "arm64" else arch,
+        cpu=llvm.get_host_cpu_name(),
+        features=enabled.flatten(),
+        vector_nbytes=64 if enabled.get("avx512f") else 32 if enabled.get("avx") else 16,
+    )
+
+
+def find_processor(name: str) -> Processor:
+    """
+    Returns the processor of a name, `native` or one of `PROCESSORS`.
+
+    Raises:
+        TenonError: there is none of that name.
+    """
+    if name == NATIVE:
+        return host_processor()
+    if name not in PROCESSORS:
+        raise TenonError(f"target {name!r} is not one of {', '.join(PROCESSOR_NAMES)}")
+    return PROCESSORS[name]

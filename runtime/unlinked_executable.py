@@ -1,0 +1,44 @@
+"""A program for a processor that this machine is not: its texts and its object file, and no calls."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NoReturn
+
+from ..backends.interface import BufferLoc
+from ..errors import DeviceError
+from .executable import Executable
+from .memory_plan import MemoryPlan
+from .node_arrays import NodeArrays
+from .program_plan import ProgramPlan
+from .signature import Array
+from .stages import Stages
+
+
+class UnlinkedExecutable(Executable):
+    """Says at each call, and wherever a tensor node is read or written, why the program does not run."""
+
+    def __init__(self, backend_name: str, plan: ProgramPlan, stages: Stages, unmet: str) -> None:
+        super().__init__(plan.signature, backend_name, stages, plan.symbols)
+        self.program = plan
+        self._unmet = unmet
+        places = {node.name: BufferLoc(number, 0) for number, node in enumerate(plan.nodes)}
+        self.nodes = NodeArrays(self.name, plan.nodes, places, self._refuse, self._refuse)
+
+    @property
+    def source(self) -> str:
+        return self.stages["source"]
+
+    def memory_plan(self) -> MemoryPlan:
+        self._refuse()
+
+    def close(self) -> None:
+        """Has nothing to give back."""
+
+    def _run(
+        self, arrays: list[Array], targets: list[Array] | None, values: Mapping[str, int]
+    ) -> list[Array]:
+        self._refuse()
+
+    def _refuse(self, *_: object) -> NoReturn:
+        raise DeviceError(f"{self.name}: {self._unmet}")
