@@ -118,7 +118,9 @@ class _KernelLowering:
         self.writer = KernelWriter(self.op)
         scalars: dict[SSAValue, LanedValue] = {}
         self.indices = IndexWriter(self.writer, scalars)
-        self.state = KernelState(self.writer, self.indices, groups.ids, self.lower_block, scalars, analysis)
+        self.state = KernelState(
+            self.writer, self.indices, groups.ids, self.lower_block, self.lower_op, scalars, analysis
+        )
         self.lanes = self.state.lanes
         self.scalars = self.state.scalars
         if items is not None:
@@ -137,13 +139,14 @@ class _KernelLowering:
         with group.block(block):
             for op in block.ops:
                 group.statement(op)
-                self._lower_op(op)
+                self.lower_op(op)
 
     def _lower_ops(self, block: Block) -> None:
         for op in block.ops:
-            self._lower_op(op)
+            self.lower_op(op)
 
-    def _lower_op(self, op: Operation) -> None:
+    def lower_op(self, op: Operation) -> None:
+        """Lowers one op, in the way that it is lowered at the moment."""
         override = self.state.overrides.get(op)
         if override is None:
             self.rule_for(type(op))(self, op)

@@ -18,14 +18,15 @@ from .lanes import LanedValue, LaneNest
 @dataclass(eq=False, slots=True)
 class KernelState:
     """
-    Shared by the parts of the lowering. `ids` is what `work_groups` found, and `lower_block` lowers the body
-    of a loop.
+    Shared by the parts of the lowering. `ids` is what `work_groups` found, `lower_block` lowers the body of a
+    loop, and `lower_op` one op of it.
     """
 
     writer: KernelWriter
     indices: IndexWriter
     ids: dict[Operation, tuple[type[Operation], low.Dimension]]
     lower_block: Callable[[Block], None]
+    lower_op: Callable[[Operation], None]
     scalars: dict[SSAValue, LanedValue]
     analysis: IndexAnalysis = field(default_factory=IndexAnalysis)
     lanes: LaneNest = field(default_factory=LaneNest)

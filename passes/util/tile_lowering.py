@@ -124,6 +124,41 @@ class _TileLowering:
         self.sums = [self._sum(op) for op in reductions]
 
     def lower(self) -> None:
+        before = dict(self.state.overrides)
+        for op in self._index_ops():
+            self.state.lower_op(op)
+            self.state.overrides[op] = _nothing
+        self._lower_tiles()
+        self.state.overrides = before
+
+    def _index_ops(self) -> list[Operation]:
+        """
+        Returns the ops in the tile, in their order, that the indices of its sums are computed of and that are
+        the same for all of it: an index that is loaded, say. They are lowered once, before the tile.
+        """
+        outermost = (self.columns if self.rows is None else self.rows).op
+        stored = {op.memref for op in outermost.walk() if isinstance(op, memref.StoreOp)}
+        analysis = self.state.analysis
+        varying = {analysis.axis(op) for op in outermost.walk() if isinstance(op, Loop)}
+        found: dict[Operation, None] = {}
+
+        def collect(value: SSAValue) -> None:
+            op = value.owner
+            if not isinstance(op, Operation) or not outermost.is_ancestor(op) or op.regions or op in found:
+                return
+            for operand in op.operands:
+                collect(operand)
+            is_stored = isinstance(op, memref.LoadOp) and op.memref in stored
+            if not is_stored and varying.isdisjoint(analysis.dependences(value)):
+                found[op] = None
+
+        for sum in self.sums:
+            for access in (sum.lhs.load, sum.rhs.load, sum.store):
+                for index in () if access is None else access.indices:
+                    collect(index)
+        return list(found)
+
+    def _lower_tiles(self) -> None:
         if any(sum.dims[0].mapping.tile.data for sum in self.sums):
             self._lower_in_blocks()
         elif self.rows is None:
@@ -514,7 +549,11 @@ class _TileLowering:
             for axis in tiled:
                 if leaf is axis.axis:
                     return variable(axis.number) * axis.tile + variable(axis.lane)
-            return variable(leaf) if isinstance(leaf, Axis) else opaque(leaf.value, leaf.along)
+            if isinstance(leaf, Axis):
+                return variable(leaf)
+            parts = {axis.axis: (axis.number, axis.lane) for axis in tiled}
+            along = tuple(part for axis in leaf.along for part in parts.get(axis, (axis,)))
+            return opaque(leaf.value, along)
 
         split = address.substitute(replacement)
         row = 0 if self.row_axis is None else self._stride(op, split, self.row_axis)

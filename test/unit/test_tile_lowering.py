@@ -227,7 +227,31 @@ STORED_BY_CHANNELS = (
     .replace("memref.store %r", "memref.store %s")
 )
 
+GATHERED = """sched.kernel @k(%at: memref<6xi32>, %a: memref<11x9xf32>, %b: memref<9x20xf32>,
+    %c: memref<20x6xf32>) {
+  %c0 = arith.constant 0 : index
+  %c10 = arith.constant 10 : index
+  sched.axis %i = 6 {
+    sched.axis %j = 20 tile(16) {
+      %2 = memref.load %at[%i] : memref<6xi32>
+      %3 = arith.index_cast %2 : i32 to index
+      %4 = arith.maxsi %3, %c0 : index
+      %5 = arith.minsi %4, %c10 : index
+      %s = sched.reduce fma %k = 9 : f32 {
+        %x = memref.load %a[%5, %k] : memref<11x9xf32>
+        %y = memref.load %b[%k, %j] : memref<9x20xf32>
+        sched.yield %x, %y : f32
+      }
+      memref.store %s, %c[%j, %i] : memref<20x6xf32>
+    }
+  }
+}"""
+
 KERNELS = {
+    "a row that an index is loaded of": GATHERED,
+    "rows of one that an index is loaded of": GATHERED.replace("20x6xf32", "6x20xf32")
+    .replace("%c[%j, %i]", "%c[%i, %j]")
+    .replace("tile(16)", "tile(16) vector(4)"),
     "blocks of the depth": BLOCKS,
     "blocks in place": matmul(19, 41, 12, "block(16) tile(8)", "block(32) tile(16) vector(8)").replace(
         "%k = 12", "%k = 12 tile(4)"
@@ -521,6 +545,12 @@ def test_what_is_no_tile_is_an_error_that_says_why(message: str, text: str) -> N
     with pytest.raises(PassFailedException) as caught:
         lowered(text)
     assert f"sched.axis: {message}" in str(caught.value)
+
+
+def test_an_index_of_each_lane_is_no_tile():
+    text = GATHERED.replace("%at[%i] : memref<6xi32>", "%at[%j] : memref<20xi32>").replace("6xi32", "20xi32")
+    with pytest.raises(PassFailedException, match=r"memref.load is not linear along %j in a tile"):
+        lowered(text.replace("220xi32", "20xi32"))
 
 
 def test_tiles_have_the_same_bits_on_every_width_of_vectors():
