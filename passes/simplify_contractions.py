@@ -176,7 +176,7 @@ class _Simplifier:
         op, builder = self.op, GraphBuilder(self.op)
         dims = [*self.result, *self.folded]
         place = {dim: number for number, dim in enumerate(dims)}
-        inputs = [_reshaped(builder, operand) for operand in self.operands]
+        inputs = [self._read_only(builder, operand) for operand in self.operands]
         maps = [_map(operand, place) for operand in self.operands]
         maps.append(AffineMap(len(dims), 0, tuple(map(AffineExpr.dimension, range(len(self.result))))))
         type = tensor_type_of(op.result, op.name)
@@ -195,6 +195,23 @@ class _Simplifier:
         op.result.replace_all_uses_with(self._as_before(builder, result, type))
         op.detach()
         op.erase()
+
+    def _read_only(self, builder: GraphBuilder, operand: _Operand) -> SSAValue:
+        """
+        Returns an operand of its shape, of which what no dim reaches is cut off where an axis is one dim: as a
+        window along it, that could have been a part, but as a dim it is all of it.
+        """
+        value = _reshaped(builder, operand)
+        sizes = [
+            self.extents[next(iter(index))] if constant == 0 and list(index.values()) == [1] else extent
+            for index, constant, extent in zip(
+                operand.indices, operand.constants, operand.shape, strict=True
+            )
+        ]
+        if sizes == operand.shape:
+            return value
+        ones, zeros = [1] * len(sizes), [0] * len(sizes)
+        return builder.add(graph.SliceOp(value, zeros, sizes, ones), value.name_hint)
 
     def _as_before(self, builder: GraphBuilder, result: SSAValue, type: TensorType) -> SSAValue:
         """Returns the result with the axes that it had: those of merged dims, of 1, and in their order."""

@@ -58,3 +58,12 @@ func.func @few_channels(%x: tensor<13x13x3xf32>, %w: tensor<7x7x3x8xf32>) -> ten
   %c = graph.contract %x, %w maps [affine_map<(y, x, o, c, i, j) -> (y * 2 + i, x * 2 + j, c)>, affine_map<(y, x, o, c, i, j) -> (i, j, c, o)>, affine_map<(y, x, o, c, i, j) -> (y, x, o)>] bounds [4, 4, 8, 3, 7, 7] : tensor<13x13x3xf32>, tensor<7x7x3x8xf32> -> tensor<4x4x8xf32>
   func.return %c : tensor<4x4x8xf32>
 }
+
+// One window, that does not reach the end: what it reads is cut out, as a dim by itself is all of an axis.
+// CHECK-LABEL: func.func @one_window
+// CHECK:         [[part:%.*]] = graph.slice %{{.*}} offsets [0] sizes [2] strides [1] : tensor<3xf32>
+// CHECK-NEXT:    graph.contract [[part]] maps [affine_map<(d0) -> (d0)>, affine_map<(d0) -> ()>] bounds [2]
+func.func @one_window(%x: tensor<1x3xf32>) -> tensor<1x1xf32> {
+  %c = graph.contract %x maps [affine_map<(n, y, i) -> (n, y * 2 + i)>, affine_map<(n, y, i) -> (n, y)>] bounds [1, 1, 2] accumulate max : tensor<1x3xf32> -> tensor<1x1xf32>
+  func.return %c : tensor<1x1xf32>
+}
