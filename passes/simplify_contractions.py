@@ -198,15 +198,13 @@ class _Simplifier:
 
     def _read_only(self, builder: GraphBuilder, operand: _Operand) -> SSAValue:
         """
-        Returns an operand of its shape, of which what no dim reaches is cut off where an axis is one dim: as a
-        window along it, that could have been a part, but as a dim it is all of it.
+        Returns an operand of its shape. Where the index of an axis is one dim, what it does not reach is cut
+        off: a dim by itself is all of an axis, a window is a part.
         """
         value = _reshaped(builder, operand)
         sizes = [
             self.extents[next(iter(index))] if constant == 0 and list(index.values()) == [1] else extent
-            for index, constant, extent in zip(
-                operand.indices, operand.constants, operand.shape, strict=True
-            )
+            for index, constant, extent in zip(operand.indices, operand.constants, operand.shape, strict=True)
         ]
         if sizes == operand.shape:
             return value

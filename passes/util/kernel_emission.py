@@ -385,7 +385,7 @@ class _KernelEmitter:
         b.location = op.location
         total: SSAValue | None = None
         for atom, factor in expr.terms.items():
-            term = self._atom(b, atom, op)
+            term = self._atom(atom, op)
             if factor != 1:
                 term = integer_op(b, arith.MuliOp, term, self.constants.get(factor, INDEX))
             total = term if total is None else integer_op(b, arith.AddiOp, total, term)
@@ -395,10 +395,13 @@ class _KernelEmitter:
         self.index_values[expr] = total
         return total
 
-    def _atom(self, b: ScalarBuilder, atom: Atom, op: Operation) -> SSAValue:
+    def _atom(self, atom: Atom, op: Operation) -> SSAValue:
+        """As `_index`: in a place of its own, since other expressions that it is part of need fewer axes."""
         alone = IndexExpr({atom: 1}, 0)
         known = self.index_values.get(alone)
         if known is None:
+            b = self._deepest(alone.axes()).builder
+            b.location = op.location
             known = self.index_values[alone] = self._new_atom(b, atom, op)
         return known
 

@@ -138,3 +138,24 @@ func.func @flow() {
 ^next:
   func.return
 }
+
+// -----
+
+// What an index is made of stands where its own axes are known: a part of the first sum's index is needed after it.
+// CHECK-LABEL: sched.kernel @heads_0
+// CHECK:         sched.axis %i = 4 {
+// CHECK-NEXT:      arith.divui %i, %c2
+// CHECK-NEXT:      [[head:%.*]] = arith.remui %i, %c2
+// CHECK-NEXT:      sched.reduce addf
+// CHECK-NEXT:        arith.muli [[head]], %c4
+// CHECK:           sched.axis
+// CHECK-NEXT:        arith.muli [[head]], %c4
+func.func @heads(%x: tensor<2x8xf32>, %w: tensor<8x8xf32>, %v: tensor<8x8xf32>) -> tensor<4x4xf32> {
+  %p = graph.contract %x, %w maps [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (i, j)>] {memory_mode = #graph.memory_mode<local, "">} : tensor<2x8xf32>, tensor<8x8xf32> -> tensor<2x8xf32>
+  %q = graph.contract %x, %v maps [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (i, j)>] {memory_mode = #graph.memory_mode<local, "">} : tensor<2x8xf32>, tensor<8x8xf32> -> tensor<2x8xf32>
+  %a = graph.reshape %p {memory_mode = #graph.memory_mode<virtual, "">} : tensor<2x8xf32> -> tensor<4x4xf32>
+  %b = graph.reshape %q {memory_mode = #graph.memory_mode<virtual, "">} : tensor<2x8xf32> -> tensor<4x4xf32>
+  %s = graph.reduce add %a axes [1] {memory_mode = #graph.memory_mode<local, "">} : tensor<4x4xf32> -> tensor<4xf32>
+  %c = graph.contract %s, %b maps [affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>] {memory_mode = #graph.memory_mode<materialized, "">} : tensor<4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
+  func.return %c : tensor<4x4xf32>
+}
