@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import lru_cache
 from typing import cast
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntAttr, MemRefType, NoneAttr, StridedLayoutAttr
@@ -45,7 +45,7 @@ def extents_of(type: Attribute) -> tuple[Extent, ...]:
     return buffer.layout.data if isinstance(buffer.layout, DimsAttr) else buffer.get_shape()
 
 
-@cache
+@lru_cache(1024)
 def strides_of(type: Attribute) -> tuple[Extent, ...]:
     """Returns the strides of a memref in elements: those of its `strided` layout, or row-major ones."""
     layout = _memref(type).layout
@@ -54,7 +54,7 @@ def strides_of(type: Attribute) -> tuple[Extent, ...]:
     return row_major(extents_of(type))
 
 
-@cache
+@lru_cache(1024)
 def size_of(type: Attribute) -> Extent:
     """
     Returns the number of elements from the first of a memref to its last, gaps included.
@@ -82,7 +82,7 @@ def nbytes_bound(type: Attribute, dims: Mapping[str, DimSymbol]) -> int:
     return NBYTES[_memref(type).element_type] * upper_bound(bounded(size_of(type), dims))
 
 
-@cache
+@lru_cache(1024)
 def span_of(type: Attribute) -> int:
     """
     Returns the number of elements from the first of a memref to its last, gaps included.
@@ -99,7 +99,7 @@ def span_of(type: Attribute) -> int:
     return 1 + sum((extent - 1) * stride for extent, stride in zip(shape, _numbers(type), strict=True))
 
 
-@cache
+@lru_cache(1024)
 def nbytes_of(type: Attribute) -> int:
     """
     Returns the bytes of a memref, gaps included.

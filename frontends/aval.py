@@ -7,11 +7,13 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Operation
 
 from ..dialects import graph
 from ..dialects.dim_expr import Extent
 from ..dialects.graph.types import shape_of
 from ..semantics.numpy_types import dtype_of, element_type_of_dtype
+from .interned import Interned
 
 
 class Aval:
@@ -20,9 +22,9 @@ class Aval:
     A weak one has the dtype that its kind of Python scalar has, and gives way to every array of that kind.
     """
 
-    __slots__ = ("dtype", "is_static", "shape", "type", "weak")
+    __slots__ = ("__weakref__", "dtype", "fits", "is_static", "shape", "type", "weak")
 
-    KNOWN: ClassVar[dict[tuple[np.dtype[Any], tuple[int, ...], bool], Aval]] = {}
+    KNOWN: ClassVar[Interned[tuple[np.dtype[Any], tuple[int, ...], bool], Aval]] = Interned()
 
     def __init__(self, dtype: np.dtype[Any], shape: tuple[int, ...], weak: bool):
         self.dtype = dtype
@@ -31,13 +33,15 @@ class Aval:
         self.is_static = all(isinstance(extent, int) for extent in cast("tuple[Extent, ...]", shape))
         """Whether all extents are numbers; a named dim is not."""
         self.type = graph.tensor_of(element_type_of_dtype(dtype), shape)
+        self.fits: set[type[Operation]] = set()
+        """The ops that were seen to take operands of the kind."""
 
     def __repr__(self) -> str:
         extents = ", ".join(map(str, self.shape))
         return f"{'weak ' if self.weak else ''}{self.dtype}[{extents}]"
 
 
-@lru_cache(65536)
+@lru_cache(4096)
 def aval_of(dtype: np.dtype[Any], shape: tuple[int, ...], weak: bool = False) -> Aval:
     """
     Returns the one abstract array of these.
@@ -48,7 +52,7 @@ def aval_of(dtype: np.dtype[Any], shape: tuple[int, ...], weak: bool = False) ->
     key = (dtype, shape, weak)
     found = Aval.KNOWN.get(key)
     if found is None:
-        found = Aval.KNOWN.setdefault(key, Aval(dtype, shape, weak))
+        found = Aval.KNOWN.add(key, Aval(dtype, shape, weak))
     return found
 
 

@@ -30,14 +30,10 @@ from ..dialects.dim_expr import (
 from ..dialects.graph.types import ElementKind
 from ..errors import TenonError
 from ..semantics.numpy_types import element_type_of_dtype
-from .aval import Aval
 from .extents import check_divisors
 from .source_lines import frame_text, user_location, with_excerpt
 from .trace import Trace, current_trace
 from .traced import TracedArray
-
-_FITS: set[tuple[type[Operation], Aval]] = set()
-"""The kinds of operands that were seen to fit an op."""
 
 
 def _failed(error: Exception) -> TenonError:
@@ -52,7 +48,7 @@ def _check_elements(op: Any, x: TracedArray) -> None:
         elements.check(op.name, x.aval.type)
     except VerifyException as error:
         raise _failed(error) from None
-    _FITS.add((op, x.aval))
+    x.aval.fits.add(op)
 
 
 def _check_same(op: Any, x: TracedArray, y: TracedArray) -> None:
@@ -63,7 +59,7 @@ def _check_same(op: Any, x: TracedArray, y: TracedArray) -> None:
 def _unary(op: Callable[[Any], Operation]) -> Callable[[TracedArray], TracedArray]:
     def apply(x: TracedArray) -> TracedArray:
         x.check_usable()
-        if (op, x.aval) not in _FITS:
+        if op not in x.aval.fits:
             _check_elements(op, x)
         made = op(x.value)
         return x.trace.add(made, x.aval.weak, x.aval if made.results[0].type is x.value.type else None)
@@ -77,7 +73,7 @@ def _binary(op: Callable[[Any, Any], Operation]) -> Callable[[TracedArray, Trace
         y.check_usable()
         if x.value.type is not y.value.type:
             _check_same(op, x, y)
-        if (op, x.aval) not in _FITS:
+        if op not in x.aval.fits:
             _check_elements(op, x)
         made = op(x.value, y.value)
         same = made.results[0].type is x.value.type and x.aval.weak is y.aval.weak

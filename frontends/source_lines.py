@@ -21,7 +21,7 @@ _IS_OWN: dict[CodeType, bool] = {}
 _LOCATIONS: dict[tuple[CodeType, int], FileLineColLoc] = {}
 _FILENAMES: dict[str, StringAttr] = {}
 _POSITIONS: dict[CodeType, list[tuple[int | None, int | None, int | None, int | None]]] = {}
-_MOST_LOCATIONS = 100_000
+_MOST_LOCATIONS = 4096
 
 
 def user_location() -> FileLineColLoc:
@@ -56,6 +56,7 @@ def _new_location(code: CodeType, instruction: int) -> FileLineColLoc:
         _LOCATIONS.clear()
         _POSITIONS.clear()
         _IS_OWN.clear()
+        _FILENAMES.clear()
     _LOCATIONS[code, instruction] = location
     return location
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, cast
 
 from ..errors import TenonError
+from .interned import Interned
 from .static_key import static_key
 
 Flatten = Callable[[Any], tuple[Sequence[Any], Any]]
@@ -26,7 +27,7 @@ thousand calls.
 """
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Node:
     """
     The structure of a container: its class, what it has besides children, and their structures. There is one
@@ -49,7 +50,7 @@ class Node:
         return f"{self.kind.__name__}({inside})"
 
 
-_NODES: dict[Any, Node] = {}
+_NODES: Interned[Any, Node] = Interned()
 
 
 def _node(
@@ -63,7 +64,7 @@ def _node(
         depth = 1 + max([child.depth for child in children if child is not None], default=0)
         if depth > MOST_NESTED:
             raise _too_deep("tree")
-        found = _NODES.setdefault(key, Node(kind, extra, children, labels, depth))
+        found = _NODES.add(key, Node(kind, extra, children, labels, depth))
     return found
 
 

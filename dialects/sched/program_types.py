@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import lru_cache
 from typing import Any, cast
 
 from xdsl.dialects.builtin import IndexType, MemRefType, TensorType
@@ -13,7 +13,7 @@ from ..element_types import element_type_of, storage_type
 from ..graph.types import shape_of
 
 
-@cache
+@lru_cache(1024)
 def buffer_type(tensor: Attribute) -> MemRefType:
     """Returns the type of the buffer that holds a tensor: same shape and dims, storage element type."""
     element_type = element_type_of(tensor)

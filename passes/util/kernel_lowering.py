@@ -11,7 +11,7 @@ loops it does not need.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from xdsl.dialects import arith, memref, scf, vector
@@ -61,7 +61,7 @@ def lower_kernel(kernel: sched.KernelOp) -> low.KernelOp:
     return lowering.op
 
 
-@cache
+@lru_cache(1024)
 def _flat(type: Attribute, space: Attribute = _NO_SPACE) -> MemRefType[Any]:
     size = size_of(type)
     if isinstance(size, int):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import lru_cache
 from math import gcd
 
 LATENCY = 8
@@ -31,7 +31,7 @@ def most_rows(row_nbytes: int, l1_nbytes: int = 48 << 10) -> int:
     return min(in_one_place * (WAY_NBYTES // gcd(row_nbytes, WAY_NBYTES)), MOST_ROWS)
 
 
-@cache
+@lru_cache(1024)
 def tile_shape(
     rows: int, columns: int, vector_nbytes: int, nbytes: int, most_rows: int = MOST_ROWS
 ) -> tuple[int, int]:

@@ -1,0 +1,45 @@
+"""Tables of objects of which there is one for each key, so that they are compared by identity."""
+
+from __future__ import annotations
+
+from threading import Lock
+from typing import Generic, TypeVar
+from weakref import ref
+
+_KeyT = TypeVar("_KeyT")
+_ValueT = TypeVar("_ValueT")
+
+_LEAST_SWEPT = 1024
+
+
+class Interned(Generic[_KeyT, _ValueT]):
+    """
+    One object for each key, as long as anybody has it. Any thread may use it.
+
+    What is gone is swept out whenever the table has twice the entries that the last sweep left.
+    """
+
+    def __init__(self) -> None:
+        self._found: dict[_KeyT, ref[_ValueT]] = {}
+        self._most = _LEAST_SWEPT
+        self._adding = Lock()
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def get(self, key: _KeyT) -> _ValueT | None:
+        found = self._found.get(key)
+        return None if found is None else found()
+
+    def add(self, key: _KeyT, value: _ValueT) -> _ValueT:
+        """Returns the object of `key`: `value`, unless another thread was faster."""
+        with self._adding:
+            known = self.get(key)
+            if known is not None:
+                return known
+            if len(self._found) >= self._most:
+                # A table of its own: others may be reading the old one.
+                self._found = {each: found for each, found in self._found.items() if found() is not None}
+                self._most = max(_LEAST_SWEPT, 2 * len(self._found))
+            self._found[key] = ref(value)
+            return value
