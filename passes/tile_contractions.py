@@ -54,7 +54,7 @@ from ..dialects.dim_expr import upper_bound
 from ..dialects.element_types import NBYTES, element_type_of
 from ..dialects.prefetch import set_prefetch_distance
 from ..dialects.sched import CombineKind, Level, MappingAttr
-from .util.axis_nest import interchange, move_invariants_out
+from .util.axis_nest import interchange
 from .util.index_analysis import IndexAnalysis, Loop
 from .util.index_expr import Axis, IndexExpr, Leaf, Mod, opaque, variable
 from .util.kernel_stages import stages_of
@@ -196,7 +196,6 @@ class _KernelTiler:
         tiled = [nest[choice.rows], nest[choice.columns]]
         lanes = self._lanes(nest[-1], tiled[-1])
         interchange(nest, [*(axis for axis in nest if axis not in tiled), *tiled])
-        move_invariants_out(tiled)
         for axis, tile in zip(tiled, choice.shape, strict=True):
             axis.mapping = MappingAttr.get(vector=lanes if axis is tiled[-1] else 1, tile=tile)
         self._explain(tiled, choice.shape, products[0].dims[0])
@@ -400,7 +399,6 @@ class _KernelTiler:
             dim = products[0].dims[0]
             dim.mapping = MappingAttr.get(tile=max(1, block * self._most(dim) // depth))
         interchange(nest, [*outer, *tiled])
-        move_invariants_out(tiled)
         for number, axis in enumerate(outer[:3]):
             work = depth * prod(extents) * prod(outer_extents[number + 1 :])
             chunk = min(max(1, WORK_OF_A_GROUP // 8 // max(work, 1)), outer_extents[number])

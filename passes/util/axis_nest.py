@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import memref
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, Operation
 
 from ...dialects import sched
 
@@ -72,25 +72,3 @@ def interchange(nest: list[sched.AxisOp], order: Sequence[sched.AxisOp]) -> None
         block = axis.body.block
     for op in body:
         block.add_op(op)
-
-
-def move_invariants_out(tiled: Sequence[sched.AxisOp]) -> None:
-    """
-    Moves what stands at the front of the innermost of some axes, and needs none of them, in front of the
-    outermost: a row that is looked up, say, is the same for all columns.
-    """
-    outer, block = tiled[0], tiled[-1].body.block
-    place = outer.parent
-    assert place is not None, "an axis that stands nowhere"
-    stored = {op.memref for op in block.walk() if isinstance(op, memref.StoreOp)}
-    needing: set[SSAValue] = {axis.index for axis in tiled}
-    needing.update(value for axis in tiled[:-1] for op in axis.body.block.ops for value in op.results)
-    for op in list(block.ops):
-        if op.regions or isinstance(op, memref.StoreOp):
-            return
-        is_stored = isinstance(op, memref.LoadOp) and op.memref in stored
-        if is_stored or any(operand in needing for operand in op.operands):
-            needing.update(op.results)
-            continue
-        op.detach()
-        place.insert_op_before(op, outer)

@@ -55,24 +55,3 @@ sched.kernel @mapped(%a: memref<64x64xf32>, %b: memref<64x64xf32>, %c: memref<64
     }
   }
 }
-
-// A row that is looked up is looked up once for all columns, in front of the tile.
-// CHECK-LABEL: sched.kernel @looked_up
-// CHECK:         sched.axis %j = 2 block(2) {
-// CHECK-NEXT:      %{{.*}} = memref.load %at[%j]
-// CHECK-NEXT:      arith.index_cast
-// CHECK-NEXT:      sched.axis %i = 4 tile(4)
-sched.kernel @looked_up(%x: memref<11x4xf32>, %at: memref<2xi32>, %w: memref<4x4xf32>, %y: memref<4x2xf32>) {
-  sched.axis %i = 4 {
-    sched.axis %j = 2 {
-      %n = memref.load %at[%j] : memref<2xi32>
-      %row = arith.index_cast %n : i32 to index
-      %sum = sched.reduce fma %k = 4 : f32 {
-        %a = memref.load %x[%row, %k] : memref<11x4xf32>
-        %b = memref.load %w[%k, %i] : memref<4x4xf32>
-        sched.yield %a, %b : f32
-      }
-      memref.store %sum, %y[%i, %j] : memref<4x2xf32>
-    }
-  }
-}
