@@ -165,7 +165,7 @@ class Jitted:
     def __call__(self, /, *arguments: Any, **named: Any) -> Any:
         if ENTERED[0] and (trace := current_trace()) is not None:
             return self._inline(trace, arguments, named)
-        if not named and timeline.current is None:
+        if self._fast and not named and timeline.current is None:
             given, scalars = arguments, ()
             for argument in arguments:
                 if type(argument) is not _ndarray:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from sys import getrefcount
+from sysconfig import get_config_var
 from typing import Any
 
+import numpy as np
+
 from .compiled_trace import CompiledTrace
-from .concrete import ConcreteArray
+from .concrete import ConcreteArray, as_concrete
 from .guards import Guard
 from .leaves import values_of
 from .trace import Trace
@@ -63,8 +66,11 @@ class Version:
         if program.ranges:
             program.check_ranges(leaves)
         values = [values_of(leaf) for leaf in leaves]
-        for number in self.donated:
-            values[number] = _given_away(leaves[number], values[number])
+        if self.donated:
+            are_alone = _are_alone(leaves, values)
+            for number in self.donated:
+                if not are_alone[number]:
+                    values[number] = values[number].copy()
         return self._with_constants(program.run(values))
 
     def finished(self, results: Any) -> Any:
@@ -80,12 +86,31 @@ class Version:
         return unflatten(self.structure, iter(parts))
 
 
-def _given_away(leaf: Any, values: Any) -> Any:
-    """Returns values that may be written to: those of an array that nobody else sees, else a copy."""
-    # Its slot, the list of values, the parameter and the argument of the question.
-    is_alone = type(leaf) is ConcreteArray and values.base is None and getrefcount(values) <= 4
-    return values if is_alone else values.copy()
+def _are_alone(leaves: Sequence[Any], values: list[Any]) -> list[bool]:
+    """Returns of which arrays the values, the items of a list, may be written to: nobody else sees them."""
+    return [
+        type(leaf) is ConcreteArray and n_references <= _N_REFERENCES and leaf.values.base is None
+        for leaf, n_references in zip(leaves, _counts(values), strict=True)
+    ]
 
+
+def _counts(values: list[Any]) -> list[int]:
+    """
+    Returns how often each item is referred to, as code in C sees it: what the interpreter's stack counts is
+    another number in each version.
+    """
+    return list(map(getrefcount, values))
+
+
+def _references_of_one() -> int:
+    """Returns what counts of the values that an array and the list of values refer to."""
+    if get_config_var("Py_GIL_DISABLED"):
+        return 0  # Other threads count on their own: values are copied.
+    array = as_concrete(np.empty(1))
+    return _counts([array.values])[0]
+
+
+_N_REFERENCES = _references_of_one()
 
 _ARRAY = object()
 """Where an array stands among the parts of a result."""

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 import tenon
 import tenon.numpy as tnp
+from tenon.frontends import versions
 
 X = np.arange(4, dtype=np.float32)
 
@@ -551,6 +552,16 @@ def test_a_donated_array_gives_its_memory_to_a_result():
     assert "{tenon.donated}" in f.lower(params, X).text("traced")
 
 
+def test_an_array_that_is_the_only_argument_gives_its_memory_to_the_result():
+    f = tenon.jit(lambda x: x + 1, donate_argnums=0)
+    x = tnp.asarray(X.copy())
+    address = x.values.ctypes.data
+    for _ in range(3):
+        x = f(x)
+        assert x.values.ctypes.data == address
+    same(x, X + 3)
+
+
 def test_memory_that_others_see_is_not_donated():
     f = tenon.jit(lambda x: x + 1, donate_argnums=0)
     values = X.copy()
@@ -563,6 +574,21 @@ def test_memory_that_others_see_is_not_donated():
     same(view, X)
     same(f(tnp.asarray(values[1:])), X[1:] + 1)
     same(values, X)
+    of_a_dict = tenon.jit(lambda params: {"w": params["w"] + 1}, donate_argnums=0)
+    for see in (np.asarray, lambda x: x.values, lambda x: [x.values]):
+        params = {"w": tnp.asarray(X.copy())}
+        seen = see(params["w"])
+        same(of_a_dict(params)["w"], X + 1)
+        same(seen[0] if isinstance(seen, list) else seen, X)
+
+
+def test_nothing_is_donated_where_references_are_counted_by_threads(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(versions, "get_config_var", lambda name: name == "Py_GIL_DISABLED")
+    monkeypatch.setattr(versions, "_N_REFERENCES", versions._references_of_one())
+    f = tenon.jit(lambda x: x + 1, donate_argnums=0)
+    x = tnp.asarray(X.copy())
+    address = x.values.ctypes.data
+    assert f(x).values.ctypes.data != address
 
 
 def test_an_array_that_is_donated_and_given_twice_is_an_error():
