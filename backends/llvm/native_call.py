@@ -19,10 +19,20 @@ Everything but the steps themselves runs under the interpreter's lock: it guards
 
 from __future__ import annotations
 
-CALL_TEXT = """
+
+def call_text(tuple_items: int) -> str:
+    """Returns the functions, for an interpreter whose tuples have their items from a byte on."""
+    skipped = tuple_items - _TUPLE_COUNT_END
+    return (
+        f"%tuple = type {{ %object, i64, [{skipped} x i8], [0 x ptr] }}  ; object, count, -, items\n{_TEXT}"
+    )
+
+
+_TUPLE_COUNT_END = 24
+
+_TEXT = """
 ; Objects of the interpreter and of numpy, as far as they are looked into:
 %object = type { i64, ptr }  ; references, type
-%tuple = type { %object, i64, [0 x ptr] }
 ; data, rank, extents, strides, base, dtype, flags
 %ndarray = type { %object, ptr, i32, ptr, ptr, ptr, ptr, i32 }
 ; scalar type, kind, character, byte order, -, number
@@ -209,7 +219,7 @@ argument:
   %i.more = icmp ult i64 %i, %n.arguments
   br i1 %i.more, label %argument.check, label %out.look
 argument.check:
-  %argument.at = getelementptr %tuple, ptr %arguments, i64 0, i32 2, i64 %i
+  %argument.at = getelementptr %tuple, ptr %arguments, i64 0, i32 3, i64 %i
   %array = load ptr, ptr %argument.at
   %operand = getelementptr %operand, ptr %operands, i64 %i
   %fit = call i1 @fits(ptr %array, ptr %operand, ptr %ndarray, i32 257)
@@ -236,7 +246,7 @@ out.tuple:
   %out.counted = icmp eq i64 %out.count, %n.results
   br i1 %out.counted, label %out.items, label %refuse
 out.items:
-  %out.items.at = getelementptr %tuple, ptr %out, i64 0, i32 2
+  %out.items.at = getelementptr %tuple, ptr %out, i64 0, i32 3
   br label %result
 out.single:
   %single = icmp eq i64 %n.results, 1

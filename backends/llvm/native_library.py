@@ -13,10 +13,11 @@ from typing import Any
 
 from ...cache.code import kept_bytes
 from .library import llvmlite_binding, new_engine
-from .native_call import CALL_TEXT, FUNCTIONS
+from .native_call import FUNCTIONS, call_text
 from .native_pool import pool_text
 from .native_steps import FUNCTIONS as STEP_FUNCTIONS
 from .native_steps import steps_text
+from .object_layout import TUPLE_ITEMS
 from .threads import follow_num_threads
 
 _EXPORTED = (
@@ -79,7 +80,7 @@ def _load() -> NativeLibrary:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     pool = pool_text(platform.machine(), platform.system())
-    text = "".join((steps_text(time.CLOCK_MONOTONIC), pool, CALL_TEXT))
+    text = "".join((steps_text(time.CLOCK_MONOTONIC), pool, call_text(TUPLE_ITEMS)))
 
     def compiled() -> bytes:
         module = llvm.parse_assembly(text)

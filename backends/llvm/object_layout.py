@@ -10,13 +10,25 @@ from typing import Any
 
 import numpy as np
 
+KNOWN_PYTHONS = ((3, 11), (3, 12), (3, 13), (3, 14))
+KNOWN_NUMPYS = (1, 2)
+"""
+The versions whose objects were looked through, and how they count references and call functions. Of each the
+smaller ones keep the layout, which is part of what extensions are compiled for. Of any other nothing is read.
+"""
+
+TUPLE_ITEMS = max(24, tuple.__basicsize__)
+"""Where the items of a tuple begin: Python 3.14 keeps a hash between their number and them."""
+
 
 @cache
 def is_layout_known() -> bool:
     """
     Returns whether tuples, arrays and dtypes of this process are laid out as `native_call` reads them, and
-    one lock guards the interpreter. It looks at real ones.
+    one lock guards the interpreter. It looks at real ones, of versions that are known.
     """
+    if sys.version_info[:2] not in KNOWN_PYTHONS or int(np.__version__.split(".")[0]) not in KNOWN_NUMPYS:
+        return False
     if sys.implementation.name != "cpython" or sysconfig.get_config_var("Py_GIL_DISABLED"):
         return False
     if ctypes.sizeof(ctypes.c_void_p) != 8 or sys.byteorder != "little":
@@ -33,7 +45,7 @@ def is_layout_known() -> bool:
         and all(_is_dtype_known(np.dtype(text)) for text in ("f4", ">f4", "<i8", "u1", "?"))
         and _word(pair, 8) == id(tuple)
         and _word(pair, 16) == len(pair)
-        and [_word(pair, 24), _word(pair, 32)] == [id(array), id(None)]
+        and [_word(pair, TUPLE_ITEMS), _word(pair, TUPLE_ITEMS + 8)] == [id(array), id(None)]
     )
 
 
