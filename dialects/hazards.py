@@ -93,6 +93,19 @@ def accessed_buffers(
             return _accessed_in_regions(op, accesses)
 
 
+def aliased_write(op: sched.LaunchOp, access: KernelAccess) -> str | None:
+    """
+    Returns what is wrong with a launch that gives its kernel a buffer twice, which the kernel writes to:
+    kernels are compiled for arguments that are apart.
+    """
+    arguments = list(op.arguments)
+    for number in access.writes:
+        if arguments.count(arguments[number]) > 1:
+            name = arguments[number].name_hint or "a buffer"
+            return f"{op.name}: @{op.kernel.root_reference.data} writes to {name}, which it is given twice"
+    return None
+
+
 def _accessed_in_regions(
     op: sched.ControlItem, accesses: Mapping[str, KernelAccess]
 ) -> tuple[list[SSAValue], list[SSAValue]]:

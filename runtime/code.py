@@ -74,9 +74,14 @@ class CodeBatch(Sequence["Code | None"]):
     def __getitem__(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, index: int | str
     ) -> Code | None:
-        """Returns a program by its place or its name. Raises `KeyError` where none has the name."""
+        """
+        Returns a program by its place or its name. Raises `KeyError` where none has the name, or several.
+        """
         if isinstance(index, str):
-            return {code.name: code for code in self._codes if code is not None}[index]
+            found = [code for code in self._codes if code is not None and code.name == index]
+            if len(found) != 1:
+                raise KeyError(f"{len(found)} programs of the batch are called {index}")
+            return found[0]
         return self._codes[index]
 
     def __len__(self) -> int:

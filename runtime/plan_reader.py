@@ -27,7 +27,7 @@ from ..dialects.dim_expr import Extent, bounded, upper_bound
 from ..dialects.dim_values import DimTable
 from ..dialects.element_types import NBYTES, element_type_of
 from ..dialects.entry import argument_names
-from ..dialects.hazards import Item, accessed_buffers, all_items, base_of, items_of
+from ..dialects.hazards import Item, accessed_buffers, aliased_write, all_items, base_of, items_of
 from ..dialects.kernel_access import access_of, kernels_of
 from ..dialects.parsing import location_text
 from ..errors import TenonError
@@ -307,10 +307,13 @@ class _Planner:
         kernel = self._kernels.get(name)
         if kernel is None:
             raise TenonError(f"{op.name}: @{name} is no low.kernel (hint: run convert-sched-to-low)")
+        access = self._accesses[name]
         if (misfit := op.misfit(kernel)) is not None:
             raise TenonError(misfit, location=location_text(op.location))
-        for index in self._accesses[name].writes:
+        for index in access.writes:
             self._check_target(op.arguments[index], f"{op.name}: @{name}")
+        if (wrong := aliased_write(op, access)) is not None:
+            raise TenonError(wrong, location=location_text(op.location))
         x, y, z = kernel.grid.data
         if 0 in (x, y, z):
             return None

@@ -93,6 +93,8 @@ class OpenCLDriver(OpenCLMemory):
                 last = native.arguments[index]
                 if last is not None and last[0] is pool.buffer and last[1] == argument.offset:
                     continue
+                # Until both are set neither is known.
+                native.arguments[index] = None
                 native.kernel.set_arg(n_sizes + 2 * index, pool.buffer)
                 native.kernel.set_arg(n_sizes + 2 * index + 1, np.uint64(argument.offset))
                 native.arguments[index] = (pool.buffer, argument.offset)

@@ -30,7 +30,7 @@ from ...dialects.dim_specialization import specialize
 from ...dialects.dim_values import DimTable
 from ...dialects.entry import find_entry
 from ...dialects.graph import dims_of
-from ...dialects.hazards import Item, accessed_buffers, all_items, base_of
+from ...dialects.hazards import Item, accessed_buffers, aliased_write, all_items, base_of
 from ...dialects.kernel_access import KernelAccess, accesses_of, kernels_of
 from ...dialects.parsing import location_text
 from ...errors import TenonError
@@ -218,7 +218,10 @@ class _Program:
                     raise TenonError(misfit, location=location_text(op.location))
 
     def _check_targets(self, accesses: Mapping[str, KernelAccess]) -> None:
-        """Raises TenonError where the program writes to an argument, a constant or the merge buffer."""
+        """
+        Raises TenonError where the program writes to an argument, a constant, the merge buffer, or a buffer
+        that a kernel is given twice.
+        """
         for op in all_items(self._program.body.block):
             targets: list[SSAValue] = []
             if isinstance(op, sched.LaunchOp):
@@ -235,6 +238,10 @@ class _Program:
                     raise TenonError(
                         f"{op.name}: @{self._program.sym_name.data} writes to its {kind} '{target.name_hint}'"
                     )
+            if isinstance(op, sched.LaunchOp):
+                access = accesses[op.kernel.root_reference.data]
+                if (wrong := aliased_write(op, access)) is not None:
+                    raise TenonError(wrong, location=location_text(op.location))
 
     def _allocate(self, op: sched.BufferOp) -> Array:
         """Returns memory for a buffer; every byte of it is 0xff, which is NaN in every float type."""

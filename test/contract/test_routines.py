@@ -412,6 +412,15 @@ def test_the_merge_buffer_is_checked_when_a_routine_runs(device: Device):
 # Batches
 
 
+def test_a_name_that_several_programs_of_a_batch_have_names_none(platform: Platform):
+    batch = platform.compile_batch([DOUBLE, HALVE, DOUBLE], names=["one", "other", "one"])
+    assert batch["other"] is batch[1] and batch[0] is not batch[2]
+    with pytest.raises(KeyError, match="2 programs of the batch are called one"):
+        batch["one"]
+    with pytest.raises(KeyError, match="0 programs of the batch are called none"):
+        batch["none"]
+
+
 def test_a_batch_is_compiled_and_linked_together(device: Device):
     batch = device.platform.compile_batch([DOUBLE, HALVE], names=["first", "second"])
     assert len(batch) == 2

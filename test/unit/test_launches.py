@@ -88,6 +88,20 @@ def test_a_buffer_may_have_another_shape_than_the_kernel_sees(read: Callable[[Mo
 
 
 @pytest.mark.parametrize("read", READERS.values(), ids=READERS)
+def test_a_buffer_that_is_written_is_given_once(read: Callable[[ModuleOp], None]):
+    """Kernels are compiled for arguments that are apart: what they do otherwise is not said."""
+    for kernel in ("fits", "same_sizes"):
+        module = launching(kernel)
+        (launch,) = [op for op in module.walk() if isinstance(op, sched.LaunchOp)]
+        launch.operands[0] = launch.operands[1]
+        if kernel == "same_sizes":
+            read(module)
+            continue
+        with pytest.raises(TenonError, match=r"sched.launch: @fits writes to y, which it is given twice"):
+            read(module)
+
+
+@pytest.mark.parametrize("read", READERS.values(), ids=READERS)
 def test_two_kernels_of_one_name_are_an_error(read: Callable[[ModuleOp], None]):
     module = launching("fits")
     last = [op for op in module.ops if not isinstance(op, sched.ProgramOp)][-1]
