@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from threading import Lock
 from typing import Generic, TypeVar
 from weakref import ref
@@ -10,6 +11,9 @@ _KeyT = TypeVar("_KeyT")
 _ValueT = TypeVar("_ValueT")
 
 _LEAST_SWEPT = 1024
+
+_adding = Lock()
+"""Held while anything is added to any table."""
 
 
 class Interned(Generic[_KeyT, _ValueT]):
@@ -22,7 +26,6 @@ class Interned(Generic[_KeyT, _ValueT]):
     def __init__(self) -> None:
         self._found: dict[_KeyT, ref[_ValueT]] = {}
         self._most = _LEAST_SWEPT
-        self._adding = Lock()
 
     def __len__(self) -> int:
         return len(self._found)
@@ -33,7 +36,7 @@ class Interned(Generic[_KeyT, _ValueT]):
 
     def add(self, key: _KeyT, value: _ValueT) -> _ValueT:
         """Returns the object of `key`: `value`, unless another thread was faster."""
-        with self._adding:
+        with _adding:
             known = self.get(key)
             if known is not None:
                 return known
@@ -43,3 +46,13 @@ class Interned(Generic[_KeyT, _ValueT]):
                 self._most = max(_LEAST_SWEPT, 2 * len(self._found))
             self._found[key] = ref(value)
             return value
+
+
+def _forget_lock() -> None:
+    """In the child of a fork: who holds the lock of the parent's is not here."""
+    global _adding
+    _adding = Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_lock)

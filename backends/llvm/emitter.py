@@ -10,7 +10,9 @@ from xdsl.dialects.scf import ConditionOp, YieldOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
+from ...dialects.element_types import lanes_of
 from ...dialects.low import EXPANDED_OPS, Dimension, KernelOp
+from .limits import MOST_LANES
 from .names import ValueNames
 from .processors import Processor
 from .types import llvm_type, mangled
@@ -100,13 +102,15 @@ class Emitter:
         Returns the LLVM type of a value of `op`.
 
         Raises:
-            DiagnosticException: there is none.
+            DiagnosticException: there is none, or it is a vector that LLVM cannot compile.
         """
         text = self._types.get(type)
         if text is None:
             text = llvm_type(type)
             if text is None:
                 raise DiagnosticException(f"llvm: {op.name}: no LLVM type for {type}")
+            if (lanes_of(type) or 0) > MOST_LANES:
+                raise DiagnosticException(f"llvm: {op.name}: {type} has more than {MOST_LANES} lanes")
             self._types[type] = text
         return text
 

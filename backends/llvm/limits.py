@@ -8,3 +8,9 @@ again in what calls it.
 
 PRIVATE_NBYTES_LIMIT = 1 << 18
 """The most bytes that the allocas of one kernel may take together; they live on the stack of the caller."""
+
+MOST_LANES = 16384
+"""
+The most lanes of a vector. LLVM ends the process where a node has more than 65535 operands; a constant has one
+for each lane, a shuffle of two vectors those of both. An addition of 16384 lanes takes 6 s to compile.
+"""

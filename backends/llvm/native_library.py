@@ -63,13 +63,13 @@ class NativeLibrary:
     call_method: MethodDef
 
 
-_LOADING = Lock()
+_loading = Lock()
 _LOADED: list[NativeLibrary] = []
 
 
 def native_library() -> NativeLibrary:
     """Returns the library, which lives as long as the process: its workers run in it to the very end."""
-    with _LOADING:
+    with _loading:
         if not _LOADED:
             _LOADED.append(_load())
         return _LOADED[0]
@@ -132,3 +132,13 @@ def _load() -> NativeLibrary:
 def _keep_forever(owner: object) -> None:
     """Keeps `owner` through the end of the interpreter, when modules are emptied but workers still run."""
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(owner))
+
+
+def _forget_lock() -> None:
+    """In the child of a fork: a thread of the parent's that was loading the library is not here."""
+    global _loading
+    _loading = Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_lock)

@@ -337,18 +337,22 @@ def test_a_folder_that_is_refused_is_warned_of_once(tmp_path: Path, monkeypatch:
 
 FORKED = """
 import os, sys, threading
+import numpy as np
 import tenon
+from tenon.backends.llvm import native_library
 from tenon.cache.place import cache_folder
+from tenon.frontends import interned
 from tenon.program_cache import _LOOKUPS
 
 TEXT = "func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> { func.return %x : tensor<4xf32> }"
 tenon.compile(TEXT)
 folder = cache_folder()
-with folder._lock, _LOOKUPS.lock:
+with folder._lock, _LOOKUPS.lock, native_library._loading, interned._adding:
     child = os.fork()
     if child == 0:
         tenon.compile(TEXT.replace("@f", "@g"))
         assert tenon.cache_info().misses == 2
+        assert tenon.jit(lambda x: x + 1)(np.ones((3, 5, 7))).sum() == 210
         os._exit(0)
 assert os.waitpid(child, 0)[1] == 0
 tenon.compile(TEXT.replace("@f", "@g"))

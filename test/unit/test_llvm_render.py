@@ -329,6 +329,10 @@ def test_empty_grid_runs_nothing(grid: tuple[int, int, int]) -> None:
             "llvm: memref.alloca: memref<2x4xf32> is not a row of a storage type",
         ),
         (
+            kernel("%c = arith.constant dense<0.0> : vector<16385xf32>"),
+            "llvm: arith.constant: vector<16385xf32> has more than 16384 lanes",
+        ),
+        (
             kernel("%c = arith.constant dense<0.0> : vector<2x2xf32>"),
             "llvm: arith.constant: no LLVM type for vector<2x2xf32>",
         ),
@@ -404,3 +408,13 @@ def test_addresses_around_a_transposition_are_hidden_from_llvms_loop_passes() ->
     assert text.count("= call ptr @llvm.strip.invariant.group.p0(ptr ") == 2
     assert text.count("i64 2\n") == 2
     assert "strip.invariant.group" not in render(SQUARE)
+
+
+def test_the_largest_vector_is_written():
+    assert "<16384 x float>" in render(
+        kernel(
+            "%v = vector.load %x[%i] : memref<16384xf32>, vector<16384xf32>\n"
+            "vector.store %v, %x[%i] : memref<16384xf32>, vector<16384xf32>",
+            "%x: memref<16384xf32>",
+        )
+    )
