@@ -11,6 +11,6 @@ PRIVATE_NBYTES_LIMIT = 1 << 18
 
 MOST_LANES = 16384
 """
-The most lanes of a vector. LLVM ends the process where a node has more than 65535 operands; a constant has one
-for each lane, a shuffle of two vectors those of both. An addition of 16384 lanes takes 6 s to compile.
+The most lanes of a vector. LLVM ends the process where a node has more than 65535 operands: a constant has
+one for each lane, a shuffle of two vectors those of both. An addition of 16384 lanes takes 6 s to compile.
 """
