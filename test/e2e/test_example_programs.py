@@ -88,7 +88,7 @@ def test_programs_run_as_commands(name: str):
         cwd=root,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=600,
     )
     assert found.returncode == 0, found.stderr
     assert found.stdout

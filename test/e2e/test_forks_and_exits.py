@@ -48,7 +48,7 @@ sys.exit(status)
 
 
 def run(text: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=60)
+    return subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=600)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")

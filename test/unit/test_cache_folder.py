@@ -255,7 +255,7 @@ def test_processes_read_and_write_at_the_same_time(tmp_path: Path) -> None:
         for seed in range(4)
     ]
     for writer in writers:
-        _, errors = writer.communicate(timeout=120)
+        _, errors = writer.communicate(timeout=600)
         assert writer.returncode == 0, errors.decode()
     folder = CacheFolder(path, 400_000)
     assert folder.files()
@@ -364,4 +364,4 @@ assert tenon.cache_info()[:2] == (1, 1)
 def test_the_child_of_a_fork_waits_for_no_lock(tmp_path: Path) -> None:
     environment = {**os.environ, FOLDER: str(tmp_path / "kept"), SWITCH: "1"}
     command = [sys.executable, "-W", "ignore", "-c", FORKED]
-    subprocess.run(command, check=True, env=environment, timeout=120)
+    subprocess.run(command, check=True, env=environment, timeout=600)

@@ -568,7 +568,7 @@ sys.modules["owner"].owner = Owner()
 def process_that_runs(program: str) -> str:
     """Returns what it prints while calls run in other threads."""
     command = [sys.executable, "-c", PRELUDE + program]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout
 

@@ -108,12 +108,12 @@ def ranges_of_a_run(extent: int, least: int) -> list[tuple[int, int, int]]:
 
 def parts_of_a_shared_run(extent: int, least: int) -> list[tuple[int, int]]:
     """Runs a step until the pool shares it out: for a while after workers lost the processor it does not."""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 300
     while time.monotonic() < deadline:
         parts = sorted((begin, end) for begin, end, _ in ranges_of_a_run(extent, least))
         if len(parts) > 1:
             return parts
-    pytest.fail("nothing was shared out for 20 s")
+    pytest.fail("nothing was shared out for 300 s")
 
 
 @pytest.mark.parametrize(("extent", "least"), [(100, 1), (100, 30), (17, 16), (1000, 7), (5, 1)])
@@ -193,7 +193,7 @@ def test_a_process_that_was_stopped_for_long_shares_out_again_soon():
     native_library().steps_run(record.ctypes.data, 1)
     start = time.monotonic()
     parts_of_a_shared_run(100, 1)
-    assert time.monotonic() - start < 6
+    assert time.monotonic() - start < 10  # eight times what was lost is more
 
 
 IN_A_CHILD = """
@@ -222,7 +222,7 @@ print("same")
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
 def test_a_forked_child_has_a_pool_of_its_own():
-    done = subprocess.run([sys.executable, "-c", IN_A_CHILD], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", IN_A_CHILD], capture_output=True, text=True, timeout=600)
     assert (done.returncode, done.stdout) == (0, "same\n"), done.stderr
 
 
@@ -239,7 +239,7 @@ f(np.zeros((4096, 64), np.float32))
 
 def test_a_process_ends_while_workers_look_for_work():
     for _ in range(5):
-        subprocess.run([sys.executable, "-c", AT_THE_END], check=True, timeout=60)
+        subprocess.run([sys.executable, "-c", AT_THE_END], check=True, timeout=600)
 
 
 @pytest.mark.parametrize(

@@ -169,7 +169,7 @@ def test_of_several_who_save_at_the_same_time_nobody_is_lost(tmp_path: Path):
         mine = [replace(ENTRY, kernel=f"{3:032x}{number:032x}") for number in range(25)]
         list(pool.map(lambda entry: save_entries(path, [entry], []), mine))
     for writer in writers:
-        _, errors = writer.communicate(timeout=120)
+        _, errors = writer.communicate(timeout=600)
         assert writer.returncode == 0, errors.decode()
     assert len(read_database(path)[1]) == 1 + 3 * 25
     assert [file.name for file in tmp_path.iterdir()] == ["db.json"]
