@@ -41,6 +41,7 @@ from . import sched as sched_interpreter
 from .dependency_check import check_dependencies
 from .graph import run_graph
 from .node_memory import NodeMemory, all_arguments, place_of
+from .undefined_memory import as_undefined
 
 Array = npt.NDArray[Any]
 
@@ -102,7 +103,7 @@ class _Program:
         self._kernels = kernels_of(module)
         self._buffers: dict[SSAValue, Array] = {}
         self._indices: dict[SSAValue, int] = {}
-        self._memory = np.full(_planned_nbytes(module, program), 0xFF, np.uint8)
+        self._memory = as_undefined(np.full(_planned_nbytes(module, program), 0xFF, np.uint8))
 
     def run(self, inputs: Sequence[Array]) -> list[Array]:
         program = self._program
@@ -247,7 +248,7 @@ class _Program:
         """Returns memory for a buffer; every byte of it is 0xff, which is NaN in every float type."""
         nbytes = evaluated(size_of(op.result.type), self._dims) * storage_dtype(op.result.type).itemsize
         if op.slab is None:
-            memory = np.full(nbytes, 0xFF, np.uint8)
+            memory = as_undefined(np.full(nbytes, 0xFF, np.uint8))
         else:
             memory = self._memory[op.slab.offset.data : op.slab.offset.data + nbytes]
         return memory.view(storage_dtype(op.result.type))

@@ -31,6 +31,7 @@ from .kernel_memory import KernelMemory, Mask
 from .scalars import DIVISIONS, check_division, function_of
 from .shared_access_log import SharedAccessLog
 from .tile_fma import run_tile_fma
+from .undefined_memory import as_undefined, filled
 
 ELEMENTS_LIMIT = 1 << 18
 """About how many elements a value of all work-items at hand may have; more than this runs in pieces."""
@@ -330,8 +331,8 @@ def _alloca(op: Operation) -> _Step:
 
 def _undefined(shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> Array:
     if is_floating(dtype):
-        return np.full(shape, np.nan).astype(dtype)
-    return np.full((*shape, dtype.itemsize), 0xA5, np.uint8).view(dtype).reshape(shape)
+        return as_undefined(np.full(shape, np.nan).astype(dtype))
+    return as_undefined(filled(shape, dtype, 0xA5))
 
 
 def _broadcast(op: Operation) -> _Step:

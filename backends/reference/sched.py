@@ -26,6 +26,7 @@ from ...semantics.numerics import COMBINE, fma, identity
 from ...semantics.numpy_types import dtype_of, storage_dtype
 from .scalars import DIVISIONS, evaluate
 from .serial_code import Mask, run_for, run_if, run_while
+from .undefined_memory import as_undefined
 
 Array = npt.NDArray[Any]
 
@@ -222,7 +223,7 @@ class _Run:
         array = np.zeros((*extents, *type.get_shape()), storage_dtype(type.element_type))
         if array.dtype.kind == "f":
             array.fill(np.nan)  # an element that is read before it is written shows
-        self.buffers[op.result] = _Buffer(array, len(extents))
+        self.buffers[op.result] = _Buffer(as_undefined(array), len(extents))
 
     def _subscripts(
         self, op: Operation, buffer: SSAValue, indices: Sequence[SSAValue], extents: tuple[int, ...]
