@@ -39,7 +39,8 @@ def normalize_arguments(arguments: Sequence[str]) -> list[str]:
     return normal
 
 
-def _flag(text: str) -> bool:
+def flag(text: str) -> bool:
+    """Returns the value of a flag. Raises `ArgumentTypeError` for what is neither true nor false."""
     match text.lower():
         case "1" | "true":
             return True
@@ -159,7 +160,7 @@ def _add_checks(parser: argparse.ArgumentParser) -> None:
     checks = parser.add_argument_group("checks")
     checks.add_argument(
         "--verify-each",
-        type=_flag,
+        type=flag,
         default=True,
         metavar="BOOL",
         help="verify after each pass (default: true)",

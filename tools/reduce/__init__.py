@@ -5,6 +5,7 @@ Makes modules smaller that show a failure, and keeps the failure.
 that need no more. `tenon-reduce` is the command.
 """
 
+from .command import CommandSucceeds
 from .failures import Failure, FailureKind
 from .predicates import ChangesSemantics, FailsLike, WrongNumbers
 from .search import Progress, Reduction, reduce_module
@@ -12,6 +13,7 @@ from .trial import Trial
 
 __all__ = [
     "ChangesSemantics",
+    "CommandSucceeds",
     "FailsLike",
     "Failure",
     "FailureKind",

@@ -8,6 +8,7 @@ milliseconds more than the work itself, and each begins from the same state.
 from __future__ import annotations
 
 import contextlib
+import faulthandler
 import json
 import os
 import select
@@ -115,6 +116,8 @@ def _work_and_exit(work: Callable[[Note], Any], writing: int, output: int) -> No
         # A group of its own, for what it starts in turn.
         os.setpgid(0, 0)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
+        # It would tell of a crash on the standard error that the parent began with.
+        faulthandler.disable()
         _leave_no_core()
         for stream in (1, 2):
             os.dup2(output, stream)

@@ -11,7 +11,7 @@ from xdsl.traits import IsTerminator
 
 from ...dialects import context
 from ...passes.inline_calls import InlineCallsPass
-from .search import Edit, NotApplicable, Reduction
+from .search import Edit, Edits, NotApplicable
 from .surgery import (
     add_argument,
     drop_argument,
@@ -24,7 +24,7 @@ from .surgery import (
 )
 
 
-class DropSymbols(Reduction):
+class DropSymbols(Edits):
     """Drops functions, kernels, nodes and whatever else stands in the module, last ones first."""
 
     name = "drop what stands in the module"
@@ -37,7 +37,7 @@ class DropSymbols(Reduction):
         return [lambda op=op: drop(op) for op in reversed(list(module.body.ops))]
 
 
-class InlineCalls(Reduction):
+class InlineCalls(Edits):
     """Puts functions in where they are called."""
 
     name = "inline calls"
@@ -58,7 +58,7 @@ def _ops_of(block: Block) -> Iterator[Operation]:
                 yield from _ops_of(inner)
 
 
-class CutOps(Reduction):
+class CutOps(Edits):
     """
     Erases ops of functions, from the end. What is made of their results is made of new arguments instead;
     with `keeps` what only they were made of is returned.
@@ -97,7 +97,7 @@ class CutOps(Reduction):
         erase_all(dead)
 
 
-class DropResults(Reduction):
+class DropResults(Edits):
     """Drops results of functions, and what only they are made of."""
 
     name = "drop results"
@@ -114,7 +114,7 @@ class DropResults(Reduction):
         ]
 
 
-class DropArguments(Reduction):
+class DropArguments(Edits):
     """Drops arguments of functions that nobody uses."""
 
     name = "drop arguments"
@@ -128,7 +128,7 @@ class DropArguments(Reduction):
         ]
 
 
-class MergeArguments(Reduction):
+class MergeArguments(Edits):
     """Uses one argument of a function in the place of others of its type."""
 
     name = "merge arguments"

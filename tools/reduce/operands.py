@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.traits import IsTerminator
 
-from .search import Edit, Reduction
+from .search import Edit, Edits
 from .surgery import constant_of, erase_all, is_constant, is_dead
 
 
@@ -20,7 +20,7 @@ def _inner_ops(module: ModuleOp) -> list[Operation]:
     return found[::-1]
 
 
-class EraseDeadOps(Reduction):
+class EraseDeadOps(Edits):
     """Erases ops whose results nobody uses."""
 
     name = "erase dead ops"
@@ -29,7 +29,7 @@ class EraseDeadOps(Reduction):
         return [lambda op=op: erase_all([op]) for op in _inner_ops(module) if is_dead(op)]
 
 
-class BypassOps(Reduction):
+class BypassOps(Edits):
     """Uses an operand of an op, the first one of the type from `first` on, in the place of its result."""
 
     def __init__(self, first: int) -> None:
@@ -55,7 +55,7 @@ class BypassOps(Reduction):
         return same[self._first] if self._first < len(same) else None
 
 
-class UseConstants(Reduction):
+class UseConstants(Edits):
     """Uses a constant, all of whose elements are `value`, in the place of each result of an op."""
 
     def __init__(self, value: int) -> None:

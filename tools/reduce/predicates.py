@@ -41,8 +41,11 @@ class WrongNumbers:
         seeds: Sequence[int] = (0,),
         far: bool = True,
         timeout: float = TIMEOUT,
+        target: str | None = None,
     ) -> None:
-        self._trial = Trial(backend, pipeline, entry, seeds, verify_each=False, timeout=timeout)
+        self._trial = Trial(
+            backend, pipeline, entry, seeds, verify_each=False, timeout=timeout, target=target
+        )
         self._far = far
 
     def __call__(self, module: ModuleOp) -> bool:
@@ -67,10 +70,9 @@ class ChangesSemantics:
         entry: str | None = None,
         seeds: Sequence[int] = (0,),
         timeout: float = TIMEOUT,
+        target: str | None = None,
     ) -> None:
-        self._trial = Trial(
-            backend, pipeline, entry, seeds, verify_each=False, verify_semantics=True, timeout=timeout
-        )
+        self._trial = Trial(backend, pipeline, entry, seeds, False, True, timeout, target)
         self._where = None if pass_name is None else pass_place(pass_name)
 
     def __call__(self, module: ModuleOp) -> bool:

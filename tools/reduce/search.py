@@ -29,25 +29,49 @@ Edit = Callable[[], None]
 """Changes one place of the module that it was made for, and nothing where an edit before took that away."""
 
 
+_FEW = 2
+"""At how many places at once a reduction is tried that has come to nothing before."""
+
+
 class Reduction(ABC):
     """A way to make modules smaller."""
 
     name: str
 
     @abstractmethod
+    def count(self, module: ModuleOp) -> int:
+        """Returns at how many places it can change a module."""
+        ...
+
+    @abstractmethod
+    def apply(self, module: ModuleOp, places: range) -> None:
+        """
+        Changes some of the places of a module, given by their numbers.
+
+        Raises `NotApplicable` where they cannot be changed together.
+        """
+        ...
+
+
+class Edits(Reduction):
+    """A reduction whose places can be changed one after the other."""
+
+    @abstractmethod
     def edits(self, module: ModuleOp) -> Sequence[Edit]:
         """Returns what changes each place of `module`, in the order in which they are to be tried."""
         ...
 
+    def count(self, module: ModuleOp) -> int:
+        return len(self.edits(module))
+
     def apply(self, module: ModuleOp, places: range) -> None:
-        """Changes some of the places of a module, given by their numbers."""
         edits = self.edits(module)
         for place in places:
             edits[place]()
 
 
 class NotApplicable(Exception):
-    """What an edit raises where its place cannot be changed together with those before it."""
+    """What a reduction raises where a place cannot be changed, alone or together with the others."""
 
 
 @dataclass(frozen=True)
@@ -79,25 +103,33 @@ class Search:
 
     def run(self, reductions: Sequence[Reduction]) -> None:
         """Applies all reductions until none makes the module smaller."""
-        while any([self._run(reduction) for reduction in reductions]):
-            pass
+        sizes = [reduction.count(self.module) for reduction in reductions]
+        while True:
+            text = self._measure.text
+            for number, reduction in enumerate(reductions):
+                sizes[number] = self._run(reduction, sizes[number])
+            if self._measure.text == text:
+                return
 
-    def _run(self, reduction: Reduction) -> bool:
-        """Applies one reduction wherever it can be, and returns whether it could."""
-        is_smaller = False
-        count = len(reduction.edits(self.module.clone()))
-        size = count
+    def _run(self, reduction: Reduction, largest: int) -> int:
+        """
+        Applies one reduction wherever it can be, to at most `largest` places at once. Returns that number for
+        the next time: where nothing came of many places at once now, few are tried.
+        """
+        worth_while = _FEW
+        count = reduction.count(self.module)
+        size = min(count, largest)
         while size:
             start = 0
             while start < count:
                 if self._try(reduction, range(start, min(start + size, count))):
-                    is_smaller = True
+                    worth_while = max(worth_while, size * 2)
                     # What stood behind the places that are gone has their numbers now.
-                    count = len(reduction.edits(self.module.clone()))
+                    count = reduction.count(self.module)
                 else:
                     start += size
             size //= 2
-        return is_smaller
+        return worth_while
 
     def _try(self, reduction: Reduction, places: range) -> bool:
         candidate = self.module.clone()

@@ -20,7 +20,7 @@ from xdsl.dialects.builtin import (
     TensorType,
     VectorType,
 )
-from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.traits import ConstantLike, IsTerminator
 
 from ...dialects import graph, low, sched
@@ -179,3 +179,19 @@ def _number(element: Attribute, value: int) -> int | float:
 def is_constant(op: Operation) -> bool:
     """Returns whether an op is a constant."""
     return op.has_trait(ConstantLike)
+
+
+def move_body(body: Block, arguments: Sequence[SSAValue], before: Operation) -> list[SSAValue]:
+    """
+    Moves the ops of a body to where another op stands, and returns what its terminator, if it has one, gives.
+    """
+    for argument, value in zip(body.args, arguments, strict=True):
+        argument.replace_all_uses_with(value)
+    target = before.parent
+    assert target is not None, "an op without a block"
+    for op in list(body.ops):
+        if op.has_trait(IsTerminator):
+            return list(op.operands)
+        op.detach()
+        target.insert_op_before(op, before)
+    return []

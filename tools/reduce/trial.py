@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
@@ -17,8 +18,9 @@ from xdsl.passes import ModulePass
 
 from ...backends.interface import Backend
 from ...backends.reference.execute import run_module
+from ...backends.reference.undefined_memory import undefined_bytes
 from ...backends.registry import BACKEND_NAMES, get_backend
-from ...dialects import context
+from ...dialects import context, sched
 from ...dialects.entry import Entry, find_entry, keep_only
 from ...dialects.graph import dims_of
 from ...driver import REFERENCE, compile, phases_of
@@ -27,9 +29,10 @@ from ...passes.instruments.interface import PassInstrument
 from ...passes.instruments.verify_semantics import SemanticsError, VerifySemantics, public_functions
 from ...passes.pass_manager import InvalidModuleError, PassManager
 from ...passes.util.random_inputs import random_inputs
+from ...runtime.executable import Executable
 from ...semantics.numpy_types import is_floating
 from ..run_outcome import Array, RunOutcome, compare_outcomes
-from ..run_state import run_state
+from ..run_state import RunState, run_state
 from .child import Died, Finished, Note, TimedOut, call_in_child
 from .failures import Failure, FailureKind
 
@@ -61,7 +64,7 @@ class Trial:
     instead of the backend's default ones. `entry` names the function; without a name all are tried, in their
     order. With `verify_each` the module is verified after each pass; with `verify_semantics` it is also run
     before the first and after each pass, by the interpreter. A child that takes more than `timeout` seconds
-    is killed.
+    is killed. `target` names the processor that llvm makes code for.
 
     Raises `TenonError` for a backend, or a pass, that is not known.
     """
@@ -73,6 +76,7 @@ class Trial:
     verify_each: bool = True
     verify_semantics: bool = False
     timeout: float = TIMEOUT
+    target: str | None = None
 
     def __post_init__(self) -> None:
         if self.backend not in (None, *BACKEND_NAMES):
@@ -147,7 +151,7 @@ def _failure(trial: Trial, module: ModuleOp, note: Note) -> Failure | None:
 
 def _failures(trial: Trial, module: ModuleOp, entry: Entry, note: Note) -> Iterator[Failure]:
     """Yields what is wrong with the numbers of an entry; all else raises."""
-    backend = None if trial.backend is None else get_backend(trial.backend)
+    backend = None if trial.backend is None else get_backend(trial.backend, trial.target)
     watching: list[PassInstrument] = [_PassNotes(note, f"compilation for {trial.backend or 'nothing'}")]
     if trial.verify_semantics:
         watching.append(VerifySemantics(run_module, trial.seeds))
@@ -163,6 +167,8 @@ def _failures(trial: Trial, module: ModuleOp, entry: Entry, note: Note) -> Itera
             note(INTERPRETER)
             with compile(module, backend=REFERENCE, entry=entry.sym_name.data) as reference:
                 expected = RunOutcome.of(reference, arguments, state)
+                if isinstance(entry, sched.ProgramOp):
+                    _check_defined(reference, arguments, state, expected)
             note(f"the run on {backend.name}")
             found = RunOutcome.of(executable, arguments, state)
             wrong = [
@@ -177,6 +183,22 @@ def _failures(trial: Trial, module: ModuleOp, entry: Entry, note: Note) -> Itera
                 if all(_is_finite(other) for _, other in pairs):
                     what += ", where all should be finite"
                 yield Failure(FailureKind.NUMBERS, f"the run on {backend.name}", what, wrong[0])
+
+
+def _check_defined(
+    reference: Executable, arguments: Sequence[Any], state: RunState, expected: RunOutcome
+) -> None:
+    """
+    Checks that what a program computes does not hang on memory that nothing was written to: of that a backend
+    may make what it likes.
+
+    Raises `TenonError` where it does.
+    """
+    with undefined_bytes(0x33):
+        again = RunOutcome.of(reference, arguments, state)
+    for name, one, other in again.pairs(expected, state):
+        if one.tobytes() != other.tobytes():
+            raise TenonError(f"reduce: {name} depends on memory that nothing was written to")
 
 
 def _passes(trial: Trial, module: ModuleOp, entry: Entry, backend: Backend | None) -> Sequence[ModulePass]:
