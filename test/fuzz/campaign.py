@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import threading
 import time
 from collections import Counter
@@ -12,7 +14,7 @@ from itertools import count
 from pathlib import Path
 from statistics import quantiles
 
-from .pool import Result, Worker, run_all
+from .pool import ROOT, Result, Worker, run_all
 from .shrink import MOST_TRIES, shrunk, signature
 
 MOST_SHRUNK = 3
@@ -39,6 +41,8 @@ class Campaign:
     folder: Path
     most_tries: int = MOST_TRIES
     """How often a failing program is run to shrink it."""
+    most_seconds: float = 300.0
+    """How long reducing the text of one may take."""
     ops: list[int] = field(default_factory=list[int])
     counts: dict[str, Counter[str]] = field(default_factory=dict[str, "Counter[str]"])
     failures: list[Result] = field(default_factory=list[Result])
@@ -71,6 +75,7 @@ class Campaign:
                 result, lambda given: worker.run(result["kind"], result["seed"], given), self.most_tries
             )
             self._write(result)
+            print(f"\n{self._reduced(result)}", flush=True)
         self.failures.append(result)
         print(f"\n{result['status']} ({result['way']}, {result['ops']} ops): {sign}", flush=True)
         print(f"  {command(result['kind'], result['seed'], result['given'])}", flush=True)
@@ -86,6 +91,26 @@ class Campaign:
         head = f"{words}\n{result['status']}: {result['way']}, {result['ops']} ops"
         text = f"{head}\n\n{result['detail']}\n\n{choices}\n"
         (self.folder / f"{name}.txt").write_text(text, encoding="utf-8")
+
+    def _reduced(self, result: Result) -> str:
+        """Reduces the module of a failure, in a process of its own, and returns a line about it."""
+        target = result["way"].partition(",")[0]
+        asked = {name: result[name] for name in ("kind", "seed", "given")}
+        asked |= {"backend": "opencl" if target == "opencl" else "llvm", "folder": str(self.folder)}
+        try:
+            done = subprocess.run(
+                [sys.executable, "-m", "tenon.test.fuzz.reduction"],
+                input=json.dumps(asked),
+                capture_output=True,
+                text=True,
+                cwd=ROOT,
+                timeout=self.most_seconds,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return f"not reduced within {self.most_seconds:.0f} s"
+        lines = (done.stdout if done.returncode == 0 else done.stderr).strip().splitlines()
+        return lines[-1] if lines else f"not reduced: exit status {done.returncode}"
 
     @property
     def progress(self) -> str:

@@ -231,7 +231,7 @@ class NumpyNumpy:
     def cumulative_sum(self, x: Value, axis: int) -> Value:
         result = np.cumsum(x.array, axis=axis)
         if not is_float(x.dtype):
-            return self.value(result.astype(x.dtype), x.dtype)
+            return self.value(result, result.dtype)
         magnitude = np.cumsum(np.abs(x.array), axis=axis)
         return self.value(self._noise.summed(result, magnitude, x.shape[axis] ** 2, x.dtype), x.dtype)
 

@@ -24,6 +24,10 @@ class Program:
     inputs: list[Array]
     feedback: dict[int, int] = field(default_factory=dict)
     """The arguments that a result, by number, may be given as in the next step."""
+    text: str | None = None
+    """The program as text, where it is not to be traced; its dims are open."""
+    has_own_ops: bool = False
+    """Whether the text has ops of `examples/custom_op`."""
     dims: dict[int, dict[int, str]] = field(default_factory=dict)
     """The axes of arguments whose extents may be left open, with the names of the choices that they are."""
 
@@ -62,7 +66,7 @@ class Builder:
             yield
 
     def program(self, function: Callable[[Any, Sequence[Any]], tuple[Any, ...]]) -> Program:
-        return Program(self.kind, function, self.inputs, self.feedback, self.dims)
+        return Program(self.kind, function, self.inputs, self.feedback, dims=self.dims)
 
 
 MakeProgram = Callable[[Builder], Program]

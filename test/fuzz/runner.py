@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
+import sys
 import time
 import traceback
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import tenon
 from tenon.backends.llvm import step_image
@@ -24,6 +28,13 @@ from .ways import draw_way
 
 STEPS = 3
 """How often a program runs whose results become its arguments."""
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+OWN_OPS = "mine"
+"""The module of the example's ops."""
+
+DTYPES = (np.float32, np.float64, ml_dtypes.bfloat16, np.float16)
+"""What floats a program is of."""
 
 OTHER_SIZES = 2
 """How many sizes a program with open extents is called with."""
@@ -66,8 +77,19 @@ def made(kind: str, seed: int, given: Mapping[str, int]) -> tuple[Program, Draws
     """Returns the program of a kind, a seed and choices that are given."""
     draws = Draws(kind, seed, given)
     builder = Builder(kind, draws)
-    builder.dtype = np.dtype(draws.pick("dtype", (np.float32, np.float64), (4, 1)))
+    builder.dtype = np.dtype(draws.pick("dtype", DTYPES, (76, 15, 6, 3)))
     return KINDS[kind](builder), draws
+
+
+def text_of(program: Program) -> str:
+    """Returns the text of a program that has one, and sees to it that its ops are known."""
+    assert program.text is not None, f"{program.kind}: is traced"
+    if program.has_own_ops and OWN_OPS not in sys.modules:
+        spec = importlib.util.spec_from_file_location(OWN_OPS, EXAMPLES / "custom_op" / f"{OWN_OPS}.py")
+        assert spec is not None and spec.loader is not None, f"no {OWN_OPS}"
+        module = sys.modules[OWN_OPS] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+    return program.text
 
 
 def described(kind: str, seed: int, given: Mapping[str, int]) -> Outcome:
@@ -167,8 +189,13 @@ class _Run:
 
     def _in_its_way(self, given: list[Array]) -> list[Array]:
         way = self.way
-        jitted = self._jitted()
         self._called: Callable[[list[Array]], Any]
+        if self.program.text is not None:
+            self._called = self._compiled(text_of(self.program))
+            self._count(tenon.parse_module(self.program.text))
+            self._spent("compile")
+            return self._repeated(self._called, given)
+        jitted = self._jitted()
         if way.state == "donated":
             return self._donated(jitted, given)
         lowered = jitted.lower(*given)
@@ -184,14 +211,20 @@ class _Run:
             compiled = lowered.compile()
             self._called = lambda values: compiled(*values)
         else:
-            options = {"backend": way.target}
-            if way.target in ("graph", "sched", "low"):
-                options = {"backend": "reference", "level": way.target}
-            source: Any = str(lowered.module) if way.route == "text" else lowered.module
-            executable = tenon.compile(source, **options)
-            self._called = lambda values: executable(*values)
+            self._called = self._compiled(str(lowered.module) if way.route == "text" else lowered.module)
         self._spent("compile")
         return self._repeated(self._called, given)
+
+    def _compiled(self, source: Any) -> Callable[[list[Array]], Any]:
+        executable = tenon.compile(source, entry="main", **self._target())
+        return lambda values: executable(*values)
+
+    def _target(self) -> dict[str, str]:
+        """Returns the options of `tenon.compile` that say what for."""
+        target = self.way.target
+        if target in ("graph", "sched", "low"):
+            return {"backend": "reference", "level": target}
+        return {"backend": target}
 
     def _count(self, module: Any) -> None:
         self.outcome.ops = sum(1 for op in module.walk() if op.name.startswith("graph."))
@@ -219,13 +252,11 @@ class _Run:
         return _arrays(results)
 
     def _by_executable(self, program: Any, given: list[Array]) -> list[Array]:
-        target = self.way.target
-        options = {"backend": target}
-        if target in ("graph", "sched", "low"):
-            options = {"backend": "reference", "level": target}
-        with tenon.compile(program.text, **options) as executable:
+        with tenon.compile(program.text, **self._target()) as executable:
             for name, array in zip(program.arguments, given, strict=True):
-                executable.nodes[name] = array
+                # One that nothing reads is not there.
+                if name in executable.nodes:
+                    executable.nodes[name] = array
             self._spent("compile")
             for _ in range(STEPS):
                 executable()
@@ -234,17 +265,22 @@ class _Run:
         return found
 
     def _by_routine(self, program: Any, given: list[Array]) -> list[Array]:
-        scheduler = "multicore" if self.way.threads > 1 else "sync"
-        options = {"scheduler": scheduler} if self.way.target == "llvm" else {}
-        platform = tenon.open_platform(self.way.target, **options)
+        options: dict[str, Any] = {}
+        if self.way.target == "llvm":
+            options = {"scheduler": "multicore" if self.way.threads > 1 else "sync"}
+        platform = tenon.open_platform(self.way.target, num_devices=self.way.threads, **options)
         try:
             code = platform.compile(program.text)
             self._spent("compile")
             context = platform.get_device(0).make_context()
             for name, array in zip(program.arguments, given, strict=True):
-                context = context.init_from_host(code.nodes[name], array)
+                if name in code.nodes:
+                    context = context.init_from_host(code.nodes[name], array)
             routine = context.link(code)
-            for _ in range(STEPS):
+            for step in range(STEPS):
+                if step and self.way.threads > 1:
+                    context = platform.get_device(step % self.way.threads).make_context()
+                    routine = _moved(code, program.arguments, routine.context, context).link(code)
                 routine.run()
             found = [np.array(routine.context.to_host(code.nodes[name])) for name in program.results]
         finally:
@@ -274,6 +310,16 @@ class _Run:
         self.program = other
         found = self._repeated(self._called, [array.copy() for array in other.inputs])
         self._check(expected, found)
+
+
+def _moved(code: Any, names: Sequence[str], source: Any, target: Any) -> Any:
+    """Returns a context on another device that has the nodes of `source`, copied without the host."""
+    for name in names:
+        if name in code.nodes:
+            copy = target.init_zeros(code.nodes[name]).device_to_device(code.nodes[name], source)
+            copy.run()
+            target = copy.context
+    return target
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tenon
 from tenon.dialects import sched
 from tenon.passes.build_dependencies import BuildDependenciesPass
 
@@ -19,14 +20,15 @@ from .draws import Draws
 from .expected import Expected
 from .kinds import KINDS
 from .pool import Worker, run_all
+from .reduction import write
 from .runner import made, run_one
 from .shrink import shrunk, signature
 from .ways import TARGETS, draw_way
 
-SEEDS = range(100, 112)
+SEEDS = range(100, 108)
 """The slice: these of each kind."""
 
-PARTS = 3
+PARTS = 2
 """Tests for each kind, so that several processes share them."""
 
 
@@ -97,7 +99,7 @@ def _swap_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_kernel_that_takes_the_place_of_another_is_found_and_shrunk(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     _swap_arguments(monkeypatch)
     found = [
@@ -108,6 +110,16 @@ def test_a_kernel_that_takes_the_place_of_another_is_found_and_shrunk(
     small = shrunk(first, lambda given: run_one("mlp", first["seed"], given).plain(), most_tries=60)
     assert small["status"] == "wrong" and small["ops"] < first["ops"] / 2
     assert run_one("mlp", first["seed"], small["given"]).status == "wrong"
+    line = write("mlp", first["seed"], small["given"], "llvm", tmp_path)
+    assert line.startswith(f"mlp-{first['seed']}.reduced.mlir: "), line
+    least = tenon.parse_module((tmp_path / f"mlp-{first['seed']}.reduced.mlir").read_text(encoding="utf-8"))
+    assert sum(1 for op in least.walk() if op.name.startswith("graph.")) < small["ops"]
+
+
+def test_a_program_that_does_not_fail_by_itself_is_not_reduced(tmp_path: Path) -> None:
+    line = write("mlp", 1, {"layers": 1, "scale": 0}, "llvm", tmp_path)
+    assert line == "mlp-1.mlir: the module by itself does not fail on llvm"
+    assert [path.name for path in tmp_path.iterdir()] == ["mlp-1.mlir"]
 
 
 def test_an_error_of_some_percent_is_found_in_each_result() -> None:

@@ -19,6 +19,7 @@ class Way:
     route: str
     """`call` and `lower` of `tenon.jit`, or the `module` or `text` that was traced, by `tenon.compile`."""
     threads: int = 1
+    """With a routine these are the devices that take turns."""
     is_cached: bool = False
     """Compiled twice, the second time from the cache on disk, and the same bits."""
     is_dynamic: bool = False
@@ -39,13 +40,13 @@ TARGETS = ("llvm", "opencl", "graph", "sched", "low")
 def draw_way(draws: Draws, program: Program, work: int) -> Way:
     """Draws how a program is run, of which one run takes `work`."""
     with draws.scope("way"):
-        target = draws.pick("target", TARGETS, (80, 6, 4, 5, 5))
+        target = draws.pick("target", TARGETS, (84, 4, 4, 4, 4))
         if work > MOST_WORK.get(target, work):
             target = "llvm"
         route = draws.pick("route", ("call", "lower", "module", "text"), (2, 4, 2, 2))
-        state = draws.pick("state", ("none", "donated", "nodes", "routine"), (78, 9, 7, 6))
-        is_dynamic = bool(program.dims) and draws.flag("dynamic", 0.25)
-        is_cached = draws.flag("cached", 0.15)
+        state = draws.pick("state", ("none", "donated", "nodes", "routine"), (80, 8, 7, 5))
+        is_dynamic = bool(program.dims) and draws.flag("dynamic", 0.15)
+        is_cached = draws.flag("cached", 0.08)
         threads = draws.pick("threads", (1, 2), (3, 1))
         if target not in ("llvm", "opencl"):
             route = "text" if route == "text" else "module"
@@ -53,6 +54,8 @@ def draw_way(draws: Draws, program: Program, work: int) -> Way:
             state = "none" if state in ("donated", "routine") else state
         if target == "opencl":
             threads = 1
+        if program.text is not None:
+            route, state = "text", "none"
         if state == "donated" and not program.feedback:
             state = "none"
         if state == "donated":

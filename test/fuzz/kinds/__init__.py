@@ -3,7 +3,23 @@
 from __future__ import annotations
 
 from ..program import MakeProgram
-from . import convnet, mlp, recurrent, stencil, transformer
+from . import (
+    branches,
+    clusters,
+    convnet,
+    indexing,
+    mlp,
+    quantised,
+    recurrent,
+    solver,
+    stacked,
+    statistics,
+    stencil,
+    training,
+    transformer,
+    unet,
+    written,
+)
 
 KINDS: dict[str, MakeProgram] = {
     "transformer": transformer.make,
@@ -11,4 +27,14 @@ KINDS: dict[str, MakeProgram] = {
     "mlp": mlp.make,
     "recurrent": recurrent.make,
     "stencil": stencil.make,
+    "solver": solver.make,
+    "branches": branches.make,
+    "unet": unet.make,
+    "quantised": quantised.make,
+    "stacked": stacked.make,
+    "training": training.make,
+    "indexing": indexing.make,
+    "statistics": statistics.make,
+    "clusters": clusters.make,
+    "written": written.make,
 }

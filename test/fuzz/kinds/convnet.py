@@ -65,7 +65,7 @@ def convolution(
 
 def make(b: Builder) -> Program:
     d = b.draws
-    scale = d.pick("scale", ("small", "medium", "large"), (82, 16, 2))
+    scale = d.pick("scale", ("small", "medium", "large"), (90, 9, 1))
     layers = d.integer("layers", 1, {"small": 5, "medium": 12, "large": 40}[scale])
     rank = d.pick("rank", (2, 1, 3), (6, 2, 1))
     batch = d.small("batch", 1, 3)

@@ -12,7 +12,7 @@ from .blocks import ACTIVATIONS, activation, classified, linear, norm
 
 def make(b: Builder) -> Program:
     d = b.draws
-    scale = d.pick("scale", ("small", "medium", "large"), (80, 17, 3))
+    scale = d.pick("scale", ("small", "medium", "large"), (90, 9, 1))
     layers = d.integer("layers", 1, {"small": 12, "medium": 30, "large": 120}[scale])
     batch = d.small("batch", 1, 40)
     is_even = d.flag("even")

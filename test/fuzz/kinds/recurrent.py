@@ -38,7 +38,7 @@ def make(b: Builder) -> Program:
     d = b.draws
     kind = d.pick("cell", ("rnn", "gru", "lstm"))
     way = d.pick("loop", ("unrolled", "scan", "fori"), (5, 3, 2))
-    scale = d.pick("scale", ("small", "medium", "large"), (82, 16, 2))
+    scale = d.pick("scale", ("small", "medium", "large"), (90, 9, 1))
     most = {"small": 6, "medium": 16, "large": 40}[scale] if way == "unrolled" else 9
     steps = d.integer("steps", 1, most)
     layers = d.small("layers", 1, 3)

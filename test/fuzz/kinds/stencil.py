@@ -16,7 +16,7 @@ def make(b: Builder) -> Program:
     most = {1: 70, 2: 24, 3: 9}[rank]
     extents = tuple(d.integer(f"extent{axis}", 3, most) for axis in range(rank))
     way = d.pick("loop", ("unrolled", "fori", "scan", "while", "nested"), (4, 3, 2, 1, 1))
-    scale = d.pick("scale", ("small", "medium", "large"), (82, 16, 2))
+    scale = d.pick("scale", ("small", "medium", "large"), (90, 9, 1))
     longest = {"small": 4, "medium": 12, "large": 40}[scale] if way == "unrolled" else 7
     steps = d.integer("steps", 1, longest)
     edges = d.pick("edges", ("padded", "wrapped", "edge", "reflect", "updated"))

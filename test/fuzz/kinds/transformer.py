@@ -70,7 +70,7 @@ def attention(b: Builder, heads: int, size: int, kv_heads: int, style: str, has_
 
 def make(b: Builder) -> Program:
     d = b.draws
-    scale = d.pick("scale", ("small", "medium", "large"), (85, 13, 2))
+    scale = d.pick("scale", ("small", "medium", "large"), (90, 9, 1))
     layers = d.integer("layers", 1, {"small": 2, "medium": 5, "large": 12}[scale])
     batch = d.small("batch", 1, 3)
     tokens = d.small("tokens", 1, 69)
