@@ -165,7 +165,7 @@ class _Run:
 
     def _jitted(self) -> Any:
         way, program = self.way, self.program
-        options: dict[str, Any] = {"backend": way.target if way.target == "opencl" else "llvm"}
+        options: dict[str, Any] = {"backend": "opencl"} if way.target == "opencl" else self._llvm()
         if way.state == "donated":
             options["donate_argnums"] = tuple(program.feedback)
         if way.is_dynamic:
@@ -224,7 +224,10 @@ class _Run:
         target = self.way.target
         if target in ("graph", "sched", "low"):
             return {"backend": "reference", "level": target}
-        return {"backend": target}
+        return self._llvm() if target == "llvm" else {"backend": target}
+
+    def _llvm(self) -> dict[str, str]:
+        return {"backend": "llvm", "target": self.way.processor}
 
     def _count(self, module: Any) -> None:
         self.outcome.ops = sum(1 for op in module.walk() if op.name.startswith("graph."))
@@ -267,7 +270,8 @@ class _Run:
     def _by_routine(self, program: Any, given: list[Array]) -> list[Array]:
         options: dict[str, Any] = {}
         if self.way.target == "llvm":
-            options = {"scheduler": "multicore" if self.way.threads > 1 else "sync"}
+            scheduler = "multicore" if self.way.threads > 1 else "sync"
+            options = {"scheduler": scheduler, "target": self.way.processor}
         platform = tenon.open_platform(self.way.target, num_devices=self.way.threads, **options)
         try:
             code = platform.compile(program.text)

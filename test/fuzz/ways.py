@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tenon.backends.llvm.processors import NATIVE, find_processor, host_processor
+
 from .draws import Draws
 from .program import Program
 
@@ -23,16 +25,21 @@ class Way:
     is_cached: bool = False
     """Compiled twice, the second time from the cache on disk, and the same bits."""
     is_dynamic: bool = False
+    processor: str = NATIVE
+    """Whose code llvm makes: schedules differ with the width of vectors."""
     state: str = "none"
     """Several steps in which results become arguments: `donated`, `nodes` of an executable, a `routine`."""
 
     def __str__(self) -> str:
         words = [self.target, self.route]
         words += [f"{self.threads} threads"] * (self.threads > 1)
+        words += [self.processor] * (self.processor != NATIVE)
         words += ["cached"] * self.is_cached + ["dynamic"] * self.is_dynamic
         words += [self.state] * (self.state != "none")
         return ", ".join(words)
 
+
+PROCESSORS = (NATIVE, "x86-64-v3", "x86-64-v2")
 
 TARGETS = ("llvm", "opencl", "graph", "sched", "low")
 
@@ -48,6 +55,9 @@ def draw_way(draws: Draws, program: Program, work: int) -> Way:
         is_dynamic = bool(program.dims) and draws.flag("dynamic", 0.15)
         is_cached = draws.flag("cached", 0.08)
         threads = draws.pick("threads", (1, 2), (3, 1))
+        processor = draws.pick("processor", PROCESSORS, (4, 4, 2))
+        if target != "llvm" or find_processor(processor).lacking_on(host_processor()):
+            processor = NATIVE
         if target not in ("llvm", "opencl"):
             route = "text" if route == "text" else "module"
             is_cached, threads = False, 1
@@ -64,4 +74,4 @@ def draw_way(draws: Draws, program: Program, work: int) -> Way:
             route, is_dynamic = "text", False
         if state == "routine":
             is_cached = False
-    return Way(target, route, threads, is_cached, is_dynamic, state)
+    return Way(target, route, threads, is_cached, is_dynamic, processor, state)
