@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 import warnings
+from contextlib import suppress
 from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from ...errors import KernelCompileError
 from ..interface import CompiledArtifact, DeviceInfo
+from .declarations import NO_HEADER, declared
+from .device import is_pocl
 
 if TYPE_CHECKING:
     import pyopencl
@@ -68,9 +71,13 @@ class OpenCLCompiler:
         import pyopencl
 
         warnings.simplefilter("ignore")
-        program = pyopencl.Program(self.context, source)
-        # asking before the build is how pyopencl is kept from caching binaries on disk
-        program.get_info(pyopencl.program_info.NUM_DEVICES)
+        short = declared(source) if is_pocl(self.device) else None
+        if short is not None:
+            program = self._program(short)
+            # A text that calls more than is declared needs the header.
+            with suppress(pyopencl.Error):
+                return program.build([*self._options(), NO_HEADER])
+        program = self._program(source)
         try:
             program.build(self._options())
         except pyopencl.Error:
@@ -80,6 +87,14 @@ class OpenCLCompiler:
             names = ", ".join(_KERNEL.findall(source)) or "no kernel"
             message = f"opencl: cannot compile {names} for device {device.name}"
             raise KernelCompileError(message, str(log).strip()) from None
+        return program
+
+    def _program(self, source: str) -> pyopencl.Program:
+        import pyopencl
+
+        program = pyopencl.Program(self.context, source)
+        # asking before the build is how pyopencl is kept from caching binaries on disk
+        program.get_info(pyopencl.program_info.NUM_DEVICES)
         return program
 
     def _options(self) -> list[str]:

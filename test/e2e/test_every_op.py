@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tenon
+from tenon.backends.opencl.declarations import declared
 from tenon.backends.reference.comparison import ULPS, assert_close, ulp_difference
 from tenon.backends.reference.graph import run_graph
 from tenon.backends.registry import get_backend
@@ -47,9 +48,13 @@ cached_case = cache(case_of)
 
 
 @cache
+def compiled(type: Attribute, way: str) -> tenon.Executable:
+    return tenon.compile(cached_case(type).text, **WAYS[way])
+
+
+@cache
 def results(type: Attribute, way: str) -> tuple[Array, ...]:
-    case = cached_case(type)
-    return tenon.compile(case.text, **WAYS[way])(*case.inputs)
+    return compiled(type, way)(*cached_case(type).inputs)
 
 
 def bits(array: Array) -> Array:
@@ -163,6 +168,11 @@ def test_folding_gives_what_running_gives(type: Attribute) -> None:
 @pytest.mark.parametrize("way", ["llvm", "opencl"])
 def test_every_backend_agrees_with_graph(type: Attribute, way: str) -> None:
     assert_agrees(cached_case(type), results(type, way), results(type, "graph"), way)
+
+
+@TYPES
+def test_no_kernel_calls_what_only_the_header_of_opencl_declares(type: Attribute) -> None:
+    assert declared(compiled(type, "opencl").source) is not None
 
 
 @TYPES
