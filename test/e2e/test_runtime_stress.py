@@ -33,8 +33,8 @@ GROWTH = 1 << 20
 
 N_ROUNDS = 3
 """
-What leaks grows each time. The list of all objects, which is looked through after each round, may grow the heap
-of a large process once: by 1.04 MiB for two million objects.
+What leaks grows each time. The list of all objects, which is looked through after each round, may grow the
+heap of a large process once: by 1.04 MiB for two million objects.
 """
 
 PLATFORMS = {
