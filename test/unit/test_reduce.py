@@ -93,7 +93,7 @@ def faults(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(registry.ALL_PASSES, fault.name, lambda fault=fault: fault)
 
 
-def program(n_ops: int = 30) -> str:
+def program(n_ops: int = 9) -> str:
     """A chain of ops with one sine in the middle, and a result at the end."""
     lines = ["func.func @f(%v0: tensor<4x6xf32>, %w: tensor<4x6xf32>) -> tensor<4x6xf32> {"]
     for number in range(n_ops):

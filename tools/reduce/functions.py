@@ -14,6 +14,7 @@ from ...passes.inline_calls import InlineCallsPass
 from .search import Edit, Edits, NotApplicable
 from .surgery import (
     add_argument,
+    alike,
     drop_argument,
     erase,
     erase_all,
@@ -61,20 +62,26 @@ def _ops_of(block: Block) -> Iterator[Operation]:
 class CutOps(Edits):
     """
     Erases ops of functions, from the end. What is made of their results is made of new arguments instead;
-    with `keeps` what only they were made of is returned.
+    with `keeps` what only they were made of is returned. With `together` equal ops are one place.
     """
 
-    name = "cut ops out"
-
-    def __init__(self, keeps: bool) -> None:
+    def __init__(self, keeps: bool, together: bool = False) -> None:
+        self.name = "cut equal ops out" if together else "cut ops out"
         self._keeps = keeps
+        self._together = together
 
     def edits(self, module: ModuleOp) -> Sequence[Edit]:
-        return [
-            lambda op=op, function=function: self._cut(op, function)
-            for function in reversed(free_functions(module))
-            for op in _ops_of(function.body.block)
-        ]
+        edits: list[Edit] = []
+        for function in reversed(free_functions(module)):
+            ops = list(_ops_of(function.body.block))
+            groups = alike(ops) if self._together else [[op] for op in ops]
+            for group in groups:
+                edits.append(lambda group=group, function=function: self._cut_all(group, function))
+        return edits
+
+    def _cut_all(self, ops: Sequence[Operation], function: func.FuncOp) -> None:
+        for op in ops:
+            self._cut(op, function)
 
     def _cut(self, op: Operation, function: func.FuncOp) -> None:
         if op.parent is None:

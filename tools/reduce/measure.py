@@ -20,6 +20,9 @@ _SHAPED = (TensorType, MemRefType, VectorType)
 _USUAL = {name: rank for rank, name in enumerate(("f32", "i32", "index", "i1", "i64", "f64"))}
 """Element types, simplest first; the others come after them."""
 
+_UNKNOWN = 4096
+"""What an extent counts for that is known at run time only: more than numbers that it may be replaced by."""
+
 
 @dataclass(frozen=True, order=True)
 class Measure:
@@ -50,7 +53,7 @@ class Measure:
             if op.has_trait(IsTerminator):
                 passed += len(op.operands)
             for value in _values_of(op):
-                extents += sum(extent for extent in _shape_of(value.type) if extent > 0)
+                extents += sum(_UNKNOWN if extent < 0 else extent for extent in _shape_of(value.type))
                 types += _USUAL.get(str(element_type_of(value.type)), len(_USUAL))
             passed += sum(len(block.args) for region in op.regions for block in region.blocks)
         return Measure(nested, computing, extents, ops, passed, types, len(text), text)

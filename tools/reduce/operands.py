@@ -9,7 +9,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.traits import IsTerminator
 
 from .search import Edit, Edits
-from .surgery import constant_of, erase_all, is_constant, is_dead
+from .surgery import alike, constant_of, erase_all, is_constant, is_dead
 
 
 def _inner_ops(module: ModuleOp) -> list[Operation]:
@@ -30,23 +30,27 @@ class EraseDeadOps(Edits):
 
 
 class BypassOps(Edits):
-    """Uses an operand of an op, the first one of the type from `first` on, in the place of its result."""
+    """
+    Uses an operand of an op, that with the number `first` of those of its type, in the place of its result.
+    With `together` equal ops are one place: blocks that must stay equal get smaller only together.
+    """
 
-    def __init__(self, first: int) -> None:
-        self.name = f"use operand {first} instead"
+    def __init__(self, first: int, together: bool = False) -> None:
+        self.name = f"use operand {first} instead" + (" of equal ops" if together else "")
         self._first = first
+        self._together = together
 
     def edits(self, module: ModuleOp) -> Sequence[Edit]:
-        def bypass(op: Operation, operand: SSAValue) -> None:
-            if op.parent is not None and op.operands:
+        ops = [op for op in _inner_ops(module) if self._operand(op) is not None]
+        groups = alike(ops) if self._together else [[op] for op in ops]
+        return [lambda group=group: self._bypass(group) for group in groups]
+
+    def _bypass(self, ops: Sequence[Operation]) -> None:
+        for op in ops:
+            operand = None if op.parent is None else self._operand(op)
+            if operand is not None:
                 op.results[0].replace_all_uses_with(operand)
                 erase_all([op])
-
-        return [
-            lambda op=op, operand=operand: bypass(op, operand)
-            for op in _inner_ops(module)
-            if (operand := self._operand(op)) is not None
-        ]
 
     def _operand(self, op: Operation) -> SSAValue | None:
         if len(op.results) != 1:

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
 from xdsl.dialects.builtin import ModuleOp
 
 from .failures import Failure, FailureKind
-from .trial import ROUNDED, TIMEOUT, Trial, pass_place
+from .trial import ROUNDED, TIMEOUT, Trial, pass_of, pass_place
 
 
-@dataclass(frozen=True)
 class FailsLike:
-    """True where a trial finds a failure of the class of `failure`."""
+    """True where a trial finds a failure of the class of `failure`. What follows such a pass is not run."""
 
-    trial: Trial
-    failure: Failure
+    def __init__(self, trial: Trial, failure: Failure) -> None:
+        self._trial = replace(trial, until=pass_of(failure.where) or trial.until)
+        self._failure = failure
 
     def __call__(self, module: ModuleOp) -> bool:
-        found = self.trial.failure(module)
-        return found is not None and found.is_like(self.failure)
+        found = self._trial.failure(module)
+        return found is not None and found.is_like(self._failure)
 
 
 class WrongNumbers:
@@ -72,7 +72,7 @@ class ChangesSemantics:
         timeout: float = TIMEOUT,
         target: str | None = None,
     ) -> None:
-        self._trial = Trial(backend, pipeline, entry, seeds, False, True, timeout, target)
+        self._trial = Trial(backend, pipeline, entry, seeds, False, True, timeout, target, pass_name)
         self._where = None if pass_name is None else pass_place(pass_name)
 
     def __call__(self, module: ModuleOp) -> bool:

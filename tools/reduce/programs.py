@@ -157,7 +157,7 @@ class DropDependencies(Edits):
     def edits(self, module: ModuleOp) -> Sequence[Edit]:
         def drop(program: sched.ProgramOp) -> None:
             for op in program.walk():
-                if isinstance(op, sched.ITEMS | sched.ReturnOp):
+                if isinstance(op, (*sched.ITEMS, sched.ReturnOp)):
                     remove_operands(op, lambda operand: operand.type == sched.TOKEN)
 
         return [lambda program=program: drop(program) for program in _programs(module)]

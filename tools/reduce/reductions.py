@@ -22,12 +22,17 @@ from .search import Reduction
 from .sizes import SHRINK_BUFFERS, SHRINK_TENSORS, FixDims
 
 ALL_REDUCTIONS: Sequence[Reduction] = (
+    # First: what declares the dims may be dropped.
+    FixDims(),
     DropSymbols(),
     DropAttributes(),
     InlineCalls(),
     DropResults(),
     # Keeping first: what fails may be in the first half as well as in the second.
     CutOps(keeps=True),
+    DropResults(),
+    CutOps(keeps=True, together=True),
+    BypassOps(0, together=True),
     DropResults(),
     TakeRegion(),
     DropDependencies(),
@@ -37,7 +42,6 @@ ALL_REDUCTIONS: Sequence[Reduction] = (
     DropItems(keeps=False),
     BranchItems(),
     # Before all that takes many trials, which are quicker on small tensors.
-    FixDims(),
     *SHRINK_TENSORS,
     *SHRINK_BUFFERS,
     CutOps(keeps=False),
@@ -46,6 +50,7 @@ ALL_REDUCTIONS: Sequence[Reduction] = (
     UnwrapLoops(),
     BypassOps(0),
     BypassOps(1),
+    BypassOps(1, together=True),
     UseConstants(1),
     UseConstants(0),
     EraseDeadOps(),

@@ -70,6 +70,16 @@ def erase_all(ops: Iterable[Operation]) -> None:
             waiting += erase(op)
 
 
+def alike(ops: Iterable[Operation]) -> list[list[Operation]]:
+    """Returns the ops in groups of equal name, attributes and types, if there are several, as first met."""
+    groups: dict[tuple[object, ...], list[Operation]] = {}
+    for op in ops:
+        types = (tuple(op.operand_types), tuple(op.result_types))
+        key = (op.name, *types, frozenset(op.properties.items()), frozenset(op.attributes.items()))
+        groups.setdefault(key, []).append(op)
+    return [group for group in groups.values() if len(group) > 1]
+
+
 def retype(value: SSAValue, type: Attribute) -> None:
     """Gives a value another type."""
     value._type = type  # pyright: ignore[reportPrivateUsage]

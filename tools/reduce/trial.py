@@ -8,6 +8,7 @@ A trial compiles the module as `tenon.compile` does and runs it beside the inter
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -50,9 +51,18 @@ _FAR_PART = 0.01
 INTERPRETER = "the interpreter"
 
 
+_PASS = re.compile("pass `(.*)`")
+
+
 def pass_place(name: str) -> str:
     """Returns where a failure of a pass is."""
     return f"pass `{name}`"
+
+
+def pass_of(place: str) -> str | None:
+    """Returns the name of the pass at whose place a failure is, None for other places."""
+    found = _PASS.fullmatch(place)
+    return None if found is None else found[1]
 
 
 @dataclass(frozen=True)
@@ -64,7 +74,8 @@ class Trial:
     instead of the backend's default ones. `entry` names the function; without a name all are tried, in their
     order. With `verify_each` the module is verified after each pass; with `verify_semantics` it is also run
     before the first and after each pass, by the interpreter. A child that takes more than `timeout` seconds
-    is killed. `target` names the processor that llvm makes code for.
+    is killed. `target` names the processor that llvm makes code for. `until` is the name of a pass that alone
+    is asked about: nothing is run after it, and semantics are not verified before it.
 
     Raises `TenonError` for a backend, or a pass, that is not known.
     """
@@ -77,6 +88,7 @@ class Trial:
     verify_semantics: bool = False
     timeout: float = TIMEOUT
     target: str | None = None
+    until: str | None = None
 
     def __post_init__(self) -> None:
         if self.backend not in (None, *BACKEND_NAMES):
@@ -152,10 +164,16 @@ def _failure(trial: Trial, module: ModuleOp, note: Note) -> Failure | None:
 def _failures(trial: Trial, module: ModuleOp, entry: Entry, note: Note) -> Iterator[Failure]:
     """Yields what is wrong with the numbers of an entry; all else raises."""
     backend = None if trial.backend is None else get_backend(trial.backend, trial.target)
+    passes = _passes(trial, module, entry, backend)
     watching: list[PassInstrument] = [_PassNotes(note, f"compilation for {trial.backend or 'nothing'}")]
+    if trial.until is not None:
+        places = [number for number, pass_ in enumerate(passes) if pass_.name == trial.until]
+        first, end = (places[0], places[-1] + 1) if places else (len(passes), len(passes))
+        PassManager(passes[:first], watching, trial.verify_each).run(context(), module)
+        passes, backend = passes[first:end], None
     if trial.verify_semantics:
         watching.append(VerifySemantics(run_module, trial.seeds))
-    manager = PassManager(_passes(trial, module, entry, backend), watching, trial.verify_each)
+    manager = PassManager(passes, watching, trial.verify_each)
     if backend is None:
         manager.run(context(), module)
         return
