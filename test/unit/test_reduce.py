@@ -124,14 +124,30 @@ def ops_of(module: ModuleOp) -> list[str]:
         ("abort", FailureKind.CRASH, "SIGABRT"),
     ],
 )
-def test_a_program_is_reduced_to_the_op_that_a_pass_fails_at(fault, kind, what):
+def test_a_failure_of_a_pass_has_a_class_that_smaller_modules_share(fault, kind, what):
     trial = Trial(None, f"canonicalize-graph,fault-{fault}")
-    failure, module = reduced(trial, program())
+    failure = trial.failure(parse_module(program()))
+    assert failure is not None
     assert failure.kind is kind
     assert failure.where == f"pass `fault-{fault}`"
     assert failure.what.startswith(what)
+    is_alike = FailsLike(trial, failure)
+    assert is_alike(parse_module(program(1)))
+    assert not is_alike(parse_module(program(1).replace("graph.sin", "graph.cos")))
+
+
+def test_a_program_is_reduced_to_the_op_that_ends_the_process():
+    failure, module = reduced(Trial(None, "fault-abort"), program(4))
+    assert (failure.kind, failure.what) == (FailureKind.CRASH, "SIGABRT")
     assert ops_of(module) == ["sin", "func.return"]
-    assert FailsLike(trial, failure)(parse_module(str(module)))
+
+
+def test_what_follows_a_failing_pass_is_not_run():
+    module = parse_module(program(1))
+    failure = Trial(None, "fault-wrong,fault-crash", verify_semantics=True).failure(module)
+    assert failure is not None
+    assert not FailsLike(Trial(None, "fault-wrong,fault-abort"), failure)(module)
+    assert Trial(None, "canonicalize-graph,fault-abort", until="canonicalize-graph").failure(module) is None
 
 
 def test_what_a_crashing_process_said_is_in_the_message():
@@ -149,14 +165,14 @@ def test_a_pass_that_does_not_end_is_a_timeout():
 
 def test_wrong_numbers_of_a_backend_are_kept():
     pipeline = "fault-wrong,default-pipeline"
-    module = reduce_module(parse_module(program(8)), WrongNumbers(pipeline=pipeline))
+    module = reduce_module(parse_module(program(2)), WrongNumbers(pipeline=pipeline))
     assert ops_of(module) == ["sin", "func.return"]
     assert not WrongNumbers()(module)
 
 
 def test_a_pass_that_changes_what_is_computed_is_named_and_kept():
     trial = Trial(None, "canonicalize-graph,fault-wrong", verify_semantics=True)
-    failure, module = reduced(trial, program())
+    failure, module = reduced(trial, program(2))
     assert (failure.kind, failure.where) == (FailureKind.SEMANTICS, "pass `fault-wrong`")
     assert ops_of(module) == ["sin", "func.return"]
     assert ChangesSemantics("fault-wrong", pipeline="fault-wrong,default-pipeline")(module)
@@ -164,8 +180,10 @@ def test_a_pass_that_changes_what_is_computed_is_named_and_kept():
 
 
 def test_the_same_question_gives_the_same_bytes():
-    trial = Trial(None, "fault-crash")
-    assert str(reduced(trial, program())[1]) == str(reduced(trial, program())[1])
+    first, second = (
+        reduce_module(parse_module(program()), lambda module: "graph.sin" in str(module)) for _ in range(2)
+    )
+    assert str(first) == str(second)
 
 
 def test_a_module_that_is_not_interesting_is_an_error():
