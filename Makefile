@@ -1,5 +1,5 @@
 # make run     recognises handwritten digits (examples/digits) on every backend
-# make test    passes every test
+# make test    passes every test, some of them also as the code of TARGETS (x86-64-v2 x86-64-v3)
 # make check   lints and type-checks
 # make fuzz    runs random structured programs for MINUTES (30), and shrinks what fails into out/fuzz
 # make bench   compares the speed with that of other libraries, and writes out/bench/report.md
@@ -13,15 +13,18 @@ JOBS ?= 2
 MINUTES ?= 30
 SUITE ?= ../array-api-tests
 
-.PHONY: run test unit lit check fuzz bench conformance clean
+.PHONY: run test unit processors lit check fuzz bench conformance clean
 
 run: .venv/.examples
 	$(BIN)/python examples/digits/run.py
 
-test: unit lit
+test: unit processors lit
 
 unit: .venv/.dev
 	$(BIN)/python -m pytest -q -n $(JOBS) test
+
+processors: .venv/.dev
+	$(BIN)/python -m tenon.test.processors $(TARGETS)
 
 lit: .venv/.dev
 	$(BIN)/lit -q -j $(JOBS) test/filecheck

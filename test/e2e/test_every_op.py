@@ -44,6 +44,23 @@ GRAPH_ULPS = 0.5
 
 TYPES = pytest.mark.parametrize("type", ELEMENT_TYPES, ids=str)
 
+ON_PROCESSORS = ("f64", "f32", "f16")
+"""The types of the slice that runs as the code of other processors."""
+
+ON_BACKENDS = pytest.mark.parametrize(
+    ("type", "way"),
+    [
+        pytest.param(
+            type,
+            way,
+            id=f"{type}-{way}",
+            marks=[pytest.mark.processor] if way == "llvm" and str(type) in ON_PROCESSORS else [],
+        )
+        for way in ("llvm", "opencl")
+        for type in ELEMENT_TYPES
+    ],
+)
+
 cached_case = cache(case_of)
 
 
@@ -164,8 +181,7 @@ def test_folding_gives_what_running_gives(type: Attribute) -> None:
     assert_agrees(case, tuple(run_graph(module, "main", [])), results(type, "graph"), "folded")
 
 
-@TYPES
-@pytest.mark.parametrize("way", ["llvm", "opencl"])
+@ON_BACKENDS
 def test_every_backend_agrees_with_graph(type: Attribute, way: str) -> None:
     assert_agrees(cached_case(type), results(type, way), results(type, "graph"), way)
 
@@ -175,8 +191,7 @@ def test_no_kernel_calls_what_only_the_header_of_opencl_declares(type: Attribute
     assert declared(compiled(type, "opencl").source) is not None
 
 
-@TYPES
-@pytest.mark.parametrize("way", ["llvm", "opencl"])
+@ON_BACKENDS
 def test_every_backend_gives_the_bits_of_low(type: Attribute, way: str) -> None:
     has_same_lanes = get_backend(way).device.vector_nbytes == 32
     for result, found, wanted in zip(

@@ -28,7 +28,7 @@ from .ways import TARGETS, draw_way
 SEEDS = range(100, 108)
 """The slice: these of each kind."""
 
-PARTS = 2
+PARTS = 4
 """Tests for each kind, so that several processes share them."""
 
 
@@ -40,7 +40,7 @@ def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     yield
 
 
-@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize("part", [pytest.param(0, marks=pytest.mark.processor), *range(1, PARTS)])
 @pytest.mark.parametrize("kind", KINDS)
 def test_programs_give_what_numpy_gives(kind: str, part: int) -> None:
     for seed in SEEDS[part::PARTS]:

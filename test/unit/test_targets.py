@@ -1,5 +1,6 @@
 """Code for a processor that is named: what it is made of, where it runs, and what says that it does not."""
 
+import os
 import re
 from collections.abc import Iterator
 from fractions import Fraction
@@ -10,13 +11,15 @@ import numpy as np
 import pytest
 import tenon
 import tenon.numpy as tnp
+from numpy._core import _multiarray_umath
 from tenon.backends.llvm import compile as llvm_compile
 from tenon.backends.llvm import device as llvm_device
 from tenon.backends.llvm.compile import shared_compiler
 from tenon.backends.llvm.device import TARGET, cpu_device, host_device
-from tenon.backends.llvm.processors import PROCESSOR_NAMES, PROCESSORS, find_processor, host_processor
+from tenon.backends.llvm.processors import NATIVE, PROCESSOR_NAMES, PROCESSORS, find_processor, host_processor
 from tenon.backends.registry import get_backend
 from tenon.program_cache import lookup_counts
+from tenon.test import processors
 from tenon.tools.tenon_opt import main as tenon_opt
 from tenon.tools.tenon_run import main as tenon_run
 from tenon.tuned import device_key
@@ -81,6 +84,29 @@ def calls(assembly: str) -> set[str]:
     """Returns the routines of others that code calls."""
     called = set(re.findall(r"\bcallq?\s+\*?([\w.]+)", assembly))
     return {name for name in called if not name.endswith(".range")}
+
+
+@pytest.mark.processor
+def test_code_and_numpy_are_what_the_environment_says():
+    assert get_backend("llvm").device.name == find_processor(os.environ.get(TARGET) or NATIVE).name
+    disabled = os.environ.get("NPY_DISABLE_CPU_FEATURES", "").split()
+    assert not any(_multiarray_umath.__cpu_features__[name] for name in disabled)
+
+
+def test_slices_are_for_what_numpy_can_do_without(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setattr(processors, "dispatched_by_numpy", lambda: ["AVX2", "X86_V4", "AVX512_SPR"])
+    variables = processors.environment_for("x86-64-v2")
+    assert variables[TARGET] == "x86-64-v2" and "-FMA," in variables["GLIBC_TUNABLES"]
+    assert variables["NPY_DISABLE_CPU_FEATURES"] == "AVX2 X86_V4 AVX512_SPR"
+    expected = {TARGET: "x86-64-v3", "NPY_DISABLE_CPU_FEATURES": "X86_V4 AVX512_SPR"}
+    assert processors.environment_for("x86-64-v3") == expected
+    assert any(path.endswith("test_every_op.py") for path in processors.marked_files())
+    assert processors.main([FOREIGN]) == 0
+    assert f"{FOREIGN}: skipped: target '{FOREIGN}' is for " in capsys.readouterr().out
+    assert processors.main(["z80"]) == 2
+    assert "target 'z80' is not one of native, " in capsys.readouterr().err
 
 
 def test_some_target_runs_here_and_some_other_does_not():
