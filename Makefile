@@ -4,59 +4,81 @@
 # make fuzz    runs random structured programs for MINUTES (30), and shrinks what fails into out/fuzz
 # make bench   compares the speed with that of other libraries, and writes out/bench/report.md
 #
-# Each sets up .venv first (bench: .venv-bench), which needs a Python >= 3.11 and nothing else.
+# Each sets up .venv first (bench: .venv-bench), with the newest Python >= 3.11 that it finds, and needs nothing else.
+# PYTHON=python3.12, or a path, chooses another one, which has an environment of its own: .venv-3.12.
 
-BIN := .venv/bin
+PYTHON ?=
+CHOSEN := $(if $(PYTHON),$(shell $(PYTHON) -c 'import os, sys; print("%d.%d" % sys.version_info[:2], os.path.realpath(sys.executable))'))
+ifneq ($(PYTHON),)
+ifeq ($(CHOSEN),)
+$(error PYTHON=$(PYTHON) does not run)
+endif
+endif
+VENV := .venv$(addprefix -,$(firstword $(CHOSEN)))
+BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --no-input --disable-pip-version-check
 PROBE := import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))
 JOBS ?= 2
 MINUTES ?= 30
 SUITE ?= ../array-api-tests
 
-.PHONY: run test unit processors lit check fuzz bench conformance clean
+# An environment whose Python is gone, was upgraded, or is not the one that PYTHON says now, is made anew.
+IS_USABLE := import os, sys, sysconfig; real = os.path.realpath(sys.executable); \
+    print(os.path.isdir(sysconfig.get_path("purelib")) and "$(word 2,$(CHOSEN))" in ("", real))
+ifneq ($(shell $(BIN)/python -c '$(IS_USABLE)' 2>/dev/null),True)
+.PHONY: $(VENV)/.python
+endif
 
-run: .venv/.examples
+.PHONY: run test unit processors lit check fuzz bench conformance clean which-python
+
+WHICH := import os, platform, sys; \
+    print(f"tenon: Python {platform.python_version()} ({os.path.realpath(sys.executable)}), $(VENV)")
+
+run: $(VENV)/.examples which-python
 	$(BIN)/python examples/digits/run.py
 
 test: unit processors lit
 
-unit: .venv/.dev
+unit: $(VENV)/.dev which-python
 	$(BIN)/python -m pytest -q -n $(JOBS) test
 
-processors: .venv/.dev
+processors: $(VENV)/.dev which-python
 	$(BIN)/python -m tenon.test.processors $(TARGETS)
 
-lit: .venv/.dev
+lit: $(VENV)/.dev which-python
 	$(BIN)/lit -q -j $(JOBS) test/filecheck
 
-check: .venv/.dev
+check: $(VENV)/.dev which-python
 	$(BIN)/ruff check .
-	$(BIN)/basedpyright --project pyproject.toml
+	$(BIN)/basedpyright --project pyproject.toml --pythonpath $(BIN)/python
 
-fuzz: .venv/.dev
+fuzz: $(VENV)/.dev which-python
 	$(BIN)/python -m tenon.test.fuzz --minutes $(MINUTES) --jobs $(JOBS) $(if $(SEED),--seed $(SEED)) $(if $(KINDS),--kinds $(KINDS))
 
-conformance: .venv/.dev
+conformance: $(VENV)/.dev which-python
 	$(BIN)/python test/conformance/run.py $(SUITE)
 
-bench: .venv/.python
+bench: $(VENV)/.python which-python
 	$(BIN)/python benchmarks/environment.py .venv-bench
 	.venv-bench/bin/python -m benchmarks $(PARTS)
 
 clean:
-	rm -rf .venv .venv-bench build out *.egg-info
+	rm -rf .venv .venv-* build out *.egg-info
 
-.venv/.python:
-	@for python in python3.13 python3.12 python3.11 python3 python; do \
-	    if $$python -c '$(PROBE)' 2>/dev/null; then $$python -m venv .venv; exit; fi; \
+# Which Python it is, each time.
+which-python: $(VENV)/.python
+	@$(BIN)/python -c '$(WHICH)'
+
+$(VENV)/.python:
+	@for python in $(or $(PYTHON),python3.14 python3.13 python3.12 python3.11 python3 python); do \
+	    if $$python -c '$(PROBE)' 2>/dev/null; then $$python -m venv --clear $(VENV) && touch $@; exit; fi; \
 	done; \
 	echo 'make: found no Python >= 3.11 that has the modules venv and ensurepip' >&2; exit 1
-	@touch $@
 
-.venv/.examples: .venv/.python pyproject.toml
+$(VENV)/.examples: $(VENV)/.python pyproject.toml
 	$(PIP) --editable '.[examples]'
 	@touch $@
 
-.venv/.dev: .venv/.python pyproject.toml
+$(VENV)/.dev: $(VENV)/.python pyproject.toml
 	$(PIP) --editable '.[dev]'
-	@touch .venv/.examples $@
+	@touch $(VENV)/.examples $@

@@ -207,7 +207,7 @@ def as_concrete(value: Any, *, copy: bool | None = None) -> ConcreteArray:
         value, np.ndarray | np.generic | bool | int | float
     ):
         raise TypeError(f"array: cannot take {kind}, expected a numpy array or a scalar")
-    array = np.asarray(value)
+    array = np.asarray(cast(Any, value))
     flags = array.flags
     is_fit = flags.c_contiguous and flags.aligned and array.dtype.isnative and type(array) is np.ndarray
     if copy is False and not is_fit:

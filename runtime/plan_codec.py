@@ -141,7 +141,7 @@ def decode(data: Any, sections: Sequence[bytes]) -> Any:
             case "array":
                 name, shape, number = content
                 section: bytes = sections[cast(int, number)]
-                return np.frombuffer(section, DTYPES_BY_NAME[name]).reshape(shape)
+                return np.frombuffer(section, DTYPES_BY_NAME[name]).reshape(cast("tuple[int, ...]", shape))
             case _:
                 raise UnknownDataError(f"no part of a plan is called {kind!r}")
     except UnknownDataError:

@@ -137,7 +137,7 @@ def _first_difference(expected: _Outcome, found: _Outcome) -> str | None:
 def _agree(before: npt.NDArray[Any], after: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     tolerance = _RELATIVE_TOLERANCE.get(before.dtype.name)
     if tolerance is None:
-        return np.asarray(before == after)
+        return np.asarray(np.equal(before, after))
     before, after = before.astype(np.float64), after.astype(np.float64)
     finite = np.abs(before[np.isfinite(before)])
     scale = np.maximum(np.abs(before), finite.mean() if finite.size else 0.0)

@@ -41,7 +41,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel, built from a copy, so that nothing is left in the repository."""
     source = tmp_path_factory.mktemp("source") / "tenon"
     ignored = shutil.ignore_patterns(
-        ".git", ".venv", "out", "build", "dist", "*.egg-info", "__pycache__", ".*_cache"
+        ".git", ".venv*", "out", "build", "dist", "*.egg-info", "__pycache__", ".*_cache"
     )
     shutil.copytree(ROOT, source, ignore=ignored)
     command = ["-m", "build", "--wheel", "--no-isolation", "--outdir", str(source.parent), str(source)]

@@ -15,4 +15,4 @@ def test_ruff_has_nothing_to_say():
 
 
 def test_the_library_is_strictly_typed():
-    check("basedpyright", "--project", "pyproject.toml")
+    check("basedpyright", "--project", "pyproject.toml", "--pythonpath", sys.executable)
