@@ -79,6 +79,7 @@ from .dim_text import parse_extent
 from .element_types import element_type_of, is_float, lanes_of
 from .kernel_dims import dims_properties, parse_dims, print_dims, sizes_of, verify_dims
 from .ldexp import LdexpOp
+from .static_bounds import Counter, verify_accesses
 from .tile import TileFmaOp
 from .transpose import TransposeOp
 
@@ -237,6 +238,16 @@ class KernelOp(IRDLOperation):
                 )
         if any(not isinstance(extent, int) or extent < 1 for extent in self.block_dims.data):
             raise VerifyException(f"{self.name}: block {list(self.block_dims.data)} has an extent below 1")
+        if all(isinstance(extent, int) and extent > 0 for extent in self.grid.data):
+            verify_accesses(self.body.block, self._counter_of)
+
+    def _counter_of(self, op: Operation) -> Counter | None:
+        if not isinstance(op, BlockIdOp | ThreadIdOp):
+            return None
+        dimension = op.dimension.data
+        extent = (self.grid if isinstance(op, BlockIdOp) else self.block_dims).data[dimension.number]
+        assert isinstance(extent, int), "ids of a grid of unknown size are not asked for"
+        return (op.name, dimension), range(extent)
 
 
 class _IdOp(IRDLOperation):

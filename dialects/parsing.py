@@ -48,6 +48,7 @@ from xdsl.utils.mlir_lexer import MLIRTokenKind
 from ..errors import ProgramError, TenonError
 from . import context
 from .fast_lexer import FastLexer
+from .static_bounds import OutOfBoundsError
 
 MAX_REPORTED = 20
 """How many wrong ops `verify_module` lists."""
@@ -293,7 +294,10 @@ def _wrong_ops(op: Operation, visible: set[SSAValue]) -> Iterator[tuple[Operatio
         op.verify_()
     except VerifyException as error:
         message = _one_line(str(error))
-        yield op, message if message.startswith(op.name) else f"{op.name}: {message}"
+        if isinstance(error, OutOfBoundsError):
+            yield error.op, message
+        else:
+            yield op, message if message.startswith(op.name) else f"{op.name}: {message}"
     if message := _structural_error(op):
         yield op, message
 

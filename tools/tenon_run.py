@@ -7,6 +7,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -44,6 +45,15 @@ TOOL = "tenon-run"
 Array = npt.NDArray[Any]
 
 
+@dataclass(frozen=True)
+class _Interpreted:
+    """What a run of the interpreter had and gave."""
+
+    arguments: list[Any]
+    state: RunState
+    outcome: RunOutcome
+
+
 class TenonRun:
     """One call of the tool."""
 
@@ -57,29 +67,53 @@ class TenonRun:
     def execute(self) -> int:
         """Does what the arguments ask for and returns the exit code."""
         self.text = read_source(self.args.input_file)
-        with ExitStack() as recording:
-            timeline = None
-            if self.args.timeline is not None:
-                timeline = recording.enter_context(record_timeline())
-            return self._execute(timeline, recording)
-
-    def _execute(self, timeline: Timeline | None, recording: ExitStack) -> int:
-        """Compiles and runs; closes `recording` after the first run."""
         try:
             module = parse_module(self.text, self.file)
             verify_module(module)
             entry = find_entry(module, self.args.entry)
+        except TenonError as error:
+            return self._diagnosed(error)
+        # First: what the interpreter refuses, an index out of bounds say, could do anything to this process.
+        interpreted = self._interpreted(module, entry) if self.args.compare else None
+        with ExitStack() as recording:
+            timeline = None
+            if self.args.timeline is not None:
+                timeline = recording.enter_context(record_timeline())
+            return self._execute(module, entry, interpreted, timeline, recording)
+
+    def _diagnosed(self, error: TenonError) -> int:
+        for diagnostic in Diagnostic.all_of(error, self.file):
+            sys.stderr.write(diagnostic.format(self.file, self.text))
+        return DIAGNOSTICS
+
+    def _interpreted(self, module: ModuleOp, entry: Entry) -> _Interpreted:
+        """Runs the program as it was written."""
+        with compile(module, backend=REFERENCE, entry=entry.sym_name.data) as reference:
+            arguments, state = self._arguments(module, reference, entry)
+            return _Interpreted(arguments, state, RunOutcome.of(reference, arguments, state))
+
+    def _execute(
+        self,
+        module: ModuleOp,
+        entry: Entry,
+        interpreted: _Interpreted | None,
+        timeline: Timeline | None,
+        recording: ExitStack,
+    ) -> int:
+        """Compiles and runs; closes `recording` after the first run."""
+        try:
             executable, compile_seconds = self._compile(module, entry)
             explanation = executable.explain() if self.args.explain else ""
         except TenonError as error:
-            for diagnostic in Diagnostic.all_of(error, self.file):
-                sys.stderr.write(diagnostic.format(self.file, self.text))
-            return DIAGNOSTICS
+            return self._diagnosed(error)
         with executable:
             print(explanation, end="")
             if self.args.compile_only:
                 return SUCCESS
-            arguments, state = self._arguments(module, executable, entry)
+            if interpreted is None:
+                arguments, state = self._arguments(module, executable, entry)
+            else:
+                arguments, state = interpreted.arguments, interpreted.state
             outcome = RunOutcome.of(executable, arguments, state)
             recording.close()
             if timeline is not None:
@@ -93,9 +127,7 @@ class TenonRun:
                 self._report(executable.executable_of(arguments), arguments)
             else:
                 self._report(executable, arguments)
-        if not self.args.compare:
-            return SUCCESS
-        return self._compare(module, entry, arguments, state, outcome)
+        return SUCCESS if interpreted is None else self._compare(outcome, interpreted)
 
     def _compile(self, module: ModuleOp, entry: Entry) -> tuple[Executable, float]:
         args = self.args
@@ -155,18 +187,9 @@ class TenonRun:
         if self.args.memory_plan is not None:
             print_memory_plan(executable.memory_plan(), self.args.memory_plan)
 
-    def _compare(
-        self,
-        module: ModuleOp,
-        entry: Entry,
-        arguments: Sequence[Any],
-        state: RunState,
-        found: RunOutcome,
-    ) -> int:
-        with compile(module, backend=REFERENCE, entry=entry.sym_name.data) as reference:
-            expected = RunOutcome.of(reference, arguments, state)
+    def _compare(self, found: RunOutcome, wanted: _Interpreted) -> int:
         agree = True
-        for name, comparison in compare_outcomes(found, expected, arguments, state):
+        for name, comparison in compare_outcomes(found, wanted.outcome, wanted.arguments, wanted.state):
             agree &= comparison.agrees
             print(f"{name}: {self.args.backend} and {REFERENCE}: {comparison.text}")
         return SUCCESS if agree else DIAGNOSTICS

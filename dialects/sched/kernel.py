@@ -53,6 +53,7 @@ from ..dim_expr import Extent, is_at_least, unbounded
 from ..dim_text import parse_extent
 from ..element_types import is_float
 from ..kernel_dims import dims_properties, parse_dims, print_dims, sizes_of, verify_dims
+from ..static_bounds import Counter, verify_accesses
 from .attributes import CombineKind, CombineKindAttr, MappingAttr, Scope, ScopeAttr
 
 INDEX = IndexType()
@@ -127,6 +128,14 @@ class KernelOp(IRDLOperation):
             if not isinstance(type, MemRefType):
                 raise VerifyException(f"{who} is {type}, expected a memref")
             verify_layout(who, cast(Attribute, type))
+        verify_accesses(self.body.block, _counter_of)
+
+
+def _counter_of(op: Operation) -> Counter | None:
+    if not isinstance(op, AxisOp | ReduceOp) or op.count is not None:
+        return None
+    extent = op.extent.data
+    return (op, range(extent)) if isinstance(extent, int) else None
 
 
 ExtentAttr = IntAttr | DimExprAttr

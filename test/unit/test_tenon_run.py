@@ -288,6 +288,33 @@ def test_a_comparison_that_fails_exits_with_1(
     assert second == "result1: llvm and reference: same bits"
 
 
+def test_what_the_interpreter_refuses_is_not_run_on_a_backend(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+):
+    Path("wild.mlir").write_text("""\
+sched.kernel @k(%at: memref<4xi64>, %y: memref<4xi64>) {
+  sched.axis %i = 4 {
+    %n = memref.load %at[%i] : memref<4xi64>
+    %j = arith.index_cast %n : i64 to index
+    memref.store %n, %y[%j] : memref<4xi64>
+  }
+}
+sched.program @main(%at: memref<4xi64>) : (tensor<4xi64>) -> tensor<4xi64> {
+  %y = sched.buffer global result : memref<4xi64>
+  %t = sched.launch @k(%at, %y) after() : memref<4xi64>, memref<4xi64>
+  sched.return %y after(%t) : memref<4xi64>
+}
+""")
+    np.save("at.npy", np.array([0, 1, 2, 1 << 60]))
+    code, out, err = run(capsys, "wild.mlir", "--compare", "--input", "at=at.npy")
+    assert (code, out) == (DIAGNOSTICS, "")
+    wanted = "memref.store at wild.mlir:5:5: index 1152921504606846976 is out of bounds for dim 0 of extent 4"
+    assert err == f"tenon-run: error: {wanted}\n"
+    np.save("at.npy", np.array([3, 1, 2, 0]))
+    code, out, _ = run(capsys, "wild.mlir", "--compare", "--input", "at=at.npy", "--print", "none")
+    assert (code, out) == (SUCCESS, "result0: llvm and reference: same bits\n")
+
+
 def test_times_are_printed(folder: Path, capsys: pytest.CaptureFixture[str]):
     code, out, _ = run(capsys, "add.mlir", "--print", "none", "--time", "3")
     assert code == SUCCESS

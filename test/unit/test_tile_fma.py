@@ -17,6 +17,7 @@ from tenon.backends.reference.low import run_kernel
 from tenon.dialects.kernel_access import access_of
 from tenon.dialects.low import KernelOp
 from tenon.dialects.parsing import parse_module, verify_module
+from tenon.errors import TenonError
 from tenon.semantics import numerics
 from tenon.semantics.errors import InterpreterError
 
@@ -271,8 +272,12 @@ def test_tile_outside_of_a_buffer_is_an_error():
     tile = Tile(2, 4, grid=1)
     arrays = tile.arrays()
     text = tile.text.replace("%g = low.block_id x", "%g = arith.constant 1 : index")
+    with pytest.raises(TenonError, match=r"low\.tile_fma.*out of bounds of 18 elements"):
+        kernel_of(text)
+    kernel = parse_module(text).body.block.first_op
+    assert isinstance(kernel, KernelOp)
     with pytest.raises(InterpreterError, match=r"low\.tile_fma.*out of bounds of 14 elements"):
-        run_kernel(kernel_of(text), arrays)
+        run_kernel(kernel, arrays)
     text = Tile(2, 4, live=2, grid=1).text.replace("%live = arith.constant 2", "%live = arith.constant 5")
     with pytest.raises(InterpreterError, match=r"low\.tile_fma.*5 live columns of 4"):
         run_kernel(kernel_of(text), arrays)
