@@ -2,6 +2,7 @@
 # make test    passes every test, some of them also as the code of TARGETS (x86-64-v2 x86-64-v3)
 # make check   lints and type-checks
 # make fuzz    runs random structured programs for MINUTES (30), and shrinks what fails into out/fuzz
+# make oclgrind  runs tests of OpenCL kernels in a simulator that checks their accesses; needs Oclgrind
 # make bench   compares the speed with that of other libraries, and writes out/bench/report.md
 #
 # Each sets up .venv first (bench: .venv-bench), with the newest Python >= 3.11 that it finds, and needs nothing else.
@@ -29,7 +30,7 @@ ifneq ($(shell $(BIN)/python -c '$(IS_USABLE)' 2>/dev/null),True)
 .PHONY: $(VENV)/.python
 endif
 
-.PHONY: run test unit processors lit check fuzz bench conformance clean which-python
+.PHONY: run test unit processors lit check fuzz oclgrind bench conformance clean which-python
 
 WHICH := import os, platform, sys; \
     print(f"tenon: Python {platform.python_version()} ({os.path.realpath(sys.executable)}), $(VENV)")
@@ -54,6 +55,9 @@ check: $(VENV)/.dev which-python
 
 fuzz: $(VENV)/.dev which-python
 	$(BIN)/python -m tenon.test.fuzz --minutes $(MINUTES) --jobs $(JOBS) $(if $(SEED),--seed $(SEED)) $(if $(KINDS),--kinds $(KINDS))
+
+oclgrind: $(VENV)/.dev which-python
+	$(BIN)/python test/oclgrind.py
 
 conformance: $(VENV)/.dev which-python
 	$(BIN)/python test/conformance/run.py $(SUITE)
