@@ -72,6 +72,7 @@ def draw_way(draws: Draws, program: Program, work: int) -> Way:
             route = "call"
         if state in ("nodes", "routine"):
             route, is_dynamic = "text", False
-        if state == "routine":
+        # Programs with ops from outside are not kept on disk: their passes may change.
+        if state == "routine" or program.has_own_ops:
             is_cached = False
     return Way(target, route, threads, is_cached, is_dynamic, processor, state)
