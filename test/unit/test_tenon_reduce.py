@@ -92,7 +92,7 @@ def test_a_failing_pass_is_found_and_kept(run):
 
 
 def test_a_pass_that_changes_what_is_computed_is_found_without_being_asked_for(run):
-    outcome = run("-p", "fault-wrong")
+    outcome = run("-p", "fault-wrong", stdin=LEAST)
     assert (outcome.code, outcome.out) == (0, LEAST)
     assert "found changed semantics in pass `fault-wrong`" in outcome.err
 
@@ -100,14 +100,14 @@ def test_a_pass_that_changes_what_is_computed_is_found_without_being_asked_for(r
 def test_wrong_numbers_of_a_backend_are_kept_and_the_pass_is_named(run, tmp_path: Path):
     output = tmp_path / "least.mlir"
     arguments = ("-p", "fault-wrong,default-pipeline", "--backend", "llvm", "-o", str(output))
-    outcome = run(*arguments, stdin=PROGRAM.replace("4x6", "1x2"))
+    outcome = run(*arguments, stdin=LEAST.replace("1x1", "1x2"))
     assert (outcome.code, outcome.out, output.read_text()) == (0, "", LEAST)
     assert "found wrong numbers in the run on llvm: result0 of @f: 2 of 2 elements differ" in outcome.err
     assert "note: changed semantics in pass `fault-wrong`" in outcome.err
 
 
 def test_a_reproducer_brings_its_passes_and_stays_one(run):
-    outcome = run(stdin=str(Reproducer(PROGRAM, "fault-crash")))
+    outcome = run(stdin=str(Reproducer(LEAST, "fault-crash")))
     assert outcome.code == 0
     assert outcome.out == str(Reproducer(LEAST, "fault-crash"))
 
