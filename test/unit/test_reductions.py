@@ -321,3 +321,28 @@ def test_dims_nodes_calls_and_what_is_not_used_go():
         "  func.return %2 : tensor<1x1xf32>\n"
         "}"
     )
+
+
+def test_named_dims_of_kernels_stay():
+    module = module_of(
+        "graph.dim @n min 1 max 64\n"
+        "sched.kernel @k(%n: index, %x: memref<?x8xf32, #graph.dims<n, 8>>) dims [n] {\n"
+        "  sched.axis %i = n vector(8) {\n"
+        "  }\n"
+        "}\n"
+    )
+    assert left(module, lambda text: "= n vector(8)" in text) == (
+        "sched.kernel @k(%0: index) dims [n] {\n  sched.axis %1 = n vector(8) {\n  }\n}"
+    )
+
+
+def test_a_word_that_another_one_needs_stays_with_it():
+    module = module_of(
+        "sched.kernel @k(%x: memref<64xf32>, %y: memref<64xf32>) {\n"
+        "  sched.axis %i = 64 block(4) tile(4) prefetch vector(4) {\n"
+        "  }\n"
+        "}\n"
+    )
+    assert left(module, lambda text: "prefetch" in text) == (
+        "sched.kernel @k() {\n  sched.axis %0 = 1 tile(4) prefetch {\n  }\n}"
+    )

@@ -85,6 +85,9 @@ def _unwrap(op: Operation) -> None:
     erase(op)
 
 
+_MAPPING_FIELDS = tuple(field.name for field in fields(MappingAttr))
+
+
 class DropMappings(Edits):
     """Lets axes run serially; with a `word` (`vector`, `unroll`, ...) only that is taken off."""
 
@@ -93,26 +96,21 @@ class DropMappings(Edits):
         self._word = word
 
     def edits(self, module: ModuleOp) -> Sequence[Edit]:
+        serial = MappingAttr.get()
+        word = self._word
+        names = _MAPPING_FIELDS if word is None else ("level", "chunk") if word == "level" else (word,)
+
         def drop(op: sched.AxisOp | sched.ReduceOp) -> None:
-            op.mapping = self._without(op.mapping)
+            op.mapping = MappingAttr(
+                *(getattr(serial if name in names else op.mapping, name) for name in _MAPPING_FIELDS)
+            )
 
         return [
             lambda op=op: drop(op)
             for op in _ops_in(module)
-            if isinstance(op, sched.AxisOp | sched.ReduceOp) and self._without(op.mapping) != op.mapping
+            if isinstance(op, sched.AxisOp | sched.ReduceOp)
+            and any(getattr(op.mapping, name) != getattr(serial, name) for name in names)
         ]
-
-    def _without(self, mapping: MappingAttr) -> MappingAttr:
-        serial = MappingAttr.get()
-        if self._word is None:
-            return serial
-        names = {"level": ("level", "chunk")}.get(self._word, (self._word,))
-        return MappingAttr(
-            *(
-                getattr(serial if field.name in names else mapping, field.name)
-                for field in fields(MappingAttr)
-            )
-        )
 
 
 MAPPING_WORDS = ("prefetch", "tile", "items", "vector", "unroll", "level")

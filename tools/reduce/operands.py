@@ -9,7 +9,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.traits import IsTerminator
 
 from .search import Edit, Edits
-from .surgery import alike, constant_of, erase_all, is_constant, is_dead
+from .surgery import alike, constant_of, erase, erase_all, is_constant, is_dead
 
 
 def _inner_ops(module: ModuleOp) -> list[Operation]:
@@ -21,12 +21,16 @@ def _inner_ops(module: ModuleOp) -> list[Operation]:
 
 
 class EraseDeadOps(Edits):
-    """Erases ops whose results nobody uses."""
+    """Erases ops whose results nobody uses, each by itself: what it was made of may be what matters."""
 
     name = "erase dead ops"
 
     def edits(self, module: ModuleOp) -> Sequence[Edit]:
-        return [lambda op=op: erase_all([op]) for op in _inner_ops(module) if is_dead(op)]
+        def drop(op: Operation) -> None:
+            if op.parent is not None:
+                erase(op)
+
+        return [lambda op=op: drop(op) for op in _inner_ops(module) if is_dead(op)]
 
 
 class BypassOps(Edits):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from xdsl.dialects.builtin import ModuleOp
 
+from ...dialects import low, sched
 from ...dialects.dim_specialization import specialize
 from ...dialects.graph import dims_of
 from .extents import ExtentClasses, NewExtent, Place
@@ -48,11 +49,13 @@ class Shrink(Reduction):
 
 
 class FixDims(Edits):
-    """Replaces named dims by numbers, the least that they may have but for 0."""
+    """Replaces named dims of functions by numbers, the least that they may have but for 0."""
 
     name = "fix named dims"
 
     def edits(self, module: ModuleOp) -> Sequence[Edit]:
+        if any(isinstance(op, sched.ProgramOp | sched.KernelOp | low.KernelOp) for op in module.body.ops):
+            return ()
         return [
             lambda name=name, least=symbol.minimum: specialize(module, {name: max(1, least)})
             for name, symbol in dims_of(module).items()
