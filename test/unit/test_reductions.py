@@ -107,9 +107,9 @@ def test_a_kernel_of_loops_is_reduced_to_the_op_that_matters():
     assert left(module, lambda text: "vector.store" in text) == (
         "low.kernel @f_0() grid [1, 1, 1] block [1, 1, 1] {\n"
         "  %0 = arith.constant dense<0.000000e+00> : vector<8xf32>\n"
-        "  %1 = memref.alloca() : memref<1xf32>\n"
+        "  %1 = memref.alloca() : memref<8xf32>\n"
         "  %2 = arith.constant 0 : index\n"
-        "  vector.store %0, %1[%2] : memref<1xf32>, vector<8xf32>\n"
+        "  vector.store %0, %1[%2] : memref<8xf32>, vector<8xf32>\n"
         "}"
     )
 
