@@ -516,6 +516,21 @@ def test_fma_takes_operands_of_several_shapes():
         assert_same(numerics.fma(a, a, a), 6.0, dtype)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_fma_of_many_numbers_is_that_of_each(dtype: Any):
+    """As many as are computed at once and some more, with numbers of all exponents among ordinary ones."""
+    random = np.random.default_rng(0)
+    n = 2**14 + 37
+    bits = np.dtype(f"u{np.dtype(dtype).itemsize}")
+    wild = random.integers(0, np.iinfo(bits).max, (3, n), bits, endpoint=True).view(dtype)
+    operands = np.where(random.random(n) < 0.5, random.standard_normal((3, n)).astype(dtype), wild)
+    with np.errstate(all="ignore"):
+        found = numerics.fma(*operands)
+        for part in (slice(0, 40), slice(n - 80, n)):
+            each = [numerics.fma(*operands[:, i : i + 1])[0] for i in range(n)[part]]
+            assert_same(found[part], np.array(each, dtype), dtype)
+
+
 # reductions of `sched`
 
 
