@@ -24,6 +24,7 @@ from xdsl.ir import Attribute, SSAValue
 from ...dialects.element_types import NBYTES, element_type_of, lanes_of
 from ...dialects.graph.base import fastmath_of
 from .emitter import Emitter, Reciprocal
+from .multiply_add import write_multiply_add
 from .types import float_text, splat
 
 _UNLIKELY = '!{!"branch_weights", i32 1, i32 1000}'
@@ -105,9 +106,9 @@ def write_division(emitter: Emitter, op: arith.DivfOp, reciprocal: Reciprocal) -
     dividend, divisor, factor = emitter.values[op.lhs], emitter.values[op.rhs], reciprocal.value
     first = emitter.emit(f"fmul {type} {dividend}, {factor}")
     negated = emitter.emit(f"fneg {type} {dividend}")
-    excess = emitter.emit(emitter.call_same_type("fma", type, [first, divisor, negated]), "excess")
+    excess = write_multiply_add(emitter, type, [first, divisor, negated], "excess")
     missing = emitter.emit(f"fneg {type} {excess}")
-    quotient = emitter.emit(emitter.call_same_type("fma", type, [missing, factor, first]), "quotient")
+    quotient = write_multiply_add(emitter, type, [missing, factor, first], "quotient")
     size = emitter.emit(emitter.call_same_type("fabs", type, [quotient]))
     masks = f"<{lanes} x i1>"
     is_small = emitter.emit(f"fcmp ult {type} {size}, {reciprocal.least}", "is_small")

@@ -40,6 +40,11 @@ class Processor:
         return self.arch != "x86_64" or self.has("f16c")
 
     @property
+    def multiplies_and_adds(self) -> bool:
+        """Returns whether it has instructions that multiply and add with one rounding."""
+        return self.arch != "x86_64" or self.has("fma")
+
+    @property
     def triple(self) -> str:
         """LLVM's triple, for this operating system."""
         _, _, system = llvmlite_binding().get_process_triple().partition("-")

@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import f64
 from xdsl.ir import Attribute
 
 from .emitter import Emitter
+from .multiply_add import write_multiply_add
 from .types import shaped, splat
 
 
@@ -31,7 +32,7 @@ def write_remainder(emitter: Emitter, lhs: str, rhs: str, element_type: Attribut
     is_finite = emitter.emit(f"fcmp olt {type} {b}, {infinity}")
     is_quick = emitter.emit(f"and {mask} {is_near}, {is_finite}")
     minus_whole = emitter.emit(f"fneg {type} {call('floor', quotient)}")
-    rest = call("fma", minus_whole, b, a)
+    rest = write_multiply_add(emitter, type, [minus_whole, b, a])
     is_negative = emitter.emit(f"fcmp olt {type} {rest}, zeroinitializer")
     raised = emitter.emit(f"fadd {type} {rest}, {b}")
     magnitude = emitter.emit(f"select {mask} {is_negative}, {type} {raised}, {type} {rest}")

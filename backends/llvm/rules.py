@@ -44,6 +44,7 @@ from .emitter import Emitter, Rule
 from .float_formats import extend, from_integer, to_integer, truncate
 from .ldexp import write_ldexp
 from .limits import PRIVATE_NBYTES_LIMIT
+from .multiply_add import write_multiply_add
 from .remainder import write_remainder
 from .tile_fma import write_tile_fma
 from .transposition import transposed
@@ -83,6 +84,12 @@ def _float_intrinsic(intrinsic: str) -> Rule:
         emitter.define(result, emitter.call_same_type(intrinsic, type, operands, _flags(op)))
 
     return rule
+
+
+def _fma(emitter: Emitter, op: math.FmaOp) -> None:
+    type = _float_type(emitter, op, op.result.type)
+    operands = [emitter.values[operand] for operand in op.operands]
+    emitter.values[op.result] = write_multiply_add(emitter, type, operands, op.result.name_hint, _flags(op))
 
 
 def _divf(emitter: Emitter, op: arith.DivfOp) -> None:
@@ -537,7 +544,7 @@ RULES: dict[type[Operation], Rule] = {
     math.TruncOp: _float_intrinsic("trunc"),
     math.RoundEvenOp: _float_intrinsic("roundeven"),
     math.CopySignOp: _float_intrinsic("copysign"),
-    math.FmaOp: _float_intrinsic("fma"),
+    math.FmaOp: _fma,
     BlockIdOp: _block_id,
     ThreadIdOp: _thread_id,
     BarrierOp: _barrier,

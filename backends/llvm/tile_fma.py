@@ -22,6 +22,7 @@ from ...dialects.element_types import NBYTES, element_type_of
 from ...dialects.low import TileFmaOp
 from .emitter import Emitter
 from .float_formats import extend
+from .multiply_add import write_multiply_add
 from .transposition import NOTHING, transposed
 from .types import llvm_type, mangled, shaped
 
@@ -282,7 +283,7 @@ class _TileWriter:
             factor = self._in_all_lanes(self._step(self.lhs, lhs, offset))
             for number, column in enumerate(columns):
                 operands = [factor, column, sums[row * self.vectors + number]]
-                results.append(emitter.emit(emitter.call_same_type("fma", self.type, operands)))
+                results.append(write_multiply_add(emitter, self.type, operands))
         return results
 
     def _in_all_lanes(self, place: str) -> str:
