@@ -17,6 +17,9 @@ NATIVE = "native"
 """The name of the processor that this process runs on."""
 
 
+_X86 = ("x86_64", "i386", "i686")
+
+
 @dataclass(frozen=True, slots=True)
 class Processor:
     """
@@ -37,12 +40,12 @@ class Processor:
     @property
     def converts_f16(self) -> bool:
         """Returns whether it has instructions from f16 and to it."""
-        return self.arch != "x86_64" or self.has("f16c")
+        return self.arch not in _X86 or self.has("f16c")
 
     @property
     def multiplies_and_adds(self) -> bool:
         """Returns whether it has instructions that multiply and add with one rounding."""
-        return self.arch != "x86_64" or self.has("fma")
+        return self.arch not in _X86 or self.has("fma")
 
     @property
     def triple(self) -> str:
@@ -64,7 +67,7 @@ _V2 = ("cmov", "crc32", "cx16", "cx8", "popcnt", "sahf", "sse", "sse2", "sse3", 
 _V3 = (*_V2, "avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe")
 _V4 = (*_V3, "avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl")
 
-_AMD_ONLY = ("-prfchw", "-sse4a")
+_NOT_USED = ("-prfchw", "-sse4a")
 """What LLVM would use for stores and prefetches that pass the caches by, of which kernels gain nothing."""
 
 
@@ -78,8 +81,9 @@ PROCESSORS = {
         Processor("x86-64-v2", "x86_64", "x86-64-v2", _with(*_V2), 16),
         Processor("x86-64-v3", "x86_64", "x86-64-v3", _with(*_V3), 32),
         Processor("x86-64-v4", "x86_64", "x86-64-v4", _with(*_V4), 64),
-        Processor("znver3", "x86_64", "znver3", ",".join((_with(*_V3), *_AMD_ONLY)), 32),
-        Processor("aarch64", "aarch64", "generic", _with("fp-armv8", "neon"), 16),
+        Processor("znver3", "x86_64", "znver3", ",".join((_with(*_V3), *_NOT_USED)), 32),
+        # All such processors have NEON.
+        Processor("aarch64", "aarch64", "generic", "", 16),
     )
 }
 """The processors that have a name whatever the host is."""
