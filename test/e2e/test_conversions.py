@@ -5,6 +5,7 @@ at every place where rounding decides; and that bitcasts keep every bit.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cache
@@ -182,30 +183,46 @@ def nearest(value: int, target: Attribute) -> float:
     half = 1 << shift - 1 if shift else 1
     quotient += rest > half or (rest == half and quotient & 1)
     rounded = quotient << shift
-    greatest = decoded(layout.least_special - 1, target)
-    assert greatest is not None
-    if rounded > greatest:
+    if rounded > greatest(target):
         rounded = np.inf if layout.has_infinity else np.nan
     return float(-rounded if value < 0 else rounded)
+
+
+@cache
+def greatest(target: Attribute) -> int:
+    """Returns the greatest finite number of a float type, which is a whole one."""
+    number = decoded(LAYOUTS[target].least_special - 1, target)
+    assert number is not None and number.denominator == 1
+    return int(number)
+
+
+@cache
+def integers_near_ties_of_floats(source: Attribute) -> Array:
+    """Returns integers around where rounding to any float type has ties."""
+    parts = [integers_near_ties(source, LAYOUTS[target].n_mantissa_bits + 1) for target in FLOATS]
+    return np.unique(np.concatenate(parts))
+
+
+@cache
+def nearest_floats(source: Attribute, target: Attribute) -> Array:
+    values = integers_near_ties_of_floats(source)
+    return np.array([nearest(int(value), target) for value in values]).astype(dtype_of(target))
 
 
 @EVERY_WAY
 @pytest.mark.parametrize("source", INTEGERS, ids=str)
 def test_integers_are_rounded_once_to_every_float_type(source: Attribute, way: str) -> None:
-    for target in FLOATS:
-        values = integers_near_ties(source, LAYOUTS[target].n_mantissa_bits + 1)
-        expected = np.array([nearest(int(value), target) for value in values]).astype(dtype_of(target))
-        (found,) = converted(way, source, values, [target])
-        assert_same(found, expected, values, f"{source} to {target}")
+    values = integers_near_ties_of_floats(source)
+    for target, found in zip(FLOATS, converted(way, source, values, FLOATS), strict=True):
+        assert_same(found, nearest_floats(source, target), values, f"{source} to {target}")
 
 
-def saturated(value: float, target: Attribute) -> int:
-    limits = np.iinfo(dtype_of(target))
-    if np.isnan(value):
+def saturated(value: float, least: int, greatest: int) -> int:
+    if math.isnan(value):
         return 0
-    if np.isinf(value):
-        return limits.max if value > 0 else limits.min
-    return min(max(int(value), limits.min), limits.max)
+    if math.isinf(value):
+        return greatest if value > 0 else least
+    return min(max(int(value), least), greatest)
 
 
 @EVERY_WAY
@@ -231,7 +248,11 @@ def edge_floats(source: Attribute) -> Array:
 
 @cache
 def saturated_edges(source: Attribute, target: Attribute) -> Array:
-    return np.array([saturated(float(value), target) for value in edge_floats(source)], dtype_of(target))
+    limits = np.iinfo(dtype_of(target))
+    least, greatest = int(limits.min), int(limits.max)
+    with np.errstate(invalid="ignore"):  # NaNs that signal
+        values = edge_floats(source).astype(np.float64).tolist()
+    return np.array([saturated(value, least, greatest) for value in values], dtype_of(target))
 
 
 @EVERY_WAY
