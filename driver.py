@@ -81,7 +81,7 @@ def compile(
     entry: str | None = None,
     level: str | None = None,
     filename: str = "<string>",
-    instruments: Sequence[PassInstrument] = (),
+    instruments: Sequence[object] = (),
     specialize: Mapping[str, Sequence[int]] | None = None,
     schedules: Mapping[str, Scheduling] | None = None,
     tuning: str | Path | None = None,
@@ -92,6 +92,7 @@ def compile(
     executables may share. A module is left as it is.
 
     `pipeline` replaces the default passes: its text, or a pass manager, whose instruments are then told too.
+    `instruments` watch the passes that run (docs/instruments.md).
     By default a module at `graph` runs through all phases, one at `sched` or `low` through those that are
     left. `level` (`graph`, `sched` or `low`) is for the reference backend: the level to lower to before
     interpreting; None interprets the module as it is.
@@ -227,7 +228,7 @@ def _compile_source(
     backend: str | Backend,
     pipeline: PassManager | str | None,
     level: str | None,
-    instruments: Sequence[PassInstrument],
+    instruments: Sequence[object],
     specialize: Mapping[str, Sequence[int]] | None,
     keeper: Executable | None = None,
 ) -> Executable:
@@ -399,7 +400,7 @@ class ModuleLowering:
         pipeline: PassManager | str | None,
         level: IRLevel | None,
         device: DeviceInfo | None,
-        instruments: Sequence[PassInstrument],
+        instruments: Sequence[object],
         again: Callable[[], ModuleOp],
         schedule: ModulePass | None = None,
     ) -> None:
@@ -408,7 +409,7 @@ class ModuleLowering:
         self.module = module
         verify_each = False
         if isinstance(pipeline, str):
-            pipeline = PassManager.parse(pipeline)
+            pipeline = PassManager(pipeline)
         if pipeline is not None:
             instruments = (*pipeline.instruments, *instruments)
             verify_each = pipeline.verify_each
@@ -525,7 +526,7 @@ def _interpreted(
     dims: DimTable | None,
     pipeline: PassManager | str | None,
     level: str | None,
-    instruments: Sequence[PassInstrument],
+    instruments: Sequence[object],
     keeper: Executable | None = None,
 ) -> Executable:
     from .backends.reference.execute import run_module
@@ -606,7 +607,7 @@ def _explained(
 
     module, entry = source.prepared()
     if isinstance(pipeline, str):
-        pipeline = PassManager.parse(pipeline)
+        pipeline = PassManager(pipeline)
     if pipeline is not None:
         passes = tuple(pipeline.passes)
     else:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Self
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -18,7 +17,7 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException, VerifyException
 
 from ..errors import TenonError
-from .instruments.interface import PassInstrument
+from .instruments.interface import check_instrument
 from .pipeline_text import parse_passes
 from .registry import ALL_PASSES
 from .util.collection_pause import collection_paused
@@ -37,7 +36,7 @@ class InvalidModuleError(Exception):
     """A pass left a module that does not verify: a bug of the pass."""
 
 
-@dataclass
+@dataclass(init=False)
 class PassManager:
     """
     Passes in order, with the instruments that watch them. With `verify_each` the module is verified after
@@ -45,26 +44,27 @@ class PassManager:
     """
 
     passes: Sequence[ModulePass]
-    instruments: Sequence[PassInstrument] = ()
-    verify_each: bool = True
+    instruments: Sequence[object]
+    verify_each: bool
 
-    @classmethod
-    def parse(
-        cls,
-        text: str,
-        instruments: Sequence[PassInstrument] = (),
+    def __init__(
+        self,
+        passes: str | Sequence[ModulePass],
+        instruments: Sequence[object] = (),
         verify_each: bool = True,
         available: Mapping[str, Callable[[], type[ModulePass]]] | None = None,
-    ) -> Self:
+    ) -> None:
         """
-        Returns the pass manager that `text` describes, of the passes in `available` (by default: Tenon's).
+        Makes a pass manager of passes, or of text that names passes in `available` (by default: Tenon's).
 
-        Raises `TenonError` for text that is no pipeline, unknown passes and options, and values of a wrong
-        type.
+        Raises `TenonError` for text that is no pipeline, unknown passes and options, values of a wrong type,
+        and an instrument that has none of an instrument's methods.
         """
-        return cls(
-            parse_passes(text, ALL_PASSES if available is None else available), instruments, verify_each
-        )
+        for instrument in instruments:
+            check_instrument(instrument)
+        if isinstance(passes, str):
+            passes = parse_passes(passes, ALL_PASSES if available is None else available)
+        self.passes, self.instruments, self.verify_each = passes, instruments, verify_each
 
     def __str__(self) -> str:
         return ",".join(str(pass_) for pass_ in self.passes)
@@ -81,27 +81,22 @@ class PassManager:
             self._run(ctx, module)
 
     def _run(self, ctx: Context, module: ModuleOp) -> None:
-        comparing = any(instrument.wants_changed for instrument in self.instruments)
+        comparing = any(getattr(instrument, "wants_changed", False) for instrument in self.instruments)
         text = str(module) if comparing and self.passes else ""
-        for instrument in self.instruments:
-            instrument.before_pipeline(self.passes, module)
+        self._tell("before_pipeline", self.passes, module)
         for pass_ in self.passes:
-            for instrument in self.instruments:
-                instrument.before(pass_, module)
+            self._tell("before", pass_, module)
             try:
                 self._run_pass(pass_, ctx, module)
                 changed = None
                 if comparing:
                     text, previous = str(module), text
                     changed = text != previous
-                for instrument in self.instruments:
-                    instrument.after(pass_, module, changed)
+                self._tell("after", pass_, module, changed)
             except BaseException as error:
-                for instrument in self.instruments:
-                    instrument.failed(pass_, module, error)
+                self._tell("failed", pass_, module, error)
                 raise
-        for instrument in self.instruments:
-            instrument.after_pipeline(module)
+        self._tell("after_pipeline", module)
 
     def _run_pass(self, pass_: ModulePass, ctx: Context, module: ModuleOp) -> None:
         try:
@@ -113,10 +108,15 @@ class PassManager:
         except BaseException as error:
             error.add_note(f"in pass `{pass_}`")
             raise
-        for instrument in self.instruments:
-            instrument.applied(pass_, module)
+        self._tell("applied", pass_, module)
         if self.verify_each:
             try:
                 module.verify()
             except VerifyException as error:
                 raise InvalidModuleError(f"pass `{pass_}`: left an invalid module: {error}") from error
+
+    def _tell(self, event: str, *what: object) -> None:
+        """Calls the method `event` of each instrument that has one."""
+        for instrument in self.instruments:
+            if (hear := getattr(instrument, event, None)) is not None:
+                hear(*what)

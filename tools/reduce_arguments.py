@@ -48,7 +48,7 @@ def _seconds(text: str) -> float:
 
 def _pipeline(text: str) -> str:
     try:
-        PassManager.parse(text)
+        PassManager(text)
     except TenonError as error:
         raise argparse.ArgumentTypeError(str(error)) from error
     return text

@@ -37,7 +37,7 @@ def _positive(text: str) -> int:
 
 def _pipeline(text: str) -> PassManager:
     try:
-        return PassManager.parse(text)
+        return PassManager(text)
     except TenonError as error:
         raise argparse.ArgumentTypeError(str(error)) from error
 

@@ -42,7 +42,7 @@ class TenonReduce:
         text = source
         if self.args.test is None and (reproducer := Reproducer.read(source)):
             text = reproducer.text
-            PassManager.parse(reproducer.pipeline)
+            PassManager(reproducer.pipeline)
             if self.args.passes is None:
                 self._reproducer = reproducer
         try:
@@ -134,7 +134,7 @@ class TenonReduce:
         again = self._reproducer
         if again is None:
             return f"{text}\n"
-        pipeline = ",".join(map(str, PassManager.parse(again.pipeline).passes))
+        pipeline = ",".join(map(str, PassManager(again.pipeline).passes))
         return str(Reproducer(text, pipeline, again.verify_each))
 
     def _say(self, text: str) -> None:

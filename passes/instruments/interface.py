@@ -8,11 +8,14 @@ from typing import Protocol
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from ...errors import TenonError
+
 
 class PassInstrument(Protocol):
     """
-    Watches a pipeline run. A subclass overrides the events it wants to hear of; instruments hear of each
-    event in the order they were given. An instrument must not change the module.
+    Watches a pipeline run; instruments hear of each event in the order they were given. An instrument must
+    not change the module. Any object with some of these methods is one, whether or not it is a subclass:
+    what it has not, it does not hear of.
     """
 
     wants_changed: bool = False
@@ -38,3 +41,16 @@ class PassInstrument(Protocol):
 
     def after_pipeline(self, module: ModuleOp) -> None:
         """All passes have succeeded."""
+
+
+EVENTS = ("before_pipeline", "before", "applied", "after", "failed", "after_pipeline")
+"""The methods of an instrument."""
+
+
+def check_instrument(instrument: object) -> None:
+    """Raises `TenonError` for an object that would hear of nothing, such as one with a misspelt method."""
+    if not any(callable(getattr(instrument, event, None)) for event in EVENTS):
+        raise TenonError(
+            f"instruments: {type(instrument).__name__} has none of the methods of an instrument "
+            f"({', '.join(EVENTS)})"
+        )

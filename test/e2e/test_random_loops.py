@@ -50,4 +50,4 @@ def test_no_pass_changes_what_random_loops_compute(program: LoopProgram) -> None
     """What `--verify-semantics` does: the module is run before and after every pass."""
 
     module = tenon.parse_module(program.text)
-    PassManager.parse("default-pipeline", [VerifySemantics(run_module)]).run(context(), module)
+    PassManager("default-pipeline", [VerifySemantics(run_module)]).run(context(), module)

@@ -31,7 +31,7 @@ def test_random_programs_over_nodes_do_what_numpy_does(level: str, program: Stat
     module = parse_module(program.text)
     verify_module(module)
     if PIPELINES[level]:
-        PassManager.parse(PIPELINES[level]).run(context(), module)
+        PassManager(PIPELINES[level]).run(context(), module)
         verify_module(module)
         assert str(parse_module(str(module))) == str(module)
     nodes = {name: array.copy() for name, array in program.before.items()}
@@ -80,7 +80,7 @@ def test_routines_do_what_numpy_does(backend: str, program: StateProgram):
 @given(program=state_programs())
 def test_what_a_plan_does_not_say_is_read_makes_no_difference(program: StateProgram):
     module = parse_module(program.text)
-    PassManager.parse("default-pipeline").run(context(), module)
+    PassManager("default-pipeline").run(context(), module)
     (entry,) = [op for op in module.body.ops if isinstance(op, sched.ProgramOp)]
     plan = plan_program(module, entry)
     nodes = {

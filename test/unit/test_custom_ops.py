@@ -44,7 +44,7 @@ def test_custom_ops_print_as_they_parse() -> None:
 
 def test_an_op_that_is_lowered_is_fused() -> None:
     module = parse_module(TEXT)
-    PassManager.parse("graph-pipeline").run(context(), module)
+    PassManager("graph-pipeline").run(context(), module)
     names = [op.name for op in module.walk()]
     assert "mine.softshrink" not in names and "mine.histogram" in names
 

@@ -111,7 +111,7 @@ def test_every_stage_has_its_text():
 def test_a_pipeline_replaces_the_default_one():
     pipeline = "sched-pipeline,low-pipeline"
     by_text = tenon.compile(SOFTMAX, pipeline=pipeline)
-    by_object = tenon.compile(SOFTMAX, pipeline=tenon.PassManager.parse(pipeline))
+    by_object = tenon.compile(SOFTMAX, pipeline=tenon.PassManager(pipeline))
     assert by_text.source == by_object.source
     assert list(by_text.stages) == ["low", "source"]
     np.testing.assert_array_equal(by_text(logits()), by_object(logits()))
@@ -133,7 +133,7 @@ def test_instruments_hear_of_the_passes_once():
     recorder, own = Recorder(), Recorder()
     executable = tenon.compile(
         SOFTMAX,
-        pipeline=tenon.PassManager.parse("sched-pipeline,low-pipeline", [own]),
+        pipeline=tenon.PassManager("sched-pipeline,low-pipeline", [own]),
         instruments=[recorder],
     )
     assert executable.stages["low"]

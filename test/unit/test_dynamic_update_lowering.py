@@ -27,7 +27,7 @@ X = np.arange(120, dtype=np.float32).reshape(6, 20)
 def items(text: str) -> list[str]:
     """The items of the program, launches and copies, in order."""
     module = parse_module(text)
-    PassManager.parse("graph-pipeline,convert-graph-to-sched").run(context(), module)
+    PassManager("graph-pipeline,convert-graph-to-sched").run(context(), module)
     (program,) = [op for op in module.ops if isinstance(op, sched.ProgramOp)]
     return [op.name for op in program.walk() if isinstance(op, sched.LaunchOp | sched.TransferOp)]
 

@@ -69,6 +69,6 @@ func.func @f(%i: index, %v: tensor<4xf32>, %j: index) {
     entry = find_entry(module, "f")
     before = (symbols_of(entry), nodes_of(module, entry))
     assert before[0] == (SymbolPlan("i", 2), SymbolPlan("j", 2))
-    PassManager.parse("default-pipeline").run(context(), module)
+    PassManager("default-pipeline").run(context(), module)
     entry = find_entry(module, "f")
     assert (symbols_of(entry), nodes_of(module, entry)) == before

@@ -77,7 +77,7 @@ sched.kernel @k(%x: memref<4x100x{type}>, %y: memref<4x{type}>) {{
     memref.store %m, %y[%i] : memref<4x{type}>
   }}
 }}""")
-    PassManager.parse("convert-sched-to-low").run(context(), module)
+    PassManager("convert-sched-to-low").run(context(), module)
     assert not any(isinstance(op, sched.ReduceOp) for op in module.walk())
     return list(module.walk())
 

@@ -26,7 +26,7 @@ DTYPES = {str(type): dtype_of(type) for type in ELEMENT_TYPES}
 
 def kernels(text: str) -> list[sched.KernelOp]:
     module = parse_module(text)
-    PassManager.parse("graph-pipeline,sched-pipeline").run(context(), module)
+    PassManager("graph-pipeline,sched-pipeline").run(context(), module)
     return [op for op in module.ops if isinstance(op, sched.KernelOp)]
 
 

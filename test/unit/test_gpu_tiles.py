@@ -43,7 +43,7 @@ def opencl() -> Backend:
 
 def scheduled(text: str, items: int = 256) -> ModuleOp:
     module = parse_module(text, "f.mlir")
-    PassManager.parse(TO_SCHED.format(items=items)).run(context(), module)
+    PassManager(TO_SCHED.format(items=items)).run(context(), module)
     return module
 
 
@@ -139,7 +139,7 @@ def test_tiles_that_do_not_fit_are_left_out():
     text = product("64x64", "64x64", "64x64", PLAIN_MAPS)
     module = parse_module(text, "f.mlir")
     to_sched = "graph-pipeline{target=gpu},sched-pipeline{target=gpu shared-nbytes=16384}"
-    PassManager.parse(to_sched).run(context(), module)
+    PassManager(to_sched).run(context(), module)
     assert n_shared(module) == 0
     assert n_shared(scheduled(text, items=8)) == 0
 

@@ -17,7 +17,7 @@ TO_SCHED = "graph-pipeline,sched-pipeline{target=gpu vector-nbytes=16}"
 
 def compiled(text: str, pipeline: str = TO_SCHED) -> ModuleOp:
     module = parse_module(text, "f.mlir")
-    PassManager.parse(pipeline).run(context(), module)
+    PassManager(pipeline).run(context(), module)
     return module
 
 

@@ -56,7 +56,7 @@ def parse(text: str) -> ModuleOp:
 
 def lowered() -> ModuleOp:
     module = parse_module(LOOP, "loop.mlir")
-    PassManager.parse("default-pipeline").run(context(), module)
+    PassManager("default-pipeline").run(context(), module)
     return module
 
 

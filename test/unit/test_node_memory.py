@@ -25,7 +25,7 @@ def module_at(level: str, body: str, arguments: str = "", results: str = "") -> 
     module = parse_module(f"{NODES}func.func @f({arguments}){results} {{\n{body}\n}}")
     verify_module(module)
     if PIPELINES[level]:
-        PassManager.parse(PIPELINES[level]).run(context(), module)
+        PassManager(PIPELINES[level]).run(context(), module)
     return module
 
 

@@ -237,7 +237,7 @@ def test_threefry_of_other_rounds_and_shapes(rounds: int, shape: tuple[int, ...]
 
 def kernels(text: str) -> list[sched.KernelOp]:
     module = parse_module(text)
-    PassManager.parse("graph-pipeline,sched-pipeline").run(context(), module)
+    PassManager("graph-pipeline,sched-pipeline").run(context(), module)
     return [op for op in module.ops if isinstance(op, sched.KernelOp)]
 
 
@@ -272,7 +272,7 @@ def test_a_scatter_over_what_is_not_needed_afterwards_is_in_place() -> None:
       func.return %r : tensor<8xf32>
     }"""
     module = parse_module(text)
-    PassManager.parse("graph-pipeline,convert-graph-to-sched").run(context(), module)
+    PassManager("graph-pipeline,convert-graph-to-sched").run(context(), module)
     assert not any(isinstance(op, sched.TransferOp) for op in module.walk())
     (found,) = run_everywhere(
         text, np.arange(8, dtype=np.float32), np.array([1, 1, 9]), np.ones(3, np.float32)

@@ -119,6 +119,11 @@ def xdsl_opt(*arguments: str, text: str = "") -> str:
     return result.stdout
 
 
+def test_dir_lists_what_is_imported_only_when_it_is_used():
+    code = "import tenon; print(sorted({*tenon.__all__} - {*dir(tenon)}), 'jit' in vars(tenon))"
+    assert run_python(code).strip() == "[] False"
+
+
 def test_stock_xdsl_opt_lists_our_passes_and_targets():
     words = xdsl_opt("--help").replace(",", " ").split()
     for name in ("canonicalize-graph", "convert-graph-to-sched", "expand-math", "llvm-ir", "asm", "opencl-c"):

@@ -3,6 +3,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -114,11 +115,11 @@ PASSES = {
 }
 
 
-def parse(text: str, *instruments: PassInstrument, verify_each: bool = True) -> PassManager:
-    return PassManager.parse(text, instruments, verify_each, PASSES)
+def parse(text: str, *instruments: object, verify_each: bool = True) -> PassManager:
+    return PassManager(text, instruments, verify_each, PASSES)
 
 
-def run(text: str, *instruments: PassInstrument, module: ModuleOp | None = None) -> ModuleOp:
+def run(text: str, *instruments: object, module: ModuleOp | None = None) -> ModuleOp:
     module = ModuleOp([]) if module is None else module
     parse(text, *instruments).run(Context(), module)
     return module
@@ -209,7 +210,7 @@ def test_wrong_pipeline_text_is_an_error_that_says_what_is_wrong(text: str, mess
 
 
 def test_the_default_choice_of_passes_is_tenons():
-    assert str(PassManager.parse("cse,dce")) == "cse,dce"
+    assert str(PassManager("cse,dce")) == "cse,dce"
     assert list(ALL_PASSES) == sorted(ALL_PASSES)
 
 
@@ -274,6 +275,40 @@ def test_an_invalid_module_is_the_fault_of_the_pass():
 
 def test_verify_each_can_be_left_out():
     parse("break", verify_each=False).run(Context(), ModuleOp([]))
+
+
+def test_an_instrument_hears_only_of_the_events_it_has_methods_for():
+    class Names:
+        def __init__(self):
+            self.names: list[str] = []
+
+        def before(self, pass_: ModulePass, module: ModuleOp) -> None:
+            self.names.append(pass_.name)
+
+    names, recorder = Names(), Recorder()
+    run("append,append", names, recorder)
+    assert names.names == ["append", "append"]
+    assert recorder.events[-1] == "after pipeline"
+
+
+def test_an_instrument_without_a_base_may_want_to_know_of_changes():
+    changes: list[bool] = []
+
+    def after(pass_: ModulePass, module: ModuleOp, changed: bool) -> None:
+        changes.append(changed)
+
+    watcher = SimpleNamespace(wants_changed=True, after=after)
+    run("append,append{times=0}", watcher)
+    assert changes == [True, False]
+
+
+def test_an_object_that_would_hear_of_nothing_is_no_instrument():
+    message = (
+        "instruments: SimpleNamespace has none of the methods of an instrument "
+        "(before_pipeline, before, applied, after, failed, after_pipeline)"
+    )
+    with pytest.raises(TenonError, match=f"^{re.escape(message)}$"):
+        run("append", SimpleNamespace(runBeforePass=print))
 
 
 def test_a_failing_instrument_fails_the_pass_for_the_others():

@@ -39,7 +39,7 @@ def lookup(element_type: str, index_type: str, kind: str = "add", zero: str = "0
 def check(text: str, *inputs: Array) -> None:
     """The default pipeline gathers; every way gives what the program says."""
     module = parse_module(text)
-    PassManager.parse("graph-pipeline").run(context(), module)
+    PassManager("graph-pipeline").run(context(), module)
     names = [op.name for op in module.walk()]
     assert "graph.gather" in names and "graph.reduce" not in names
     before = tenon.compile(text, backend="reference")(*inputs)
@@ -92,7 +92,7 @@ def test_a_table_is_looked_up_in_one_kernel_and_in_vectors() -> None:
     table = np.random.default_rng(0).normal(size=(100, 32)).astype(np.float32)
     check(text, table, np.array([0, 99, 100, -1, 5, 5, 50, 1 << 40, 7]))
     module = parse_module(text)
-    PassManager.parse("graph-pipeline,sched-pipeline").run(context(), module)
+    PassManager("graph-pipeline,sched-pipeline").run(context(), module)
     (kernel,) = [op for op in module.ops if isinstance(op, sched.KernelOp)]
     assert [op.mapping.vector.data for op in kernel.walk() if isinstance(op, sched.AxisOp)] == [1, 8]
 
@@ -104,5 +104,5 @@ def test_an_index_that_is_computed_by_many_doublings_is_looked_through_once() ->
         f"%i0 = graph.abs %at : tensor<3x7xi32>\n{doublings}%hit = graph.eq %n, %i3000",
     )
     module = parse_module(text)
-    PassManager.parse("recognize-gathers").run(context(), module)
+    PassManager("recognize-gathers").run(context(), module)
     assert "graph.gather" in [op.name for op in module.walk()]

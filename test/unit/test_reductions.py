@@ -31,7 +31,7 @@ func.func @f(%a: tensor<6x40xf32>, %b: tensor<40x24xf32>, %c: tensor<24xf32>) ->
 def module_of(text: str, pipeline: str = "") -> ModuleOp:
     module = parse_module(text)
     verify_module(module)
-    PassManager.parse(pipeline).run(context(), module)
+    PassManager(pipeline).run(context(), module)
     return module
 
 

@@ -132,7 +132,7 @@ def test_an_axis_inside_of_a_loop_is_a_vector() -> None:
       }
       memref.store %one, %z[%i] : memref<6xi64>"""
     module = parse_module(program(body))
-    PassManager.parse("map-axes").run(context(), module)
+    PassManager("map-axes").run(context(), module)
     axes = [op.mapping.vector.data for op in module.walk() if isinstance(op, sched.AxisOp)]
     assert axes == [1, 8]
     y, _ = run(body)
@@ -178,7 +178,7 @@ def test_loops_stay_loops() -> None:
       }
       memref.store %one, %z[%i] : memref<6xi64>""")
     )
-    PassManager.parse("map-axes,convert-sched-to-low").run(context(), module)
+    PassManager("map-axes,convert-sched-to-low").run(context(), module)
     (kernel,) = [op for op in module.ops if isinstance(op, low.KernelOp)]
     assert sum(isinstance(op, scf.ForOp) for op in kernel.walk()) == 2
 

@@ -21,7 +21,7 @@ func.func @f(%i: index, %j: index, %x: tensor<8xf32>) -> tensor<8xf32> {
 
 def test_a_plan_says_where_every_buffer_is_and_what_every_step_does():
     module = parse_module(PROGRAM)
-    PassManager.parse("default-pipeline").run(context(), module)
+    PassManager("default-pipeline").run(context(), module)
     program = find_entry(module, "f")
     assert isinstance(program, sched.ProgramOp)
     assert plan_text(plan_program(module, program)).splitlines() == [

@@ -94,7 +94,7 @@ class Trial:
         if self.backend not in (None, *BACKEND_NAMES):
             raise TenonError(f"reduce: backend '{self.backend}' is not one of {', '.join(BACKEND_NAMES)}")
         if self.pipeline is not None:
-            PassManager.parse(self.pipeline)
+            PassManager(self.pipeline)
 
     def failure(self, module: ModuleOp) -> Failure | None:
         """
@@ -221,7 +221,7 @@ def _check_defined(
 
 def _passes(trial: Trial, module: ModuleOp, entry: Entry, backend: Backend | None) -> Sequence[ModulePass]:
     if trial.pipeline is not None or backend is None:
-        return PassManager.parse(trial.pipeline or "").passes
+        return PassManager(trial.pipeline or "").passes
     phases = phases_of(module, entry, backend, None)
     return [pass_ for phase in phases.values() for pass_ in phase]
 
