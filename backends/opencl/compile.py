@@ -13,6 +13,7 @@ from ...errors import KernelCompileError
 from ..interface import CompiledArtifact, DeviceInfo
 from .declarations import NO_HEADER, declared
 from .device import is_pocl
+from .pocl_library import library_options
 
 if TYPE_CHECKING:
     import pyopencl
@@ -103,6 +104,8 @@ class OpenCLCompiler:
         options = ["-cl-std=CL1.2", "-w"]
         if self.device.single_fp_config & pyopencl.device_fp_config.CORRECTLY_ROUNDED_DIVIDE_SQRT:
             options.append("-cl-fp32-correctly-rounded-divide-sqrt")
+        if is_pocl(self.device):
+            options += library_options(self.device)
         return options
 
 
