@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException
 
-from .backends.interface import Backend, CompiledArtifact, DeviceInfo, DeviceKind, unmet_by_host
+from .backends.interface import Backend, CompiledArtifact, DeviceInfo, DeviceKind, lacked_by, unmet_by_host
 from .backends.registry import BACKEND_NAMES, check_interpreted, get_backend
 from .cache.code import compile_code, load_code
 from .dialects import context, sched
@@ -483,12 +483,17 @@ def _phases_for(device: DeviceInfo | None, schedule: ModulePass | None) -> dict[
     Returns all phases, with the schedules for a device; None is the interpreter. `schedule` is what schedules
     some kernels another way.
     """
-    from .passes.pipeline import phases
+    from .passes.pipeline import EXPANSIONS, phases
 
     if device is None:
         return phases(_VECTOR_NBYTES, schedule)
+    lacks = lacked_by(device)
+    if unknown := [name for name in lacks if name not in EXPANSIONS]:
+        raise TenonError(
+            f"device {device.name}: nothing expands {', '.join(unknown)} (there are: {', '.join(EXPANSIONS)})"
+        )
     if device.kind is not DeviceKind.GPU:
-        return phases(device.vector_nbytes, schedule)
+        return phases(device.vector_nbytes, schedule, lacks=lacks)
     from .passes.map_work_groups import MapWorkGroupsPass
 
     groups = MapWorkGroupsPass(
@@ -499,7 +504,7 @@ def _phases_for(device: DeviceInfo | None, schedule: ModulePass | None) -> dict[
         multiple=device.group_multiple,
         n_units=device.n_units,
     )
-    return phases(device.vector_nbytes, schedule, groups)
+    return phases(device.vector_nbytes, schedule, groups, lacks)
 
 
 def phases_of(

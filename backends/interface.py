@@ -112,6 +112,24 @@ class DeviceInfo(Protocol):
         ...
 
 
+@runtime_checkable
+class LacksOps(Protocol):
+    """
+    A device whose backend has no rules for some ops of `low`, which passes expand before: `low.tile_fma`, and
+    `vector`, all ops on vectors.
+    """
+
+    @property
+    def lacks(self) -> tuple[str, ...]:
+        """What is never rendered: the names of ops or of a dialect, out of `passes.pipeline.EXPANSIONS`."""
+        ...
+
+
+def lacked_by(device: DeviceInfo) -> tuple[str, ...]:
+    """Returns the ops that are to be expanded before a device's kernels are rendered."""
+    return device.lacks if isinstance(device, LacksOps) else ()
+
+
 class Renderer(Protocol):
     """Turns a module of `low.kernel`s into source text. The same module gives the same bytes."""
 

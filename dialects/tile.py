@@ -1,4 +1,4 @@
-"""The register tile of a contraction, `low.tile_fma`: one op that each backend expands its own way."""
+"""The register tile of a contraction, `low.tile_fma`, which a backend writes its own way or has expanded."""
 
 from __future__ import annotations
 

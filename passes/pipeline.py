@@ -4,6 +4,8 @@ Every order that passes run in, and the reason for each order that is forced.
 `phases` gives the default pipeline in three named parts, one for each level it ends at.
 """
 
+from collections.abc import Callable, Collection
+
 from xdsl.passes import ModulePass
 from xdsl.transforms.dead_code_elimination import DeadCodeElimination
 
@@ -15,6 +17,8 @@ from .convert_graph_to_sched import ConvertGraphToSchedPass
 from .convert_sched_to_low import ConvertSchedToLowPass
 from .decompose_composites import DecomposeCompositesPass
 from .expand_math import ExpandMathPass
+from .expand_tiles import ExpandTilesPass
+from .expand_vectors import ExpandVectorsPass
 from .fuse_kernels import FuseKernelsPass
 from .fuse_stages import FuseStagesPass
 from .hoist_invariant_ops import HoistInvariantOpsPass
@@ -145,8 +149,23 @@ def sched_passes(
     )
 
 
-def low_passes() -> tuple[ModulePass, ...]:
-    """Returns the passes from `sched` to `low` kernels that every backend can render."""
+EXPANSIONS: dict[str, Callable[[int], ModulePass]] = {
+    # Before vectors: the loops of a tile have some.
+    "low.tile_fma": lambda vector_nbytes: ExpandTilesPass(vector_nbytes),
+    "vector": lambda vector_nbytes: ExpandVectorsPass(),
+}
+"""
+The ops and dialects that a backend need not have rules for, and the pass that expands each, for vectors of so
+many bytes; in the order that they run in.
+"""
+
+
+def low_passes(vector_nbytes: int = 32, lacks: Collection[str] = ()) -> tuple[ModulePass, ...]:
+    """
+    Returns the passes from `sched` to `low` kernels that a backend can render that lacks some of the ops in
+    `EXPANSIONS`; tiles become loops over vectors of `vector_nbytes`.
+    """
+    expansions = tuple(expand(vector_nbytes) for name, expand in EXPANSIONS.items() if name in lacks)
     return (
         ConvertSchedToLowPass(),
         VerifyStagePass(absent=("sched.kernel", "sched.axis", "sched.reduce", "sched.alloc", "sched.yield")),
@@ -156,17 +175,25 @@ def low_passes() -> tuple[ModulePass, ...]:
         MergeEqualOpsPass(),
         # After merge-equal-ops: what two places share may be invariant in a loop that neither alone shows.
         HoistInvariantOpsPass(),
-        VerifyStagePass(absent=tuple(op.name for op in EXPANDED_OPS)),
+        # After all others, which have less to do as long as a tile is one op and a vector one value.
+        *expansions,
+        VerifyStagePass(absent=(*(op.name for op in EXPANDED_OPS), *lacks)),
     )
 
 
 def phases(
-    vector_nbytes: int = 32, schedule: ModulePass | None = None, groups: ModulePass | None = None
+    vector_nbytes: int = 32,
+    schedule: ModulePass | None = None,
+    groups: ModulePass | None = None,
+    lacks: Collection[str] = (),
 ) -> dict[str, tuple[ModulePass, ...]]:
-    """Returns the default pipeline by phase, in order; the arguments are those of `sched_passes`."""
+    """
+    Returns the default pipeline by phase, in order; the arguments are those of `sched_passes` and
+    `low_passes`.
+    """
     sched = sched_passes(vector_nbytes, schedule, groups)
     return {
         "graph": graph_passes(vector_nbytes, has_tiles=groups is None),
         "sched": sched,
-        "low": low_passes(),
+        "low": low_passes(vector_nbytes, lacks),
     }

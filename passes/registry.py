@@ -25,6 +25,8 @@ TENON_PASS_NAMES: tuple[str, ...] = (
     "decompose-composites",
     "distribute-axis",
     "expand-math",
+    "expand-tiles",
+    "expand-vectors",
     "fuse-axes",
     "fuse-kernels",
     "fuse-stages",

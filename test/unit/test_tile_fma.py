@@ -1,4 +1,4 @@
-"""`low.tile_fma` gives the same bits in the interpreter, as LLVM IR and as OpenCL C."""
+"""`low.tile_fma` gives the same bits in the interpreter, as LLVM IR, as OpenCL C and expanded to loops."""
 
 from __future__ import annotations
 
@@ -14,12 +14,17 @@ from tenon.backends.llvm import backend as llvm_backend
 from tenon.backends.llvm.device import CpuDevice
 from tenon.backends.llvm.processors import host_processor
 from tenon.backends.reference.low import run_kernel
+from tenon.dialects import context
 from tenon.dialects.kernel_access import access_of
-from tenon.dialects.low import KernelOp
+from tenon.dialects.low import KernelOp, TileFmaOp
 from tenon.dialects.parsing import parse_module, verify_module
 from tenon.errors import TenonError
+from tenon.passes.expand_tiles import ExpandTilesPass
+from tenon.passes.pass_manager import PassManager
 from tenon.semantics import numerics
 from tenon.semantics.errors import InterpreterError
+from xdsl.dialects.builtin import UNKNOWN_LOC, ModuleOp
+from xdsl.utils.exceptions import PassFailedException
 
 from .storage_dtypes import DTYPES
 
@@ -230,6 +235,40 @@ def test_opencl_gives_the_bits_of_the_interpreter(tile: Tile) -> None:
     run_kernel(kernel_of(tile.text), expected)
     run_on(opencl_backend(), tile.text, arrays)
     assert_same_bits(arrays[0], expected[0])
+
+
+def expanded(text: str, vector_nbytes: int) -> KernelOp:
+    """Returns the kernel of `text` with loops for its tile; all ops of it have a place in the text."""
+    kernel = kernel_of(text)
+    module = kernel.parent_op()
+    assert isinstance(module, ModuleOp)
+    PassManager((ExpandTilesPass(vector_nbytes),)).run(context(), module)
+    assert not any(isinstance(op, TileFmaOp) or op.location == UNKNOWN_LOC for op in kernel.walk())
+    return kernel
+
+
+@pytest.mark.parametrize("tile", TILES, ids=str)
+def test_loops_give_the_bits_of_the_tile(tile: Tile) -> None:
+    arrays = tile.arrays()
+    expected = [array.copy() for array in arrays]
+    run_kernel(kernel_of(tile.text), expected)
+    run_kernel(expanded(tile.text, 32), arrays)
+    assert_same_bits(arrays[0], expected[0])
+
+
+@pytest.mark.parametrize("vector_nbytes", [1, 8, 4096])
+@pytest.mark.parametrize("tile", [Tile(2, 5), Tile(2, 5, live=3), Tile(3, 5, transposed=True)], ids=str)
+def test_loops_of_any_vectors_give_the_bits_of_the_tile(tile: Tile, vector_nbytes: int) -> None:
+    arrays = tile.arrays()
+    expected = [array.copy() for array in arrays]
+    run_kernel(kernel_of(tile.text), expected)
+    run_kernel(expanded(tile.text, vector_nbytes), arrays)
+    assert_same_bits(arrays[0], expected[0])
+
+
+def test_loops_of_a_vector_of_no_bytes_are_an_error() -> None:
+    with pytest.raises(PassFailedException, match=r"^expand-tiles: vector-nbytes 0 must be 1 or more$"):
+        ExpandTilesPass(0).apply(context(), ModuleOp([]))
 
 
 SIZES = """low.kernel @k(%acc: memref<60xf32>, %lhs: memref<60xf32>, %rhs: memref<60xf32>)
