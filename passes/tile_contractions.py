@@ -240,14 +240,22 @@ class _KernelTiler:
         axes = [self.analysis.axis(dim) for dim in dims]
         if any(address.stride(axis) is None for address in addresses for axis in axes):
             return None
+        # A tile takes as many steps of each dim for all of its sums, whatever step of the other dims it is at.
+        if self._counting_axes(dims).intersection(axes):
+            return None
         return _Product((lhs, rhs), addresses, tuple(dims), op)
+
+    def _counting_axes(self, dims: Sequence[sched.ReduceOp]) -> frozenset[Axis]:
+        """Returns the axes that the counts of dims depend on."""
+        counts = [dim.count for dim in dims if dim.count is not None]
+        return frozenset[Axis]().union(*(self.analysis.expr(count).axes() for count in counts))
 
     def _choose(self, nest: Sequence[sched.AxisOp], products: Sequence[_Product]) -> _Choice | None:
         """Returns the best rows and columns, if there are any."""
         best: tuple[tuple[float, ...], _Choice] | None = None
         nbytes = max(NBYTES[product.op.result.type] for product in products)
         for columns, axis in enumerate(nest):
-            if self._most(axis) < 2:
+            if self._most(axis) < 2 or self._is_counting(axis, products):
                 continue
             width = self._panel_width(self.analysis.axis(axis), products)
             if not all(self._column_side(product, axis, width) is not None for product in products):
@@ -297,6 +305,8 @@ class _KernelTiler:
         down = 2 if self.vector_nbytes >= 64 else 1
         if self._most(first) < 2 or self._most(second) < across:
             return
+        if self._is_counting(first, [product]) or self._is_counting(second, [product]):
+            return
         outer = [each for each in nest if each is not first and each is not second]
         interchange(nest, [*outer, second, first])
         dim.mapping = MappingAttr.get(vector=lanes, unroll=partials // lanes)
@@ -314,6 +324,11 @@ class _KernelTiler:
             f"{names[0]}: {across} at once, and {down} of {names[1]}, share what is loaded; "
             f"{names[2]}: {partials} partial results for {depth} elements"
         )
+
+    def _is_counting(self, axis: sched.AxisOp, products: Sequence[_Product]) -> bool:
+        """Returns whether the count of a dim depends on an axis: sums side by side along it differ in length."""
+        own = self.analysis.axis(axis)
+        return any(own in self._counting_axes(product.dims) for product in products)
 
     def _panel_width(self, axis: Axis, products: Sequence[_Product]) -> int | None:
         """Returns the width of the panels that one side lies in along an axis, if it lies in some."""
@@ -339,7 +354,7 @@ class _KernelTiler:
         found: list[int | None] = []
         for number, axis in enumerate(nest):
             own = self.analysis.axis(axis)
-            if axis is columns or axis.extent.data == 1:
+            if axis is columns or axis.extent.data == 1 or self._is_counting(axis, products):
                 continue
             for product in products:
                 side = self._column_side(product, columns, width)

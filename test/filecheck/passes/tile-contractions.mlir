@@ -55,3 +55,49 @@ sched.kernel @mapped(%a: memref<64x64xf32>, %b: memref<64x64xf32>, %c: memref<64
     }
   }
 }
+
+// CHECK-LABEL: sched.kernel @uneven(
+// CHECK: sched.axis %i = 64 {
+// CHECK-NEXT: sched.axis %j = 64 {
+// LOW-LABEL: low.kernel @uneven(
+// LOW-NOT: low.tile_fma
+// The last part of the depth is shorter: a tile would take as many steps of it at each step of the other dim.
+sched.kernel @uneven(%a: memref<64x64xf32>, %b: memref<64x64xf32>, %c: memref<64x64xf32>) {
+  %c3 = arith.constant 3 : index
+  %c64 = arith.constant 64 : index
+  sched.axis %i = 64 {
+    sched.axis %j = 64 {
+      %s = sched.reduce fma %k_outer = 22 : f32 {
+        %base = arith.muli %k_outer, %c3 : index
+        %left = arith.subi %c64, %base : index
+        %t = sched.reduce fma %k_inner = 3 count %left : f32 {
+          %k = arith.addi %base, %k_inner : index
+          %x = memref.load %a[%i, %k] : memref<64x64xf32>
+          %y = memref.load %b[%k, %j] : memref<64x64xf32>
+          sched.yield %x, %y : f32
+        }
+        sched.yield %t : f32
+      }
+      memref.store %s, %c[%i, %j] : memref<64x64xf32>
+    }
+  }
+}
+
+// CHECK-LABEL: sched.kernel @triangle(
+// CHECK: sched.axis %i = 64 block({{[0-9]+}}) {
+// CHECK-NEXT: sched.axis %j = 64 {{.*}}tile(
+// LOW-LABEL: low.kernel @triangle(
+// LOW: low.tile_fma
+// Sums of one row are of one length, those of one column are not: rows are not tiled.
+sched.kernel @triangle(%a: memref<64x64xf32>, %b: memref<64x64xf32>, %c: memref<64x64xf32>) {
+  sched.axis %i = 64 {
+    sched.axis %j = 64 {
+      %s = sched.reduce fma %k = 64 count %i : f32 {
+        %x = memref.load %a[%i, %k] : memref<64x64xf32>
+        %y = memref.load %b[%k, %j] : memref<64x64xf32>
+        sched.yield %x, %y : f32
+      }
+      memref.store %s, %c[%i, %j] : memref<64x64xf32>
+    }
+  }
+}
