@@ -170,6 +170,16 @@ def test_integers_without_high_begin_at_zero():
     assert np.abs(counts - 10_000).max() < 400
 
 
+def test_bounds_of_integers_are_constants_of_a_program():
+    def three(key: Any) -> Any:
+        return trandom.integers(key, 1, 7, 3)
+
+    lowered = tenon.jit(three).lower(KEY)
+    assert "func.func @three(%key: tensor<4xui32>) -> tensor<3xi64>" in str(lowered.module)
+    alone = tenon.compile(str(lowered.module))
+    np.testing.assert_array_equal(np.asarray(alone(np.asarray(KEY))), np.asarray(three(KEY)))
+
+
 def test_bernoulli():
     found = np.asarray(trandom.bernoulli(KEY, 0.25, 40000))
     assert found.dtype == np.bool_ and abs(found.mean() - 0.25) < 0.01
