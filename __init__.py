@@ -27,7 +27,7 @@ from .errors import (
 
 if TYPE_CHECKING:
     from .backends.llvm.threads import get_num_threads, num_threads, set_num_threads
-    from .custom import register_op
+    from .custom import register_op, register_pass
     from .driver import BACKENDS, compile
     from .explaining import explain
     from .frontends.control_flow import cond, fori_loop, scan, switch, while_loop
@@ -91,6 +91,7 @@ __all__ = [
     "parse_module",
     "record_timeline",
     "register_op",
+    "register_pass",
     "register_tree",
     "scan",
     "set_num_threads",
@@ -136,6 +137,7 @@ _WHEN_ASKED_FOR = {
     "register_tree": "frontends.tree",
     "open_platform": "platforms",
     "register_op": "custom",
+    "register_pass": "custom",
     "set_num_threads": "backends.llvm.threads",
 }
 """Imported when first used, as it takes some time."""

@@ -1,5 +1,5 @@
 """
-Ops that are defined outside of the package.
+Ops and passes that are defined outside of the package.
 
     import tenon
     from tenon.custom import CustomOp, register_op
@@ -12,25 +12,32 @@ Ops that are defined outside of the package.
     register_op(SoftshrinkOp, interpret=softshrink, lower=in_graph_ops)
 
 Such an op prints, parses, verifies and runs like those of `graph`: see docs/add-an-op.md and
-examples/custom_op.
+examples/custom_op. A pass that `register_pass` makes known can be named in the text of pipelines: see
+docs/add-a-pass.md and examples/custom_pass.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from inspect import isabstract
+from typing import Any, TypeVar
 
 import numpy as np
 from xdsl.ir import Attribute, Dialect, Operation, SSAValue
 from xdsl.irdl import VarResultDef
+from xdsl.passes import ModulePass
 
 from .dialects import CUSTOM_DIALECTS, DIALECTS, graph
 from .dialects.graph import CustomOp
 from .dialects.graph.types import ANY, FLOATS, INTEGERS, NUMBERS, TENSOR, TENSOR_T, shape_of, tensor_of
+from .dialects.parsing import location_text
 from .errors import TenonError
+from .passes.named_pipelines import NAMED_PIPELINES
+from .passes.registry import ALL_PASSES
 from .passes.util.decompositions import RULES as DECOMPOSITIONS
 from .passes.util.graph_builder import GraphBuilder
 from .passes.util.kernel_code import KernelCode
+from .passes.util.located_rewriter import rewrite_greedily
 from .passes.util.own_kernels import OWN_KERNELS, ProgramPart
 from .semantics.errors import InterpreterError, describe
 from .semantics.numpy_types import Array, dtype_of
@@ -49,6 +56,8 @@ __all__ = [
     "ProgramPart",
     "graph",
     "register_op",
+    "register_pass",
+    "rewrite_greedily",
     "shape_of",
     "tensor_of",
 ]
@@ -56,6 +65,10 @@ __all__ = [
 _OPS: dict[str, dict[str, type[CustomOp]]] = {}
 """The ops that are registered: by dialect, then by name."""
 _ATTRIBUTES: dict[str, dict[str, type[Attribute]]] = {}
+_PASSES: dict[str, type[ModulePass]] = {}
+"""The passes that are registered."""
+
+_PassType = TypeVar("_PassType", bound=type[ModulePass])
 
 
 def register_op(
@@ -97,9 +110,42 @@ def register_op(
     DECOMPOSITIONS.pop(op_class, None)
     OWN_KERNELS.pop(op_class, None)
     if lower is not None:
-        DECOMPOSITIONS[op_class] = lower
+        DECOMPOSITIONS[op_class] = _checked_lowering(lower)
     if emit is not None:
         OWN_KERNELS[op_class] = emit
+
+
+def register_pass(pass_type: _PassType) -> _PassType:
+    """
+    Registers a pass of the user's own, for the text of all pipelines from now on, and returns it: so it may
+    stand above the class.
+
+        @register_pass
+        @dataclass(frozen=True)
+        class ExpandDoublingPass(ModulePass):
+            name = "expand-doubling"
+            ...
+
+    Raises TenonError for a class that is no pass or has no name, and for a name that is taken.
+    """
+    if not _is_pass(pass_type):
+        raise TenonError(f"register_pass: {pass_type!r} is no pass that derives from ModulePass")
+    name = getattr(pass_type, "name", None)
+    if not isinstance(name, str) or not name:
+        raise TenonError(f"register_pass: {pass_type.__name__} has no name")
+    if name in _PASSES:
+        if _PASSES[name] is not pass_type:
+            raise TenonError(f"register_pass: {name} is registered already (as {_PASSES[name].__qualname__})")
+    elif name in ALL_PASSES or name in NAMED_PIPELINES:
+        raise TenonError(f"register_pass: {name} is a name of Tenon's own")
+    _PASSES[name] = pass_type
+    ALL_PASSES[name] = lambda: pass_type
+    return pass_type
+
+
+def registered_classes() -> tuple[type, ...]:
+    """Returns the ops and passes that were registered."""
+    return (*(op for ops in _OPS.values() for op in ops.values()), *_PASSES.values())
 
 
 def _checked_name(op_class: type[CustomOp]) -> str:
@@ -126,6 +172,10 @@ def _is_custom(candidate: object) -> bool:
     return isinstance(candidate, type) and issubclass(candidate, CustomOp)
 
 
+def _is_pass(candidate: object) -> bool:
+    return isinstance(candidate, type) and issubclass(candidate, ModulePass) and not isabstract(candidate)
+
+
 def _checked(interpret: Callable[..., Any]) -> Callable[[Operation, Sequence[Array]], Array]:
     """Returns a rule that checks what the user's function returns."""
 
@@ -137,5 +187,23 @@ def _checked(interpret: Callable[..., Any]) -> Callable[[Operation, Sequence[Arr
                 f"{describe(op)}: its interpreter returned {result.dtype}, expected {dtype}"
             )
         return result
+
+    return rule
+
+
+def _checked_lowering(
+    lower: Callable[[GraphBuilder, Any], SSAValue],
+) -> Callable[[GraphBuilder, Any], SSAValue]:
+    """Returns a lowering that checks what the user's function returns."""
+
+    def rule(builder: GraphBuilder, op: Operation) -> SSAValue:
+        value = lower(builder, op)
+        expected = op.results[0].type
+        if (found := getattr(value, "type", None)) != expected:
+            raise TenonError(
+                f"{op.name}: its lowering returned {found or value}, expected {expected}",
+                location=location_text(op.location),
+            )
+        return value
 
     return rule

@@ -33,7 +33,11 @@ class PassError(TenonError):
 
 
 class InvalidModuleError(Exception):
-    """A pass left a module that does not verify: a bug of the pass."""
+    """`pass_` left a module that does not verify: a bug of the pass."""
+
+    def __init__(self, message: str, pass_: ModulePass):
+        super().__init__(message)
+        self.pass_ = pass_
 
 
 @dataclass(init=False)
@@ -113,7 +117,7 @@ class PassManager:
             try:
                 module.verify()
             except VerifyException as error:
-                raise InvalidModuleError(f"pass `{pass_}`: left an invalid module: {error}") from error
+                raise InvalidModuleError(f"pass `{pass_}`: left an invalid module: {error}", pass_) from error
 
     def _tell(self, event: str, *what: object) -> None:
         """Calls the method `event` of each instrument that has one."""

@@ -6,7 +6,7 @@ DIAGNOSTICS = 1
 USAGE = 2
 """The command line has an error."""
 INTERNAL = 70
-"""Tenon has a bug; a reproducer was written."""
+"""Tenon, or an op or pass from outside, has a bug; a reproducer was written."""
 INTERRUPTED = 130
 BROKEN_PIPE = 141
 """Whoever read the output closed it; nothing is printed."""

@@ -23,7 +23,7 @@ def list_passes() -> str:
     and the first sentence of its docstring.
     """
     lines: list[str] = []
-    for name, load in ALL_PASSES.items():
+    for name, load in sorted(ALL_PASSES.items()):
         lines.append(f"{name} - {_OF_XDSL.get(name) or _first_sentence(load())}\n")
     for name, make in NAMED_PIPELINES.items():
         lines.append(f"{name} - {_first_sentence(make)}\n")

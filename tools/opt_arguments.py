@@ -11,19 +11,21 @@ import re
 from collections.abc import Callable, Sequence
 
 from ..backends.llvm.processors import PROCESSOR_NAMES
+from .plugins import add_plugin_arguments
 
 _BARE_VALUES = {"--verify-each": "true", "--verify-semantics": "1"}
 """Flags whose value may be left out, with the value this means."""
 
 _ONE_DASH = re.compile(
     r"^-(?=(mlir|verify|disable-verify|pass-pipeline|split-input-file|allow-unregistered-dialect|"
-    r"run-reproducer|dump-pass-pipeline|list-passes|show-dialects|version|help)\b)"
+    r"run-reproducer|load-pass-plugin|dump-pass-pipeline|list-passes|show-dialects|version|help)\b)"
 )
 """The dash of mlir-opt's flags, which takes one or two."""
 
 EPILOG = """\
 -t llvm-ir, asm and obj take the processor as an option too: -t 'asm{target=x86-64-v3}'. obj takes -o FILE.
-exit codes: 0 success, 1 diagnostics, 2 wrong command line, 70 a bug of Tenon (a reproducer is written).
+exit codes: 0 success, 1 diagnostics, 2 wrong command line, 70 a bug of Tenon, or of an op
+or pass from outside (a reproducer is written).
 --verify-diagnostics has mlir-opt's meaning, not xdsl-opt's: it compares the errors that happen with
 those that expected-error comments announce."""
 
@@ -124,13 +126,7 @@ def _add_input(parser: argparse.ArgumentParser) -> None:
     source.add_argument(
         "--split-input-file", action="store_true", help="process the chunks between `// -----` one by one"
     )
-    source.add_argument(
-        "--load-dialect",
-        action="append",
-        default=[],
-        metavar="MODULE",
-        help="import a Python module that registers ops of its own (tenon.register_op) first",
-    )
+    add_plugin_arguments(source)
     source.add_argument(
         "--allow-unregistered-dialect", action="store_true", help="accept ops of dialects that are not known"
     )
@@ -191,7 +187,7 @@ def _add_checks(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="the reproducer holds only the failing pass, and the module before it",
     )
-    checks.add_argument("--debug", action="store_true", help="show the Python traceback of a bug of Tenon")
+    checks.add_argument("--debug", action="store_true", help="show the Python traceback of a bug")
 
 
 def _add_dumps(parser: argparse.ArgumentParser, names: Callable[[str], tuple[str, ...]]) -> None:
@@ -249,6 +245,8 @@ def _add_dumps(parser: argparse.ArgumentParser, names: Callable[[str], tuple[str
 
 def _add_information(parser: argparse.ArgumentParser) -> None:
     information = parser.add_argument_group("information")
-    information.add_argument("--list-passes", action="store_true", help="list Tenon's passes")
+    information.add_argument(
+        "--list-passes", action="store_true", help="list Tenon's passes, and those that were loaded"
+    )
     information.add_argument("--show-dialects", action="store_true", help="list all known dialects")
     information.add_argument("-v", "--version", action="store_true", help="print the versions")

@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 from ..passes.instruments.crash_reproducer import CrashReproducer
 from ..passes.instruments.interface import PassInstrument
 from ..passes.instruments.print_ir import EveryPass, PrintIR
+from ..passes.instruments.reproducer import Plugins
 from ..passes.instruments.statistics import Statistics
 from ..passes.instruments.timing import Timing
 from ..passes.instruments.tree_dump import TreeDump
@@ -22,19 +23,21 @@ def make_instruments(
     args: argparse.Namespace,
     chunk: int | None,
     verify_each: bool,
+    plugins: Plugins,
     timing: Timing,
     statistics: Statistics,
     print_module: Callable[[ModuleOp, IO[str]], None],
 ) -> list[PassInstrument]:
     """
-    Returns the instruments for one run over one chunk (None: the whole input). `timing` and `statistics`
-    add up over all of them.
+    Returns the instruments for one run over one chunk (None: the whole input). `plugins` are what was loaded;
+    `timing` and `statistics` add up over all chunks.
     """
     instruments: list[PassInstrument] = []
     if args.verify_semantics:
         instruments.append(_verify_semantics(args.verify_semantics))
     if args.crash_reproducer:
-        instruments.append(CrashReproducer(Path(args.crash_reproducer), args.local_reproducer, verify_each))
+        path = Path(args.crash_reproducer)
+        instruments.append(CrashReproducer(path, args.local_reproducer, verify_each, plugins))
     if printing := _print_ir(args, print_module):
         instruments.append(printing)
     if args.mlir_print_ir_tree_dir:

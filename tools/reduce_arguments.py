@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from ..backends.registry import BACKEND_NAMES
 from ..errors import TenonError
 from ..passes.pass_manager import PassManager
-from .custom_dialects import load_dialects
 from .opt_arguments import flag
+from .plugins import add_plugin_arguments, load_plugins_of
 
 EPILOG = """\
 Without --test it finds out by itself what is wrong, and keeps just that: a crash or an endless loop (of a
@@ -65,7 +65,7 @@ def _command(text: str) -> list[str]:
 
 
 def parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
-    """Returns the arguments; exits with 2 where they are wrong."""
+    """Returns the arguments, and in `plugins` what they load; exits with 2 where they are wrong."""
     parser = argparse.ArgumentParser(
         prog="tenon-reduce",
         description="Makes a module smaller that shows a failure, and keeps the failure.",
@@ -124,23 +124,17 @@ def parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
         metavar="SECONDS",
         help=f"for each trial (default: {TIMEOUT:g})",
     )
-    parser.add_argument(
-        "--load-dialect",
-        action="append",
-        default=[],
-        metavar="MODULE",
-        help="import a Python module that registers ops of its own (tenon.register_op) first",
-    )
-    parser.add_argument("--debug", action="store_true", help="show the Python traceback of a bug of Tenon")
-    parsed = parser.parse_args(arguments)
+    add_plugin_arguments(parser)
+    parser.add_argument("--debug", action="store_true", help="show the Python traceback of a bug")
+    try:
+        plugins = load_plugins_of(arguments)
+    except TenonError as error:
+        parser.error(str(error))
+    parsed = parser.parse_args(arguments, argparse.Namespace(plugins=plugins))
     if parsed.test is not None:
         for name in ("passes", "backend", "target", "entry"):
             if getattr(parsed, name) is not None:
                 parser.error(f"--test and --{name} exclude each other")
         if parsed.verify_semantics:
             parser.error("--test and --verify-semantics exclude each other")
-    try:
-        load_dialects(parsed.load_dialect)
-    except TenonError as error:
-        parser.error(str(error))
     return parsed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,12 +13,13 @@ from ..dialects.entry import IRLevel
 from ..errors import TenonError
 from ..passes.pass_manager import PassManager
 from ..runtime.memory_picture import SUFFIXES
-from .custom_dialects import load_dialects
+from .plugins import add_plugin_arguments, load_plugins_of
 
 REFERENCE = "reference"
 
 EPILOG = """\
-exit codes: 0 success, 1 diagnostics or a comparison that failed, 2 wrong command line, 70 a bug of Tenon.
+exit codes: 0 success, 1 diagnostics or a comparison that failed, 2 wrong command line, 70 a bug of Tenon
+or of an op or pass from outside.
 Without --inputs and --input the arguments are random, from --random-seed 0. Arrays are never unpickled.
 The environment variable TENON_OPENCL_DEVICE chooses the OpenCL device: a part of its platform's name and its
 own."""
@@ -106,19 +108,14 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--compare", action="store_true", help="interpret the module too and compare; 1 if the results differ"
     )
-    parser.add_argument(
-        "--load-dialect",
-        action="append",
-        default=[],
-        metavar="MODULE",
-        help="import a Python module that registers ops of its own (tenon.register_op) first",
-    )
-    parser.add_argument("--debug", action="store_true", help="show the Python traceback of a bug of Tenon")
-    parsed = parser.parse_args(arguments)
+    add_plugin_arguments(parser)
+    parser.add_argument("--debug", action="store_true", help="show the Python traceback of a bug")
+    arguments = sys.argv[1:] if arguments is None else arguments
     try:
-        load_dialects(parsed.load_dialect)
+        load_plugins_of(arguments)
     except TenonError as error:
         parser.error(str(error))
+    parsed = parser.parse_args(arguments)
     if parsed.backend is None:
         parsed.backend = REFERENCE if parsed.level else "llvm"
     if parsed.level and parsed.backend != REFERENCE:

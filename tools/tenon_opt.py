@@ -30,20 +30,22 @@ from ..backends.llvm.target import ObjectTarget
 from ..dialects import DIALECTS
 from ..dialects.parsing import parse_module, verify_module
 from ..errors import TenonError
-from ..passes.instruments.crash_reproducer import CrashReproducer, Reproducer
+from ..passes.instruments.crash_reproducer import CrashReproducer
 from ..passes.instruments.interface import PassInstrument
+from ..passes.instruments.reproducer import Plugins, Reproducer
 from ..passes.instruments.statistics import Statistics
 from ..passes.instruments.timing import Timing
 from ..passes.pass_manager import PassManager
 from ..passes.pipeline_text import did_you_mean, parse_passes
+from ..passes.registry import ALL_PASSES
 from ..passes.util.failing_location import failing_location
-from .custom_dialects import load_dialects
 from .diagnostics import Diagnostic
 from .diagnostics_check import check_diagnostics
 from .exit_codes import DIAGNOSTICS, SUCCESS
 from .information import list_dialects, list_passes, versions
 from .opt_arguments import add_arguments, normalize_arguments
 from .opt_instruments import make_instruments
+from .plugins import load_plugins, load_plugins_of
 from .source_text import SPLIT_MARKER, display_name, read_source, split_source
 from .tool_run import ToolRun, reason_of
 
@@ -62,6 +64,8 @@ class TenonOpt(xDSLOptMain):
     passes: Sequence[ModulePass]
 
     def __init__(self, arguments: Sequence[str]):
+        self._arguments = arguments
+        self.plugins = Plugins()
         super().__init__("Runs passes on a module of the graph, sched or low dialect.", arguments)
         self.file = display_name(self.args.input_file)
         self.timing = Timing()
@@ -72,6 +76,11 @@ class TenonOpt(xDSLOptMain):
 
     def register_all_arguments(self, arg_parser: argparse.ArgumentParser) -> None:
         self._parser = arg_parser
+        try:
+            self.plugins = load_plugins_of(self._arguments)
+        except TenonError as error:
+            self._usage_error(str(error))
+        self._register_plugins()
         add_arguments(arg_parser, self._known_form, _known_processor, self._known_pass)
 
     def _known_form(self, text: str) -> str:
@@ -102,7 +111,6 @@ class TenonOpt(xDSLOptMain):
     def setup_pipeline(self) -> None:
         if self.args.run_reproducer and self.args.passes is not None:
             self._usage_error("--run-reproducer takes the passes from its input, found -p too")
-        self._load_dialects()
         try:
             self.passes = parse_passes(self.args.passes or "", self.available_passes, self._vector_nbytes())
         except TenonError as error:
@@ -124,11 +132,9 @@ class TenonOpt(xDSLOptMain):
             return None
         return cpu_device(self.args.processor).vector_nbytes
 
-    def _load_dialects(self) -> None:
-        try:
-            load_dialects(self.args.load_dialect)
-        except TenonError as error:
-            self._usage_error(str(error))
+    def _register_plugins(self) -> None:
+        """Makes known what the modules from outside have registered."""
+        self.available_passes.update(ALL_PASSES)
         for name, load in DIALECTS.items():
             if name not in self.ctx.registered_dialect_names:
                 self.ctx.register_dialect(name, load)
@@ -200,6 +206,9 @@ class TenonOpt(xDSLOptMain):
         if self.args.run_reproducer:
             if reproducer is None:
                 raise TenonError("--run-reproducer: the input does not end in a reproducer")
+            load_plugins(reproducer.plugins)
+            self.plugins = self.plugins.joined(reproducer.plugins)
+            self._register_plugins()
             passes, verify_each = (
                 parse_passes(reproducer.pipeline, self.available_passes),
                 reproducer.verify_each,
@@ -210,7 +219,7 @@ class TenonOpt(xDSLOptMain):
                 verify_module(module)
         verify_each = verify_each and not self.args.disable_verify
         self.instruments = make_instruments(
-            self.args, number, verify_each, self.timing, self.statistics, self.print_module
+            self.args, number, verify_each, self.plugins, self.timing, self.statistics, self.print_module
         )
         PassManager(passes, self.instruments, verify_each).run(self.ctx, module)
         with self.timing.phase("output"):
@@ -255,7 +264,7 @@ class TenonOpt(xDSLOptMain):
         if path is None:
             pipeline = ",".join(map(str, self.passes))
             again = Reproducer.read(self.chunk) if self.args.run_reproducer else None
-            text = str(again or Reproducer(self.chunk, pipeline, self.args.verify_each))
+            text = str(again or Reproducer(self.chunk, pipeline, self.args.verify_each, self.plugins))
             path = self._keep_reproducer(text)
         return shlex.join([TOOL, str(path), "--run-reproducer", "--debug", *self._flags_to_repeat()])
 

@@ -11,10 +11,11 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ..dialects.parsing import parse_module, verify_module
 from ..errors import TenonError
-from ..passes.instruments.crash_reproducer import Reproducer
+from ..passes.instruments.reproducer import Reproducer
 from ..passes.pass_manager import PassManager
 from .diagnostics import Diagnostic
 from .exit_codes import DIAGNOSTICS, SUCCESS
+from .plugins import load_plugins
 from .reduce.command import CommandSucceeds
 from .reduce.failures import Failure, FailureKind
 from .reduce.predicates import FailsLike
@@ -42,6 +43,7 @@ class TenonReduce:
         text = source
         if self.args.test is None and (reproducer := Reproducer.read(source)):
             text = reproducer.text
+            load_plugins(reproducer.plugins)
             PassManager(reproducer.pipeline)
             if self.args.passes is None:
                 self._reproducer = reproducer
@@ -135,7 +137,8 @@ class TenonReduce:
         if again is None:
             return f"{text}\n"
         pipeline = ",".join(map(str, PassManager(again.pipeline).passes))
-        return str(Reproducer(text, pipeline, again.verify_each))
+        plugins = self.args.plugins.joined(again.plugins)
+        return str(Reproducer(text, pipeline, again.verify_each, plugins))
 
     def _say(self, text: str) -> None:
         print(f"{TOOL}: {text}", file=sys.stderr, flush=True)

@@ -11,13 +11,15 @@ from types import TracebackType
 
 from ..errors import TenonError
 from .exit_codes import BROKEN_PIPE, DIAGNOSTICS, INTERNAL, INTERRUPTED, SUCCESS
+from .plugins import outside_fault
 
 
 class ToolRun:
     """
     A context in which a tool runs. `exit_code` says afterwards how it went: an error of the user's was
-    printed in one line, so was a file, or a stream, that failed, and a bug, after `report_bug` wrote a
-    reproducer and returned how to run it. A closed pipe and an interrupt are quiet.
+    printed in one line, so was a file, or a stream, that failed, and a bug, of Tenon or of what was loaded
+    from outside, after `report_bug` wrote a reproducer and returned how to run it. A closed pipe and an
+    interrupt are quiet.
     """
 
     def __init__(self, tool: str):
@@ -64,7 +66,11 @@ class ToolRun:
             traceback.print_exception(error)
         notes = [note for note in getattr(error, "__notes__", ()) if "\n" not in note]
         summary = " ".join([type(error).__name__ + ":", *str(error).split("\n", 1)[:1], *notes])
-        print(f"{self.tool}: internal error: {summary}", file=sys.stderr)
+        place = outside_fault(error)
+        if place is None:
+            print(f"{self.tool}: internal error: {summary}", file=sys.stderr)
+        else:
+            print(f"{self.tool}: error outside of Tenon: {summary}{place}", file=sys.stderr)
         if rerun := self.report_bug():
             print(f"{self.tool}: to reproduce: {rerun}", file=sys.stderr)
 

@@ -31,7 +31,11 @@ How far a result may move when a pass fixes the order of a reduction, by dtype; 
 
 
 class SemanticsError(Exception):
-    """A pass changed what a module computes: a bug of the pass."""
+    """`pass_` changed what a module computes: a bug of the pass."""
+
+    def __init__(self, message: str, pass_: ModulePass):
+        super().__init__(message)
+        self.pass_ = pass_
 
 
 @dataclass
@@ -76,11 +80,13 @@ class VerifySemantics(PassInstrument):
             if found_types.get(name) != self._types[name]:
                 raise SemanticsError(
                     f"pass `{pass_}`: @{name} was of type {self._types[name]}, is now "
-                    f"{found_types.get(name, 'missing')}"
+                    f"{found_types.get(name, 'missing')}",
+                    pass_,
                 )
             if difference := _first_difference(expected, self._run(module, name, seed)):
                 raise SemanticsError(
-                    f"pass `{pass_}`: changed what @{name} computes: {difference} (inputs from seed {seed})"
+                    f"pass `{pass_}`: changed what @{name} computes: {difference} (inputs from seed {seed})",
+                    pass_,
                 )
 
     def _run(self, module: ModuleOp, name: str, seed: int) -> _Outcome:

@@ -314,7 +314,7 @@ def test_an_object_that_would_hear_of_nothing_is_no_instrument():
 def test_a_failing_instrument_fails_the_pass_for_the_others():
     class Failing(PassInstrument):
         def after(self, pass_: ModulePass, module: ModuleOp, changed: bool | None) -> None:
-            raise SemanticsError("wrong answer")
+            raise SemanticsError("wrong answer", pass_)
 
     recorder = Recorder()
     with pytest.raises(SemanticsError):

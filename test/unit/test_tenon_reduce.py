@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tenon.dialects import graph
 from tenon.passes import registry
-from tenon.passes.instruments.crash_reproducer import Reproducer
+from tenon.passes.instruments.reproducer import Reproducer
 from tenon.tools import tenon_reduce
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp

@@ -1,0 +1,47 @@
+"""Passes from outside of Tenon that have bugs, each of another kind."""
+
+from dataclasses import dataclass
+
+from tenon.custom import graph, register_pass
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+
+
+@register_pass
+@dataclass(frozen=True)
+class DividePass(ModulePass):
+    """Divides by zero."""
+
+    name = "divide"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        print(1 // 0)
+
+
+@register_pass
+@dataclass(frozen=True)
+class MistakePass(ModulePass):
+    """Takes neg for abs."""
+
+    name = "mistake"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for inner in list(op.walk()):
+            if isinstance(inner, graph.NegOp):
+                Rewriter.replace_op(inner, graph.AbsOp(inner.operands[0]))
+
+
+@register_pass
+@dataclass(frozen=True)
+class DropReturnPass(ModulePass):
+    """Leaves functions that do not end in a return."""
+
+    name = "drop-return"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in op.body.block.ops:
+            if isinstance(function, FuncOp):
+                Rewriter.erase_op(function.body.block.last_op)

@@ -1,0 +1,146 @@
+"""Python modules of the user's that register ops and passes of their own, and what fails in them."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+
+from ..custom import registered_classes
+from ..errors import TenonError
+from ..passes.instruments.reproducer import NO_PLUGINS, Plugins
+from ..passes.registry import ALL_PASSES
+
+_DIALECT = "--load-dialect"
+_PASSES = "--load-pass-plugin"
+
+_LOADED: set[str] = set()
+"""The names of the modules that were loaded."""
+
+
+def add_plugin_arguments(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:  # pyright: ignore[reportPrivateUsage]
+    """Adds the flags that load modules."""
+    for name, what, function in (
+        (_DIALECT, "ops", "tenon.register_op"),
+        (_PASSES, "passes", "tenon.register_pass"),
+    ):
+        parser.add_argument(
+            name,
+            action="append",
+            default=[],
+            metavar="MODULE",
+            help=f"import a Python module, or a file, that registers {what} of its own ({function}) first",
+        )
+
+
+def load_plugins_of(arguments: Sequence[str]) -> Plugins:
+    """
+    Imports the modules that a command line names, before the rest of it is read, which may name their passes.
+    Returns them as a reproducer writes them. Raises TenonError for a module that cannot be imported.
+    """
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+    add_plugin_arguments(parser)
+    try:
+        found, _ = parser.parse_known_args(arguments)
+    except argparse.ArgumentError:
+        return NO_PLUGINS  # The tool's own parser says what is wrong.
+    plugins = Plugins(tuple(map(_lasting, found.load_dialect)), tuple(map(_lasting, found.load_pass_plugin)))
+    load_plugins(plugins)
+    return plugins
+
+
+def load_plugins(plugins: Plugins) -> None:
+    """
+    Imports modules by name, as `import` does, from the installed packages and PYTHONPATH, or files by path.
+
+    Raises TenonError for what is not there or fails, and for a file of passes that registers none.
+    """
+    for name in plugins.dialects:
+        _load(_DIALECT, name)
+    for name in plugins.passes:
+        known = set(ALL_PASSES)
+        is_new = _load(_PASSES, name)
+        if is_new and set(ALL_PASSES) == known:
+            raise TenonError(f"{_PASSES}: '{name}' registers no pass (hint: tenon.register_pass)")
+
+
+def _is_file(name: str) -> bool:
+    return name.endswith(".py") or os.sep in name
+
+
+def _lasting(name: str) -> str:
+    """Returns a name that means the same in another folder."""
+    return str(Path(name).resolve()) if _is_file(name) else name
+
+
+def _load(flag: str, name: str) -> bool:
+    """Imports a module and returns whether it was not there yet."""
+    path = Path(name).resolve() if _is_file(name) else None
+    module_name = name if path is None else path.stem
+    known = sys.modules.get(module_name)
+    if path is not None and known is not None and getattr(known, "__file__", None) != str(path):
+        raise TenonError(f"{flag}: cannot import '{name}' (there is another module {module_name} already)")
+    _LOADED.add(module_name)
+    if known is not None:
+        return False
+    if path is not None and not path.is_file():
+        raise TenonError(f"{flag}: cannot import '{name}' (no such file)")
+    try:
+        if path is None:
+            import_module(name)
+        else:
+            _import_file(module_name, path)
+    except ImportError as error:
+        raise TenonError(f"{flag}: cannot import '{name}' ({error})") from error
+    except TenonError as error:
+        raise TenonError(f"{flag}: cannot import '{name}' ({error.message})") from error
+    except Exception as error:
+        reason = traceback.format_exception_only(error)[-1].strip()
+        raise TenonError(f"{flag}: cannot import '{name}' ({reason}{_place_text(error)})") from error
+    return True
+
+
+def _import_file(name: str, path: Path) -> ModuleType:
+    spec = spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path.name} is no Python file")
+    module = sys.modules[name] = module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+def outside_fault(error: BaseException) -> str | None:
+    """
+    Returns where code from outside of Tenon failed, ` (my_passes.py:12, in apply)` or ` (registered by
+    my_passes)`, and None for a bug of Tenon. What the exception went through counts as failed, and so does a
+    pass that left something wrong.
+    """
+    if place := _place_text(error):
+        return place
+    pass_ = getattr(error, "pass_", None)
+    for each in registered_classes():
+        if isinstance(pass_, each):
+            return f" (registered by {each.__module__})"
+    return None
+
+
+def _place_text(error: BaseException) -> str:
+    """Returns the innermost place in code from outside that an exception went through, in brackets."""
+    modules = {each.__module__ for each in registered_classes()}
+    text = ""
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        name = frame.f_globals.get("__name__", "")
+        if name in modules or any(name == each or name.startswith(f"{each}.") for each in _LOADED):
+            code = frame.f_code
+            text = f" ({Path(code.co_filename).name}:{line}, in {code.co_qualname})"
+    return text
