@@ -187,6 +187,12 @@ def _add_checks(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="the reproducer holds only the failing pass, and the module before it",
     )
+    checks.add_argument(
+        "--mlir-generate-reproducer",
+        dest="generate_reproducer",
+        metavar="FILE",
+        help="write a reproducer of this run, whether or not a pass fails",
+    )
     checks.add_argument("--debug", action="store_true", help="show the Python traceback of a bug")
 
 
@@ -220,6 +226,15 @@ def _add_dumps(parser: argparse.ArgumentParser, names: Callable[[str], tuple[str
         action="store_true",
         help="print the IR after passes only where they failed",
     )
+    for name, why in (
+        ("print-ir-module-scope", "dumps are of the whole module, on which all passes run"),
+        (
+            "print-local-scope",
+            "attributes, types and locations are printed without aliases",
+        ),
+        ("disable-threading", "passes run in one thread"),
+    ):
+        dumps.add_argument(f"--mlir-{name}", action="store_true", help=f"changes nothing: {why}")
     dumps.add_argument(
         "--mlir-print-ir-tree-dir",
         metavar="DIR",

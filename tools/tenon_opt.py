@@ -115,6 +115,8 @@ class TenonOpt(xDSLOptMain):
             self.passes = parse_passes(self.args.passes or "", self.available_passes, self._vector_nbytes())
         except TenonError as error:
             self._usage_error(str(error))
+        if self.args.generate_reproducer and self.args.split_input_file:
+            self._usage_error("--mlir-generate-reproducer writes one file, found --split-input-file too")
         form = parse_spec(self.args.target)
         if self.args.processor and form.name in _CODE_FORMS and not form.parameters:
             self.args.target = f"{form.name}{{target={self.args.processor}}}"
@@ -221,7 +223,11 @@ class TenonOpt(xDSLOptMain):
         self.instruments = make_instruments(
             self.args, number, verify_each, self.plugins, self.timing, self.statistics, self.print_module
         )
-        PassManager(passes, self.instruments, verify_each).run(self.ctx, module)
+        manager = PassManager(passes, self.instruments, verify_each)
+        if self.args.generate_reproducer:
+            again = Reproducer(str(module), str(manager), verify_each, self.plugins)
+            _write(Path(self.args.generate_reproducer), str(again))
+        manager.run(self.ctx, module)
         with self.timing.phase("output"):
             return self._emit(module)
 

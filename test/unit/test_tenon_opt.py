@@ -195,6 +195,10 @@ def test_nothing_is_written_to_a_file_on_failure(run, tmp_path: Path):
         (("--verify-each=perhaps",), "expected true or false, found 'perhaps'"),
         (("--verify-semantics=0",), "expected a number from 1 up, found '0'"),
         (("--no-such-flag",), "unrecognized arguments: --no-such-flag"),
+        (
+            ("--mlir-generate-reproducer=x", "--split-input-file"),
+            "--mlir-generate-reproducer writes one file, found --split-input-file too",
+        ),
         (("--run-reproducer", "-p", "cse"), "--run-reproducer takes the passes from its input, found -p too"),
     ],
 )

@@ -8,6 +8,10 @@
 // RUN: tenon-opt %s -p cse --mlir-print-ir-after-all --mlir-print-op-generic 2>&1 >%t | filecheck %s --check-prefix=GENERIC
 // RUN: not tenon-opt %s -p 'cse,verify-stage{absent=arith}' --mlir-print-ir-after-failure 2>&1 >%t | filecheck %s --check-prefix=FAILURE
 
+// mlir-opt's ways to print more or to print otherwise are how it is printed here.
+// RUN: tenon-opt %s -p 'cse,dce' -mlir-print-ir-after-all -mlir-print-ir-module-scope -mlir-disable-threading 2>&1 >%t | filecheck %s --check-prefix=AFTER-ALL
+// RUN: tenon-opt %s -mlir-print-local-scope | filecheck %s --check-prefix=LOCAL
+
 // The result goes to standard output alone.
 // RUN: tenon-opt %s -p 'cse,dce' --mlir-print-ir-after-all 2>%t | filecheck %s --check-prefix=RESULT
 
@@ -36,9 +40,13 @@
 // FAILURE:      // -----// IR Dump After VerifyStagePass Failed (verify-stage) //----- //
 // FAILURE:      error: verify-stage: {{.*}} [in pass `verify-stage`]
 
+// LOCAL-NOT: #twice
+// LOCAL:     func.func @twice() -> i32 attributes {map = affine_map<(d0) -> ((d0 * 2))>}
+
 // RESULT-NOT: IR Dump
 // RESULT:     builtin.module {
-func.func @twice() -> i32 {
+#twice = affine_map<(d0) -> (d0 * 2)>
+func.func @twice() -> i32 attributes {map = #twice} {
   %one = arith.constant 1 : i32
   %same = arith.constant 1 : i32
   %y = arith.addi %one, %same : i32
