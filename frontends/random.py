@@ -262,8 +262,8 @@ def integers(
             f"integers: {low} to below {high} does not fit {found} ({limits.min} to {limits.max})"
         )
     count = int(high) - int(low)
-    # Modulo 2**64, in which sums are right for signed dtypes too. Arrays that nobody writes to are constants of
-    # a program, where those of numpy would be more arguments.
+    # Modulo 2**64, in which sums are right for signed dtypes too. Arrays that nobody writes to are constants
+    # of a program, where those of numpy would be more arguments.
     first, number = (as_concrete(np.array(value % (1 << 64), U64)) for value in (int(low), count))
     return _integers(key, first, number, count == 1 << 64, _shape("integers", shape), found)
 

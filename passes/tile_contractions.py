@@ -240,7 +240,7 @@ class _KernelTiler:
         axes = [self.analysis.axis(dim) for dim in dims]
         if any(address.stride(axis) is None for address in addresses for axis in axes):
             return None
-        # A tile takes as many steps of each dim for all of its sums, whatever step of the other dims it is at.
+        # A tile takes as many steps of a dim at each step of the other dims.
         if self._counting_axes(dims).intersection(axes):
             return None
         return _Product((lhs, rhs), addresses, tuple(dims), op)
@@ -326,7 +326,7 @@ class _KernelTiler:
         )
 
     def _is_counting(self, axis: sched.AxisOp, products: Sequence[_Product]) -> bool:
-        """Returns whether the count of a dim depends on an axis: sums side by side along it differ in length."""
+        """Returns whether the count of a dim depends on an axis, so that sums along it differ in length."""
         own = self.analysis.axis(axis)
         return any(own in self._counting_axes(product.dims) for product in products)
 
