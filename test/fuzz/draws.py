@@ -11,16 +11,14 @@ import random
 import zlib
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
-@dataclass(frozen=True)
-class Choice:
+class Choice(NamedTuple):
     """A number that was chosen, and the one that makes the simplest program."""
 
     value: int

@@ -1,7 +1,8 @@
 """
 What programs call, in numpy: the functions of `tenon.numpy` that they use; loops and branches of Python's.
 
-Nothing here imports Tenon. `numpy_nn.py` has the functions of `tenon.nn`.
+Nothing here imports Tenon. `numpy_nn.py` has the functions of `tenon.nn`, `numpy_random.py` those of
+`tenon.random`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .numpy_nn import NumpyNN
+from .numpy_random import NumpyRandom
 from .values import FUNCTION, Noise, Value, is_float
 
 _erf = np.vectorize(math.erf, otypes=[np.float64])
@@ -286,12 +288,13 @@ def map_tree(function: Callable[..., Any], *trees: Any) -> Any:
 
 
 class NumpySide:
-    """What a program is given as `t`: `t.np`, `t.nn`, and loops and branches."""
+    """What a program is given as `t`: `t.np`, `t.nn`, `t.random`, and loops and branches."""
 
     def __init__(self, noise: Noise) -> None:
         self.noise = noise
         self.np: Any = NumpyNumpy(noise)
         self.nn: Any = NumpyNN(self.np)
+        self.random: Any = NumpyRandom(self.np, noise)
 
     def _leaf(self, x: Any) -> Any:
         return x if isinstance(x, Value) else self.np.asarray(x)

@@ -5,14 +5,33 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .draws import Array, Draws
 
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
 Layer = Callable[[Any, Any, Any], Any]
 """A part of a program: of a side, the arguments by number, and a value."""
+
+
+@dataclass(frozen=True)
+class Shards:
+    """
+    A program whose arguments `data` are shards, along axis 0, that several devices may take in turns: `sums`
+    of a side, the values of `shared` and the data of one shard are added up over all of them, and `update` of
+    a side, the shared values and the sums gives the next shared values.
+    """
+
+    shared: tuple[int, ...]
+    data: tuple[int, ...]
+    sums: Callable[[Any, Sequence[Any], Sequence[Any]], Sequence[Any]]
+    update: Callable[[Any, Sequence[Any], Sequence[Any]], Sequence[Any]]
+    results: tuple[int, ...]
+    """The sums that are the first results of the program; the next shared values are the others."""
 
 
 @dataclass
@@ -28,6 +47,8 @@ class Program:
     """The program as text, where it is not to be traced; its dims are open."""
     has_own_ops: bool = False
     """Whether the text has ops of `examples/custom_op`."""
+    shards: Shards | None = None
+    """How it may be run by several devices."""
     dims: dict[int, dict[int, str]] = field(default_factory=dict)
     """The axes of arguments whose extents may be left open, with the names of the choices that they are."""
 

@@ -11,25 +11,28 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import tenon
 from tenon.backends.llvm import step_image
+from tenon.tuned import TUNING
 
-from .draws import Array, Draws
+from .devices import SharedWork, draw_plan
+from .draws import Array, Choice, Draws
 from .expected import Expected
 from .kinds import KINDS
 from .node_text import with_nodes
-from .program import Builder, Program
+from .program import EXAMPLES, Builder, Program
+from .scheduling import DrawnSchedules, search
 from .tenon_side import TenonSide
 from .ways import draw_way
 
 STEPS = 3
 """How often a program runs whose results become its arguments."""
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
 OWN_OPS = "mine"
 """The module of the example's ops."""
 
@@ -54,7 +57,7 @@ class Outcome:
     is_loose: bool = False
     is_undecided: bool = False
     seconds: dict[str, float] = field(default_factory=dict)
-    choices: dict[str, tuple[int, int]] = field(default_factory=dict)
+    choices: dict[str, Choice] = field(default_factory=dict)
     """Each choice with what would be simplest."""
 
     @property
@@ -96,8 +99,7 @@ def described(kind: str, seed: int, given: Mapping[str, int]) -> Outcome:
     """Returns how a program would be run, without running it."""
     program, draws = made(kind, seed, given)
     way = draw_way(draws, program, Expected(program).work)
-    choices = {name: (choice.value, choice.simplest) for name, choice in draws.made.items()}
-    return Outcome(kind, seed, dict(given), str(way), choices=choices)
+    return Outcome(kind, seed, dict(given), str(way), choices=draws.made)
 
 
 def run_one(kind: str, seed: int, given: Mapping[str, int] | None = None) -> Outcome:
@@ -110,13 +112,22 @@ class _Run:
         self.given = given
         self.outcome = Outcome(kind, seed, given)
         self._last = time.process_time()
-        try:
-            self._run(kind, seed, given)
-        except _WrongError as error:
-            self.outcome.status, self.outcome.detail = error.status, str(error)
-        except Exception as error:
-            self.outcome.status = "raised"
-            self.outcome.detail = f"{type(error).__name__}: {error}\n{traceback.format_exc()}"
+        self._schedules: dict[str, Any] | None = None
+        """The options of `tenon.compile` that say how kernels are scheduled, once they are known."""
+        with TemporaryDirectory() as folder:
+            self._database = Path(folder) / "tuning.json"
+            try:
+                self._run(kind, seed, given)
+            except _WrongError as error:
+                self.outcome.status, self.outcome.detail = error.status, str(error)
+            except Exception as error:
+                self.outcome.status = "raised"
+                self.outcome.detail = f"{type(error).__name__}: {error}\n{traceback.format_exc()}"
+            finally:
+                os.environ.pop(TUNING, None)
+            if self.outcome.is_failure and self._database.exists():
+                # What a search finds is not the same the next time.
+                self.outcome.detail += f"\n{self._database.read_text(encoding='utf-8')}"
 
     def _spent(self, on: str) -> None:
         now = time.process_time()
@@ -125,10 +136,10 @@ class _Run:
 
     def _run(self, kind: str, seed: int, given: dict[str, int]) -> None:
         self.program, self.draws = made(kind, seed, given)
+        self.outcome.choices = self.draws.made
         expected = Expected(self.program)
         self.way = draw_way(self.draws, self.program, expected.work)
         self.outcome.way = str(self.way)
-        self.outcome.choices = {key: (c.value, c.simplest) for key, c in self.draws.made.items()}
         self._spent("numpy")
         state, is_dynamic = self.way.state, self.way.is_dynamic
         if state != "none":
@@ -191,16 +202,20 @@ class _Run:
         way = self.way
         self._called: Callable[[list[Array]], Any]
         if self.program.text is not None:
+            self._schedule(text_of(self.program))
             self._called = self._compiled(text_of(self.program))
             self._count(tenon.parse_module(self.program.text))
             self._spent("compile")
             return self._repeated(self._called, given)
         jitted = self._jitted()
-        if way.state == "donated":
-            return self._donated(jitted, given)
         lowered = jitted.lower(*given)
         self._spent("trace")
         self._count(lowered.module)
+        self._schedule(lowered.module)
+        if way.state == "donated":
+            return self._donated(jitted, given)
+        if way.state == "devices":
+            return self._by_devices(given)
         if way.state != "none":
             program = with_nodes(str(lowered.module), self.program.feedback, self.outcome.seed)
             run = self._by_executable if way.state == "nodes" else self._by_routine
@@ -216,8 +231,31 @@ class _Run:
         return self._repeated(self._called, given)
 
     def _compiled(self, source: Any) -> Callable[[list[Array]], Any]:
-        executable = tenon.compile(source, entry="main", **self._target())
+        executable = tenon.compile(source, entry="main", **self._target(), **(self._schedules or {}))
         return lambda values: executable(*values)
+
+    def _schedule(self, source: Any) -> None:
+        """Chooses how the kernels of the program are scheduled."""
+        way = self.way
+        if way.kernels == "default" or self._schedules is not None:
+            return
+        self._schedules = {}
+        device = (way.target, way.processor if way.target == "llvm" else None)
+        if way.kernels == "tuned":
+            search(source, self._database, *device, self.outcome.seed)
+        else:
+            drawn = DrawnSchedules(self.draws, source, *device)
+            if way.kernels == "entries":
+                drawn.save(self._database)
+            else:
+                steps = drawn.functions if way.kernels == "drawn" else drawn.recorded
+                self._schedules["schedules"] = steps
+                return
+        if way.route in ("module", "text"):
+            self._schedules["tuning"] = self._database
+        else:
+            os.environ[TUNING] = str(self._database)
+        self._spent("schedule")
 
     def _target(self) -> dict[str, str]:
         """Returns the options of `tenon.compile` that say what for."""
@@ -250,7 +288,6 @@ class _Run:
             results = jitted(*values)
             for argument, result in self.program.feedback.items():
                 values[argument] = results[result]
-        self._count(jitted.lower(*given).module)
         self._spent("compile")
         return _arrays(results)
 
@@ -268,12 +305,7 @@ class _Run:
         return found
 
     def _by_routine(self, program: Any, given: list[Array]) -> list[Array]:
-        options: dict[str, Any] = {}
-        if self.way.target == "llvm":
-            scheduler = "multicore" if self.way.threads > 1 else "sync"
-            options = {"scheduler": scheduler, "target": self.way.processor}
-        platform = tenon.open_platform(self.way.target, num_devices=self.way.threads, **options)
-        try:
+        with self._platform(self.way.threads) as platform:
             code = platform.compile(program.text)
             self._spent("compile")
             context = platform.get_device(0).make_context()
@@ -287,10 +319,32 @@ class _Run:
                     routine = _moved(code, program.arguments, routine.context, context).link(code)
                 routine.run()
             found = [np.array(routine.context.to_host(code.nodes[name])) for name in program.results]
-        finally:
-            platform.close()
         self._spent("run")
         return found
+
+    def _by_devices(self, given: list[Array]) -> list[Array]:
+        plan = draw_plan(self.draws)
+        with self._platform(plan.devices) as platform:
+            shared = SharedWork(platform, self.program, self.outcome.seed)
+            self._spent("compile")
+            found = shared.run(given, plan, STEPS)
+        self._spent("run")
+        return found
+
+    @contextmanager
+    def _platform(self, devices: int) -> Generator[Any]:
+        """Opens devices, which the interpreter has too."""
+        backend = self.way.target if self.way.target in ("llvm", "opencl") else "reference"
+        options: dict[str, Any] = {}
+        if backend != "opencl":
+            options["scheduler"] = "multicore" if self.way.threads > 1 else "sync"
+        if backend == "llvm":
+            options["target"] = self.way.processor
+        platform = tenon.open_platform(backend, num_devices=devices, **options)
+        try:
+            yield platform
+        finally:
+            platform.close()
 
     def _again_from_the_cache(self, found: list[Array]) -> None:
         before = tenon.cache_info().hits

@@ -23,9 +23,9 @@ from .pool import Worker, run_all
 from .reduction import write
 from .runner import made, run_one
 from .shrink import shrunk, signature
-from .ways import TARGETS, draw_way
+from .ways import KERNELS, TARGETS, draw_way
 
-SEEDS = range(100, 108)
+SEEDS = range(100, 107)
 """The slice: these of each kind."""
 
 PARTS = 4
@@ -57,7 +57,8 @@ def test_the_slice_has_every_target_and_way() -> None:
             ways.append(draw_way(draws, program, Expected(program).work))
     assert {way.target for way in ways} == set(TARGETS)
     assert {way.route for way in ways} == {"call", "lower", "module", "text"}
-    assert {way.state for way in ways} == {"none", "donated", "nodes", "routine"}
+    assert {way.state for way in ways} == {"none", "donated", "nodes", "routine", "devices"}
+    assert {way.kernels for way in ways} == set(KERNELS)
     assert {way.threads for way in ways} == {1, 2}
     assert any(way.is_cached for way in ways) and any(way.is_dynamic for way in ways)
 
@@ -78,6 +79,7 @@ def test_a_choice_that_is_given_changes_no_other() -> None:
 
 
 LLVM = {"way.target": 0, "way.route": 1, "way.state": 0, "way.dynamic": 0, "way.cached": 0, "way.threads": 0}
+LLVM |= {"way.kernels": 0, "way.devices": 0}
 
 
 def _swap_arguments(monkeypatch: pytest.MonkeyPatch) -> None:

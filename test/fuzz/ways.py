@@ -28,7 +28,15 @@ class Way:
     processor: str = NATIVE
     """Whose code llvm makes: schedules differ with the width of vectors."""
     state: str = "none"
-    """Several steps in which results become arguments: `donated`, `nodes` of an executable, a `routine`."""
+    """
+    Several steps in which results become arguments: `donated`, `nodes` of an executable, a `routine`, or
+    several `devices` that share the work of each step.
+    """
+    kernels: str = "default"
+    """
+    How they are scheduled: by steps that are `drawn`, or were `recorded`; by a database of drawn `entries`,
+    or one that was `tuned`.
+    """
 
     def __str__(self) -> str:
         words = [self.target, self.route]
@@ -36,10 +44,13 @@ class Way:
         words += [self.processor] * (self.processor != NATIVE)
         words += ["cached"] * self.is_cached + ["dynamic"] * self.is_dynamic
         words += [self.state] * (self.state != "none")
+        words += [self.kernels] * (self.kernels != "default")
         return ", ".join(words)
 
 
 PROCESSORS = (NATIVE, "x86-64-v3", "x86-64-v2")
+
+KERNELS = ("default", "drawn", "recorded", "entries", "tuned")
 
 TARGETS = ("llvm", "opencl", "graph", "sched", "low")
 
@@ -64,15 +75,24 @@ def draw_way(draws: Draws, program: Program, work: int) -> Way:
             state = "none" if state in ("donated", "routine") else state
         if target == "opencl":
             threads = 1
+        if program.shards is not None and draws.flag("devices", 0.35):
+            state = "devices"
         if program.text is not None:
             route, state = "text", "none"
         if state == "donated" and not program.feedback:
             state = "none"
         if state == "donated":
             route = "call"
-        if state in ("nodes", "routine"):
+        if state in ("nodes", "routine", "devices"):
             route, is_dynamic = "text", False
         # Programs with ops from outside are not kept on disk: their passes may change.
-        if state == "routine" or program.has_own_ops:
+        if state in ("routine", "devices") or program.has_own_ops:
             is_cached = False
-    return Way(target, route, threads, is_cached, is_dynamic, processor, state)
+        kernels = draws.pick("kernels", KERNELS, (85, 5, 3, 5, 2))
+        if target not in ("llvm", "opencl") or state not in ("none", "donated"):
+            kernels = "default"
+        if kernels in ("drawn", "recorded"):
+            # Programs that functions schedule are not kept on disk.
+            route, state = "text" if route == "text" else "module", "none"
+            is_cached = is_cached and kernels == "recorded"
+    return Way(target, route, threads, is_cached, is_dynamic, processor, state, kernels)

@@ -7,9 +7,11 @@ from . import (
     branches,
     clusters,
     convnet,
+    digits,
     indexing,
     mlp,
     quantised,
+    random_arrays,
     recurrent,
     solver,
     stacked,
@@ -37,4 +39,6 @@ KINDS: dict[str, MakeProgram] = {
     "statistics": statistics.make,
     "clusters": clusters.make,
     "written": written.make,
+    "random": random_arrays.make,
+    "digits": digits.make,
 }

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from ..program import Builder, Program
+from ..program import Builder, Program, Shards
 
 
 def make(b: Builder) -> Program:
@@ -17,7 +18,7 @@ def make(b: Builder) -> Program:
     classes = d.integer("classes", 2, 10)
     act = d.pick("activation", ("tanh", "sigmoid", "softplus"))
     momentum = d.pick("momentum", (0.0, 0.875))
-    shards = d.pick("shards", (1, 2, 3), (4, 1, 1))
+    shards = d.pick("shards", (1, 2, 3, 5), (8, 2, 2, 1))
     loop = d.pick("loop", ("unrolled", "scan"), (2, 1)) if shards > 1 else "unrolled"
     decay = d.pick("decay", (0.0, 0.0078125))
 
@@ -43,7 +44,7 @@ def make(b: Builder) -> Program:
             return y, y * (1.0 - y)
         return t.nn.softplus(z), t.nn.sigmoid(z)
 
-    def gradients(t: Any, values: list[Any], x: Any, label: Any) -> tuple[Any, list[Any]]:
+    def gradients(t: Any, values: Sequence[Any], x: Any, label: Any) -> tuple[Any, list[Any]]:
         hidden, slopes = [x], []
         for k in range(layers):
             z = hidden[-1] @ values[2 * k] + values[2 * k + 1]
@@ -64,33 +65,42 @@ def make(b: Builder) -> Program:
                 d_z = (d_z @ t.np.matrix_transpose(values[2 * k])) * slopes[k - 1]
         return loss, found
 
-    def function(t: Any, a: Any) -> tuple[Any, ...]:
-        values = [a[number] for number in flat]
-        if loop == "scan":
+    def sums(t: Any, values: Sequence[Any], shard: Sequence[Any]) -> Sequence[Any]:
+        x, label = shard
+        loss, found = gradients(t, values, x, t.np.astype(label, np.int32))
+        return loss, *found
 
-            def body(carried: Any, shard: Any) -> Any:
-                loss, found = gradients(t, values, *shard)
-                return tuple(x + y for x, y in zip(carried, found, strict=True)), loss
-
-            zeros = tuple(t.np.zeros(b.inputs[number].shape, dtype=b.dtype) for number in flat)
-            total, losses = t.scan(body, zeros, (a[x_in], t.np.astype(a[labels], np.int32)))
-            loss = t.np.sum(losses)
-        else:
-            loss, total = None, None
-            for shard in range(shards):
-                label = t.np.astype(a[labels][shard], np.int32)
-                one, found = gradients(t, values, a[x_in][shard], label)
-                loss = one if loss is None else loss + one
-                total = found if total is None else [x + y for x, y in zip(total, found, strict=True)]
+    def update(t: Any, values: Sequence[Any], total: Sequence[Any]) -> Sequence[Any]:
         rate = 0.03125 / batch
         following, faster = [], []
-        for number, (value, change) in enumerate(zip(values, total, strict=True)):
+        for number, change in enumerate(total[1:]):
+            value = values[number]
             if decay:
                 change = change + value * decay
             if momentum:
-                change = a[speeds[number]] * momentum + change
+                change = values[len(flat) + number] * momentum + change
                 faster.append(change)
             following.append(value - change * rate)
-        return (loss, *following, *faster)
+        return *following, *faster
 
-    return b.program(function)
+    def function(t: Any, a: Any) -> tuple[Any, ...]:
+        values = [a[number] for number in (*flat, *speeds)]
+        if loop == "scan":
+
+            def body(carried: Any, shard: Any) -> Any:
+                found = sums(t, values, shard)
+                return tuple(x + y for x, y in zip(carried, found, strict=True)), None
+
+            zeros = [t.np.zeros((), dtype=b.dtype)]
+            zeros += [t.np.zeros(b.inputs[number].shape, dtype=b.dtype) for number in flat]
+            total, _ = t.scan(body, tuple(zeros), (a[x_in], a[labels]))
+        else:
+            total = None
+            for shard in range(shards):
+                found = sums(t, values, (a[x_in][shard], a[labels][shard]))
+                total = found if total is None else [x + y for x, y in zip(total, found, strict=True)]
+        return total[0], *update(t, values, total)
+
+    program = b.program(function)
+    program.shards = Shards((*flat, *speeds), (x_in, labels), sums, update, (0,))
+    return program

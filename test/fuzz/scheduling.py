@@ -1,0 +1,114 @@
+"""
+How the kernels of a program are scheduled: by steps that are drawn, or by a database, of drawn entries or as
+`tenon.tune` finds them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import tenon
+from tenon.backends.registry import get_backend
+from tenon.driver import ProgramSource
+from tenon.passes.schedule.loops import loops_of
+from tenon.passes.util.schedule_database import ScheduleEntry
+from tenon.test.e2e.random_schedules import schedule_at_random
+from tenon.tuned import device_key
+from tenon.tuning.database import save_entries
+from tenon.tuning.kernels import TunableProgram, tunable_program
+
+from .draws import Draws
+
+MOST_KERNELS = 8
+"""How many kernels of a program are scheduled at random; the others have their default schedule."""
+
+MOST_STEPS = 14
+
+TUNING_SECONDS = 0.25
+
+Schedules = dict[str, list[dict[str, Any]]]
+"""Steps by the names of kernels."""
+
+
+class DrawnSchedules:
+    """Steps for some kernels of `@main` of a module; what is drawn has names, as a program's choices do."""
+
+    def __init__(self, draws: Draws, source: Any, backend: str, target: str | None) -> None:
+        self._backend = get_backend(backend, target)
+        module, entry = ProgramSource(source, "main").prepared()
+        self._program: TunableProgram = tunable_program(module, entry, self._backend)
+        kernels = self._program.kernels
+        self.steps: Schedules = {}
+        with draws.scope("schedule"):
+            count = draws.integer("kernels", 1, MOST_KERNELS)
+            allows = draws.flag("reorders")
+            order = draws.generator("order").permutation(len(kernels))
+            for number in order[:count]:
+                kernel = kernels[number]
+                with draws.scope(f"kernel{number}"):
+                    drawn = tenon.Schedule(kernel.op.clone())
+                    seed = int(draws.generator("steps").integers(1 << 30))
+                    # Work-items share buffers where there are barriers.
+                    schedule_at_random(drawn, seed, may_reorder=allows, shares=backend != "llvm")
+                    # What is left out are the last steps, so that those before are legal.
+                    self.steps[kernel.name] = drawn.steps[: draws.integer("steps", 0, MOST_STEPS)]
+
+    @property
+    def functions(self) -> dict[str, Callable[[tenon.Schedule], object]]:
+        """The steps as functions that do them by the methods of a schedule."""
+        return {name: lambda kernel, steps=steps: _do(kernel, steps) for name, steps in self.steps.items()}
+
+    @property
+    def recorded(self) -> Schedules:
+        """The steps as they were written and read again."""
+        return json.loads(json.dumps(self.steps))
+
+    def save(self, path: Path) -> None:
+        """Writes a database of the steps."""
+        device = device_key(self._backend)
+        entries = [
+            ScheduleEntry(
+                kernel.digest,
+                device,
+                self._program.name,
+                self._program.signature,
+                kernel.name,
+                tuple(loops_of(kernel.op)),
+                tuple(self.steps[kernel.name]),
+                2,
+                1,
+            )
+            for kernel in self._program.kernels
+            if self.steps.get(kernel.name)
+        ]
+        save_entries(path, entries, [])
+
+
+def _do(kernel: tenon.Schedule, steps: Sequence[dict[str, Any]]) -> None:
+    for step in steps:
+        arguments = dict(step)
+        name = arguments.pop("step")
+        if name == "map":
+            mappings = dict(zip(arguments.pop("axes"), arguments.pop("mappings"), strict=True))
+            kernel.map(mappings, **arguments)
+        elif name in ("reorder", "fuse"):
+            getattr(kernel, name)(*arguments.pop("axes"), **arguments)
+        else:
+            getattr(kernel, name)(**arguments)
+
+
+def search(source: Any, path: Path, backend: str, target: str | None, seed: int) -> None:
+    """Writes a database of what a short search finds."""
+    tenon.tune(
+        source,
+        seconds=TUNING_SECONDS,
+        database=path,
+        backend=backend,
+        entry="main",
+        seed=seed,
+        progress=False,
+        target=target,
+    )
