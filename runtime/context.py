@@ -6,12 +6,12 @@ import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
 from threading import RLock
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..backends.interface import HostMapped, HostVisible
-from ..dialects.memory_modes import MATERIALIZED
 from ..errors import CallError, ContextError, DeviceError
 from ..process_bound import ProcessBound
 from . import transfer
@@ -21,9 +21,9 @@ from .device import Device
 from .event import Event
 from .hosted import held_for_sending, note_written_on_device, ready_to_read
 from .link import link_batch, link_code
+from .node_allocation import allocate, live_in
 from .node_buffer import NodeBuffer
 from .region import Index, region_of
-from .segments import ALIGNMENT, Request, aligned, pack
 from .signature import Array
 from .slab_pool import Slab
 from .tensor_node import TensorNode
@@ -42,8 +42,8 @@ class Context(ProcessBound):
     which has its parent's nodes and its own, the delta. What the nodes hold does change.
 
     A context owns the memory of its delta until `finalize`, or until nothing refers to it or to a descendant
-    any more. Constants are shared by all contexts of a device, and live as long as one of them has them. Any
-    thread may use a context.
+    any more. Nodes that streams share (`known_shared_cross_streams`, constants among them) have one memory in
+    all contexts of a device, which lives as long as one of them has it. Any thread may use a context.
     """
 
     COPY_HINT = "pickle the values of its nodes"
@@ -73,7 +73,7 @@ class Context(ProcessBound):
         self._is_finalized = False
         self._slabs = slabs
         for buffer in delta.values():
-            if not buffer.node.known_constant:
+            if not buffer.is_shared:
                 buffer.owner = weakref.ref(self)
         self._free = weakref.finalize(self, device.pools.free, slabs)
         self._free.atexit = False
@@ -91,6 +91,11 @@ class Context(ProcessBound):
     def nodes(self) -> tuple[TensorNode, ...]:
         """All nodes with memory here, the oldest first."""
         return tuple(self._buffers)
+
+    @property
+    def buffers(self) -> Mapping[TensorNode, NodeBuffer]:
+        """The memory of all nodes here: its place, dtype, shape and size. Not to be written to."""
+        return MappingProxyType(self._buffers)
 
     @property
     def delta(self) -> tuple[TensorNode, ...]:
@@ -147,7 +152,7 @@ class Context(ProcessBound):
         missing = [node for node in dict.fromkeys(nodes) if node not in self._buffers]
         slabs: list[Slab] = []
         try:
-            delta = _allocate(self.device, missing, slabs)
+            delta = allocate(self.device, missing, slabs)
             return Context(
                 self.device,
                 self,
@@ -247,10 +252,12 @@ class Context(ProcessBound):
         """
         Returns a child that has the node, filled from an array of its shape (with or without padding). With
         `copy=False` the node lives in the array's own memory, which must be C-contiguous; the host is to
-        leave it unchanged while the child is in use.
+        leave it unchanged while the child is in use. A node that streams share gets its values in all
+        contexts of the device.
 
         Raises:
-            ContextError: the node is here already, or is a constant that the device has.
+            ContextError: the node is here already, is a constant that the device has, or is to live in the
+                array and streams share it in other memory.
             CallError: dtype or shape do not fit, or the array cannot be used without a copy.
             OutOfMemoryError: the device has not that much memory.
         """
@@ -291,10 +298,11 @@ class Context(ProcessBound):
         with held_for_sending([origin]) as held, source.device.schedule_lock:
             ready_to_read(source, origin, "init_from_device", held)
         child = self.make_child([node])
-        if child.is_initialized(node):  # a constant that the device has
+        if node.known_constant and child.is_initialized(node):
             return child
         routine = transfer.device_to_device(child, node, source, into_merge_buffer=False)
-        assert routine is not None, "the memory is new"
+        if routine is None:  # the contexts share the memory
+            return child
         routine.run()
         return routine.context
 
@@ -305,11 +313,12 @@ class Context(ProcessBound):
         Returns a routine that copies what the node holds in `source` to here, into the node or into the
         device's merge buffer. Its context is a child of this one; after a copy into the merge buffer the
         child's `merge_buffer_node` is the node. None if there is nothing to copy: the node is not in
-        `source`; or, for a copy into the node, it is not here either, or it is the same memory.
+        `source`; or, for a copy into the node, it is not here either, or it is the same memory. Nothing else
+        happens before the routine runs: then the merge buffer grows, if it must.
 
         Raises:
             ContextError: a context is finalized.
-            OutOfMemoryError: the merge buffer would have to grow beyond the device's memory.
+            OutOfMemoryError: the node has more bytes than a pool, and the merge buffer is one.
         """
         check_kind("device_to_device", node, "a tensor node", TensorNode)
         check_kind("device_to_device", source, "a context", Context)
@@ -393,9 +402,9 @@ class Context(ProcessBound):
         )
         if problem is not None:
             raise CallError(f"init_from_host {node.debug_name}: copy=False, but {problem}")
-        slab = device.pools.map_host(array.reshape(-1).view(np.uint8))
-        buffer = NodeBuffer(node, device, slab.at(0), array.nbytes, array, is_initialized=True)
-        child = Context(device, self, {node: buffer}, [slab], self.merge_buffer_node, self.optimize_context)
+        slabs: list[Slab] = []
+        buffer = live_in(device, node, array, slabs)
+        child = Context(device, self, {node: buffer}, slabs, self.merge_buffer_node, self.optimize_context)
         note_written_on_device(buffer, device.all_work())
         return child
 
@@ -403,39 +412,3 @@ class Context(ProcessBound):
         state = ", finalized" if self._is_finalized else ""
         names = ", ".join(node.debug_name for node in self._buffers)
         return f"<Context on {self.device.name} ({names}){state}>"
-
-
-def _allocate(device: Device, nodes: Sequence[TensorNode], slabs: list[Slab]) -> dict[TensorNode, NodeBuffer]:
-    """
-    Returns memory for `nodes`, in their order; the pools it lies in are added to `slabs`. Constants come from
-    what the device's contexts share.
-    """
-    buffers: dict[TensorNode, NodeBuffer] = {}
-    groups: dict[bool, list[TensorNode]] = {}
-    for node in nodes:
-        node.update_memory_mode(MATERIALIZED, f"memory on {device.name}")
-        if node.known_constant:
-            buffers[node] = device.shared.get(
-                ("node", node.id), NodeBuffer, lambda node=node: _shared_constant(device, node)
-            )
-        else:
-            groups.setdefault(node.is_hosted, []).append(node)
-    for group in groups.values():
-        requests = [Request(node.debug_name, node.nbytes) for node in group]
-        for segment in pack(requests, device.pool_limit):
-            mode = group[0].memory_mode
-            slab = device.pools.allocate(segment.nbytes, ALIGNMENT, mode, segment.payload_nbytes)
-            slabs.append(slab)
-            for number, offset in segment.offsets.items():
-                node = group[number]
-                buffers[node] = NodeBuffer(node, device, slab.at(offset), node.nbytes)
-    return {node: buffers[node] for node in nodes}
-
-
-def _shared_constant(device: Device, node: TensorNode) -> NodeBuffer:
-    """Returns new memory for a constant node, which is freed with the last context that has it."""
-    (segment,) = pack([Request(node.debug_name, node.nbytes)], device.pool_limit)
-    slab = device.pools.allocate(aligned(node.nbytes), ALIGNMENT, node.memory_mode, segment.payload_nbytes)
-    buffer = NodeBuffer(node, device, slab.at(0), node.nbytes)
-    weakref.finalize(buffer, device.pools.free, [slab]).atexit = False
-    return buffer

@@ -63,7 +63,7 @@ class Device(ProcessBound):
         self.schedule_lock = RLock()
         """Held while work is scheduled, so that what is noted of a buffer fits the order of the work."""
         self.shared = SharedBuffers()
-        """Constants: one copy for all contexts of the device."""
+        """What all contexts of the device have one copy of: constants, and nodes that streams share."""
         self.merge_buffer = MergeBuffer(self.pools)
 
     def make_context(self) -> Context:
@@ -76,16 +76,18 @@ class Device(ProcessBound):
         """Returns the device itself, which is its own only stream; contexts tell logical streams apart."""
         return self
 
-    def make_room_for_merging(self, name: str, nbytes: int) -> None:
+    def check_fits_merging(self, name: str, nbytes: int) -> None:
+        """Raises `OutOfMemoryError` where a pool cannot hold `nbytes`, of the tensor node `name`."""
+        pack([Request(f"{name} in the merge buffer", nbytes)], self.pool_limit)
+
+    def make_room_for_merging(self, nbytes: int) -> None:
         """
-        Makes the merge buffer hold `nbytes`, of the tensor node `name`. Where it must grow, this waits for
-        what is scheduled, and what it held is lost.
+        Makes the merge buffer hold `nbytes`. Where it must grow, this waits for what is scheduled, and what
+        it held is lost.
 
         Raises:
-            OutOfMemoryError: that is more than a pool holds, or than the device has; the merge buffer is
-                then gone.
+            OutOfMemoryError: that is more than the device has; the merge buffer is then gone.
         """
-        pack([Request(f"{name} in the merge buffer", nbytes)], self.pool_limit)
         with self.schedule_lock:
             if self.merge_buffer.needs_growth(nbytes):
                 self.runner.wait(self.runner.all_work())
@@ -166,7 +168,7 @@ class Device(ProcessBound):
             "peak_nbytes": statistics.peak_nbytes,
             "fragmentation": statistics.fragmentation,
             "merge_buffer_node": None if (node := self.merge_buffer.node) is None else node.debug_name,
-            "n_constants": len(self.shared),
+            "n_shared": len(self.shared),
         }
 
     def empty_host(self, shape: tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:

@@ -164,8 +164,8 @@ def memory_plan_of(
 ) -> MemoryPlan:
     """
     Returns where the buffers of `plan` lie: `locations` by number, for static symbols that are 0, None for
-    what is in the caller's own arrays; `pool_nbytes` are the sizes of the pools by their ids. Pools that no
-    buffer lies in are left out.
+    what is in the caller's own arrays; `pool_nbytes` are the sizes of the pools by their ids. A merge buffer
+    that no copy has made yet has none. Pools that no buffer lies in are left out.
     """
     end = len(plan.steps)
     places = [
@@ -192,7 +192,7 @@ def memory_plan_of(
         plan.signature.name,
         tuple(map(step_text, plan.steps)),
         buffers,
-        tuple(_pool(pool_id, pool_nbytes[pool_id], buffers, end) for pool_id in pool_ids),
+        tuple(_pool(pool_id, pool_nbytes.get(pool_id, 0), buffers, end) for pool_id in pool_ids),
         plan.temporary_nbytes,
         _peak_nbytes(temporaries, end),
         sum(b.nbytes for b in temporaries),

@@ -45,6 +45,8 @@ class NodeBuffer:
     """The context that the memory is freed with; None where it is freed with this object."""
     declared: tuple[str, str] | None = None
     """The program whose declaration it was first filled as, and a digest of the values."""
+    is_shared: bool = False
+    """Whether all contexts of the device that have the node have it here."""
     _written: Event | None = None
     _read: list[Event] = field(default_factory=list[Event])
 

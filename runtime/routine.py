@@ -267,9 +267,9 @@ class TransferRoutine(Routine):
                 locks.enter_context(each.schedule_lock)
             self.context.check_usable(self.name)  # another thread may have finalized it
             self._source_context.check_usable(self.name)
-            if target is None:  # it may be gone since the routine was made, if another could not make it grow
-                device.make_room_for_merging(source.node.debug_name, source.nbytes)
             ready_to_read(self._source_context, source, self.name, held)
+            if target is None:
+                device.make_room_for_merging(source.nbytes)
             waits = events_of([source], self.writes)
             if self._staging is not None:
                 if self._last_run is not None:

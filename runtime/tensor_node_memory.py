@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from threading import RLock
+from weakref import WeakKeyDictionary
 
 from ..dialects import memory_modes as modes
 from ..dialects.memory_modes import MemoryMode, ModeKind, Sharing
@@ -19,12 +20,14 @@ class TensorNodeMemory(ABC):
     dialects/memory_modes.py, each with a text that says why. Any thread may call any method; none blocks.
     """
 
-    __slots__ = ("_lock", "_mode", "_provenance")
+    __slots__ = ("_lock", "_mode", "_own_memory", "_provenance")
 
     def __init__(self) -> None:
         self._lock = RLock()
         self._mode: MemoryMode | None = None
         self._provenance = ""
+        self._own_memory: WeakKeyDictionary[object, str] = WeakKeyDictionary()
+        """The buffers that a context has for itself, as long as they are used, with the devices' names."""
 
     @property
     @abstractmethod
@@ -56,7 +59,8 @@ class TensorNodeMemory(ABC):
         parsed.
 
         Raises:
-            MemoryModeError: it cannot have both, or the text names no mode.
+            MemoryModeError: it cannot have both, the text names no mode, or streams were to share what
+                contexts have memory of their own for.
         """
         new = MemoryMode.parse(mode) if isinstance(mode, str) else mode
         with self._lock:
@@ -68,7 +72,8 @@ class TensorNodeMemory(ABC):
         `merge_sharing` of dialects/memory_modes.py.
 
         Raises:
-            MemoryModeError: its memory mode does not allow that.
+            MemoryModeError: its memory mode does not allow that, or streams were to share what contexts have
+                memory of their own for.
         """
         with self._lock:
             merged = modes.merge_sharing(self._mode, sharing)
@@ -84,10 +89,24 @@ class TensorNodeMemory(ABC):
             )
         if merged == self._mode:
             return
+        if self._own_memory and modes.known_shared_cross_streams(merged):
+            devices = ", ".join(sorted(set(self._own_memory.values())))
+            raise MemoryModeError(
+                f"tensor node {self.debug_name}: {request} ({provenance}) comes too late: contexts on "
+                f"{devices} have memory of their own for it"
+            )
         if self._mode is not None and merged != asked:
             provenance = f"{self._mode}: {self._provenance}; {request}: {provenance}"
         self._mode = merged
         self._provenance = provenance
+
+    def note_own_memory(self, buffer: object, device_name: str) -> None:
+        """
+        Notes that a context has `buffer` for itself: as long as it is used, it cannot be decided any more
+        that streams share one.
+        """
+        with self._lock:
+            self._own_memory[buffer] = device_name
 
     def default_to_most_local(self, provenance: str) -> None:
         """

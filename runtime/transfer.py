@@ -87,7 +87,7 @@ def device_to_device(
         return None
     origin = source.buffer_of(node, "device_to_device")
     if into_merge_buffer:
-        context.device.make_room_for_merging(node.debug_name, origin.nbytes)
+        context.device.check_fits_merging(node.debug_name, origin.nbytes)
         return TransferRoutine(context.make_child(merge_buffer_node=node), source, origin, None)
     target = context.buffer_of(node, "device_to_device")
     is_same = target.device.backend.driver is origin.device.backend.driver

@@ -387,7 +387,7 @@ def test_constants_of_a_device_have_one_memory(device: Device):
     constant = node_of(100, label="table", mode="hosted(constant)")
     first = device.make_context().init_from_host(constant, numbers(100))
     assert device.used_memory == 448
-    assert device.debug_info()["n_constants"] == 1
+    assert device.debug_info()["n_shared"] == 1
     second = device.make_context().make_child([constant])
     assert device.used_memory == 448
     assert second.is_initialized(constant)
@@ -398,7 +398,7 @@ def test_constants_of_a_device_have_one_memory(device: Device):
     second.finalize()
     gc.collect()
     assert device.used_memory == 0
-    assert device.debug_info()["n_constants"] == 0
+    assert device.debug_info()["n_shared"] == 0
 
 
 def test_each_device_has_its_own_copy_of_a_constant(platform: Platform):

@@ -150,7 +150,7 @@ def test_debug_info_says_what_is_so_now(device: Device):
         "peak_nbytes": 0,
         "fragmentation": 0,
         "merge_buffer_node": None,
-        "n_constants": 0,
+        "n_shared": 0,
     }
     context = context_with(device, w=(node, numbers(4)))
     transfer = context.device_to_device(node, context, into_merge_buffer=True)

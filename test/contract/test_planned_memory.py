@@ -223,7 +223,9 @@ def test_a_routine_that_merges_reads_pool_0(platform: Platform):
     plan = routine.memory_plan()
     merged = [buffer for buffer in plan.buffers if buffer.kind == "merge"]
     assert [(buffer.name, buffer.pool_id, buffer.offset) for buffer in merged] == [("@w", 0, 0)]
-    assert plan.pools[0].content == "merge buffer"
+    assert (plan.pools[0].content, plan.pools[0].nbytes) == ("merge buffer", 0)
+    copy.run()
+    assert routine.memory_plan().pools[0].nbytes == 64
 
 
 def test_a_routine_without_its_context_has_no_plan(platform: Platform):

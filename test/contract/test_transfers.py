@@ -16,6 +16,7 @@ from .open_platforms import (
     COUNT,
     MERGE,
     Array,
+    Gate,
     check_all_is_free,
     code_of,
     context_with,
@@ -657,10 +658,32 @@ def test_the_merge_buffer_grows_in_place(platform: Platform):
     for node, nbytes in ((small, 64), (large, 4032), (small, 4032)):
         routine = context.device_to_device(node, source, into_merge_buffer=True)
         assert routine is not None
-        assert second.used_memory - before == nbytes
         routine.run()
+        assert second.used_memory - before == nbytes
     assert second.memory_statistics().n_slabs == 1
     assert second.merge_buffer.location.pool_id == 0
+
+
+def test_building_a_merge_changes_nothing_and_waits_for_nothing(platform: Platform):
+    code = code_of(platform, MERGE)
+    w, large = code.nodes["w"], node_of(10_000, label="large")
+    first, second = platform.devices
+    source = context_with(first, w=(w, numbers(4)), large=(large, numbers(10_000)))
+    target = second.make_context().init_zeros(w)
+    transfer = target.device_to_device(w, source, into_merge_buffer=True)
+    assert transfer is not None
+    assert second.merge_buffer.node is None
+    transfer.run()
+    routine = transfer.context.link(code)
+    gate, before = Gate(), second.memory_statistics()
+    if platform.scheduler == "multicore":
+        second.runner.submit("wait", gate)
+        assert gate.begun.wait(10)
+    assert target.device_to_device(large, source, into_merge_buffer=True) is not None
+    assert second.memory_statistics() == before
+    gate.open.set()
+    routine.run()
+    assert target.to_host(w).tolist() == [0, 1, 2, 3]
 
 
 def test_growing_the_merge_buffer_keeps_routines_right(platform: Platform):
@@ -675,8 +698,10 @@ def test_growing_the_merge_buffer_keeps_routines_right(platform: Platform):
     routine = transfer.context.link(code)
     transfer.run()
     routine.run()
-    assert target.device_to_device(large, source, into_merge_buffer=True) is not None
-    with pytest.raises(ContextError, match="add_other: the merge buffer holds nothing, expected w"):
+    larger = target.device_to_device(large, source, into_merge_buffer=True)
+    assert larger is not None
+    larger.run()
+    with pytest.raises(ContextError, match="add_other: the merge buffer holds large, expected w"):
         routine.run()
     transfer.run()
     routine.run()
