@@ -143,23 +143,37 @@ class Renderer(Protocol):
         ...
 
 
+CompileOptions = Mapping[str, Any]
+"""What a compiler may be told, by name: each compiler has its own."""
+
+
 class Compiler(Protocol):
     """Turns source text into an artifact with entry points."""
 
-    def compile(self, source: str, device: DeviceInfo) -> CompiledArtifact:
-        """Raises `KernelCompileError` with the compiler's own log."""
+    def default_options(self, device: DeviceInfo) -> CompileOptions:
+        """Returns all options that `compile` takes, with the values of those that are left out."""
+        ...
+
+    def compile(
+        self, source: str, device: DeviceInfo, options: CompileOptions | None = None
+    ) -> CompiledArtifact:
+        """
+        Raises:
+            KernelCompileError: the compiler rejects the source; with the compiler's own log.
+            TenonError: there is no such option.
+        """
         ...
 
 
 @runtime_checkable
 class ImageCompiler(Compiler, Protocol):
     """
-    A compiler whose output can be kept as bytes. `compile(source, device)` does what
-    `load(image(source, device), device)` does.
+    A compiler whose output can be kept as bytes. `compile(source, device, options)` does what
+    `load(image(source, device, options), device)` does.
     """
 
-    def image(self, source: str, device: DeviceInfo) -> bytes:
-        """Returns what `source` compiles to. Raises `KernelCompileError` with the compiler's own log."""
+    def image(self, source: str, device: DeviceInfo, options: CompileOptions | None = None) -> bytes:
+        """Returns what `source` compiles to. Raises what `compile` raises."""
         ...
 
     def load(self, image: bytes, device: DeviceInfo) -> CompiledArtifact:
@@ -561,19 +575,26 @@ class DirectCalls(Protocol):
 class Launcher(Protocol):
     """Runs kernels in the order they are launched, and programs of many of them."""
 
-    def get_kernel(self, artifact: CompiledArtifact, name: str) -> CallableKernel: ...
+    def get_kernel(self, artifact: CompiledArtifact, name: str) -> CallableKernel:
+        """Raises `DeviceError` where the artifact has no kernel `@name`."""
+        ...
 
     def launch(
         self,
         kernel: CallableKernel,
         grid: Sequence[int],
-        block: Sequence[int],
+        block: Sequence[int] | None,
         arguments: Sequence[BufferLoc],
         sizes: Sequence[int] = (),
     ) -> None:
         """
-        Queues one launch. `grid` counts work-groups, `block` work-items of one; both x first. `sizes` are the
-        values of the kernel's dims, which are its arguments before the buffers.
+        Queues one launch. `grid` counts work-groups, `block` work-items of one; both x first. A grid may be
+        smaller than the kernel's own: then only its first work-groups run, in each dimension. None for the
+        block is the kernel's own, and the only one it can have. `sizes` are the values of the kernel's dims,
+        which are its arguments before the buffers; a kernel whose grid depends on them runs all of it.
+
+        Raises:
+            DeviceError: the number of arguments, the grid or the block does not fit the kernel.
         """
         ...
 

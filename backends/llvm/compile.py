@@ -13,10 +13,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from threading import Lock
+from types import MappingProxyType
 from typing import Any
 
 from ...errors import DeviceError, KernelCompileError
-from ..interface import CompiledArtifact, DeviceInfo
+from ..compile_options import chosen_options
+from ..interface import CompiledArtifact, CompileOptions, DeviceInfo
+from ..launch_errors import no_kernel
 from .device import CpuDevice
 from .entry_points import EntryPoint, find_entry_points
 from .library import llvmlite_binding, llvmlite_version, new_engine
@@ -29,6 +32,10 @@ How many libraries an engine loads, and so of how many that are gone one that is
 To make an engine takes a millisecond, to load a library 0.15.
 """
 
+
+_DEFAULT_OPTIONS: CompileOptions = MappingProxyType(
+    {"speed_level": 3, "vectorize_loops": True, "vectorize_statements": True}
+)
 
 _BEGIN_OF_BODY, _END_OF_FUNCTION = " {\n", "\n}\n"
 """What stands in the text of a function before its body and behind it, and nowhere else."""
@@ -43,8 +50,11 @@ class NativeCode:
     owner: tuple[Any, ...]
 
     def entry_point(self, kernel: str) -> EntryPoint:
-        assert kernel in self.entry_points, f"no kernel @{kernel} among {tuple(self.entry_points)}"
-        return self.entry_points[kernel]
+        """Raises `DeviceError` where there is no such kernel."""
+        found = self.entry_points.get(kernel)
+        if found is None:
+            raise no_kernel("llvm", kernel, tuple(self.entry_points))
+        return found
 
 
 @dataclass
@@ -60,13 +70,23 @@ class LLVMCompiler:
     _fingerprints: dict[DeviceInfo, str] = field(default_factory=dict[DeviceInfo, str])
     _lock: Lock = field(default_factory=Lock, repr=False, compare=False)
 
-    def compile(self, source: str, device: DeviceInfo) -> CompiledArtifact:
-        return self.load(self.image(source, device), device)
+    def default_options(self, device: DeviceInfo) -> CompileOptions:
+        """
+        `speed_level` is the level of LLVM's middle end, 0 to 3, for kernels without vectors; with
+        `vectorize_loops` and `vectorize_statements` it makes vectors of their loops, and of statements side
+        by side.
+        """
+        return _DEFAULT_OPTIONS
+
+    def compile(
+        self, source: str, device: DeviceInfo, options: CompileOptions | None = None
+    ) -> CompiledArtifact:
+        return self.load(self.image(source, device, options), device)
 
     def assembly(self, source: str, device: DeviceInfo) -> str:
         """Returns the assembly that `compile` would load. Raises `KernelCompileError` likewise."""
         with self._lock:
-            module, machine = self._optimized(source, device)
+            module, machine = self._optimized(source, device, _DEFAULT_OPTIONS)
             return machine.emit_assembly(module)
 
     def object_code(self, source: str, device: DeviceInfo) -> bytes:
@@ -74,14 +94,12 @@ class LLVMCompiler:
         Returns the object file that `compile` would load, of this operating system's kind. Raises
         `KernelCompileError` likewise.
         """
-        with self._lock:
-            module, machine = self._optimized(source, device)
-            return machine.emit_object(module)
+        return self._object_code(source, device, None)
 
-    def image(self, source: str, device: DeviceInfo) -> bytes:
+    def image(self, source: str, device: DeviceInfo, options: CompileOptions | None = None) -> bytes:
         """Returns the definitions of the entry points, one in a line, a zero byte and the object file."""
         definitions = "".join(f"{found.definition()}\n" for found in find_entry_points(source))
-        return b"%s\0%s" % (definitions.encode(), self.object_code(source, device))
+        return b"%s\0%s" % (definitions.encode(), self._object_code(source, device, options))
 
     def load(self, image: bytes, device: DeviceInfo) -> CompiledArtifact:
         """Raises `DeviceError` where this machine does not run code for the device."""
@@ -98,6 +116,12 @@ class LLVMCompiler:
             versions = f"{llvmlite_version()} LLVM {'.'.join(map(str, llvm.llvm_version_info))}"
             found = self._fingerprints[device] = f"{versions} {llvm.get_process_triple()} {device}"
         return found
+
+    def _object_code(self, source: str, device: DeviceInfo, options: CompileOptions | None) -> bytes:
+        chosen = chosen_options("llvm", _DEFAULT_OPTIONS, options)
+        with self._lock:
+            module, machine = self._optimized(source, device, chosen)
+            return machine.emit_object(module)
 
     def _load(self, image: bytes) -> CompiledArtifact:
         if self._n_libraries % _MOST_LIBRARIES == 0:
@@ -116,7 +140,7 @@ class LLVMCompiler:
         native = NativeCode(entry_points, addresses, (self._engine, library))
         return CompiledArtifact(native, tuple(entry_points))
 
-    def _optimized(self, source: str, device: DeviceInfo) -> tuple[Any, Any]:
+    def _optimized(self, source: str, device: DeviceInfo, chosen: CompileOptions) -> tuple[Any, Any]:
         llvm = llvmlite_binding()
 
         machine = self._machine(device)
@@ -126,9 +150,9 @@ class LLVMCompiler:
             return self._parsed(source, context, machine), machine
         scalar, rest = _split_by_loops(source)
         module = self._parsed(scalar, context, machine)
-        options = llvm.create_pipeline_tuning_options(speed_level=3)
-        options.loop_vectorization = True
-        options.slp_vectorization = True
+        options = llvm.create_pipeline_tuning_options(speed_level=chosen["speed_level"])
+        options.loop_vectorization = chosen["vectorize_loops"]
+        options.slp_vectorization = chosen["vectorize_statements"]
         passes = llvm.create_pass_builder(machine, options)
         manager = passes.getModulePassManager()
         manager.run(module, passes)

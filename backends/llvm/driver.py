@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import prod
 from typing import Any
 
 from ..host_memory import HostMemory
@@ -52,14 +51,16 @@ class CpuDriver(HostMemory):
         self,
         kernel: CallableKernel,
         grid: Sequence[int],
-        block: Sequence[int],
+        block: Sequence[int] | None,
         arguments: Sequence[BufferLoc],
         sizes: Sequence[int] = (),
     ) -> None:
         loaded: _LoadedKernel = kernel.native
-        loaded.entry_point.check_launch(grid, block, len(sizes) + len(arguments))
+        runs = loaded.entry_point.runs(grid, block)
+        loaded.entry_point.check_arity(len(sizes) + len(arguments))
         table = loaded.table_type(*sizes, *[self.address(location) for location in arguments])
-        loaded.call(table, 0, prod(grid))
+        for begin, end in runs:
+            loaded.call(table, begin, end)
 
     def bind(
         self, artifact: CompiledArtifact, steps: Sequence[Step], locations: Sequence[BufferLoc | None]

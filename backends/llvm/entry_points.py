@@ -13,6 +13,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ..launch_errors import check_extents, wrong_arity
 from .names import function_stem, symbol_of_stem
 
 _DEFINITION = re.compile(
@@ -37,8 +38,11 @@ class EntryPoint:
         """The name of the function to call."""
         return f"{function_stem(self.kernel)}.chunk"
 
-    def check_launch(self, grid: Sequence[int], block: Sequence[int], n_arguments: int) -> None:
-        """Fails where a launch is not what the kernel was compiled for."""
+    def check_step(self, grid: Sequence[int], block: Sequence[int], n_arguments: int) -> None:
+        """
+        Fails where a step of a program is not what the kernel was compiled for. Raises `DeviceError` where
+        it gives too few or too many arguments.
+        """
         fits = len(grid) == len(self.grid) and all(
             mine in (None, extent) for mine, extent in zip(self.grid, grid, strict=True)
         )
@@ -46,9 +50,30 @@ class EntryPoint:
             f"@{self.kernel} is compiled for grid {self.grid} block {self.block}, "
             f"launched with grid {tuple(grid)} block {tuple(block)}"
         )
-        assert n_arguments == self.n_arguments, (
-            f"@{self.kernel} takes {self.n_arguments} arguments, got {n_arguments}"
-        )
+        self.check_arity(n_arguments)
+
+    def check_arity(self, n_arguments: int) -> None:
+        """Raises `DeviceError` where a launch gives too few or too many arguments."""
+        if n_arguments != self.n_arguments:
+            raise wrong_arity("llvm", self.kernel, self.n_arguments, n_arguments)
+
+    def runs(self, grid: Sequence[int], block: Sequence[int] | None) -> list[tuple[int, int]]:
+        """
+        Returns the work-groups of a launch, as ranges of their numbers with x fastest. Raises `DeviceError`
+        where the kernel has not so many, or another block.
+        """
+        block = self.block if block is None else block
+        check_extents("llvm", self.kernel, grid, block, self.grid, self.block)
+        width, height, _ = self.grid
+        x, y, z = grid
+        if width is None or height is None or (x, y) == (width, height):
+            return [(0, x * y * z)]
+        return [
+            (begin, begin + x)
+            for plane in range(z)
+            for row in range(y)
+            for begin in ((plane * height + row) * width,)
+        ]
 
     def definition(self) -> str:
         """Returns the first line of the function's definition."""

@@ -187,5 +187,5 @@ def _function_of(artifact: CompiledArtifact, step: LaunchStep) -> int:
     native: Any = artifact.native
     assert isinstance(native, NativeCode), f"not an artifact of llvm: {native}"
     entry_point = native.entry_point(step.kernel)
-    entry_point.check_launch(step.grid, step.block, len(step.sizes) + len(step.buffers))
+    entry_point.check_step(step.grid, step.block, len(step.sizes) + len(step.buffers))
     return native.addresses[step.kernel]

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 import warnings
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from ...errors import KernelCompileError
-from ..interface import CompiledArtifact, DeviceInfo
+from ..compile_options import chosen_options
+from ..interface import CompiledArtifact, CompileOptions, DeviceInfo
 from .declarations import NO_HEADER, declared
 from .device import is_pocl
 from .pocl_library import library_options
@@ -34,17 +36,25 @@ class OpenCLCompiler:
     context: pyopencl.Context
     device: pyopencl.Device
 
-    def compile(self, source: str, device: DeviceInfo) -> CompiledArtifact:
-        """Raises `KernelCompileError` with the compiler's own log."""
-        with _LOCK, warnings.catch_warnings():
-            return _artifact(self._built(source, device))
+    def default_options(self, device: DeviceInfo) -> CompileOptions:
+        """`build_options`: the arguments of `clBuildProgram`, a tuple of texts."""
+        return {"build_options": tuple(self._options())}
 
-    def image(self, source: str, device: DeviceInfo) -> bytes:
+    def compile(
+        self, source: str, device: DeviceInfo, options: CompileOptions | None = None
+    ) -> CompiledArtifact:
+        """Raises `KernelCompileError` with the compiler's own log."""
+        chosen = chosen_options("opencl", self.default_options(device), options)
+        with _LOCK, warnings.catch_warnings():
+            return _artifact(self._built(source, device, chosen["build_options"]))
+
+    def image(self, source: str, device: DeviceInfo, options: CompileOptions | None = None) -> bytes:
         """Returns the device's own binary. Raises `KernelCompileError` with the compiler's own log."""
         import pyopencl
 
+        chosen = chosen_options("opencl", self.default_options(device), options)
         with _LOCK, warnings.catch_warnings():
-            program = self._built(source, device)
+            program = self._built(source, device, chosen["build_options"])
             binaries: Any = program.get_info(pyopencl.program_info.BINARIES)
         return binaries[0]
 
@@ -67,7 +77,7 @@ class OpenCLCompiler:
         versions = (platform.name, platform.version, found.name, found.version, found.driver_version)
         return f"{versions} {self._options()} {device}"
 
-    def _built(self, source: str, device: DeviceInfo) -> pyopencl.Program:
+    def _built(self, source: str, device: DeviceInfo, options: Sequence[str]) -> pyopencl.Program:
         """Returns what `source` is when it is built, as long as nothing else is."""
         import pyopencl
 
@@ -77,10 +87,10 @@ class OpenCLCompiler:
             program = self._program(short)
             # A text that calls more than is declared needs the header.
             with suppress(pyopencl.Error):
-                return program.build([*self._options(), NO_HEADER])
+                return program.build([*options, NO_HEADER])
         program = self._program(source)
         try:
-            program.build(self._options())
+            program.build(list(options))
         except pyopencl.Error:
             log: object = program.get_build_info(  # pyright: ignore[reportUnknownMemberType]
                 self.device, pyopencl.program_build_info.LOG

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...errors import DeviceError
 from ..interface import BufferLoc, CallableKernel, CompiledArtifact, NativeEvent, Program, Step
+from ..launch_errors import no_kernel, wrong_arity
 from .batch_program import BatchProgram
 from .failures import device_error
 from .names import kernel_name
@@ -26,6 +27,8 @@ class _Kernel:
 
     kernel: pyopencl.Kernel
     arguments: list[tuple[pyopencl.Buffer, int] | None]
+    own_block: tuple[int, ...]
+    """The block that it is compiled for; one work-item where it runs in any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +54,13 @@ class OpenCLDriver(OpenCLMemory):
 
     def get_kernel(self, artifact: CompiledArtifact, name: str) -> CallableKernel:
         """Returns the kernel of the symbol `@name`. Raises `DeviceError` where the artifact has none."""
+        import pyopencl
+
         kernel = self.make_kernel(artifact, name)
-        return CallableKernel(_Kernel(kernel, [None] * kernel.num_args), name)
+        info = pyopencl.kernel_work_group_info.COMPILE_WORK_GROUP_SIZE
+        extents: Any = kernel.get_work_group_info(info, self.queue.device)
+        own_block = tuple(max(int(extent), 1) for extent in extents)
+        return CallableKernel(_Kernel(kernel, [None] * kernel.num_args, own_block), name)
 
     def make_kernel(self, artifact: CompiledArtifact, name: str) -> pyopencl.Kernel:
         """Returns a new object for the kernel of the symbol `@name`, with arguments of its own."""
@@ -60,15 +68,14 @@ class OpenCLDriver(OpenCLMemory):
 
         function = kernel_name(name)
         if function not in artifact.entry_points:
-            present = ", ".join(artifact.entry_points) or "none"
-            raise DeviceError(f"opencl: no kernel @{name} (there are: {present})")
+            raise no_kernel("opencl", name, artifact.entry_points)
         return pyopencl.Kernel(artifact.native, function)
 
     def launch(
         self,
         kernel: CallableKernel,
         grid: Sequence[int],
-        block: Sequence[int],
+        block: Sequence[int] | None,
         arguments: Sequence[BufferLoc],
         sizes: Sequence[int] = (),
     ) -> None:
@@ -83,9 +90,8 @@ class OpenCLDriver(OpenCLMemory):
         n_sizes = len(sizes)
         n_arguments = (native.kernel.num_args - n_sizes) // 2
         if len(arguments) != n_arguments:
-            raise DeviceError(
-                f"opencl: @{kernel.name} takes {n_arguments} arguments, {len(arguments)} are given"
-            )
+            raise wrong_arity("opencl", kernel.name, n_arguments, len(arguments))
+        local = native.own_block if block is None else tuple(block)
         try:
             for index, size in enumerate(sizes):
                 native.kernel.set_arg(index, np.int64(size))
@@ -98,10 +104,10 @@ class OpenCLDriver(OpenCLMemory):
                 native.kernel.set_arg(n_sizes + 2 * index, pool.buffer)
                 native.kernel.set_arg(n_sizes + 2 * index + 1, np.uint64(argument.offset))
                 native.arguments[index] = (pool.buffer, argument.offset)
-            items = tuple(groups * extent for groups, extent in zip(grid, block, strict=True))
-            pyopencl.enqueue_nd_range_kernel(self.queue, native.kernel, items, tuple(block))
+            items = tuple(groups * extent for groups, extent in zip(grid, local, strict=True))
+            pyopencl.enqueue_nd_range_kernel(self.queue, native.kernel, items, local)
         except pyopencl.Error as error:
-            raise self.launch_error(kernel.name, grid, block, error) from error
+            raise self.launch_error(kernel.name, grid, local, error) from error
 
     def launch_error(
         self, kernel: str, grid: Sequence[int], block: Sequence[int], error: pyopencl.Error

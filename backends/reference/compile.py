@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from threading import Lock
+from types import MappingProxyType
 
 from ...dialects import low
 from ...dialects.parsing import parse_module, verify_module
 from ...errors import KernelCompileError, TenonError
-from ..interface import CompiledArtifact, DeviceInfo
+from ..compile_options import chosen_options
+from ..interface import CompiledArtifact, CompileOptions, DeviceInfo
 from .low import PreparedKernel
+
+_DEFAULT_OPTIONS: CompileOptions = MappingProxyType({"check_races": True})
 
 
 @dataclass(frozen=True)
@@ -21,14 +25,21 @@ class ReferenceCompiler:
 
     _lock: Lock = field(default_factory=Lock, repr=False, compare=False)
 
-    def compile(self, source: str, device: DeviceInfo) -> CompiledArtifact:
+    def default_options(self, device: DeviceInfo) -> CompileOptions:
+        """`check_races`: whether runs look for work-items that disturb one another."""
+        return _DEFAULT_OPTIONS
+
+    def compile(
+        self, source: str, device: DeviceInfo, options: CompileOptions | None = None
+    ) -> CompiledArtifact:
         """Raises `KernelCompileError` with what is wrong in the text, and where."""
+        chosen = chosen_options("reference", _DEFAULT_OPTIONS, options)
         with self._lock:
             try:
                 module = parse_module(source, "<kernels>")
                 verify_module(module)
                 kernels = {
-                    op.sym_name.data: PreparedKernel(op)
+                    op.sym_name.data: PreparedKernel(op, check_races=chosen["check_races"])
                     for op in module.body.ops
                     if isinstance(op, low.KernelOp)
                 }

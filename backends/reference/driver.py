@@ -14,6 +14,7 @@ from ...semantics.errors import InterpreterError
 from ...semantics.numpy_types import Array, dtype_of
 from ..host_memory import HostMemory
 from ..interface import BufferLoc, CallableKernel, CompiledArtifact, Program, Step
+from ..launch_errors import check_extents, no_kernel, wrong_arity
 from ..serial_program import SerialProgram
 from .low import PreparedKernel
 
@@ -27,38 +28,32 @@ class ReferenceDriver(HostMemory):
     def get_kernel(self, artifact: CompiledArtifact, name: str) -> CallableKernel:
         """Raises `DeviceError` where the artifact has no kernel `@name`."""
         if name not in artifact.entry_points:
-            present = ", ".join(artifact.entry_points) or "none"
-            raise DeviceError(f"reference: no kernel @{name} (there are: {present})")
+            raise no_kernel("reference", name, artifact.entry_points)
         return CallableKernel(artifact.native[name], name)
 
     def launch(
         self,
         kernel: CallableKernel,
         grid: Sequence[int],
-        block: Sequence[int],
+        block: Sequence[int] | None,
         arguments: Sequence[BufferLoc],
         sizes: Sequence[int] = (),
     ) -> None:
-        """Raises `DeviceError` where the kernel does what is undefined: an index out of bounds, a race."""
+        """Raises `DeviceError` also where the kernel does what is undefined: indices out of bounds, races."""
         prepared = kernel.native
         assert isinstance(prepared, PreparedKernel), f"{kernel.name} is not a kernel of this backend"
-        compiled = prepared.grid_for(sizes)
-        assert (tuple(grid), tuple(block)) == (compiled, prepared.block), (
-            f"@{kernel.name} is compiled for grid {compiled} block {prepared.block}, "
-            f"launched with grid {tuple(grid)} block {tuple(block)}"
-        )
         wanted = prepared.kernel.body.block.args
         if len(sizes) + len(arguments) != len(wanted):
-            raise DeviceError(
-                f"reference: @{kernel.name} takes {len(wanted)} arguments, {len(arguments)} are given"
-            )
+            raise wrong_arity("reference", kernel.name, len(wanted), len(arguments) + len(sizes))
+        block, compiled = prepared.block if block is None else block, prepared.grid_for(sizes)
+        check_extents("reference", kernel.name, grid, block, compiled, prepared.block)
         arrays = [np.array(size, np.int64) for size in sizes]
         arrays += [
             self._array(location, argument)
             for location, argument in zip(arguments, wanted[len(sizes) :], strict=True)
         ]
         try:
-            prepared.run(arrays)
+            prepared.run(arrays, tuple(grid))
         except (InterpreterError, CallError) as error:
             raise DeviceError(f"reference: @{kernel.name}: {error}") from error
 

@@ -49,7 +49,7 @@ def run_kernel(kernel: low.KernelOp, arguments: Sequence[Array], *, check_races:
         something undefined: an index out of bounds, an integer division
             by 0, a race, a barrier that only part of a work-group reaches.
     """
-    PreparedKernel(kernel).run(arguments, check_races=check_races)
+    PreparedKernel(kernel, check_races=check_races).run(arguments)
 
 
 class PreparedKernel:
@@ -59,8 +59,10 @@ class PreparedKernel:
     Raises InterpreterError for an op without a rule.
     """
 
-    def __init__(self, kernel: low.KernelOp) -> None:
+    def __init__(self, kernel: low.KernelOp, *, check_races: bool = True) -> None:
+        """With `check_races` runs compare what was stored with what was to be stored."""
         self.kernel = kernel
+        self._check_races = check_races
         self.block = kernel.block_extents
         self._steps = _steps_of(kernel.body.block)
         self._elements_per_item = _elements_per_item(kernel)
@@ -70,16 +72,17 @@ class PreparedKernel:
         values = dict(zip(self.kernel.sizes, sizes, strict=False))
         return tuple(evaluated(extent, values) for extent in self.kernel.grid.data)
 
-    def run(self, arguments: Sequence[Array], *, check_races: bool = True) -> None:
-        """Does what `run_kernel` does."""
+    def run(self, arguments: Sequence[Array], grid: tuple[int, ...] | None = None) -> None:
+        """Does what `run_kernel` does, for the work-groups of `grid`, None for all that the kernel has."""
         _check_arguments(self.kernel, arguments)
-        n_dims = len(self.kernel.sizes)
-        grid, block = self.grid_for([int(size) for size in arguments[:n_dims]]), self.block
+        n_dims, block = len(self.kernel.sizes), self.block
+        if grid is None:
+            grid = self.grid_for([int(size) for size in arguments[:n_dims]])
         n_groups, n_threads = prod(grid), prod(block)
         groups_at_once = max(1, ELEMENTS_LIMIT // (n_threads * self._elements_per_item))
         with np.errstate(all="ignore"):
             for begin in range(0, n_groups, groups_at_once):
-                run = _Run(grid, block, begin, min(begin + groups_at_once, n_groups), check_races)
+                run = _Run(grid, block, begin, min(begin + groups_at_once, n_groups), self._check_races)
                 for argument, array in zip(self.kernel.body.block.args, arguments, strict=True):
                     if argument.index < n_dims:
                         run.values[argument] = array
