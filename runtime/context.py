@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
+from enum import Enum
 from itertools import count
 from threading import RLock
 from types import MappingProxyType
@@ -36,6 +37,17 @@ if TYPE_CHECKING:
 _next_number = count()
 
 
+class _Kept(Enum):
+    KEPT = "as in the parent"
+
+
+_KEPT = _Kept.KEPT
+"""What an option of `make_child` is that is not given, where None says something."""
+
+Buffers = Mapping[TensorNode, NodeBuffer]
+"""Memory of nodes, as `Context.buffers` gives it."""
+
+
 class Context(ProcessBound):
     """
     The tensor nodes that have memory on one device. A context never changes: what adds nodes returns a child,
@@ -56,18 +68,21 @@ class Context(ProcessBound):
         slabs: list[Slab],
         merge_buffer_node: TensorNode | None,
         optimize_context: OptimizeContext | None,
+        borrowed: Buffers = MappingProxyType({}),
     ) -> None:
+        """`delta` is memory that this owns with `slabs`, `borrowed` that of other contexts of the device."""
         self.device = device
         self.parent = parent
         self.merge_buffer_node = merge_buffer_node
         """Whose values the merge buffer holds once all routines up to here have run; None if not known."""
         self.optimize_context = optimize_context
         """What the code linked last left for later compiles; None before the first."""
-        self._buffers: Mapping[TensorNode, NodeBuffer] = dict(delta)
-        if parent is not None:
-            self._buffers = {**parent._buffers, **delta}
-        self._delta: tuple[TensorNode, ...] = tuple(delta)
+        inherited: Buffers = {} if parent is None else parent._buffers
+        self._buffers: Buffers = {**inherited, **borrowed, **delta}
+        self._delta = tuple(node for node in self._buffers if node not in inherited)
         self._children: weakref.WeakSet[Context] = weakref.WeakSet()
+        self._borrowers: weakref.WeakSet[Context] = weakref.WeakSet()
+        """The contexts that have memory of this one's, without being children."""
         self._number = next(_next_number)
         self._lock = RLock()
         self._is_finalized = False
@@ -81,11 +96,20 @@ class Context(ProcessBound):
             with parent._lock:
                 parent.check_usable("context")
                 parent._children.add(self)
+        self._lenders = tuple(dict.fromkeys(_lender_of(buffer) for buffer in borrowed.values()))
+        for lender in self._lenders:
+            if lender is not None:
+                with lender._lock:
+                    lender.check_usable("context")
+                    lender._borrowers.add(self)
 
     @staticmethod
-    def root(device: Device) -> Context:
-        """Returns a context without a parent and without nodes."""
-        return Context(device, None, {}, [], None, None)
+    def root(
+        device: Device, buffers: Buffers | None = None, optimize_context: OptimizeContext | None = None
+    ) -> Context:
+        """What `Device.make_context` says."""
+        borrowed = _checked_buffers(device, buffers or {}, {}, "make_context")
+        return Context(device, None, {}, [], None, optimize_context, borrowed)
 
     @property
     def nodes(self) -> tuple[TensorNode, ...]:
@@ -93,8 +117,8 @@ class Context(ProcessBound):
         return tuple(self._buffers)
 
     @property
-    def buffers(self) -> Mapping[TensorNode, NodeBuffer]:
-        """The memory of all nodes here: its place, dtype, shape and size. Not to be written to."""
+    def buffers(self) -> Buffers:
+        """The memory of all nodes here: its place, dtype, shape and bytes."""
         return MappingProxyType(self._buffers)
 
     @property
@@ -134,22 +158,29 @@ class Context(ProcessBound):
         self,
         nodes: Sequence[TensorNode] = (),
         *,
-        merge_buffer_node: TensorNode | None = None,
+        buffers: Buffers | None = None,
+        merge_buffer_node: TensorNode | _Kept | None = _KEPT,
         optimize_context: OptimizeContext | None = None,
     ) -> Context:
         """
-        Returns a child with memory for those of `nodes` that are not here; it holds anything. What is not
-        given is as here.
+        Returns a child with memory for those of `nodes` that are not here; it holds anything. Nodes of
+        `buffers` lie in that memory, which is another context's of the device (`Context.buffers`): that one
+        lives as long as the child, and finalizing it finalizes the child. With `merge_buffer_node` None
+        nothing is known of the merge buffer. What is not given is as here.
 
         Raises:
-            ContextError: the context is finalized.
+            ContextError: the context is finalized, or a node of `buffers` is here already, or its memory is
+                another node's, another device's, or freed.
             MemoryModeError: a node has no memory of its own: its mode is virtual or local.
             OutOfMemoryError: the device has not that much memory, or one node is larger than a pool may be.
         """
         self.check_usable("make_child")
         for node in nodes:
             check_kind("make_child", node, "tensor nodes", TensorNode)
-        missing = [node for node in dict.fromkeys(nodes) if node not in self._buffers]
+        borrowed = _checked_buffers(self.device, buffers or {}, self._buffers, "make_child")
+        missing = [
+            node for node in dict.fromkeys(nodes) if node not in self._buffers and node not in borrowed
+        ]
         slabs: list[Slab] = []
         try:
             delta = allocate(self.device, missing, slabs)
@@ -158,8 +189,9 @@ class Context(ProcessBound):
                 self,
                 delta,
                 slabs,
-                merge_buffer_node or self.merge_buffer_node,
+                self.merge_buffer_node if merge_buffer_node is _KEPT else merge_buffer_node,
                 optimize_context or self.optimize_context,
+                borrowed,
             )
         except BaseException:
             self.device.pools.free(slabs)
@@ -265,12 +297,25 @@ class Context(ProcessBound):
         if copy:
             child = self.make_child([node])
             try:
-                transfer.fill_from_host(child, node, array).sync()
+                transfer.fill_from_host(child, node, array, may_queue=False).sync()
             except BaseException:
                 child.finalize()
                 raise
             return child
         return self._map(node, array)
+
+    def queue_init_from_host(self, node: TensorNode, array: Array) -> tuple[Context, Event]:
+        """
+        As `init_from_host`, but returns at once: the child, and the event of the copy, until which the array
+        must not change.
+        """
+        self._check_absent(node, "queue_init_from_host")
+        child = self.make_child([node])
+        try:
+            return child, transfer.fill_from_host(child, node, array, may_queue=True)
+        except BaseException:
+            child.finalize()
+            raise
 
     def init_zeros(self, node: TensorNode) -> Context:
         """
@@ -327,11 +372,14 @@ class Context(ProcessBound):
     def finalize(self) -> None:
         """
         Waits for what is scheduled on the device, and frees the memory of this context's delta and of all
-        its descendants', which then cannot be used any more. The parent is left as it is. Finalizing twice is
+        its descendants', which then cannot be used any more, nor can contexts with memory of theirs. The
+        parent is left as it is, and so is what `buffers` gave. Finalizing twice is
         finalizing once. Failures of the work waited for are left for the next synchronisation.
         """
-        for child in self.children:
-            child.finalize()
+        with self._lock:
+            dependent = (*self.children, *self._borrowers)
+        for context in dependent:
+            context.finalize()
         # Who schedules holds the lock: what comes later is refused, what came before is waited for.
         with self.device.schedule_lock, self._lock:
             if self._is_finalized:
@@ -412,3 +460,28 @@ class Context(ProcessBound):
         state = ", finalized" if self._is_finalized else ""
         names = ", ".join(node.debug_name for node in self._buffers)
         return f"<Context on {self.device.name} ({names}){state}>"
+
+
+def _checked_buffers(device: Device, given: Buffers, present: Buffers, who: str) -> Buffers:
+    """Returns the memory of nodes that are not present. Raises `ContextError` for what cannot be had."""
+    for node, buffer in given.items():
+        check_kind(f"{who}: buffers", node, "tensor nodes", TensorNode)
+        check_kind(f"{who}: buffers", buffer, "memory of nodes", NodeBuffer)
+        name = node.debug_name
+        if buffer.node is not node:
+            raise ContextError(f"{who}: the buffer given for {name} is that of {buffer.node.debug_name}")
+        if buffer.device is not device:
+            raise ContextError(
+                f"{who}: the buffer of {name} is on {buffer.device.name}, not on {device.name}"
+            )
+        if present.get(node, buffer) is not buffer:
+            raise ContextError(f"{who}: {name} is in the context already, in other memory")
+        owner = _lender_of(buffer)
+        if buffer.owner is not None and (owner is None or owner.is_finalized):
+            raise ContextError(f"{who}: the context that the buffer of {name} was made in is gone")
+    return {node: buffer for node, buffer in given.items() if node not in present}
+
+
+def _lender_of(buffer: NodeBuffer) -> Context | None:
+    """Returns the context that memory is freed with; None where the buffer is enough to keep it."""
+    return None if buffer.owner is None else buffer.owner()

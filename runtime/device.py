@@ -21,7 +21,8 @@ from .slab_pool import SlabStatistics, slab_pool_of
 from .timeline import Track
 
 if TYPE_CHECKING:
-    from .context import Context
+    from .context import Buffers, Context
+    from .optimize_context import OptimizeContext
     from .platform import Platform
 
 _next_device_id = count()
@@ -66,11 +67,20 @@ class Device(ProcessBound):
         """What all contexts of the device have one copy of: constants, and nodes that streams share."""
         self.merge_buffer = MergeBuffer(self.pools)
 
-    def make_context(self) -> Context:
-        """Returns a context without a parent and without nodes."""
+    def make_context(
+        self, *, buffers: Buffers | None = None, optimize_context: OptimizeContext | None = None
+    ) -> Context:
+        """
+        Returns a context without a parent. Its nodes are those of `buffers`, in that memory, which is another
+        context's of the device (`Context.buffers`): that one lives as long as this, and finalizing it
+        finalizes this. `optimize_context` is what later compiles are to know.
+
+        Raises:
+            ContextError: memory of `buffers` is another node's, another device's, or freed.
+        """
         from .context import Context
 
-        return Context.root(self)
+        return Context.root(self, buffers, optimize_context)
 
     def new_stream(self) -> Device:
         """Returns the device itself, which is its own only stream; contexts tell logical streams apart."""

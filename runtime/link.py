@@ -143,7 +143,7 @@ def _fill_as_declared(
         return
     digest = blake2b(np.ascontiguousarray(initial).tobytes(), digest_size=32).hexdigest()
     if not buffer.is_initialized:
-        transfer.fill_from_host(context, node, initial).sync()
+        transfer.fill_from_host(context, node, initial, may_queue=False).sync()
         buffer.declared = who, digest
     elif buffer.declared is not None and buffer.declared[1] != digest:
         raise ContextError(

@@ -6,7 +6,9 @@ import weakref
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ..backends.interface import BufferLoc
 from ..errors import ContextError, DeviceError
@@ -52,6 +54,16 @@ class NodeBuffer:
 
     def __post_init__(self) -> None:
         self.is_initialized = self.is_initialized or not self.nbytes
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of its elements, as arrays have it."""
+        return self.node.dtype
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Its extents, with padding."""
+        return self.node.dims
 
     def check_initialized(self, who: str, hint: str = "") -> None:
         """Raises `ContextError` where nothing was scheduled that fills the buffer; `hint` says more."""

@@ -50,13 +50,16 @@ def to_host(context: Context, node: TensorNode, out: Array, index: Index | None,
         return read(context, buffer, who, copy_from_device(buffer, region, target, may_queue))
 
 
-def fill_from_host(context: Context, node: TensorNode, array: Array) -> Event:
-    """Schedules the first copy into a node, from an array of its shape with or without its padding."""
+def fill_from_host(context: Context, node: TensorNode, array: Array, *, may_queue: bool) -> Event:
+    """
+    Schedules the first copy into a node, from an array of its shape with or without its padding. With
+    `may_queue` the array may be read after the call returns.
+    """
     who = f"init_from_host {node.debug_name}"
     buffer = context.buffer_of(node, who)
     _check_changeable(buffer, who)
     source = _padded(node, array, who)
-    event = fill(context, buffer, who, copy_to_device(buffer, whole_region(node), source, may_queue=False))
+    event = fill(context, buffer, who, copy_to_device(buffer, whole_region(node), source, may_queue))
     note_written_on_device(buffer, event)
     return event
 

@@ -299,6 +299,19 @@ def test_queued_copies_are_done_when_their_events_are(device: Device):
     np.testing.assert_array_equal(out, values + 1)
 
 
+def test_a_first_copy_may_be_queued(device: Device):
+    node, values = node_of(4, 5, label="grid"), numbers(4, 5)
+    context, event = device.make_context().queue_init_from_host(node, values)
+    assert context.is_initialized(node)
+    event.sync()
+    values[...] = 0
+    np.testing.assert_array_equal(context.to_host(node), numbers(4, 5))
+    with pytest.raises(ContextError, match="queue_init_from_host: grid is in the context already"):
+        context.queue_init_from_host(node, values)
+    with pytest.raises(CallError, match="init_from_host other: dtype float64, expected float32"):
+        device.make_context().queue_init_from_host(node_of(4, label="other"), np.zeros(4))
+
+
 @pytest.mark.parametrize("index", [1, (slice(None), 2), slice(None, None, -1)], ids=repr)
 def test_queued_copies_of_parts(device: Device, index: Any):
     context, node, values = grid_on(device)
