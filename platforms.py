@@ -80,6 +80,11 @@ def open_platform(
 class _GraphLowering:
     """The default passes, for functions over tensor nodes."""
 
+    def function_name(self, program: Program, filename: str) -> str:
+        """What `runtime.platform.Lowering` says."""
+        module = parse_module(program, filename) if isinstance(program, str) else program
+        return find_entry(module, None).sym_name.data
+
     def lower(
         self,
         backend: Backend,

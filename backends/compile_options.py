@@ -18,7 +18,7 @@ def chosen_options(backend: str, defaults: CompileOptions, given: CompileOptions
         if name not in defaults:
             present = ", ".join(defaults) or "none"
             raise TenonError(f"{backend}: there is no compile option '{name}' (options: {present})")
-        wanted = type(defaults[name])
+        wanted: type[object] = type(defaults[name])
         if type(value) is not wanted:
             raise TenonError(f"{backend}: compile option '{name}' is {value!r}, expected {wanted.__name__}")
         chosen[name] = value

@@ -235,6 +235,11 @@ def known_volatile(mode: MemoryMode | None) -> bool:
     return mode == HOSTED_VOLATILE
 
 
+def known_changed_on_devices(mode: MemoryMode | None) -> bool:
+    """Returns whether only devices change the tensor."""
+    return mode is not None and mode.hosted is HostedKind.CHANGED_ON_DEVICES
+
+
 def known_virtual(mode: MemoryMode | None) -> bool:
     return mode == VIRTUAL
 

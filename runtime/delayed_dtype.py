@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from xdsl.ir import Attribute
 
+from ..dialects.element_types import ELEMENT_TYPES
 from ..errors import TenonError
 from ..semantics.numpy_types import BOOL, F32, dtype_of, element_type_of_dtype, is_floating, is_narrow
 
@@ -68,15 +69,24 @@ DelayedDtype = DefaultDtype | InferredDtype | SpecifiedDtype
 
 def normalize_dtype(dtype: DtypeLike) -> Dtype:
     """
-    Returns the dtype, in the host's byte order.
+    Returns the dtype, in the host's byte order. Names are numpy's: `i8` has 8 bytes.
 
     Raises:
-        TenonError: no element type has this dtype.
+        TenonError: numpy has no such dtype, or no element type has it.
     """
     if isinstance(dtype, Attribute):
         return dtype_of(dtype)
-    normalized = np.dtype(dtype).newbyteorder("=")
-    element_type_of_dtype(normalized)
+    try:
+        normalized = np.dtype(dtype).newbyteorder("=")
+        element_type_of_dtype(normalized)
+    except (TypeError, TenonError) as error:
+        for element_type in ELEMENT_TYPES:
+            if str(element_type) == dtype:
+                named = dtype_of(element_type)
+                raise TenonError(
+                    f"dtype '{dtype}' is the name of an element type (hint: '{named}')"
+                ) from None
+        raise error if isinstance(error, TenonError) else TenonError(f"dtype: {error}") from None
     return normalized
 
 

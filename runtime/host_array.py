@@ -76,17 +76,21 @@ def reshaped(
 
 def converted(values: npt.ArrayLike, dtype: np.dtype[Any], who: str) -> npt.NDArray[Any]:
     """
-    Returns values as an array of `dtype`. Arrays and numpy scalars must have it, in any byte order; Python's
-    numbers and lists of them are converted where they are of its kind: integers to floats, but not back.
+    Returns values as an array of `dtype`. Floats are converted as `graph.cast` converts them. Other arrays
+    and numpy scalars must have the dtype, in any byte order; Python's integers and lists of them are
+    converted to every dtype that holds them.
 
     Raises:
         TenonError: the values have another dtype, no common shape, or are out of its range.
     """
     if isinstance(values, np.ndarray | np.generic):
         array: npt.NDArray[Any] = np.asarray(values)  # pyright: ignore[reportUnknownArgumentType]
-        if array.dtype.newbyteorder("=") != dtype:
+        native = array.dtype.newbyteorder("=")
+        if native == dtype:
+            return array
+        if not is_floating(native):
             raise TenonError(f"{who}: the values are {array.dtype}, expected {dtype}")
-        return array
+        return _cast_floats(array.astype(native, copy=False), dtype)
     try:
         array = np.asarray(values)
     except ValueError as error:
@@ -95,7 +99,14 @@ def converted(values: npt.ArrayLike, dtype: np.dtype[Any], who: str) -> npt.NDAr
         info = np.iinfo(dtype)
         if array.size and not (info.min <= array.min() and array.max() <= info.max):
             raise TenonError(f"{who}: a value is out of the range of {dtype} ({info.min} to {info.max})")
+    elif array.dtype.kind == "f":
+        return _cast_floats(array, dtype)
     elif array.size and not np.can_cast(array.dtype, dtype, "same_kind"):
         raise TenonError(f"{who}: the values are {array.dtype}, expected {dtype}")
     with np.errstate(over="ignore", invalid="ignore"):
         return cast(array, dtype) if is_floating(dtype) else array.astype(dtype)
+
+
+def _cast_floats(array: npt.NDArray[Any], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    with np.errstate(over="ignore", invalid="ignore"):
+        return cast(array, dtype)

@@ -40,6 +40,8 @@ def allocate(device: Device, nodes: Sequence[TensorNode], slabs: list[Slab]) -> 
                 node = group[number]
                 buffers[node] = NodeBuffer(node, device, slab.at(offset), node.nbytes)
                 node.note_own_memory(buffers[node], device.name)
+    for node, buffer in buffers.items():
+        node.update_backend_info(device.name, f"{buffer.nbytes} bytes at {buffer.location}")
     return {node: buffers[node] for node in nodes}
 
 

@@ -44,6 +44,16 @@ def match_nodes(program: LoweredProgram, known: Mapping[str, TensorNode]) -> dic
     return found
 
 
+def note_compiled(node: TensorNode, platform: str, program: LoweredProgram) -> None:
+    """Notes for people what a program does with a node, in its `backend_info`."""
+    plan, name = program.plan, node.code_name
+    does = [verb for verb, names in (("reads", plan.reads), ("writes", plan.writes)) if name in names]
+    if plan.merge_node == name:
+        does.append("merges")
+    what = " and ".join(does) if does else "keeps no memory of"
+    node.update_backend_info(platform, f"@{plan.signature.name} {what} it")
+
+
 def _new_node(declared: NodePlan) -> TensorNode:
     return TensorNode.create(
         declared.type.dtype, dims=declared.type.shape, label=[declared.name], code_name=declared.name

@@ -18,7 +18,7 @@ from .argument_kinds import check_kind
 from .code import Code, CodeBatch
 from .device import SCHEDULERS, Device
 from .lowered_program import LoweredProgram
-from .node_matching import match_nodes, node_names
+from .node_matching import match_nodes, node_names, note_compiled
 from .optimize_context import OptimizeContext
 from .segments import POOL_LIMIT
 from .tensor_node import TensorNode
@@ -31,6 +31,13 @@ _NO_LIMIT = 1 << 62
 
 class Lowering(Protocol):
     """What takes programs from their text to the source of a backend: the passes, which stand above here."""
+
+    def function_name(self, program: Program, filename: str) -> str:
+        """
+        Returns the name of the function that a program is compiled as where nobody names one. Raises
+        `TenonError` where the program is wrong, or has several.
+        """
+        ...
 
     def lower(
         self,
@@ -179,7 +186,7 @@ class Platform(ProcessBound):
         """
         Compiles several functions, with fewer calls of the backend's compiler than one by one. The programs
         share nodes: what one declares under a name, a later one means by it. Of the programs only those are
-        compiled for which `occupancy(name, number)` is true; `name` is that of `names`, else of the entry.
+        compiled for which `occupancy(name, number)` is true; `name` is what the code would be called.
 
         Raises:
             TenonError: the numbers of programs, names and entries differ; and what `compile` raises.
@@ -213,9 +220,12 @@ class Platform(ProcessBound):
         contexts: list[OptimizeContext] = []
         for number, request in enumerate(requests):
             check_kind("compile", request.program, "a module or its text", ModuleOp, str)
-            label = request.name or request.entry or f"program{number}"
-            if occupancy is not None and not occupancy(label, number):
-                continue
+            if occupancy is not None:
+                called = request.name or request.entry
+                if called is None:
+                    called = self._lowering.function_name(request.program, request.filename)
+                if not occupancy(called, number):
+                    continue
             one, computations = self._lowering.lower(
                 backend,
                 request.program,
@@ -236,6 +246,8 @@ class Platform(ProcessBound):
         codes: list[Code | None] = [None] * len(requests)
         for number, one, after in zip(kept, joined, contexts, strict=True):
             own = {name: after.nodes[name] for name in node_names(one)}
+            for node in own.values():
+                note_compiled(node, self.name, one)
             codes[number] = Code(self, one, own, after, artifacts[one.code_digest])
         return CodeBatch(codes, context)
 

@@ -161,10 +161,12 @@ class TensorNodeHost(TensorNodeMemory):
         changed is forgotten instead. Blocks.
 
         Raises:
+            MemoryModeError: only devices change the node.
             RoutineError, DeviceLostError: work failed. A later call does not wait again for work that read
                 the host's copy.
         """
         with self.host_lock:
+            self._check_changed_by_host(f"tensor node {self.debug_name}: do_write")
             if overwrite:
                 with self._lock:
                     self._prepare_read = None
@@ -197,14 +199,16 @@ class TensorNodeHost(TensorNodeMemory):
 
     def set_value(self, index: Sequence[int], value: complex) -> None:
         """
-        Changes one element. Waits for devices; those that use the node later get the change.
+        Changes one element. A float is converted as `graph.cast` converts it. Waits for devices; those that
+        use the node later get the change.
 
         Raises:
-            MemoryModeError: the node is not hosted, or constant.
+            MemoryModeError: the node is not hosted, or constant, or only devices change it.
             TenonError: `index` has another rank or is out of bounds, or `value` does not fit the dtype.
         """
         who = f"tensor node {self.debug_name}: set_value"
         with self.host_lock:
+            self._check_changed_by_host(who)
             self.update_memory_mode(modes.HOSTED_NONCONSTANT, "a value is set on the host")
             data = self._data(who)
             place = _checked_index(who, index, data.shape)
@@ -229,15 +233,17 @@ class TensorNodeHost(TensorNodeMemory):
     def set_values(self, values: npt.ArrayLike) -> None:
         """
         Changes all elements: `values` has the extents without padding, or is one-dimensional and has them in
-        row-major order. A constant can be set once. Waits for devices; those that use the node later get the
-        change.
+        row-major order. Floats are converted as `graph.cast` converts them: rounded once, for integers
+        towards zero and into range. A constant can be set once. Waits for devices; those that use the node
+        later get the change.
 
         Raises:
-            MemoryModeError: the node is not hosted, or a constant that has values.
+            MemoryModeError: the node is not hosted, or a constant that has values, or only devices change it.
             TenonError: `values` have another shape or dtype.
         """
         who = f"tensor node {self.debug_name}: set_values"
         with self.host_lock:
+            self._check_changed_by_host(who)
             is_first_of_constant = self._mode == modes.HOSTED_CONSTANT and not self._is_initialized
             if not is_first_of_constant:
                 self.update_memory_mode(modes.HOSTED_NONCONSTANT, "values are set on the host")
@@ -267,7 +273,7 @@ class TensorNodeHost(TensorNodeMemory):
     def points_2d(self, xdim: int, ydim: int, from_axis: int = -1) -> npt.NDArray[Any]:
         """
         Returns points in rows of x and y: what has the index `xdim` along the axis `from_axis`, and what has
-        `ydim`, in row-major order. Waits for devices.
+        `ydim`, in row-major order; a node without axes has none. Waits for devices.
 
         Raises:
             MemoryModeError: the node is not hosted.
@@ -275,8 +281,17 @@ class TensorNodeHost(TensorNodeMemory):
         """
         who = f"tensor node {self.debug_name}: points_2d"
         values = self.get_values()
+        if values.ndim == 0:
+            return np.empty((0, 2), values.dtype)
         xs, ys = (_taken(who, values, place, from_axis) for place in (xdim, ydim))
         return np.stack((xs, ys), axis=-1)
+
+    def _check_changed_by_host(self, who: str) -> None:
+        """Raises `MemoryModeError` where only devices change the node: the host's copy is fetched only."""
+        if modes.known_changed_on_devices(self._mode):
+            raise MemoryModeError(
+                f"{who}: only devices change it, {self.debug_memory_mode} (hint: Context.from_host)"
+            )
 
     def _data(self, who: str) -> npt.NDArray[Any]:
         """Returns the host's array without its margins, in its memory."""

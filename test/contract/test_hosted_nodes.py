@@ -5,14 +5,14 @@ import gc
 import numpy as np
 import pytest
 import tenon
-from tenon.errors import ContextError, RoutineError
+from tenon.errors import ContextError, MemoryModeError, RoutineError, TenonError
 from tenon.runtime.device import Device
 from tenon.runtime.padding import Padding
 from tenon.runtime.platform import Platform
 from tenon.runtime.routine import Routine
 from tenon.runtime.timeline import Category, record_timeline
 
-from .open_platforms import device, node_of, numbers, platform
+from .open_platforms import COUNT, code_of, device, node_of, numbers, platform
 
 __all__ = ["device", "platform"]
 
@@ -350,3 +350,23 @@ def test_a_device_begins_with_what_the_host_has(platform: Platform):
     node.set_values(numbers(4))
     target = platform.get_device(1).make_context().init_from_device(node, source)
     assert target.to_host(node).tolist() == [0, 1, 2, 3]
+
+
+def test_the_host_does_not_change_what_devices_change(device: Device):
+    code = code_of(device.platform, COUNT.replace("on_device", "hosted(changed_on_devices)"))
+    w = code.nodes["w"]
+    context = device.make_context().init_zeros(w)
+    context.link(code).run()
+    with pytest.raises(
+        MemoryModeError, match=r"w: set_values: only devices change it, hosted\(changed_on_dev"
+    ):
+        w.set_values(numbers(4))
+    assert w.get_values().tolist() == [1, 1, 1, 1]
+    context.from_host(w, numbers(4))
+    assert w.get_values().tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("mode", ["hosted(volatile)", "hosted(constant)"])
+def test_programs_do_not_change_what_the_host_changes(device: Device, mode: str):
+    with pytest.raises(TenonError, match=r"graph.write: node @w is hosted\(\w+\), so it is not written"):
+        device.platform.compile(COUNT.replace("on_device", mode))

@@ -458,6 +458,35 @@ def test_only_what_the_occupancy_takes_is_compiled(device: Device):
     assert [routine and routine.name for routine in routines] == ["a", None, "c"]
 
 
+def test_the_occupancy_gets_the_functions_names(device: Device):
+    asked: list[tuple[str, int]] = []
+
+    def occupancy(name: str, number: int) -> bool:
+        asked.append((name, number))
+        return name == "halve"
+
+    programs = [DOUBLE, tenon.parse_module(HALVE), HALVE + DOUBLE.replace("@x", "@z").replace("@y", "@v")]
+    entries = [None, None, "double"]
+    batch = device.platform.compile_batch(programs, entries=entries, occupancy=occupancy)
+    assert asked == [("double", 0), ("halve", 1), ("double", 2)]
+    assert [code and code.name for code in batch] == [None, "halve", None]
+    with pytest.raises(tenon.TenonError, match="<program 0>:1:1: error"):
+        device.platform.compile_batch(["nonsense"], occupancy=occupancy)
+
+
+def test_nodes_tell_what_backends_did_with_them(device: Device):
+    code = device.platform.compile(DOUBLE)
+    x, y = code.nodes["x"], code.nodes["y"]
+    name = device.platform.name
+    assert x.backend_info == {name: "@double reads it"}
+    assert y.backend_info == {name: "@double writes it"}
+    context = device.make_context().make_child([x])
+    place = context.buffers[x].location
+    assert x.backend_info == {name: "@double reads it", device.name: f"16 bytes at {place}"}
+    (merged,) = device.platform.compile(MERGE).nodes.values()
+    assert merged.backend_info == {name: "@add_other reads and writes and merges it"}
+
+
 def test_an_empty_batch_changes_nothing(device: Device):
     batch = device.platform.compile_batch([])
     context = device.make_context()

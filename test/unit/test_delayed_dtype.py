@@ -104,6 +104,21 @@ def test_a_dtype_that_no_element_type_has_is_an_error():
         normalize_dtype(np.complex128)
 
 
+@pytest.mark.parametrize(
+    ("name", "named"), [("f32", "float32"), ("bf16", "bfloat16"), ("ui8", "uint8"), ("f16", "float16")]
+)
+def test_the_name_of_an_element_type_is_told_from_a_dtype_s(name: str, named: str):
+    message = rf"^dtype '{name}' is the name of an element type \(hint: '{named}'\)$"
+    with pytest.raises(TenonError, match=message):
+        normalize_dtype(name)
+    assert normalize_dtype(named) == np.dtype(named)
+
+
+def test_a_name_that_numpy_does_not_know_is_an_error():
+    with pytest.raises(TenonError, match=r"^dtype: data type 'float33' not understood$"):
+        normalize_dtype("float33")
+
+
 def test_a_delayed_dtype_says_how_it_is_decided():
     float32, int8 = np.dtype(np.float32), np.dtype(np.int8)
     inferred = InferredDtype((lambda: int8, lambda: float32))
