@@ -21,6 +21,7 @@ from .instruments.interface import check_instrument
 from .pipeline_text import parse_passes
 from .registry import ALL_PASSES
 from .util.collection_pause import collection_paused
+from .util.debug_counter import PASS_EXECUTION, debug_counter
 from .util.failing_location import failing_location
 
 
@@ -103,8 +104,13 @@ class PassManager:
         self._tell("after_pipeline", module)
 
     def _run_pass(self, pass_: ModulePass, ctx: Context, module: ModuleOp) -> None:
+        counter = debug_counter(PASS_EXECUTION)
         try:
-            pass_.apply(ctx, module)
+            if counter is None:
+                pass_.apply(ctx, module)
+            elif counter.should_execute():
+                counter.last = str(pass_)
+                pass_.apply(ctx, module)
         except DiagnosticException as error:
             raise PassError(str(error), pass_.name, location=failing_location(error)) from error
         except TenonError as error:

@@ -11,6 +11,8 @@ import re
 from collections.abc import Callable, Sequence
 
 from ..backends.llvm.processors import PROCESSOR_NAMES
+from ..errors import TenonError
+from ..passes.util.debug_counter import TAGS, DebugCounters
 from .plugins import add_plugin_arguments
 
 _BARE_VALUES = {"--verify-each": "true", "--verify-semantics": "1"}
@@ -56,6 +58,13 @@ def _positive(text: str) -> int:
     if not text.isdecimal() or int(text) == 0:
         raise argparse.ArgumentTypeError(f"expected a number from 1 up, found '{text}'")
     return int(text)
+
+
+def _debug_counters(text: str) -> DebugCounters:
+    try:
+        return DebugCounters(text)
+    except TenonError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -192,6 +201,21 @@ def _add_checks(parser: argparse.ArgumentParser) -> None:
         dest="generate_reproducer",
         metavar="FILE",
         help="write a reproducer of this run, whether or not a pass fails",
+    )
+    checks.add_argument(
+        "--mlir-debug-counter",
+        dest="debug_counters",
+        type=_debug_counters,
+        default=DebugCounters(""),
+        metavar="COUNTERS",
+        help="execute only some actions, to bisect: apply-pattern-skip=5,apply-pattern-count=1 has rules of "
+        f"greedy passes tried the sixth time only; the actions are {' and '.join(TAGS)}",
+    )
+    checks.add_argument(
+        "--mlir-print-debug-counter",
+        dest="print_debug_counters",
+        action="store_true",
+        help="print how many actions there were, and what the last one did",
     )
     checks.add_argument("--debug", action="store_true", help="show the Python traceback of a bug")
 

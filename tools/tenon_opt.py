@@ -38,6 +38,7 @@ from ..passes.instruments.timing import Timing
 from ..passes.pass_manager import PassManager
 from ..passes.pipeline_text import did_you_mean, parse_passes
 from ..passes.registry import ALL_PASSES
+from ..passes.util.debug_counter import DebugCounters, counting_actions
 from ..passes.util.failing_location import failing_location
 from .diagnostics import Diagnostic
 from .diagnostics_check import check_diagnostics
@@ -73,6 +74,7 @@ class TenonOpt(xDSLOptMain):
         self.chunk = ""
         self.object_code = b""
         self.instruments: Sequence[PassInstrument] = ()
+        self.debug_counters: DebugCounters = self.args.debug_counters
 
     def register_all_arguments(self, arg_parser: argparse.ArgumentParser) -> None:
         self._parser = arg_parser
@@ -157,7 +159,11 @@ class TenonOpt(xDSLOptMain):
             return SUCCESS
         if self.args.dump_pass_pipeline:
             self._dump_pass_pipeline()
-        is_good = self._process_input()
+        try:
+            is_good = self._process_input()
+        finally:
+            if self.args.print_debug_counters:
+                sys.stderr.write(self.debug_counters.report())
         if self.args.statistics:
             sys.stderr.write(self.statistics.report())
         if self.args.timing:
@@ -227,7 +233,8 @@ class TenonOpt(xDSLOptMain):
         if self.args.generate_reproducer:
             again = Reproducer(str(module), str(manager), verify_each, self.plugins)
             _write(Path(self.args.generate_reproducer), str(again))
-        manager.run(self.ctx, module)
+        with counting_actions(self.debug_counters):
+            manager.run(self.ctx, module)
         with self.timing.phase("output"):
             return self._emit(module)
 
@@ -280,6 +287,8 @@ class TenonOpt(xDSLOptMain):
         flags = ["-t", args.target] if args.target != "mlir" else []
         if args.verify_semantics:
             flags.append(f"--verify-semantics={args.verify_semantics}")
+        if self.debug_counters.by_tag:
+            flags.append(f"--mlir-debug-counter={self.debug_counters}")
         if args.allow_unregistered_dialect:
             flags.append("--allow-unregistered-dialect")
         if args.disable_verify:

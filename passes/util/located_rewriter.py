@@ -15,6 +15,8 @@ from xdsl.pattern_rewriter import (
 )
 from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
+from ...semantics.errors import describe
+from .debug_counter import APPLY_PATTERN, debug_counter
 from .op_effects import is_removable
 from .rewrite_counts import rewrite_counter
 
@@ -29,6 +31,7 @@ class _ByRoot(RewritePattern):
         self.patterns = patterns
         self.by_type: dict[type[Operation], tuple[RewritePattern, ...]] = {}
         self.counts = rewrite_counter()
+        self.debug_counter = debug_counter(APPLY_PATTERN)
 
     def patterns_for(self, op: Operation) -> tuple[RewritePattern, ...]:
         """Returns the patterns that may match an op."""
@@ -48,11 +51,20 @@ class _ByRoot(RewritePattern):
             rewriter.erase(op)
             return
         for pattern in self.patterns_for(op):
+            if self.debug_counter is not None and not self.debug_counter.should_execute():
+                continue
             pattern.match_and_rewrite(op, rewriter)
             if rewriter.has_done_action:
-                if self.counts is not None:
-                    self.counts[type(pattern).__name__] += 1
+                self._note(pattern, op)
                 return
+
+    def _note(self, pattern: RewritePattern, op: Operation) -> None:
+        """Counts that a pattern has rewritten an op."""
+        name = type(pattern).__name__
+        if self.counts is not None:
+            self.counts[name] += 1
+        if self.debug_counter is not None:
+            self.debug_counter.last = f"{name} on {describe(op)}"
 
 
 @cache

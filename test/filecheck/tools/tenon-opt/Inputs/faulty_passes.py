@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass
 
-from tenon.custom import graph, register_pass
+from tenon.custom import graph, register_pass, rewrite_greedily
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.rewriter import Rewriter
 
 
@@ -45,3 +46,31 @@ class DropReturnPass(ModulePass):
         for function in op.body.block.ops:
             if isinstance(function, FuncOp):
                 Rewriter.erase_op(function.body.block.last_op)
+
+
+class DropDoubleNegation(RewritePattern):
+    """`-(-x) --> x`"""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.NegOp, rewriter: PatternRewriter, /):
+        if isinstance(inner := op.source.owner, graph.NegOp):
+            rewriter.replace(op, (), [inner.source])
+
+
+class ForgetSign(RewritePattern):
+    """`abs(x) --> x`, which is wrong."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.AbsOp, rewriter: PatternRewriter, /):
+        rewriter.replace(op, (), [op.source])
+
+
+@register_pass
+@dataclass(frozen=True)
+class DropSignsPass(ModulePass):
+    """Has one rule that is right and one that is not."""
+
+    name = "drop-signs"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        rewrite_greedily(op, [DropDoubleNegation(), ForgetSign()])
