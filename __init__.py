@@ -27,6 +27,7 @@ from .errors import (
 
 if TYPE_CHECKING:
     from .backends.llvm.threads import get_num_threads, num_threads, set_num_threads
+    from .backends.registry import register_backend
     from .custom import register_op, register_pass
     from .driver import BACKENDS, compile
     from .explaining import explain
@@ -90,6 +91,7 @@ __all__ = [
     "open_platform",
     "parse_module",
     "record_timeline",
+    "register_backend",
     "register_op",
     "register_pass",
     "register_tree",
@@ -136,6 +138,7 @@ _WHEN_ASKED_FOR = {
     "jit": "frontends.jit",
     "register_tree": "frontends.tree",
     "open_platform": "platforms",
+    "register_backend": "backends.registry",
     "register_op": "custom",
     "register_pass": "custom",
     "set_num_threads": "backends.llvm.threads",

@@ -17,7 +17,7 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException
 
 from .backends.interface import Backend, CompiledArtifact, DeviceInfo, DeviceKind, lacked_by, unmet_by_host
-from .backends.registry import BACKEND_NAMES, check_interpreted, get_backend
+from .backends.registry import DEVICE_NAMES, REFERENCE, check_interpreted, get_backend
 from .cache.code import compile_code, load_code
 from .dialects import context, sched
 from .dialects.dim_expr import DimExpr
@@ -60,11 +60,11 @@ from .tuned import tuning_pass, tuning_path
 if TYPE_CHECKING:
     from .passes.schedule.schedule import Scheduling
 
-REFERENCE = "reference"
-"""The backend that interprets a module in numpy, at whatever level it is."""
-
-BACKENDS = (*BACKEND_NAMES, REFERENCE)
-"""The names of backends that `compile` takes."""
+BACKENDS = DEVICE_NAMES
+"""
+The names of backends that `compile` takes, those of `register_backend` among them. `reference` interprets a
+module in numpy, at whatever level it is.
+"""
 
 _GROUP_ITEMS = 256
 """The most work-items of a group on a GPU: more leave a processor with too few groups to switch between."""

@@ -42,7 +42,7 @@ def open_platform(
     target: str | None = None,
 ) -> Platform:
     """
-    Returns the devices of a backend: `llvm`, `opencl` or `reference`.
+    Returns the devices of a backend: `llvm`, `opencl`, `reference`, or one of `register_backend`.
 
     `num_devices` logical devices are made, each with memory and a queue of its own: as many as asked for on
     the processor, on OpenCL they go round the physical devices. By default one; on OpenCL all there are.

@@ -112,6 +112,11 @@ def cache_info() -> CacheInfo:
     return CacheInfo(*lookup_counts(), nbytes, limit, None if folder is None else str(folder.path))
 
 
+def keeps_programs_for(backend: Backend) -> bool:
+    """Returns whether programs for a backend may be kept: it compiles to bytes, and is Tenon's own."""
+    return makes_images(backend.compiler) and _is_own(backend.renderer)
+
+
 def program_key(
     program: ModuleOp | str,
     backend: Backend,
@@ -126,8 +131,10 @@ def program_key(
     """
     if cache_folder() is None or instruments:
         return None
-    if not makes_images(backend.compiler) or not _is_own(backend.renderer):
+    if not keeps_programs_for(backend):
         return None
+    compiler = backend.compiler
+    assert makes_images(compiler), f"nothing is kept of {compiler!r}"
     if isinstance(pipeline, PassManager):
         if pipeline.instruments or not all(map(_is_own, pipeline.passes)):
             return None
@@ -147,7 +154,7 @@ def program_key(
         library_fingerprint(),
         type(program) is str,
         backend.name,
-        backend.compiler.fingerprint(backend.device),
+        compiler.fingerprint(backend.device),
         pipeline,
         options,
     )

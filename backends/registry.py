@@ -1,7 +1,7 @@
 """The backends by name, each imported when first asked for."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from ..errors import TenonError
 from .interface import Backend
@@ -49,11 +49,42 @@ _BACKENDS: dict[str, Callable[[int | None, str | None], list[Backend]]] = {
     REFERENCE: _reference,
 }
 
-DEVICE_NAMES = tuple(_BACKENDS)
-"""The names `get_backend` and `open_backends` take."""
+DEVICE_NAMES = _BACKENDS.keys()
+"""The names `get_backend` and `open_backends` take, those that are registered later among them."""
 
-BACKEND_NAMES = tuple(name for name in DEVICE_NAMES if name != REFERENCE)
-"""Those of them that compile to machine code."""
+
+def compiling_names() -> tuple[str, ...]:
+    """Returns the names of the backends that compile; the other one interprets."""
+    return tuple(name for name in DEVICE_NAMES if name != REFERENCE)
+
+
+def register_backend(name: str, open_devices: Callable[[int | None], Sequence[Backend]]) -> None:
+    """
+    Registers a backend of the user's own: `tenon.compile(..., backend=name)`, `tenon.open_platform(name)` and
+    all else that takes the name of a backend know it from now on.
+
+    `open_devices(count)` returns `count` logical devices, each a `Backend` of this name with a driver and
+    memory of its own; None for `count` is one for each physical device. It is called when devices are wanted.
+
+    Raises:
+        TenonError: there is a backend of that name, or it is no name: it is empty or has a `:`.
+    """
+    if name in _BACKENDS:
+        raise TenonError(f"register_backend: there is a backend {name!r} already")
+    if not name or ":" in name:
+        raise TenonError(f"register_backend: {name!r} is no name of a backend (empty, or with a ':')")
+
+    def opened(count: int | None, target: str | None) -> list[Backend]:
+        if target is not None:
+            raise TenonError(f"target {target!r} is for backend llvm: {name} takes none")
+        devices = list(open_devices(count))
+        if not devices or len(devices) != (len(devices) if count is None else count):
+            raise TenonError(f"backend {name!r}: opened {len(devices)} devices ({count or 'any'} asked for)")
+        if strange := [device.name for device in devices if device.name != name]:
+            raise TenonError(f"backend {name!r}: opened a device of backend {strange[0]!r}")
+        return devices
+
+    _BACKENDS[name] = opened
 
 
 def get_backend(name: str, target: str | None = None) -> Backend:

@@ -6,7 +6,7 @@ import argparse
 import shlex
 from collections.abc import Sequence
 
-from ..backends.registry import BACKEND_NAMES
+from ..backends.registry import compiling_names
 from ..errors import TenonError
 from ..passes.pass_manager import PassManager
 from .opt_arguments import flag
@@ -90,7 +90,9 @@ def parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
         help="passes to run instead of the backend's; without --backend nothing else is run",
     )
     failing.add_argument(
-        "--backend", choices=BACKEND_NAMES, help="what compiles and runs it (default: llvm, with -p none)"
+        "--backend",
+        metavar="NAME",
+        help=f"what compiles and runs it: {', '.join(compiling_names())} (default: llvm, with -p none)",
     )
     failing.add_argument(
         "--target", metavar="TARGET", help="the processor that llvm makes code for (default: this one)"
@@ -137,4 +139,8 @@ def parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
                 parser.error(f"--test and --{name} exclude each other")
         if parsed.verify_semantics:
             parser.error("--test and --verify-semantics exclude each other")
+    if parsed.backend not in (None, *(names := compiling_names())):
+        parser.error(
+            f"argument --backend: invalid choice: '{parsed.backend}' (choose from {', '.join(names)})"
+        )
     return parsed

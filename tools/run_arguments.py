@@ -8,14 +8,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..backends.llvm.processors import PROCESSOR_NAMES
-from ..backends.registry import BACKEND_NAMES
+from ..backends.registry import DEVICE_NAMES, REFERENCE
 from ..dialects.entry import IRLevel
 from ..errors import TenonError
 from ..passes.pass_manager import PassManager
 from ..runtime.memory_picture import SUFFIXES
 from .plugins import add_plugin_arguments, load_plugins_of
-
-REFERENCE = "reference"
 
 EPILOG = """\
 exit codes: 0 success, 1 diagnostics or a comparison that failed, 2 wrong command line, 70 a bug of Tenon
@@ -76,7 +74,7 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("input_file", nargs="?", metavar="file", help="the module; - or none: standard input")
     parser.add_argument("--entry", metavar="NAME", help="the function; may be left out where there is one")
-    parser.add_argument("--backend", choices=(*BACKEND_NAMES, REFERENCE), help="what runs it (default: llvm)")
+    parser.add_argument("--backend", choices=DEVICE_NAMES, help="what runs it (default: llvm)")
     parser.add_argument(
         "--level",
         choices=tuple(level.value for level in IRLevel),

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from xdsl.dialects.builtin import ModuleOp
 
 from ..backends.interface import Backend
-from ..backends.registry import get_backend
+from ..backends.registry import REFERENCE, get_backend
 from ..dialects.entry import Entry, find_entry, level_of
 from ..dialects.graph import dims_of
 from ..dialects.parsing import parse_module, verify_module
@@ -32,7 +32,7 @@ from ..runtime.timeline import Timeline, record_timeline
 from .diagnostics import Diagnostic
 from .exit_codes import DIAGNOSTICS, SUCCESS
 from .input_arrays import collect_arguments, read_arrays, readable
-from .run_arguments import REFERENCE, parse_arguments
+from .run_arguments import parse_arguments
 from .run_outcome import RunOutcome, compare_outcomes
 from .run_reports import print_memory_plan, print_statistics, print_times
 from .run_state import RunState, run_state

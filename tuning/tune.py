@@ -15,9 +15,9 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
 from ..backends.interface import Backend, unmet_by_host
-from ..backends.registry import get_backend
+from ..backends.registry import REFERENCE, get_backend
 from ..dialects.entry import argument_names
-from ..driver import REFERENCE, ProgramSource
+from ..driver import ProgramSource
 from ..errors import DeviceError, TenonError
 from ..frontends.jit import Jitted, jit
 from ..frontends.lowered import Lowered

@@ -1,4 +1,7 @@
-"""The backends that every test of this folder runs on."""
+"""
+What every test of this folder runs on: the backends that are registered, Tenon's and others. What they can do
+is asked of them (`isinstance` of the Protocols in `backends/interface.py`); no test goes by their names.
+"""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -6,19 +9,10 @@ from typing import Any
 import pytest
 import tenon
 from tenon.backends.interface import Backend
-from tenon.backends.registry import BACKEND_NAMES, DEVICE_NAMES, get_backend, open_backends
+from tenon.backends.registry import DEVICE_NAMES, REFERENCE
 
 from .faulty_driver import mend_compilers
-
-DEVICES: dict[str, Backend] = {}
-
-
-def device_of(name: str) -> Backend:
-    if name not in DEVICES:
-        if name == "opencl":
-            pytest.importorskip("pyopencl")
-        DEVICES[name] = get_backend(name)
-    return DEVICES[name]
+from .open_platforms import device_of, opened
 
 
 @pytest.fixture(autouse=True)
@@ -40,16 +34,15 @@ PAIRS: dict[str, list[Backend]] = {}
 def pair(request: pytest.FixtureRequest) -> list[Backend]:
     """Two logical devices of each backend."""
     if request.param not in PAIRS:
-        if request.param == "opencl":
-            pytest.importorskip("pyopencl")
-        PAIRS[request.param] = open_backends(request.param, 2)
+        PAIRS[request.param] = opened(request.param, 2)
     return PAIRS[request.param]
 
 
-@pytest.fixture(params=(*BACKEND_NAMES, "reference"))
+@pytest.fixture(params=DEVICE_NAMES)
 def build(request: pytest.FixtureRequest) -> Iterator[Callable[..., tenon.Executable]]:
     """Compiles text for each backend; what it compiled is closed at the end of the test."""
-    backend: Backend | str = request.param if request.param == "reference" else device_of(request.param)
+    # By its name the interpreter takes modules of all levels, as a device kernels only.
+    backend: Backend | str = REFERENCE if request.param == REFERENCE else device_of(request.param)
     made: list[tenon.Executable] = []
 
     def build_one(text: str, **options: Any) -> tenon.Executable:

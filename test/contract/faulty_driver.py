@@ -4,7 +4,7 @@ Devices that fail when a test wants them to.
 `inject_faults(backend)` makes the driver and the compiler of a backend ask a `Faults` before each call; they
 stay what they are, with all their abilities. What then fails is planned at any time:
 
-    faults = inject_faults(get_backend("llvm"))
+    faults = inject_faults(get_backend(name))
     faults.plan("alloc_pool", OutOfMemoryError("no more"), after=2)    # the third one
     faults.plan("run", DeviceLostError("gone"), times=None)            # each one from now on
 """

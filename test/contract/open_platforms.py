@@ -13,21 +13,67 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import tenon
-from tenon.backends.interface import Backend, HostVisible
+from tenon.backends.interface import Backend, HostVisible, Queued
+from tenon.backends.registry import DEVICE_NAMES, REFERENCE, get_backend, open_backends
+from tenon.errors import MissingExtraError
 from tenon.runtime.code import Code
 from tenon.runtime.context import Context
-from tenon.runtime.device import Device
+from tenon.runtime.device import SCHEDULERS, Device
 from tenon.runtime.platform import Platform
 
 Array = npt.NDArray[Any]
 
-KINDS: dict[str, tuple[str, str | None]] = {
-    "llvm-sync": ("llvm", "sync"),
-    "llvm-multicore": ("llvm", "multicore"),
-    "opencl": ("opencl", None),
-    "reference": ("reference", "sync"),
-}
-"""The backend and the scheduler of each kind of platform."""
+_DEVICES: dict[str, Backend] = {}
+
+
+def opened(name: str, count: int | None = None) -> list[Backend]:
+    """Returns new devices of a backend; skips the test where its package is missing."""
+    try:
+        return open_backends(name, count)
+    except MissingExtraError as error:
+        pytest.skip(str(error))
+
+
+def device_of(name: str) -> Backend:
+    """Returns the device of a backend that all tests share."""
+    if name not in _DEVICES:
+        _DEVICES[name] = opened(name, 1)[0]
+    return _DEVICES[name]
+
+
+def _has_queue(name: str) -> bool | None:
+    """Returns None where nobody knows, as the backend's package is missing."""
+    try:
+        _DEVICES.setdefault(name, get_backend(name))
+    except MissingExtraError:
+        return None
+    return isinstance(_DEVICES[name].driver, Queued)
+
+
+def _kinds() -> dict[str, tuple[str, str | None]]:
+    kinds: dict[str, tuple[str, str | None]] = {}
+    for name in DEVICE_NAMES:
+        if name == REFERENCE or _has_queue(name) is not False:
+            kinds[name] = (name, None)
+        else:
+            kinds |= {f"{name}-{scheduler}": (name, scheduler) for scheduler in SCHEDULERS}
+    return kinds
+
+
+KINDS = _kinds()
+"""
+The backend and the scheduler of each kind of platform: devices without a queue of their own have each
+scheduler, those of the interpreter only the one that they have by default.
+"""
+
+QUEUED = [kind for kind, (name, _) in KINDS.items() if _has_queue(name)]
+"""The kinds of platforms whose devices have a queue of their own."""
+
+MULTICORE = [kind for kind, (_, scheduler) in KINDS.items() if scheduler == "multicore"]
+"""The kinds of platforms whose devices have a thread each."""
+
+OF_EACH_BACKEND = list({name: kind for kind, (name, _) in KINDS.items()}.values())
+"""A kind of platform for each backend."""
 
 _OPEN: dict[str, Platform] = {}
 _CODES: dict[tuple[str, str], Code] = {}
@@ -36,13 +82,17 @@ _CODES: dict[tuple[str, str], Code] = {}
 def open_kind(kind: str, num_devices: int = 2, **options: Any) -> Platform:
     """Returns a new platform of a kind; skips the test where its package is missing."""
     backend, scheduler = KINDS[kind]
-    if backend == "opencl":
-        pytest.importorskip("pyopencl")
+    device_of(backend)
     return tenon.open_platform(backend, scheduler=scheduler, num_devices=num_devices, **options)
 
 
 def kind_of(platform: Platform) -> str:
-    return next(kind for kind, what in KINDS.items() if what == (platform.name, platform.scheduler))
+    """Returns the kind that a platform is of."""
+    return next(
+        kind
+        for kind, (name, scheduler) in KINDS.items()
+        if name == platform.name and scheduler in (None, platform.scheduler)
+    )
 
 
 @pytest.fixture(params=KINDS)

@@ -16,7 +16,9 @@ from tenon.runtime.platform import Platform
 from .open_platforms import (
     COUNT,
     DOUBLE,
+    KINDS,
     MERGE,
+    MULTICORE,
     Gate,
     check_all_is_free,
     code_of,
@@ -147,8 +149,9 @@ def test_finalizing_takes_all_descendants_along(device: Device):
     assert device.used_memory == 0
 
 
-def test_finalizing_waits_for_what_is_scheduled():
-    opened = open_kind("llvm-multicore")
+@pytest.mark.parametrize("kind", MULTICORE)
+def test_finalizing_waits_for_what_is_scheduled(kind: str):
+    opened = open_kind(kind)
     device = opened.get_device(0)
     node, gate = node_of(4), Gate()
     context = context_with(device, w=(node, numbers(4)))
@@ -307,7 +310,7 @@ def test_nodes_are_initialized_once(device: Device, use: str):
 
 
 def test_code_of_another_platform_is_not_linked(platform: Platform):
-    other = open_kind("reference" if platform.name == "llvm" else "llvm-sync")
+    other = open_kind(next(kind for kind in KINDS if KINDS[kind][0] != platform.name))
     code = other.compile(DOUBLE)
     with pytest.raises(
         ContextError,

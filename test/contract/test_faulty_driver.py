@@ -18,15 +18,14 @@ from tenon.backends.registry import DEVICE_NAMES, get_backend, open_backends
 from tenon.errors import DeviceError, DeviceLostError, KernelCompileError, OutOfMemoryError
 
 from .faulty_driver import CALLS, inject_faults, mend_compilers
+from .open_platforms import device_of
 
 ABILITIES = (HostMapped, HostVisible, PeerCopies, PinnedHost, Queued, DirectCalls)
 
 
 @pytest.fixture(params=DEVICE_NAMES)
 def name(request: pytest.FixtureRequest) -> str:
-    if request.param == "opencl":
-        pytest.importorskip("pyopencl")
-    return request.param
+    return device_of(request.param).name
 
 
 def test_abilities_stay(name: str):
@@ -108,8 +107,8 @@ def test_compilers_are_sound_again_for_the_next_test(name: str):
     assert type(backend.compiler) is kind
 
 
-def test_only_what_is_called_can_be_planned_to_fail():
+def test_only_what_is_called_can_be_planned_to_fail(name: str):
     assert {"alloc_pool", "launch", "run", "call", "compile", "synchronize", "wait"} <= set(CALLS)
-    faults = inject_faults(get_backend("reference"))
+    faults = inject_faults(get_backend(name))
     with pytest.raises(AssertionError, match=r"^no call explode among "):
         faults.plan("explode", DeviceError("boom"))

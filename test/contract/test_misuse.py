@@ -9,7 +9,7 @@ from tenon.errors import CallError, ContextError, DeviceError, TenonError
 from tenon.runtime.device import Device
 from tenon.runtime.platform import Platform
 
-from .open_platforms import COUNT, MERGE, code_of, context_with, node_of, numbers, open_kind, platform
+from .open_platforms import COUNT, KINDS, MERGE, code_of, context_with, node_of, numbers, open_kind, platform
 
 __all__ = ["platform"]
 
@@ -48,7 +48,7 @@ def test_another_kind_of_thing_is_an_error_that_says_what_is_expected(platform: 
 @pytest.mark.parametrize("what", ["num_devices", "pool_limit"])
 def test_numbers_of_a_platform_are_integers(what: str):
     with pytest.raises(CallError, match=f"open_platform: {what}: expected an integer, found str"):
-        tenon.open_platform("reference", **{what: "2"})  # pyright: ignore[reportArgumentType]
+        tenon.open_platform(**{what: "2"})  # pyright: ignore[reportArgumentType]
 
 
 def test_another_node_of_the_same_name_is_told_apart(platform: Platform):
@@ -68,7 +68,7 @@ def test_another_node_of_the_same_name_is_told_apart(platform: Platform):
         merged.context.link(code_of(platform, MERGE))
 
 
-@pytest.mark.parametrize("kind", ["llvm-sync", "llvm-multicore", "opencl", "reference"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_closed_platform_takes_no_more_work(kind: str):
     with open_kind(kind) as opened:
         device: Device = opened.get_device(0)
@@ -86,8 +86,9 @@ def test_a_closed_platform_takes_no_more_work(kind: str):
     opened.close()
 
 
-def test_failures_after_the_third_are_counted():
-    with open_kind("llvm-sync") as opened:
+@pytest.mark.parametrize("kind", KINDS)
+def test_failures_after_the_third_are_counted(kind: str):
+    with open_kind(kind) as opened:
         runner = opened.get_device(0).runner
 
         def fail() -> None:

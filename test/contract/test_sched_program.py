@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import tenon
+from tenon.backends.registry import REFERENCE
 
 Build = Callable[..., tenon.Executable]
 
@@ -138,5 +139,5 @@ def test_a_buffer_may_have_a_strided_layout(build: Build, passes: str):
 
 def test_a_strided_layout_is_interpreted_in_sched_too():
     x = np.arange(32, dtype=np.float32).reshape(4, 8)
-    found = tenon.compile(STRIDED, backend="reference", pipeline="build-dependencies,plan-memory")(x)
+    found = tenon.compile(STRIDED, backend=REFERENCE, pipeline="build-dependencies,plan-memory")(x)
     np.testing.assert_array_equal(found, x.sum(1))

@@ -15,6 +15,7 @@ from tenon.runtime.platform import Platform
 from .open_platforms import (
     COUNT,
     MERGE,
+    OF_EACH_BACKEND,
     Array,
     Gate,
     check_all_is_free,
@@ -590,7 +591,7 @@ def test_elements_of_no_bytes_go_to_other_devices(platform: Platform):
     assert target.to_host(node).shape == (0, 3)
 
 
-@pytest.mark.parametrize("other_kind", ["llvm-multicore", "opencl", "reference"])
+@pytest.mark.parametrize("other_kind", OF_EACH_BACKEND)
 def test_a_node_goes_to_devices_of_other_platforms(platform: Platform, other_kind: str):
     other = open_kind(other_kind, 1)
     node = node_of(1000)

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tenon.backends.interface import Backend, BufferLoc
 from tenon.backends.reference.low import run_kernel
-from tenon.backends.registry import BACKEND_NAMES, get_backend
+from tenon.backends.registry import DEVICE_NAMES, get_backend
 from tenon.dialects.low import BODY_OPS, EXPANDED_OPS, LOW, KernelOp
 from tenon.passes.expand_math import ExpandMathPass
 from tenon.passes.math_expansions import (
@@ -443,7 +443,7 @@ cached_backend = functools.cache(get_backend)
         pytest.param(
             runner, type, lanes, marks=[pytest.mark.processor] if runner == "llvm" and lanes > 1 else []
         )
-        for runner in ("reference", *BACKEND_NAMES)
+        for runner in DEVICE_NAMES
         for type, lanes in (("f32", 1), ("f32", 8), ("f64", 1), ("f64", 4))
     ],
 )

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
+from tenon.backends.registry import DEVICE_NAMES
 from tenon.dialects.graph import GRAPH
 from tenon.dialects.low import LOW
 from tenon.dialects.sched import SCHED
@@ -24,6 +25,8 @@ PYTHON_FILES = sorted(
     for folder in (".", "dialects", "frontends", "semantics", "passes", "backends", "runtime", "tools")
     for path in (ROOT.glob("*.py") if folder == "." else (ROOT / folder).rglob("*.py"))
 )
+
+CONTRACT = sorted((ROOT / "test" / "contract").glob("*.py"))
 
 OPERATIONS = sorted(
     (op for dialect in (GRAPH, SCHED, LOW) for op in dialect.operations), key=lambda op: op.name
@@ -96,3 +99,12 @@ def test_a_file_says_what_it_is_and_leaves_nothing_undone(path: Path):
 def test_every_test_file_of_lit_runs_something():
     for path in (ROOT / "test" / "filecheck").rglob("*.mlir"):
         assert "// RUN: " in path.read_text(encoding="utf-8"), path
+
+
+@pytest.mark.parametrize("path", CONTRACT, ids=lambda path: path.name)
+def test_the_contract_of_backends_names_none(path: Path):
+    """What a backend can is asked of it, so that the suite runs on those that are registered from outside."""
+    name = re.compile(rf"({'|'.join(DEVICE_NAMES)})([:-].*)?")
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            assert not name.fullmatch(node.value), f"line {node.lineno} has {node.value!r}"

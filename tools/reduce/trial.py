@@ -20,11 +20,11 @@ from xdsl.passes import ModulePass
 from ...backends.interface import Backend
 from ...backends.reference.execute import run_module
 from ...backends.reference.undefined_memory import undefined_bytes
-from ...backends.registry import BACKEND_NAMES, get_backend
+from ...backends.registry import REFERENCE, compiling_names, get_backend
 from ...dialects import context, sched
 from ...dialects.entry import Entry, find_entry, keep_only
 from ...dialects.graph import dims_of
-from ...driver import REFERENCE, compile, phases_of
+from ...driver import compile, phases_of
 from ...errors import TenonError
 from ...passes.instruments.interface import PassInstrument
 from ...passes.instruments.verify_semantics import SemanticsError, VerifySemantics, public_functions
@@ -91,8 +91,8 @@ class Trial:
     until: str | None = None
 
     def __post_init__(self) -> None:
-        if self.backend not in (None, *BACKEND_NAMES):
-            raise TenonError(f"reduce: backend '{self.backend}' is not one of {', '.join(BACKEND_NAMES)}")
+        if self.backend not in (None, *(names := compiling_names())):
+            raise TenonError(f"reduce: backend '{self.backend}' is not one of {', '.join(names)}")
         if self.pipeline is not None:
             PassManager(self.pipeline)
 
