@@ -41,7 +41,7 @@ run: $(VENV)/.examples which-python
 test: unit processors lit
 
 unit: $(VENV)/.dev which-python
-	$(BIN)/python -m pytest -q -n $(JOBS) test
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile --no-loadscope-reorder test
 
 processors: $(VENV)/.dev which-python
 	$(BIN)/python -m tenon.test.processors $(TARGETS)

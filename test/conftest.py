@@ -6,14 +6,16 @@ do with.
 Tests compile: the cache on disk is off for them and for the processes that they start, and has a folder of
 its own where a test, or `TENON_CACHE=1`, turns it on.
 
-The garbage collector does not look at what was made when the tests were collected, which lives as long as the
-process: each full collection would walk through some million objects, and many tests ask for one.
+The garbage collector does not look at what was made when the tests were collected, nor at what a file leaves
+in caches, which lives as long as the process: each full collection would walk through some million objects,
+and many tests ask for one.
 """
 
 import atexit
 import gc
 import os
 import shutil
+from collections.abc import Iterator
 from tempfile import mkdtemp
 
 import pytest
@@ -30,5 +32,12 @@ os.environ.setdefault("TENON_CACHE", "0")
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish() -> None:
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _what_a_file_leaves_is_not_walked_through() -> Iterator[None]:  # pyright: ignore[reportUnusedFunction]
+    yield
     gc.collect()
     gc.freeze()

@@ -1,9 +1,9 @@
 """
 What kernels must be compiled for to call the library of PoCL.
 
-A PoCL made for many processors has its library of functions once for each generation of them. It takes the one
-for AVX or AVX-512 by what the processor can do, and compiles kernels for what LLVM calls the processor. Where
-LLVM is older than the processor the two differ: LLVM 14 takes a Zen 4 for a Zen 3, which has no AVX-512, and
+A PoCL made for many processors has its library of functions once for each generation of them. It takes the
+one for AVX or AVX-512 by what the processor can do, and compiles kernels for what LLVM calls the processor.
+Where LLVM is older than the processor the two differ: LLVM 14 takes a Zen 4 for a Zen 3, without AVX-512, and
 does not know a Zen 5. Then a kernel passes a vector of 64 bytes in two registers, and the function reads one:
 numbers are wrong, or LLVM crashes. From 4.0 on PoCL compiles kernels for the processor of the library.
 """
@@ -32,7 +32,9 @@ def library_options(device: pyopencl.Device) -> list[str]:
     is_for_many = "DISTRO" in device.platform.version and "x86_64" in device.version
     if not is_for_many or version is None or int(version[1]) >= _FIRST_CONSISTENT:
         return []
-    features = _FEATURES.get(4 * device.native_vector_width_float, ())
+    features = _FEATURES.get(4 * device.native_vector_width_float)
+    if features is None:
+        return []
     # PoCL lets definitions through, and no option of its compiler. It takes options apart at spaces, but what
     # it hands to its compiler at tabs as well: to these, as options of its own, the compiler listens.
-    return ["\t".join(("-DTENON_FEATURES", *(f"-target-feature\t+{name}" for name in features)))] if features else []
+    return ["\t".join(("-DTENON_FEATURES", *(f"-target-feature\t+{name}" for name in features)))]

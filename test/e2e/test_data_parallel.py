@@ -25,7 +25,7 @@ Array = npt.NDArray[Any]
 
 DIGITS = shards.load_digits()
 SHARDS_PER_STEP = 6
-CONFIGURATIONS = [("llvm", 2, 5), ("llvm", 3, 5), ("opencl", 2, 5), ("reference", 2, 2)]
+CONFIGURATIONS = [("llvm", 2, 5), ("llvm", 3, 5), ("opencl", 2, 5), ("reference", 2, 1)]
 FLOAT64_TOLERANCE = 2e-6
 """Sums of up to 128 products in f32, over a few steps, in parameters below 1."""
 
