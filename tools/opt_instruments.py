@@ -71,7 +71,8 @@ def _print_ir(args: argparse.Namespace, print_module: Callable[[ModuleOp, IO[str
 
 
 def _verify_semantics(n_seeds: int) -> PassInstrument:
+    from ..backends.reference.element_origin import element_origin
     from ..backends.reference.execute import run_module
     from ..passes.instruments.verify_semantics import VerifySemantics
 
-    return VerifySemantics(run_module, range(n_seeds))
+    return VerifySemantics(run_module, range(n_seeds), element_origin)

@@ -71,6 +71,8 @@ class ToolRun:
             print(f"{self.tool}: internal error: {summary}", file=sys.stderr)
         else:
             print(f"{self.tool}: error outside of Tenon: {summary}{place}", file=sys.stderr)
+        for detail in getattr(error, "details", ()):
+            print(f"{self.tool}: note: {detail}", file=sys.stderr)
         if rerun := self.report_bug():
             print(f"{self.tool}: to reproduce: {rerun}", file=sys.stderr)
 

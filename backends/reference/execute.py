@@ -39,6 +39,7 @@ from ...semantics.numpy_types import array_of, dtype_of, storage_dtype, strided_
 from . import low as low_interpreter
 from . import sched as sched_interpreter
 from .dependency_check import check_dependencies
+from .element_watch import element_watch
 from .graph import run_graph
 from .node_memory import NodeMemory, all_arguments, place_of
 from .undefined_memory import as_undefined
@@ -98,6 +99,7 @@ class _Program:
         self._dims = dims
         """The values of the named dims in this run."""
         self._nodes = node_memory
+        self._watch = element_watch()
         self._stored_nodes: dict[str, Array] = {}
         self._program = program
         self._kernels = kernels_of(module)
@@ -118,6 +120,7 @@ class _Program:
         check_dependencies(program, accesses)
         self._check_targets(accesses)
         for op in program.body.block.ops:
+            self._let_watch()
             match op:
                 case sched.NodeOp():
                     self._buffers[op.result] = self._node(op)
@@ -144,6 +147,22 @@ class _Program:
                     raise TenonError(f"reference: cannot run {op.name} in a program")
         raise AssertionError(f"@{program.sym_name.data} ends in no sched.return")
 
+    def _let_watch(self) -> None:
+        """Tells who watches an element where it lies, as soon as there is memory for it."""
+        if self._watch is None:
+            return
+        result = self._watch.result
+        if isinstance(result, str):
+            if (stored := self._stored_nodes.get(result)) is not None:
+                contents = self._nodes.contents(result)
+                self._watch.begin(stored.view(contents.dtype).reshape(contents.shape))
+            return
+        end = self._program.body.block.last_op
+        assert isinstance(end, sched.ReturnOp), f"@{self._program.sym_name.data} ends in no sched.return"
+        buffer = end.buffers[result]
+        if buffer in self._buffers:
+            self._watch.begin(self._view(self._buffers[buffer], buffer.type))
+
     def _run_item(self, op: Item, accesses: Mapping[str, KernelAccess]) -> None:
         if not isinstance(op, sched.ControlItem):
             self._note_accesses(op, accesses)
@@ -152,6 +171,8 @@ class _Program:
                 self._launch(op)
             case sched.TransferOp():
                 np.copyto(self._buffers[op.target], self._buffers[op.source], casting="no")
+                if self._watch is not None and self._watch.has_changed():
+                    self._watch.origin = [describe(op)]
             case sched.SyncOp():
                 pass
             case sched.ForOp():

@@ -24,6 +24,7 @@ from ...semantics.numerics import add
 from ...semantics.numpy_types import Array, dtype_of
 from ...semantics.tensor_ops import evaluate, shape_of
 from .control import run_control
+from .element_watch import element_watch
 from .node_memory import NodeMemory, place_of
 
 
@@ -56,6 +57,8 @@ def run_function(
         memory = NodeMemory(module if isinstance(module, ModuleOp) else ModuleOp([]), {})
     with np.errstate(all="ignore"):
         results = _Run(memory).run(function, inputs, ())
+    if (watch := element_watch()) is not None:
+        watch.returned(results)
     return [np.array(result, order="C") for result in results]
 
 
@@ -86,6 +89,7 @@ def _shape_of_argument(argument: SSAValue) -> Sequence[int]:
 class _Run:
     def __init__(self, memory: NodeMemory) -> None:
         self._memory = memory
+        self._watch = element_watch()
 
     def run(
         self, function: func.FuncOp, inputs: Sequence[Array], callers: tuple[func.FuncOp, ...]
@@ -116,6 +120,8 @@ class _Run:
                     results = [self._memory.merged(op.node_name, describe(op)).copy()]
                 case _:
                     results = [evaluate(op, operands)]
+            if self._watch is not None:
+                self._watch.computed(op, operands, results)
             for result, value in zip(op.results, results, strict=True):
                 _check_result(op, result, value)
                 values[result] = value
@@ -143,6 +149,8 @@ class _Run:
         *indices, value = operands
         contents = self._memory.contents(name)
         place = place_of(indices, contents.shape, name, describe(op))
+        if self._watch is not None:
+            self._watch.written(name, place, value)
         if op.accumulate is not None:
             self._memory.check_filled(name, describe(op))
             value = add(np.asarray(contents[place]), value)

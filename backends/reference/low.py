@@ -27,6 +27,7 @@ from ...errors import CallError
 from ...semantics import numerics
 from ...semantics.errors import InterpreterError, describe
 from ...semantics.numpy_types import Array, dtype_of, is_floating
+from .element_watch import ElementWatch, element_watch, origin_of_stored
 from .kernel_memory import KernelMemory, Mask
 from .scalars import DIVISIONS, check_division, function_of
 from .shared_access_log import SharedAccessLog
@@ -187,7 +188,48 @@ def _steps_of(block: Block) -> list[_Step]:
 
     Raises InterpreterError for an op without a rule.
     """
-    return [_STEPS.get(type(op), _compute)(op) for op in block.ops if not isinstance(op, _ENDS)]
+    ops = [op for op in block.ops if not isinstance(op, _ENDS)]
+    steps = [_STEPS.get(type(op), _compute)(op) for op in ops]
+    if (watch := element_watch()) is None:
+        return steps
+    return [
+        _watched(op, step, watch) if not op.results and not op.regions else step
+        for op, step in zip(ops, steps, strict=True)
+    ]
+
+
+def _watched(op: Operation, step: _Step, watch: ElementWatch) -> _Step:
+    """An op that writes to memory, and is looked at for whether it changes the element that is watched."""
+
+    def watched(run: _Run) -> None:
+        step(run)
+        if watch.has_changed():
+            watch.origin = _origin(op, run, watch.address)
+
+    return watched
+
+
+def _origin(op: Operation, run: _Run, address: int) -> list[str]:
+    """Returns what computed the element that an op has put at an address."""
+    if not isinstance(op, memref.StoreOp | vector.StoreOp):
+        return [describe(op)]
+    buffer, stored = (op.memref, op.value) if isinstance(op, memref.StoreOp) else (op.base, op.vector)
+    array = run.memories[buffer].array
+    ahead = (address - array.ctypes.data) // array.itemsize - run.values[op.indices[0]]
+    hits = (ahead >= 0) & (ahead < (lanes_of(stored.type) or 1))
+    if run.mask is not None:
+        hits = hits & run.mask
+    item = int(np.argwhere(hits)[-1, 0]) if hits.ndim else 0
+    lane = int(ahead[item] if ahead.ndim else ahead)
+
+    def number(value: SSAValue) -> object | None:
+        known = run.values.get(value)
+        if known is None:
+            return None
+        known = np.asarray(known[item] if _is_varying(known, value.type) else known)
+        return known[lane] if lanes_of(value.type) is not None else known
+
+    return origin_of_stored(op, stored, number)
 
 
 def _compute(op: Operation) -> _Step:

@@ -24,6 +24,7 @@ from ...dialects.dim_expr import evaluated
 from ...semantics.errors import InterpreterError, describe
 from ...semantics.numerics import COMBINE, fma, identity
 from ...semantics.numpy_types import dtype_of, storage_dtype
+from .element_watch import element_watch, origin_of_stored
 from .scalars import DIVISIONS, evaluate
 from .serial_code import Mask, run_for, run_if, run_while
 from .undefined_memory import as_undefined
@@ -67,6 +68,7 @@ class _Run:
         self.buffers: dict[SSAValue, _Buffer] = {}
         self.sums: dict[sched.ReduceOp, Array] = {}
         """What reductions in others go on with."""
+        self._watch = element_watch()
         self.mask: Mask | None = None
         """Which iterations of the axes around take part; None where all do."""
 
@@ -86,7 +88,10 @@ class _Run:
                     self.values[op.res] = array[where] if array.size else np.zeros(extents, array.dtype)
                 case memref.StoreOp():
                     where = self._subscripts(op, op.memref, op.indices, extents)
-                    self._store(self.buffers[op.memref].array, where, op.value, extents)
+                    array = self.buffers[op.memref].array
+                    self._store(array, where, op.value, extents)
+                    if self._watch is not None and self._watch.has_changed():
+                        self._watch.origin = self._origin(op, array, where, extents, self._watch.address)
                 case sched.YieldOp() | scf.YieldOp() | scf.ConditionOp():
                     pass
                 case scf.ForOp():
@@ -120,6 +125,27 @@ class _Run:
             return
         mask, value, *at = np.broadcast_arrays(self.mask_at(len(extents)), value, *where)
         array[tuple(index[mask] for index in at)] = value[mask]
+
+    def _origin(
+        self,
+        op: memref.StoreOp,
+        array: Array,
+        where: tuple[Array, ...],
+        extents: tuple[int, ...],
+        address: int,
+    ) -> list[str]:
+        """Returns what computed the element that a store has put at an address."""
+        places = sum(index * stride for index, stride in zip(where, array.strides, strict=True))
+        hits = np.broadcast_to(places == address - array.ctypes.data, extents)
+        if self.mask is not None:
+            hits = hits & self.mask_at(len(extents))
+        at = tuple(np.argwhere(hits)[-1])
+
+        def number(value: SSAValue) -> object | None:
+            known = self.values.get(value)
+            return None if known is None else np.broadcast_to(self.value(value, len(extents)), extents)[at]
+
+        return origin_of_stored(op, op.value, number)
 
     def _lengths(
         self, op: sched.AxisOp | sched.ReduceOp, extents: tuple[int, ...]

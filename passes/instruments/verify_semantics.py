@@ -14,12 +14,27 @@ from xdsl.passes import ModulePass
 from ...dialects.dim_expr import DimSymbol
 from ...dialects.entry import find_entry
 from ...dialects.graph import dims_of
+from ...errors import TenonError
 from ..util.random_inputs import random_inputs
 from ..util.random_state import RandomState, random_state
 from .interface import PassInstrument
 
 Array = npt.NDArray[Any]
 Arrays = Sequence[Array]
+
+_Origin = Callable[
+    [
+        ModuleOp,
+        str,
+        Arrays,
+        dict[str, Array],
+        Array | None,
+        Mapping[str, int],
+        int | str,
+        tuple[int, ...],
+    ],
+    Sequence[str],
+]
 
 _RELATIVE_TOLERANCE = {
     **{"float64": 1e-9, "float32": 1e-4, "float16": 2e-2, "bfloat16": 1e-1},
@@ -31,11 +46,15 @@ How far a result may move when a pass fixes the order of a reduction, by dtype; 
 
 
 class SemanticsError(Exception):
-    """`pass_` changed what a module computes: a bug of the pass."""
+    """
+    `pass_` changed what a module computes: a bug of the pass. `details` are more lines about what is wrong,
+    which the text has too.
+    """
 
-    def __init__(self, message: str, pass_: ModulePass):
-        super().__init__(message)
+    def __init__(self, message: str, pass_: ModulePass, details: Sequence[str] = ()):
+        super().__init__("\n".join((message, *details)))
         self.pass_ = pass_
+        self.details = details
 
 
 @dataclass
@@ -44,7 +63,11 @@ class VerifySemantics(PassInstrument):
     Runs every public function of a module through `execute(module, name, inputs, nodes, merge, symbols)`
     before the first pass, and again after each pass that changed the module, on the same random inputs, nodes
     and symbols from `seeds`. `execute` changes `nodes`. Raises `SemanticsError` after the first pass that
-    changes an answer: a result, or what a node holds afterwards.
+    changes an answer: a result, or what a node holds afterwards; and after the first one that leaves a module
+    which `execute` refuses to run. What it refuses at first is the program's own error.
+
+    `origin(module, name, inputs, nodes, merge, symbols, result, index)` says where an element of a result, or
+    of a node, comes from, in lines; the error has them for the first element that is wrong.
 
     Integers and booleans agree exactly; floats agree up to a relative error (a NaN with any NaN), because
     lowering fixes the order of reductions that `graph` leaves open.
@@ -52,6 +75,7 @@ class VerifySemantics(PassInstrument):
 
     execute: Callable[[ModuleOp, str, Arrays, dict[str, Array], Array | None, Mapping[str, int]], Arrays]
     seeds: Sequence[int] = (0,)
+    origin: _Origin | None = None
     wants_changed: bool = field(default=True, init=False)
     _expected: dict[tuple[str, int], _Outcome] = field(
         default_factory=dict[tuple[str, int], "_Outcome"], init=False
@@ -83,11 +107,35 @@ class VerifySemantics(PassInstrument):
                     f"{found_types.get(name, 'missing')}",
                     pass_,
                 )
-            if difference := _first_difference(expected, self._run(module, name, seed)):
+            try:
+                found = self._run(module, name, seed)
+            except TenonError as error:
                 raise SemanticsError(
-                    f"pass `{pass_}`: changed what @{name} computes: {difference} (inputs from seed {seed})",
+                    f"pass `{pass_}`: @{name} does not run any more: {error} (inputs from seed {seed})", pass_
+                ) from error
+            if difference := _first_difference(expected, found):
+                raise SemanticsError(
+                    f"pass `{pass_}`: changed what @{name} computes: {difference.text} "
+                    f"(inputs from seed {seed})",
                     pass_,
+                    self._details(module, name, seed, difference),
                 )
+
+    def _details(self, module: ModuleOp, name: str, seed: int, difference: _Difference) -> Sequence[str]:
+        """Returns where the wrong element comes from, if that can be told."""
+        if self.origin is None or difference.index is None:
+            return ()
+        state = self._states[name, seed]
+        return self.origin(
+            module,
+            name,
+            random_inputs(self._types[name], seed, self._dims),
+            state.copied_nodes(),
+            state.merge,
+            state.symbols,
+            difference.result,
+            difference.index,
+        )
 
     def _run(self, module: ModuleOp, name: str, seed: int) -> _Outcome:
         state = self._states[name, seed]
@@ -103,6 +151,18 @@ class _Outcome:
 
     results: Arrays
     nodes: Mapping[str, Array]
+
+
+@dataclass(frozen=True)
+class _Difference:
+    """
+    What is wrong with a result (by its number) or a node (by its name); `index` is the first wrong element
+    where shapes and dtypes agree.
+    """
+
+    text: str
+    result: int | str = 0
+    index: tuple[int, ...] | None = None
 
 
 def public_functions(module: ModuleOp) -> dict[str, FunctionType]:
@@ -122,21 +182,23 @@ def public_functions(module: ModuleOp) -> dict[str, FunctionType]:
     return functions
 
 
-def _first_difference(expected: _Outcome, found: _Outcome) -> str | None:
-    """Returns the first place where two outcomes disagree, in words, and None where they agree."""
+def _first_difference(expected: _Outcome, found: _Outcome) -> _Difference | None:
+    """Returns the first place where two outcomes disagree, and None where they agree."""
     if len(expected.results) != len(found.results):
-        return f"{len(expected.results)} outputs before, {len(found.results)} after"
+        return _Difference(f"{len(expected.results)} outputs before, {len(found.results)} after")
     pairs = zip(expected.results, found.results, strict=True)
-    named = [(f"output {number}", *pair) for number, pair in enumerate(pairs)]
-    named.extend((f"node @{name}", before, found.nodes[name]) for name, before in expected.nodes.items())
-    for name, before, after in named:
+    keyed: list[tuple[int | str, Array, Array]] = [(number, *pair) for number, pair in enumerate(pairs)]
+    keyed.extend((name, before, found.nodes[name]) for name, before in expected.nodes.items())
+    for key, before, after in keyed:
+        name = f"node @{key}" if isinstance(key, str) else f"output {key}"
         before, after = np.asarray(before), np.asarray(after)
         if (before.shape, before.dtype) != (after.shape, after.dtype):
-            return f"{name} was {before.dtype}{list(before.shape)}, is now {after.dtype}{list(after.shape)}"
+            text = f"{name} was {before.dtype}{list(before.shape)}, is now {after.dtype}{list(after.shape)}"
+            return _Difference(text)
         if len(wrong := np.argwhere(~_agree(before, after))):
-            index = tuple(wrong[0])
+            index = tuple(wrong[0].tolist())
             place = ", ".join(map(str, index))
-            return f"{name} at [{place}] was {before[index]}, is now {after[index]}"
+            return _Difference(f"{name} at [{place}] was {before[index]}, is now {after[index]}", key, index)
     return None
 
 

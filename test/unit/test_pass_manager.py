@@ -475,6 +475,42 @@ def test_the_first_pass_that_changes_an_answer_is_named(after: Any, message: str
         check_semantics(ONE_TWO, ONE_TWO, after, text="append,append{times=2},append")
 
 
+def test_a_pass_after_which_nothing_runs_is_named():
+    def execute(module: ModuleOp, name: str, inputs: Sequence[Any], *state: Any) -> Sequence[Any]:
+        if len(module.body.block.ops) > 2:
+            raise TenonError("index 4 is out of bounds", location="f.mlir:1:2")
+        return ONE_TWO
+
+    module = ModuleOp([function("f", TensorType(f32, [2]))])
+    message = "@f does not run any more: f.mlir:1:2: error: index 4 is out of bounds (inputs from seed 3)"
+    with pytest.raises(SemanticsError, match=f"^pass `append{{times=2}}`: {re.escape(message)}$") as raised:
+        run("append,append{times=2}", VerifySemantics(execute, (3,)), module=module)
+    assert str(raised.value.pass_) == "append{times=2}"
+
+
+def test_what_does_not_run_at_first_is_the_programs_fault():
+    def execute(*arguments: Any) -> Sequence[Any]:
+        raise TenonError("index 4 is out of bounds")
+
+    with pytest.raises(TenonError, match=r"^index 4 is out of bounds$"):
+        run("append", VerifySemantics(execute), module=ModuleOp([function("f", TensorType(f32, [2]))]))
+
+
+def test_where_the_first_wrong_element_comes_from_is_told():
+    asked: list[Any] = []
+
+    def origin(module: ModuleOp, name: str, inputs: Any, *rest: Any) -> Sequence[str]:
+        asked.append((name, *rest))
+        return ["%y = test.op of %x = 2.0"]
+
+    answers = [ONE_TWO, [np.array([1.0, 3.0], np.float32)]]
+    check = VerifySemantics(lambda *arguments: answers.pop(0), origin=origin)
+    with pytest.raises(SemanticsError, match=r", is now 3.0 \(inputs from seed 0\)\n%y = ") as raised:
+        run("append", check, module=ModuleOp([function("f", TensorType(f32, [2]))]))
+    assert raised.value.details == ["%y = test.op of %x = 2.0"]
+    assert asked == [("f", {}, None, {}, 0, (1,))]
+
+
 def test_integers_have_to_agree_exactly():
     with pytest.raises(SemanticsError, match=r"output 0 at \[0\] was 100000, is now 100001"):
         check_semantics([np.array([100000])], [np.array([100001])])

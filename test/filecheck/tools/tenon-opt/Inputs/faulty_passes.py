@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 from tenon.custom import graph, register_pass, rewrite_greedily
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
@@ -74,3 +75,29 @@ class DropSignsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         rewrite_greedily(op, [DropDoubleNegation(), ForgetSign()])
+
+
+@register_pass
+@dataclass(frozen=True)
+class SwapSubtractionPass(ModulePass):
+    """Takes a - b for b - a, in kernels."""
+
+    name = "swap-subtraction"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for inner in op.walk():
+            if isinstance(inner, arith.SubfOp):
+                inner.operands = (inner.rhs, inner.lhs)
+
+
+@register_pass
+@dataclass(frozen=True)
+class MoveIndicesPass(ModulePass):
+    """Takes 1 for the index 0, in kernels."""
+
+    name = "move-indices"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for inner in op.walk():
+            if isinstance(inner, arith.ConstantOp) and inner.value == IntegerAttr(0, IndexType()):
+                inner.properties["value"] = IntegerAttr(1, IndexType())
