@@ -24,6 +24,7 @@ from .errors import DeviceError, TenonError
 from .passes.util.failing_location import failing_location
 from .program_cache import digest_of_source, load_program, note_lookup, program_key, store_program
 from .runtime.argument_kinds import check_kind
+from .runtime.device import Scheduler
 from .runtime.entry_state import nodes_of
 from .runtime.lowered_program import LoweredProgram
 from .runtime.platform import Platform, Program
@@ -33,27 +34,31 @@ from .tuned import tuning_pass, tuning_path
 
 
 def open_platform(
-    name: str = "llvm",
+    name: str | Backend | Sequence[Backend] = "llvm",
     *,
-    scheduler: str | None = None,
+    scheduler: str | Scheduler | None = None,
     num_devices: int | None = None,
     large_offsets: bool = False,
     pool_limit: int | None = None,
     target: str | None = None,
 ) -> Platform:
     """
-    Returns the devices of a backend: `llvm`, `opencl`, `reference`, or one of `register_backend`.
+    Returns the devices of a backend: `llvm`, `opencl`, `reference`, or one of `register_backend`; or of
+    `Backend` records of the caller's own, of which each is a device.
 
     `num_devices` logical devices are made, each with memory and a queue of its own: as many as asked for on
     the processor, on OpenCL they go round the physical devices. By default one; on OpenCL all there are.
-    `scheduler` says how the processor's devices work: `sync` (at once, in the calling thread; the default) or
-    `multicore` (a thread each). A pool holds at most `pool_limit` bytes: by default what 32-bit offsets
-    reach, with `large_offsets` what the device gives. `target` names the processor that llvm makes code for,
-    as in `tenon.compile`; here it must be one that the host runs.
+    `scheduler` says how devices without queues of their own work: `sync` (at once, in the calling thread; the
+    default), `multicore` (a thread each), or by what a function `(track, lock) -> Runner` makes for each. A
+    pool holds at most `pool_limit` bytes: by default what 32-bit offsets reach, with `large_offsets` what the
+    device gives. `target` names the processor that llvm makes code for, as in `tenon.compile`; here it must be
+    one that the host runs.
 
     Raises:
-        TenonError: a name is not known, `num_devices` or `pool_limit` is less than 1, or the backend takes no
-            scheduler or no target.
+        TenonError: a name is not known, `num_devices` or `pool_limit` is less than 1, the backend takes no
+            scheduler or no target; or records are none, are of different names, share a driver, or come with
+            `num_devices` or a target.
+        CallError: another kind of thing is given.
         MissingExtraError: the backend's package is not installed.
         DeviceError: there is no device for it, or the host cannot run code for the target.
     """
@@ -64,7 +69,11 @@ def open_platform(
         if value < 1:
             raise TenonError(f"open_platform: {what} is {value}, expected 1 or more")
     check_kind("open_platform: target", target, "the name of a processor", str, NoneType)
-    backends = open_backends(name, num_devices, target)
+    if isinstance(name, str):
+        backends: Sequence[Backend] = open_backends(name, num_devices, target)
+    else:
+        backends = _own_backends(name, num_devices, target)
+        name = backends[0].name
     if unmet := unmet_by_host(backends[0].device):
         raise DeviceError(f"open_platform: {unmet}")
     return Platform(
@@ -75,6 +84,26 @@ def open_platform(
         large_offsets=large_offsets,
         pool_limit=pool_limit,
     )
+
+
+def _own_backends(
+    given: Backend | Sequence[Backend], num_devices: int | None, target: str | None
+) -> Sequence[Backend]:
+    """Returns records of the caller's as the devices of one platform."""
+    backends = (given,) if isinstance(given, Backend) else tuple(given)
+    for backend in backends:
+        check_kind("open_platform", backend, "a backend's name, or Backend records", Backend)
+    if not backends:
+        raise TenonError("open_platform: no Backend record is given (at least 1)")
+    for what, value in (("num_devices", num_devices), ("target", target)):
+        if value is not None:
+            raise TenonError(f"open_platform: {what} is for backends by name: each record is a device")
+    names = sorted({backend.name for backend in backends})
+    if len(names) > 1:
+        raise TenonError(f"open_platform: the records are of different backends: {', '.join(names)}")
+    if len({id(backend.driver) for backend in backends}) < len(backends):
+        raise TenonError("open_platform: two records share a driver: each device needs one of its own")
+    return backends
 
 
 class _GraphLowering:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from ..backends.interface import Backend, HostMapped, HostVisible, PeerCopies, PinnedHost, Queued
 from ..process_bound import ProcessBound
+from .argument_kinds import check_kind
 from .event import Event
 from .merge_buffer import MergeBuffer
 from .runner import QueueRunner, Runner, SyncRunner, WorkerRunner
@@ -27,8 +28,22 @@ if TYPE_CHECKING:
 
 _next_device_id = count()
 
-SCHEDULERS: Mapping[str, Callable[..., Runner]] = {"sync": SyncRunner, "multicore": WorkerRunner}
+Scheduler = Callable[[Track, Any], Runner]
+"""
+Makes the runner of a device from what it is called on timelines and in errors, and the lock that work holds
+while it uses the driver.
+"""
+
+SCHEDULERS: Mapping[str, Scheduler] = {"sync": SyncRunner, "multicore": WorkerRunner}
 """How the work of a device without a queue of its own runs: at once, or in a thread of its own."""
+
+
+def scheduler_name(scheduler: str | Scheduler | None) -> str:
+    """Returns what a scheduler is called; None is the device's own queue."""
+    if scheduler is None:
+        return "queue"
+    return scheduler if isinstance(scheduler, str) else getattr(scheduler, "__name__", "own")
+
 
 _ABILITIES: tuple[type[Any], ...] = (HostMapped, HostVisible, PinnedHost, PeerCopies, Queued)
 
@@ -42,7 +57,12 @@ class Device(ProcessBound):
     COPY_HINT = "open its platform there: tenon.open_platform(name)"
 
     def __init__(
-        self, platform: Platform, backend: Backend, ordinal: int, scheduler: str | None, pool_limit: int
+        self,
+        platform: Platform,
+        backend: Backend,
+        ordinal: int,
+        scheduler: str | Scheduler | None,
+        pool_limit: int,
     ) -> None:
         self.id = next(_next_device_id)
         """Unique among all devices of this process."""
@@ -60,7 +80,9 @@ class Device(ProcessBound):
         if scheduler is None:
             self.runner = QueueRunner(track, self.pools.lock, backend.driver)
         else:
-            self.runner = SCHEDULERS[scheduler](track, self.pools.lock)
+            make_runner = SCHEDULERS[scheduler] if isinstance(scheduler, str) else scheduler
+            self.runner = make_runner(track, self.pools.lock)
+            check_kind("open_platform: scheduler", self.runner, "a function that makes a Runner", Runner)
         self.schedule_lock = RLock()
         """Held while work is scheduled, so that what is noted of a buffer fits the order of the work."""
         self.shared = SharedBuffers()
@@ -152,7 +174,7 @@ class Device(ProcessBound):
             "id": self.id,
             "ordinal": self.ordinal,
             "backend": self.backend.name,
-            "scheduler": self.scheduler or "queue",
+            "scheduler": scheduler_name(self.scheduler),
             "processor": info.name,
             "kind": info.kind.value,
             "vector_nbytes": info.vector_nbytes,

@@ -16,7 +16,7 @@ from ..errors import ContextError, TenonError
 from ..process_bound import ProcessBound
 from .argument_kinds import check_kind
 from .code import Code, CodeBatch
-from .device import SCHEDULERS, Device
+from .device import SCHEDULERS, Device, Scheduler, scheduler_name
 from .lowered_program import LoweredProgram
 from .node_matching import match_nodes, node_names, note_compiled
 from .optimize_context import OptimizeContext
@@ -88,7 +88,7 @@ class Platform(ProcessBound):
         backends: Sequence[Backend],
         lowering: Lowering,
         *,
-        scheduler: str | None = None,
+        scheduler: str | Scheduler | None = None,
         large_offsets: bool = False,
         pool_limit: int | None = None,
     ) -> None:
@@ -97,6 +97,7 @@ class Platform(ProcessBound):
 
         Raises:
             TenonError: the scheduler is not known, or the devices have queues of their own and take none.
+            CallError: the scheduler makes no runner.
         """
         assert backends, "a platform without devices"
         if isinstance(backends[0].driver, Queued):
@@ -104,7 +105,7 @@ class Platform(ProcessBound):
                 raise TenonError(f"{name}: the devices have queues of their own and take no scheduler")
         else:
             scheduler = "sync" if scheduler is None else scheduler
-            if scheduler not in SCHEDULERS:
+            if isinstance(scheduler, str) and scheduler not in SCHEDULERS:
                 raise TenonError(f"{name}: scheduler {scheduler!r} is not one of {', '.join(SCHEDULERS)}")
         self.name = name
         self.scheduler = scheduler
@@ -135,7 +136,7 @@ class Platform(ProcessBound):
         """What never changes of the platform and of each device."""
         return {
             "name": self.name,
-            "scheduler": self.scheduler or "queue",
+            "scheduler": scheduler_name(self.scheduler),
             "devices": [device.static_properties for device in self._devices],
         }
 

@@ -46,6 +46,10 @@ class Runner(ABC):
     Runs work in the order of its submission. Any thread may submit and wait. Work that fails does not stop
     what comes after it: the failure is kept, and raised where somebody next waits. After a
     `DeviceLostError` nothing runs any more.
+
+    A kind of its own is a subclass that defines `_submit`, `is_done` and `wait`: `_submit` waits for the
+    events of a task with `_await`, does its work with `_execute`, and returns the event of its number; or has
+    that done later, task by task. `SyncRunner` is the shortest.
     """
 
     _KEPT: type[BaseException] = Exception
