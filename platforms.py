@@ -51,8 +51,8 @@ def open_platform(
     `scheduler` says how devices without queues of their own work: `sync` (at once, in the calling thread; the
     default), `multicore` (a thread each), or by what a function `(track, lock) -> Runner` makes for each. A
     pool holds at most `pool_limit` bytes: by default what 32-bit offsets reach, with `large_offsets` what the
-    device gives. `target` names the processor that llvm makes code for, as in `tenon.compile`; here it must be
-    one that the host runs.
+    device gives. `target` names the processor that llvm makes code for, as in `tenon.compile`; here it must
+    be one that the host runs.
 
     Raises:
         TenonError: a name is not known, `num_devices` or `pool_limit` is less than 1, the backend takes no

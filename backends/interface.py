@@ -9,7 +9,7 @@ driver.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Protocol, runtime_checkable
 
@@ -406,6 +406,9 @@ class LaunchStep:
     """What the run is expected to take on one thread; 0 where nothing is known."""
     sizes: tuple[int, ...] = ()
     """The values of the kernel's dims, which are its arguments before the buffers."""
+    reads: tuple[int, ...] = field(default=(), compare=False)
+    writes: tuple[int, ...] = field(default=(), compare=False)
+    """Which of `buffers` the kernel reads and writes, for people; both are empty where nobody has looked."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ from .measured_rooflines import device_roofline
 from .memory_plan import MemoryPlan, memory_plan_of
 from .node_arrays import NodeArrays
 from .ordered_calls import OrderedCalls
-from .program_plan import BufferKind, ProgramPlan
+from .program_plan import BufferKind, Launch, ProgramPlan
 from .roofline import Roofline
 from .segments import ALIGNMENT, aligned
 from .signature import Array, ArrayType
@@ -117,6 +117,10 @@ class DeviceExecutable(Executable):
     def node_places(self) -> Mapping[str, BufferLoc]:
         """Where the tensor nodes lie."""
         return self._node_places
+
+    @property
+    def launches(self) -> tuple[Launch, ...]:
+        return self.program.launches
 
     def close(self) -> None:
         with self._growth:

@@ -17,7 +17,7 @@ from .explanation import Explanation
 from .kernel_statistics import ProgramStatistics
 from .memory_plan import MemoryPlan
 from .node_arrays import NodeArrays
-from .program_plan import SymbolPlan
+from .program_plan import Launch, SymbolPlan
 from .roofline import Roofline
 from .signature import Array, ArrayType, Signature
 from .stages import Stages
@@ -180,6 +180,16 @@ class Executable(ProcessBound, ABC):
         Raises:
             TenonError: the program is interpreted.
         """
+
+    @property
+    def launches(self) -> tuple[Launch, ...]:
+        """
+        The launches of kernels that a call makes, with what each reads and writes.
+
+        Raises:
+            TenonError: the program is interpreted, or launches depend on sizes.
+        """
+        raise TenonError(f"{self.name}: the reference interpreter launches no kernels")
 
     def statistics(
         self, *arguments: Any, runs: int = 10, roofline: Roofline | bool = True

@@ -327,6 +327,8 @@ class _Planner:
             tuple(self._numbers[argument] for argument in op.arguments[n_dims:]),
             after,
             0 if op.analysis is None else op.analysis.estimated_ns.data,
+            reads=tuple(self._numbers[op.arguments[index]] for index in sorted(access.reads)),
+            writes=tuple(self._numbers[op.arguments[index]] for index in sorted(access.writes)),
         )
 
     def _most(self, extent: Extent) -> int:

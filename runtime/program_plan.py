@@ -65,9 +65,33 @@ class BufferPlan:
     lifetime: tuple[int, int] | None = None
     """The first and the last step that use it, where the return is one more step; None where none does."""
 
+    @property
+    def text(self) -> str:
+        """What people call it: `x[i]` of a node, the name that it has in the program, or `temporary 0x40`."""
+        indices = ", ".join(index.symbol for index in self.indices)
+        name = self.node or self.name or f"{self.kind.value} {self.number or self.offset:#x}"
+        return f"{name}[{indices}]" if indices else name
+
     def node_offset(self, bindings: Mapping[str, int]) -> int:
         """Returns where the buffer begins in its node, in bytes, for these values of the symbols."""
         return sum(bindings[index.symbol] * index.stride_nbytes for index in self.indices)
+
+
+@dataclass(frozen=True)
+class Launch:
+    """
+    One launch of a kernel. Launches of one kernel have one `kernel_id`, counted from 0 in the order of first
+    launches. `arguments` are the buffers that the kernel is given, in order, by name; it reads `inputs` and
+    writes `outputs`, and may do both.
+    """
+
+    kernel_id: int
+    kernel_name: str
+    arguments: tuple[str, ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
 
 
 @dataclass(frozen=True)
@@ -189,6 +213,25 @@ class ProgramPlan:
     def kernel_names(self) -> tuple[str, ...]:
         """The kernels that the program launches, each once, in the order of their first launches."""
         return tuple(dict.fromkeys(step.kernel for step in self.steps if isinstance(step, LaunchStep)))
+
+    @property
+    def launches(self) -> tuple[Launch, ...]:
+        """The launches of kernels, in the order of the steps; one in a loop is there once."""
+        ids = {name: number for number, name in enumerate(self.kernel_names)}
+        return tuple(
+            Launch(
+                ids[step.kernel],
+                step.kernel,
+                *(self._texts(buffers) for buffers in (step.buffers, step.reads, step.writes)),
+                step.grid,
+                step.block,
+            )
+            for step in self.steps
+            if isinstance(step, LaunchStep)
+        )
+
+    def _texts(self, buffers: Sequence[int]) -> tuple[str, ...]:
+        return tuple(self.buffers[number].text for number in buffers)
 
     def at(self, values: Mapping[str, int]) -> ProgramPlan:
         """Returns the program for these values of its dims: all its sizes are numbers."""

@@ -29,7 +29,7 @@ from .event import Event
 from .hosted import held_for_sending, note_written_on_device, ready_to_read
 from .memory_plan import MemoryPlan, memory_plan_of
 from .node_buffer import NodeBuffer, events_of, fills
-from .program_plan import BufferPlan, ProgramPlan
+from .program_plan import Launch, ProgramPlan
 from .runner import Work
 from .tensor_node import TensorNode
 from .timeline import Category, Track, active, report_steps
@@ -155,6 +155,11 @@ class ProgramRoutine(Routine):
     @property
     def schedule(self) -> tuple[str, ...]:
         return tuple(_step_text(self._plan, step) for step in self._plan.steps)
+
+    @property
+    def launches(self) -> tuple[Launch, ...]:
+        """The launches of kernels that a run makes, with what each reads and writes."""
+        return self._plan.launches
 
     def memory_plan(self) -> MemoryPlan:
         """
@@ -332,16 +337,10 @@ def _step_text(plan: ProgramPlan, step: Step) -> str:
     """Returns a step as a line: `@step_0(x[i], w, y)`."""
     match step:
         case LaunchStep():
-            arguments = ", ".join(_buffer_text(plan.buffers[number]) for number in step.buffers)
+            arguments = ", ".join(plan.buffers[number].text for number in step.buffers)
             return f"@{step.kernel}({arguments})"
         case CopyStep():
             source, target = plan.buffers[step.source], plan.buffers[step.target]
-            return f"copy {step.nbytes} bytes of {_buffer_text(source)} to {_buffer_text(target)}"
+            return f"copy {step.nbytes} bytes of {source.text} to {target.text}"
         case _:
             return control_text(step)
-
-
-def _buffer_text(buffer: BufferPlan) -> str:
-    indices = ", ".join(index.symbol for index in buffer.indices)
-    name = buffer.node or buffer.name or f"{buffer.kind.value} {buffer.number or buffer.offset:#x}"
-    return f"{name}[{indices}]" if indices else name

@@ -17,7 +17,7 @@ from .executable import Executable
 from .kernel_statistics import ProgramStatistics
 from .memory_plan import MemoryPlan
 from .node_arrays import NodeArrays
-from .program_plan import SymbolPlan
+from .program_plan import Launch, SymbolPlan
 from .roofline import Roofline
 from .signature import Array, Signature, checked_array
 from .stages import Stages
@@ -146,6 +146,14 @@ class SizedExecutable(Executable):
         self, arrays: list[Array], targets: list[Array] | None, values: Mapping[str, int]
     ) -> list[Array]:
         raise AssertionError("calls go to the executables of the sizes")
+
+    @property
+    def launches(self) -> tuple[Launch, ...]:
+        """Raises TenonError: each size has launches of its own, those of `executable_for`."""
+        raise TenonError(
+            f"{self.name}: the launches depend on {', '.join(self._dims.names)} "
+            "(hint: executable_for({...}).launches)"
+        )
 
     def statistics(
         self, *arguments: Any, runs: int = 10, roofline: Roofline | bool = True

@@ -10,7 +10,7 @@ from ..errors import DeviceError
 from .executable import Executable
 from .memory_plan import MemoryPlan
 from .node_arrays import NodeArrays
-from .program_plan import ProgramPlan
+from .program_plan import Launch, ProgramPlan
 from .signature import Array
 from .stages import Stages
 
@@ -31,6 +31,10 @@ class UnlinkedExecutable(Executable):
 
     def memory_plan(self) -> MemoryPlan:
         self._refuse()
+
+    @property
+    def launches(self) -> tuple[Launch, ...]:
+        return self.program.launches
 
     def close(self) -> None:
         """Has nothing to give back."""
