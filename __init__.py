@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from .runtime.code import Code, CodeBatch
     from .runtime.context import Context
     from .runtime.device import Device
+    from .runtime.device_array import DeviceArray
     from .runtime.event import Event
     from .runtime.executable import Executable
     from .runtime.optimize_context import OptimizeContext
@@ -60,6 +61,7 @@ __all__ = [
     "Context",
     "ContextError",
     "Device",
+    "DeviceArray",
     "DeviceError",
     "DeviceLostError",
     "Dim",
@@ -120,6 +122,7 @@ _WHEN_ASKED_FOR = {
     "CodeBatch": "runtime.code",
     "Context": "runtime.context",
     "Device": "runtime.device",
+    "DeviceArray": "runtime.device_array",
     "Dim": "frontends.dims",
     "Event": "runtime.event",
     "OptimizeContext": "runtime.optimize_context",

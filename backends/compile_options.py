@@ -18,8 +18,9 @@ def chosen_options(backend: str, defaults: CompileOptions, given: CompileOptions
         if name not in defaults:
             present = ", ".join(defaults) or "none"
             raise TenonError(f"{backend}: there is no compile option '{name}' (options: {present})")
-        wanted: type[object] = type(defaults[name])
-        if type(value) is not wanted:
-            raise TenonError(f"{backend}: compile option '{name}' is {value!r}, expected {wanted.__name__}")
+        default: object = defaults[name]
+        if not isinstance(value, default.__class__):
+            wanted = default.__class__.__name__
+            raise TenonError(f"{backend}: compile option '{name}' is {value!r}, expected {wanted}")
         chosen[name] = value
     return chosen

@@ -192,9 +192,9 @@ _BASIC = (int, slice, EllipsisType, NoneType)
 
 def as_concrete(value: Any, *, copy: bool | None = None) -> ConcreteArray:
     """
-    Returns a numpy array, or a numpy or Python scalar, as an array with values. Where `copy` is None it
-    shares the memory of a numpy array that is contiguous, aligned and in the machine's byte order; who has
-    that array must not write to it any more.
+    Returns a numpy array, one that DLPack hands over, or a numpy or Python scalar, as an array with values.
+    Where `copy` is None it shares the memory of an array that is contiguous, aligned and in the machine's
+    byte order; who has that array must not write to it any more.
 
     Raises:
         TypeError: it is of another type, its dtype is none of Tenon's, or it is masked.
@@ -203,6 +203,11 @@ def as_concrete(value: Any, *, copy: bool | None = None) -> ConcreteArray:
     if isinstance(value, ConcreteArray):
         return ConcreteArray(value.values.copy(), value.aval) if copy else value
     kind = value.__class__.__name__
+    if not isinstance(value, np.ndarray | np.generic) and hasattr(value, "__dlpack__"):
+        try:
+            value = np.from_dlpack(value)
+        except (BufferError, RuntimeError, ValueError) as error:
+            raise TypeError(f"array: cannot take {kind}: {error}") from None
     if isinstance(value, np.ma.MaskedArray) or not isinstance(
         value, np.ndarray | np.generic | bool | int | float
     ):

@@ -26,7 +26,8 @@ _INT64_END, _UINT64_END = 2**63, 2**64
 
 def aval_of_value(value: Any, who: str) -> Aval:
     """
-    Returns what stands for an array, a Python scalar, or an extent that varies, which is an integer.
+    Returns what stands for an array, one of another library that DLPack hands over among them, a Python
+    scalar, or an extent that varies, which is an integer.
 
     Raises:
         TypeError: it is none, or there are no arrays of its dtype.
@@ -46,6 +47,8 @@ def aval_of_value(value: Any, who: str) -> Aval:
         return as_concrete(value).aval
     if isinstance(value, DimExpr):
         return WEAK[int]
+    if hasattr(value, "__dlpack__"):
+        return as_concrete(value).aval
     raise TypeError(f"{who} is {shown(value)}, expected an array or a number")
 
 

@@ -23,12 +23,14 @@ from ..backends.interface import (
 )
 from ..errors import TenonError
 from .argument_kinds import check_kind
+from .device_array import DeviceArray
 from .executable import Executable
 from .kernel_statistics import ProgramStatistics, kernel_statistics
 from .measured_rooflines import device_roofline
 from .memory_plan import MemoryPlan, memory_plan_of
 from .node_arrays import NodeArrays
 from .ordered_calls import OrderedCalls
+from .placed_calls import PlacedCalls
 from .program_plan import BufferKind, Launch, ProgramPlan
 from .roofline import Roofline
 from .segments import ALIGNMENT, aligned
@@ -87,6 +89,7 @@ class DeviceExecutable(Executable):
         """
         self._direct: DirectProgram | None = None
         self._ordered: OrderedCalls | None = None
+        self._placed: PlacedCalls | None = None
         try:
             self._node_places = self._place_nodes() if keeper is None else keeper.node_places
             self._places = self._place_buffers()
@@ -253,6 +256,26 @@ class DeviceExecutable(Executable):
             else:
                 self._run_in_order(arrays, results, values)
         return results
+
+    def _execute(
+        self, given: list[Array | DeviceArray], chosen: Sequence[int], values: Mapping[str, int]
+    ) -> dict[int, DeviceArray]:
+        with self._growth:
+            self._check_open()
+            if self._placed is None:
+                places = {**self._places, **self._place_temporaries()}
+                self._placed = PlacedCalls(
+                    self._backend, self._artifact, self.program, places, self._pool, self._track
+                )
+            placed = self._placed
+        arguments = placed.arguments(given)
+        results = placed.results(arguments)
+        with span(self.name, Category.ROUTINE, self._track), self._pool.lock:
+            self._check_open()
+            self.nodes.check_written(self.program.reads)
+            placed.run(arguments, results, values)
+            self.nodes.note_written(self.program.writes)
+        return {number: results[number] for number in chosen}
 
     def _give(self, arrays: list[Array], targets: list[Array] | None) -> list[Array]:
         """

@@ -13,13 +13,15 @@ from ..backends.interface import Backend, DeviceInfo, MachineCode
 from ..errors import CallError, TenonError
 from ..process_bound import ProcessBound
 from . import timeline
+from .argument_kinds import check_kind
+from .device_array import DeviceArray
 from .explanation import Explanation
 from .kernel_statistics import ProgramStatistics
 from .memory_plan import MemoryPlan
 from .node_arrays import NodeArrays
 from .program_plan import Launch, SymbolPlan
 from .roofline import Roofline
-from .signature import Array, ArrayType, Signature
+from .signature import Array, ArrayType, Signature, checked_array
 from .stages import Stages
 from .symbol_arguments import SymbolArguments
 
@@ -131,7 +133,8 @@ class Executable(ProcessBound, ABC):
         overlaps another argument, is copied first.
 
         An argument must have the very dtype and shape that the program was compiled for; one that is not
-        contiguous or not aligned is copied.
+        contiguous or not aligned is copied. Arrays of Tenon and of other libraries, which give their elements
+        by DLPack or `__array__`, are taken in their own memory where they are in the host's.
 
         Raises:
             CallError: an argument does not fit, a tensor node that is read has no values, or the executable
@@ -171,6 +174,49 @@ class Executable(ProcessBound, ABC):
         Returns the results for arguments that fit: in `targets`, where given, else in new arrays. `values`
         are those of the static symbols.
         """
+
+    def execute(
+        self, inputs: Mapping[str, Any] | Sequence[Any], outputs: Sequence[int] | None = None
+    ) -> dict[int, DeviceArray]:
+        """
+        Runs the program on arrays of its device, and leaves the results there. `inputs` are the arguments by
+        name or in order: a `DeviceArray` of the device is used where it lies, all else is copied to it; no
+        argument is changed, not even a donated one. Returns the results of the numbers `outputs`, None for
+        all, each a new array. Does not wait for the device.
+
+        Raises:
+            CallError: an argument does not fit, there is no such result, a tensor node that is read has no
+                values, or the executable is closed.
+            DeviceError: the device failed.
+        """
+        named: Mapping[str, Any] = inputs if isinstance(inputs, Mapping) else {}
+        positional: Sequence[Any] = () if isinstance(inputs, Mapping) else inputs
+        values: Mapping[str, int] = {}
+        if self._symbols is not None:
+            values, positional, named = self._symbols.take(positional, named)
+        given: list[Any] = list(self.signature.ordered(positional, named))
+        for number, (value, type) in enumerate(zip(given, self.argument_types, strict=True)):
+            who = f"argument '{self.argument_names[number]}'"
+            if isinstance(value, DeviceArray):
+                value.check(type, who)
+            else:
+                given[number] = checked_array(value, type, who)
+        return self._execute(given, self._chosen(outputs), values)
+
+    def _chosen(self, outputs: Sequence[int] | None) -> tuple[int, ...]:
+        """Returns the numbers of results. Raises `CallError` where there is no such result."""
+        count = len(self.result_types)
+        for number in () if outputs is None else outputs:
+            check_kind(f"{self.name}: outputs", number, "numbers of results", int)
+            if not 0 <= number < count:
+                raise CallError(f"{self.name}: there is no result {number} (results: {count})")
+        return tuple(range(count) if outputs is None else outputs)
+
+    @abstractmethod
+    def _execute(
+        self, given: list[Array | DeviceArray], chosen: Sequence[int], values: Mapping[str, int]
+    ) -> dict[int, DeviceArray]:
+        """Returns the results `chosen` for arguments that fit."""
 
     @abstractmethod
     def memory_plan(self) -> MemoryPlan:

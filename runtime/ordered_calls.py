@@ -9,7 +9,7 @@ from time import perf_counter_ns
 import numpy as np
 import numpy.typing as npt
 
-from ..backends.interface import BufferLoc, CompiledArtifact, Driver, HostMapped
+from ..backends.interface import BufferLoc, CompiledArtifact, Driver, HostMapped, Program
 from ..errors import DeviceError, DeviceLostError, OutOfMemoryError
 from .program_plan import BufferKind, ProgramPlan
 from .segments import ALIGNMENT, aligned
@@ -107,7 +107,7 @@ class OrderedCalls:
             for number, location in self._outputs:
                 mapper.map_host(location.pool_id, _bytes_of(results[number]))
                 mapped.append(location.pool_id)
-            self._run_steps()
+            run_steps(self._program, self._plan, self._track)
             driver.synchronize()
             for number, location in self._copied:
                 driver.copy_from_device(results[number], location)
@@ -121,23 +121,30 @@ class OrderedCalls:
             array = arrays[number]
             with span(f"{names[number]} to device", Category.TRANSFER, self._track, nbytes=array.nbytes):
                 driver.copy_to_device(location, array)
-        self._run_steps()
+        run_steps(self._program, self._plan, self._track)
         for number, location in (*self._outputs, *self._copied):
             array = results[number]
             with span(f"result {number} to host", Category.TRANSFER, self._track, nbytes=array.nbytes):
                 driver.copy_from_device(array, location)
 
-    def _run_steps(self) -> None:
-        timeline = active()
-        try:
-            if timeline is None:
-                self._program.run()
-            else:
-                start = perf_counter_ns()
-                times = self._program.run_timed()
-                report_steps(timeline, self._track, self._plan.steps, times, start, self._plan.costs or None)
-        except DeviceError as error:
-            raise _named(error, self._plan.signature.name) from error
+
+def run_steps(program: Program, plan: ProgramPlan, track: Track) -> None:
+    """
+    Runs all steps of a program; where a timeline is recorded, one by one, and reports them.
+
+    Raises:
+        DeviceError: the device failed.
+    """
+    timeline = active()
+    try:
+        if timeline is None:
+            program.run()
+        else:
+            start = perf_counter_ns()
+            times = program.run_timed()
+            report_steps(timeline, track, plan.steps, times, start, plan.costs or None)
+    except DeviceError as error:
+        raise _named(error, plan.signature.name) from error
 
 
 def _named(error: DeviceError, name: str) -> DeviceError:

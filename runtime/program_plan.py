@@ -222,7 +222,9 @@ class ProgramPlan:
             Launch(
                 ids[step.kernel],
                 step.kernel,
-                *(self._texts(buffers) for buffers in (step.buffers, step.reads, step.writes)),
+                self._texts(step.buffers),
+                self._texts(step.reads),
+                self._texts(step.writes),
                 step.grid,
                 step.block,
             )

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from threading import Lock
 
 import numpy as np
 
-from ..backends.interface import BufferLoc
+from ..backends.interface import Backend, BufferLoc
+from ..backends.registry import REFERENCE, get_backend
 from ..errors import DeviceError, TenonError
+from .device_array import DeviceArray
 from .executable import Executable
 from .memory_plan import MemoryPlan
 from .node_arrays import NodeArrays
@@ -78,6 +81,14 @@ class ReferenceExecutable(Executable):
             lambda contents: self._results(interpret, arrays, targets, contents, values)
         )
 
+    def _execute(
+        self, given: list[Array | DeviceArray], chosen: Sequence[int], values: Mapping[str, int]
+    ) -> dict[int, DeviceArray]:
+        """The arrays lie on the one device of the backend `reference` that all interpreted programs share."""
+        arrays = [value.read() if isinstance(value, DeviceArray) else value for value in given]
+        results = self._run([np.array(array, order="C") for array in arrays], None, values)
+        return {number: DeviceArray.of(_device(), results[number]) for number in chosen}
+
     def run_on_nodes(self, run: Callable[[dict[str, Array]], list[Array]]) -> list[Array]:
         """Runs what changes the contents of the nodes, which it is given; where it fails they stay."""
         with self._lock:
@@ -121,3 +132,8 @@ class ReferenceExecutable(Executable):
         plan = self._node_plans[location.pool_id]
         with self._lock:
             self._contents[plan.name] = source.reshape(plan.type.shape).copy()
+
+
+@cache
+def _device() -> Backend:
+    return get_backend(REFERENCE)

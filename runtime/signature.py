@@ -209,17 +209,19 @@ class Signature:
 
 def checked_array(value: object, type: ArrayType, who: str) -> Array:
     """
-    Returns an array as a plain one. Numpy scalars count as arrays of rank 0.
+    Returns an array as a plain one. Numpy scalars count as arrays of rank 0; what gives its elements by
+    DLPack or `__array__`, arrays of Tenon's own among it, is an array without a copy where it allows that.
 
     Raises:
         CallError: it is none, is masked, or its dtype, byte order or shape is not that of `type`.
     """
-    is_masked = isinstance(value, cast(type, np.ma.MaskedArray))
-    if is_masked or not isinstance(value, np.ndarray | np.generic):
+    given = _in_numpy(value, who)
+    is_masked = isinstance(given, cast(type, np.ma.MaskedArray))
+    if is_masked or not isinstance(given, np.ndarray | np.generic):
         raise CallError(
             f"{who}: expected a numpy array, found {_kind(value)} (hint: np.asarray(..., dtype={type.dtype}))"
         )
-    array: Array = np.asarray(cast(Any, value))
+    array: Array = np.asarray(cast(Any, given))
     if array.dtype != type.dtype:
         hint = ""
         if not array.dtype.isnative and array.dtype.newbyteorder("=") == type.dtype:
@@ -228,6 +230,19 @@ def checked_array(value: object, type: ArrayType, who: str) -> Array:
     if not type.accepts_shape(array.shape):
         raise CallError(f"{who}: shape {shape_text(array.shape)}, expected {type.shape_text}")
     return array
+
+
+def _in_numpy(value: object, who: str) -> object:
+    """Returns another library's array as numpy's, in the same memory where it can be; all else as it is."""
+    if isinstance(value, np.ndarray | np.generic):
+        return cast(object, value)
+    if hasattr(value, "__dlpack__"):
+        try:
+            return np.from_dlpack(cast(Any, value))
+        except (BufferError, RuntimeError, TypeError, ValueError) as error:
+            if not hasattr(value, "__array__"):
+                raise CallError(f"{who}: {_kind(value)} gives no array of the host: {error}") from None
+    return np.asarray(cast(Any, value)) if hasattr(value, "__array__") else value
 
 
 def _array_type(type: Attribute, who: str) -> ArrayType:

@@ -13,6 +13,7 @@ import numpy as np
 from ..dialects.dim_expr import DimExpr, evaluated, symbols_of
 from ..dialects.dim_values import DimTable
 from ..errors import TenonError
+from .device_array import DeviceArray
 from .executable import Executable
 from .kernel_statistics import ProgramStatistics
 from .memory_plan import MemoryPlan
@@ -146,6 +147,13 @@ class SizedExecutable(Executable):
         self, arrays: list[Array], targets: list[Array] | None, values: Mapping[str, int]
     ) -> list[Array]:
         raise AssertionError("calls go to the executables of the sizes")
+
+    def _execute(
+        self, given: list[Array | DeviceArray], chosen: Sequence[int], values: Mapping[str, int]
+    ) -> dict[int, DeviceArray]:
+        executable = self.executable_for(self._dims.solve(tuple(value.shape for value in given)))
+        by_name = {**dict(zip(self.argument_names, given, strict=True)), **values}
+        return executable.execute(by_name, chosen)
 
     @property
     def launches(self) -> tuple[Launch, ...]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
 from ..backends.interface import BufferLoc
 from ..errors import DeviceError
+from .device_array import DeviceArray
 from .executable import Executable
 from .memory_plan import MemoryPlan
 from .node_arrays import NodeArrays
@@ -42,6 +43,11 @@ class UnlinkedExecutable(Executable):
     def _run(
         self, arrays: list[Array], targets: list[Array] | None, values: Mapping[str, int]
     ) -> list[Array]:
+        self._refuse()
+
+    def _execute(
+        self, given: list[Array | DeviceArray], chosen: Sequence[int], values: Mapping[str, int]
+    ) -> dict[int, DeviceArray]:
         self._refuse()
 
     def _refuse(self, *_: object) -> NoReturn:

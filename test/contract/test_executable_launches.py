@@ -3,6 +3,7 @@
 import pytest
 import tenon
 from tenon.backends.interface import Backend
+from tenon.backends.registry import REFERENCE
 from tenon.errors import TenonError
 from tenon.runtime.program_plan import Launch
 
@@ -67,7 +68,7 @@ def test_routines_tell_their_launches(device: Backend):
 
 def test_what_launches_nothing_says_so(device: Backend):
     with pytest.raises(TenonError, match=r"^sums: the reference interpreter launches no kernels$"):
-        _ = tenon.compile(SUMS, backend="reference").launches
+        _ = tenon.compile(SUMS, backend=REFERENCE).launches
     sized = """
     graph.dim @n min 1 max 8
     func.func @double(%x: tensor<?xf32, #graph.dims<n>>) -> tensor<?xf32, #graph.dims<n>> {

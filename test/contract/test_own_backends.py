@@ -4,11 +4,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 import tenon
 from tenon.backends.interface import Backend, Queued
-from tenon.backends.registry import get_backend, open_backends
+from tenon.backends.registry import REFERENCE, get_backend, open_backends
 from tenon.errors import CallError, TenonError
 from tenon.runtime.event import Event
 from tenon.runtime.platform import Platform
@@ -70,9 +69,9 @@ def test_a_scheduler_may_be_the_callers(device: Backend):
 
 
 def test_a_backend_by_name_takes_a_scheduler_too():
-    with tenon.open_platform("llvm", scheduler=Counting, num_devices=2) as platform:
+    with tenon.open_platform(REFERENCE, scheduler=Counting, num_devices=2) as platform:
         assert all(isinstance(each.runner, Counting) for each in platform.devices)
-        np.testing.assert_array_equal(doubled_on(platform, 1), [0, 2, 4, 6])
+        assert doubled_on(platform, 1) == [0, 2, 4, 6]
 
 
 def no_runner(track: Any, lock: Any) -> Any:
@@ -84,32 +83,34 @@ def no_runner(track: Any, lock: Any) -> Any:
     [
         (lambda: tenon.open_platform([]), TenonError, r"open_platform: no Backend record is given"),
         (
-            lambda: tenon.open_platform([get_backend("llvm"), 3]),  # pyright: ignore[reportArgumentType]
+            lambda: tenon.open_platform([get_backend(REFERENCE), 3]),  # pyright: ignore[reportArgumentType]
             CallError,
             r"open_platform: expected a backend's name, or Backend records, found int",
         ),
         (
-            lambda: tenon.open_platform(get_backend("llvm"), num_devices=2),
+            lambda: tenon.open_platform(get_backend(REFERENCE), num_devices=2),
             TenonError,
             r"open_platform: num_devices is for backends by name: each record is a device",
         ),
         (
-            lambda: tenon.open_platform(get_backend("llvm"), target="native"),
+            lambda: tenon.open_platform(get_backend(REFERENCE), target="native"),
             TenonError,
             r"open_platform: target is for backends by name: each record is a device",
         ),
         (
-            lambda: tenon.open_platform([get_backend("llvm"), get_backend("reference")]),
+            lambda: tenon.open_platform(
+                [replace(get_backend(REFERENCE), name="mine"), get_backend(REFERENCE)]
+            ),
             TenonError,
-            r"open_platform: the records are of different backends: llvm, reference",
+            r"open_platform: the records are of different backends: mine, reference",
         ),
         (
-            lambda: tenon.open_platform(open_backends("llvm") * 2),
+            lambda: tenon.open_platform(open_backends(REFERENCE) * 2),
             TenonError,
             r"open_platform: two records share a driver: each device needs one of its own",
         ),
         (
-            lambda: tenon.open_platform("llvm", scheduler=no_runner),
+            lambda: tenon.open_platform(REFERENCE, scheduler=no_runner),
             CallError,
             r"open_platform: scheduler: expected a function that makes a Runner, found Track",
         ),
