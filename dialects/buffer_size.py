@@ -11,7 +11,7 @@ from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
 from ..errors import TenonError
-from .dim_attributes import DimsAttr
+from .dim_attributes import DimsAttr, dims_of_space, space_with_dims
 from .dim_expr import DimSymbol, Extent, bounded, product, row_major, upper_bound
 from .element_types import NBYTES
 
@@ -36,13 +36,19 @@ def memref_of(element_type: Attribute, shape: Sequence[Extent]) -> MemRefType[At
     if all(isinstance(extent, int) for extent in shape):
         return MemRefType(element_type, [extent for extent in shape if isinstance(extent, int)])
     dims = DimsAttr.of(shape)
-    return MemRefType(element_type, dims.written, dims)
+    return MemRefType(element_type, dims.written, memory_space=space_with_dims(dims))
+
+
+def dims_of_buffer(type: Attribute) -> tuple[Extent, ...] | None:
+    """Returns the extents of a memref that is written with named dims, None for another one."""
+    dims = dims_of_space(_memref(type).memory_space)
+    return None if dims is None else dims.data
 
 
 def extents_of(type: Attribute) -> tuple[Extent, ...]:
     """Returns the extents of a memref; `DYNAMIC_INDEX` is one that is known at run time only."""
-    buffer = _memref(type)
-    return buffer.layout.data if isinstance(buffer.layout, DimsAttr) else buffer.get_shape()
+    dims = dims_of_buffer(type)
+    return _memref(type).get_shape() if dims is None else dims
 
 
 @lru_cache(1024)
@@ -62,12 +68,12 @@ def size_of(type: Attribute) -> Extent:
     Raises:
         TenonError: an extent is known only at run time and has no name.
     """
-    buffer = _memref(type)
-    if not isinstance(buffer.layout, DimsAttr):
+    dims = dims_of_buffer(type)
+    if dims is None:
         return span_of(type)
-    if DYNAMIC_INDEX in buffer.layout.data:
-        raise TenonError(f"the size of {buffer} is known only at run time")
-    return product(buffer.layout.data)
+    if DYNAMIC_INDEX in dims:
+        raise TenonError(f"the size of {type} is known only at run time")
+    return product(dims)
 
 
 def nbytes_bound(type: Attribute, dims: Mapping[str, DimSymbol]) -> int:
@@ -77,7 +83,7 @@ def nbytes_bound(type: Attribute, dims: Mapping[str, DimSymbol]) -> int:
     Raises:
         TenonError: an extent is known only at run time and has no name.
     """
-    if not isinstance(_memref(type).layout, DimsAttr):
+    if dims_of_buffer(type) is None:
         return nbytes_of(type)
     return NBYTES[_memref(type).element_type] * upper_bound(bounded(size_of(type), dims))
 
@@ -121,13 +127,15 @@ def verify_layout(who: str, type: Attribute) -> None:
     without offset in which no two elements share a place.
     """
     buffer = _memref(type)
-    layout, shape = buffer.layout, buffer.get_shape()
+    layout, shape, dims = buffer.layout, buffer.get_shape(), dims_of_space(buffer.memory_space)
+    if dims is None and not isinstance(buffer.memory_space, NoneAttr):
+        raise VerifyException(f"{who}: {buffer.memory_space} is no memory space of a buffer in {type}")
+    if dims is not None and dims.written != shape:
+        raise VerifyException(f"{who}: the dims of {type} do not fit its shape")
     if isinstance(layout, NoneAttr):
         return
-    if isinstance(layout, DimsAttr):
-        if layout.written != shape:
-            raise VerifyException(f"{who}: the dims of {type} do not fit its shape")
-        return
+    if dims is not None:
+        raise VerifyException(f"{who}: {type} has a layout, expected a dense buffer where dims have names")
     if not isinstance(layout, StridedLayoutAttr) or layout.get_offset() != 0:
         raise VerifyException(f"{who}: the layout of {type} is not a strided one without offset")
     strides = layout.get_strides()

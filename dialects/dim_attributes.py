@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, MemRefLayoutAttr, i64
-from xdsl.ir import Data
-from xdsl.ir.affine import AffineConstantExpr, AffineExpr, AffineMap
+from xdsl.dialects.builtin import DYNAMIC_INDEX, I64, DictionaryAttr, IntegerAttr, i64
+from xdsl.ir import Attribute, Data
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from .dim_expr import DimExpr, Extent, is_at_least, row_major, unbounded
+from .dim_expr import DimExpr, Extent, is_at_least, unbounded
 from .dim_text import parse_extent
 
 
@@ -36,23 +35,27 @@ class DimExprAttr(Data[DimExpr]):
             printer.print_string(str(self.data))
 
 
-def length_attribute(length: Extent) -> IntegerAttr | DimExprAttr:
+LengthAttr = IntegerAttr[I64] | DimExprAttr
+"""How often a loop runs."""
+
+
+def length_attribute(length: Extent) -> LengthAttr:
     """Returns how often a loop runs as an attribute: a number, or an expression of dims without bounds."""
     bare = unbounded(length)
     return IntegerAttr(bare, i64) if isinstance(bare, int) else DimExprAttr(bare)
 
 
-def length_of(attribute: IntegerAttr | DimExprAttr) -> Extent:
+def length_of(attribute: LengthAttr) -> Extent:
     """Returns how often a loop runs."""
     return attribute.data if isinstance(attribute, DimExprAttr) else attribute.value.data
 
 
 @irdl_attr_definition
-class DimsAttr(MemRefLayoutAttr, Data[tuple[Extent, ...]]):
+class DimsAttr(Data[tuple[Extent, ...]]):
     """
-    The extents of a tensor or of a dense buffer, some of which are no numbers: `#graph.dims<n, 8>`. It is the
-    encoding of the tensor's type, and the layout of the buffer's, in which those extents are written `?`. A
-    `?` here is an extent without a name.
+    The extents of a tensor or of a dense buffer, some of which are no numbers: `#graph.dims<n, 8>`. The type
+    has `?` for those. A tensor's type has it as its encoding, a buffer's inside of its memory space, as
+    `space_with_dims` says. A `?` here is an extent without a name.
     """
 
     name = "graph.dims"
@@ -79,26 +82,31 @@ class DimsAttr(MemRefLayoutAttr, Data[tuple[Extent, ...]]):
                 ", ".join("?" if extent == DYNAMIC_INDEX else str(extent) for extent in self.data)
             )
 
-    def get_affine_map(self) -> AffineMap:
-        """Returns row-major strides where they are numbers; others stand as 0, since a map has no names."""
-        strides = row_major(self.data)
-        total: AffineExpr = AffineConstantExpr(0)
-        for axis, stride in enumerate(strides):
-            total = total + AffineExpr.dimension(axis) * (stride if isinstance(stride, int) else 0)
-        return AffineMap(len(self.data), 0, (total,))
-
-    def get_strides(self) -> Sequence[int | None]:
-        return [stride if isinstance(stride, int) else None for stride in row_major(self.data)]
-
-    def get_offset(self) -> int | None:
-        return 0
-
     def verify(self) -> None:
         if not any(isinstance(extent, DimExpr) for extent in self.data):
             raise VerifyException(f"{self.name}: {list(self.data)} has no dim in it")
         for axis, extent in enumerate(self.data):
             if extent != DYNAMIC_INDEX and is_at_least(-1, extent):
                 raise VerifyException(f"{self.name}: axis {axis} is {extent}, which is negative")
+
+
+_DIMS = "dims"
+
+
+def space_with_dims(dims: DimsAttr) -> DictionaryAttr:
+    """
+    Returns the memory space of a buffer with these extents: `{dims = #graph.dims<n, 8>}`. It is the one part
+    of a memref that MLIR lets a dialect that it does not know write in, and for that only as a dictionary.
+    """
+    return DictionaryAttr({_DIMS: dims})
+
+
+def dims_of_space(space: Attribute) -> DimsAttr | None:
+    """Returns what `space_with_dims` put there, None for a memory space of another kind."""
+    if not isinstance(space, DictionaryAttr) or len(space.data) != 1:
+        return None
+    dims = space.data.get(_DIMS)
+    return dims if isinstance(dims, DimsAttr) else None
 
 
 def _parse_written(parser: AttrParser) -> Extent:

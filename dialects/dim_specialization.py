@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ArrayAttr, FunctionType, MemRefType, ModuleOp,
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from . import graph
-from .dim_attributes import DimExprAttr, DimsAttr, length_attribute
+from .dim_attributes import DimExprAttr, DimsAttr, dims_of_space, length_attribute
 from .dim_expr import DimExpr, DimSymbol, Extent, bounded, dim, lower_bound, substituted
 from .graph import ExtentsAttr
 from .graph.types import tensor_of
@@ -75,7 +75,7 @@ def _specialized(attribute: Attribute, values: Mapping[str, int]) -> Attribute:
                 tensor = cast(TensorType[Any], attribute)
                 return tensor_of(tensor.element_type, _extents(encoding.data, values))
         case MemRefType():
-            assert not isinstance(attribute.layout, DimsAttr), f"{attribute} in a module at graph"
+            assert dims_of_space(attribute.memory_space) is None, f"{attribute} in a module at graph"
         case ExtentsAttr():
             extents = _extents(attribute.data, values)
             return attribute if extents == attribute.data else ExtentsAttr(extents)

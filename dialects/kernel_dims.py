@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr, IndexType, MemRefType, StringAttr
 from xdsl.ir import Attribute, Block, BlockArgument, Operation
@@ -10,7 +11,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from .dim_attributes import DimsAttr
+from .buffer_size import dims_of_buffer
 from .dim_expr import symbols_of
 
 Dims = ArrayAttr[StringAttr] | None
@@ -59,9 +60,9 @@ def verify_dims(op: Operation, name: str, dims: Dims, block: Block) -> None:
                 f"{dim}"
             )
     for argument in block.args[len(names) :]:
-        type = argument.type
-        if isinstance(type, MemRefType) and isinstance(type.layout, DimsAttr):
-            for dim in symbols_of(type.layout.data):
+        type: Attribute = argument.type
+        if isinstance(type, MemRefType):
+            for dim in symbols_of(dims_of_buffer(cast(Attribute, type)) or ()):
                 if dim not in names:
                     raise VerifyException(
                         f"{op.name}: argument {argument.index} of @{name} is {type}, but {dim} is not among "

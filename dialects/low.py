@@ -28,7 +28,7 @@ contracted or reassociated unless an op's `fastmath` asks for it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from xdsl.dialects import arith, math, memref, scf, vector
 from xdsl.dialects.builtin import (
@@ -73,7 +73,9 @@ from xdsl.traits import IsolatedFromAbove, NoTerminator, Pure, SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
+from .alloca import AllocaOp
 from .argument_list import parse_arguments, print_arguments
+from .buffer_size import is_strided, verify_layout
 from .dim_expr import Extent, is_at_least, unbounded
 from .dim_text import parse_extent
 from .element_types import element_type_of, is_float, lanes_of
@@ -83,13 +85,10 @@ from .static_bounds import Counter, verify_accesses
 from .tile import TileFmaOp
 from .transpose import TransposeOp
 
-SHARED = StringAttr("shared")
-"""The memory space of an alloca that all work-items of a work-group share."""
-
 
 @irdl_attr_definition
-class DimsAttr(Data[tuple[Extent, ...]]):
-    """Up to three extents, x first: `#low.dims[128, 1, 1]`, `#low.dims[(n + 3) floordiv 4, 1, 1]`."""
+class DimsAttr(Data[tuple[Extent, ...]], SpacedOpaqueSyntaxAttribute):
+    """Three extents, x first: `#low<dims [128, 1, 1]>`; printed bare (`[128, 1, 1]`) by ops."""
 
     name = "low.dims"
 
@@ -151,8 +150,8 @@ class KernelOp(IRDLOperation):
     another; the work-items of one work-group meet at barriers. A grid with an extent of 0 runs nothing.
 
     A kernel with named `dims` has an `index` for each of them before its buffers, and its grid may be written
-    with them: `low.kernel @double(%n: index, %x: memref<?xf32, #graph.dims<n>>) dims [n] grid [n, 1, 1]
-    block [1, 1, 1] { ... }`.
+    with them: `low.kernel @double(%n: index, %x: memref<?xf32, {dims = #graph.dims<n>}>) dims [n]
+    grid [n, 1, 1] block [1, 1, 1] { ... }`.
 
     ```mlir
     low.kernel @double(%x: memref<128xf32>, %y: memref<128xf32>) grid [128, 1, 1] block [1, 1, 1] {
@@ -230,12 +229,13 @@ class KernelOp(IRDLOperation):
     def verify_(self) -> None:
         verify_dims(self, self.sym_name.data, self.dims, self.body.block)
         for argument in self.body.block.args[len(self.dims or ()) :]:
-            type = argument.type
+            who = f"{self.name}: argument {argument.index} of @{self.sym_name.data}"
+            type: Attribute = argument.type
             if not isinstance(type, MemRefType) or len(type.get_shape()) != 1:
-                raise VerifyException(
-                    f"{self.name}: argument {argument.index} of @{self.sym_name.data} is {type}, "
-                    "expected a one-dimensional memref"
-                )
+                raise VerifyException(f"{who} is {type}, expected a one-dimensional memref")
+            verify_layout(who, cast(Attribute, type))
+            if is_strided(cast(Attribute, type)):
+                raise VerifyException(f"{who} is {type}, expected a dense memref")
         if any(not isinstance(extent, int) or extent < 1 for extent in self.block_dims.data):
             raise VerifyException(f"{self.name}: block {list(self.block_dims.data)} has an extent below 1")
         if all(isinstance(extent, int) and extent > 0 for extent in self.grid.data):
@@ -464,6 +464,7 @@ EXPANDED_OPS: tuple[type[Operation], ...] = (
 """The ops that `expand-math` replaces; no backend ever sees them."""
 
 _OWN_BODY_OPS: tuple[type[Operation], ...] = (
+    AllocaOp,
     BlockIdOp,
     ThreadIdOp,
     BarrierOp,
@@ -483,7 +484,6 @@ BODY_OPS: tuple[type[Operation], ...] = (
     scf.YieldOp,
     memref.LoadOp,
     memref.StoreOp,
-    memref.AllocaOp,
     vector.LoadOp,
     vector.StoreOp,
     vector.BroadcastOp,

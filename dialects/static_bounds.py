@@ -114,13 +114,13 @@ class _Check:
     def _tile(self, op: TileFmaOp) -> None:
         if op.live is not None:
             return
-        rows, columns = op.rows.data, op.columns.data
+        rows, columns = op.rows.value.data, op.columns.value.data
         depths = [self._constant(depth) for depth in op.depths]
         if op.transposed is not None:
             rows, columns = columns, rows
         self._place(op, op.acc, op.acc_at, ((rows, op.acc_row),), columns)
         if all(depth is not None and depth > 0 for depth in depths):
-            rows, columns = op.rows.data, op.columns.data
+            rows, columns = op.rows.value.data, op.columns.value.data
             steps = [*zip(depths, op.lhs_steps, strict=True)]
             self._place(op, op.lhs, op.lhs_at, ((rows, op.lhs_row), *steps), 1)
             self._place(op, op.rhs, op.rhs_at, (*zip(depths, op.rhs_steps, strict=True),), columns)

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import ArrayAttr, IndexType, IntAttr, MemRefType, UnitAttr, f32, f64
+from xdsl.dialects.builtin import (
+    I64,
+    DenseArrayBase,
+    IndexType,
+    IntegerAttr,
+    MemRefType,
+    UnitAttr,
+    f32,
+    f64,
+    i64,
+)
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -64,11 +74,11 @@ class TileFmaOp(IRDLOperation):
     """
 
     name = "low.tile_fma"
-    rows = prop_def(IntAttr)
-    columns = prop_def(IntAttr)
+    rows = prop_def(IntegerAttr[I64])
+    columns = prop_def(IntegerAttr[I64])
     accumulates = opt_prop_def(UnitAttr)
     transposed = opt_prop_def(UnitAttr)
-    ahead = opt_prop_def(IntAttr)
+    ahead = opt_prop_def(IntegerAttr[I64])
     acc = operand_def(MemRefType)
     acc_at = operand_def(INDEX)
     acc_row = operand_def(INDEX)
@@ -83,8 +93,8 @@ class TileFmaOp(IRDLOperation):
     live = opt_operand_def(INDEX)
     lhs_next = opt_operand_def(INDEX)
     rhs_next = opt_operand_def(INDEX)
-    lhs_next_steps = opt_prop_def(ArrayAttr[IntAttr])
-    rhs_next_steps = opt_prop_def(ArrayAttr[IntAttr])
+    lhs_next_steps = opt_prop_def(DenseArrayBase.constr(i64))
+    rhs_next_steps = opt_prop_def(DenseArrayBase.constr(i64))
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     def __init__(
@@ -110,11 +120,11 @@ class TileFmaOp(IRDLOperation):
             operands=[*acc, *lhs[:3], lhs[3:], *rhs[:2], rhs[2:], depths, live]
             + [None if each is None else each[0] for each in (lhs_next, rhs_next)],
             properties={
-                "rows": IntAttr(shape[0]),
-                "columns": IntAttr(shape[1]),
+                "rows": IntegerAttr(shape[0], i64),
+                "columns": IntegerAttr(shape[1], i64),
                 "accumulates": UnitAttr() if accumulates else None,
                 "transposed": UnitAttr() if transposed else None,
-                "ahead": None if ahead is None else IntAttr(ahead),
+                "ahead": None if ahead is None else IntegerAttr(ahead, i64),
                 "lhs_next_steps": _steps_of(lhs_next),
                 "rhs_next_steps": _steps_of(rhs_next),
             },
@@ -177,14 +187,14 @@ class TileFmaOp(IRDLOperation):
         return op
 
     def print(self, printer: Printer) -> None:
-        printer.print_string(f" {self.rows.data} x {self.columns.data}")
+        printer.print_string(f" {self.rows.value.data} x {self.columns.value.data}")
         if self.live is not None:
             printer.print_string(" live ")
             printer.print_ssa_value(self.live)
         if self.transposed is not None:
             printer.print_string(" transposed")
         if self.ahead is not None:
-            printer.print_string(f" ahead {self.ahead.data}")
+            printer.print_string(f" ahead {self.ahead.value.data}")
         _print_place(printer, self.acc, (self.acc_at, self.acc_row))
         printer.print_string(" =" if self.accumulates is None else " +=")
         _print_place(printer, self.lhs, (self.lhs_at, self.lhs_row, *self.lhs_steps))
@@ -199,22 +209,21 @@ class TileFmaOp(IRDLOperation):
             if place is not None and steps is not None:
                 printer.print_string(f" {name}[")
                 printer.print_ssa_value(place)
-                printer.print_string("".join(f", {number.data}" for number in steps) + "]")
+                printer.print_string("".join(f", {number}" for number in steps.get_values()) + "]")
         printer.print_op_attributes(self.attributes)
         printer.print_string(" : ")
         printer.print_list((self.acc.type, self.lhs.type, self.rhs.type), printer.print_attribute)
 
     @property
-    def _next(self) -> tuple[tuple[str, SSAValue | None, ArrayAttr[IntAttr] | None], ...]:
+    def _next(self) -> tuple[tuple[str, SSAValue | None, DenseArrayBase[I64] | None], ...]:
         return ("lhs", self.lhs_next, self.lhs_next_steps), ("rhs", self.rhs_next, self.rhs_next_steps)
 
     def verify_(self) -> None:
-        if self.rows.data < 1 or self.columns.data < 1:
-            raise VerifyException(
-                f"{self.name}: a tile of {self.rows.data} x {self.columns.data} (expected 1 or more of each)"
-            )
-        if self.ahead is not None and self.ahead.data < 1:
-            raise VerifyException(f"{self.name}: ahead {self.ahead.data} (expected 1 or more, or none)")
+        if self.rows.value.data < 1 or self.columns.value.data < 1:
+            rows, columns = self.rows.value.data, self.columns.value.data
+            raise VerifyException(f"{self.name}: a tile of {rows} x {columns} (expected 1 or more of each)")
+        if self.ahead is not None and self.ahead.value.data < 1:
+            raise VerifyException(f"{self.name}: ahead {self.ahead.value.data} (expected 1 or more, or none)")
         found = [len(self.depths), len(self.lhs_steps), len(self.rhs_steps)]
         if found[0] < 1 or found != [found[0]] * 3:
             raise VerifyException(
@@ -234,7 +243,7 @@ class TileFmaOp(IRDLOperation):
             what = "+=" if self.accumulates is not None else "live"
             raise VerifyException(f"{self.name}: {what} of a transposed tile (expected = of all columns)")
         for name, place, steps in self._next:
-            numbers = [] if steps is None else [number.data for number in steps]
+            numbers = [] if steps is None else list(steps.get_values())
             if (place is None) != (steps is None) or (
                 place is not None and (len(numbers), found[0]) != (2, 1)
             ):
@@ -253,8 +262,8 @@ def _parse_indices(parser: Parser) -> list[SSAValue]:
     return [parser.resolve_operand(index, INDEX) for index in found]
 
 
-def _steps_of(next: tuple[SSAValue, int, int] | None) -> ArrayAttr[IntAttr] | None:
-    return None if next is None else ArrayAttr([IntAttr(number) for number in next[1:]])
+def _steps_of(next: tuple[SSAValue, int, int] | None) -> DenseArrayBase[I64] | None:
+    return None if next is None else DenseArrayBase.from_list(i64, next[1:])
 
 
 def _parse_next(parser: Parser) -> tuple[SSAValue, int, int]:

@@ -31,9 +31,9 @@ def axis_text(op: sched.AxisOp | sched.ReduceOp, name: str) -> str:
     """Returns what an axis does and how it runs, in words."""
     mapping = op.mapping
     if isinstance(op, sched.ReduceOp):
-        what = f"combine by {op.kind.data.value} for {name} < {op.extent.data}"
+        what = f"combine by {op.kind.data.value} for {name} < {op.extent}"
         return f"{what}: {_reduction_words(mapping)}"
-    return f"for {name} < {op.extent.data}: {_axis_words(mapping)}"
+    return f"for {name} < {op.extent}: {_axis_words(mapping)}"
 
 
 def _reduction_words(mapping: MappingAttr) -> str:

@@ -48,7 +48,7 @@ from xdsl.utils.hints import isa
 
 from ..dialects.constant_integer import constant_integer
 from ..dialects.element_types import NBYTES, element_type_of
-from ..dialects.low import KernelOp, TileFmaOp
+from ..dialects.low import AllocaOp, KernelOp, TileFmaOp
 from ..dialects.prefetch import set_prefetch_distance
 from ..dialects.tile import INDEX
 from .util.kernel_front import KernelFront
@@ -98,7 +98,7 @@ def _expand(op: TileFmaOp, vector_nbytes: int, front: KernelFront) -> None:
     else:
         begin = writer.index(0)
         for lanes in dict.fromkeys((widest, 1)):
-            if lanes <= op.columns.data:
+            if lanes <= op.columns.value.data:
                 begin = writer.write_live(op.live, begin, lanes)
     op.detach()
     op.erase()
@@ -117,7 +117,7 @@ class _TileWriter:
     def pieces(self, widest: int) -> list[_Piece]:
         """Returns all columns, in the widest vectors that there are."""
         found: list[_Piece] = []
-        first, columns = 0, self.op.columns.data
+        first, columns = 0, self.op.columns.value.data
         while first < columns:
             lanes = min(widest, 1 << (columns - first).bit_length() - 1)
             found.append(_Piece(self.index(first), lanes))
@@ -141,8 +141,8 @@ class _TileWriter:
 
     def write_rows(self, pieces: Sequence[_Piece], at_once: int) -> None:
         """Writes all rows of some columns, `at_once` rows in a loop."""
-        for row in range(0, self.op.rows.data, at_once):
-            self._write(range(row, min(row + at_once, self.op.rows.data)), pieces)
+        for row in range(0, self.op.rows.value.data, at_once):
+            self._write(range(row, min(row + at_once, self.op.rows.value.data)), pieces)
 
     def _write(self, rows: range, pieces: Sequence[_Piece]) -> None:
         op = self.op
@@ -193,7 +193,7 @@ class _TileWriter:
         lhs_at: SSAValue,
         rhs_at: SSAValue,
     ) -> list[SSAValue]:
-        ahead = None if self.op.ahead is None else self.op.ahead.data
+        ahead = None if self.op.ahead is None else self.op.ahead.value.data
         columns = [
             self._load(self.op.rhs, self.sum(rhs_at, piece.first), piece.lanes, ahead) for piece in pieces
         ]
@@ -259,7 +259,7 @@ class _TileWriter:
 
     def _scratch_of(self, lanes: int) -> SSAValue:
         if lanes not in self._scratch:
-            memory = memref.AllocaOp.get(self.wide, shape=[lanes])
+            memory = AllocaOp(MemRefType(self.wide, [lanes]))
             self._scratch[lanes] = self.front.add(memory, "lanes", self.op.location)
         return self._scratch[lanes]
 

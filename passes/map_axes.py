@@ -205,7 +205,7 @@ class _KernelMapper:
 
     def _continues(self, outer: sched.AxisOp, inner: sched.AxisOp, accesses: Sequence[memref.LoadOp]) -> bool:
         """Returns whether each iteration of `outer` begins where the inner axis ends in the one before."""
-        axis, extent = self.analysis.axis(outer), inner.extent.data
+        axis, extent = self.analysis.axis(outer), inner.extent
         return all(self.analysis.address(op).stride(axis) == extent for op in accesses)
 
     def _map_transpose(self, columns: sched.AxisOp) -> bool:
@@ -245,7 +245,7 @@ class _KernelMapper:
             return
         if any(op is not nest[0] and isinstance(op, Loop) for op in kernel.body.block.ops):
             return
-        if any(axis.count is not None or not isinstance(axis.extent.data, int) for axis in nest):
+        if any(axis.count is not None or not isinstance(axis.extent, int) for axis in nest):
             return
         if self._most(rows) * self._most(columns) * nbytes <= UNBLOCKED_NBYTES or self._most(columns) <= wide:
             return

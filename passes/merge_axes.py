@@ -60,7 +60,7 @@ def _pair(kernel: sched.KernelOp) -> tuple[sched.AxisOp, sched.AxisOp] | None:
         return None
     analysis = IndexAnalysis()
     for outer, inner in pairwise(nest):
-        extents = outer.extent.data, inner.extent.data
+        extents = outer.extent, inner.extent
         if outer.count is not None or inner.count is not None:
             continue
         if not all(isinstance(extent, int) and extent > 1 for extent in extents):

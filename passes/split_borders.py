@@ -139,7 +139,7 @@ def _windowed_nest(kernel: sched.KernelOp) -> list[sched.AxisOp]:
     nest = nest_of(kernel)
     if not nest or any(axis.mapping != _SERIAL or axis.count is not None for axis in nest):
         return []
-    if not all(isinstance(axis.extent.data, int) and axis.extent.data > 0 for axis in nest):
+    if not all(isinstance(axis.extent, int) and axis.extent > 0 for axis in nest):
         return []
     inside = [op for op in nest[-1].walk() if op is not nest[-1] and op.regions]
     if not inside or not all(isinstance(op, sched.ReduceOp) and op.mapping == _SERIAL for op in inside):
@@ -150,14 +150,14 @@ def _windowed_nest(kernel: sched.KernelOp) -> list[sched.AxisOp]:
 def _iterations(axis: sched.AxisOp) -> int:
     """Returns how often what is innermost below an axis runs in one iteration."""
     loops = [op for op in axis.walk() if op is not axis and isinstance(op, Loop)]
-    return prod(op.extent.data for op in loops if isinstance(op.extent.data, int))
+    return prod(op.extent for op in loops if isinstance(op.extent, int))
 
 
 def _may_split(axis: sched.AxisOp) -> bool:
     """Returns whether an axis is unmapped, of known extent, and has none but reductions in it."""
-    if axis.mapping != _SERIAL or axis.count is not None or not isinstance(axis.extent.data, int):
+    if axis.mapping != _SERIAL or axis.count is not None or not isinstance(axis.extent, int):
         return False
-    return axis.extent.data > LEAST_LANES and not any(
+    return axis.extent > LEAST_LANES and not any(
         op is not axis and isinstance(op, sched.AxisOp | sched.AllocOp | scf.ForOp | scf.IfOp | scf.WhileOp)
         for op in axis.walk()
     )

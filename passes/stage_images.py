@@ -154,7 +154,7 @@ class StageImagesPass(ModulePass):
         if len(tiled) != 2 or tiled[0] == 0 or tiled != [len(nest) - 2, len(nest) - 1] or kernel.sizes:
             return None
         rows, analysis = nest[tiled[0] - 1], IndexAnalysis()
-        if rows.count is not None or not isinstance(rows.extent.data, int):
+        if rows.count is not None or not isinstance(rows.extent, int):
             return None
         loads = [op for op in nest[-1].walk() if isinstance(op, memref.LoadOp)]
         axis = analysis.axis(rows)
@@ -201,7 +201,7 @@ class StageImagesPass(ModulePass):
     def _rows_at_once(self, rows: sched.AxisOp, image: BlockArgument) -> int | None:
         """Returns for how many iterations what they read is staged together, None if for too few."""
         analysis = IndexAnalysis()
-        reads, axis, extent = reads_of(image, rows), analysis.axis(rows), rows.extent.data
+        reads, axis, extent = reads_of(image, rows), analysis.axis(rows), rows.extent
         try:
             box = read_region(self.name, analysis, image, rows, reads)
         except ScheduleError:

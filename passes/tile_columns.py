@@ -93,7 +93,7 @@ class TileColumnsPass(ModulePass):
             return 0
         (load,) = loads
         address, type = analysis.address(load), load.memref.type
-        row, extent = address.stride(analysis.axis(reduce)), columns.extent.data
+        row, extent = address.stride(analysis.axis(reduce)), columns.extent
         nbytes = NBYTES[reduce.result.type]
         most = self.l1_nbytes // nbytes
         if address.stride(analysis.axis(columns)) != 1 or not isinstance(row, int) or row < most:
@@ -127,7 +127,7 @@ def _sum_in(columns: sched.AxisOp) -> sched.ReduceOp | None:
     reduce = loops[0]
     if reduce.kind.data is not CombineKind.ADDF or reduce.count is not None or reduce.init is not None:
         return None
-    rows = reduce.extent.data
+    rows = reduce.extent
     if not isinstance(rows, int) or rows % ROWS_AT_ONCE or rows < 8 * ROWS_AT_ONCE:
         return None
     if any(op.regions or isinstance(op, memref.StoreOp) for op in reduce.body.block.ops):
@@ -163,7 +163,7 @@ class _Tiling:
         self.index_code, self.rest = ops[:position], ops[position + 1 :]
 
     def write(self) -> None:
-        extent, type = self.columns.extent.data, self.reduce.result.type
+        extent, type = self.columns.extent, self.reduce.result.type
         assert isinstance(extent, int), "extents are numbers here"
         outer = sched.AxisOp(extent // self.width, MappingAttr.get(Level.BLOCK, 1))
         outer.index.name_hint = f"{self.hint}_outer"
@@ -174,7 +174,7 @@ class _Tiling:
         self._axis(writer, 1, lambda inside, index: self._clear(inside, index, sums))
         rows = Block(arg_types=[INDEX])
         rows.args[0].name_hint = f"{self.reduce.index.name_hint or 'r'}_outer"
-        numbers = (0, self.reduce.extent.data, ROWS_AT_ONCE)
+        numbers = (0, self.reduce.extent, ROWS_AT_ONCE)
         bounds = [writer.constant(number, INDEX) for number in numbers]
         writer.insert(scf.ForOp.create(operands=bounds, regions=[Region(rows)]))
         within = self._writer(rows)

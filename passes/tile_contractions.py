@@ -354,7 +354,7 @@ class _KernelTiler:
         found: list[int | None] = []
         for number, axis in enumerate(nest):
             own = self.analysis.axis(axis)
-            if axis is columns or axis.extent.data == 1 or self._is_counting(axis, products):
+            if axis is columns or axis.extent == 1 or self._is_counting(axis, products):
                 continue
             for product in products:
                 side = self._column_side(product, columns, width)

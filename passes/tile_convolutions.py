@@ -137,7 +137,7 @@ def _split(axis: sched.AxisOp, factor: int) -> tuple[sched.AxisOp, sched.AxisOp]
 
 
 def _extent(axis: sched.AxisOp) -> int:
-    extent = axis.extent.data
+    extent = axis.extent
     assert isinstance(extent, int), f"an extent of {extent}"
     return extent
 
@@ -198,7 +198,7 @@ def _find(kernel: sched.KernelOp) -> _Convolution | None:
         nest = nest_of(kernel)
         if len(nest) < 2 or any(axis.mapping != MappingAttr.get() or axis.count for axis in nest):
             return None
-        if not all(isinstance(axis.extent.data, int) and axis.extent.data > 0 for axis in nest):
+        if not all(isinstance(axis.extent, int) and axis.extent > 0 for axis in nest):
             return None
         sums = [op for op in nest[-1].body.block.ops if isinstance(op, sched.ReduceOp)]
         if len(sums) != 1 or sums[0].kind.data is not CombineKind.FMA or sums[0].init is not None:
@@ -230,7 +230,7 @@ def _grouped(
         axis = analysis.axis(op)
         for atom in image.terms:
             if isinstance(atom, FloorDiv) and atom.operand == variable(axis):
-                divisor, extent = atom.divisor, op.extent.data
+                divisor, extent = atom.divisor, op.extent
                 if isinstance(divisor, int) and isinstance(extent, int) and extent % divisor == 0:
                     return op, divisor
     return None

@@ -27,7 +27,7 @@ def fma_kernel(element: str, lanes: int) -> str:
     """
     vector = f"vector<{lanes}x{element}>"
     memory = f"memref<{fma_elements(lanes)}x{element}>"
-    sums = f"memref<?x{element}, #graph.dims<{lanes} * g>>"
+    sums = f"memref<?x{element}, {{dims = #graph.dims<{lanes} * g>}}>"
     accumulators = range(N_ACCUMULATORS)
 
     def lines() -> Iterator[str]:
@@ -79,7 +79,7 @@ def memory_kernel(name: str, lanes: int) -> str:
     in `%y`.
     """
     vector = f"vector<{lanes}xf32>"
-    memory = "memref<?xf32, #graph.dims<g * n>>"
+    memory = "memref<?xf32, {dims = #graph.dims<g * n>}>"
     reads, writes = name != WRITE, name != READ
     hint = " {nontemporal = true}" if name == STREAM else ""
     places = range(STEP)

@@ -189,7 +189,7 @@ def _most_terms(kernel: sched.KernelOp, sizes: Mapping[str, int]) -> int:
     for op in kernel.walk():
         terms, around = 1, op
         while isinstance(around, sched.ReduceOp):
-            terms *= evaluated(around.extent.data, sizes)
+            terms *= evaluated(around.extent, sizes)
             parent = around.parent_op()
             assert parent is not None, "a reduction outside of a kernel"
             around = parent

@@ -135,7 +135,7 @@ def _structures(kernel: sched.KernelOp) -> Iterator[tuple[Step, ...]]:
 def _is_longer(loop: KernelLoop, factor: int) -> bool:
     if not isinstance(loop, sched.AxisOp | sched.ReduceOp):
         return False
-    extent = loop.extent.data
+    extent = loop.extent
     return not isinstance(extent, int) or extent > factor
 
 

@@ -27,6 +27,7 @@ from xdsl.utils.exceptions import DiagnosticException
 from ...dialects.constant_integer import constant_integer
 from ...dialects.element_types import NBYTES, element_type_of, is_float, is_narrow_float, lanes_of
 from ...dialects.low import (
+    AllocaOp,
     BarrierOp,
     BlockIdOp,
     Conversion,
@@ -321,14 +322,10 @@ def _store(value_of: Callable[[Any], SSAValue], buffer_of: Callable[[Any], SSAVa
     return rule
 
 
-def _alloca(emitter: Emitter, op: memref.AllocaOp) -> None:
-    type = op.memref.type
-    element, nbytes = storage(op, type)
-    emitter.type(op, element_type_of(type))
-    assert isinstance(type, MemRefType)
-    if not type.has_static_shape():
-        raise DiagnosticException(f"llvm: {op.name}: {type} has no static size")
-    count = prod(type.get_shape())
+def _alloca(emitter: Emitter, op: AllocaOp) -> None:
+    element, nbytes = storage(op, op.type)
+    emitter.type(op, element_type_of(op.type))
+    (count,) = op.type.get_shape()
     kernel = emitter.kernel.sym_name.data
     emitter.private_nbytes += count * nbytes
     if emitter.private_nbytes > PRIVATE_NBYTES_LIMIT:
@@ -336,11 +333,8 @@ def _alloca(emitter: Emitter, op: memref.AllocaOp) -> None:
             f"llvm: {op.name}: kernel @{kernel} needs {emitter.private_nbytes} bytes of private memory, "
             f"{PRIVATE_NBYTES_LIMIT} is the limit"
         )
-    alignment = _ALLOCA_ALIGNMENT
-    if op.alignment is not None:
-        alignment = max(alignment, op.alignment.value.data)
     name = emitter.values[op.memref] = emitter.names.fresh(op.memref.name_hint)
-    emitter.entry_lines.append(f"  {name} = alloca [{count} x {element}], align {alignment}")
+    emitter.entry_lines.append(f"  {name} = alloca [{count} x {element}], align {_ALLOCA_ALIGNMENT}")
 
 
 def _broadcast(emitter: Emitter, op: vector.BroadcastOp) -> None:
@@ -501,7 +495,7 @@ RULES: dict[type[Operation], Rule] = {
     scf.WhileOp: _while,
     memref.LoadOp: _load(lambda op: op.memref),
     memref.StoreOp: _store(lambda op: op.value, lambda op: op.memref),
-    memref.AllocaOp: _alloca,
+    AllocaOp: _alloca,
     vector.LoadOp: _load(lambda op: op.base),
     vector.StoreOp: _store(lambda op: op.vector, lambda op: op.base),
     vector.BroadcastOp: _broadcast,

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import ArrayAttr, IntAttr
+from xdsl.dialects.builtin import I64, DenseArrayBase
 from xdsl.ir import Attribute, SSAValue
 
 from ...dialects.constant_integer import constant_integer
@@ -41,7 +41,7 @@ def write_tile_fma(emitter: Emitter, op: TileFmaOp) -> None:
     wide: Attribute = element_type_of(op.acc.type)
     for buffer in (op.acc, op.lhs, op.rhs):
         emitter.type(op, element_type_of(buffer.type))
-    rows, columns = op.rows.data, op.columns.data
+    rows, columns = op.rows.value.data, op.columns.value.data
     nbytes = emitter.processor.vector_nbytes
     lanes = min(nbytes // NBYTES[wide], 1 << (columns - 1).bit_length())
     registers = 32 if nbytes == 64 else 16
@@ -107,7 +107,7 @@ class _TileWriter:
         self.masks = [self._mask(number) for number in range(self.vectors)]
         row = self._amount(op.lhs_row)
         self.lhs_rows = [self._times(row, number) for number in range(part.rows)]
-        self.ahead = op.ahead.data if op.ahead is not None and part.row == 0 else None
+        self.ahead = op.ahead.value.data if op.ahead is not None and part.row == 0 else None
         self.prefetches = [
             self._prefetch(buffer, place, steps)
             for buffer, place, steps in (
@@ -234,8 +234,8 @@ class _TileWriter:
         self.emitter.end_repetition(loop, str(unroll), "0", yielded)
         return lhs, yielded[0], sums
 
-    def _prefetch(self, buffer: _Buffer, at: SSAValue, steps: ArrayAttr[IntAttr]) -> _Prefetch:
-        step, count = (number.data for number in steps)
+    def _prefetch(self, buffer: _Buffer, at: SSAValue, steps: DenseArrayBase[I64]) -> _Prefetch:
+        step, count = steps.get_values()
         place = self._behind(buffer, self.emitter.values[buffer.value], self._amount(at))
         return _Prefetch(buffer, place, step, count)
 

@@ -95,16 +95,13 @@ class KernelWriter:
         """Arrays in local memory must be declared in the outermost scope of a kernel."""
         nbytes = 0
         for op in self._op.body.walk():
-            if isinstance(op, memref.AllocaOp):
-                type = op.memref.type
-                assert isinstance(type, MemRefType)
-                if type.memory_space == low.SHARED:
-                    element = self.memref_element(type, op)
-                    nbytes += prod(type.get_shape()) * nbytes_of(element)
-                    self.array(op, "__local ")
-                    self._check_shared(op, nbytes)
+            if isinstance(op, low.AllocaOp) and op.is_shared:
+                element = self.memref_element(op.type, op)
+                nbytes += prod(op.type.get_shape()) * nbytes_of(element)
+                self.array(op, "__local ")
+                self._check_shared(op, nbytes)
 
-    def _check_shared(self, op: memref.AllocaOp, nbytes: int) -> None:
+    def _check_shared(self, op: low.AllocaOp, nbytes: int) -> None:
         device = self.source.device
         if nbytes > device.max_shared_nbytes:
             raise self.fail(
@@ -121,14 +118,10 @@ class KernelWriter:
             raise self.fail(op, f"no C array for {type}")
         return self.element(element, op)
 
-    def array(self, op: memref.AllocaOp, qualifier: str) -> None:
+    def array(self, op: low.AllocaOp, qualifier: str) -> None:
         """Declares the array that `op` allocates."""
-        type = op.memref.type
-        assert isinstance(type, MemRefType)
-        element = self.memref_element(type, op)
-        extent = type.get_shape()[0]
-        if extent < 0:
-            raise self.fail(op, f"the extent of {type} is not known")
+        element = self.memref_element(op.type, op)
+        (extent,) = op.type.get_shape()
         self.spaces[op.memref] = qualifier
         # C has no arrays of no elements
         self.line(f"{qualifier}{element} {self.name(op.memref, 'array')}[{max(extent, 1)}];")

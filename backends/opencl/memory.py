@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from xdsl.dialects import memref, vector
-from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute, SSAValue
 
 from ...dialects import low
@@ -52,12 +51,9 @@ def _vector_at(
     return kernel.vector_at(op, base, kernel.index(op, op.indices), lanes, const)
 
 
-def alloca(kernel: KernelWriter, op: memref.AllocaOp) -> None:
-    type = op.memref.type
-    assert isinstance(type, MemRefType)
-    if type.memory_space == low.SHARED:
-        return
-    kernel.array(op, "")
+def alloca(kernel: KernelWriter, op: low.AllocaOp) -> None:
+    if not op.is_shared:
+        kernel.array(op, "")
 
 
 def broadcast(kernel: KernelWriter, op: vector.BroadcastOp) -> None:

@@ -96,7 +96,7 @@ RULES: dict[type[Operation], Rule] = {
     scf.WhileOp: control.while_loop,
     memref.LoadOp: memory.load,
     memref.StoreOp: memory.store,
-    memref.AllocaOp: memory.alloca,
+    low.AllocaOp: memory.alloca,
     vector.LoadOp: memory.vector_load,
     vector.StoreOp: memory.vector_store,
     vector.BroadcastOp: memory.broadcast,

@@ -25,7 +25,7 @@ Piece = tuple[str, int | None]
 
 
 def tile_fma(kernel: KernelWriter, op: TileFmaOp) -> None:
-    rows, columns = op.rows.data, op.columns.data
+    rows, columns = op.rows.value.data, op.columns.value.data
     wide: Attribute = element_type_of(op.acc.type)
     widest = max(2, min(16, kernel.source.device.vector_nbytes // NBYTES[wide]))
     if op.live is not None:

@@ -16,7 +16,7 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 from xdsl.dialects import memref, scf, vector
-from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, NoneAttr
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 from xdsl.dialects.vector import CombiningKindFlag
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
@@ -349,20 +349,14 @@ def _only_index(op: Operation, indices: Sequence[SSAValue]) -> SSAValue:
 
 
 def _alloca(op: Operation) -> _Step:
-    assert isinstance(op, memref.AllocaOp)
-    type, result = op.memref.type, op.memref
-    assert isinstance(type, MemRefType)
-    shape, space = type.get_shape(), type.memory_space
-    if len(shape) != 1 or DYNAMIC_INDEX in shape:
-        raise InterpreterError(f"{describe(op)}: cannot allocate {type} (need one static extent)")
-    if space != low.SHARED and not isinstance(space, NoneAttr):
-        raise InterpreterError(f"{describe(op)}: unknown memory space {space}")
-    (size,), dtype = shape, dtype_of(type)
+    assert isinstance(op, low.AllocaOp)
+    result, is_shared = op.memref, op.is_shared
+    (size,), dtype = op.type.get_shape(), dtype_of(op.type)
 
     def step(run: _Run) -> None:
         if run.n_items == 1:
             run.memories[result] = KernelMemory(_undefined((size,), dtype))
-        elif space == low.SHARED and run.n_threads > 1:
+        elif is_shared and run.n_threads > 1:
             log = SharedAccessLog(run.groups, size)
             run.logs.append(log)
             copies = _undefined((run.n_groups, size), dtype)
@@ -620,7 +614,7 @@ _STEPS: dict[type[Operation], Callable[[Operation], _Step]] = {
     scf.WhileOp: _while,
     memref.LoadOp: _load,
     memref.StoreOp: _store,
-    memref.AllocaOp: _alloca,
+    low.AllocaOp: _alloca,
     vector.LoadOp: _load,
     vector.StoreOp: _store,
     vector.BroadcastOp: _broadcast,

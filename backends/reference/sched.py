@@ -154,7 +154,7 @@ class _Run:
         Yields how many iterations a loop has: each number with a mask of where it is that, None for
         everywhere. Meanwhile only those iterations of the axes around take part.
         """
-        extent = evaluated(op.extent.data, self._dims)
+        extent = evaluated(op.extent, self._dims)
         if op.count is None:
             yield extent, None
             return

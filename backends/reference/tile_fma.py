@@ -61,14 +61,14 @@ def _turns(run: Run, sizes: list[Array]) -> Iterator[tuple[tuple[int, ...], Mask
 
 
 def _run(op: low.TileFmaOp, run: Run, size: Mapping[SSAValue, int]) -> None:
-    columns = op.columns.data
+    columns = op.columns.value.data
     if op.live is not None:
         if size[op.live] > columns:
             raise InterpreterError(f"{describe(op)}: {size[op.live]} live columns of {columns}")
         columns = max(size[op.live], 0)
     if columns == 0:
         return
-    dtype, rows = dtype_of(op.acc.type), np.arange(op.rows.data)
+    dtype, rows = dtype_of(op.acc.type), np.arange(op.rows.value.data)
     acc, acc_at = run.memories[op.acc], run.values[op.acc_at]
     if op.transposed is None:
         starts = [acc_at + row * size[op.acc_row] for row in rows]

@@ -20,8 +20,8 @@ from ..memory_modes import MemoryMode, ModeKind
 
 
 @irdl_attr_definition
-class IntsAttr(Data[tuple[int, ...]]):
-    """One integer per axis, or a list of axes: `#graph.ints[1, 0]`; printed bare (`[1, 0]`) by ops."""
+class IntsAttr(Data[tuple[int, ...]], SpacedOpaqueSyntaxAttribute):
+    """One integer per axis, or a list of axes: `#graph<ints [1, 0]>`; printed bare (`[1, 0]`) by ops."""
 
     name = "graph.ints"
 
@@ -42,8 +42,8 @@ class IntsAttr(Data[tuple[int, ...]]):
 
 
 @irdl_attr_definition
-class ExtentsAttr(Data[tuple[Extent, ...]]):
-    """One extent per axis: `#graph.extents[n floordiv 2, 8]`; printed bare (`[n floordiv 2, 8]`) by ops."""
+class ExtentsAttr(Data[tuple[Extent, ...]], SpacedOpaqueSyntaxAttribute):
+    """One extent per axis: `#graph<extents [n floordiv 2, 8]>`; printed bare (`[n floordiv 2, 8]`) by ops."""
 
     name = "graph.extents"
 

@@ -11,11 +11,10 @@ from abc import ABC
 from collections.abc import Sequence
 from typing import Any
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, LocationAttr, TensorType, UnitAttr, i1, i64
+from xdsl.dialects.builtin import DYNAMIC_INDEX, LocationAttr, TensorType, UnitAttr, i1, i64
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
-    BaseAttr,
     IRDLOperation,
     irdl_op_definition,
     lazy_traits_def,
@@ -32,7 +31,7 @@ from xdsl.printer import Printer
 from xdsl.traits import HasParent, IsTerminator, Pure, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
-from ..dim_attributes import DimExprAttr, length_attribute, length_of
+from ..dim_attributes import LengthAttr, length_attribute, length_of
 from ..dim_expr import Extent, is_at_least
 from ..dim_text import parse_extent
 from .types import TENSOR, difference, shape_of, tensor_of, tensor_type_of
@@ -308,7 +307,7 @@ class ScanOp(ControlOp):
     """
 
     name = "graph.scan"
-    length = prop_def(BaseAttr(IntegerAttr) | BaseAttr(DimExprAttr))
+    length = prop_def(LengthAttr)
     reverse = opt_prop_def(UnitAttr)
     initial = var_operand_def(TENSOR)
     inputs = var_operand_def(TENSOR)

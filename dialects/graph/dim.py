@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from xdsl.dialects.builtin import IntAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import I64, IntegerAttr, ModuleOp, StringAttr, i64
 from xdsl.ir import Operation
 from xdsl.irdl import IRDLOperation, irdl_op_definition, prop_def, traits_def
 from xdsl.parser import Parser
@@ -31,22 +31,22 @@ class DimOp(IRDLOperation):
 
     name = "graph.dim"
     sym_name = prop_def(StringAttr)
-    minimum = prop_def(IntAttr)
-    maximum = prop_def(IntAttr)
+    minimum = prop_def(IntegerAttr[I64])
+    maximum = prop_def(IntegerAttr[I64])
     traits = traits_def(SymbolOpInterface())
 
     def __init__(self, name: str, minimum: int, maximum: int):
         super().__init__(
             properties={
                 "sym_name": StringAttr(name),
-                "minimum": IntAttr(minimum),
-                "maximum": IntAttr(maximum),
+                "minimum": IntegerAttr(minimum, i64),
+                "maximum": IntegerAttr(maximum, i64),
             }
         )
 
     @property
     def symbol(self) -> DimSymbol:
-        return DimSymbol(self.sym_name.data, self.minimum.data, self.maximum.data)
+        return DimSymbol(self.sym_name.data, self.minimum.value.data, self.maximum.value.data)
 
     @classmethod
     def parse(cls, parser: Parser) -> DimOp:
@@ -62,11 +62,11 @@ class DimOp(IRDLOperation):
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
         printer.print_symbol_name(self.sym_name.data)
-        printer.print_string(f" min {self.minimum.data} max {self.maximum.data}")
+        printer.print_string(f" min {self.minimum.value.data} max {self.maximum.value.data}")
         printer.print_op_attributes(self.attributes)
 
     def verify_(self) -> None:
-        name, low, high = self.sym_name.data, self.minimum.data, self.maximum.data
+        name, low, high = self.sym_name.data, self.minimum.value.data, self.maximum.value.data
         if not isinstance(self.parent_op(), ModuleOp):
             raise VerifyException(f"{self.name}: @{name} must stand in a module, beside its functions")
         if not name.isidentifier() or name in KEYWORDS:

@@ -12,11 +12,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar, Self, cast
 
-from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, StridedLayoutAttr, UnitAttr, i1, i64
+from xdsl.dialects.builtin import IndexType, MemRefType, StridedLayoutAttr, UnitAttr, i1, i64
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
-    BaseAttr,
     IRDLOperation,
     irdl_op_definition,
     operand_def,
@@ -33,9 +32,9 @@ from xdsl.printer import Printer
 from xdsl.traits import NoTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ..buffer_size import extents_of
-from ..dim_attributes import DimExprAttr, DimsAttr, length_attribute, length_of
-from ..dim_expr import DimExpr, Extent, bounded, is_at_least
+from ..buffer_size import extents_of, memref_of
+from ..dim_attributes import LengthAttr, length_attribute, length_of
+from ..dim_expr import Extent, bounded, is_at_least
 from ..dim_text import parse_extent
 from ..graph import dims_around
 from ..graph.types import tensor_of
@@ -61,12 +60,10 @@ COUNTER = buffer_type(tensor_of(i64, ()))
 
 def row_type(type: MemRefType) -> MemRefType:
     """Returns the type of one element of a buffer along its first axis."""
-    shape, layout = type.get_shape()[1:], type.layout
-    if isinstance(layout, StridedLayoutAttr):
-        return MemRefType(type.element_type, shape, StridedLayoutAttr(layout.strides.data[1:]))
-    if isinstance(layout, DimsAttr) and any(isinstance(extent, DimExpr) for extent in layout.data[1:]):
-        return MemRefType(type.element_type, shape, DimsAttr(layout.data[1:]))
-    return MemRefType(type.element_type, shape)
+    if isinstance(type.layout, StridedLayoutAttr):
+        strides = StridedLayoutAttr(type.layout.strides.data[1:])
+        return MemRefType(type.element_type, type.get_shape()[1:], strides)
+    return memref_of(type.element_type, extents_of(type)[1:])
 
 
 def _indexed(type: Attribute) -> MemRefType[Attribute]:
@@ -204,7 +201,7 @@ class ForOp(ControlItem):
     """
 
     name = "sched.for"
-    length = prop_def(BaseAttr(IntegerAttr) | BaseAttr(DimExprAttr))
+    length = prop_def(LengthAttr)
     reverse = opt_prop_def(UnitAttr)
     counter = opt_operand_def(MemRefType)
     after = var_operand_def(TOKEN)

@@ -18,7 +18,6 @@ from xdsl.dialects.builtin import (
     ArrayAttr,
     DenseArrayBase,
     IndexType,
-    IntAttr,
     IntegerType,
     MemRefType,
     StringAttr,
@@ -28,7 +27,6 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.irdl import (
     AnyAttr,
     AttrSizedOperandSegments,
-    BaseAttr,
     IRDLOperation,
     irdl_op_definition,
     opt_attr_def,
@@ -48,8 +46,8 @@ from xdsl.utils.exceptions import VerifyException
 from .. import low
 from ..argument_list import parse_arguments, print_arguments
 from ..buffer_size import verify_layout
-from ..dim_attributes import DimExprAttr
-from ..dim_expr import Extent, is_at_least, unbounded
+from ..dim_attributes import LengthAttr, length_attribute, length_of
+from ..dim_expr import Extent, is_at_least
 from ..dim_text import parse_extent
 from ..element_types import is_float
 from ..kernel_dims import dims_properties, parse_dims, print_dims, sizes_of, verify_dims
@@ -75,7 +73,7 @@ class KernelOp(IRDLOperation):
     }
     ```
 
-    With dims: `sched.kernel @scale(%n: index, %x: memref<?xf32, #graph.dims<n>>) dims [n] { ... }`.
+    With dims: `sched.kernel @scale(%n: index, %x: memref<?xf32, {dims = #graph.dims<n>}>) dims [n] { ... }`.
 
     The pass that maps its axes says why in `attributes {schedule = "i: neighbours in memory; ..."}`: clauses
     with `; ` between them, about the axis whose name each begins with. It is for people and has no meaning.
@@ -134,23 +132,14 @@ class KernelOp(IRDLOperation):
 def _counter_of(op: Operation) -> Counter | None:
     if not isinstance(op, AxisOp | ReduceOp) or op.count is not None:
         return None
-    extent = op.extent.data
+    extent = op.extent
     return (op, range(extent)) if isinstance(extent, int) else None
-
-
-ExtentAttr = IntAttr | DimExprAttr
-
-
-def extent_attribute(extent: Extent) -> ExtentAttr:
-    """Returns an extent as an axis has it: a number, or an expression of dims without their bounds."""
-    bare = unbounded(extent)
-    return IntAttr(bare) if isinstance(bare, int) else DimExprAttr(bare)
 
 
 def _print_loop(printer: Printer, op: AxisOp | ReduceOp) -> None:
     printer.print_string(" ")
     printer.print_ssa_value(op.index)
-    printer.print_string(f" = {op.extent.data}")
+    printer.print_string(f" = {op.extent}")
     if op.count is not None:
         printer.print_string(" count ")
         printer.print_ssa_value(op.count)
@@ -158,13 +147,13 @@ def _print_loop(printer: Printer, op: AxisOp | ReduceOp) -> None:
         printer.print_string(f" {words}")
 
 
-_Header = tuple[Parser.UnresolvedArgument, ExtentAttr, SSAValue | None, MappingAttr]
+_Header = tuple[Parser.UnresolvedArgument, Extent, SSAValue | None, MappingAttr]
 
 
 def _parse_loop(parser: Parser) -> _Header:
     argument = parser.parse_argument(expect_type=False)
     parser.parse_punctuation("=")
-    extent = extent_attribute(parse_extent(parser))
+    extent = parse_extent(parser)
     count = None
     if parser.parse_optional_keyword("count") is not None:
         count = parser.resolve_operand(parser.parse_unresolved_operand(), INDEX)
@@ -172,8 +161,8 @@ def _parse_loop(parser: Parser) -> _Header:
 
 
 def _verify_loop(op: AxisOp | ReduceOp) -> None:
-    if is_at_least(-1, op.extent.data):
-        raise VerifyException(f"{op.name}: extent {op.extent.data} is negative")
+    if is_at_least(-1, op.extent):
+        raise VerifyException(f"{op.name}: extent {op.extent} is negative")
     arguments = op.body.block.args
     if len(arguments) != 1 or arguments[0].type != INDEX:
         raise VerifyException(
@@ -200,7 +189,7 @@ class AxisOp(IRDLOperation):
 
     name = "sched.axis"
     count = opt_operand_def(IndexType)
-    extent = prop_def(BaseAttr(IntAttr) | BaseAttr(DimExprAttr))
+    length = prop_def(LengthAttr, prop_name="extent")
     mapping = prop_def(MappingAttr)
     body = region_def("single_block")
     traits = traits_def(NoTerminator())
@@ -215,9 +204,14 @@ class AxisOp(IRDLOperation):
         Operation.__init__(
             self,
             operands=() if count is None else (count,),
-            properties={"extent": extent_attribute(extent), "mapping": mapping or MappingAttr.get()},
+            properties={"extent": length_attribute(extent), "mapping": mapping or MappingAttr.get()},
             regions=(body or Region(Block(arg_types=[INDEX])),),
         )
+
+    @property
+    def extent(self) -> Extent:
+        """The index runs from 0 to this, exclusive, unless there is a `count`."""
+        return length_of(self.length)
 
     @property
     def index(self) -> BlockArgument:
@@ -228,7 +222,7 @@ class AxisOp(IRDLOperation):
         argument, extent, count, mapping = _parse_loop(parser)
         attributes = parser.parse_optional_attr_dict_with_keyword(("extent", "mapping"))
         region = parser.parse_region([argument.resolve(INDEX)])
-        op = cls(extent.data, mapping, region, count)
+        op = cls(extent, mapping, region, count)
         if attributes is not None:
             op.attributes.update(attributes.data)
         return op
@@ -295,7 +289,7 @@ class ReduceOp(IRDLOperation):
     init = opt_operand_def(AnyAttr())
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     kind = prop_def(CombineKindAttr)
-    extent = prop_def(BaseAttr(IntAttr) | BaseAttr(DimExprAttr))
+    length = prop_def(LengthAttr, prop_name="extent")
     mapping = prop_def(MappingAttr)
     fastmath = opt_prop_def(arith.FastMathFlagsAttr)
     result = result_def(AnyAttr())
@@ -314,7 +308,7 @@ class ReduceOp(IRDLOperation):
     ):
         properties: dict[str, Attribute] = {
             "kind": CombineKindAttr(kind),
-            "extent": extent_attribute(extent),
+            "extent": length_attribute(extent),
             "mapping": mapping or MappingAttr.get(),
             "operandSegmentSizes": _SEGMENTS[count is not None, init is not None],
         }
@@ -327,6 +321,11 @@ class ReduceOp(IRDLOperation):
             properties=properties,
             regions=(body or Region(Block(arg_types=[INDEX])),),
         )
+
+    @property
+    def extent(self) -> Extent:
+        """The index runs from 0 to this, exclusive, unless there is a `count`."""
+        return length_of(self.length)
 
     @property
     def index(self) -> BlockArgument:
@@ -364,7 +363,7 @@ class ReduceOp(IRDLOperation):
         result_type = parser.parse_type()
         start = None if init is None else parser.resolve_operand(init, result_type)
         region = parser.parse_region([argument.resolve(INDEX)])
-        op = cls(kind, extent.data, result_type, mapping, region, fastmath, count, start)
+        op = cls(kind, extent, result_type, mapping, region, fastmath, count, start)
         if attributes is not None:
             op.attributes.update(attributes.data)
         return op

@@ -45,8 +45,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from .. import low
 from ..argument_list import parse_arguments, print_arguments
-from ..buffer_size import is_strided, size_of, verify_layout
-from ..dim_attributes import DimsAttr
+from ..buffer_size import dims_of_buffer, is_strided, size_of, verify_layout
 from ..dim_expr import Extent
 from ..element_types import ELEMENT_TYPES, element_type_of
 from ..graph.attributes import IntsAttr
@@ -341,8 +340,8 @@ def _flat(type: Attribute) -> tuple[Attribute, Extent | Attribute]:
     if isinstance(type, IndexType):
         return type, 1
     assert isinstance(type, MemRefType), f"{type} is no buffer"
-    is_known = type.has_static_shape() or isinstance(type.layout, DimsAttr)
     buffer = cast(Attribute, type)
+    is_known = type.has_static_shape() or dims_of_buffer(buffer) is not None
     return element_type_of(buffer), size_of(buffer) if is_known else buffer
 
 

@@ -118,8 +118,8 @@ class _Producer:
             axis = next((axis for axis in self.nest if axis.index is index), None)
             if axis is None or axis in self.axes:
                 refuse(WHO, self.alloc, f"dim {dim} is not filled by an axis of its own")
-            if axis.extent.data != self.alloc.result.type.get_shape()[dim] or axis.count is not None:
-                what = axis.extent.data if axis.count is None else "a count"
+            if axis.extent != self.alloc.result.type.get_shape()[dim] or axis.count is not None:
+                what = axis.extent if axis.count is None else "a count"
                 extent = self.alloc.result.type.get_shape()[dim]
                 refuse(WHO, axis, f"it fills {what} of {extent} elements of dim {dim} of {self.name}")
             self.axes.append(axis)

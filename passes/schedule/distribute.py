@@ -106,7 +106,7 @@ class _Distribution:
 
     def run(self) -> tuple[sched.AxisOp, sched.AxisOp]:
         op = self.op
-        new = sched.AxisOp(op.extent.data, op.mapping, Region(Block(arg_types=[INDEX])), op.count)
+        new = sched.AxisOp(op.extent, op.mapping, Region(Block(arg_types=[INDEX])), op.count)
         new.attributes.update(op.attributes)
         new.location, new.index.location = op.location, op.index.location
         assert op.parent is not None, f"{op.name}: stands in no block"

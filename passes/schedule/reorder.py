@@ -181,10 +181,10 @@ def _emptied(op: KernelLoop, init: SSAValue | None) -> KernelLoop:
     new: KernelLoop
     match op:
         case sched.AxisOp():
-            new = sched.AxisOp(op.extent.data, op.mapping, region, op.count)
+            new = sched.AxisOp(op.extent, op.mapping, region, op.count)
         case sched.ReduceOp():
             kind, type = op.kind.data, op.result.type
-            new = sched.ReduceOp(kind, op.extent.data, type, op.mapping, region, op.fastmath, op.count, init)
+            new = sched.ReduceOp(kind, op.extent, type, op.mapping, region, op.fastmath, op.count, init)
         case scf.ForOp():
             new = scf.ForOp.create(operands=op.operands, regions=[region])
     new.attributes.update(op.attributes)

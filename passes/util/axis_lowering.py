@@ -25,7 +25,7 @@ def lower_axis(state: KernelState, op: sched.AxisOp) -> None:
     Raises PassFailedException, naming the axis, for a vector inside of a vector, and for a count of which
     each lane of an axis around has its own.
     """
-    if op.extent.data == 0:
+    if op.extent == 0:
         return
     lowering = AxisLowering(state, op)
     first, count = lowering.share()

@@ -96,7 +96,7 @@ class PieceWriter:
         conditions: list[SSAValue] = []
         if middle.begin:
             conditions.append(cmpi(b, "sge", axis.index, self.constants.get(middle.begin, INDEX)))
-        if middle.end != axis.extent.data:
+        if middle.end != axis.extent:
             conditions.append(cmpi(b, "slt", axis.index, self.constants.get(middle.end, INDEX)))
         condition = conditions[0]
         for other in conditions[1:]:

@@ -48,7 +48,7 @@ FEW_ELEMENTS = 16
 
 def is_extremum(op: sched.ReduceOp) -> bool:
     """Returns whether a reduction is a maximum or minimum of many elements that has to mind NaN or zeros."""
-    if isinstance(op.extent.data, int) and op.extent.data <= FEW_ELEMENTS:
+    if isinstance(op.extent, int) and op.extent <= FEW_ELEMENTS:
         return False
     if op.kind.data not in (CombineKind.MAXIMUMF, CombineKind.MINIMUMF):
         return False

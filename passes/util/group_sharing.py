@@ -18,6 +18,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
 from ...dialects import low, sched
+from ...dialects.alloca import SHARED
 from ...dialects.sched import Level, Scope
 from .index_analysis import Loop
 from .index_expr import IndexExpr
@@ -127,7 +128,7 @@ class GroupSharing:
         known = self._scratch.get(element_type)
         if known is None:
             size = op.mapping.items.data
-            type = MemRefType(element_type, [size], memory_space=low.SHARED)
+            type = MemRefType(element_type, [size], memory_space=SHARED)
             known = self._scratch[element_type] = self._writer.alloca(type, op.location, "partials")
         return known
 

@@ -60,7 +60,7 @@ class IndexAnalysis:
         """Returns the axis that a loop runs over."""
         axis = self._axes.get(op)
         if axis is None:
-            extent = op.extent.data
+            extent = op.extent
             if isinstance(extent, DimExpr):
                 extent = bounded(extent, self._dims_around(op))
             axis = self._axes[op] = Axis(extent, op.index.name_hint or "i")

@@ -135,7 +135,7 @@ def _work_items(block: Block, dims: Mapping[str, DimSymbol]) -> int:
         mapping = axis.mapping
         mine = 1
         if mapping.level.data is not sched.Level.SERIAL:
-            mine = -(-_most(axis.extent.data, dims) // mapping.chunk.data)
+            mine = -(-_most(axis.extent, dims) // mapping.chunk.data)
         inner = mine * _work_items(axis.body.block, dims)
         most = inner if number == 0 else max(most, inner)
     return most
@@ -155,9 +155,9 @@ class _Counter:
         cost = self._cost
         match op:
             case sched.AxisOp():
-                self.count_block(op.body.block, times * _most(op.extent.data, self._dims))
+                self.count_block(op.body.block, times * _most(op.extent, self._dims))
             case sched.ReduceOp():
-                steps = times * _most(op.extent.data, self._dims)
+                steps = times * _most(op.extent, self._dims)
                 if op.continued is None:
                     cost.flops += steps * len(op.yielded)
                 self.count_block(op.body.block, steps)
@@ -183,16 +183,16 @@ class _Counter:
             case sched.AllocOp():
                 if op.scope.data is sched.Scope.SHARED:
                     cost.shared_nbytes += nbytes_of(op.result.type)
-            case memref.AllocaOp():
-                if op.memref.type.memory_space == low.SHARED:
-                    cost.shared_nbytes += nbytes_of(op.memref.type)
+            case low.AllocaOp():
+                if op.is_shared:
+                    cost.shared_nbytes += nbytes_of(op.type)
             case _:
                 flops = FLOPS.get(type(op), 0)
                 if flops and not isinstance(op.operands[0].type, IndexType):
                     cost.flops += times * flops * (lanes_of(op.operands[0].type) or 1)
 
     def _count_tile(self, op: low.TileFmaOp, times: int) -> None:
-        rows, columns, steps = op.rows.data, op.columns.data, 1
+        rows, columns, steps = op.rows.value.data, op.columns.value.data, 1
         for depth in op.depths:
             steps *= _known(depth)
         self._cost.flops += 2 * times * rows * columns * steps

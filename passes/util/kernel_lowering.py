@@ -27,8 +27,8 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
 from ...dialects import low, sched
-from ...dialects.buffer_size import extents_of, size_of
-from ...dialects.dim_attributes import DimsAttr
+from ...dialects.alloca import SHARED
+from ...dialects.buffer_size import extents_of, memref_of, size_of, span_of
 from ...dialects.element_types import element_type_of
 from ...dialects.prefetch import prefetch_distance, set_prefetch_distance
 from .axis_lowering import lower_axis
@@ -62,11 +62,8 @@ def lower_kernel(kernel: sched.KernelOp) -> low.KernelOp:
 
 
 @lru_cache(1024)
-def _flat(type: Attribute, space: Attribute = _NO_SPACE) -> MemRefType[Any]:
-    size = size_of(type)
-    if isinstance(size, int):
-        return MemRefType(element_type_of(type), [size], memory_space=space)
-    return MemRefType(element_type_of(type), [DYNAMIC_INDEX], DimsAttr((size,)), space)
+def _flat(type: Attribute) -> MemRefType[Any]:
+    return memref_of(element_type_of(type), (size_of(type),))
 
 
 def _flat_arguments(op: sched.KernelOp) -> list[MemRefType[Any]]:
@@ -205,8 +202,8 @@ class _KernelLowering:
         space = _NO_SPACE
         if op.scope.data is sched.Scope.SHARED:
             _refuse_work_items(op)
-            space = low.SHARED
-        type = _flat(op.result.type, space)
+            space = SHARED
+        type = MemRefType(element_type_of(op.result.type), [span_of(op.result.type)], memory_space=space)
         self.state.buffers[op.result] = self.writer.alloca(type, op.location, op.result.name_hint)
 
     def _lower_scalar(self, op: Operation) -> None:

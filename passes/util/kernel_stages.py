@@ -138,10 +138,10 @@ class _Reading:
         loops = [op for op in kernel.walk() if isinstance(op, Loop)]
         if all(op.mapping == _SERIAL for op in loops):
             for axis in nest_of(kernel):
-                if axis.count is not None or not isinstance(axis.extent.data, int) or axis.extent.data < 1:
+                if axis.count is not None or not isinstance(axis.extent, int) or axis.extent < 1:
                     break
                 self.nest.append(axis)
-        self.extents = [axis.extent.data for axis in self.nest if isinstance(axis.extent.data, int)]
+        self.extents = [axis.extent for axis in self.nest if isinstance(axis.extent, int)]
         self.accesses = [
             use.operation
             for use in self.buffer.uses
@@ -217,7 +217,7 @@ class _Reading:
         where there is none); None where it may lie in another block than the one that the axes count.
         """
         nest, shape, n = self.nest[: stage.n_axes], self.source.shape, stage.n_dims
-        extents = [axis.extent.data for axis in nest if isinstance(axis.extent.data, int)]
+        extents = [axis.extent for axis in nest if isinstance(axis.extent, int)]
         axes = [self.analysis.axis(axis) for axis in nest]
         number = linearize([variable(axis) for axis in axes], row_major_strides(extents))
         indices = [self.analysis.expr(index) for index in access.indices]
@@ -345,7 +345,7 @@ class _StageWriter:
         finest = next(stage for stage in plan.stages if stage.n_axes == len(plan.extents))
         block, axes = self.kernel.body.block, list[sched.AxisOp]()
         for like in nest_of(finest.source.kernel)[: finest.n_axes]:
-            axis = sched.AxisOp(like.extent.data)
+            axis = sched.AxisOp(like.extent)
             axis.location = like.location
             axis.index.name_hint, axis.index.location = like.index.name_hint, like.index.location
             block.add_op(axis)
@@ -376,7 +376,7 @@ class _StageWriter:
             op.detach()
             target.add_op(op)
         writer = writer_before(ops[0])
-        extents = [axis.extent.data for axis in nest if isinstance(axis.extent.data, int)]
+        extents = [axis.extent for axis in nest if isinstance(axis.extent, int)]
         groups = _groups(extents, self.plan.extents)
         assert groups is not None, "the axes of a stage are none of the nest"
         for axis, group in zip(nest, groups, strict=True):

@@ -8,16 +8,14 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from xdsl.dialects import arith, memref, scf, vector
+from xdsl.dialects import arith, scf, vector
 from xdsl.dialects.builtin import (
-    DenseArrayBase,
     DenseIntOrFPElementsAttr,
     FloatAttr,
     IntegerAttr,
     LocationAttr,
     MemRefType,
     VectorType,
-    i32,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
@@ -30,7 +28,6 @@ from .scalar_builder import INDEX, ConstantPool, ScalarBuilder
 NO_OVERFLOW: dict[str, Attribute] = {"overflowFlags": arith.IntegerOverflowAttr("none")}
 """The properties of an integer op that wraps."""
 
-_NO_SIZES = DenseArrayBase.from_list(i32, [0, 0])
 
 Bounds = tuple[SSAValue, SSAValue, SSAValue]
 """Where a loop begins, where it ends, and its step."""
@@ -98,7 +95,7 @@ class KernelWriter:
 
     def alloca(self, type: MemRefType[Any], location: LocationAttr, hint: str | None) -> SSAValue:
         """Allocates memory at the front: inside of a loop it would grow the stack in each iteration."""
-        op = memref.AllocaOp.create(result_types=(type,), properties={"operandSegmentSizes": _NO_SIZES})
+        op = low.AllocaOp(type)
         return self.insert_at_front(op, location, hint)
 
     def emit(

@@ -108,7 +108,7 @@ def _covers(store: memref.StoreOp, nest: Sequence[sched.AxisOp]) -> bool:
         axis = axes.pop(index, None)
         if axis is None and extent == 1 and isinstance(index.owner, arith.ConstantOp):
             continue
-        if axis is None or axis.extent.data != extent:
+        if axis is None or axis.extent != extent:
             return False
     return not axes
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from xdsl.dialects import arith, memref, scf, vector
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, MemRefType, i1, i32, i64
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, i1, i64
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...dialects import low, sched
@@ -31,8 +31,6 @@ from .loop_count import count_of
 from .scalar_builder import INDEX
 from .tile_prefetch import Prefetched, prefetched
 
-_NO_SIZES = DenseArrayBase.from_list(i32, [0, 0])
-
 
 def lower_tile(state: KernelState, op: sched.AxisOp) -> None:
     """
@@ -48,7 +46,7 @@ def lower_tile(state: KernelState, op: sched.AxisOp) -> None:
     if len(inner) > 1:
         refuse_mapping(op, f"{len(inner)} axes in it are columns, expected one")
     rows, columns = (op, inner[0]) if inner else (None, op)
-    if 0 in (op.extent.data, columns.extent.data):
+    if 0 in (op.extent, columns.extent):
         return
     _TileLowering(state, rows, columns).lower()
 
@@ -442,7 +440,7 @@ class _TileLowering:
         state.scalars[op.result] = LanedValue.of(active, sets, vector_axis is not None)
 
     def _in_tiles(self, op: sched.AxisOp) -> _TiledAxis:
-        tile, chunk, extent = op.mapping.tile.data, op.mapping.chunk.data, op.extent.data
+        tile, chunk, extent = op.mapping.tile.data, op.mapping.chunk.data, op.extent
         if op in self.state.ids and chunk % tile and not (isinstance(extent, int) and chunk >= extent):
             refuse_mapping(op, f"{chunk} is no multiple of {tile}")
         axis = self.state.analysis.axis(op)
@@ -599,7 +597,7 @@ class _TileLowering:
     def _private(self, op: sched.ReduceOp) -> SSAValue:
         rows = 1 if self.rows is None else self._most_at_once(op, self.rows)
         type = MemRefType(op.result.type, [rows * self._private_row(op)])
-        new = memref.AllocaOp.create(result_types=(type,), properties={"operandSegmentSizes": _NO_SIZES})
+        new = low.AllocaOp(type)
         return self.state.writer.insert_at_front(new, op.location, op.result.name_hint)
 
     def _private_row(self, op: sched.ReduceOp) -> int:

@@ -135,7 +135,7 @@ def _whole_numbers(m: int, n: int) -> str:
     }}"""
 
 
-_SIZED = "memref<?x?xf32, #graph.dims<n, 2 * n>>"
+_SIZED = "memref<?x?xf32, {dims = #graph.dims<n, 2 * n>}>"
 
 SIZED_KERNELS = (
     f"""graph.dim @n min 1 max 20

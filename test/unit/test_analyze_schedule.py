@@ -74,8 +74,8 @@ def test_the_dearer_branch_of_an_if_counts():
 
 def test_shared_memory_counts_and_private_memory_does_not():
     cost = kernel_cost("""
-  %s = memref.alloca() : memref<16xf32, "shared">
-  %p = memref.alloca() : memref<16xf32>
+  %s = low.alloca : memref<16xf32, "shared">
+  %p = low.alloca : memref<16xf32>
 """)
     assert cost.shared_nbytes == 64
 
@@ -138,7 +138,7 @@ def test_a_tile_counts_two_operations_for_each_product():
     cost = kernel_cost("""
   %zero = arith.constant 0 : index
   %two = arith.constant 2 : index
-  %y = memref.alloca() : memref<12xf32>
+  %y = low.alloca : memref<12xf32>
   low.tile_fma 2 x 6 %y[%zero, %two] = %x[%zero, %two, %two] * %x[%zero, %two] depth [%two]
     : memref<12xf32>, memref<64xf32>, memref<64xf32>
 """)

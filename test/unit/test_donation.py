@@ -104,7 +104,7 @@ def test_results_go_to_out_where_it_is_given(backend: str):
 
 
 def test_donated_arguments_are_arguments_with_buffers():
-    text = """sched.program @f(%i: index) : (index) -> () attributes {donated = #graph.ints[0]} {
+    text = """sched.program @f(%i: index) : (index) -> () attributes {donated = #graph<ints [0]>} {
       sched.return after()
     }"""
     module = parse_module(text)

@@ -218,7 +218,7 @@ sched.program @f(%x: memref<2x64x10xf32>, %y: memref<2x10x5xf32>)
 def parts(module: ModuleOp) -> list[int]:
     """The extents of the axes around all stages, and the rows of a block."""
     (kernel,) = [op for op in module.ops if isinstance(op, sched.KernelOp)]
-    extents = [op.extent.data for op in kernel.walk() if isinstance(op, sched.AxisOp)][:3]
+    extents = [op.extent for op in kernel.walk() if isinstance(op, sched.AxisOp)][:3]
     return [extent for extent in extents if isinstance(extent, int)]
 
 

@@ -15,7 +15,7 @@ sched.kernel @high(%x: memref<8xf32>, %unused: memref<8xf32>, %y: memref<8xf32>)
 low.kernel @deep(%x: memref<8xf32>, %y: memref<8xf32>) grid [1, 1, 1] block [1, 1, 1] {
   %zero = arith.constant 0 : index
   %v = vector.load %x[%zero] : memref<8xf32>, vector<8xf32>
-  %own = memref.alloca() : memref<8xf32>
+  %own = low.alloca : memref<8xf32>
   vector.store %v, %own[%zero] : memref<8xf32>, vector<8xf32>
   vector.store %v, %y[%zero] : memref<8xf32>, vector<8xf32>
 }

@@ -512,7 +512,7 @@ def test_allocations_stand_at_the_front():
         )
     )
     names = [op.name for op in lowered.body.block.ops]
-    assert names[:2] == ["memref.alloca", "memref.alloca"]
+    assert names[:2] == ["low.alloca", "low.alloca"]
     assert sum('"shared"' in str(op.results[0].type) for op in lowered.body.block.ops if op.results) == 1
 
 

@@ -785,8 +785,8 @@ def test_alloca_holds_a_row_in_private_and_shared_memory() -> None:
           %c1 = arith.constant 1 : index
           %c16 = arith.constant 16 : index
           %c15 = arith.constant 15 : index
-          %row = memref.alloca() : memref<16xf32>
-          %half = memref.alloca() {{alignment = 128 : i64}} : memref<16xbf16, "shared">
+          %row = low.alloca : memref<16xf32>
+          %half = low.alloca : memref<16xbf16, "shared">
           %base = arith.muli %g, %c16 : index
           scf.for %j = %c0 to %c16 step %c1 {{
             %at = arith.addi %base, %j : index

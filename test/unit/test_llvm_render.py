@@ -313,20 +313,16 @@ def test_empty_grid_runs_nothing(grid: tuple[int, int, int]) -> None:
             r"llvm: low.barrier needs a block of one work-item \(kernel @k has block \[4, 2, 1\]\)",
         ),
         (
-            kernel("%a = memref.alloca() : memref<32768xf32>\n%b = memref.alloca() : memref<32769xf32>"),
-            "llvm: memref.alloca: kernel @k needs 262148 bytes of private memory, 262144 is the limit",
-        ),
-        (
-            kernel("%a = memref.alloca(%i) : memref<?xf32>"),
-            r"llvm: memref.alloca: memref<\?xf32> has no static size",
+            kernel("%a = low.alloca : memref<32768xf32>\n%b = low.alloca : memref<32769xf32>"),
+            "llvm: low.alloca: kernel @k needs 262148 bytes of private memory, 262144 is the limit",
         ),
         (
             kernel("%v = memref.load %x[%i] : memref<8xi1>", "%x: memref<8xi1>"),
             "llvm: low.kernel: memref<8xi1> is not a row of a storage type",
         ),
         (
-            kernel("%a = memref.alloca() : memref<2x4xf32>"),
-            "llvm: memref.alloca: memref<2x4xf32> is not a row of a storage type",
+            kernel("%a = low.alloca : memref<2x4xf32>"),
+            "llvm: low.alloca: memref<2x4xf32> is not a row of a storage type",
         ),
         (
             kernel("%c = arith.constant dense<0.0> : vector<16385xf32>"),

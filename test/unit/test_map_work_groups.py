@@ -37,7 +37,7 @@ PERMUTED = function(
 
 def loops(module: ModuleOp) -> list[str]:
     found = [op for op in module.walk() if isinstance(op, sched.AxisOp | sched.ReduceOp)]
-    return [f"{op.extent.data} {op.mapping.words()}" for op in found]
+    return [f"{op.extent} {op.mapping.words()}" for op in found]
 
 
 def test_a_sum_over_several_dims_is_one_that_work_items_share():

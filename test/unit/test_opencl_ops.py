@@ -814,8 +814,8 @@ def test_private_rows_and_shared_tiles():
     x, y = np.arange(64, dtype=np.float32), np.zeros(64, np.float32)
     text = """
     low.kernel @reverse(%x: memref<64xf32>, %y: memref<64xf32>) grid [4, 1, 1] block [16, 1, 1] {
-      %tile = memref.alloca() : memref<16xf32, "shared">
-      %row = memref.alloca() : memref<2xf32>
+      %tile = low.alloca : memref<16xf32, "shared">
+      %row = low.alloca : memref<2xf32>
       %b = low.block_id x
       %t = low.thread_id x
       %0 = arith.constant 0 : index

@@ -160,9 +160,9 @@ def test_f64_needs_its_extension_and_a_device_that_has_it():
 
 
 def test_limits_of_the_device_are_checked():
-    tile = kernel('%tile = memref.alloca() : memref<257xf32, "shared">')
+    tile = kernel('%tile = low.alloca : memref<257xf32, "shared">')
     with pytest.raises(
-        DiagnosticException, match=r"^opencl: memref\.alloca: @k shares 1028 bytes, device small has 1024$"
+        DiagnosticException, match=r"^opencl: low\.alloca: @k shares 1028 bytes, device small has 1024$"
     ):
         render(tile, SMALL)
     with pytest.raises(
@@ -183,7 +183,7 @@ def test_limits_of_the_device_are_checked():
 
 
 def test_an_array_of_no_elements_is_still_c():
-    assert "float row[1];" in render(kernel("%row = memref.alloca() : memref<0xf32>"))
+    assert "float row[1];" in render(kernel("%row = low.alloca : memref<0xf32>"))
 
 
 LOADS = "%0 = arith.constant 0 : index\n%v = memref.load %x[%0] : memref<16xf32>\n"
@@ -210,9 +210,8 @@ UNSUPPORTED = {
     '%w = "arith.constant"() <{value = dense_resource<blob> : vector<2xf32>}> : () -> vector<2xf32>': (
         "arith.constant: no C constant for dense_resource<blob> : vector<2xf32>"
     ),
-    "%w = memref.alloca() : memref<2x2xf32>": "memref.alloca: no C array for memref<2x2xf32>",
-    "%w = memref.alloca() : memref<2xi1>": "memref.alloca: no C array for memref<2xi1>",
-    "%w = memref.alloca(%0) : memref<?xf32>": "memref.alloca: the extent of memref<?xf32> is not known",
+    "%w = low.alloca : memref<2x2xf32>": "low.alloca: no C array for memref<2x2xf32>",
+    "%w = low.alloca : memref<2xi1>": "low.alloca: no C array for memref<2xi1>",
     '%w = "memref.load"(%x) : (memref<16xf32>) -> f32': ("memref.load: 0 indices, expected one linear index"),
     "%w = arith.constant dense<1.0> : vector<4xf32>\n"
     "%c = vector.broadcast %w : vector<4xf32> to vector<8xf32>": (

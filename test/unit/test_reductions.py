@@ -107,7 +107,7 @@ def test_a_kernel_of_loops_is_reduced_to_the_op_that_matters():
     assert left(module, lambda text: "vector.store" in text) == (
         "low.kernel @f_0() grid [1, 1, 1] block [1, 1, 1] {\n"
         "  %0 = arith.constant dense<0.000000e+00> : vector<8xf32>\n"
-        "  %1 = memref.alloca() : memref<8xf32>\n"
+        "  %1 = low.alloca : memref<8xf32>\n"
         "  %2 = arith.constant 0 : index\n"
         "  vector.store %0, %1[%2] : memref<8xf32>, vector<8xf32>\n"
         "}"
@@ -326,7 +326,7 @@ def test_dims_nodes_calls_and_what_is_not_used_go():
 def test_named_dims_of_kernels_stay():
     module = module_of(
         "graph.dim @n min 1 max 64\n"
-        "sched.kernel @k(%n: index, %x: memref<?x8xf32, #graph.dims<n, 8>>) dims [n] {\n"
+        "sched.kernel @k(%n: index, %x: memref<?x8xf32, {dims = #graph.dims<n, 8>}>) dims [n] {\n"
         "  sched.axis %i = n vector(8) {\n"
         "  }\n"
         "}\n"

@@ -847,15 +847,15 @@ def test_work_items_are_counted_by_a_number():
     kernel = (
         N
         + """
-sched.kernel @f(%n: index, %x: memref<?xf32, #graph.dims<n>>) dims [n] {
+sched.kernel @f(%n: index, %x: memref<?xf32, {dims = #graph.dims<n>}>) dims [n] {
   sched.axis %i = n thread {
-    %v = memref.load %x[%i] : memref<?xf32, #graph.dims<n>>
-    memref.store %v, %x[%i] : memref<?xf32, #graph.dims<n>>
+    %v = memref.load %x[%i] : memref<?xf32, {dims = #graph.dims<n>}>
+    memref.store %v, %x[%i] : memref<?xf32, {dims = #graph.dims<n>}>
   }
 }
-sched.program @p(%x: memref<?xf32, #graph.dims<n>>) : (tensor<?xf32, #graph.dims<n>>) -> () {
+sched.program @p(%x: memref<?xf32, {dims = #graph.dims<n>}>) : (tensor<?xf32, #graph.dims<n>>) -> () {
   %n = sched.dim @n
-  %t = sched.launch @f(%n, %x) after() : index, memref<?xf32, #graph.dims<n>>
+  %t = sched.launch @f(%n, %x) after() : index, memref<?xf32, {dims = #graph.dims<n>}>
   sched.return after(%t)
 }
 """
@@ -866,18 +866,18 @@ sched.program @p(%x: memref<?xf32, #graph.dims<n>>) : (tensor<?xf32, #graph.dims
 PROGRAM = (
     N
     + """
-low.kernel @f(%n: index, %x: memref<?xf32, #graph.dims<n>>, %y: memref<?xf32, #graph.dims<n>>) dims [n]
-    grid [n, 1, 1] block [1, 1, 1] {
+low.kernel @f(%n: index, %x: memref<?xf32, {dims = #graph.dims<n>}>,
+    %y: memref<?xf32, {dims = #graph.dims<n>}>) dims [n] grid [n, 1, 1] block [1, 1, 1] {
   %i = low.block_id x
-  %v = memref.load %x[%i] : memref<?xf32, #graph.dims<n>>
-  memref.store %v, %y[%i] : memref<?xf32, #graph.dims<n>>
+  %v = memref.load %x[%i] : memref<?xf32, {dims = #graph.dims<n>}>
+  memref.store %v, %y[%i] : memref<?xf32, {dims = #graph.dims<n>}>
 }
-sched.program @p(%k: index, %x: memref<?xf32, #graph.dims<n>>)
+sched.program @p(%k: index, %x: memref<?xf32, {dims = #graph.dims<n>}>)
     : (index, tensor<?xf32, #graph.dims<n>>) -> tensor<?xf32, #graph.dims<n>> {
-  %y = sched.buffer global result : memref<?xf32, #graph.dims<n>>
+  %y = sched.buffer global result : memref<?xf32, {dims = #graph.dims<n>}>
   %t = sched.launch @f(%k, %x, %y) after()
-      : index, memref<?xf32, #graph.dims<n>>, memref<?xf32, #graph.dims<n>>
-  sched.return %y after(%t) : memref<?xf32, #graph.dims<n>>
+      : index, memref<?xf32, {dims = #graph.dims<n>}>, memref<?xf32, {dims = #graph.dims<n>}>
+  sched.return %y after(%t) : memref<?xf32, {dims = #graph.dims<n>}>
 }
 """
 )

@@ -365,8 +365,8 @@ def test_compiled_tiles_give_the_bits_of_serial_axes(name: str, backend: str) ->
 
 def test_a_sum_that_is_only_stored_needs_no_other_buffer():
     ops = [type(op) for op in lowered(KERNELS["rest"]).walk()]
-    assert not any(op.name in ("memref.alloca", "memref.load", "memref.store") for op in ops)
-    assert any(op.name == "memref.alloca" for op in lowered(BIAS).walk())
+    assert not any(op.name in ("low.alloca", "memref.load", "memref.store") for op in ops)
+    assert any(op.name == "low.alloca" for op in lowered(BIAS).walk())
 
 
 def test_dims_of_the_depth_that_are_one_in_memory_are_one_loop():
@@ -405,17 +405,18 @@ def test_one_tile_prefetches_a_share_of_the_next_panel():
 
 NAMED = """builtin.module {
   graph.dim @n min 1 max 40
-  sched.kernel @k(%n: index, %a: memref<?x9xf32, #graph.dims<n, 9>>, %b: memref<9x?xf32, #graph.dims<9, n>>,
-      %c: memref<?x?xf32, #graph.dims<n, n>>) dims [n] {
+  sched.kernel @k(%n: index, %a: memref<?x9xf32, {dims = #graph.dims<n, 9>}>,
+      %b: memref<9x?xf32, {dims = #graph.dims<9, n>}>,
+      %c: memref<?x?xf32, {dims = #graph.dims<n, n>}>) dims [n] {
     sched.axis %i = n block(8) tile(4) {
       sched.axis %j = n block(16) tile(16) vector(8) {
         %s = sched.reduce fma %k = 9 : f32 {
-          %x = memref.load %a[%i, %k] : memref<?x9xf32, #graph.dims<n, 9>>
-          %y = memref.load %b[%k, %j] : memref<9x?xf32, #graph.dims<9, n>>
+          %x = memref.load %a[%i, %k] : memref<?x9xf32, {dims = #graph.dims<n, 9>}>
+          %y = memref.load %b[%k, %j] : memref<9x?xf32, {dims = #graph.dims<9, n>}>
           sched.yield %x, %y : f32
         }
         EPILOGUE
-        memref.store %r, %c[%i, %j] : memref<?x?xf32, #graph.dims<n, n>>
+        memref.store %r, %c[%i, %j] : memref<?x?xf32, {dims = #graph.dims<n, n>}>
       }
     }
   }

@@ -72,7 +72,7 @@ def mappings(shape: tuple[int, ...], order: tuple[int, ...], dtype: str = "f4") 
     module = parse_module(text)
     PassManager((*graph_passes(64), *sched_passes(64))).run(context(), module)
     axes = [op for op in module.walk() if isinstance(op, sched.AxisOp)]
-    return [f"{op.extent.data}: {op.mapping.words()}".rstrip() for op in axes]
+    return [f"{op.extent}: {op.mapping.words()}".rstrip() for op in axes]
 
 
 def test_large_matrices_are_transposed_in_parts():

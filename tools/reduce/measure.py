@@ -74,7 +74,7 @@ def _numbers_of(op: Operation) -> Iterator[int]:
     """Yields the numbers of an op that say how much it does."""
     match op:
         case sched.AxisOp() | sched.ReduceOp():
-            extents = (op.extent.data,)
+            extents = (op.extent,)
         case sched.ForOp() | graph.ScanOp():
             extents = (op.trip_count,)
         case low.KernelOp():

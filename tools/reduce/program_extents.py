@@ -23,7 +23,6 @@ from ...dialects.dim_attributes import length_attribute
 from ...dialects.graph import tensor_of
 from ...dialects.hazards import return_of
 from ...dialects.kernel_access import kernels_of
-from ...dialects.sched.kernel import extent_attribute
 from .extents import ExtentClasses, NewExtent, Place
 from .graph_extents import cut
 from .surgery import retype
@@ -38,8 +37,8 @@ def extents_of_programs(module: ModuleOp) -> ExtentClasses:
             for axis, extent in enumerate(_shape(value)):
                 classes.add((value, axis), extent)
         match op:
-            case sched.AxisOp() | sched.ReduceOp() if isinstance(op.extent.data, int):
-                classes.add((op, 0), op.extent.data)
+            case sched.AxisOp() | sched.ReduceOp() if isinstance(op.extent, int):
+                classes.add((op, 0), op.extent)
             case sched.ForOp() if isinstance(op.trip_count, int):
                 classes.add((op, 0), op.trip_count)
             case _:
@@ -129,8 +128,8 @@ def resize_programs(module: ModuleOp, extent_of: NewExtent) -> None:
                 shape = [new(extent_of, (value, axis), old) for axis, old in enumerate(_shape(value))]
                 retype(value, MemRefType(buffer.element_type, shape, buffer.layout, buffer.memory_space))
         match op:
-            case sched.AxisOp() | sched.ReduceOp() if isinstance(op.extent.data, int):
-                op.extent = extent_attribute(new(extent_of, (op, 0), op.extent.data))
+            case sched.AxisOp() | sched.ReduceOp() if isinstance(op.extent, int):
+                op.length = length_attribute(new(extent_of, (op, 0), op.extent))
             case sched.ForOp() if isinstance(op.trip_count, int):
                 op.length = length_attribute(new(extent_of, (op, 0), op.trip_count))
             case sched.ConstantOp():

@@ -57,7 +57,7 @@ func.func @branch(%c: tensor<i1>, %x: tensor<8xf32>) -> tensor<8xf32> {
 
 // A loop carries its value in the memory of a donated argument.
 // CHECK-LABEL: sched.program @donated(%x: memref<8xf32>, %w: memref<8xf32>)
-// CHECK-SAME:      attributes {donated = #graph.ints[0]}
+// CHECK-SAME:      attributes {donated = #graph<ints [0]>}
 // CHECK-NEXT:    %t = sched.for %i = 3 after() {
 // CHECK-NEXT:      %t_1 = sched.launch @donated_0(%x, %w) after() : memref<8xf32>, memref<8xf32>
 // CHECK-NEXT:    }

@@ -180,7 +180,7 @@ sched.kernel @partial(%x: memref<19xf32>, %y: memref<f32>) {
 
 // A local buffer stands at the front, whatever loop it belongs to.
 // CHECK-LABEL: low.kernel @local(%x: memref<32xf32>, %y: memref<32xf32>) grid [1, 1, 1] block [1, 1, 1] {
-// CHECK-NEXT:    %row = memref.alloca() : memref<8xf32>
+// CHECK-NEXT:    %row = low.alloca : memref<8xf32>
 // CHECK-NEXT:    %c0 = arith.constant 0 : index
 // CHECK-NEXT:    %c4 = arith.constant 4 : index
 // CHECK-NEXT:    %c1 = arith.constant 1 : index

@@ -103,11 +103,11 @@ sched.kernel @from(%x: memref<6xf32>, %y: memref<6xf32>) {
   }
 }
 
-sched.kernel @dims(%n: index, %x: memref<?xf32, #graph.dims<n>>, %y: memref<?xf32, #graph.dims<n>>) dims [n] {
+sched.kernel @dims(%n: index, %x: memref<?xf32, {dims = #graph.dims<n>}>, %y: memref<?xf32, {dims = #graph.dims<n>}>) dims [n] {
   sched.axis %i = 4 {
     sched.axis %j = n {
-      %v = memref.load %x[%j] : memref<?xf32, #graph.dims<n>>
-      memref.store %v, %y[%j] : memref<?xf32, #graph.dims<n>>
+      %v = memref.load %x[%j] : memref<?xf32, {dims = #graph.dims<n>}>
+      memref.store %v, %y[%j] : memref<?xf32, {dims = #graph.dims<n>}>
     }
   }
 }

@@ -112,11 +112,11 @@ sched.kernel @greatest(%x: memref<20xf32>, %y: memref<f32>) {
 // CHECK:           sched.axis %{{.*}} = 4 count %{{.*}} {
 // CHECK:             sched.axis %{{.*}} = 2 * n {
 // CHECK:               sched.axis %{{.*}} = 2 {
-sched.kernel @dims(%n: index, %x: memref<?x?xf32, #graph.dims<n, 4 * n>>) dims [n] {
+sched.kernel @dims(%n: index, %x: memref<?x?xf32, {dims = #graph.dims<n, 4 * n>}>) dims [n] {
   %zero = arith.constant 0.0 : f32
   sched.axis %i = n {
     sched.axis %j = 4 * n {
-      memref.store %zero, %x[%i, %j] : memref<?x?xf32, #graph.dims<n, 4 * n>>
+      memref.store %zero, %x[%i, %j] : memref<?x?xf32, {dims = #graph.dims<n, 4 * n>}>
     }
   }
 }

@@ -10,7 +10,7 @@
 
 // SCOPE: error: stage-buffer: @window: scope 'far' is not local or shared
 // SHARED-LABEL: low.kernel @window
-// SHARED:         memref.alloca() : memref<4xf32, "shared">
+// SHARED:         low.alloca : memref<4xf32, "shared">
 // SHARED:         low.barrier
 // UNREAD: error: stage-buffer: sched.axis %i of @window: %y is not read in it
 // NAME: error: stage-buffer: @window has no buffer %z (its buffers: %x, %y)

@@ -191,7 +191,7 @@ sched.kernel @conv_of_changed(%p: memref<2x8x6x4xf32>, %w: memref<3x4x8xf32>, %r
   }
 }
 sched.program @changed(%x: memref<2x6x6x4xf32>, %w: memref<3x4x8xf32>, %z: memref<2x6x6x4xf32>) : (tensor<2x6x6x4xf32>, tensor<3x4x8xf32>, tensor<2x6x6x4xf32>) -> tensor<2x6x6x8xf32>
-    attributes {donated = #graph.ints[0]} {
+    attributes {donated = #graph<ints [0]>} {
   %p = sched.buffer global temporary : memref<2x8x6x4xf32>
   %r = sched.buffer global result : memref<2x6x6x8xf32>
   %t = sched.launch @pad_of_changed(%x, %p) after() : memref<2x6x6x4xf32>, memref<2x8x6x4xf32>

@@ -120,7 +120,7 @@ low.kernel @shared(%x: memref<64xf32>) grid [4, 1, 1] block [16, 1, 1] {
   %t = low.thread_id x
   %8 = arith.constant 8 : index
   %v = memref.load %x[%t] : memref<64xf32>
-  %tile = memref.alloca() : memref<16xf32, "shared">
+  %tile = low.alloca : memref<16xf32, "shared">
   memref.store %v, %tile[%t] : memref<16xf32, "shared">
   low.barrier
   %w = vector.load %tile[%8] : memref<16xf32, "shared">, vector<8xf32>

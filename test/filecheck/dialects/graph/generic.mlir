@@ -5,13 +5,18 @@
 func.func @generic(%x: tensor<4x8xf32>) {
   // CHECK: "graph.iota"() <{axis = #graph<axis 1>}> : () -> tensor<4x8xi32>
   %iota = graph.iota axis 1 : tensor<4x8xi32>
-  // CHECK-NEXT: "graph.permute"(%{{.*}}) <{permutation = #graph.ints[1, 0]}> : (tensor<4x8xf32>) -> tensor<8x4xf32>
+  // CHECK-NEXT: "graph.permute"(%{{.*}}) <{permutation = #graph<ints [1, 0]>}> : (tensor<4x8xf32>) -> tensor<8x4xf32>
   %permute = graph.permute %x [1, 0] : tensor<4x8xf32>
-  // CHECK-NEXT: "graph.reduce"(%{{.*}}) <{kind = #graph<reduce_kind add>, axes = #graph.ints[1], keep}> : (tensor<4x8xf32>) -> tensor<4x1xf32>
+  // CHECK-NEXT: "graph.reduce"(%{{.*}}) <{kind = #graph<reduce_kind add>, axes = #graph<ints [1]>, keep}> : (tensor<4x8xf32>) -> tensor<4x1xf32>
   %sum = graph.reduce add %x axes [1] keep : tensor<4x8xf32> -> tensor<4x1xf32>
   // CHECK-NEXT: "graph.add"(%{{.*}}, %{{.*}}) <{fastmath = #arith.fastmath<contract>}> : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
   %add = graph.add %x, %x fastmath<contract> : tensor<4x8xf32>
   // CHECK-NEXT: "graph.lt"(%{{.*}}, %{{.*}}) : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xi1>
   %lt = graph.lt %x, %x : tensor<4x8xf32>
   func.return
+}
+
+// A mode stands for itself, too.
+// CHECK: }) {test.mode = #graph<mode virtual>} : () -> ()
+builtin.module attributes {test.mode = #graph<mode virtual>} {
 }

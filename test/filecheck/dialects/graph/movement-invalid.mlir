@@ -84,7 +84,7 @@ func.func @f(%x: tensor<4x8xf32>) {
 // A result that is not permuted.
 func.func @f(%x: tensor<4x8xf32>) {
   // expected-error @+1 {{graph.permute: result is tensor<4x8xf32>, expected tensor<8x4xf32> (axis 0 is 4, not 8; tensor<4x8xf32> permuted by [1, 0])}}
-  %y = "graph.permute"(%x) <{permutation = #graph.ints[1, 0]}> : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %y = "graph.permute"(%x) <{permutation = #graph<ints [1, 0]>}> : (tensor<4x8xf32>) -> tensor<4x8xf32>
   func.return
 }
 
@@ -111,7 +111,7 @@ func.func @f(%x: tensor<4x8xf32>, %v: tensor<f32>) {
 // A value of another type.
 func.func @f(%x: tensor<4x8xf32>, %v: tensor<i32>) {
   // expected-error @+1 {{graph.pad: value is tensor<i32>, expected tensor<f32> (source tensor<4x8xf32>)}}
-  %y = "graph.pad"(%x, %v) <{low = #graph.ints[0, 0], high = #graph.ints[0, 0]}> : (tensor<4x8xf32>, tensor<i32>) -> tensor<4x8xf32>
+  %y = "graph.pad"(%x, %v) <{low = #graph<ints [0, 0]>, high = #graph<ints [0, 0]>}> : (tensor<4x8xf32>, tensor<i32>) -> tensor<4x8xf32>
   func.return
 }
 
@@ -120,7 +120,7 @@ func.func @f(%x: tensor<4x8xf32>, %v: tensor<i32>) {
 // A result that is not padded.
 func.func @f(%x: tensor<4x8xf32>, %v: tensor<f32>) {
   // expected-error @+1 {{graph.pad: result is tensor<4x8xf32>, expected tensor<4x9xf32> (axis 1 is 8, not 9; tensor<4x8xf32> padded by [0, 1] and [0, 0])}}
-  %y = "graph.pad"(%x, %v) <{low = #graph.ints[0, 1], high = #graph.ints[0, 0]}> : (tensor<4x8xf32>, tensor<f32>) -> tensor<4x8xf32>
+  %y = "graph.pad"(%x, %v) <{low = #graph<ints [0, 1]>, high = #graph<ints [0, 0]>}> : (tensor<4x8xf32>, tensor<f32>) -> tensor<4x8xf32>
   func.return
 }
 
@@ -183,7 +183,7 @@ func.func @f(%x: tensor<4x8xf32>) {
 // A result of another size.
 func.func @f(%x: tensor<4x8xf32>) {
   // expected-error @+1 {{graph.slice: result is tensor<4x8xf32>, expected tensor<4x2xf32> (axis 1 is 8, not 2; sizes [4, 2] of tensor<4x8xf32>)}}
-  %y = "graph.slice"(%x) <{offsets = #graph.extents[0, 0], sizes = #graph.extents[4, 2], strides = #graph.ints[1, 1]}> : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %y = "graph.slice"(%x) <{offsets = #graph<extents [0, 0]>, sizes = #graph<extents [4, 2]>, strides = #graph<ints [1, 1]>}> : (tensor<4x8xf32>) -> tensor<4x8xf32>
   func.return
 }
 
@@ -228,7 +228,7 @@ func.func @f(%x: tensor<4x8xf32>, %v: tensor<f32>) {
 // A result that lacks what is between.
 func.func @f(%x: tensor<4x8xf32>, %v: tensor<f32>) {
   // expected-error @+1 {{graph.pad: result is tensor<4x8xf32>, expected tensor<7x8xf32> (axis 0 is 4, not 7; tensor<4x8xf32> padded by [0, 0] and [0, 0], inside by [1, 0])}}
-  %y = "graph.pad"(%x, %v) <{low = #graph.ints[0, 0], high = #graph.ints[0, 0], interior = #graph.ints[1, 0]}> : (tensor<4x8xf32>, tensor<f32>) -> tensor<4x8xf32>
+  %y = "graph.pad"(%x, %v) <{low = #graph<ints [0, 0]>, high = #graph<ints [0, 0]>, interior = #graph<ints [1, 0]>}> : (tensor<4x8xf32>, tensor<f32>) -> tensor<4x8xf32>
   func.return
 }
 
@@ -255,7 +255,7 @@ func.func @f(%x: tensor<4x0xf32>) {
 // A result that is not padded.
 func.func @f(%x: tensor<4x8xf32>) {
   // expected-error @+1 {{graph.pad_with: result is tensor<4x8xf32>, expected tensor<4x9xf32> (axis 1 is 8, not 9; tensor<4x8xf32> padded by [0, 1] and [0, 0])}}
-  %y = "graph.pad_with"(%x) <{mode = #graph<pad_mode wrap>, low = #graph.ints[0, 1], high = #graph.ints[0, 0]}> : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %y = "graph.pad_with"(%x) <{mode = #graph<pad_mode wrap>, low = #graph<ints [0, 1]>, high = #graph<ints [0, 0]>}> : (tensor<4x8xf32>) -> tensor<4x8xf32>
   func.return
 }
 

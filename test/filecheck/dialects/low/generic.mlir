@@ -1,7 +1,7 @@
 // RUN: tenon-opt --mlir-print-op-generic %s | filecheck %s
 
 // The generic form names every attribute and shows every type.
-// CHECK:       "low.kernel"() <{sym_name = "k", grid = #low.dims[2, 1, 1], block = #low.dims[64, 1, 1]}> ({
+// CHECK:       "low.kernel"() <{sym_name = "k", grid = #low<dims [2, 1, 1]>, block = #low<dims [64, 1, 1]>}> ({
 // CHECK-NEXT:  ^bb0(%x: memref<128xf32>):
 // CHECK-NEXT:    %b = "low.block_id"() <{dimension = #low<dimension x>}> : () -> index
 // CHECK-NEXT:    %t = "low.thread_id"() <{dimension = #low<dimension y>}> : () -> index

@@ -214,3 +214,52 @@ low.kernel @k(%x: memref<4xf32>) grid [1, 1, 1] block [1, 1, 1] {
   // expected-error @+1 {{low.transpose: 2 rows give 1 columns}}
   %a = "low.transpose"(%v, %v) : (vector<2xf32>, vector<2xf32>) -> (vector<2xf32>)
 }
+
+// -----
+
+// A kernel's own memory is a row whose length is known.
+low.kernel @k() grid [1, 1, 1] block [1, 1, 1] {
+  // expected-error @+1 {{low.alloca: cannot allocate memref<2x2xf32> (expected one static extent)}}
+  %a = low.alloca : memref<2x2xf32>
+}
+
+// -----
+
+low.kernel @k() grid [1, 1, 1] block [1, 1, 1] {
+  // expected-error @+1 {{low.alloca: cannot allocate memref<?xf32> (expected one static extent)}}
+  %a = low.alloca : memref<?xf32>
+}
+
+// -----
+
+low.kernel @k() grid [1, 1, 1] block [1, 1, 1] {
+  // expected-error @+1 {{low.alloca: cannot allocate memref<2xf32, strided<[2]>> (expected one static extent)}}
+  %a = low.alloca : memref<2xf32, strided<[2]>>
+}
+
+// -----
+
+low.kernel @k() grid [1, 1, 1] block [1, 1, 1] {
+  // expected-error @+1 {{low.alloca: "moon" is no memory space (expected "shared")}}
+  %a = low.alloca : memref<2xf32, "moon">
+}
+
+// -----
+
+// A buffer is dense, and in memory that the whole device sees.
+// expected-error @+1 {{low.kernel: argument 0 of @k is memref<2xf32, strided<[2]>>, expected a dense memref}}
+low.kernel @k(%x: memref<2xf32, strided<[2]>>) grid [1, 1, 1] block [1, 1, 1] {
+}
+
+// -----
+
+// expected-error @+1 {{low.kernel: argument 0 of @k: "shared" is no memory space of a buffer in memref<2xf32, "shared">}}
+low.kernel @k(%x: memref<2xf32, "shared">) grid [1, 1, 1] block [1, 1, 1] {
+}
+
+// -----
+
+// Dims have names in one entry of a dictionary, and no other one stands there.
+// expected-error @+1 {{argument 1 of @k: {dims = #graph.dims<n>, n = 1 : i64} is no memory space of a buffer}}
+low.kernel @k(%n: index, %x: memref<?xf32, {dims = #graph.dims<n>, n = 1 : i64}>) dims [n] grid [1, 1, 1] block [1, 1, 1] {
+}

@@ -9,7 +9,8 @@
 // CHECK-NEXT:    %t = low.thread_id x
 // CHECK-NEXT:    %t_1 = low.thread_id y
 // CHECK-NEXT:    %t_2 = low.thread_id z
-// CHECK-NEXT:    %s = memref.alloca() : memref<64xf32, "shared">
+// CHECK-NEXT:    %s = low.alloca : memref<64xf32, "shared">
+// CHECK-NEXT:    %p = low.alloca {tag = 1 : i64} : memref<0xi8>
 // CHECK-NEXT:    %v = memref.load %x[%t] : memref<128xf32>
 // CHECK-NEXT:    memref.store %v, %s[%t] : memref<64xf32, "shared">
 // CHECK-NEXT:    low.barrier
@@ -29,7 +30,8 @@ low.kernel @every_op(%x: memref<128xf32>, %n: memref<128xi32>) grid [2, 3, 4] bl
   %t = low.thread_id x
   %t_1 = low.thread_id y
   %t_2 = low.thread_id z
-  %s = memref.alloca() : memref<64xf32, "shared">
+  %s = low.alloca : memref<64xf32, "shared">
+  %p = low.alloca {tag = 1 : i64} : memref<0xi8>
   %v = memref.load %x[%t] : memref<128xf32>
   memref.store %v, %s[%t] : memref<64xf32, "shared">
   low.barrier

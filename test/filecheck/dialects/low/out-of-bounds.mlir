@@ -57,7 +57,7 @@ low.kernel @k(%x: memref<1xf32>) grid [8, 1, 1] block [1, 1, 1] {
 
 // Below the first element; private memory.
 low.kernel @k() grid [1, 1, 1] block [1, 1, 1] {
-  %m = memref.alloca() : memref<4xf64>
+  %m = low.alloca : memref<4xf64>
   %cm1 = arith.constant -1 : index
   // expected-error @+1 {{memref.load: index -1 is out of bounds of 4 elements}}
   %v = memref.load %m[%cm1] : memref<4xf64>
@@ -90,9 +90,9 @@ low.kernel @empty(%x: memref<8xf32>) grid [0, 1, 1] block [1, 1, 1] {
   %c9 = arith.constant 9 : index
   %v = memref.load %x[%c9] : memref<8xf32>
 }
-low.kernel @sized(%n: index, %x: memref<?xf32, #graph.dims<n>>, %y: memref<8xf32>) dims [n] grid [n, 1, 1] block [1, 1, 1] {
+low.kernel @sized(%n: index, %x: memref<?xf32, {dims = #graph.dims<n>}>, %y: memref<8xf32>) dims [n] grid [n, 1, 1] block [1, 1, 1] {
   %c9 = arith.constant 9 : index
-  %v = memref.load %x[%c9] : memref<?xf32, #graph.dims<n>>
+  %v = memref.load %x[%c9] : memref<?xf32, {dims = #graph.dims<n>}>
   memref.store %v, %y[%c9] : memref<8xf32>
 }
 

@@ -3,10 +3,10 @@
 // The generic form names every attribute and shows every type.
 // CHECK:       "sched.kernel"() <{sym_name = "k"}> ({
 // CHECK-NEXT:  ^bb0(%x: memref<8xf32>, %y: memref<8xf32>):
-// CHECK-NEXT:    "sched.axis"() <{extent = #builtin.int<1>, mapping = #sched.mapping<block(2)>}> ({
+// CHECK-NEXT:    "sched.axis"() <{extent = 1 : i64, mapping = #sched.mapping<block(2)>}> ({
 // CHECK-NEXT:    ^bb0(%i: index):
 // CHECK-NEXT:      %a = "sched.alloc"() <{scope = #sched<scope local>}> : () -> memref<8xf32>
-// CHECK-NEXT:      %s = "sched.reduce"() <{kind = #sched<combine addf>, extent = #builtin.int<8>, mapping = #sched.mapping<serial>, operandSegmentSizes = array<i32: 0, 0>, fastmath = #arith.fastmath<contract>}> ({
+// CHECK-NEXT:      %s = "sched.reduce"() <{kind = #sched<combine addf>, extent = 8 : i64, mapping = #sched.mapping<serial>, operandSegmentSizes = array<i32: 0, 0>, fastmath = #arith.fastmath<contract>}> ({
 // CHECK-NEXT:      ^bb0(%j: index):
 // CHECK-NEXT:        %v = "memref.load"(%x, %j) : (memref<8xf32>, index) -> f32
 // CHECK-NEXT:        "sched.yield"(%v) : (f32) -> ()
@@ -39,6 +39,6 @@ sched.program @p(%x: memref<8xf32>) : (tensor<8xf32>) -> tensor<8xf32> {
 }
 
 // The kinds of attribute stand for themselves, too.
-// CHECK: }) {axis = #sched.mapping<thread(4) vector(8) unroll(2)>, combine = #sched<combine maxui>, level = #sched<level thread>, scope = #sched<scope shared>, role = #sched<role temporary>} : () -> ()
-builtin.module attributes {axis = #sched.mapping<thread(4) vector(8) unroll(2)>, combine = #sched<combine maxui>, level = #sched<level thread>, scope = #sched<scope shared>, role = #sched<role temporary>} {
+// CHECK: }) {test.axis = #sched.mapping<thread(4) vector(8) unroll(2)>, test.combine = #sched<combine maxui>, test.level = #sched<level thread>, test.scope = #sched<scope shared>, test.role = #sched<role temporary>} : () -> ()
+builtin.module attributes {test.axis = #sched.mapping<thread(4) vector(8) unroll(2)>, test.combine = #sched<combine maxui>, test.level = #sched<level thread>, test.scope = #sched<scope shared>, test.role = #sched<role temporary>} {
 }

@@ -22,7 +22,7 @@ sched.kernel @f() {
 
 sched.kernel @f() {
   // expected-error @below {{sched.axis: body takes (f32), expected one index}}
-  "sched.axis"() <{extent = #builtin.int<4>, mapping = #sched.mapping<serial>}> ({
+  "sched.axis"() <{extent = 4 : i64, mapping = #sched.mapping<serial>}> ({
   ^bb0(%i: f32):
   }) : () -> ()
 }
@@ -31,7 +31,7 @@ sched.kernel @f() {
 
 sched.kernel @f() {
   // expected-error @below {{sched.axis: body takes (), expected one index}}
-  "sched.axis"() <{extent = #builtin.int<4>, mapping = #sched.mapping<serial>}> ({
+  "sched.axis"() <{extent = 4 : i64, mapping = #sched.mapping<serial>}> ({
   ^bb0:
   }) : () -> ()
 }
@@ -376,7 +376,7 @@ sched.program @f(%x: memref<8xf32>, %y: memref<8xi32>) : (tensor<8xf32>, tensor<
 
 sched.kernel @f(%x: memref<4xf32>) {
   // expected-error @below {{sched.axis: operand 'count' at position 0 does not verify: memref<4xf32> should be of base attribute index}}
-  "sched.axis"(%x) <{extent = #builtin.int<4>, mapping = #sched.mapping<serial>}> ({
+  "sched.axis"(%x) <{extent = 4 : i64, mapping = #sched.mapping<serial>}> ({
   ^bb0(%i: index):
   }) : (memref<4xf32>) -> ()
 }
@@ -386,7 +386,7 @@ sched.kernel @f(%x: memref<4xf32>) {
 sched.kernel @f(%x: memref<4xf32>) {
   %one = arith.constant 1 : i32
   // expected-error @below {{sched.reduce: init is i32, expected f32}}
-  %s = "sched.reduce"(%one) <{kind = #sched<combine addf>, extent = #builtin.int<4>, mapping = #sched.mapping<serial>, operandSegmentSizes = array<i32: 0, 1>}> ({
+  %s = "sched.reduce"(%one) <{kind = #sched<combine addf>, extent = 4 : i64, mapping = #sched.mapping<serial>, operandSegmentSizes = array<i32: 0, 1>}> ({
   ^bb0(%i: index):
     %v = memref.load %x[%i] : memref<4xf32>
     sched.yield %v : f32

@@ -48,12 +48,12 @@ sched.kernel @attributes(%x: memref<4xf32>) {
 graph.dim @n min 1 max 64
 // A count of iterations, and what a reduction starts from.
 // CHECK-LABEL: sched.kernel @counts
-sched.kernel @counts(%n: index, %x: memref<?xf32, #graph.dims<n>>) dims [n] {
+sched.kernel @counts(%n: index, %x: memref<?xf32, {dims = #graph.dims<n>}>) dims [n] {
   // CHECK-NEXT: sched.axis %i = n floordiv 2 count %n block(4) vector(2) {
   sched.axis %i = n floordiv 2 count %n block(4) vector(2) {
     // CHECK-NEXT: %s = sched.reduce addf %j = 4 count %i vector(2) fastmath<fast> : f32 {
     %s = sched.reduce addf %j = 4 count %i vector(2) fastmath<fast> : f32 {
-      %v = memref.load %x[%j] : memref<?xf32, #graph.dims<n>>
+      %v = memref.load %x[%j] : memref<?xf32, {dims = #graph.dims<n>}>
       sched.yield %v : f32
     }
     // CHECK: %t = sched.reduce addf %{{.*}} = 4 count %n unroll(2) init(%s) : f32 {
