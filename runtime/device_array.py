@@ -117,6 +117,16 @@ class DeviceArray(ProcessBound):
         values = self.read()
         return values if dtype is None else values.astype(dtype, copy=False)
 
+    def __dlpack__(self, *, copy: bool | None = None, **options: Any) -> Any:
+        """Returns a copy on the host as a DLPack capsule. Raises `BufferError` where none may be made."""
+        if copy is False:
+            raise BufferError("a DeviceArray has no values on the host without a copy")
+        return self.read().__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """The host: what `__dlpack__` gives is a copy there."""
+        return np.empty(0).__dlpack_device__()
+
     def _at(self, offset: int) -> BufferLoc:
         return BufferLoc(self.location.pool_id, self.location.offset + offset * self.dtype.itemsize)
 

@@ -88,6 +88,17 @@ def test_every_dtype_lies_on_a_device(device: Backend, name: str):
     assert np.asarray(array).tobytes() == values.tobytes()
 
 
+def test_arrays_of_devices_are_handed_over_as_copies(device: Backend):
+    array = DeviceArray.of(device, numbers(2, 3))
+    copy = np.from_dlpack(array)
+    np.testing.assert_array_equal(copy, numbers(2, 3))
+    np.testing.assert_array_equal(np.asarray(tenon.jit(lambda x: x + x)(array)), 2 * numbers(2, 3))
+    array.write(np.zeros((2, 3), np.float32))
+    np.testing.assert_array_equal(copy, numbers(2, 3))
+    with pytest.raises(BufferError, match="a DeviceArray has no values on the host without a copy"):
+        array.__dlpack__(copy=False)
+
+
 def test_parts_are_copied(device: Backend):
     array = DeviceArray.of(device, np.arange(10, dtype=np.int32))
     array.write(np.array([7, 8], np.int32), offset=3)
