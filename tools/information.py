@@ -17,6 +17,11 @@ _OF_XDSL = {
 """What xDSL's passes without a docstring do."""
 
 
+def pass_names() -> tuple[str, ...]:
+    """Returns what the text of pipelines can name: passes that work on Tenon's dialects, and pipelines."""
+    return (*sorted(ALL_PASSES), *NAMED_PIPELINES)
+
+
 def list_passes() -> str:
     """
     Returns one line for each pass that works on Tenon's dialects, then for each named pipeline: its name

@@ -6,9 +6,12 @@ import argparse
 import shlex
 from collections.abc import Sequence
 
+from ..backends.llvm.processors import PROCESSOR_NAMES
 from ..backends.registry import compiling_names
 from ..errors import TenonError
 from ..passes.pass_manager import PassManager
+from .completion import add_completion_argument
+from .information import pass_names
 from .opt_arguments import flag
 from .plugins import add_plugin_arguments, load_plugins_of
 
@@ -127,6 +130,8 @@ def parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
         help=f"for each trial (default: {TIMEOUT:g})",
     )
     add_plugin_arguments(parser)
+    values = {"passes": pass_names(), "target": PROCESSOR_NAMES, "backend": compiling_names()}
+    add_completion_argument(parser, values)
     parser.add_argument("--debug", action="store_true", help="show the Python traceback of a bug")
     try:
         plugins = load_plugins_of(arguments)

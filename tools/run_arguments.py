@@ -13,6 +13,8 @@ from ..dialects.entry import IRLevel
 from ..errors import TenonError
 from ..passes.pass_manager import PassManager
 from ..runtime.memory_picture import SUFFIXES
+from .completion import add_completion_argument
+from .information import pass_names
 from .plugins import add_plugin_arguments, load_plugins_of
 
 EPILOG = """\
@@ -107,6 +109,7 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
         "--compare", action="store_true", help="interpret the module too and compare; 1 if the results differ"
     )
     add_plugin_arguments(parser)
+    add_completion_argument(parser, {"pipeline": pass_names()})
     parser.add_argument("--debug", action="store_true", help="show the Python traceback of a bug")
     arguments = sys.argv[1:] if arguments is None else arguments
     try:

@@ -13,6 +13,7 @@ from ..cache.folder import CacheFolder
 from ..cache.place import FOLDER, LIMIT, SWITCH, cache_path, is_on, max_nbytes_of
 from ..cache.private_files import NotPrivateError
 from ..errors import TenonError
+from .completion import add_completion_argument
 from .exit_codes import DIAGNOSTICS, SUCCESS
 from .tool_run import ToolRun
 
@@ -87,6 +88,7 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    add_completion_argument(parser, {})
     commands = parser.add_subparsers(dest="command", metavar="command", required=True)
     for name, run in _COMMANDS.items():
         summary = (run.__doc__ or "").strip()

@@ -40,10 +40,11 @@ from ..passes.pipeline_text import did_you_mean, parse_passes
 from ..passes.registry import ALL_PASSES
 from ..passes.util.debug_counter import DebugCounters, counting_actions
 from ..passes.util.failing_location import failing_location
+from .completion import add_completion_argument
 from .diagnostics import Diagnostic
 from .diagnostics_check import check_diagnostics
 from .exit_codes import DIAGNOSTICS, SUCCESS
-from .information import list_dialects, list_passes, versions
+from .information import list_dialects, list_passes, pass_names, versions
 from .opt_arguments import add_arguments, normalize_arguments
 from .opt_instruments import make_instruments
 from .plugins import load_plugins, load_plugins_of
@@ -83,7 +84,12 @@ class TenonOpt(xDSLOptMain):
         except TenonError as error:
             self._usage_error(str(error))
         self._register_plugins()
+        arg_parser.prog = TOOL
         add_arguments(arg_parser, self._known_form, _known_processor, self._known_pass)
+        names = pass_names()
+        values = {"passes": names, "mlir_print_ir_before": names, "mlir_print_ir_after": names}
+        values |= {"target": sorted(self.available_targets), "processor": PROCESSOR_NAMES}
+        add_completion_argument(arg_parser, values)
 
     def _known_form(self, text: str) -> str:
         try:
