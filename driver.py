@@ -9,7 +9,7 @@ from io import StringIO
 from os import PathLike
 from pathlib import Path
 from types import NoneType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
@@ -19,7 +19,7 @@ from xdsl.utils.exceptions import DiagnosticException
 from .backends.interface import Backend, CompiledArtifact, DeviceInfo, DeviceKind, lacked_by, unmet_by_host
 from .backends.registry import DEVICE_NAMES, REFERENCE, check_interpreted, get_backend
 from .cache.code import compile_code, load_code
-from .dialects import context, sched
+from .dialects import context, graph, sched
 from .dialects.dim_expr import DimExpr
 from .dialects.dim_specialization import specialize as specialize_module
 from .dialects.dim_specialization import vanishing_extents
@@ -46,6 +46,7 @@ from .runtime.device_executable import DeviceExecutable
 from .runtime.entry_state import nodes_of, symbols_of
 from .runtime.executable import Executable
 from .runtime.explanation import Explanation
+from .runtime.host_calls import check_callbacks
 from .runtime.lowered_program import LoweredProgram
 from .runtime.plan_reader import plan_program
 from .runtime.program_plan import ProgramPlan
@@ -55,6 +56,8 @@ from .runtime.sized_executable import SizedExecutable
 from .runtime.stages import Stages
 from .runtime.timeline import Category, active, host_track, span
 from .runtime.unlinked_executable import UnlinkedExecutable
+from .semantics.errors import describe
+from .semantics.host_calls import HostFunctions, function_called
 from .tuned import tuning_pass, tuning_path
 
 if TYPE_CHECKING:
@@ -86,6 +89,7 @@ def compile(
     schedules: Mapping[str, Scheduling] | None = None,
     tuning: str | Path | None = None,
     target: str | None = None,
+    callbacks: Mapping[str, Callable[..., Any]] | None = None,
 ) -> Executable:
     """
     Compiles one function of a module for a backend: a name in `BACKENDS`, or a backend with its device, which
@@ -114,11 +118,15 @@ def compile(
     else the host's own. Where the host cannot run such code a call is an error that says what it lacks; the
     texts and the object file are there all the same.
 
+    `callbacks` are the functions of the host that the program may call, by the names that it has for them:
+    see docs/callbacks.md.
+
     `entry` names the function, which may be left out where there is only one. `filename` is what errors call
     the text.
 
     Raises:
-        TenonError: the module, the pipeline or a name is wrong, or the device lacks something it takes.
+        TenonError: the module, the pipeline or a name is wrong, a callback has no function, or the device
+            lacks something it takes.
         MissingExtraError: the backend's package is not installed.
         KernelCompileError: the backend's compiler rejected its input.
     """
@@ -128,11 +136,12 @@ def compile(
     _check_kind("schedules", schedules, "schedules by the names of kernels", Mapping, NoneType)
     _check_kind("tuning", tuning, "the path of a database", str, PathLike, NoneType)
     _check_kind("target", target, "the name of a processor", str, NoneType)
+    _check_kind("callbacks", callbacks, "functions by the names that the program has", Mapping, NoneType)
     schedule = _schedule_pass(schedules, pipeline, backend, level)
     _check_tuning(tuning, schedules, pipeline, backend)
     backend = _for_target(backend, target)
     with collection_paused():
-        source = ProgramSource(program, entry, filename, schedule, tuning)
+        source = ProgramSource(program, entry, filename, schedule, tuning, callbacks=callbacks)
         executable = _compile_source(source, backend, pipeline, level, instruments, specialize)
         source.keep()
         return executable
@@ -145,18 +154,20 @@ def compile_own(
     pipeline: PassManager | str | None = None,
     specialize: Mapping[str, Sequence[int]] | None = None,
     target: str | None = None,
+    callbacks: HostFunctions | None = None,
 ) -> Executable:
     """As `compile`, of a module that nobody changes afterwards, and that is not copied therefore."""
     backend = _for_target(backend, target)
     with collection_paused():
-        return _compile_source(ProgramSource(module, None), backend, pipeline, None, (), specialize)
+        source = ProgramSource(module, None, callbacks=callbacks)
+        return _compile_source(source, backend, pipeline, None, (), specialize)
 
 
 class ProgramSource:
     """
     A function that is to be compiled, as it was given: `program` does not change, where it is the caller's
     from `keep` on. `schedule` schedules some of its kernels, `tuning` is the path of a database that may have
-    schedules for them.
+    schedules for them. `callbacks` are the functions that it may call.
     """
 
     program: ModuleOp | ModuleRecord | str
@@ -169,8 +180,10 @@ class ProgramSource:
         schedule: ModulePass | None = None,
         tuning: str | Path | None = None,
         is_tuned: bool = True,
+        callbacks: HostFunctions | None = None,
     ) -> None:
         self.program = program
+        self.callbacks: HostFunctions = dict(callbacks or {})
         self.schedule = schedule
         self._tuning = tuning
         self._is_tuned = is_tuned and schedule is None
@@ -251,7 +264,7 @@ def _compile_source(
         note_lookup(hit=artifact is not None)
         if kept is not None and artifact is not None:
             lowered = kept.lowered(key, cache(partial(_stage_texts, source, backend, pipeline)))
-            executable = _linked(lowered, artifact, backend, keeper)
+            executable = _linked(lowered, artifact, backend, keeper, source.callbacks)
             dims = None if kept.plan.varying is None else kept.plan.varying.dims
             vanishing = kept.vanishing
     if executable is None:
@@ -273,7 +286,8 @@ def _compile_source(
                 source.schedule,
             )
             lowered = replace(render(work, backend), key=key)
-            executable = _linked(lowered, _compiled_artifact(lowered, backend), backend, keeper)
+            artifact = _compiled_artifact(lowered, backend)
+            executable = _linked(lowered, artifact, backend, keeper, source.callbacks)
             store_program(lowered, backend, vanishing)
     executable.explainer = partial(_explained, source, backend, pipeline)
     executable.backend = backend if isinstance(backend, Backend) else None
@@ -286,7 +300,8 @@ def _compile_source(
             specialize_module(specialized, sizes)
             # What is right for all other sizes may be wrong for these: an index of an axis without elements.
             verify_module(specialized)
-            special = ProgramSource(specialized, entry.sym_name.data, is_tuned=False)
+            name = entry.sym_name.data
+            special = ProgramSource(specialized, name, is_tuned=False, callbacks=source.callbacks)
             return _compile_source(special, backend, pipeline, level, instruments, None, general.keeper)
 
         special = {name: frozenset((0, *(specialize or {}).get(name, ()))) for name in dims.names}
@@ -546,6 +561,10 @@ def _interpreted(
     work = ModuleLowering(module, entry, pipeline, wanted, None, instruments, source.module, source.schedule)
     makers = work.stages()
     stages, last = Stages(makers), list(makers)[-1]
+    callbacks = source.callbacks
+    for op in work.module.walk():
+        if isinstance(op, graph.CallbackOp | sched.CallbackOp):
+            function_called(op.callee.data, callbacks, describe(op))
 
     assert keeper is None or isinstance(keeper, ReferenceExecutable), f"{keeper!r} is no interpreter"
 
@@ -555,7 +574,7 @@ def _interpreted(
             stages,
             last,
             lambda arrays, nodes, symbols: run_module(
-                work.module, work.entry_name, arrays, nodes, symbols=symbols
+                work.module, work.entry_name, arrays, nodes, symbols=symbols, callbacks=callbacks
             ),
             symbols,
             nodes,
@@ -623,16 +642,21 @@ def _explained(
 
 
 def _linked(
-    lowered: LoweredProgram, artifact: CompiledArtifact, backend: Backend, keeper: Executable | None
+    lowered: LoweredProgram,
+    artifact: CompiledArtifact,
+    backend: Backend,
+    keeper: Executable | None,
+    callbacks: HostFunctions,
 ) -> Executable:
     plan, stages = lowered.plan, lowered.stages
     unmet = unmet_by_host(backend.device)
+    check_callbacks(plan.host_calls, callbacks)
 
     def make(plan: ProgramPlan, keeper: Executable | None) -> Executable:
         if unmet:
             return UnlinkedExecutable(backend.name, plan, stages, unmet)
         assert keeper is None or isinstance(keeper, DeviceExecutable), f"{keeper!r} is on no device"
-        return DeviceExecutable(backend, artifact, plan, stages, keeper)
+        return DeviceExecutable(backend, artifact, plan, stages, keeper, callbacks)
 
     with span("load", Category.COMPILE, program=plan.signature.name):
         if plan.varying is None:

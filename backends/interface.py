@@ -426,6 +426,36 @@ class SyncStep:
     """Makes all later steps wait for all earlier ones."""
 
 
+HostFunction = Callable[[Sequence[npt.NDArray[np.uint8]], Sequence[npt.NDArray[np.uint8]]], None]
+"""
+What a program calls on the host: it is given the bytes of the buffers that it reads, and fills those that it
+writes. Both are views that are not to be used after it returns.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class HostStep:
+    """
+    Calls a function in the thread that runs the program, after all steps before it; those that come later
+    wait for it. Where it raises no later step runs, and the error is the caller's. `what` says what it does
+    for people, `call` is its number among the program's calls of the host. `function` is None until the
+    program is linked; meanwhile no lock of the driver is held that others wait for.
+    """
+
+    what: str
+    call: int
+    reads: tuple[int, ...]
+    writes: tuple[int, ...]
+    after: tuple[int, ...] = ()
+    nbytes: tuple[int, ...] = ()
+    """The bytes of each buffer that it reads, then of those that it writes."""
+    function: HostFunction | None = field(default=None, compare=False)
+
+    @property
+    def buffers(self) -> tuple[int, ...]:
+        return (*self.reads, *self.writes)
+
+
 @dataclass(frozen=True, slots=True)
 class RowPlace:
     """
@@ -480,7 +510,7 @@ ControlStep = LoopStep | NextStep | BranchStep | JumpStep
 CONTROL_STEPS = (LoopStep, NextStep, BranchStep, JumpStep)
 """The steps that say which step is next. Programs with such steps run in the order that they give."""
 
-Step = LaunchStep | CopyStep | SyncStep | ControlStep
+Step = LaunchStep | CopyStep | SyncStep | HostStep | ControlStep
 
 
 @dataclass(frozen=True, slots=True)

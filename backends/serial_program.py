@@ -9,12 +9,14 @@ from time import perf_counter_ns
 import numpy as np
 
 from ..errors import DeviceError
+from .host_call import call_host
 from .interface import (
     BufferLoc,
     CallableKernel,
     CompiledArtifact,
     CopyStep,
     Driver,
+    HostStep,
     LaunchStep,
     RowPlace,
     Step,
@@ -99,6 +101,9 @@ class SerialProgram:
             case CopyStep():
                 target, source = self._at(step.target), self._at(step.source)
                 return partial(self._driver.copy_on_device, target, source, step.nbytes)
+            case HostStep():
+                locations = [self._at(buffer) for buffer in step.buffers]
+                return partial(call_host, self._driver, step, locations)
             case _:
                 return _nothing
 
@@ -110,7 +115,7 @@ class SerialProgram:
 
 def _buffers_of(step: Step) -> tuple[int, ...]:
     match step:
-        case LaunchStep():
+        case LaunchStep() | HostStep():
             return step.buffers
         case CopyStep():
             return (step.source, step.target)
@@ -122,6 +127,8 @@ def _run_step(step: Step, call: Callable[[], None]) -> None:
     try:
         call()
     except DeviceError as error:
+        if isinstance(step, HostStep):
+            raise
         who = f"@{step.kernel}" if isinstance(step, LaunchStep) else "copy"
         if who in error.message:
             raise

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .interface import CONTROL_STEPS, CopyStep, LaunchStep, Step, SyncStep
+from .interface import CONTROL_STEPS, CopyStep, HostStep, LaunchStep, Step, SyncStep
 
 
 def check_order(steps: Sequence[Step]) -> None:
     """Asserts that each step waits only for steps before it."""
     for number, step in enumerate(steps):
-        if isinstance(step, LaunchStep | CopyStep):
+        if isinstance(step, LaunchStep | CopyStep | HostStep):
             late = [before for before in step.after if not 0 <= before < number]
             assert not late, f"step {number} waits for steps {late}, which are not before it"
 
 
-def has_control(steps: Sequence[Step]) -> bool:
-    """Returns whether some steps run several times, or only sometimes."""
-    return any(isinstance(step, CONTROL_STEPS) for step in steps)
+def runs_as_written(steps: Sequence[Step]) -> bool:
+    """
+    Returns whether steps run in the order they give: some several times, only sometimes, or on the host.
+    """
+    return any(isinstance(step, (*CONTROL_STEPS, HostStep)) for step in steps)
 
 
 def waits_of(steps: Sequence[Step]) -> list[tuple[int, ...]]:
@@ -25,9 +27,9 @@ def waits_of(steps: Sequence[Step]) -> list[tuple[int, ...]]:
     Returns the steps that each step waits for, without those that another one of them waits for already. A
     `SyncStep` waits for all that nothing before it waits for, and everything after it waits for it.
 
-    Programs with control steps have no such order: their steps run one after the other.
+    Programs with steps of control flow or of the host have no such order: they run one after the other.
     """
-    assert not has_control(steps), "steps that run in an order of their own"
+    assert not runs_as_written(steps), "steps that run in an order of their own"
     check_order(steps)
     waits: list[tuple[int, ...]] = []
     # one bit for each step: all that a step comes after

@@ -1,7 +1,8 @@
 """
 The hazards of a program: which earlier items each item must not overtake, and on which buffer.
 
-Read after write, write after read, write after write. Two buffers conflict where they are the same, where
+Read after write, write after read, write after write; and what the host sees in the order of the text: lines
+that are printed, which count as writes of one cell. Two buffers conflict where they are the same, where
 their slabs share bytes, or where they are of one tensor node or rows of one buffer: which part an index names
 is not known yet. An item with regions reads and writes what the items in them do; items wait for items of the
 same region only.
@@ -19,15 +20,18 @@ from . import graph, sched
 from .buffer_size import nbytes_bound
 from .kernel_access import KernelAccess
 
-Item = sched.LaunchOp | sched.TransferOp | sched.SyncOp | sched.ControlItem
+Item = sched.LaunchOp | sched.TransferOp | sched.SyncOp | sched.HostItem | sched.ControlItem
 
 
 @dataclass(frozen=True, slots=True)
 class Hazard:
-    """The number of an earlier item, and the buffer of the later one that it conflicts on."""
+    """
+    The number of an earlier item, and the buffer of the later one that it conflicts on; None where both are
+    seen by the host.
+    """
 
     item: int
-    buffer: SSAValue
+    buffer: SSAValue | None
 
 
 def items_of(program: sched.ProgramOp) -> list[Item]:
@@ -89,6 +93,8 @@ def accessed_buffers(
             return [*op.buffers, *nodes], []
         case sched.SyncOp():
             return [], []
+        case sched.HostItem():
+            return list(op.arguments), list(op.targets)
         case sched.ControlItem():
             return _accessed_in_regions(op, accesses)
 
@@ -145,6 +151,7 @@ def _hazards_in(
 ) -> Iterator[list[Hazard]]:
     writer: dict[_Cell, int] = {}
     readers: dict[_Cell, list[int]] = {}
+    last_seen: int | None = None
     for index, op in enumerate(steps):
         hazards: list[Hazard] = []
         reads, writes = accessed_buffers(op, accesses)
@@ -155,7 +162,12 @@ def _hazards_in(
                 hazards.append(Hazard(writer[cell], buffer))
         for buffer, cell in written_cells:
             hazards.extend(Hazard(reader, buffer) for reader in readers.get(cell, ()))
+        is_seen = isinstance(op, sched.HostItem | sched.ControlItem) and sched.orders_items(op)
+        if last_seen is not None and (is_seen or isinstance(op, sched.ReturnOp)):
+            hazards.append(Hazard(last_seen, None))
         yield hazards
+        if is_seen:
+            last_seen = index
         for _, cell in read_cells:
             readers.setdefault(cell, []).append(index)
         for _, cell in written_cells:

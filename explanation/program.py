@@ -103,6 +103,11 @@ class _Program:
                 return f"copy {self.names[item.source]} to {self.names[item.target]}{why}"
             case sched.SyncOp():
                 return "wait for all of the above"
+            case sched.CallbackOp():
+                reads, writes = (self._names_of(buffers) for buffers in accessed_buffers(item, self.accesses))
+                return f"call @{item.callee.data}({reads}) on the host -> {writes or 'nothing'}"
+            case sched.PrintOp():
+                return f"print {item.format.data!r} of {self._names_of(item.arguments) or 'nothing'}"
             case sched.ForOp():
                 order = ", from the last to the first" if item.is_reverse else ""
                 return f"{item.trip_count} times{order}"

@@ -87,7 +87,7 @@ class AnalyzeSchedulePass(ModulePass):
         analyses: list[sched.AnalysisAttr] = []
         for item in items_in(block):
             nanoseconds = 0
-            if not isinstance(item, sched.SyncOp):
+            if not isinstance(item, sched.SyncOp | sched.HostItem):
                 analysis = self._analysis(item, costs, dims)
                 item.analysis = analysis
                 analyses.append(analysis)

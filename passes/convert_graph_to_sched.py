@@ -54,7 +54,15 @@ from typing import Any, cast
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ArrayAttr, IndexType, MemRefType, ModuleOp, StringAttr, TensorType
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    FunctionType,
+    IndexType,
+    MemRefType,
+    ModuleOp,
+    StringAttr,
+    TensorType,
+)
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
@@ -137,6 +145,15 @@ def _check_access(op: graph.NodeAccessOp, virtual: set[str]) -> None:
         raise PassFailedException(
             f"{op.name}: node @{op.node_name} is virtual (hint: run inline-virtual-nodes)"
         )
+
+
+def _host_calls(plan: Plan) -> list[graph.HostCallOp]:
+    """Returns the ops of a block at which the host is called."""
+    return [op for op in plan.block.ops if isinstance(op, graph.HostCallOp)]
+
+
+def _type_of(op: Operation) -> FunctionType:
+    return FunctionType.from_lists(op.operand_types, op.result_types)
 
 
 def _donated(function: func.FuncOp) -> list[BlockArgument]:
@@ -264,7 +281,8 @@ class _ProgramBuilder:
         copies: list[ResultCopy] = []
         in_place: set[SSAValue] = set()
         for number, value in enumerate(terminator.operands):
-            if value in in_place or not isinstance(value.owner, graph.GraphOp | graph.ControlOp):
+            made = graph.GraphOp | graph.ControlOp | graph.HostCallOp
+            if value in in_place or not isinstance(value.owner, made):
                 copies.append(ResultCopy(number, value))
             in_place.add(value)
         return copies
@@ -317,6 +335,12 @@ class _ProgramBuilder:
                     terminator,
                     "what is returned has a buffer of its own, and no kernel computes it there",
                 )
+            case graph.CallbackOp():
+                called = sched.CallbackOp(item.callee, _type_of(item), *self._handed_over(item))
+                self._add_item(called, scope, item)
+            case graph.PrintOp():
+                printed = sched.PrintOp(item.format, _type_of(item), *self._handed_over(item))
+                self._add_item(printed, scope, item)
             case graph.IfOp():
                 self._write_if(item, scope)
             case graph.WhileOp():
@@ -325,6 +349,15 @@ class _ProgramBuilder:
                 self._write_scan(item, scope)
             case graph.ControlOp():
                 raise PassFailedException(f"{item.name}: cannot schedule (control flow of an unknown kind)")
+            case graph.HostCallOp():
+                raise PassFailedException(
+                    f"{item.name}: cannot schedule (a call of the host of another kind)"
+                )
+
+    def _handed_over(self, op: graph.HostCallOp) -> tuple[list[SSAValue], list[SSAValue]]:
+        """Returns the buffers that the host is given, and those that it fills."""
+        buffers = self.buffers
+        return [buffers[value] for value in op.operands], [buffers[value] for value in op.results]
 
     def _write_if(self, op: graph.IfOp, scope: _Scope) -> None:
         item = sched.IfOp(self.buffers[op.condition])
@@ -406,6 +439,7 @@ class _ProgramBuilder:
                 pairs.append((CarriedRead(number, argument), CarriedWrite(number, value)))
         made = {kernel.root.results[0] for kernel in plan.kernels}
         made.update(result for op in plan.bodies for result in op.results)
+        made.update(result for op in _host_calls(plan) for result in op.results)
         copies: list[ResultCopy] = []
         taken: set[SSAValue] = set()
         for number, target in targets.items():
@@ -438,6 +472,11 @@ class _ProgramBuilder:
                     self._add_new(sched.BufferOp(role, sched.buffer_type(result.type)), result, op)
             if isinstance(op, graph.WhileOp | graph.ScanOp):
                 self._share_initial(op, scope)
+        for op in _host_calls(plan):
+            for result in op.results:
+                if result not in self.buffers:
+                    role = sched.Role.RESULT if result in returned else sched.Role.TEMPORARY
+                    self._add_new(sched.BufferOp(role, sched.buffer_type(result.type)), result, op)
         updated = updated_in_place(plan, scope.placement, returned | self.buffers.keys())
         for op, decision in plan.decisions.items():
             value = op.results[0]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..backends.interface import Backend, CompiledArtifact
 from ..process_bound import ProcessBound
+from ..semantics.host_calls import HostFunctions
 from .lowered_program import LoweredProgram
 from .optimize_context import OptimizeContext
 from .tensor_node import TensorNode
@@ -34,6 +35,7 @@ class Code(ProcessBound):
         nodes: Mapping[str, TensorNode],
         optimize_context: OptimizeContext,
         artifacts: Mapping[int, CompiledArtifact],
+        callbacks: HostFunctions,
     ) -> None:
         self.id = next(_next_code_id)
         self.platform = platform
@@ -43,6 +45,8 @@ class Code(ProcessBound):
         """The tensor nodes that the function reads or writes, by the names that they have there."""
         self.optimize_context = optimize_context
         """What later compiles may inline: computations of virtual nodes, of this program and earlier ones."""
+        self.callbacks = MappingProxyType(dict(callbacks))
+        """The functions of the host that the function may call, by the names that it has for them."""
         self._lowered = lowered
         self._artifacts = dict(artifacts)
 

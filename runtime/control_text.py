@@ -1,11 +1,11 @@
-"""Steps of control flow, and syncs, in a few words."""
+"""Steps of control flow, syncs, and calls of the host, in a few words."""
 
 from __future__ import annotations
 
-from ..backends.interface import BranchStep, ControlStep, JumpStep, LoopStep, NextStep, SyncStep
+from ..backends.interface import BranchStep, ControlStep, HostStep, JumpStep, LoopStep, NextStep, SyncStep
 
 
-def control_text(step: ControlStep | SyncStep) -> str:
+def control_text(step: ControlStep | SyncStep | HostStep) -> str:
     """Returns a step as people read it: `loop 10 times to step 7`."""
     match step:
         case LoopStep():
@@ -19,3 +19,5 @@ def control_text(step: ControlStep | SyncStep) -> str:
             return f"go to step {step.target}"
         case SyncStep():
             return "sync"
+        case HostStep():
+            return step.what

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from itertools import accumulate
-from threading import RLock
+from threading import RLock, Thread
 from typing import Any
 
 import numpy as np
@@ -22,9 +23,11 @@ from ..backends.interface import (
     Step,
 )
 from ..errors import TenonError
+from ..semantics.host_calls import HostFunctions
 from .argument_kinds import check_kind
 from .device_array import DeviceArray
 from .executable import Executable
+from .host_calls import is_called_back
 from .kernel_statistics import ProgramStatistics, kernel_statistics
 from .measured_rooflines import device_roofline
 from .memory_plan import MemoryPlan, memory_plan_of
@@ -38,6 +41,7 @@ from .signature import Array, ArrayType
 from .slab_pool import Slab, SlabPool, slab_pool_of
 from .stages import Stages
 from .timeline import Category, Track, active, record_timeline, span
+from .turn import RunningCalls, Turn
 
 _MOST_REFUSALS = 10_000
 
@@ -59,15 +63,20 @@ class DeviceExecutable(Executable):
         plan: ProgramPlan,
         stages: Stages,
         keeper: DeviceExecutable | None = None,
+        callbacks: HostFunctions | None = None,
     ) -> None:
-        """Where there is a `keeper`, the tensor nodes are its: the same program for other sizes."""
+        """
+        Where there is a `keeper`, the tensor nodes are its: the same program for other sizes. `callbacks` are
+        the functions that the program may call.
+        """
         super().__init__(plan.signature, backend.name, stages, plan.symbols)
         if plan.merge_node is not None:
             raise TenonError(
                 f"{self.name}: reads the merge buffer of node '{plan.merge_node}', which an executable has "
                 "not (hint: tenon.open_platform, Context.link)"
             )
-        self.program = plan
+        self._pool = slab_pool_of(backend.driver)
+        self.program = plan = plan.linked(callbacks or {}, self._pool.lock)
         self._taken = plan.taken_arguments
         """The arguments in whose memory results are computed, by result."""
         self._given = frozenset(self._taken.values())
@@ -75,10 +84,10 @@ class DeviceExecutable(Executable):
         self._backend = backend
         self._driver = backend.driver
         self._artifact = artifact
-        self._pool = slab_pool_of(backend.driver)
         self._track = Track(backend.name, backend.device.name)
         self._slabs: list[Slab] = []
-        self._bound: list[DirectProgram] = []
+        self._running = RunningCalls()
+        self._bound: list[DirectProgram | RunningCalls] = [self._running]
         # Given the lists that grow, before anything is allocated: a failure frees what there is.
         self._finalizer = weakref.finalize(self, _release, self._bound, self._pool, self._slabs)
         self._finalizer.atexit = False
@@ -88,8 +97,10 @@ class DeviceExecutable(Executable):
         that run meanwhile, in the same thread, may close the executable.
         """
         self._direct: DirectProgram | None = None
-        self._ordered: OrderedCalls | None = None
         self._placed: PlacedCalls | None = None
+        self._ordered: list[OrderedCalls] = []
+        """Those that no call uses now: there are several where calls began while others called the host."""
+        self._turn = Turn(self.name) if keeper is None else keeper.turn
         try:
             self._node_places = self._place_nodes() if keeper is None else keeper.node_places
             self._places = self._place_buffers()
@@ -102,7 +113,7 @@ class DeviceExecutable(Executable):
             self._places_of_first_call = {**self._places, **temporaries}
             self._direct = self._bind_direct()
             if self._direct is None:
-                self._ordered = self._order_calls(temporaries)
+                self._ordered.append(self._order_calls(temporaries))
             else:
                 self._bound.append(self._direct)
                 self._direct.add_frame(self._places_of_first_call)
@@ -125,11 +136,18 @@ class DeviceExecutable(Executable):
     def launches(self) -> tuple[Launch, ...]:
         return self.program.launches
 
+    @property
+    def turn(self) -> Turn:
+        """Whose turn it is to use the tensor nodes."""
+        return self._turn
+
     def close(self) -> None:
+        # Not with the lock: calls that run, which are waited for, may take it.
         with self._growth:
-            if self._direct is not None:
-                self._direct.close()
-            self._finalizer()
+            release = self._finalizer.detach()
+        if release is not None:
+            _, function, arguments, _ = release
+            function(*arguments)
 
     def memory_plan(self) -> MemoryPlan:
         """
@@ -137,8 +155,8 @@ class DeviceExecutable(Executable):
         temporaries besides.
         """
         places = self._places_of_first_call
-        if self._ordered is not None and not isinstance(self._driver, HostMapped):
-            places = dict(enumerate(self._ordered.locations))
+        if self._ordered and not isinstance(self._driver, HostMapped):
+            places = dict(enumerate(self._ordered[0].locations))
         locations = [places.get(number) for number in range(len(self.program.buffers))]
         with self._growth:
             pool_nbytes = {slab.pool_id: slab.nbytes for slab in self._slabs}
@@ -270,7 +288,8 @@ class DeviceExecutable(Executable):
             placed = self._placed
         arguments = placed.arguments(given)
         results = placed.results(arguments)
-        with span(self.name, Category.ROUTINE, self._track), self._pool.lock:
+        turn = self._turn if self.program.host_calls else nullcontext()
+        with self._running, turn, span(self.name, Category.ROUTINE, self._track), self._pool.lock:
             self._check_open()
             self.nodes.check_written(self.program.reads)
             placed.run(arguments, results, values)
@@ -334,15 +353,38 @@ class DeviceExecutable(Executable):
         raise AssertionError(f"{self.name}: arrays that fit were refused")
 
     def _run_in_order(self, arrays: list[Array], results: list[Array], values: Mapping[str, int]) -> None:
+        if not self.program.host_calls:
+            ordered = self._ordered_calls()
+            with self._pool.lock:
+                self._run_ordered(ordered, arrays, results, values)
+            return
+        with self._running, self._turn if self.program.nodes else nullcontext():
+            with self._growth:
+                ordered = self._ordered.pop() if self._ordered else self._new_ordered_calls()
+            try:
+                with self._pool.lock:
+                    self._run_ordered(ordered, arrays, results, values)
+            finally:
+                self._ordered.append(ordered)
+
+    def _ordered_calls(self) -> OrderedCalls:
+        """Returns what all calls use that do not call the host: they run one after the other."""
         with self._growth:
-            self._check_open()
-            if self._ordered is None:
-                self._ordered = self._order_calls(self._place_temporaries())
-        with self._pool.lock:
-            self._check_open()
-            self.nodes.check_written(self.program.reads)
-            self._ordered.run(arrays, results, values)
-            self.nodes.note_written(self.program.writes)
+            if not self._ordered:
+                self._ordered.append(self._new_ordered_calls())
+            return self._ordered[0]
+
+    def _new_ordered_calls(self) -> OrderedCalls:
+        self._check_open()
+        return self._order_calls(self._place_temporaries())
+
+    def _run_ordered(
+        self, ordered: OrderedCalls, arrays: list[Array], results: list[Array], values: Mapping[str, int]
+    ) -> None:
+        self._check_open()
+        self.nodes.check_written(self.program.reads)
+        ordered.run(arrays, results, values)
+        self.nodes.note_written(self.program.writes)
 
     def _read_node(self, array: Array, place: BufferLoc) -> None:
         with self._pool.lock:
@@ -359,10 +401,20 @@ class DeviceExecutable(Executable):
             raise self._closed_error()
 
 
-def _release(direct_programs: list[DirectProgram], pool: SlabPool, slabs: list[Slab]) -> None:
-    """Closes the programs first: what is garbage together with an executable may still call it."""
-    for program in direct_programs:
-        program.close()
+def _release(bound: list[DirectProgram | RunningCalls], pool: SlabPool, slabs: list[Slab]) -> None:
+    """
+    Closes what is called first: what is garbage together with an executable may still call it. In a callback
+    another thread does so, as the call that waits for the callback may be one of them.
+    """
+    if is_called_back():
+        Thread(target=_release_now, args=(bound, pool, slabs), daemon=True).start()
+    else:
+        _release_now(bound, pool, slabs)
+
+
+def _release_now(bound: list[DirectProgram | RunningCalls], pool: SlabPool, slabs: list[Slab]) -> None:
+    for calls in bound:
+        calls.close()
     pool.free(slabs)
 
 

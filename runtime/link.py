@@ -79,7 +79,7 @@ def link_batch(context: Context, batch: CodeBatch) -> tuple[Context, list[Routin
 
 def _link(context: Context, code: Code, merged: TensorNode | None) -> ProgramRoutine:
     """Links to a context that has all nodes of the program."""
-    device, plan = context.device, code.plan
+    device, plan = context.device, code.plan.linked(code.callbacks)
     for declared in plan.nodes:
         node = code.nodes[declared.name]
         buffer = context.buffer_of(node, code.name)

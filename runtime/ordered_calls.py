@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from ..backends.interface import BufferLoc, CompiledArtifact, Driver, HostMapped, Program
 from ..errors import DeviceError, DeviceLostError, OutOfMemoryError
+from .host_calls import is_of_callback
 from .program_plan import BufferKind, ProgramPlan
 from .segments import ALIGNMENT, aligned
 from .signature import Array
@@ -144,6 +145,8 @@ def run_steps(program: Program, plan: ProgramPlan, track: Track) -> None:
             times = program.run_timed()
             report_steps(timeline, track, plan.steps, times, start, plan.costs or None)
     except DeviceError as error:
+        if is_of_callback(error):
+            raise
         raise _named(error, plan.signature.name) from error
 
 

@@ -18,6 +18,7 @@ import numpy as np
 from ..backends.interface import (
     BranchStep,
     CopyStep,
+    HostStep,
     JumpStep,
     LaunchStep,
     LoopStep,
@@ -29,6 +30,7 @@ from ..dialects.dim_expr import DimExpr, DimSymbol, Greatest, Least, Quotient, R
 from ..dialects.dim_values import DimSource, DimTable
 from ..dialects.memory_modes import HostedKind, MemoryMode, ModeKind, Sharing
 from ..semantics.numpy_types import DTYPES_BY_NAME
+from .host_calls import HostCall
 from .program_plan import (
     BufferKind,
     BufferPlan,
@@ -52,6 +54,8 @@ _RECORDS: dict[str, type[Any]] = {
         DimSymbol,
         DimTable,
         Greatest,
+        HostCall,
+        HostStep,
         JumpStep,
         LaunchStep,
         Least,
@@ -75,7 +79,8 @@ _CHOICES: dict[str, type[Enum]] = {
     choice.__name__: choice for choice in (BufferKind, HostedKind, ModeKind, Sharing)
 }
 _FIELDS: dict[type[Any], tuple[str, ...]] = {
-    record: tuple(field.name for field in fields(record) if field.init) for record in _RECORDS.values()
+    record: tuple(field.name for field in fields(record) if field.init and field.name != "function")
+    for record in _RECORDS.values()
 }
 
 _MAPPING, _DTYPE, _EXTENT, _ARRAY = "mapping", "dtype", "extent", "array"

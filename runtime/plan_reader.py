@@ -13,6 +13,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, SSAValue
 from ..backends.interface import (
     BranchStep,
     CopyStep,
+    HostStep,
     JumpStep,
     LaunchStep,
     LoopStep,
@@ -32,8 +33,9 @@ from ..dialects.kernel_access import access_of, kernels_of
 from ..dialects.parsing import location_text
 from ..errors import TenonError
 from .entry_state import nodes_of, symbols_of
+from .host_calls import HostCall
 from .program_plan import BufferKind, BufferPlan, ProgramPlan, SymbolIndex, VaryingSizes
-from .signature import Signature
+from .signature import Signature, array_type
 from .step_cost import StepCost
 
 
@@ -75,6 +77,7 @@ class _Planner:
         self._taken: dict[int, tuple[str, ...]] = {}
         self._row_nbytes: dict[int, tuple[Extent, ...]] = {}
         self._lengths: dict[int, Extent] = {}
+        self._host_calls: dict[HostCall, int] = {}
         self._is_ordered = any(item.after for item in all_items(program.body.block))
 
     def plan(self) -> ProgramPlan:
@@ -124,6 +127,7 @@ class _Planner:
             tuple(self._costs),
             self._varying(),
             tuple(self._buffers[self._numbers[program.body.block.args[n]]].number for n in program.donated),
+            tuple(self._host_calls),
         )
 
     def _varying(self) -> VaryingSizes | None:
@@ -215,6 +219,8 @@ class _Planner:
                     self._add_step(CopyStep(source, target, nbytes, after), _cost_of(op))
             case sched.SyncOp():
                 self._add_step(SyncStep(), None)
+            case sched.HostItem():
+                self._add_host_call(op, after)
             case sched.ForOp():
                 self._add_for(op)
             case sched.WhileOp():
@@ -229,6 +235,22 @@ class _Planner:
     def _add_step(self, step: Step, cost: StepCost | None) -> None:
         self._steps.append(step)
         self._costs.append(cost)
+
+    def _add_host_call(self, op: sched.HostItem, after: tuple[int, ...]) -> None:
+        for target in op.targets:
+            self._check_target(target, op.name)
+        type = op.function_type
+        call = HostCall(
+            op.callee.data if isinstance(op, sched.CallbackOp) else None,
+            op.format.data if isinstance(op, sched.PrintOp) else None,
+            tuple(array_type(tensor, op.name) for tensor in type.inputs),
+            tuple(array_type(tensor, op.name) for tensor in type.outputs),
+        )
+        number = self._host_calls.setdefault(call, len(self._host_calls))
+        reads, writes = (
+            tuple(self._numbers[buffer] for buffer in buffers) for buffers in (op.arguments, op.targets)
+        )
+        self._add_step(HostStep(str(call), number, reads, writes, after), None)
 
     def _add_items(self, block: Block) -> None:
         """Adds the items of a region, and the rows that stand there."""
@@ -403,7 +425,7 @@ class _Planner:
 def _buffers_of(step: Step) -> tuple[int, ...]:
     """Returns the numbers of the buffers that a step uses."""
     match step:
-        case LaunchStep():
+        case LaunchStep() | HostStep():
             return step.buffers
         case CopyStep():
             return (step.source, step.target)

@@ -14,9 +14,11 @@ from ..backends.interface import Backend, CompiledArtifact, Queued
 from ..cache.code import compile_code, load_code
 from ..errors import ContextError, TenonError
 from ..process_bound import ProcessBound
+from ..semantics.host_calls import HostFunctions
 from .argument_kinds import check_kind
 from .code import Code, CodeBatch
 from .device import SCHEDULERS, Device, Scheduler, scheduler_name
+from .host_calls import check_callbacks
 from .lowered_program import LoweredProgram
 from .node_matching import match_nodes, node_names, note_compiled
 from .optimize_context import OptimizeContext
@@ -153,6 +155,7 @@ class Platform(ProcessBound):
         nodes: Sequence[TensorNode] = (),
         optimize_context: OptimizeContext | None = None,
         filename: str = "<string>",
+        callbacks: HostFunctions | None = None,
     ) -> Code:
         """
         Compiles one function: its arguments are static symbols (`index`), what it computes is in the tensor
@@ -161,15 +164,18 @@ class Platform(ProcessBound):
 
         Declarations (`graph.tnode`) stand for those of `nodes`, or of the nodes that `optimize_context`
         knows, that have the same `code_name`; the others become new nodes, in `Code.nodes`. Virtual nodes
-        that an earlier program of `optimize_context` computes are inlined.
+        that an earlier program of `optimize_context` computes are inlined. `callbacks` are the functions of
+        the host that it may call, by the names that it has for them; they must not use the device that waits
+        for them.
 
         Raises:
-            TenonError: the program is wrong, or takes or gives arrays.
+            TenonError: the program is wrong, or takes or gives arrays, or a callback has no function.
             ContextError: a node does not fit its declaration, or a name stands for two nodes.
             MemoryModeError: it says another memory mode than the node has.
             KernelCompileError: the backend's compiler rejected its input.
         """
-        batch = self._compile([_Request(program, name, entry, filename)], None, nodes, optimize_context)
+        requests = [_Request(program, name, entry, filename)]
+        batch = self._compile(requests, None, nodes, optimize_context, callbacks)
         (code,) = batch
         assert code is not None, "nothing was left out"
         return code
@@ -183,6 +189,7 @@ class Platform(ProcessBound):
         occupancy: Callable[[str, int], bool] | None = None,
         nodes: Sequence[TensorNode] = (),
         optimize_context: OptimizeContext | None = None,
+        callbacks: HostFunctions | None = None,
     ) -> CodeBatch:
         """
         Compiles several functions, with fewer calls of the backend's compiler than one by one. The programs
@@ -204,7 +211,7 @@ class Platform(ProcessBound):
             )
             for number, program in enumerate(programs)
         ]
-        return self._compile(requests, occupancy, nodes, optimize_context)
+        return self._compile(requests, occupancy, nodes, optimize_context, callbacks)
 
     def _compile(
         self,
@@ -212,6 +219,7 @@ class Platform(ProcessBound):
         occupancy: Callable[[str, int], bool] | None,
         nodes: Sequence[TensorNode],
         optimize_context: OptimizeContext | None,
+        callbacks: HostFunctions | None,
     ) -> CodeBatch:
         backend = self._devices[0].backend
         context = optimize_context or OptimizeContext()
@@ -236,6 +244,7 @@ class Platform(ProcessBound):
                 nodes=context.nodes,
                 computations=context.computations,
             )
+            check_callbacks(one.plan.host_calls, callbacks or {})
             context = context.extended(match_nodes(one, context.nodes), computations)
             kept.append(number)
             lowered.append(one)
@@ -249,7 +258,7 @@ class Platform(ProcessBound):
             own = {name: after.nodes[name] for name in node_names(one)}
             for node in own.values():
                 note_compiled(node, self.name, one)
-            codes[number] = Code(self, one, own, after, artifacts[one.code_digest])
+            codes[number] = Code(self, one, own, after, artifacts[one.code_digest], callbacks or {})
         return CodeBatch(codes, context)
 
     def _artifacts(self, programs: Sequence[LoweredProgram]) -> dict[str, dict[int, CompiledArtifact]]:

@@ -16,6 +16,9 @@ from ..dialects.dim_expr import Extent, evaluated
 from ..dialects.dim_values import DimTable
 from ..dialects.memory_modes import MemoryMode
 from ..errors import CallError
+from ..semantics.host_calls import HostFunctions
+from .device_lock import DeviceLock
+from .host_calls import HostCall, linked_steps
 from .segments import aligned
 from .signature import Array, ArrayType, Signature
 from .step_cost import StepCost
@@ -208,6 +211,8 @@ class ProgramPlan:
     """What depends on named dims; all else then holds for the greatest sizes. None where nothing does."""
     donated: tuple[int, ...] = ()
     """The arguments, by their numbers among the arrays, that the program may write to."""
+    host_calls: tuple[HostCall, ...] = ()
+    """What the program asks of the host; its steps refer to them by their numbers."""
 
     @property
     def kernel_names(self) -> tuple[str, ...]:
@@ -274,9 +279,19 @@ class ProgramPlan:
             signature=self.signature.at(values),
             buffers=buffers,
             steps=_without_empty_loops(steps),
+            host_calls=tuple(call.at(values) for call in self.host_calls),
             temporary_nbytes=max(temporaries, default=0),
             varying=None,
         )
+
+    def linked(self, callbacks: HostFunctions, lock: DeviceLock | None = None) -> ProgramPlan:
+        """
+        Returns the program, of known sizes, with what its steps call of the host: functions are called
+        without the device's `lock`, where one is given.
+        """
+        if not self.host_calls:
+            return self
+        return replace(self, steps=linked_steps(self.steps, self.host_calls, callbacks, lock))
 
     @property
     def taken_arguments(self) -> dict[int, int]:

@@ -15,13 +15,14 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from threading import Condition, RLock, Thread, current_thread
+from threading import Condition, RLock, Thread, current_thread, get_ident
 from time import perf_counter_ns
 from typing import Any
 
 from ..backends.interface import Driver, Queued
 from ..errors import DeviceError, DeviceLostError, RoutineError
 from .event import Event
+from .host_calls import is_called_back
 from .timeline import Category, Track, active, span
 
 Work = Callable[[], None]
@@ -64,6 +65,8 @@ class Runner(ABC):
         self._n_submitted = 0
         self._failures: deque[DeviceError] = deque()
         self._is_closed = False
+        self._executing: int | None = None
+        """The thread that runs work just now."""
         self._lost: tuple[str, list[str]] | None = None
         """Why the device is lost, and what was in flight then; None while it works."""
 
@@ -86,9 +89,10 @@ class Runner(ABC):
         Returns the event of its end; `keeps`, the owner of the memory that is worked on, lives until then.
 
         Raises:
-            DeviceError: the device is closed.
+            DeviceError: the device is closed, or waits for the callback that submits.
             DeviceLostError: the device is lost.
         """
+        self._check_outside()
         with self._order:
             self.check_open()
             foreign = [event for event in waits if event.runner is not self]
@@ -160,6 +164,14 @@ class Runner(ABC):
         if self._lost is not None:
             raise self._lost_error()
 
+    def _check_outside(self) -> None:
+        """Raises `DeviceError` in a callback of the device's own work, which would wait for itself."""
+        if self._executing == get_ident() and is_called_back():
+            raise DeviceError(
+                f"{self.name}: the device waits for the callback that uses it "
+                "(hint: what a routine calls back may use other devices only)"
+            )
+
     def _end(self) -> None:
         """Finishes what is queued, and gives back what only an open device needs."""
         self.wait(self.all_work())
@@ -190,7 +202,11 @@ class Runner(ABC):
         """Runs `task`; whatever it raises is kept for whoever waits next."""
         try:
             with self._driver_lock, span(task.label, task.category, self._track):
-                task.work()
+                self._executing = get_ident()
+                try:
+                    task.work()
+                finally:
+                    self._executing = None
         except DeviceLostError as error:
             self._lose(error, [task.label, *in_flight()])
         except self._KEPT as error:
@@ -290,6 +306,7 @@ class WorkerRunner(Runner):
         return self._own_inbox(self._n_submitted).n_finished >= event.ticket
 
     def wait(self, event: Event) -> None:
+        self._check_outside()
         inbox = self._own_inbox(self._n_submitted)
         assert current_thread() is not self._thread or self.is_done(event), f"{self.name} waits for itself"
         with inbox.changed:

@@ -84,7 +84,7 @@ class Signature:
             TenonError: another argument or a result is no tensor.
         """
         arguments = {
-            argument: _array_type(type, f"{name}: argument '{argument}'")
+            argument: array_type(type, f"{name}: argument '{argument}'")
             for argument, type in zip(argument_names, function_type.inputs, strict=True)
             if not isinstance(type, IndexType)
         }
@@ -92,7 +92,7 @@ class Signature:
             name,
             tuple(arguments),
             tuple(arguments.values()),
-            tuple(_array_type(type, f"{name}: result {i}") for i, type in enumerate(function_type.outputs)),
+            tuple(array_type(type, f"{name}: result {i}") for i, type in enumerate(function_type.outputs)),
         )
 
     def at(self, values: Mapping[str, int]) -> Signature:
@@ -245,7 +245,8 @@ def _in_numpy(value: object, who: str) -> object:
     return np.asarray(cast(Any, value)) if hasattr(value, "__array__") else value
 
 
-def _array_type(type: Attribute, who: str) -> ArrayType:
+def array_type(type: Attribute, who: str) -> ArrayType:
+    """Returns what arrays are that a tensor holds. Raises `TenonError` for what is no tensor of numbers."""
     if not isinstance(type, TensorType):
         raise TenonError(f"{who}: {type} is no tensor")
     element_type = element_type_of(cast(Attribute, type))

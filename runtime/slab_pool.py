@@ -16,6 +16,7 @@ import numpy.typing as npt
 from ..backends.interface import BufferLoc, HostMapped, Memory
 from ..dialects.memory_modes import MemoryMode
 from ..errors import DeviceLostError
+from .device_lock import DeviceLock
 from .timeline import Category, span
 
 MERGE_POOL_ID = 0
@@ -71,7 +72,7 @@ class SlabPool:
     """
 
     memory: Memory
-    lock: Lock = field(default_factory=Lock)
+    lock: DeviceLock = field(default_factory=DeviceLock)
     _slabs: dict[int, Slab] = field(default_factory=dict[int, Slab])
     _reserved: set[int] = field(default_factory=set[int])
     _mapped: set[int] = field(default_factory=set[int])

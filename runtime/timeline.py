@@ -18,7 +18,7 @@ from pathlib import Path
 from threading import Lock, current_thread
 from time import perf_counter_ns
 
-from ..backends.interface import CopyStep, LaunchStep, Step, StepTime, SyncStep
+from ..backends.interface import CopyStep, HostStep, LaunchStep, Step, StepTime, SyncStep
 from ..errors import TenonError
 from .control_text import control_text
 from .step_cost import StepCost
@@ -37,6 +37,7 @@ class Category(StrEnum):
     ROUTINE = "routine"
     WAIT = "wait"
     CONTROL = "control"
+    HOST = "host"
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,8 +203,10 @@ def report_steps(
                 args["nbytes"] = step.nbytes
             case SyncStep():
                 name, category = "sync", Category.WAIT
+            case HostStep():
+                name, category = step.what, Category.HOST
             case _:
                 name, category = control_text(step), Category.CONTROL
-        if time.n_runs != 1 and isinstance(step, LaunchStep | CopyStep):
+        if time.n_runs != 1 and isinstance(step, LaunchStep | CopyStep | HostStep):
             args["runs"] = time.n_runs
         timeline.add(name, category, track, begin_ns, end_ns, **args)

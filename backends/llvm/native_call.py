@@ -64,7 +64,6 @@ _TEXT = """
 }
 
 declare void @Py_IncRef(ptr)
-declare void @Py_DecRef(ptr)
 declare ptr @PyObject_Call(ptr, ptr, ptr)
 declare void @PyErr_Clear()
 declare ptr @PyTuple_New(i64)
@@ -435,7 +434,6 @@ refuse:
 
 FUNCTIONS = (
     "Py_IncRef",
-    "Py_DecRef",
     "PyObject_Call",
     "PyErr_Clear",
     "PyTuple_New",

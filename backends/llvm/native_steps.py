@@ -10,6 +10,7 @@ A negative `least` is a step that says which step is next:
     NEXT      ends an iteration of the loop of `table`, which begins with step `extent`
     BRANCH    goes on with step `extent` where the byte that `table` points to is 0
     JUMP      goes on with step `extent`
+    HOST      calls the interpreter's object `function` with the address of `table`, an int
 
     @steps_walk(ptr %steps, i64 %count)                    runs steps
     @steps_walk_timed(ptr %steps, i64 %count, ptr %times)  ... and notes for each when, how long and how often
@@ -17,10 +18,11 @@ A negative `least` is a step that says which step is next:
     @copy_part(ptr %table, i64 %begin, i64 %end)           a step's function: bytes of table[1] to table[0]
 
 Words are counted from the first step on. `times` begin as zeros. A loop without a count looks every now and
-then whether a signal wants an exception raised; steps then end early, with true or 1 and the exception set.
+then whether a signal wants an exception raised. Where one is, or an object that is called raises one, steps
+end early, with true or 1 and the exception set.
 """
 
-LOOP, NEXT, BRANCH, JUMP = -1, -2, -3, -4
+LOOP, NEXT, BRANCH, JUMP, HOST = -1, -2, -3, -4, -5
 
 SIGNALS_NANOSECONDS = 20_000_000
 """How long a loop without a count runs before it looks for signals, and looks again."""
@@ -31,6 +33,9 @@ FUNCTIONS = (
     "PyErr_CheckSignals",
     "PyEval_SaveThread",
     "PyEval_RestoreThread",
+    "PyLong_FromVoidPtr",
+    "PyObject_CallFunctionObjArgs",
+    "Py_DecRef",
 )
 """What is called of the interpreter here."""
 
@@ -57,6 +62,9 @@ declare void @PyGILState_Release(i32)
 declare i32 @PyErr_CheckSignals()
 declare ptr @PyEval_SaveThread()
 declare void @PyEval_RestoreThread(ptr)
+declare ptr @PyLong_FromVoidPtr(ptr)
+declare ptr @PyObject_CallFunctionObjArgs(ptr, ...)
+declare void @Py_DecRef(ptr)
 
 @signals.looked = internal global i64 0
 
@@ -159,6 +167,27 @@ go:
   ret i1 false
 }
 
+; Calls an object of the interpreter with a table, and returns whether it raised an exception.
+define internal i1 @host_call(ptr %callable, ptr %table) nounwind {
+entry:
+  %state = call i32 @PyGILState_Ensure()
+  %address = call ptr @PyLong_FromVoidPtr(ptr %table)
+  %no.address = icmp eq ptr %address, null
+  br i1 %no.address, label %raised, label %call
+call:
+  %result = call ptr (ptr, ...) @PyObject_CallFunctionObjArgs(ptr %callable, ptr %address, ptr null)
+  call void @Py_DecRef(ptr %address)
+  %no.result = icmp eq ptr %result, null
+  br i1 %no.result, label %raised, label %done
+done:
+  call void @Py_DecRef(ptr %result)
+  call void @PyGILState_Release(i32 %state)
+  ret i1 false
+raised:
+  call void @PyGILState_Release(i32 %state)
+  ret i1 true
+}
+
 ; Does what control step %i says, and returns the number of the step to go on with; -1 to stop.
 define internal i64 @step_control(ptr %words, ptr %this, i64 %i) nounwind {
 entry:
@@ -176,7 +205,8 @@ entry:
   %by.at = getelementptr %loop, ptr %table, i64 0, i32 5
   switch i64 %kind, label %jump [ i64 -1, label %begin
                                   i64 -2, label %turn
-                                  i64 -3, label %branch ]
+                                  i64 -3, label %branch
+                                  i64 -5, label %host ]
 begin:
   %count = load i64, ptr %count.at
   store i64 %count, ptr %left.at
@@ -205,6 +235,12 @@ branch:
   %holds = icmp ne i8 %value, 0
   %chosen = select i1 %holds, i64 %next, i64 %extent
   ret i64 %chosen
+host:
+  %callable = load ptr, ptr %this
+  %raised = call i1 @host_call(ptr %callable, ptr %table)
+  br i1 %raised, label %interrupt, label %called
+called:
+  ret i64 %next
 jump:
   %back = icmp ule i64 %extent, %i
   br i1 %back, label %look, label %go

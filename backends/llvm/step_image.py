@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
@@ -15,6 +15,7 @@ from ..interface import (
     CompiledArtifact,
     ControlStep,
     CopyStep,
+    HostStep,
     JumpStep,
     LaunchStep,
     LoopStep,
@@ -24,8 +25,9 @@ from ..interface import (
     SyncStep,
 )
 from .compile import NativeCode
+from .host_call import native_call_of
 from .native_library import native_library
-from .native_steps import BRANCH, JUMP, LOOP, NEXT
+from .native_steps import BRANCH, HOST, JUMP, LOOP, NEXT
 
 LEAST_PARALLEL_NANOSECONDS = 10_000
 """Work that is expected to take less than this is done in the caller's thread."""
@@ -39,9 +41,12 @@ _UNKNOWN_GROUP_NANOSECONDS = 500
 _COPIED_BYTES_PER_NANOSECOND = 10
 
 _UNKNOWN_LOOP_NANOSECONDS = 1_000_000
-"""What a loop is taken to need where data decides how often it runs."""
+"""What a loop is taken to need where data decides how often it runs, and what the host does."""
 
 _RECORD_WORDS = 4
+
+_AIMED = (NEXT, BRANCH, JUMP)
+"""The kinds of records whose extent is the number of a step."""
 
 _COUNT, _N_ROWS, _ROWS = 3, 6, 7
 """The words of a loop's table that are used here."""
@@ -69,7 +74,9 @@ class StepImage:
         self._times = 1
         """How often the step that is being added runs."""
         self.nanoseconds = 0
-        """What a run is expected to take on one thread; much where data decides."""
+        """What a run is expected to take on one thread; much where data or the host decides."""
+        self._host_calls: list[Callable[[int], None]] = []
+        """What records of the host call, which this keeps alive."""
         self.numbers = tuple(n for n, step in enumerate(steps) if self._add(artifact, n, step))
         first_slot = len(self._records) * _RECORD_WORDS
         self._n_record_words = first_slot
@@ -98,6 +105,13 @@ class StepImage:
                 operands, sizes = (step.target, step.source), ()
             case SyncStep():
                 return False
+            case HostStep():
+                called = native_call_of(step)
+                self._host_calls.append(called)
+                self._records.append((id(called), len(self._tables), 0, HOST))
+                self._use(step.buffers)
+                self.nanoseconds += _UNKNOWN_LOOP_NANOSECONDS
+                return True
             case _:
                 self._add_control(number, step)
                 return True
@@ -164,7 +178,7 @@ class StepImage:
     def _targeted(self) -> list[tuple[int, int, int, int]]:
         """Returns the records, where those that name a step name its record."""
         return [
-            (function, table, bisect_left(self.numbers, extent) if least < 0 else extent, least)
+            (function, table, bisect_left(self.numbers, extent) if least in _AIMED else extent, least)
             for function, table, extent, least in self._records
         ]
 

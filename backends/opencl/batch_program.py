@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import DeviceError
-from ..interface import BufferLoc, CompiledArtifact, CopyStep, LaunchStep, LoopStep, Step, StepTime
-from ..step_order import has_control, is_chain, leaves_of, waits_of
+from ..interface import BufferLoc, CompiledArtifact, CopyStep, HostStep, LaunchStep, LoopStep, Step, StepTime
+from ..step_order import is_chain, leaves_of, runs_as_written, waits_of
 from ..step_walk import StepTimes, walk
 from .failures import device_error
 from .queue_control import Placed, QueueControl
@@ -32,7 +32,8 @@ class BatchProgram:
     of their own, whose arguments are set again only where a buffer moved. Used by the driver's thread.
 
     Steps with control flow go into the driver's own queue. Counted loops are queued without waiting for
-    anything; where data decides, the host waits for the condition, and reads it.
+    anything; where data decides, the host waits for the condition, and reads it. Before it is called itself
+    it waits for all that is queued.
     """
 
     def __init__(
@@ -44,8 +45,8 @@ class BatchProgram:
     ) -> None:
         self._driver = driver
         self._steps = tuple(steps)
-        self._has_control = has_control(steps)
-        self._waits = [] if self._has_control else waits_of(steps)
+        self._is_sequential = runs_as_written(steps)
+        self._waits = [] if self._is_sequential else waits_of(steps)
         self._leaves = leaves_of(self._waits)
         self._placed = [Placed(location) for location in locations]
         self._kernels: dict[int, pyopencl.Kernel] = {}
@@ -53,7 +54,7 @@ class BatchProgram:
             if isinstance(step, LaunchStep) and 0 not in step.grid:
                 self._kernels[number] = self._kernel(artifact, step)
         unordered = driver.unordered_queue
-        self._is_ordered = unordered is None or self._has_control or is_chain(self._waits)
+        self._is_ordered = unordered is None or self._is_sequential or is_chain(self._waits)
         self._queue = driver.queue if unordered is None or self._is_ordered else unordered
         rows = {row.row for step in steps if isinstance(step, LoopStep) for row in step.rows}
         self._moving = {
@@ -97,8 +98,8 @@ class BatchProgram:
             events = list(self._queue_ordered(queue))
             queue.finish()
             origin: int = start.profile.queued
-            for number, event in events:
-                times.add(number, event.profile.start - origin, event.profile.end - origin)
+            for number, first, last in events:
+                times.add(number, first.profile.start - origin, last.profile.end - origin)
         return times.all()
 
     def _kernel(self, artifact: CompiledArtifact, step: LaunchStep) -> pyopencl.Kernel:
@@ -170,17 +171,29 @@ class BatchProgram:
             )
         return None
 
-    def _queue_ordered(self, queue: pyopencl.CommandQueue) -> Iterator[tuple[int, Any]]:
-        """Queues the steps one by one, and yields the number of each that has an event, and its event."""
+    def _queue_ordered(self, queue: pyopencl.CommandQueue) -> Iterator[tuple[int, Any, Any]]:
+        """
+        Queues the steps one by one, and yields the number of each that has events, the first and the last.
+        """
         import pyopencl
 
         commands = self._commands if queue is self._queue else self._commands_of(queue)
         number = 0
         try:
-            for number in walk(self._steps, QueueControl(self._driver, queue, self._placed)):
+            control = QueueControl(self._driver, queue, self._placed)
+            for number in walk(self._steps, control):
+                step = self._steps[number]
+                if isinstance(step, HostStep):
+                    before = pyopencl.enqueue_marker(queue)
+                    control.call_host(step)
+                    # Who was called may have waited for the driver, which then takes its queue for empty.
+                    self._driver.note_queued()
+                    yield number, before, pyopencl.enqueue_marker(queue)
+                    continue
                 command = self._command(queue, number) if number in self._moving else commands[number]
                 if command is not None:
-                    yield number, command(None)
+                    event = command(None)
+                    yield number, event, event
         except pyopencl.Error as error:
             raise self._error(number, error) from error
 

@@ -72,6 +72,10 @@ class OpenCLMemory:
     def queue(self, queue: pyopencl.CommandQueue) -> None:
         self._queue, self._is_idle = queue, False
 
+    def note_queued(self) -> None:
+        """Notes that something is in the queue, for somebody who has had it since it was last waited for."""
+        self._is_idle = False
+
     def alloc_pool(self, pool_id: int, nbytes: int, alignment: int, mode: MemoryMode | None = None) -> None:
         """
         Tensors that are hosted get memory that the host reaches too. Raises `DeviceError` where the pool

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..interface import BufferLoc, RowPlace
+from ..interface import BufferLoc, HostStep, RowPlace
 
 if TYPE_CHECKING:
     import pyopencl
@@ -64,6 +64,26 @@ class QueueControl:
         condition = self._driver.range(location, 1).buffer
         pyopencl.enqueue_copy(self._queue, value, condition, src_offset=location.offset, is_blocking=True)
         return bool(value[0])
+
+    def call_host(self, step: HostStep) -> None:
+        """Calls what the step calls on copies of its buffers, once all that is queued is done."""
+        import pyopencl
+
+        assert step.function is not None, f"{step.what} is not linked"
+        self._queue.finish()
+        rows = [np.empty(nbytes, np.uint8) for nbytes in step.nbytes]
+        n_reads = len(step.reads)
+        for number, row in zip(step.reads, rows[:n_reads], strict=True):
+            if row.size:
+                place = self._at(number)
+                source = self._driver.range(place, row.size).buffer
+                pyopencl.enqueue_copy(self._queue, row, source, src_offset=place.offset, is_blocking=True)
+        step.function(rows[:n_reads], rows[n_reads:])
+        for number, row in zip(step.writes, rows[n_reads:], strict=True):
+            if row.size:
+                place = self._at(number)
+                target = self._driver.range(place, row.size).buffer
+                pyopencl.enqueue_copy(self._queue, target, row, dst_offset=place.offset, is_blocking=True)
 
     def _at(self, buffer: int) -> BufferLoc:
         location = self._placed[buffer].location

@@ -38,11 +38,16 @@ def _check_block(name: str, block: Block, hazards_of_steps: Sequence[Sequence[Ha
             waits_for |= before[token]
         for hazard in hazards:
             if not waits_for >> hazard.item & 1:
-                buffer = hazard.buffer
-                label = f"'{buffer.name_hint}'" if buffer.name_hint else f"of type {buffer.type}"
                 raise TenonError(
-                    f"{op.name}: item {index} of @{name} does not wait for item {hazard.item}, with which it "
-                    f"conflicts on buffer {label}"
+                    f"{op.name}: item {index} of @{name} does not wait for item {hazard.item}, "
+                    f"{_conflict(hazard.buffer)}"
                 )
         if not isinstance(op, sched.ReturnOp):
             before[op.token] = waits_for | 1 << index
+
+
+def _conflict(buffer: SSAValue | None) -> str:
+    if buffer is None:
+        return "before which the host must not see it"
+    label = f"'{buffer.name_hint}'" if buffer.name_hint else f"of type {buffer.type}"
+    return f"with which it conflicts on buffer {label}"

@@ -35,6 +35,7 @@ from ...dialects.kernel_access import KernelAccess, accesses_of, kernels_of
 from ...dialects.parsing import location_text
 from ...errors import TenonError
 from ...semantics.errors import describe
+from ...semantics.host_calls import HostFunctions, call_function, function_called, print_values
 from ...semantics.numpy_types import array_of, dtype_of, storage_dtype, strided_view
 from . import low as low_interpreter
 from . import sched as sched_interpreter
@@ -54,6 +55,7 @@ def run_module(
     nodes: dict[str, Array] | None = None,
     merge: Array | None = None,
     symbols: Mapping[str, int] | None = None,
+    callbacks: HostFunctions | None = None,
 ) -> list[Array]:
     """
     Returns what the function or program `@name` (for None: the only one) gives for `inputs`, which fit its
@@ -61,12 +63,14 @@ def run_module(
 
     `nodes` are the contents of tensor nodes, which the run changes in place; a node that is not there is
     added with its initial value. `merge` is what the merge buffer holds. `symbols` are the values of the
-    static symbols, which are the arguments of type `index`, by name.
+    static symbols, which are the arguments of type `index`, by name; `callbacks` are the functions that the
+    program may call.
 
     Raises:
-        CallError: an array or a symbol is missing or does not fit.
-        TenonError: there is no such function, a program's dependencies leave a hazard open, an index of a
-            node is out of bounds, a launch does not fit its kernel, or what nothing was written to is read.
+        CallError: an array or a symbol is missing or does not fit, or a callback gives what does not fit.
+        TenonError: a callback has no function, there is no such function, a program's dependencies leave a
+            hazard open, an index of a node is out of bounds, a launch does not fit its kernel, or what
+            nothing was written to is read.
     """
     entry = find_entry(module, name)
     table = DimTable.of(module, entry)
@@ -78,8 +82,8 @@ def run_module(
     memory = NodeMemory(module, {} if nodes is None else nodes, merge)
     arguments = all_arguments(entry, inputs, symbols)
     if isinstance(entry, func.FuncOp):
-        return list(run_graph(module, entry.sym_name.data, arguments, memory))
-    return _Program(module, entry, memory, dims).run(arguments)
+        return list(run_graph(module, entry.sym_name.data, arguments, memory, callbacks))
+    return _Program(module, entry, memory, dims, callbacks or {}).run(arguments)
 
 
 class _Program:
@@ -94,8 +98,10 @@ class _Program:
         program: sched.ProgramOp,
         node_memory: NodeMemory,
         dims: Mapping[str, int],
+        callbacks: HostFunctions,
     ) -> None:
         self._module = module
+        self._callbacks = callbacks
         self._dims = dims
         """The values of the named dims in this run."""
         self._nodes = node_memory
@@ -175,6 +181,10 @@ class _Program:
                     self._watch.origin = [describe(op)]
             case sched.SyncOp():
                 pass
+            case sched.CallbackOp():
+                self._call_back(op)
+            case sched.PrintOp():
+                print_values(op.format.data, self._given_to(op))
             case sched.ForOp():
                 count = evaluated(op.trip_count, self._dims)
                 for index in reversed(range(count)) if op.is_reverse else range(count):
@@ -192,6 +202,25 @@ class _Program:
                 self._run_block((op.then_region if holds else op.else_region).block, accesses)
             case _:
                 raise TenonError(f"reference: cannot run {op.name} in a program")
+
+    def _given_to(self, op: sched.HostItem) -> list[Array]:
+        """Returns what the buffers that the host is given hold."""
+        return [
+            _logical(self._view(self._buffers[buffer], buffer.type), type)
+            for buffer, type in zip(op.arguments, op.function_type.inputs, strict=True)
+        ]
+
+    def _call_back(self, op: sched.CallbackOp) -> None:
+        name = op.callee.data
+        function = function_called(name, self._callbacks, describe(op))
+        types = [
+            (dtype_of(type), [evaluated(extent, self._dims) for extent in extents_of(buffer.type)])
+            for buffer, type in zip(op.targets, op.function_type.outputs, strict=True)
+        ]
+        results = call_function(f"{describe(op)}: callback @{name}", function, self._given_to(op), types)
+        for buffer, result in zip(op.targets, results, strict=True):
+            stored = self._buffers[buffer]
+            stored[...] = np.ascontiguousarray(result).reshape(-1).view(stored.dtype)
 
     def _run_block(self, block: Block, accesses: Mapping[str, KernelAccess]) -> None:
         for op in block.ops:
@@ -251,6 +280,8 @@ class _Program:
                 targets = [op.arguments[index] for index in writes]
             elif isinstance(op, sched.TransferOp):
                 targets = [op.target]
+            elif isinstance(op, sched.HostItem):
+                targets = list(op.targets)
             elif isinstance(op, sched.ForOp):
                 targets = list(op.own_operands)
             for target in map(base_of, targets):

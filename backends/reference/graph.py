@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 from xdsl.dialects import func
@@ -20,6 +21,7 @@ from ...dialects.entry import argument_names, check_single_block
 from ...dialects.graph.types import shape_text
 from ...errors import CallError
 from ...semantics.errors import InterpreterError, describe
+from ...semantics.host_calls import HostFunctions, call_function, function_called, print_values
 from ...semantics.numerics import add
 from ...semantics.numpy_types import Array, dtype_of
 from ...semantics.tensor_ops import evaluate, shape_of
@@ -29,25 +31,34 @@ from .node_memory import NodeMemory, place_of
 
 
 def run_graph(
-    module: ModuleOp, name: str, inputs: Sequence[Array], memory: NodeMemory | None = None
+    module: ModuleOp,
+    name: str,
+    inputs: Sequence[Array],
+    memory: NodeMemory | None = None,
+    callbacks: HostFunctions | None = None,
 ) -> list[Array]:
     """
     Returns the results of function `@name` of `module` for `inputs`; see `run_function`.
 
     Raises InterpreterError if there is no such function.
     """
-    return run_function(_function_called(module, name, "reference"), inputs, memory)
+    return run_function(_function_called(module, name, "reference"), inputs, memory, callbacks)
 
 
 def run_function(
-    function: func.FuncOp, inputs: Sequence[Array], memory: NodeMemory | None = None
+    function: func.FuncOp,
+    inputs: Sequence[Array],
+    memory: NodeMemory | None = None,
+    callbacks: HostFunctions | None = None,
 ) -> list[Array]:
     """
     Returns the results of `function` for `inputs`, one for each argument, in new arrays. Static symbols are
-    arrays of rank 0. The function reads and writes nodes in `memory`.
+    arrays of rank 0. The function reads and writes nodes in `memory`, and calls the host's `callbacks`.
 
     Raises:
-        CallError: the inputs do not fit the arguments in number, dtype or shape.
+        CallError: the inputs do not fit the arguments in number, dtype or shape, or a callback gives what
+            does not fit.
+        TenonError: no function is given for a callback.
         InterpreterError: an op without a rule, extents that do not fit one another at run time, an index of a
             node that is out of bounds, or a node that holds nothing yet.
     """
@@ -55,8 +66,9 @@ def run_function(
     if memory is None:
         module = function.parent_op()
         memory = NodeMemory(module if isinstance(module, ModuleOp) else ModuleOp([]), {})
+    run = _Run(memory, callbacks or {})
     with np.errstate(all="ignore"):
-        results = _Run(memory).run(function, inputs, ())
+        results = run.run(function, inputs, ())
     if (watch := element_watch()) is not None:
         watch.returned(results)
     return [np.array(result, order="C") for result in results]
@@ -87,9 +99,12 @@ def _shape_of_argument(argument: SSAValue) -> Sequence[int]:
 
 
 class _Run:
-    def __init__(self, memory: NodeMemory) -> None:
+    def __init__(self, memory: NodeMemory, callbacks: HostFunctions) -> None:
         self._memory = memory
         self._watch = element_watch()
+        self._callbacks = callbacks
+        self._callers_errors: Any = np.geterr()
+        """What the caller wants to hear of errors of arithmetic, in its own functions too."""
 
     def run(
         self, function: func.FuncOp, inputs: Sequence[Array], callers: tuple[func.FuncOp, ...]
@@ -115,6 +130,11 @@ class _Run:
                     results = [self._read(op, operands)]
                 case graph.WriteOp():
                     self._write(op, operands)
+                    results = []
+                case graph.CallbackOp():
+                    results = self._call_back(op, operands)
+                case graph.PrintOp():
+                    print_values(op.format.data, operands)
                     results = []
                 case graph.MergeOp():
                     results = [self._memory.merged(op.node_name, describe(op)).copy()]
@@ -156,6 +176,14 @@ class _Run:
             value = add(np.asarray(contents[place]), value)
         contents[place] = value
         self._memory.note_write(name)
+
+    def _call_back(self, op: graph.CallbackOp, operands: Sequence[Array]) -> list[Array]:
+        name = op.callee.data
+        who = f"{describe(op)}: callback @{name}"
+        types = [(dtype_of(result.type), shape_of(result)) for result in op.res]
+        function = function_called(name, self._callbacks, describe(op))
+        with np.errstate(**self._callers_errors):
+            return call_function(who, function, operands, types)
 
     def _call(
         self, op: func.CallOp, operands: Sequence[Array], callers: tuple[func.FuncOp, ...]

@@ -100,6 +100,7 @@ from .functions import (
     SinhOp,
     TanOp,
 )
+from .host_call import CallbackOp, HostCallOp, PrintOp
 from .index_map import LinearIndex, linear_index
 from .indexing import (
     DynamicSliceOp,
@@ -227,6 +228,8 @@ GRAPH = Dialect(
         ThreefryOp,
         DetachOp,
         MaterializeOp,
+        CallbackOp,
+        PrintOp,
         IfOp,
         WhileOp,
         ScanOp,
@@ -278,6 +281,7 @@ __all__ = [
     "BinaryOp",
     "BitcastOp",
     "BroadcastOp",
+    "CallbackOp",
     "CastOp",
     "CeilOp",
     "Combination",
@@ -321,6 +325,7 @@ __all__ = [
     "GeOp",
     "GraphOp",
     "GtOp",
+    "HostCallOp",
     "HypotOp",
     "IfOp",
     "IntsAttr",
@@ -361,6 +366,7 @@ __all__ = [
     "PermuteOp",
     "PowOp",
     "PredicateOp",
+    "PrintOp",
     "ReadOp",
     "RecipOp",
     "ReduceKind",

@@ -21,6 +21,7 @@ from .attributes import (
 )
 from .control import ITEMS, ControlItem, ForOp, IfOp, RowOp, WhileOp, row_type
 from .dim import DimOp
+from .host_call import CallbackOp, HostItem, PrintOp, orders_items
 from .kernel import SCALAR_OPS, AllocOp, AxisOp, KernelOp, ReduceOp, YieldOp
 from .node import MergeBufferOp, NodeOp
 from .origin import OriginAttr
@@ -53,6 +54,8 @@ SCHED = Dialect(
         LaunchOp,
         TransferOp,
         SyncOp,
+        CallbackOp,
+        PrintOp,
         ForOp,
         WhileOp,
         IfOp,
@@ -84,12 +87,14 @@ __all__ = [
     "AnalysisAttr",
     "AxisOp",
     "BufferOp",
+    "CallbackOp",
     "CombineKind",
     "CombineKindAttr",
     "ConstantOp",
     "ControlItem",
     "DimOp",
     "ForOp",
+    "HostItem",
     "IfOp",
     "KernelOp",
     "LaunchOp",
@@ -101,6 +106,7 @@ __all__ = [
     "MergeBufferOp",
     "NodeOp",
     "OriginAttr",
+    "PrintOp",
     "ProgramOp",
     "ReduceOp",
     "ReturnOp",
@@ -118,5 +124,6 @@ __all__ = [
     "YieldOp",
     "argument_type",
     "buffer_type",
+    "orders_items",
     "row_type",
 ]

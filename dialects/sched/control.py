@@ -39,6 +39,7 @@ from ..dim_text import parse_extent
 from ..graph import dims_around
 from ..graph.types import tensor_of
 from .attributes import AnalysisAttr
+from .host_call import CallbackOp, HostItem, PrintOp
 from .program import (
     TOKEN,
     LaunchOp,
@@ -160,7 +161,7 @@ class ControlItem(IRDLOperation, ABC):
     def verify_(self) -> None:
         for block in self.blocks:
             for op in block.ops:
-                if not isinstance(op, RowOp | LaunchOp | TransferOp | SyncOp | ControlItem):
+                if not isinstance(op, RowOp | LaunchOp | TransferOp | SyncOp | HostItem | ControlItem):
                     raise VerifyException(
                         f"{self.name}: its region has {op.name}; only items and sched.row may stand there"
                     )
@@ -387,5 +388,5 @@ class IfOp(ConditionalItem):
     else_region = region_def("single_block")
 
 
-ITEMS = (LaunchOp, TransferOp, SyncOp, ForOp, WhileOp, IfOp)
+ITEMS = (LaunchOp, TransferOp, SyncOp, CallbackOp, PrintOp, ForOp, WhileOp, IfOp)
 """The ops that are items of a program."""

@@ -57,7 +57,8 @@ from .program_types import argument_type, buffer_type
 TOKEN = TokenType()
 
 
-def _check_tensor(who: str, type: Attribute) -> None:
+def check_tensor(who: str, type: Attribute) -> None:
+    """Raises `VerifyException` where a type is no tensor that buffers can hold."""
     if element_type_of(type) not in ELEMENT_TYPES or not isinstance(type, TensorType):
         raise VerifyException(f"{who}: {type} is no tensor of numbers or booleans")
 
@@ -132,9 +133,9 @@ class ProgramOp(IRDLOperation):
                 )
         for type in inputs:
             if not isinstance(type, IndexType):
-                _check_tensor(self.name, type)
+                check_tensor(self.name, type)
         for type in self.function_type.outputs:
-            _check_tensor(self.name, type)
+            check_tensor(self.name, type)
         found = [argument.type for argument in self.body.block.args]
         expected = [argument_type(type) for type in inputs]
         if found != expected:
@@ -206,7 +207,7 @@ class ConstantOp(IRDLOperation):
         Operation.__init__(self, result_types=(buffer_type(value.type),), properties={"value": value})
 
     def verify_(self) -> None:
-        _check_tensor(self.name, self.value.type)
+        check_tensor(self.name, self.value.type)
         if buffer_type(self.value.type) != self.result.type:
             raise VerifyException(
                 f"{self.name}: {self.value.type} is held by {buffer_type(self.value.type)}, "

@@ -21,13 +21,19 @@ def set_after(op: Item | sched.ReturnOp, tokens: Sequence[SSAValue]) -> None:
             others = (op.source, op.target)
         case sched.SyncOp():
             others = ()
+        case sched.HostItem():
+            others = (*op.arguments, *op.targets)
         case sched.ReturnOp():
             others = op.buffers
         case sched.ControlItem():
             others = op.own_operands
+    n_arguments = len(op.arguments) if isinstance(op, sched.HostItem) else 0
     op.operands = (*others, *tokens)
     if isinstance(op, sched.LaunchOp | sched.ReturnOp | sched.ForOp):
         op.properties["operandSegmentSizes"] = DenseArrayBase.from_list(i32, [len(others), len(tokens)])
+    elif isinstance(op, sched.HostItem):
+        sizes = [n_arguments, len(others) - n_arguments, len(tokens)]
+        op.properties["operandSegmentSizes"] = DenseArrayBase.from_list(i32, sizes)
 
 
 class _Predecessors:

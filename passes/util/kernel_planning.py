@@ -273,6 +273,8 @@ class _Planner:
                     self.kept.setdefault(op.value, f"written to node @{op.node_name}")
                 case graph.ControlOp():
                     self._plan_regions(op)
+                case graph.HostCallOp():
+                    self._visit_host_call(op)
                 case graph.ReadOp() | graph.MergeOp():
                     pass
                 case graph.GraphOp():
@@ -319,6 +321,13 @@ class _Planner:
                 self.kept.setdefault(value, f"read inside of {op.name}")
         if isinstance(op, graph.WhileOp | graph.ScanOp):
             self.fills.update(op.initial)
+
+    def _visit_host_call(self, op: graph.HostCallOp) -> None:
+        """The host reads and fills buffers."""
+        for value in (*op.operands, *op.results):
+            shape_of(value, op.name)
+        for operand in op.operands:
+            self.kept.setdefault(operand, f"given to {op.name}")
 
     def _visit(self, op: Operation) -> None:
         for value in (*op.operands, *op.results):

@@ -53,6 +53,8 @@ def _used_by(item: Item | sched.ReturnOp) -> Sequence[SSAValue]:
             return item.buffers
         case sched.ControlItem():
             return item.own_operands
+        case sched.HostItem():
+            return (*item.arguments, *item.targets)
         case sched.SyncOp():
             return ()
 
@@ -110,7 +112,7 @@ def _is_written_first(
             return len(inner) == len(own) and all(
                 branch and _is_written_first(buffer, branch, depth + 1, accesses) for branch in branches
             )
-        case sched.LaunchOp() | sched.TransferOp():
+        case sched.LaunchOp() | sched.TransferOp() | sched.HostItem():
             reads, writes = accessed_buffers(user, accesses)
             is_read = any(base_of(read) is buffer for read in reads)
             return not is_read and any(base_of(written) is buffer for written in writes)

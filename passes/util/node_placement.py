@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from xdsl.ir import Operation, SSAValue
 
@@ -69,10 +70,10 @@ class CarriedWrite(_Carried):
 Read = graph.ReadOp | CarriedRead
 Write = graph.WriteOp | CarriedWrite
 
-Item = Kernel | Read | Write | graph.ControlOp | ResultCopy
+Item = Kernel | Read | Write | graph.ControlOp | graph.HostCallOp | ResultCopy
 """
 What a program may do: run a kernel, take a snapshot, copy a value into a node, a carried value or a result,
-or run the regions of an op.
+run the regions of an op, or call the host.
 """
 
 _Access = Read | Write | graph.ControlOp
@@ -121,6 +122,8 @@ class _Placer:
                 reads_and_writes.append(op)
         placed: list[tuple[int, Item]] = [(positions[kernel.root], kernel) for kernel in plan.kernels]
         placed.extend((positions[op], op) for op in reads_and_writes)
+        host_calls = [op for op in plan.block.ops if isinstance(op, graph.HostCallOp)]
+        placed.extend((positions[op], op) for op in host_calls)
         placed.sort(key=lambda pair: pair[0])
         begins = [read for read, _ in carried]
         ends = [write for _, write in carried]
@@ -136,7 +139,7 @@ class _Placer:
                     self._by_node.setdefault(name, []).append(op)
             else:
                 self._by_node.setdefault(op.node_name, []).append(op)
-        self._makers: dict[SSAValue, list[Kernel | Read | graph.ControlOp]] = {}
+        self._makers: dict[SSAValue, list[Kernel | Read | graph.ControlOp | graph.HostCallOp]] = {}
         for kernel in plan.kernels:
             self._makers.setdefault(kernel.root.results[0], []).append(kernel)
         for op in (*begins, *reads_and_writes):
@@ -144,6 +147,8 @@ class _Placer:
                 self._makers[op.result] = [op]
             elif isinstance(op, graph.ControlOp):
                 self._makers |= {result: [op] for result in op.results}
+        for op in host_calls:
+            self._makers |= {result: [op] for result in op.results}
         self._readers = self._find_readers()
         self._result = Placement()
 
@@ -182,13 +187,19 @@ class _Placer:
         for item in self._items:
             if isinstance(item, graph.WriteOp | CarriedWrite | ResultCopy):
                 readers.setdefault(item.value, {})[self._numbers[item]] = None
+            elif isinstance(item, graph.HostCallOp):
+                for value in item.operands:
+                    readers.setdefault(value, {})[self._numbers[item]] = None
             elif isinstance(item, graph.ControlOp):
                 for value in self._plan.used_by(item):
                     readers.setdefault(value, {})[self._numbers[item]] = None
         return {value: sorted(found) for value, found in readers.items()}
 
     def _add_fixed_pairs(self) -> None:
-        """Adds what every placement keeps: values are made before they are read, accesses stay in order."""
+        """
+        Adds what every placement keeps: values are made before they are read, accesses stay in order, and so
+        does what is printed.
+        """
         pairs = [
             (self._numbers[maker], reader)
             for value, makers in self._makers.items()
@@ -202,6 +213,8 @@ class _Placer:
                         pairs.append((self._numbers[op], self._numbers[later]))
                     if self._writes(later, name):
                         break
+        printing = [number for number, item in enumerate(self._items) if _prints(item)]
+        pairs.extend(pairwise(printing))
         is_possible = self._order.add(pairs)
         assert is_possible, f"@{self._plan.function.sym_name.data}: values are read before they are made"
 
@@ -277,6 +290,12 @@ class _Placer:
             for access in self._plan.accesses[read.result]
             if access.kernel is kernel
         )
+
+
+def _prints(item: Item) -> bool:
+    return isinstance(item, graph.PrintOp | graph.ControlOp) and any(
+        isinstance(op, graph.PrintOp) for op in item.walk()
+    )
 
 
 def _is_carried(loop: graph.WhileOp | graph.ScanOp, value: SSAValue) -> bool:

@@ -59,6 +59,8 @@ def _read_besides(plan: Plan, item: Item) -> Sequence[SSAValue]:
     """Returns what an item that is no kernel reads."""
     if isinstance(item, graph.WriteOp | CarriedWrite | ResultCopy):
         return (item.value,)
+    if isinstance(item, graph.HostCallOp):
+        return item.operands
     return tuple(plan.used_by(item)) if isinstance(item, graph.ControlOp) else ()
 
 

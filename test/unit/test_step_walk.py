@@ -11,7 +11,7 @@ from tenon.backends.interface import (
     StepTime,
     SyncStep,
 )
-from tenon.backends.step_order import has_control, waits_of
+from tenon.backends.step_order import runs_as_written, waits_of
 from tenon.backends.step_walk import StepTimes, walk
 from tenon.runtime.control_text import control_text
 
@@ -64,8 +64,8 @@ def test_times_of_several_runs_add_up():
 
 
 def test_steps_that_decide_have_no_order_of_dependencies():
-    assert not has_control([SyncStep()])
-    assert has_control([JumpStep(1)])
+    assert not runs_as_written([SyncStep()])
+    assert runs_as_written([JumpStep(1)])
     with pytest.raises(AssertionError, match="steps that run in an order of their own"):
         waits_of([JumpStep(1)])
 

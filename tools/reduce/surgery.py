@@ -28,8 +28,8 @@ from ...dialects.element_types import element_type_of, is_float
 from .search import NotApplicable
 
 _EFFECTS = (
-    *(memref.StoreOp, vector.StoreOp, graph.WriteOp, low.BarrierOp, func.CallOp),
-    *(sched.LaunchOp, sched.TransferOp, sched.SyncOp, sched.ForOp, sched.WhileOp, sched.IfOp),
+    *(memref.StoreOp, vector.StoreOp, graph.WriteOp, graph.PrintOp, low.BarrierOp, func.CallOp),
+    *sched.ITEMS,
 )
 """The ops that do something besides giving results."""
 

@@ -92,3 +92,19 @@ func.func @regions(%c: tensor<i1>, %x: tensor<4xf32>) -> (tensor<4xf32>, tensor<
   }
   func.return %a, %b : tensor<4xf32>, tensor<4xf32>
 }
+
+// Callbacks are pure: equal ones are one, and one without a use is none. What is printed stays.
+// CHECK-LABEL: func.func @host_calls
+func.func @host_calls(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // CHECK-NEXT: %[[Y:.*]] = graph.callback @f(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %y = graph.callback @f(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %z = graph.callback @f(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %unused = graph.callback @g(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  // CHECK-NEXT: graph.print "a"
+  // CHECK-NEXT: graph.print "a"
+  graph.print "a"
+  graph.print "a"
+  // CHECK-NEXT: graph.add %[[Y]], %[[Y]] : tensor<4xf32>
+  %s = graph.add %y, %z : tensor<4xf32>
+  func.return %s : tensor<4xf32>
+}

@@ -1,0 +1,23 @@
+"""A step of the host's, in a program whose buffers the host reads and writes through copies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from .interface import BufferLoc, HostStep, Memory
+
+
+def call_host(memory: Memory, step: HostStep, locations: Sequence[BufferLoc]) -> None:
+    """Waits for what is queued, calls the step's function on copies of its buffers, and copies back."""
+    assert step.function is not None, f"{step.what} is not linked"
+    rows = [np.empty(nbytes, np.uint8) for nbytes in step.nbytes]
+    n_reads = len(step.reads)
+    for row, location in zip(rows[:n_reads], locations[:n_reads], strict=True):
+        if row.size:
+            memory.copy_from_device(row, location)
+    step.function(rows[:n_reads], rows[n_reads:])
+    for row, location in zip(rows[n_reads:], locations[n_reads:], strict=True):
+        if row.size:
+            memory.copy_to_device(location, row)

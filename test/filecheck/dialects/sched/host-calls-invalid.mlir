@@ -1,0 +1,59 @@
+// RUN: tenon-opt --split-input-file --verify-diagnostics %s
+
+"sched.program"() <{sym_name = "p", function_type = (tensor<4xi1>) -> ()}> ({
+^bb0(%x: memref<4xi8>):
+  // expected-error @below {{sched.callback: takes (memref<4xi8>), expected (memref<4xf32>)}}
+  %t = "sched.callback"(%x) <{callee = "f", function_type = (tensor<4xf32>) -> (), operandSegmentSizes = array<i32: 1, 0, 0>}> : (memref<4xi8>) -> !sched.token
+  sched.return after(%t)
+}) : () -> ()
+
+// -----
+
+"sched.program"() <{sym_name = "p", function_type = (tensor<4xi1>) -> ()}> ({
+^bb0(%x: memref<4xi8>):
+  // expected-error @below {{sched.callback: fills (memref<4xi8>), expected ()}}
+  %t = "sched.callback"(%x) <{callee = "f", function_type = () -> (), operandSegmentSizes = array<i32: 0, 1, 0>}> : (memref<4xi8>) -> !sched.token
+  sched.return after(%t)
+}) : () -> ()
+
+// -----
+
+sched.program @p() : () -> tensor<4xf32> {
+  %y = sched.buffer global result : memref<4xf32>
+  // expected-error @below {{sched.callback: fills a buffer twice}}
+  %t = sched.callback @f() to(%y, %y) after() : () -> (tensor<4xf32>, tensor<4xf32>)
+  sched.return %y after(%t) : memref<4xf32>
+}
+
+// -----
+
+sched.program @p() : () -> tensor<4xf32> {
+  %y = sched.buffer global result : memref<4xf32>
+  // expected-error @below {{sched.print: fills 1 buffers, expected none}}
+  %t = sched.print "" to(%y) after() : () -> tensor<4xf32>
+  sched.return %y after(%t) : memref<4xf32>
+}
+
+// -----
+
+sched.program @p(%x: memref<4xf32>) : (tensor<4xf32>) -> () {
+  // expected-error @below {{sched.print: field {2} in '{2}' is for none of the 1 values}}
+  %t = sched.print "{2}"(%x) after() : (tensor<4xf32>) -> ()
+  sched.return after(%t)
+}
+
+// -----
+
+sched.program @p(%x: memref<4xf32>) : (tensor<4xf32>) -> () {
+  // expected-error @below {{expected a function type, found memref<4xf32>}}
+  %t = sched.callback @f(%x) after() : memref<4xf32>
+  sched.return after(%t)
+}
+
+// -----
+
+sched.program @p(%x: memref<4xf32>) : (tensor<4xf32>) -> () {
+  // expected-error @below {{sched.callback: index is no tensor of numbers or booleans}}
+  %t = sched.callback @f(%x) after() : (index) -> ()
+  sched.return after(%t)
+}
