@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from .custom import register_op, register_pass
     from .driver import BACKENDS, compile
     from .explaining import explain
+    from .frontends.callbacks import ShapeDtype, debug_print, pure_callback
     from .frontends.control_flow import cond, fori_loop, scan, switch, while_loop
     from .frontends.dims import Dim
     from .frontends.jit import clear_caches, jit
@@ -77,6 +78,7 @@ __all__ = [
     "Routine",
     "RoutineError",
     "Schedule",
+    "ShapeDtype",
     "TenonError",
     "TensorNode",
     "TracingError",
@@ -85,6 +87,7 @@ __all__ = [
     "clear_caches",
     "compile",
     "cond",
+    "debug_print",
     "explain",
     "fori_loop",
     "get_num_threads",
@@ -92,6 +95,7 @@ __all__ = [
     "num_threads",
     "open_platform",
     "parse_module",
+    "pure_callback",
     "record_timeline",
     "register_backend",
     "register_op",
@@ -130,6 +134,9 @@ _WHEN_ASKED_FOR = {
     "Routine": "runtime.routine",
     "TensorNode": "runtime.tensor_node",
     "cache_info": "program_cache",
+    "ShapeDtype": "frontends.callbacks",
+    "debug_print": "frontends.callbacks",
+    "pure_callback": "frontends.callbacks",
     "cond": "frontends.control_flow",
     "fori_loop": "frontends.control_flow",
     "scan": "frontends.control_flow",

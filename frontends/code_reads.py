@@ -19,8 +19,12 @@ from functools import lru_cache
 from types import CodeType
 from typing import Any, cast
 
+from .handed_over import HANDING_OVER, codes_handed_over
+
 _LAST_KNOWN = (3, 14)
 """The last version of Python whose instructions were looked through."""
+
+_IS_KNOWN = sys.version_info[:2] <= _LAST_KNOWN
 
 _ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD")
 _SUPER_ATTRIBUTES = ("LOAD_SUPER_ATTR",)
@@ -42,6 +46,10 @@ class Chain:
     steps: tuple[Step, ...] = ()
     arguments: tuple[Chain, ...] = ()
     """Of `super`: the class and the object that it is called with."""
+    is_handed_over: bool = False
+    """Whether it is the first argument of `pure_callback`: a function that runs when the program does."""
+    inside: CodeType | None = None
+    """The function inside this one that reads it, where that is for the host only."""
 
     def then(self, kind: str, name: Any) -> Chain:
         return replace(self, steps=(*self.steps, (kind, name)))
@@ -58,11 +66,23 @@ _SUPER = Chain("global", "super")
 def chains_of(code: CodeType) -> tuple[Chain, ...]:
     """Returns the places that code reads, each once: of functions inside it all but their arguments."""
     found: dict[Chain, None] = {}
-    for each in _codes(code):
+    handed = codes_handed_over(tuple(_codes(code))) if _IS_KNOWN else frozenset[CodeType]()
+    for each, inside in _codes_inside(code, None, handed):
         for chain in _Reader(each).chains(dis.get_instructions(each)):
             if each is code or not chain.is_of_argument:
-                found[chain] = None
+                found[replace(chain, inside=inside)] = None
     return tuple(found)
+
+
+def _codes_inside(
+    code: CodeType, around: CodeType | None, handed: frozenset[CodeType]
+) -> Iterator[tuple[CodeType, CodeType | None]]:
+    """Yields code and that inside of it, each with what of `handed` it lies in."""
+    inside = code if around is None and code in handed else around
+    yield code, inside
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _codes_inside(constant, inside, handed)
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
@@ -75,7 +95,7 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 class _Reader:
     """Reads the instructions of one code object in their order."""
 
-    def __init__(self, code: CodeType, is_known: bool = sys.version_info[:2] <= _LAST_KNOWN) -> None:
+    def __init__(self, code: CodeType, is_known: bool = _IS_KNOWN) -> None:
         self._code = code
         self._is_known = is_known
         self._open: list[Chain] = []
@@ -149,6 +169,8 @@ class _Reader:
             self._open = [*attributes, Chain("global", name)]
 
     def _close(self) -> None:
+        if self._is_known and self._closed and self._open and _hands_over(self._closed[-1]):
+            self._open = [replace(chain, is_handed_over=True) for chain in self._open]
         self._closed.extend(self._open)
         self._open, self._constant = [], []
 
@@ -171,6 +193,10 @@ class _Reader:
             if name not in self._names:
                 yield self._local(name)
         yield from (Chain("global", name) for name in code.co_names if name not in self._names)
+
+
+def _hands_over(chain: Chain) -> bool:
+    return (chain.steps[-1][1] if chain.steps else chain.name) == HANDING_OVER
 
 
 def _is_key(instruction: dis.Instruction) -> bool:

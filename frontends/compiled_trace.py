@@ -29,7 +29,7 @@ class CompiledTrace:
     __slots__ = ("captured", "direct", "executable", "is_dynamic", "ranges", "result_avals")
 
     def __init__(self, trace: Trace, results: Sequence[TracedArray], **options: Any) -> None:
-        self.executable = compile_module(trace.module, **options)
+        self.executable = compile_module(trace.module, callbacks=trace.callbacks, **options)
         # Only traced arrays are weak: what a call gives has the dtype it has.
         self.result_avals = tuple([aval_of(each.aval.dtype, each.aval.shape) for each in results])
         self.is_dynamic = any(not aval.is_static for aval in self.result_avals)

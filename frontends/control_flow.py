@@ -59,7 +59,7 @@ def cond(condition: Any, on_true: Callable[..., Any], on_false: Callable[..., An
     op = graph.IfOp(
         decides.value, [aval.type for aval in types], then_region.detached(), else_region.detached()
     )
-    return unflatten(structure, iter(_results(trace, op, types)))
+    return unflatten(structure, iter(trace.add_all(op, types)))
 
 
 def switch(index: Any, branches: Sequence[Callable[..., Any]], /, *operands: Any) -> Any:
@@ -125,7 +125,7 @@ def while_loop(condition: Callable[[Any], Any], body: Callable[[Any], Any], init
     before.finish([decides], graph.ConditionOp(decides.value))
     inside.finish(found)
     op = graph.WhileOp([leaf.value for leaf in leaves], before.detached(), inside.detached())
-    return unflatten(structure, iter(_results(trace, op, _strong(leaves, found))))
+    return unflatten(structure, iter(trace.add_all(op, _strong(leaves, found))))
 
 
 def _while_of_values(condition: Callable[[Any], Any], body: Callable[[Any], Any], initial: Any) -> Any:
@@ -288,7 +288,7 @@ def _scan(
         inside.detached(),
         reverse,
     )
-    results = _results(trace, op, [*carried, *stacks])
+    results = trace.add_all(op, [*carried, *stacks])
     return (
         unflatten(structure, iter(results[: len(leaves)])),
         unflatten(output_structure, iter(results[len(leaves) :])),
@@ -347,14 +347,6 @@ def _as(region: _Region, leaf: TracedArray, aval: Aval) -> TracedArray:
         return leaf
     with region:
         return graph_ops.cast(leaf, aval.dtype)
-
-
-def _results(trace: Trace, op: Any, avals: Sequence[Aval]) -> list[TracedArray]:
-    op.location = user_location()
-    trace.scope.block.add_op(op)
-    return [
-        TracedArray(trace, trace.scope, value, aval) for value, aval in zip(op.results, avals, strict=True)
-    ]
 
 
 def _leaves(trace: Trace, tree: Any, who: str) -> tuple[list[TracedArray], Node | None]:

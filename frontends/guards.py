@@ -74,13 +74,17 @@ class Watch:
     steps: tuple[Step, ...]
     is_by_identity: bool = False
     """Whether an array there must be the same one: parts of it are read."""
+    reader: object = None
+    """The function, or its code, that reads it and no other does, where that is to run on the host."""
 
     def up_to_array(self, name: str) -> Watch | None:
         """
         Returns the watch of the array, if there is one, that the steps lead through; `name` is the root's.
         """
         for count in range(len(self.steps)):
-            watch = Watch(_text_of(name, self.steps[:count]), self.root, self.steps[:count])
+            watch = Watch(
+                _text_of(name, self.steps[:count]), self.root, self.steps[:count], reader=self.reader
+            )
             value = watch.read()
             if isinstance(value, Array | np.ndarray):
                 return replace(watch, is_by_identity=isinstance(value, np.ndarray))
@@ -157,7 +161,7 @@ def guards_of(function: Callable[..., Any], static: Mapping[str, Any]) -> list[G
     place with an array is guarded by the array's dtype and shape where no other place has the same array.
     """
     watches: dict[str, Watch] = {}
-    _find(function, static, watches, [])
+    _Search(watches).find(function, static)
     values = [watch.read() for watch in watches.values()]
     numbers = list(map(id, values))
     guards: list[Guard] = []
@@ -418,66 +422,100 @@ _MAPPINGS = (dict, MappingProxyType)
 _CONTAINERS = (list, tuple, set, frozenset, deque, bytearray, PlainArray, *_MAPPINGS)
 
 
-def _find(
-    function: Any, static: Mapping[str, Any], watches: dict[str, Watch], seen: list[tuple[Any, ...]]
-) -> None:
-    arguments = dict(static)
-    while not isinstance(function, FunctionType):
-        if isinstance(function, MethodType):
-            names = (
-                function.__func__.__code__.co_varnames if isinstance(function.__func__, FunctionType) else ()
-            )
-            if names:
-                arguments.setdefault(names[0], function.__self__)
-            function = function.__func__
-        elif isinstance(function, partial):
-            function = cast("partial[Any]", function).func
-        elif _is_function(wrapped := _wrapped_by(function)):
-            function = wrapped
-        elif isinstance(method := getattr(cast("type[Any]", type(function)), "__call__", None), FunctionType):  # noqa: B004
-            function = MethodType(method, function)
-        else:
+class _Search:
+    """Finds what functions read. What only the host's functions read comes last, and says whose it is."""
+
+    def __init__(self, watches: dict[str, Watch]) -> None:
+        self._watches = watches
+        self._seen: list[tuple[Any, ...]] = []
+        self._followed: set[str] = set()
+        """The keys of places whose functions were looked through."""
+        self._later: deque[Callable[[], None]] = deque()
+
+    def find(self, function: Any, static: Mapping[str, Any]) -> None:
+        """Adds the watches of a function and of those that it calls; `static` are its arguments by name."""
+        self._find(function, static, None)
+        while self._later:
+            self._later.popleft()()
+
+    def _find(self, function: Any, static: Mapping[str, Any], reader: object) -> None:
+        arguments = dict(static)
+        while not isinstance(function, FunctionType):
+            if isinstance(function, MethodType):
+                names = (
+                    function.__func__.__code__.co_varnames
+                    if isinstance(function.__func__, FunctionType)
+                    else ()
+                )
+                if names:
+                    arguments.setdefault(names[0], function.__self__)
+                function = function.__func__
+            elif isinstance(function, partial):
+                function = cast("partial[Any]", function).func
+            elif _is_function(wrapped := _wrapped_by(function)):
+                function = wrapped
+            elif isinstance(
+                method := getattr(cast("type[Any]", type(function)), "__call__", None),  # noqa: B004
+                FunctionType,
+            ):
+                function = MethodType(method, function)
+            else:
+                return
+        read = (function, *arguments.values())
+        if len(self._seen) >= _MOST_FUNCTIONS or any(_are_same(read, other) for other in self._seen):
             return
-    read = (function, *arguments.values())
-    if len(seen) >= _MOST_FUNCTIONS or any(_are_same(read, other) for other in seen):
-        return
-    number = len(seen)
-    seen.append(read)
-    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
-    if function.__defaults__ or function.__kwdefaults__:
-        watches[f"{number} defaults"] = Watch(
-            f"the defaults of {function.__name__}",
-            lambda: (function.__defaults__, function.__kwdefaults__),
-            (),
-        )
-    for chain in chains_of(function.__code__):
-        watch = _watch(chain, function, cells, arguments)
-        if watch is None:
-            continue
+        number = len(self._seen)
+        self._seen.append(read)
+        cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+        if function.__defaults__ or function.__kwdefaults__:
+            self._watches[f"{number} defaults"] = Watch(
+                f"the defaults of {function.__name__}",
+                lambda: (function.__defaults__, function.__kwdefaults__),
+                (),
+                reader=reader,
+            )
+        for chain in chains_of(function.__code__):
+            watch = _watch(chain, function, cells, arguments)
+            if watch is None:
+                continue
+            is_argument = chain.kind in ("argument", "variable") and chain.name not in cells
+            if chain.inside is not None and reader is None:
+                watch = replace(watch, reader=chain.inside)
+                self._later.append(partial(self._note, chain, watch, number, is_argument))
+            else:
+                self._note(chain, replace(watch, reader=reader), number, is_argument)
+
+    def _note(self, chain: Chain, watch: Watch, number: int, is_argument: bool) -> None:
+        """Adds the watch of a place, which function `number` reads, and those of the functions there."""
+        watches = self._watches
         array = watch.up_to_array(chain.name)
         if array is not None:
             # An array of Tenon's is read as a whole at each call, whatever the function takes of it.
             watches.setdefault(f"{number} {array.text}", array)
             if not array.is_by_identity:
-                continue
+                return
         value = watch.read()
         if value is MISSING or isinstance(value, ModuleType):
-            continue
+            return
         if _is_outside(value):
             if watch.is_in_package():
-                continue
+                return
             whole = watch.through_method(value)
             if whole is not watch:
                 watch = replace(whole, text=_text_of(chain.name, whole.steps))
                 value = watch.read()
         key = f"{number} {watch.text}"
-        if key in watches:
-            continue
-        is_argument = chain.kind in ("argument", "variable") and chain.name not in cells
         if not is_argument or chain.steps or (_has_contents(value) and _is_hashed_by_identity(value)):
-            watches[key] = watch
+            watches.setdefault(key, watch)
+        if key in self._followed:
+            return
+        if chain.is_handed_over and watch.reader is None:
+            for each in _functions_in(value, _MOST_DEPTH):
+                self._later.append(partial(self._find, each, {}, each))
+            return
+        self._followed.add(key)
         for each in _functions_in(value, _MOST_DEPTH):
-            _find(each, {}, watches, seen)
+            self._find(each, {}, watch.reader)
 
 
 def _are_same(parts: tuple[Any, ...], others: tuple[Any, ...]) -> bool:

@@ -301,10 +301,12 @@ class Jitted:
         if not self.parameters.donated:
             return found.run(leaves)
         donated = self.parameters.donated_arrays(given[0], leaves)
-        result = found.run(leaves)
-        for array in donated:
-            array.give_away(self.name)
-        return result
+        try:
+            return found.run(leaves)
+        finally:
+            # A run that ends early may have written to them.
+            for array in donated:
+                array.give_away(self.name)
 
     def _add(self, signature: CallSignature, changed: Guard | None) -> Version:
         start = time.perf_counter()
@@ -314,7 +316,7 @@ class Jitted:
         guards = [
             guard.with_values() if call.trace.depends_on_values(guard.kept) else guard
             for guard in guards
-            if guard.holds()
+            if guard.holds() and not call.trace.is_for_host(guard.watch.reader)
         ]
         traced = time.perf_counter()
         # Tracing runs the user's code, which may wait for other threads: only compiling is under the lock.

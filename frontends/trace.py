@@ -24,6 +24,7 @@ from .tracing_state import ENTERED
 if TYPE_CHECKING:
     from .concrete import ConcreteArray
     from .guards import Guard
+    from .host_callback import HostCallback
     from .traced import TracedArray
 
 NumpyArray = npt.NDArray[Any]
@@ -93,6 +94,10 @@ class Trace:
         """By the ids of arrays: the places outside of the function that these are read from at each call."""
         self.values_read: set[int] = set()
         """The ids of arrays whose values the function read: the program is for these values only."""
+        self.has_effects = False
+        """Whether the function does more than to compute results."""
+        self.callbacks: dict[str, HostCallback] = {}
+        """The functions that the program calls, by the names that it has for them."""
         self._captured: dict[int, TracedArray] = {}
         from .traced import TracedArray
 
@@ -138,6 +143,32 @@ class Trace:
         if aval is None:
             aval = aval_of(dtype_of_type(cast(Any, value.type)), shape_of_type(value.type), weak)
         return self._traced_array(self, self.scope, value, aval)
+
+    def add_all(self, op: Operation, avals: Sequence[Aval]) -> list[TracedArray]:
+        """Adds an op of the user's line, and returns its results, for which `avals` stand."""
+        op.location = user_location()
+        self.scope.block.add_op(op)
+        return [
+            self._traced_array(self, self.scope, value, aval)
+            for value, aval in zip(op.results, avals, strict=True)
+        ]
+
+    def callback(self, function: HostCallback) -> str:
+        """Returns what the program calls a function: its own name, with a number where others have that."""
+        for name, known in self.callbacks.items():
+            if known == function:
+                return name
+        wanted = name = _identifier(function.name)
+        number = 0
+        while name in self.callbacks:
+            number += 1
+            name = f"{wanted}_{number}"
+        self.callbacks[name] = function
+        return name
+
+    def is_for_host(self, reader: object) -> bool:
+        """Returns whether a function, or one with that code, is one that the program calls when it runs."""
+        return reader is not None and any(callback.is_of(reader) for callback in self.callbacks.values())
 
     def constant(self, values: NumpyArray, weak: bool = False) -> TracedArray:
         """

@@ -35,8 +35,9 @@ class TracedCall:
         return [part for part in self.parts if isinstance(part, TracedArray)]
 
     def compiled(self, guards: Sequence[Guard] = (), **options: Any) -> Version:
-        """Returns the program; where no array is computed there is none."""
-        program = CompiledTrace(self.trace, self.results, **options) if self.results else None
+        """Returns the program; where nothing is computed or printed there is none."""
+        is_needed = self.results or self.trace.has_effects
+        program = CompiledTrace(self.trace, self.results, **options) if is_needed else None
         kept = [_ARRAY if isinstance(part, TracedArray) else part for part in self.parts]
         return Version(program, self.structure, kept, tuple(guards), self.donated)
 

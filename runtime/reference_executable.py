@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from threading import Lock
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from .program_plan import NodePlan, SymbolPlan
 from .signature import Array, Signature
 from .stages import Stages
 from .timeline import Category, Track, span
+from .turn import Turn
 
 _TRACK = Track("reference", "interpreter")
 _TOO_LARGE = ("array is too big", "Maximum allowed", "Python int too large")
@@ -48,7 +48,7 @@ class ReferenceExecutable(Executable):
         super().__init__(signature, "reference", stages, symbols)
         self._executed_stage = executed_stage
         self._interpret: Interpret | None = interpret
-        self._lock = Lock()
+        self._lock = Turn(self.name)
         self._node_plans = tuple(nodes)
         self._contents: dict[str, Array] = {}
         self._keeper = self if keeper is None else keeper

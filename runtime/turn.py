@@ -8,7 +8,7 @@ from ..errors import CallError
 
 
 class Turn:
-    """A lock that is an error to take twice in one thread: a callback that calls its own program."""
+    """A lock that is an error to take twice in one thread: a callback that uses its own program."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -19,7 +19,7 @@ class Turn:
         """Raises `CallError` where this thread has the turn."""
         if self._holder == get_ident():
             raise CallError(
-                f"{self._name}: its own callback calls it, "
+                f"{self._name}: its own callback uses it, "
                 "and with tensor nodes or arrays on a device one call runs at a time"
             )
         self._lock.acquire()

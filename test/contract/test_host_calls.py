@@ -315,6 +315,13 @@ def test_callbacks_fill_nodes(build: Build, capsys: pytest.CaptureFixture[str]) 
     assert capsys.readouterr().out == "[2. 2. 2. 2.]\n[4. 4. 4. 4.]\n"
 
 
+def test_a_program_with_nodes_is_not_called_by_its_own_callback(build: Build) -> None:
+    executable = build(NODES, f=lambda w: executable())
+    for _ in range(2):
+        with pytest.raises(CallError, match="main: its own callback uses it, and with tensor nodes"):
+            executable()
+
+
 def test_steps_of_the_host_are_on_the_timeline(device: Backend) -> None:
     executable = tenon.compile(LOOPS, backend=device, callbacks={"double": lambda x: x, "less": np.less})
     with tenon.record_timeline() as timeline:

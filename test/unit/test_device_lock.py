@@ -48,7 +48,7 @@ def test_a_turn_is_not_taken_twice_by_a_thread() -> None:
     turn = Turn("f")
     with (
         turn,
-        pytest.raises(CallError, match="f: its own callback calls it, and with tensor nodes"),
+        pytest.raises(CallError, match="f: its own callback uses it, and with tensor nodes"),
         turn,
     ):
         pass
