@@ -411,7 +411,8 @@ class TransferOp(IRDLOperation):
 @irdl_op_definition
 class SyncOp(IRDLOperation):
     """
-    A barrier of the program: done once all items in `after` are; the host waits for it.
+    A fence: done once all items before it are, and all items after it wait for it, whether or not they share
+    buffers. `after` lists those before it that no other item of the list waits for. The host need not wait.
 
     ```mlir
     %t2 = sched.sync after(%t0, %t1)
