@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ..dialects.memory_modes import MATERIALIZED
 from ..errors import ContextError
 from .lowered_program import LoweredProgram
 from .program_plan import NodePlan
@@ -19,7 +20,8 @@ def node_names(program: LoweredProgram) -> list[str]:
 def match_nodes(program: LoweredProgram, known: Mapping[str, TensorNode]) -> dict[str, TensorNode]:
     """
     Returns the nodes that a program accesses, by their names there: those that are known by that name, and
-    new ones for the others. They get the memory modes that the program asks for.
+    new ones for the others. They get the memory modes that the program asks for; where it asks for none, what
+    they hold outlives its runs, as others may read it.
 
     Raises:
         ContextError: a known node has another dtype or shape than the declaration.
@@ -40,6 +42,8 @@ def match_nodes(program: LoweredProgram, known: Mapping[str, TensorNode]) -> dic
             )
         if declared.mode is not None:
             node.update_memory_mode(declared.mode, f"graph.tnode @{declared.name} of {who}")
+        elif not node.known_not_materialized:
+            node.update_memory_mode(MATERIALIZED, f"@{who} uses it, and does not say where it lives")
         found[declared.name] = node
     return found
 
