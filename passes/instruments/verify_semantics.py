@@ -113,6 +113,9 @@ class VerifySemantics(PassInstrument):
                 raise SemanticsError(
                     f"pass `{pass_}`: @{name} does not run any more: {error} (inputs from seed {seed})", pass_
                 ) from error
+            except BaseException as error:
+                error.add_note(f"in @{name} after pass `{pass_}`")
+                raise
             if difference := _first_difference(expected, found):
                 raise SemanticsError(
                     f"pass `{pass_}`: changed what @{name} computes: {difference.text} "

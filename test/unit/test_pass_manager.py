@@ -488,6 +488,14 @@ def test_a_pass_after_which_nothing_runs_is_named():
     assert str(raised.value.pass_) == "append{times=2}"
 
 
+def test_a_bug_of_the_interpreter_is_noted_with_the_pass_before():
+    answers = [ONE_TWO]
+    check = VerifySemantics(lambda *arguments: answers.pop())
+    with pytest.raises(IndexError) as raised:
+        run("append", check, module=ModuleOp([function("f", TensorType(f32, [2]))]))
+    assert raised.value.__notes__ == ["in @f after pass `append`"]
+
+
 def test_what_does_not_run_at_first_is_the_programs_fault():
     def execute(*arguments: Any) -> Sequence[Any]:
         raise TenonError("index 4 is out of bounds")

@@ -198,6 +198,18 @@ def test_tenon_run_takes_passes_and_files_of_ops(capsys: pytest.CaptureFixture[s
     assert "same bits" in capsys.readouterr().out
 
 
+def test_a_bug_of_an_op_from_outside_is_its_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plugin, program = tmp_path / "ops_of_test.py", tmp_path / "program.mlir"
+    text = (CUSTOM_OP / "mine.py").read_text().replace('"mine.', '"faulty.')
+    plugin.write_text(text.replace("return np.sign(source)", "return np.sign(source) / {}"))
+    program.write_text((CUSTOM_OP / "program.mlir").read_text().replace("mine.", "faulty."))
+    assert tenon_run.main([str(program), "--backend", "reference", "--load-dialect", str(plugin)]) == 70
+    first, second = capsys.readouterr().err.splitlines()
+    assert first.startswith("tenon-run: error outside of Tenon: TypeError: unsupported operand type(s)")
+    assert first.endswith(", in softshrink)")
+    assert second.startswith("tenon-run: to reproduce: tenon-run ")
+
+
 def test_tenon_reduce_takes_passes_and_gives_them_to_the_reproducer(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
