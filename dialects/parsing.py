@@ -48,6 +48,7 @@ from xdsl.utils.mlir_lexer import MLIRTokenKind
 from ..errors import ProgramError, TenonError
 from . import context
 from .fast_lexer import FastLexer
+from .region_kind import is_graph_region
 from .static_bounds import OutOfBoundsError
 
 MAX_REPORTED = 20
@@ -260,7 +261,7 @@ def location_text(location: Attribute) -> str | None:
 
 def verify_module(module: ModuleOp) -> None:
     """
-    Checks every op, and that values are defined before they are used.
+    Checks every op, and that values are defined before they are used, but in graph regions.
 
     Raises `ProgramError` with the message and the place of each wrong op, inner ones before the ops around
     them, up to `MAX_REPORTED` in all.
@@ -304,7 +305,7 @@ def _wrong_ops(op: Operation, visible: set[SSAValue]) -> Iterator[tuple[Operatio
 
 def _wrong_ops_in_region(region: Region, visible: set[SSAValue]) -> Iterator[tuple[Operation, str]]:
     defined: list[SSAValue] = [argument for block in region.blocks for argument in block.args]
-    if len(region.blocks) > 1:
+    if len(region.blocks) > 1 or is_graph_region(region):
         # Order between blocks is a matter of control flow, which no op of ours has.
         defined += [result for block in region.blocks for op in block.ops for result in op.results]
     visible.update(defined)

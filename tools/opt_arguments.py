@@ -14,8 +14,14 @@ from ..backends.llvm.processors import PROCESSOR_NAMES
 from ..errors import TenonError
 from ..passes.util.debug_counter import TAGS, DebugCounters
 from .plugins import add_plugin_arguments
+from .source_text import SPLIT_MARKER
 
-_BARE_VALUES = {"--verify-each": "true", "--verify-semantics": "1"}
+_BARE_VALUES = {
+    "--verify-each": "true",
+    "--verify-semantics": "1",
+    "--verify-diagnostics": "all",
+    "--split-input-file": SPLIT_MARKER,
+}
 """Flags whose value may be left out, with the value this means."""
 
 _ONE_DASH = re.compile(
@@ -28,8 +34,8 @@ EPILOG = """\
 -t llvm-ir, asm and obj take the processor as an option too: -t 'asm{target=x86-64-v3}'. obj takes -o FILE.
 exit codes: 0 success, 1 diagnostics, 2 wrong command line, 70 a bug of Tenon, or of an op
 or pass from outside (a reproducer is written).
---verify-diagnostics has mlir-opt's meaning, not xdsl-opt's: it compares the errors that happen with
-those that expected-error comments announce."""
+--verify-diagnostics has mlir-opt's meaning: it compares the errors that happen with those that
+expected-error comments announce. What xdsl-opt means by it is --verify-diagnostics=print."""
 
 
 def normalize_arguments(arguments: Sequence[str]) -> list[str]:
@@ -133,7 +139,16 @@ def _add_work(
 def _add_input(parser: argparse.ArgumentParser) -> None:
     source = parser.add_argument_group("input")
     source.add_argument(
-        "--split-input-file", action="store_true", help="process the chunks between `// -----` one by one"
+        "--split-input-file",
+        default="",
+        metavar="MARKER",
+        help="process the chunks between lines `// -----`, or these, one by one",
+    )
+    source.add_argument(
+        "--output-split-marker",
+        default=SPLIT_MARKER,
+        metavar="MARKER",
+        help="what to write between the chunks (default: // -----)",
     )
     add_plugin_arguments(source)
     source.add_argument(
@@ -173,8 +188,16 @@ def _add_checks(parser: argparse.ArgumentParser) -> None:
     checks.add_argument("--disable-verify", action="store_true", help="verify nothing at all")
     checks.add_argument(
         "--verify-diagnostics",
+        choices=("all", "only-expected", "print"),
+        default=None,
+        help="succeed if the errors are those that comments announce, // expected-error@+1 {{part of it}} "
+        "(all, which is the default), or if these are among them (only-expected); or compare nothing, but "
+        "print errors of verifiers and passes as xdsl-opt does, and succeed (print)",
+    )
+    checks.add_argument(
+        "--parsing-diagnostics",
         action="store_true",
-        help="succeed if the errors are those that comments announce: // expected-error@+1 {{part of it}}",
+        help="print errors of the parser to standard output, as xdsl-opt does, and succeed",
     )
     checks.add_argument(
         "--verify-semantics",

@@ -46,14 +46,14 @@ def _standard_input() -> bytes:
     return sys.stdin.buffer.read()
 
 
-def split_source(text: str) -> Iterator[str]:
+def split_source(text: str, marker: str = SPLIT_MARKER) -> Iterator[str]:
     """
-    Yields the chunks between lines that are `// -----`. Line breaks are put before each chunk, so that its
-    lines have the numbers they have in `text`.
+    Yields the chunks between lines that hold the marker and nothing else. Line breaks are put before each
+    chunk, so that its lines have the numbers they have in `text`.
     """
     chunk: list[str] = []
     for number, line in enumerate(text.splitlines(keepends=True), 1):
-        if line.rstrip() == SPLIT_MARKER:
+        if line.strip() == marker:
             yield "".join(chunk)
             chunk = ["\n"] * number
         else:

@@ -20,7 +20,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.printer import Printer
 from xdsl.utils.arg_spec import parse_spec
-from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException
+from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, ParseError, VerifyException
 from xdsl.utils.target import Target
 from xdsl.xdsl_opt_main import xDSLOptMain
 
@@ -48,7 +48,7 @@ from .information import list_dialects, list_passes, pass_names, versions
 from .opt_arguments import add_arguments, normalize_arguments
 from .opt_instruments import make_instruments
 from .plugins import load_plugins, load_plugins_of
-from .source_text import SPLIT_MARKER, display_name, read_source, split_source
+from .source_text import display_name, read_source, split_source
 from .tool_run import ToolRun, reason_of
 
 TOOL = "tenon-opt"
@@ -183,7 +183,8 @@ class TenonOpt(xDSLOptMain):
     def _process_input(self) -> bool:
         """Processes every chunk of the input and returns whether all is well."""
         source = read_source(self.args.input_file)
-        chunks = list(split_source(source)) if self.args.split_input_file else [source]
+        marker = self.args.split_input_file
+        chunks = list(split_source(source, marker)) if marker else [source]
         results: list[str] = []
         is_good = True
         for number, self.chunk in enumerate(chunks):
@@ -191,16 +192,20 @@ class TenonOpt(xDSLOptMain):
             try:
                 results.append(self._process(self.chunk, number if len(chunks) > 1 else None))
             except TenonError as error:
-                results.append("")
+                printed = self._printed(error)
+                results.append(printed or "")
+                if printed is not None:
+                    continue
                 found += Diagnostic.all_of(error, self.file)
                 for note in self._notes_on_reproducers():
                     print(f"note: {note}", file=sys.stderr)
-            if self.args.verify_diagnostics:
-                found = check_diagnostics(self.chunk, self.file, found)
+            if self.args.verify_diagnostics in ("all", "only-expected"):
+                only_expected = self.args.verify_diagnostics == "only-expected"
+                found = check_diagnostics(self.chunk, self.file, found, only_expected)
             for diagnostic in found:
                 is_good = False
                 sys.stderr.write(diagnostic.format(self.file, source))
-        output = f"{SPLIT_MARKER}\n".join(results)
+        output = f"{self.args.output_split_marker}\n".join(results)
         if self.is_object:
             if is_good:
                 _write(Path(self.args.output_file), self.object_code)
@@ -230,7 +235,7 @@ class TenonOpt(xDSLOptMain):
         with self.timing.phase("parser"):
             module = parse_module(text, self.file, ctx=self.ctx)
             if not self.args.disable_verify:
-                verify_module(module)
+                self._verify(module)
         verify_each = verify_each and not self.args.disable_verify
         self.instruments = make_instruments(
             self.args, number, verify_each, self.plugins, self.timing, self.statistics, self.print_module
@@ -243,6 +248,27 @@ class TenonOpt(xDSLOptMain):
             manager.run(self.ctx, module)
         with self.timing.phase("output"):
             return self._emit(module)
+
+    def _verify(self, module: ModuleOp) -> None:
+        if self.args.verify_diagnostics != "print":
+            verify_module(module)
+            return
+        try:
+            module.verify()
+        except VerifyException as error:
+            raise TenonError(str(error)) from error
+
+    def _printed(self, error: TenonError) -> str | None:
+        """Returns what xdsl-opt prints of an error where it is told to print it, None where it is not."""
+        cause = error.__cause__
+        is_wanted = (
+            self.args.parsing_diagnostics
+            if isinstance(cause, ParseError)
+            else self.args.verify_diagnostics == "print" and isinstance(cause, DiagnosticException)
+        )
+        if not is_wanted:
+            return None
+        return "\n".join((str(cause), *getattr(cause, "__notes__", ()))) + "\n"
 
     def _emit(self, module: ModuleOp) -> str:
         try:

@@ -331,6 +331,13 @@ def test_splitting_keeps_line_numbers_and_knows_its_marker():
     assert list(split_source(text)) == ["a\n", "\n\nb\n// -----// IR Dump\nc\n", "\n" * 6 + "d\n"]
 
 
+def test_chunks_may_be_told_apart_by_another_marker(run):
+    text = "a\n// -----\nb\n  # cut\nc\n"
+    assert list(split_source(text, "# cut")) == ["a\n// -----\nb\n", "\n\n\n\nc\n"]
+    outcome = run("--split-input-file=# cut", "--output-split-marker=# here", stdin="# cut\n")
+    assert outcome == Outcome(0, "builtin.module {\n}\n# here\nbuiltin.module {\n}\n", "")
+
+
 def test_flags_may_have_one_dash_and_no_value():
     given = [
         "-mlir-timing",
@@ -366,7 +373,7 @@ b
 // expected-error@above {{nearest above}}
 c // expected-error@unknown 2 {{nowhere}}
 // expected-warning@below {{last}}"""
-    assert [(each.line, each.message) for each in read_expectations(text)] == [
+    assert [(each.line, each.message) for each in read_expectations(text, "f")] == [
         (1, "same line"),
         (4, "below by two"),
         (1, "above by two"),
@@ -397,6 +404,31 @@ def test_an_announcement_stands_for_one_error_of_its_line():
         "unexpected error: bad thing"
     ]
     assert len(check_diagnostics(text, "f", [Diagnostic("bad thing", "f", 2, 1)])) == 2
+
+
+def test_expected_errors_may_hold_regular_expressions():
+    text = "x // expected-error-re {{axis {{[0-9]+}} of (x)}} expected-error {{axis {{[0-9]+}} of}}\n"
+    (announced,) = read_expectations(text, "f")
+    assert announced.message == "axis {{[0-9]+}} of (x)"
+    assert announced.matches(Diagnostic("axis 12 of (x)", "f", 1, 1))
+    assert not announced.matches(Diagnostic("axis 12 of x", "f", 1, 1))
+    assert not announced.matches(Diagnostic("axis one of (x)", "f", 1, 1))
+    (plain,) = read_expectations("x // expected-error {{[0-9]+}}\n", "f")
+    assert not plain.matches(Diagnostic("12", "f", 1, 1))
+
+
+def test_what_is_no_regular_expression_is_an_error(run):
+    outcome = run("--verify-diagnostics", stdin=f"// expected-error-re@below {{{{a{{{{(}}}}}}}}\n{ADD}")
+    assert outcome.code == 1
+    assert "<stdin>:1:1: error: expected-error-re: not a regular expression (missing )" in outcome.err
+
+
+def test_more_than_the_expected_errors_may_happen():
+    text = "x // expected-error {{bad}}\n"
+    bad, worse = Diagnostic("bad thing", "f", 1, 1), Diagnostic("worse", "f", 2, 1)
+    assert check_diagnostics(text, "f", [bad, worse], only_expected=True) == []
+    (missing,) = check_diagnostics(text, "f", [worse], only_expected=True)
+    assert missing.message == 'expected error "bad" was not produced'
 
 
 def test_warnings_never_happen():
