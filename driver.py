@@ -428,7 +428,8 @@ class ModuleLowering:
         if pipeline is not None:
             instruments = (*pipeline.instruments, *instruments)
             verify_each = pipeline.verify_each
-            self.phases: Mapping[str, tuple[ModulePass, ...]] = {"": tuple(pipeline.passes)}
+            passes = (*pipeline.passes, *_expansions_for(device))
+            self.phases: Mapping[str, tuple[ModulePass, ...]] = {"": passes}
         else:
             self.phases = _default_phases(module, entry, level, device, schedule)
         passes = tuple(pass_ for phase in self.phases.values() for pass_ in phase)
@@ -498,15 +499,11 @@ def _phases_for(device: DeviceInfo | None, schedule: ModulePass | None) -> dict[
     Returns all phases, with the schedules for a device; None is the interpreter. `schedule` is what schedules
     some kernels another way.
     """
-    from .passes.pipeline import EXPANSIONS, phases
+    from .passes.pipeline import phases
 
     if device is None:
         return phases(_VECTOR_NBYTES, schedule)
-    lacks = lacked_by(device)
-    if unknown := [name for name in lacks if name not in EXPANSIONS]:
-        raise TenonError(
-            f"device {device.name}: nothing expands {', '.join(unknown)} (there are: {', '.join(EXPANSIONS)})"
-        )
+    lacks = _lacked_by(device)
     if device.kind is not DeviceKind.GPU:
         return phases(device.vector_nbytes, schedule, lacks=lacks)
     from .passes.map_work_groups import MapWorkGroupsPass
@@ -520,6 +517,25 @@ def _phases_for(device: DeviceInfo | None, schedule: ModulePass | None) -> dict[
         n_units=device.n_units,
     )
     return phases(device.vector_nbytes, schedule, groups, lacks)
+
+
+def _lacked_by(device: DeviceInfo) -> tuple[str, ...]:
+    """Returns the ops that are to be expanded for a device. Raises TenonError where nothing expands one."""
+    from .passes.pipeline import EXPANSIONS
+
+    lacks = lacked_by(device)
+    if unknown := [name for name in lacks if name not in EXPANSIONS]:
+        raise TenonError(
+            f"device {device.name}: nothing expands {', '.join(unknown)} (there are: {', '.join(EXPANSIONS)})"
+        )
+    return lacks
+
+
+def _expansions_for(device: DeviceInfo | None) -> tuple[ModulePass, ...]:
+    """Returns what runs after passes that the caller chose."""
+    from .passes.pipeline import expansions
+
+    return () if device is None else expansions(device.vector_nbytes, _lacked_by(device))
 
 
 def phases_of(

@@ -160,12 +160,16 @@ many bytes; in the order that they run in.
 """
 
 
+def expansions(vector_nbytes: int, lacks: Collection[str]) -> tuple[ModulePass, ...]:
+    """Returns the passes that expand what a backend lacks, for vectors of `vector_nbytes`."""
+    return tuple(expand(vector_nbytes) for name, expand in EXPANSIONS.items() if name in lacks)
+
+
 def low_passes(vector_nbytes: int = 32, lacks: Collection[str] = ()) -> tuple[ModulePass, ...]:
     """
     Returns the passes from `sched` to `low` kernels that a backend can render that lacks some of the ops in
     `EXPANSIONS`; tiles become loops over vectors of `vector_nbytes`.
     """
-    expansions = tuple(expand(vector_nbytes) for name, expand in EXPANSIONS.items() if name in lacks)
     return (
         ConvertSchedToLowPass(),
         VerifyStagePass(absent=("sched.kernel", "sched.axis", "sched.reduce", "sched.alloc", "sched.yield")),
@@ -176,7 +180,7 @@ def low_passes(vector_nbytes: int = 32, lacks: Collection[str] = ()) -> tuple[Mo
         # After merge-equal-ops: what two places share may be invariant in a loop that neither alone shows.
         HoistInvariantOpsPass(),
         # After all others, which have less to do as long as a tile is one op and a vector one value.
-        *expansions,
+        *expansions(vector_nbytes, lacks),
         VerifyStagePass(absent=(*(op.name for op in EXPANDED_OPS), *lacks)),
     )
 

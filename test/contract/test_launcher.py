@@ -77,7 +77,7 @@ def read(device: Backend, offset: int, count: int) -> list[int]:
 def test_the_same_module_gives_the_same_source(device: Backend):
     first, second = (device.renderer.render(parse_module(KERNELS), device.device) for _ in range(2))
     assert first == second
-    assert device.renderer.suffix in (".ll", ".cl", ".mlir")
+    assert device.renderer.suffix.startswith(".")
 
 
 def test_a_kernel_works_on_the_places_it_is_given(device: Backend, artifact: CompiledArtifact):

@@ -142,6 +142,11 @@ def test_a_device_may_lack_tiles_and_have_vectors():
         assert "vector.load" in masks.stages["low"]
 
 
+def test_a_device_is_given_none_of_them_after_passes_of_the_callers_own():
+    with tenon.compile(PROGRAMS["masks"], backend=scalar_backend(), pipeline=VECTORS) as masks:
+        assert "vector.load" not in masks.stages["low"]
+
+
 def test_what_nothing_expands_cannot_be_lacking():
     with pytest.raises(
         TenonError,
