@@ -379,9 +379,6 @@ class RuntimeMachine(RuleBasedStateMachine):
             assert routine is None
             return
         assert routine is not None
-        nbytes, merge = aligned(node.nbytes), self.merge[model.device]
-        if into_merge_buffer and nbytes > merge.nbytes:
-            self.merge[model.device] = merge = MergeModel(nbytes)
         after = model.child(routine.context, merged=name if into_merge_buffer else None)
 
         def run(_: int) -> bool:
@@ -391,8 +388,8 @@ class RuntimeMachine(RuleBasedStateMachine):
             if value is None:
                 return False
             if into_merge_buffer:
-                merge = self.merge[model.device]
-                merge.node, merge.value = name, value.copy()
+                nbytes = max(aligned(node.nbytes), self.merge[model.device].nbytes)
+                self.merge[model.device] = MergeModel(nbytes, name, value.copy())
             else:
                 assert target is not None
                 self._write(name, target, value.copy())

@@ -57,9 +57,9 @@ def n_compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     sources: list[str] = []
     image = LLVMCompiler.image
 
-    def noting(self: LLVMCompiler, source: str, device: Any) -> bytes:
+    def noting(self: LLVMCompiler, source: str, *others: Any) -> bytes:
         sources.append(source)
-        return image(self, source, device)
+        return image(self, source, *others)
 
     monkeypatch.setattr(LLVMCompiler, "image", noting)
     return sources
