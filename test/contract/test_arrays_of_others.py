@@ -9,6 +9,7 @@ import tenon
 import tenon.numpy as tnp
 from tenon.backends.registry import DEVICE_NAMES
 from tenon.errors import CallError
+from xdsl.dialects.builtin import bf16
 
 from .conftest import build
 from .open_platforms import device_of, numbers
@@ -66,9 +67,14 @@ def test_executables_take_arrays_that_dlpack_hands_over(build: Build):
 def test_executables_take_arrays_of_tenon(build: Build):
     array = tnp.asarray(numbers(2, 3))
     np.testing.assert_array_equal(build(DOUBLE)(array), 2 * numbers(2, 3))
+
+
+def test_executables_take_narrow_arrays_of_tenon_where_the_device_has_them(backend: str):
+    if not device_of(backend).device.supports(bf16):
+        pytest.skip("this device lacks bf16")
     narrow = tnp.asarray(np.ones((2, 3)), dtype=tnp.bfloat16)
-    text = DOUBLE.replace("f32", "bf16")
-    assert build(text)(narrow).astype(np.float32).tolist() == [[2, 2, 2], [2, 2, 2]]
+    with tenon.compile(DOUBLE.replace("f32", "bf16"), backend=backend) as executable:
+        assert executable(narrow).astype(np.float32).tolist() == [[2, 2, 2], [2, 2, 2]]
 
 
 def test_what_does_not_fit_is_refused_whoever_made_it(build: Build):
