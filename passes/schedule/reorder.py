@@ -38,9 +38,9 @@ def reorder(loops: Sequence[KernelLoop], allow_reorder: bool = False) -> list[Ke
     reduction change the order in which it combines: what rounds asks for `allow_reorder`.
 
     Raises:
-        ScheduleError: the loops are not perfectly nested, the count of one depends on one that would come to
-            stand inside of it, iterations of an axis store the same element, or a dependence or the order of
-            a sum forbids it.
+        ScheduleError: the loops are not perfectly nested, one carries values, the count of one depends on one
+            that would come to stand inside of it, iterations of an axis store the same element, or a
+            dependence or the order of a sum forbids it.
     """
     nest = nest_of(WHO, loops)
     if list(loops) == nest:
@@ -78,6 +78,8 @@ def _check_serial(nest: Sequence[KernelLoop], wanted: Sequence[KernelLoop]) -> N
     for number, outer in enumerate(nest):
         if not isinstance(outer, scf.ForOp):
             continue
+        if outer.iter_args:
+            refuse(WHO, outer, "it carries values from one iteration to the next")
         for op in nest[number + 1 :]:
             if wanted.index(op) > wanted.index(outer):
                 continue

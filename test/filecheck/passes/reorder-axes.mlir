@@ -10,6 +10,7 @@
 // RUN: not tenon-opt -p 'reorder-axes{kernel="chain" axes="i","k"}' %s 2>&1 | filecheck %s --check-prefix CHAIN
 // RUN: not tenon-opt -p 'reorder-axes{kernel="loops" axes="b","a"}' %s 2>&1 | filecheck %s --check-prefix LOOPS
 // RUN: not tenon-opt -p 'reorder-axes{kernel="carries" axes="i","k"}' %s 2>&1 | filecheck %s --check-prefix CARRIES
+// RUN: not tenon-opt -p 'reorder-axes{kernel="totals" axes="k","i"}' %s 2>&1 | filecheck %s --check-prefix TOTALS
 // RUN: not tenon-opt -p 'reorder-axes{kernel="bounds" axes="k","i"}' %s 2>&1 | filecheck %s --check-prefix BOUNDS
 // RUN: not tenon-opt -p 'reorder-axes{kernel="minima" axes="b","a"}' %s 2>&1 | filecheck %s --check-prefix MINIMA
 // RUN: not tenon-opt -p 'reorder-axes{kernel="starts" axes="b","a"}' %s 2>&1 | filecheck %s --check-prefix STARTS
@@ -29,6 +30,7 @@
 // READ: error: reorder-axes: sched.axis %i of @reads: %x, which %j stores to, is read in it before
 // MIXED: error: reorder-axes: sched.axis %i of @mixed: it is no reduction, as %k is
 // CHAIN: error: reorder-axes: sched.axis %i of @chain: it cannot move out of %k, which is serial: one iteration of %i may read an element of %x that another one stores
+// TOTALS: error: reorder-axes: scf.for %k of @totals: it carries values from one iteration to the next
 // LOOPS: error: reorder-axes: scf.for %b of @loops: it is serial, and so is %a around it
 // CARRIES: error: reorder-axes: scf.for %k of @carries: it carries values from one iteration to the next
 // BOUNDS: error: reorder-axes: scf.for %k of @bounds: its bounds depend on %i, which would be inside of it
@@ -213,6 +215,21 @@ sched.kernel @loops(%x: memref<9xf32>) {
   scf.for %a = %c0 to %c1 step %c1 {
     scf.for %b = %c0 to %c1 step %c1 {
       memref.store %zero, %x[%a] : memref<9xf32>
+    }
+  }
+}
+
+sched.kernel @totals(%x: memref<4x4xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %zero = arith.constant 0.0 : f32
+  sched.axis %i = 4 {
+    %last = scf.for %k = %c0 to %c4 step %c1 iter_args(%total = %zero) -> (f32) {
+      %v = memref.load %x[%k, %i] : memref<4x4xf32>
+      %next = arith.addf %total, %v : f32
+      memref.store %next, %x[%k, %i] : memref<4x4xf32>
+      scf.yield %next : f32
     }
   }
 }
