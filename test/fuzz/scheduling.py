@@ -40,7 +40,8 @@ class DrawnSchedules:
         self._backend = get_backend(backend, target)
         module, entry = ProgramSource(source, "main").prepared()
         self._program: TunableProgram = tunable_program(module, entry, self._backend)
-        kernels = self._program.kernels
+        # How far a named dim goes is known to the module: what is legal on a kernel alone may be refused there.
+        kernels = [kernel for kernel in self._program.kernels if not kernel.op.dims]
         self.steps: Schedules = {}
         with draws.scope("schedule"):
             count = draws.integer("kernels", 1, MOST_KERNELS)
