@@ -565,9 +565,7 @@ def test_a_declaration_without_a_mode_is_kept_on_devices(platform: Platform):
     code = platform.compile(COUNT.replace(" mode on_device", ""))
     w = code.nodes["w"]
     assert w.debug_memory_mode == "materialized (@count uses it, and does not say where it lives)"
-    with pytest.raises(
-        MemoryModeError, match=r"virtual \(test\) conflicts with materialized \(@count "
-    ):
+    with pytest.raises(MemoryModeError, match=r"virtual \(test\) conflicts with materialized \(@count "):
         w.update_memory_mode("virtual", "test")
     context = platform.get_device(0).make_context().init_zeros(w)
     context.link(code).run()

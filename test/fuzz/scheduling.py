@@ -40,7 +40,7 @@ class DrawnSchedules:
         self._backend = get_backend(backend, target)
         module, entry = ProgramSource(source, "main").prepared()
         self._program: TunableProgram = tunable_program(module, entry, self._backend)
-        # How far a named dim goes is known to the module: what is legal on a kernel alone may be refused there.
+        # How far a named dim goes is known to the module: it may refuse what is legal on a kernel alone.
         kernels = [kernel for kernel in self._program.kernels if not kernel.op.dims]
         self.steps: Schedules = {}
         with draws.scope("schedule"):
