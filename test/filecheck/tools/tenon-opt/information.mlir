@@ -15,7 +15,7 @@
 // VERSION: tenon {{[0-9.]+}} (xdsl 0.74.0)
 
 // HELP: usage: tenon-opt [file] [-p passes]
-// HELP: --verify-diagnostics has mlir-opt's meaning, not xdsl-opt's
+// HELP: --verify-diagnostics has mlir-opt's meaning: it compares the errors
 
 // PIPELINE:      Pass Manager with 2 passes:
 // PIPELINE-NEXT: builtin.module(cse,verify-stage{absent allowed})
