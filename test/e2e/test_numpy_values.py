@@ -6,6 +6,7 @@ once compiled, in a trace, on arrays of one shape.
 """
 
 import warnings
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -37,9 +38,7 @@ def clear_caches() -> None:
 def interpreted(monkeypatch: pytest.MonkeyPatch):
     """Eager calls are interpreted."""
     clear_caches()
-    monkeypatch.setattr(
-        compiled_trace, "compile_own", lambda module: driver.compile(module, backend="reference")
-    )
+    monkeypatch.setattr(compiled_trace, "compile_own", partial(driver.compile, backend="reference"))
     yield
     clear_caches()
 

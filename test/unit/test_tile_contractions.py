@@ -17,7 +17,7 @@ from tenon.passes.pass_manager import PassError, PassManager
 from tenon.passes.tile_contractions import TileContractionsPass
 from tenon.passes.util.tile_shape import most_rows, most_vectors, tile_shape
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import IntAttr, MemRefType, ModuleOp
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, i64
 
 from .storage_dtypes import DTYPES
 
@@ -211,7 +211,7 @@ def test_tiles_name_what_their_loads_do():
     module = tiled(nest("ik", "kj", "ij", h=1, i=8, j=40, k=30), l2_nbytes=1 << 10)
     PassManager([ConvertSchedToLowPass()]).run(context(), module)
     found = [op.ahead for op in module.walk() if isinstance(op, low.TileFmaOp)]
-    assert found == [IntAttr(26 * 40)]
+    assert found == [IntegerAttr(26 * 40, i64)]
 
 
 PANELS = """sched.kernel @k(%a: memref<{m}x{k}xf32>, %b: memref<{n}x{k}x32xf32>,
