@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import tenon
+from tenon.backends import registry
 from xdsl.dialects.builtin import ModuleOp
 
 from .doc_blocks import DOCUMENTS, ROOT, Block, blocks_of, checked_blocks, run_command, scratch_checkout
@@ -23,6 +25,14 @@ FOLDERS = ("backends", "benchmarks", "dialects", "docs", "examples", "frontends"
 FOLDERS += ("passes", "runtime", "semantics", "test", "tools")
 
 ALL_BLOCKS = [block for document in DOCUMENTS for block in blocks_of(document)]
+
+
+@pytest.fixture(autouse=True)
+def a_document_registers_for_itself() -> Iterator[None]:
+    before = set(registry.DEVICE_NAMES)
+    yield
+    for name in set(registry.DEVICE_NAMES) - before:
+        registry._BACKENDS.pop(name)  # pyright: ignore[reportPrivateUsage]
 
 
 def blocks(language: str) -> pytest.MarkDecorator:
