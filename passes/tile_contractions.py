@@ -194,7 +194,7 @@ class _KernelTiler:
         """Puts the rows and the columns of a stage innermost, and maps them to tiles."""
         assert choice.rows is not None, "a stage without rows"
         tiled = [nest[choice.rows], nest[choice.columns]]
-        lanes = self._lanes(nest[-1], tiled[-1])
+        lanes = self._lanes(nest, tiled[-1])
         interchange(nest, [*(axis for axis in nest if axis not in tiled), *tiled])
         for axis, tile in zip(tiled, choice.shape, strict=True):
             axis.mapping = MappingAttr.get(vector=lanes if axis is tiled[-1] else 1, tile=tile)
@@ -394,7 +394,7 @@ class _KernelTiler:
         outer = [nest[number] for number in range(len(nest)) if number not in (choice.rows, choice.columns)]
         tiled = [nest[choice.columns]] if choice.rows is None else [nest[choice.rows], nest[choice.columns]]
         tiles = choice.shape[-len(tiled) :]
-        lanes = self._lanes(nest[-1], tiled[-1])
+        lanes = self._lanes(nest, tiled[-1])
         extents = [self._most(axis) for axis in tiled]
         depth = max(prod(self._most(dim) for dim in product.dims) for product in products)
         outer_extents = [self._most(axis) for axis in outer]
@@ -584,10 +584,13 @@ class _KernelTiler:
             for extent, tile in zip(extents, tiles, strict=True)
         ]
 
-    def _lanes(self, inner: sched.AxisOp, columns: sched.AxisOp) -> int:
-        """Returns how many lanes what follows the sums runs in."""
+    def _lanes(self, nest: Sequence[sched.AxisOp], columns: sched.AxisOp) -> int:
+        """
+        Returns how many lanes what follows the sums runs in. What stands between the axes may come into the
+        innermost one when they change places.
+        """
         axis, widest = self.analysis.axis(columns), 1
-        for op in inner.body.block.ops:
+        for op in (op for each in nest for op in each.body.block.ops):
             if isinstance(op, memref.LoadOp | memref.StoreOp):
                 stride = self.analysis.address(op).stride(axis)
                 if stride not in ((1,) if isinstance(op, memref.StoreOp) else (0, 1)):

@@ -368,3 +368,39 @@ def test_compiled_products_have_the_bits_of_sched(name: str, backend: str) -> No
     found = np.asarray(tenon.compile(text, backend=backend)(*operands))
     expected = np.asarray(tenon.compile(text, backend="reference", level="sched")(*operands))
     np.testing.assert_array_equal(found, expected)
+
+
+BETWEEN = """sched.kernel @k(%a: memref<8x8xf32>, %b: memref<8x8xf32>, %c: memref<8x8xf32>) {{
+  %c0 = arith.constant 0 : index
+  sched.axis %j = 8 {{
+    %v = memref.load %b[{place}] : memref<8x8xf32>
+    %w = arith.mulf %v, %v : f32
+    sched.axis %i = 8 {{
+      %s = sched.reduce fma %k = 8 : f32 {{
+        %x = memref.load %a[%i, %k] : memref<8x8xf32>
+        %y = memref.load %a[%k, %j] : memref<8x8xf32>
+        sched.yield %x, %y : f32
+      }}
+      %r = arith.subf %s, %w : f32
+      memref.store %r, %c[%i, %j] : memref<8x8xf32>
+    }}
+  }}
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("place", "mapping"),
+    [
+        ("%j, %c0", "tile(8)"),
+        ("%c0, %j", "tile(8) vector(16)"),
+        ("%c0, %c0", "tile(8) vector(16)"),
+    ],
+)
+def test_what_moves_into_a_tile_has_lanes_only_where_all_of_it_can(place: str, mapping: str):
+    text = BETWEEN.format(place=place)
+    module = tiled(text)
+    assert axes(module)[1] == f"j: {mapping}"
+    for found, wanted in zip(results(module), results(parse_module(text)), strict=True):
+        assert found.tobytes() == wanted.tobytes()
+    PassManager([ConvertSchedToLowPass()]).run(context(), module)
+    verify_module(module)
