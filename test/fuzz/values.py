@@ -22,6 +22,9 @@ EPSILON = {
     for name in (np.float64, np.float32, np.float16, ml_dtypes.bfloat16)
 }
 
+SMALLEST = {dtype: float(ml_dtypes.finfo(dtype).smallest_subnormal) for dtype in EPSILON}
+"""What a dtype's smallest numbers are apart: they are rounded by more than their epsilons."""
+
 SUMS_OF = {dtype: EPSILON[max(dtype, np.dtype(np.float32), key=lambda d: d.itemsize)] for dtype in EPSILON}
 """The epsilon that sums are added up with: narrow floats are accumulated in float32."""
 
@@ -44,7 +47,8 @@ class Noise:
         self.work += result.size
         if not self.amplitude:
             return result
-        error = result * self._drawn(result) * (epsilons * EPSILON[dtype])
+        size = np.maximum(np.abs(result) * (epsilons * EPSILON[dtype]), SMALLEST[dtype])
+        error = np.where(result == 0, 0.0, size * self._drawn(result))
         if epsilons <= 1.0:
             held = np.float32 if dtype == np.float64 else dtype
             error = np.where(result.astype(held).astype(np.float64) == result, 0.0, error)
