@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import sys
 import traceback
 from collections.abc import Sequence
@@ -55,6 +56,28 @@ def load_plugins_of(arguments: Sequence[str]) -> Plugins:
     return plugins
 
 
+def plugin_flags(plugins: Plugins) -> list[str]:
+    """Returns the flags that load plugins."""
+    dialects = [f"{_DIALECT}={name}" for name in plugins.dialects]
+    return dialects + [f"{_PASSES}={name}" for name in plugins.passes]
+
+
+def check_plugins(needed: Plugins, loaded: Plugins) -> None:
+    """
+    Raises TenonError where a reproducer needs modules that the command line does not load. What is read does
+    not choose what is run: only who runs the tool does. A file may lie elsewhere than on the machine that
+    wrote the reproducer.
+    """
+    missing = Plugins(_without(needed.dialects, loaded.dialects), _without(needed.passes, loaded.passes))
+    if flags := plugin_flags(missing):
+        raise TenonError(f"the reproducer needs code of its own (hint: if you trust it, {shlex.join(flags)})")
+
+
+def _without(names: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:
+    there = set(map(_module_name, others))
+    return tuple(name for name in names if _module_name(name) not in there)
+
+
 def load_plugins(plugins: Plugins) -> None:
     """
     Imports modules by name, as `import` does, from the installed packages and PYTHONPATH, or files by path.
@@ -79,10 +102,14 @@ def _lasting(name: str) -> str:
     return str(Path(name).resolve()) if _is_file(name) else name
 
 
+def _module_name(name: str) -> str:
+    return Path(name).stem if _is_file(name) else name
+
+
 def _load(flag: str, name: str) -> bool:
     """Imports a module and returns whether it was not there yet."""
     path = Path(name).resolve() if _is_file(name) else None
-    module_name = name if path is None else path.stem
+    module_name = _module_name(name)
     known = sys.modules.get(module_name)
     if path is not None and known is not None and getattr(known, "__file__", None) != str(path):
         raise TenonError(f"{flag}: cannot import '{name}' (there is another module {module_name} already)")

@@ -47,7 +47,7 @@ from .exit_codes import DIAGNOSTICS, SUCCESS
 from .information import list_dialects, list_passes, pass_names, versions
 from .opt_arguments import add_arguments, normalize_arguments
 from .opt_instruments import make_instruments
-from .plugins import load_plugins, load_plugins_of
+from .plugins import check_plugins, load_plugins_of, plugin_flags
 from .source_text import display_name, read_source, split_source
 from .tool_run import ToolRun, reason_of
 
@@ -225,9 +225,7 @@ class TenonOpt(xDSLOptMain):
         if self.args.run_reproducer:
             if reproducer is None:
                 raise TenonError("--run-reproducer: the input does not end in a reproducer")
-            load_plugins(reproducer.plugins)
-            self.plugins = self.plugins.joined(reproducer.plugins)
-            self._register_plugins()
+            check_plugins(reproducer.plugins, self.plugins)
             passes, verify_each = (
                 parse_passes(reproducer.pipeline, self.available_passes),
                 reproducer.verify_each,
@@ -316,7 +314,9 @@ class TenonOpt(xDSLOptMain):
     def _flags_to_repeat(self) -> list[str]:
         """Returns the flags that a reproducer does not hold and that what failed may hang on."""
         args = self.args
-        flags = ["-t", args.target] if args.target != "mlir" else []
+        flags = plugin_flags(self.plugins)
+        if args.target != "mlir":
+            flags += ["-t", args.target]
         if args.verify_semantics:
             flags.append(f"--verify-semantics={args.verify_semantics}")
         if self.debug_counters.by_tag:

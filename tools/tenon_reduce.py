@@ -15,7 +15,7 @@ from ..passes.instruments.reproducer import Reproducer
 from ..passes.pass_manager import PassManager
 from .diagnostics import Diagnostic
 from .exit_codes import DIAGNOSTICS, SUCCESS
-from .plugins import load_plugins
+from .plugins import check_plugins
 from .reduce.command import CommandSucceeds
 from .reduce.failures import Failure, FailureKind
 from .reduce.predicates import FailsLike
@@ -43,7 +43,7 @@ class TenonReduce:
         text = source
         if self.args.test is None and (reproducer := Reproducer.read(source)):
             text = reproducer.text
-            load_plugins(reproducer.plugins)
+            check_plugins(reproducer.plugins, self.args.plugins)
             PassManager(reproducer.pipeline)
             if self.args.passes is None:
                 self._reproducer = reproducer
@@ -137,8 +137,7 @@ class TenonReduce:
         if again is None:
             return f"{text}\n"
         pipeline = ",".join(map(str, PassManager(again.pipeline).passes))
-        plugins = self.args.plugins.joined(again.plugins)
-        return str(Reproducer(text, pipeline, again.verify_each, plugins))
+        return str(Reproducer(text, pipeline, again.verify_each, self.args.plugins))
 
     def _say(self, text: str) -> None:
         print(f"{TOOL}: {text}", file=sys.stderr, flush=True)

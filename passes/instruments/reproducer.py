@@ -21,13 +21,6 @@ class Plugins:
     dialects: tuple[str, ...] = ()
     passes: tuple[str, ...] = ()
 
-    def joined(self, others: Plugins) -> Plugins:
-        """Returns these and what is new in `others`."""
-        return Plugins(
-            tuple(dict.fromkeys((*self.dialects, *others.dialects))),
-            tuple(dict.fromkeys((*self.passes, *others.passes))),
-        )
-
 
 NO_PLUGINS = Plugins()
 
@@ -35,8 +28,8 @@ NO_PLUGINS = Plugins()
 @dataclass(frozen=True)
 class Reproducer:
     """
-    A module's text, the pipeline to run on it (in `builtin.module(...)` or not), and what to import before;
-    `str` gives MLIR's form, the text followed by
+    A module's text, the pipeline to run on it (in `builtin.module(...)` or not), and what was imported
+    before; `str` gives MLIR's form, the text followed by
 
     ```mlir
     {-#
@@ -53,7 +46,8 @@ class Reproducer:
     #-}
     ```
 
-    where the last group is there only if something is imported.
+    where the last group is there only if something was imported. It is for the reader: no tool imports
+    what a file names.
     """
 
     text: str

@@ -2,6 +2,7 @@
 
 import re
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,8 @@ from tenon.dialects import context
 from tenon.errors import TenonError
 from tenon.passes.instruments.reproducer import Plugins, Reproducer
 from tenon.passes.registry import ALL_PASSES
-from tenon.tools import tenon_opt, tenon_reduce, tenon_run
-from tenon.tools.plugins import load_plugins, load_plugins_of
+from tenon.tools import plugins, tenon_opt, tenon_reduce, tenon_run
+from tenon.tools.plugins import check_plugins, load_plugins, load_plugins_of
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
@@ -25,13 +26,13 @@ CUSTOM_PASS = Path(__file__).parents[2] / "examples" / "custom_pass"
 @pytest.fixture(autouse=True)
 def nothing_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(custom, "_PASSES", {})
-    names = set(ALL_PASSES), set(sys.modules)
+    loaded, passes, modules = set[str](), set(ALL_PASSES), set(sys.modules)
+    monkeypatch.setattr(plugins, "_LOADED", loaded)
     yield
-    for name in {*ALL_PASSES} - names[0]:
+    for name in {*ALL_PASSES} - passes:
         del ALL_PASSES[name]
-    for name in {*sys.modules} - names[1]:
-        if not name.startswith(("tenon", "xdsl")):
-            del sys.modules[name]
+    for name in loaded & {*sys.modules} - modules:
+        del sys.modules[name]
 
 
 @dataclass(frozen=True)
@@ -171,11 +172,12 @@ def test_a_bug_of_a_plugin_leaves_a_reproducer_that_loads_it(
         "in pass `faulty` (faulty_of_test.py:11, in FaultyPass.apply)"
     )
     (reproducer,) = tmp_path.glob("tenon-opt-*.mlir")
-    assert second == f"tenon-opt: to reproduce: tenon-opt {reproducer} --run-reproducer --debug"
+    command = f"{reproducer} --run-reproducer --debug --load-pass-plugin={plugin}"
+    assert second == f"tenon-opt: to reproduce: tenon-opt {command}"
     del ALL_PASSES["faulty"], sys.modules["faulty_of_test"]
     custom._PASSES.clear()
-    assert tenon_opt.main([str(reproducer), "--run-reproducer"]) == 70
-    assert capsys.readouterr().err.splitlines()[0] == first
+    assert tenon_opt.main(command.split()) == 70
+    assert first in capsys.readouterr().err.splitlines()
 
 
 def test_a_reproducer_of_a_reproducer_loads_the_same(
@@ -186,8 +188,49 @@ def test_a_reproducer_of_a_reproducer_loads_the_same(
     flag = "--mlir-pass-pipeline-crash-reproducer"
     program = str(CUSTOM_PASS / "program.mlir")
     assert tenon_opt.main([program, f"--load-pass-plugin={plugin}", "-p", "faulty", f"{flag}={first}"]) == 70
-    assert tenon_opt.main([str(first), "--run-reproducer", f"{flag}={second}"]) == 70
+    again = [str(first), "--run-reproducer", f"--load-pass-plugin={plugin}", f"{flag}={second}"]
+    assert tenon_opt.main(again) == 70
     assert first.read_text() == second.read_text()
+
+
+@pytest.mark.parametrize(
+    "main",
+    [lambda file: tenon_opt.main([file, "--run-reproducer"]), lambda file: tenon_reduce.main([file])],
+    ids=["opt", "reduce"],
+)
+@pytest.mark.parametrize(
+    ("plugins", "flags"),
+    [
+        (Plugins(passes=("{folder}/untrusted.py",)), "--load-pass-plugin={folder}/untrusted.py"),
+        (Plugins(("untrusted",), ("more",)), "--load-dialect=untrusted --load-pass-plugin=more"),
+    ],
+    ids=["file", "modules"],
+)
+def test_a_reproducer_does_not_choose_what_is_imported(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    main: Callable[[str], int],
+    plugins: Plugins,
+    flags: str,
+) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "untrusted.py").write_text("raise SystemExit('imported')")
+    file, text = tmp_path / "first.mlir", (CUSTOM_PASS / "program.mlir").read_text()
+    file.write_text(str(Reproducer(text, "cse", plugins=plugins)).replace("{folder}", str(tmp_path)))
+    assert main(str(file)) == 1
+    assert capsys.readouterr().err.endswith(
+        "error: the reproducer needs code of its own (hint: if you trust it, "
+        f"{flags.replace('{folder}', str(tmp_path))})\n"
+    )
+
+
+def test_a_reproducer_runs_with_a_module_that_lies_elsewhere_here() -> None:
+    there, here = Plugins(("mine",), ("/there/my_passes.py",)), Plugins(("mine",), ("/here/my_passes.py",))
+    check_plugins(there, here)
+    check_plugins(Plugins(), here)
+    with pytest.raises(TenonError, match=r"if you trust it, --load-pass-plugin=/there/my_passes.py\)"):
+        check_plugins(there, Plugins(("mine", "my_passes")))
 
 
 def test_tenon_run_takes_passes_and_files_of_ops(capsys: pytest.CaptureFixture[str]) -> None:
@@ -217,7 +260,7 @@ def test_tenon_reduce_takes_passes_and_gives_them_to_the_reproducer(
     plugin.write_text(FAULTY)
     text = (CUSTOM_PASS / "program.mlir").read_text()
     first.write_text(str(Reproducer(text, "faulty", plugins=Plugins(passes=(str(plugin),)))))
-    assert tenon_reduce.main([str(first), "-o", str(second)]) == 0
+    assert tenon_reduce.main([str(first), "--load-pass-plugin", str(plugin), "-o", str(second)]) == 0
     reduced = Reproducer.read(second.read_text())
     assert reduced is not None and reduced.plugins.passes == (str(plugin),)
     assert "graph.mul" not in reduced.text

@@ -9,7 +9,7 @@
 // WRONG-NEXT: apply-pattern                   : {{[{]}}{{[0-9]+}},0,7}
 // WRONG-NEXT:   last: ForgetSign on graph.abs at {{.*}}bisect-rules.mlir:[[# @LINE + 6]]:8
 // WRONG-NEXT: error outside of Tenon: SemanticsError: pass `drop-signs`
-// WRONG:      --run-reproducer --debug --verify-semantics=1 --mlir-debug-counter=apply-pattern-count=7
+// WRONG:      --run-reproducer --debug --load-pass-plugin={{.*}}faulty_passes.py --verify-semantics=1 --mlir-debug-counter=apply-pattern-count=7
 func.func @signs(%x: tensor<4xf32>) -> tensor<4xf32> {
   %a = graph.neg %x : tensor<4xf32>
   %b = graph.neg %a : tensor<4xf32>

@@ -7,10 +7,13 @@
 // RUN: not tenon-opt %s -p mistake 2>&1 | filecheck %s --check-prefix=UNKNOWN
 // RUN: tenon-opt %s --list-passes | filecheck %s --check-prefix=NOT-LISTED
 
-// What fails in them is no bug of Tenon; the reproducer loads them again.
+// What fails in them is no bug of Tenon; the reproducer names them, and is run with
+// them when the command line says so, from wherever they lie.
 // RUN: not tenon-opt %s --load-pass-plugin %S/Inputs/faulty_passes.py -p cse,divide --mlir-pass-pipeline-crash-reproducer=%t 2>&1 | filecheck %s --check-prefix=DIVIDE
 // RUN: filecheck %s --check-prefix=REPRODUCER < %t
-// RUN: not tenon-opt %t --run-reproducer 2>&1 | filecheck %s --check-prefix=DIVIDE
+// RUN: not tenon-opt %t --run-reproducer --load-pass-plugin %S/Inputs/faulty_passes.py 2>&1 | filecheck %s --check-prefix=DIVIDE
+// RUN: not tenon-opt %t --run-reproducer 2>&1 | filecheck %s --check-prefix=UNTRUSTED
+// RUN: not tenon-reduce %t 2>&1 | filecheck %s --check-prefix=UNTRUSTED
 // RUN: not tenon-opt %s --load-pass-plugin %S/Inputs/faulty_passes.py -p mistake --verify-semantics --mlir-pass-pipeline-crash-reproducer=%t.semantics 2>&1 | filecheck %s --check-prefix=MISTAKE
 // RUN: not tenon-opt %s --load-pass-plugin %S/Inputs/faulty_passes.py -p drop-return --mlir-pass-pipeline-crash-reproducer=%t.invalid 2>&1 | filecheck %s --check-prefix=INVALID
 
@@ -32,8 +35,9 @@
 // NOT-LISTED-NOT: mistake
 
 // DIVIDE:      tenon-opt: error outside of Tenon: ZeroDivisionError: {{.*}} in pass `divide` (faulty_passes.py:{{[0-9]+}}, in DividePass.apply)
-// DIVIDE-NEXT: tenon-opt: to reproduce: tenon-opt {{.*}} --run-reproducer --debug
+// DIVIDE-NEXT: tenon-opt: to reproduce: tenon-opt {{.*}} --run-reproducer --debug --load-pass-plugin={{/.*}}/faulty_passes.py
 
+// UNTRUSTED: error: the reproducer needs code of its own (hint: if you trust it, --load-pass-plugin={{/.*}}/faulty_passes.py)
 // REPRODUCER:      pipeline: "builtin.module(cse,divide)",
 // REPRODUCER-NEXT:       verify_each: true
 // REPRODUCER-NEXT:     },

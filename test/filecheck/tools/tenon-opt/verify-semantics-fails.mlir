@@ -5,7 +5,7 @@
 
 // A pass after which the module does not run any more is named, and leaves a reproducer.
 // RUN: not tenon-opt %s --load-pass-plugin %S/Inputs/faulty_passes.py -p sched-pipeline,low-pipeline,move-indices,cse --verify-each=false --verify-semantics=2 --mlir-pass-pipeline-crash-reproducer=%t 2>&1 | filecheck %s --check-prefix=MOVED
-// RUN: not tenon-opt %t --run-reproducer --verify-semantics=2 2>&1 | filecheck %s --check-prefix=MOVED
+// RUN: not tenon-opt %t --run-reproducer --load-pass-plugin %S/Inputs/faulty_passes.py --verify-semantics=2 2>&1 | filecheck %s --check-prefix=MOVED
 
 // Passes that change nothing are not named.
 // RUN: tenon-opt %s --load-pass-plugin %S/Inputs/faulty_passes.py -p sched-pipeline,mistake,drop-signs,move-indices --verify-semantics -o /dev/null
@@ -25,7 +25,7 @@
 // LOW-NEXT: note: %w = arith.subf at {{.*}}:[[# @LINE + 6]]:8 of %y = -{{[.0-9]+}}, %z = {{[-.0-9]+}}
 
 // MOVED:      error outside of Tenon: SemanticsError: pass `move-indices`: @difference does not run any more: vector.load at {{.*}} out of bounds of 4 elements (inputs from seed 0) (registered by faulty_passes)
-// MOVED-NEXT: to reproduce: tenon-opt {{.*}} --run-reproducer --debug --verify-semantics=2
+// MOVED-NEXT: to reproduce: tenon-opt {{.*}} --run-reproducer --debug --load-pass-plugin={{.*}}faulty_passes.py --verify-semantics=2
 func.func @difference(%x: tensor<4xf32>, %z: tensor<4xf32>) -> tensor<4xf32> {
   %y = graph.neg %x : tensor<4xf32>
   %w = graph.sub %z, %y : tensor<4xf32>
