@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
-from .interface import BufferLoc, HostStep, Memory
+from .interface import BufferLoc, HostStep
 
 
-def call_host(memory: Memory, step: HostStep, locations: Sequence[BufferLoc]) -> None:
+class Copies(Protocol):
+    """Copies that block, after all that is queued: as those of `Memory`."""
+
+    def copy_to_device(self, target: BufferLoc, source: npt.NDArray[Any]) -> None: ...
+
+    def copy_from_device(self, target: npt.NDArray[Any], source: BufferLoc) -> None: ...
+
+
+def call_host(memory: Copies, step: HostStep, locations: Sequence[BufferLoc]) -> None:
     """Waits for what is queued, calls the step's function on copies of its buffers, and copies back."""
     assert step.function is not None, f"{step.what} is not linked"
     rows = [np.empty(nbytes, np.uint8) for nbytes in step.nbytes]

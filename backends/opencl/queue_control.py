@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
+from ..host_call import call_host
 from ..interface import BufferLoc, HostStep, RowPlace
 
 if TYPE_CHECKING:
@@ -57,33 +59,26 @@ class QueueControl:
         )
 
     def holds(self, buffer: int) -> bool:
-        import pyopencl
-
-        location = self._at(buffer)
         value = np.empty(1, np.uint8)
-        condition = self._driver.range(location, 1).buffer
-        pyopencl.enqueue_copy(self._queue, value, condition, src_offset=location.offset, is_blocking=True)
+        self.copy_from_device(value, self._at(buffer))
         return bool(value[0])
 
     def call_host(self, step: HostStep) -> None:
         """Calls what the step calls on copies of its buffers, once all that is queued is done."""
+        self._queue.finish()
+        call_host(self, step, [self._at(number) for number in (*step.reads, *step.writes)])
+
+    def copy_from_device(self, target: npt.NDArray[Any], source: BufferLoc) -> None:
         import pyopencl
 
-        assert step.function is not None, f"{step.what} is not linked"
-        self._queue.finish()
-        rows = [np.empty(nbytes, np.uint8) for nbytes in step.nbytes]
-        n_reads = len(step.reads)
-        for number, row in zip(step.reads, rows[:n_reads], strict=True):
-            if row.size:
-                place = self._at(number)
-                source = self._driver.range(place, row.size).buffer
-                pyopencl.enqueue_copy(self._queue, row, source, src_offset=place.offset, is_blocking=True)
-        step.function(rows[:n_reads], rows[n_reads:])
-        for number, row in zip(step.writes, rows[n_reads:], strict=True):
-            if row.size:
-                place = self._at(number)
-                target = self._driver.range(place, row.size).buffer
-                pyopencl.enqueue_copy(self._queue, target, row, dst_offset=place.offset, is_blocking=True)
+        buffer = self._driver.range(source, target.nbytes).buffer
+        pyopencl.enqueue_copy(self._queue, target, buffer, src_offset=source.offset, is_blocking=True)
+
+    def copy_to_device(self, target: BufferLoc, source: npt.NDArray[Any]) -> None:
+        import pyopencl
+
+        buffer = self._driver.range(target, source.nbytes).buffer
+        pyopencl.enqueue_copy(self._queue, buffer, source, dst_offset=target.offset, is_blocking=True)
 
     def _at(self, buffer: int) -> BufferLoc:
         location = self._placed[buffer].location
