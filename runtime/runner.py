@@ -21,6 +21,7 @@ from typing import Any
 
 from ..backends.interface import Driver, Queued
 from ..errors import DeviceError, DeviceLostError, RoutineError
+from .device_lock import WAITS_FOR_ITSELF
 from .event import Event
 from .host_calls import is_called_back
 from .timeline import Category, Track, active, span
@@ -167,10 +168,7 @@ class Runner(ABC):
     def _check_outside(self) -> None:
         """Raises `DeviceError` in a callback of the device's own work, which would wait for itself."""
         if self._executing == get_ident() and is_called_back():
-            raise DeviceError(
-                f"{self.name}: the device waits for the callback that uses it "
-                "(hint: what a routine calls back may use other devices only)"
-            )
+            raise DeviceError(f"{self.name}: {WAITS_FOR_ITSELF}")
 
     def _end(self) -> None:
         """Finishes what is queued, and gives back what only an open device needs."""

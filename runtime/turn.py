@@ -2,32 +2,22 @@
 
 from __future__ import annotations
 
-from threading import Condition, Lock, get_ident
+from threading import Condition
 
 from ..errors import CallError
+from .exclusive_lock import ExclusiveLock
 
 
-class Turn:
-    """A lock that is an error to take twice in one thread: a callback that uses its own program."""
+class Turn(ExclusiveLock):
+    """Of a program's calls, that one which runs; `CallError` where a callback calls its own program."""
 
     def __init__(self, name: str) -> None:
-        self._name = name
-        self._lock = Lock()
-        self._holder: int | None = None
-
-    def __enter__(self) -> None:
-        """Raises `CallError` where this thread has the turn."""
-        if self._holder == get_ident():
-            raise CallError(
-                f"{self._name}: its own callback uses it, "
+        super().__init__(
+            lambda: CallError(
+                f"{name}: its own callback uses it, "
                 "and with tensor nodes or arrays on a device one call runs at a time"
             )
-        self._lock.acquire()
-        self._holder = get_ident()
-
-    def __exit__(self, *exception: object) -> None:
-        self._holder = None
-        self._lock.release()
+        )
 
 
 class RunningCalls:
