@@ -32,6 +32,7 @@ from .math_expansions import BINARY_EXPANSIONS, UNARY_EXPANSIONS
 from .math_expansions.arithmetic import Float
 from .math_expansions.emitter import Emitter, KernelConstants
 from .math_expansions.float_format import F32, F64, FloatFormat
+from .util.kernel_front import KernelFront
 
 _FORMATS: dict[Attribute, FloatFormat] = {f32: F32, f64: F64}
 
@@ -59,10 +60,11 @@ def _expand_kernel(kernel: KernelOp) -> None:
             raise PassFailedException(f"expand-math: no expansion of {op.name} (not an op of kernels)")
     if not found:
         return
-    constants = KernelConstants(kernel.body.block)
+    front = KernelFront(kernel.body.block)
+    constants = KernelConstants(front)
     for op in found:
         _replace(op, constants)
-    constants.insert()
+    front.insert()
 
 
 def _replace(op: Operation, constants: KernelConstants) -> None:

@@ -26,6 +26,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...dialects.low import Conversion, ConversionAttr, ConvertOp, LdexpOp, SelectOp
+from ..util.kernel_front import KernelFront
 from ..util.number_key import number_key
 from .arithmetic import Arithmetic, FloatKind, IntegerKind, Predicate
 from .float_format import F64, FloatFormat
@@ -85,29 +86,22 @@ def _integer_constant(bits: int, element_type: IntegerType, lanes: int | None) -
 
 
 class KernelConstants:
-    """The constants that expansions bring to one kernel, each once, at the front of the kernel."""
+    """
+    The constants that expansions bring to one kernel, each once, at the front of the kernel. They are known
+    by what is written for them: most are asked for again and again, and attributes take time to make.
+    """
 
-    def __init__(self, block: Block):
-        self._block = block
+    def __init__(self, front: KernelFront):
+        self._front = front
         self._known: dict[tuple[str, Attribute], SSAValue] = {}
-        self._ops: list[Operation] = []
 
     def get(self, key: str, type: Attribute) -> SSAValue | None:
         """Returns the constant written as `key`, if it is known."""
         return self._known.get((key, type))
 
     def add(self, key: str, type: Attribute, value: Attribute, location: LocationAttr) -> SSAValue:
-        op = arith.ConstantOp.create(result_types=(type,), properties={"value": value}, location=location)
-        self._ops.append(op)
-        result = self._known[key, type] = op.results[0]
-        result.name_hint = "cst"
+        result = self._known[key, type] = self._front.constant(value, type, "cst", location)
         return result
-
-    def insert(self) -> None:
-        """Puts the constants where they belong. To be called once, at the end."""
-        first = self._block.first_op
-        assert first is not None, "a kernel without ops has nothing to expand"
-        self._block.insert_ops_before(self._ops, first)
 
 
 class Emitter(Arithmetic[SSAValue]):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from math import copysign
+
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IndexType, IntegerAttr, LocationAttr
+from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, LocationAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 _INDEX = IndexType()
@@ -18,7 +20,7 @@ class KernelFront:
     def __init__(self, block: Block) -> None:
         self._block = block
         self._ops: list[Operation] = []
-        self._constants: dict[Attribute, SSAValue] = {}
+        self._constants: dict[object, SSAValue] = {}
         for op in block.ops:
             if not isinstance(op, arith.ConstantOp):
                 break
@@ -31,11 +33,13 @@ class KernelFront:
         return self.constant(IntegerAttr(value, _INDEX), _INDEX, hint, location)
 
     def constant(self, value: Attribute, type: Attribute, hint: str, location: LocationAttr) -> SSAValue:
-        """Returns a constant. Equal attributes are one: of 0.0 and -0.0 only one may be asked for."""
-        if value not in self._constants:
+        """Returns a constant."""
+        # 0.0 and -0.0 are equal, as attributes too.
+        key = (value, copysign(1.0, value.value.data)) if isinstance(value, FloatAttr) else value
+        if key not in self._constants:
             op = arith.ConstantOp.create(result_types=(type,), properties={"value": value})
-            self._constants[value] = self.add(op, hint, location)
-        return self._constants[value]
+            self._constants[key] = self.add(op, hint, location)
+        return self._constants[key]
 
     def add(self, op: Operation, hint: str, location: LocationAttr) -> SSAValue:
         """Adds an op and returns its result."""
