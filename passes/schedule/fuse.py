@@ -40,13 +40,13 @@ def fuse(first: KernelLoop, second: KernelLoop, allow_reorder: bool = False) -> 
             or a sum would change its order.
     """
     outer, inner = nest_of(WHO, (first, second))
-    code = code_between(WHO, outer, inner)
     for op in (outer, inner):
         if isinstance(op, scf.ForOp):
             refuse(WHO, op, "it is serial, expected axes or reductions")
         if words := op.mapping.words():
             refuse(WHO, op, f"it is mapped to {words}, expected a serial one (fuse before mapping)")
     assert not isinstance(outer, scf.ForOp) and not isinstance(inner, scf.ForOp)
+    code = code_between(WHO, outer, inner)
     if type(outer) is not type(inner):
         refuse(WHO, inner, f"it is a {inner.name}, and {loop_name(outer)} is a {outer.name}")
     if inner.count is not None:

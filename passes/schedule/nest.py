@@ -45,7 +45,8 @@ def _place(op: KernelLoop) -> str:
 
 def code_between(who: str, outer: KernelLoop, inner: KernelLoop) -> list[Operation]:
     """
-    Returns the ops between two loops: values that are computed, without effects, before the inner one.
+    Returns the ops between two loops: values that are computed, without effects, before the inner one. The
+    outer one carries no values.
 
     Raises:
         ScheduleError: there is something else, so that the loops are not perfectly nested.
@@ -58,8 +59,7 @@ def code_between(who: str, outer: KernelLoop, inner: KernelLoop) -> list[Operati
         if op is inner:
             after = True
         elif isinstance(op, scf.YieldOp):
-            if op.operands:
-                refuse(who, outer, "it carries values from one iteration to the next")
+            assert not op.operands, f"{who}: {loop_name(outer)} carries values"
         elif isinstance(op, sched.YieldOp):
             if not (isinstance(inner, sched.ReduceOp) and list(op.values) == [inner.result]):
                 refuse(who, outer, f"it does not combine just what {loop_name(inner)} gives")

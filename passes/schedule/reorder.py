@@ -45,6 +45,9 @@ def reorder(loops: Sequence[KernelLoop], allow_reorder: bool = False) -> list[Ke
     nest = nest_of(WHO, loops)
     if list(loops) == nest:
         return list(loops)
+    for op in nest:
+        if isinstance(op, scf.ForOp) and op.iter_args:
+            refuse(WHO, op, "it carries values from one iteration to the next")
     code = [op for outer, inner in pairwise(nest) for op in code_between(WHO, outer, inner)]
     _check_kinds(nest, allow_reorder)
     for op in nest:
@@ -78,8 +81,6 @@ def _check_serial(nest: Sequence[KernelLoop], wanted: Sequence[KernelLoop]) -> N
     for number, outer in enumerate(nest):
         if not isinstance(outer, scf.ForOp):
             continue
-        if outer.iter_args:
-            refuse(WHO, outer, "it carries values from one iteration to the next")
         for op in nest[number + 1 :]:
             if wanted.index(op) > wanted.index(outer):
                 continue

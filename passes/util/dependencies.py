@@ -14,26 +14,12 @@ from ...dialects.kernel_access import KernelAccess
 
 def set_after(op: Item | sched.ReturnOp, tokens: Sequence[SSAValue]) -> None:
     """Makes `tokens` the items that `op` depends on."""
-    match op:
-        case sched.LaunchOp():
-            others: Sequence[SSAValue] = op.arguments
-        case sched.TransferOp():
-            others = (op.source, op.target)
-        case sched.SyncOp():
-            others = ()
-        case sched.HostItem():
-            others = (*op.arguments, *op.targets)
-        case sched.ReturnOp():
-            others = op.buffers
-        case sched.ControlItem():
-            others = op.own_operands
-    n_arguments = len(op.arguments) if isinstance(op, sched.HostItem) else 0
-    op.operands = (*others, *tokens)
-    if isinstance(op, sched.LaunchOp | sched.ReturnOp | sched.ForOp):
-        op.properties["operandSegmentSizes"] = DenseArrayBase.from_list(i32, [len(others), len(tokens)])
-    elif isinstance(op, sched.HostItem):
-        sizes = [n_arguments, len(others) - n_arguments, len(tokens)]
-        op.properties["operandSegmentSizes"] = DenseArrayBase.from_list(i32, sizes)
+    n_others = len(op.operands) - len(op.after)
+    op.operands = (*op.operands[:n_others], *tokens)
+    segments = op.properties.get("operandSegmentSizes")
+    if isinstance(segments, DenseArrayBase):  # The items are the last segment.
+        *sizes, _ = map(int, segments.get_values())
+        op.properties["operandSegmentSizes"] = DenseArrayBase.from_list(i32, [*sizes, len(tokens)])
 
 
 class _Predecessors:
