@@ -10,7 +10,7 @@ from types import NoneType
 from typing import Any
 
 from xdsl.dialects.builtin import IndexType, ModuleOp, StringAttr
-from xdsl.utils.exceptions import PassFailedException
+from xdsl.utils.exceptions import PassFailedException, VerifyException
 
 from .backends.interface import Backend, unmet_by_host
 from .backends.registry import open_backends
@@ -18,9 +18,10 @@ from .cache.code import has_code
 from .dialects import graph, low
 from .dialects.canonical_text import canonical_text
 from .dialects.entry import Entry, IRLevel, find_entry, keep_only
+from .dialects.memory_modes import NEVER_VIRTUAL, OPEN_MODES, most_local
 from .dialects.parsing import location_text, parse_module, verify_module
 from .driver import ModuleLowering, render
-from .errors import DeviceError, TenonError
+from .errors import DeviceError, MemoryModeError, TenonError
 from .passes.util.failing_location import failing_location
 from .program_cache import digest_of_source, load_program, note_lookup, program_key, store_program
 from .runtime.argument_kinds import check_kind
@@ -28,7 +29,9 @@ from .runtime.device import Scheduler
 from .runtime.entry_state import nodes_of
 from .runtime.lowered_program import LoweredProgram
 from .runtime.platform import Platform, Program
+from .runtime.program_plan import NodePlan
 from .runtime.tensor_node import TensorNode
+from .runtime.tensor_node_memory import LOCAL_NBYTES
 from .runtime.timeline import Category, span
 from .tuned import tuning_pass, tuning_path
 
@@ -126,6 +129,7 @@ class _GraphLowering:
         computations: Mapping[str, Any],
     ) -> tuple[LoweredProgram, Mapping[str, Any]]:
         """What `runtime.platform.Lowering` says."""
+        from .passes.util.scratch_nodes import scratch_nodes
         from .passes.util.virtual_nodes import extract_virtual, inline_virtual
 
         with span("parse", Category.COMPILE):
@@ -135,9 +139,12 @@ class _GraphLowering:
         _check_arguments(chosen)
         if name is not None:
             chosen.properties["sym_name"] = StringAttr(name)
-        keep_only(module, chosen)
         _take_modes(module, nodes)
-        accessed = nodes_of(module, chosen)
+        scratch = scratch_nodes(module)
+        keep_only(module, chosen)
+        _check_accesses(module, nodes, chosen)
+        accessed = nodes_of(module, chosen, with_local=True)
+        local = _make_local(scratch, accessed)
         try:
             found = extract_virtual(module)
             _warn_of_replaced(computations, found, chosen)
@@ -163,8 +170,9 @@ class _GraphLowering:
         if key is not None:
             note_lookup(hit=kept is not None)
             if kept is not None:
-                return kept.lowered(key, cache(lambda: lowered().stages), accessed), found
-        return replace(lowered(), accessed=accessed, key=key), found
+                known = kept.lowered(key, cache(lambda: lowered().stages), accessed)
+                return replace(known, scratch=local), found
+        return replace(lowered(), accessed=accessed, scratch=local, key=key), found
 
     def keep(self, backend: Backend, program: LoweredProgram) -> None:
         """What `runtime.platform.Lowering` says."""
@@ -235,3 +243,38 @@ def _take_modes(module: ModuleOp, nodes: Mapping[str, TensorNode]) -> None:
             node = nodes.get(op.sym_name.data)
             if node is not None and node.memory_mode is not None:
                 op.mode = graph.NodeModeAttr(node.memory_mode)
+
+
+def _check_accesses(module: ModuleOp, nodes: Mapping[str, TensorNode], entry: Entry) -> None:
+    """
+    Raises `MemoryModeError` where a function needs more of a node than its memory mode gives, which an
+    earlier compile decided.
+    """
+    for op in module.walk():
+        if isinstance(op, graph.ReadOp | graph.WriteOp):
+            node = nodes.get(op.node_name)
+            try:
+                if node is not None and node.known_not_materialized:
+                    op.verify_()
+            except VerifyException as error:
+                assert node is not None
+                reason = f"{node.debug_name} is {node.debug_memory_mode}"
+                raise MemoryModeError(
+                    f"@{entry.sym_name.data}: {error} ({reason})", location=location_text(op.location)
+                ) from error
+
+
+def _make_local(scratch: Sequence[graph.TnodeOp], accessed: Sequence[NodePlan]) -> frozenset[str]:
+    """
+    Gives the most local memory mode to nodes for whom none is decided and that need none of their own.
+    Returns the names of those of `accessed` among them.
+    """
+    nbytes = {node.name: node.nbytes for node in accessed}
+    names: set[str] = set()
+    for op in scratch:
+        name = op.sym_name.data
+        if name in nbytes and op.memory_mode in OPEN_MODES:
+            mode = most_local(op.memory_mode or NEVER_VIRTUAL, fits_locally=nbytes[name] <= LOCAL_NBYTES)
+            op.mode = graph.NodeModeAttr(mode)
+            names.add(name)
+    return frozenset(names)

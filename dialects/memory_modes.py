@@ -165,6 +165,9 @@ CHOICES: Mapping[MemoryMode, frozenset[MemoryMode]] = {
 MEMORY_MODES: tuple[MemoryMode, ...] = tuple(CHOICES)
 """Every memory mode."""
 
+OPEN_MODES: tuple[MemoryMode | None, ...] = (None, NEVER_VIRTUAL, DEVICE_ONLY)
+"""The modes that leave open whether a tensor lives within a run, or outlives it."""
+
 _MODES_BY_TEXT = {str(mode): mode for mode in CHOICES}
 _MODES_BY_CHOICES = {choices: mode for mode, choices in CHOICES.items()}
 

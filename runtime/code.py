@@ -55,6 +55,11 @@ class Code(ProcessBound):
         return self.plan.signature.name
 
     @property
+    def kept_nodes(self) -> list[TensorNode]:
+        """The nodes that outlive a run: those that contexts need memory for."""
+        return [node for node in self.nodes.values() if not node.known_not_materialized]
+
+    @property
     def source(self) -> str:
         """The text that was compiled: LLVM IR, OpenCL C, or for the reference device `low`."""
         return self._lowered.source

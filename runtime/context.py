@@ -400,6 +400,11 @@ class Context(ProcessBound):
         buffer = self._buffers.get(node)
         if buffer is None:
             self.check_usable(who)
+            if node.known_not_materialized:
+                raise ContextError(
+                    f"{who}: {node.debug_name} is in no context, it is {node.debug_memory_mode} "
+                    f"(hint: graph.tnode @{node.debug_name} : ... mode materialized)"
+                )
             present = ", ".join(other.debug_name for other in self._buffers) or "none"
             raise ContextError(
                 f"{who}: {node.debug_name} is not in the context (nodes: {present}){self.namesake_hint(node)}"

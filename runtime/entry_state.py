@@ -37,16 +37,17 @@ def _bound(symbol: BlockArgument) -> int | None:
     return min(bounds, default=None)
 
 
-def nodes_of(module: ModuleOp, entry: Entry) -> tuple[NodePlan, ...]:
+def nodes_of(module: ModuleOp, entry: Entry, *, with_local: bool = False) -> tuple[NodePlan, ...]:
     """
     Returns the nodes that `entry` and the functions that it calls read, write or merge, and that outlive a
-    run, in the order of their declarations.
+    run, in the order of their declarations; `with_local` those that live within one as well.
     """
     used = {op.node_name for op in _node_accesses(module, entry)}
     return tuple(
         _node_plan(op)
         for op in module.body.ops
-        if isinstance(op, graph.TnodeOp) and op.sym_name.data in used and not op.lives_within_a_run
+        if isinstance(op, graph.TnodeOp) and op.sym_name.data in used
+        if not op.lives_within_a_run or (with_local and op.is_local)
     )
 
 

@@ -51,7 +51,7 @@ def link_code(context: Context, code: Code) -> Routine:
             f"{'nothing' if found is None else found.debug_name}"
             f"{context.namesake_hint(merged) or ' (hint: link on the context of device_to_device)'}"
         )
-    child = context.make_child(list(code.nodes.values()), optimize_context=code.optimize_context)
+    child = context.make_child(code.kept_nodes, optimize_context=code.optimize_context)
     try:
         return _link(child, code, merged)
     except BaseException:

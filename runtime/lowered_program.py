@@ -27,6 +27,8 @@ class LoweredProgram:
     joint_source: str | None = None
     """The text to compile where it has the kernels of other functions too."""
     accessed: tuple[NodePlan, ...] = ()
+    scratch: frozenset[str] = frozenset()
+    """Those of `accessed` that need nothing which outlives a run; nothing had said where they live."""
     key: str | None = None
     """What the program is kept under on disk; None where it is not."""
 

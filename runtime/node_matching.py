@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..dialects.memory_modes import MATERIALIZED
+from ..dialects.memory_modes import MATERIALIZED, NEVER_VIRTUAL
 from ..errors import ContextError
 from .lowered_program import LoweredProgram
 from .program_plan import NodePlan
@@ -20,8 +20,9 @@ def node_names(program: LoweredProgram) -> list[str]:
 def match_nodes(program: LoweredProgram, known: Mapping[str, TensorNode]) -> dict[str, TensorNode]:
     """
     Returns the nodes that a program accesses, by their names there: those that are known by that name, and
-    new ones for the others. They get the memory modes that the program asks for; where it asks for none, what
-    they hold outlives its runs, as others may read it.
+    new ones for the others. They get the memory modes that the program asks for. Where it asks for none,
+    those that no run needs of another one are as local as they can be, but for virtual: what is computed
+    again may differ. What the others hold outlives the program's runs, as somebody may read it.
 
     Raises:
         ContextError: a known node has another dtype or shape than the declaration.
@@ -42,7 +43,10 @@ def match_nodes(program: LoweredProgram, known: Mapping[str, TensorNode]) -> dic
             )
         if declared.mode is not None:
             node.update_memory_mode(declared.mode, f"graph.tnode @{declared.name} of {who}")
-        elif not node.known_not_materialized:
+        if declared.name in program.scratch:
+            node.update_memory_mode(NEVER_VIRTUAL, f"@{who} uses it")
+            node.default_to_most_local("it is written before it is read, and nothing says that it is kept")
+        elif declared.mode is None and not node.known_not_materialized:
             node.update_memory_mode(MATERIALIZED, f"@{who} uses it, and does not say where it lives")
         found[declared.name] = node
     return found
