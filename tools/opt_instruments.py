@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import IO
 
@@ -17,6 +18,8 @@ from ..passes.instruments.reproducer import Plugins
 from ..passes.instruments.statistics import Statistics
 from ..passes.instruments.timing import Timing
 from ..passes.instruments.tree_dump import TreeDump
+from ..semantics.host_calls import HostFunctions
+from .plugins import callbacks_of
 
 
 def make_instruments(
@@ -34,7 +37,7 @@ def make_instruments(
     """
     instruments: list[PassInstrument] = []
     if args.verify_semantics:
-        instruments.append(_verify_semantics(args.verify_semantics))
+        instruments.append(_verify_semantics(args.verify_semantics, callbacks_of(plugins)))
     if args.crash_reproducer:
         path = Path(args.crash_reproducer)
         instruments.append(CrashReproducer(path, args.local_reproducer, verify_each, plugins))
@@ -70,9 +73,10 @@ def _print_ir(args: argparse.Namespace, print_module: Callable[[ModuleOp, IO[str
     )
 
 
-def _verify_semantics(n_seeds: int) -> PassInstrument:
+def _verify_semantics(n_seeds: int, callbacks: HostFunctions) -> PassInstrument:
     from ..backends.reference.element_origin import element_origin
     from ..backends.reference.execute import run_module
     from ..passes.instruments.verify_semantics import VerifySemantics
 
-    return VerifySemantics(run_module, range(n_seeds), element_origin)
+    execute = partial(run_module, callbacks=callbacks)
+    return VerifySemantics(execute, range(n_seeds), partial(element_origin, callbacks=callbacks))

@@ -7,19 +7,23 @@ import os
 import shlex
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
+from inspect import isfunction
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from ..custom import registered_classes
 from ..errors import TenonError
 from ..passes.instruments.reproducer import NO_PLUGINS, Plugins
 from ..passes.registry import ALL_PASSES
+from ..semantics.host_calls import HostFunctions
 
 _DIALECT = "--load-dialect"
 _PASSES = "--load-pass-plugin"
+_CALLBACKS = "--load-callbacks"
 
 _LOADED: set[str] = set()
 """The names of the modules that were loaded."""
@@ -38,6 +42,13 @@ def add_plugin_arguments(parser: argparse.ArgumentParser | argparse._ArgumentGro
             metavar="MODULE",
             help=f"import a Python module, or a file, that registers {what} of its own ({function}) first",
         )
+    parser.add_argument(
+        _CALLBACKS,
+        action="append",
+        default=[],
+        metavar="MODULE",
+        help="a Python module, or a file, with the functions that the program calls back by their names",
+    )
 
 
 def load_plugins_of(arguments: Sequence[str]) -> Plugins:
@@ -51,7 +62,8 @@ def load_plugins_of(arguments: Sequence[str]) -> Plugins:
         found, _ = parser.parse_known_args(arguments)
     except argparse.ArgumentError:
         return NO_PLUGINS  # The tool's own parser says what is wrong.
-    plugins = Plugins(tuple(map(_lasting, found.load_dialect)), tuple(map(_lasting, found.load_pass_plugin)))
+    given = (found.load_dialect, found.load_pass_plugin, found.load_callbacks)
+    plugins = Plugins(*(tuple(map(_lasting, names)) for names in given))
     load_plugins(plugins)
     return plugins
 
@@ -59,7 +71,8 @@ def load_plugins_of(arguments: Sequence[str]) -> Plugins:
 def plugin_flags(plugins: Plugins) -> list[str]:
     """Returns the flags that load plugins."""
     dialects = [f"{_DIALECT}={name}" for name in plugins.dialects]
-    return dialects + [f"{_PASSES}={name}" for name in plugins.passes]
+    passes = [f"{_PASSES}={name}" for name in plugins.passes]
+    return dialects + passes + [f"{_CALLBACKS}={name}" for name in plugins.callbacks]
 
 
 def check_plugins(needed: Plugins, loaded: Plugins) -> None:
@@ -68,7 +81,11 @@ def check_plugins(needed: Plugins, loaded: Plugins) -> None:
     not choose what is run: only who runs the tool does. A file may lie elsewhere than on the machine that
     wrote the reproducer.
     """
-    missing = Plugins(_without(needed.dialects, loaded.dialects), _without(needed.passes, loaded.passes))
+    missing = Plugins(
+        _without(needed.dialects, loaded.dialects),
+        _without(needed.passes, loaded.passes),
+        _without(needed.callbacks, loaded.callbacks),
+    )
     if flags := plugin_flags(missing):
         raise TenonError(f"the reproducer needs code of its own (hint: if you trust it, {shlex.join(flags)})")
 
@@ -82,7 +99,8 @@ def load_plugins(plugins: Plugins) -> None:
     """
     Imports modules by name, as `import` does, from the installed packages and PYTHONPATH, or files by path.
 
-    Raises TenonError for what is not there or fails, and for a file of passes that registers none.
+    Raises TenonError for what is not there or fails, for a file of passes that registers none, and for one of
+    callbacks without a function.
     """
     for name in plugins.dialects:
         _load(_DIALECT, name)
@@ -91,6 +109,28 @@ def load_plugins(plugins: Plugins) -> None:
         is_new = _load(_PASSES, name)
         if is_new and set(ALL_PASSES) == known:
             raise TenonError(f"{_PASSES}: '{name}' registers no pass (hint: tenon.register_pass)")
+    for name in plugins.callbacks:
+        _load(_CALLBACKS, name)
+        if not _functions_in(name):
+            raise TenonError(f"{_CALLBACKS}: '{name}' defines no function")
+
+
+def callbacks_of(plugins: Plugins) -> HostFunctions:
+    """Returns the functions that loaded plugins have for programs to call back; of a name the last."""
+    functions: dict[str, Callable[..., Any]] = {}
+    for name in plugins.callbacks:
+        functions |= _functions_in(name)
+    return functions
+
+
+def _functions_in(name: str) -> dict[str, Callable[..., Any]]:
+    """Returns the functions that a loaded module shows, by their names: not what it imports itself."""
+    module = sys.modules[_module_name(name)]
+    return {
+        name: value
+        for name, value in vars(module).items()
+        if isfunction(value) and value.__module__ == module.__name__ and not name.startswith("_")
+    }
 
 
 def _is_file(name: str) -> bool:

@@ -15,7 +15,7 @@ from ..passes.pass_manager import PassManager
 from ..runtime.memory_picture import SUFFIXES
 from .completion import add_completion_argument
 from .information import pass_names
-from .plugins import add_plugin_arguments, load_plugins_of
+from .plugins import add_plugin_arguments, callbacks_of, load_plugins_of
 
 EPILOG = """\
 exit codes: 0 success, 1 diagnostics or a comparison that failed, 2 wrong command line, 70 a bug of Tenon
@@ -113,10 +113,10 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--debug", action="store_true", help="show the Python traceback of a bug")
     arguments = sys.argv[1:] if arguments is None else arguments
     try:
-        load_plugins_of(arguments)
+        plugins = load_plugins_of(arguments)
     except TenonError as error:
         parser.error(str(error))
-    parsed = parser.parse_args(arguments)
+    parsed = parser.parse_args(arguments, argparse.Namespace(callbacks=callbacks_of(plugins)))
     if parsed.backend is None:
         parsed.backend = REFERENCE if parsed.level else "llvm"
     if parsed.level and parsed.backend != REFERENCE:

@@ -15,7 +15,7 @@ from ..passes.instruments.reproducer import Reproducer
 from ..passes.pass_manager import PassManager
 from .diagnostics import Diagnostic
 from .exit_codes import DIAGNOSTICS, SUCCESS
-from .plugins import check_plugins
+from .plugins import callbacks_of, check_plugins
 from .reduce.command import CommandSucceeds
 from .reduce.failures import Failure, FailureKind
 from .reduce.predicates import FailsLike
@@ -81,6 +81,7 @@ class TenonReduce:
             args.verify_semantics,
             args.timeout,
             args.target,
+            callbacks=callbacks_of(args.plugins),
         )
         trials = [trial] if args.verify_semantics else [trial, replace(trial, verify_semantics=True)]
         for trial in trials:

@@ -88,7 +88,8 @@ class TenonRun:
 
     def _interpreted(self, module: ModuleOp, entry: Entry) -> _Interpreted:
         """Runs the program as it was written."""
-        with compile(module, backend=REFERENCE, entry=entry.sym_name.data) as reference:
+        name = entry.sym_name.data
+        with compile(module, backend=REFERENCE, entry=name, callbacks=self.args.callbacks) as reference:
             arguments, state = self._arguments(module, reference, entry)
             return _Interpreted(arguments, state, RunOutcome.of(reference, arguments, state))
 
@@ -146,6 +147,7 @@ class TenonRun:
             entry=entry.sym_name.data,
             level=args.level,
             instruments=[] if dump is None else [dump],
+            callbacks=args.callbacks,
         )
         seconds = perf_counter() - start
         self.is_cached = lookup_counts().hits > hits

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from xdsl.dialects.builtin import ModuleOp
 
+from ...semantics.host_calls import HostFunctions
 from ...semantics.numpy_types import Array
 from .element_watch import ElementWatch, watching
 from .execute import run_module
@@ -20,6 +21,7 @@ def element_origin(
     symbols: Mapping[str, int],
     result: int | str,
     index: tuple[int, ...],
+    callbacks: HostFunctions | None = None,
 ) -> Sequence[str]:
     """
     Runs a module as `run_module` does, and returns what computed the element at `index` of a result (by its
@@ -28,5 +30,5 @@ def element_origin(
     """
     watch = ElementWatch(result, index)
     with watching(watch):
-        run_module(module, name, inputs, nodes, merge, symbols)
+        run_module(module, name, inputs, nodes, merge, symbols, callbacks)
     return watch.origin

@@ -14,12 +14,13 @@ _VERIFY_EACH = re.compile(r"\bverify_each:\s*(true|false)")
 @dataclass(frozen=True)
 class Plugins:
     """
-    Python modules to import before text is read: `dialects` register ops and `passes` passes of their own.
-    Each is a module's name or a file's path.
+    Python modules to import before text is read: `dialects` register ops and `passes` passes of their own;
+    `callbacks` have the functions that programs call back. Each is a module's name or a file's path.
     """
 
     dialects: tuple[str, ...] = ()
     passes: tuple[str, ...] = ()
+    callbacks: tuple[str, ...] = ()
 
 
 NO_PLUGINS = Plugins()
@@ -59,7 +60,11 @@ class Reproducer:
         pipeline = self.pipeline
         if not pipeline.startswith("builtin.module("):
             pipeline = f"builtin.module({pipeline})"
-        plugins = {"load_dialect": self.plugins.dialects, "load_pass_plugin": self.plugins.passes}
+        plugins = {
+            "load_dialect": self.plugins.dialects,
+            "load_pass_plugin": self.plugins.passes,
+            "load_callbacks": self.plugins.callbacks,
+        }
         groups = [
             _group(
                 "mlir_reproducer",
@@ -88,6 +93,7 @@ class Reproducer:
             Plugins(
                 _words(_string(trailer["groups"], "load_dialect")),
                 _words(_string(trailer["groups"], "load_pass_plugin")),
+                _words(_string(trailer["groups"], "load_callbacks")),
             ),
         )
 

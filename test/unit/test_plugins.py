@@ -14,7 +14,7 @@ from tenon.errors import TenonError
 from tenon.passes.instruments.reproducer import Plugins, Reproducer
 from tenon.passes.registry import ALL_PASSES
 from tenon.tools import plugins, tenon_opt, tenon_reduce, tenon_run
-from tenon.tools.plugins import check_plugins, load_plugins, load_plugins_of
+from tenon.tools.plugins import callbacks_of, check_plugins, load_plugins, load_plugins_of
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
@@ -97,6 +97,21 @@ def test_what_is_no_pass_of_ones_own_is_refused(pass_type: Any, message: str) ->
         register_pass(pass_type)
 
 
+def test_callbacks_are_the_functions_that_a_module_defines(tmp_path: Path) -> None:
+    first, second = tmp_path / "first_of_test.py", tmp_path / "second_of_test.py"
+    first.write_text(
+        "from math import sin\nfrom os.path import join\ndef f(): return 1\ndef _g(): ...\nclass H: ..."
+    )
+    second.write_text("f = lambda: 2\ndef h(): return 3")
+    flags = [f"--load-callbacks={path}" for path in (first, second)]
+    assert {name: function() for name, function in callbacks_of(load_plugins_of(flags)).items()} == {
+        "f": 2,
+        "h": 3,
+    }
+    assert callbacks_of(load_plugins_of(flags[:1]))["f"]() == 1
+    assert callbacks_of(Plugins()) == {}
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -132,7 +147,7 @@ def test_a_file_is_imported_once_and_named_by_its_whole_path(monkeypatch: pytest
 
 
 def test_a_reproducer_reads_back_what_it_loads() -> None:
-    plugins = Plugins(("mine", "/with a space/and_quote'.py"), ('/with "quotes"/\\.py',))
+    plugins = Plugins(("mine", "/with a space/and_quote'.py"), ('/with "quotes"/\\.py',), ("called",))
     reproducer = Reproducer("module {}", "cse", plugins=plugins)
     again = Reproducer.read(str(reproducer))
     assert again is not None and again.plugins == plugins
@@ -202,7 +217,10 @@ def test_a_reproducer_of_a_reproducer_loads_the_same(
     ("plugins", "flags"),
     [
         (Plugins(passes=("{folder}/untrusted.py",)), "--load-pass-plugin={folder}/untrusted.py"),
-        (Plugins(("untrusted",), ("more",)), "--load-dialect=untrusted --load-pass-plugin=more"),
+        (
+            Plugins(("untrusted",), ("more",), ("most",)),
+            "--load-dialect=untrusted --load-pass-plugin=more --load-callbacks=most",
+        ),
     ],
     ids=["file", "modules"],
 )

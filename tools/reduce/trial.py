@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ from ...passes.instruments.verify_semantics import SemanticsError, VerifySemanti
 from ...passes.pass_manager import InvalidModuleError, PassManager
 from ...passes.util.random_inputs import random_inputs
 from ...runtime.executable import Executable
+from ...semantics.host_calls import HostFunctions
 from ...semantics.numpy_types import is_floating
 from ..run_outcome import Array, RunOutcome, compare_outcomes
 from ..run_state import RunState, run_state
@@ -75,7 +77,8 @@ class Trial:
     order. With `verify_each` the module is verified after each pass; with `verify_semantics` it is also run
     before the first and after each pass, by the interpreter. A child that takes more than `timeout` seconds
     is killed. `target` names the processor that llvm makes code for. `until` is the name of a pass that alone
-    is asked about: nothing is run after it, and semantics are not verified before it.
+    is asked about: nothing is run after it, and semantics are not verified before it. `callbacks` are the
+    functions that the module may call.
 
     Raises `TenonError` for a backend, or a pass, that is not known.
     """
@@ -89,6 +92,7 @@ class Trial:
     timeout: float = TIMEOUT
     target: str | None = None
     until: str | None = None
+    callbacks: HostFunctions = field(default_factory=dict[str, Callable[..., Any]])
 
     def __post_init__(self) -> None:
         if self.backend not in (None, *(names := compiling_names())):
@@ -172,18 +176,19 @@ def _failures(trial: Trial, module: ModuleOp, entry: Entry, note: Note) -> Itera
         PassManager(passes[:first], watching, trial.verify_each).run(context(), module)
         passes, backend = passes[first:end], None
     if trial.verify_semantics:
-        watching.append(VerifySemantics(run_module, trial.seeds))
+        watching.append(VerifySemantics(partial(run_module, callbacks=trial.callbacks), trial.seeds))
     manager = PassManager(passes, watching, trial.verify_each)
     if backend is None:
         manager.run(context(), module)
         return
-    with compile(module, backend=backend, pipeline=manager, entry=entry.sym_name.data) as executable:
+    name, callbacks = entry.sym_name.data, trial.callbacks
+    with compile(module, backend=backend, pipeline=manager, entry=name, callbacks=callbacks) as executable:
         for seed in trial.seeds:
             state = run_state(module, entry, {}, (), seed)
             arguments = state.with_symbols(entry, random_inputs(entry.function_type, seed, dims_of(module)))
             # Before the backend runs it: what the interpreter refuses may do anything there.
             note(INTERPRETER)
-            with compile(module, backend=REFERENCE, entry=entry.sym_name.data) as reference:
+            with compile(module, backend=REFERENCE, entry=name, callbacks=callbacks) as reference:
                 expected = RunOutcome.of(reference, arguments, state)
                 if isinstance(entry, sched.ProgramOp):
                     _check_defined(reference, arguments, state, expected)
