@@ -98,7 +98,7 @@ class KeptProgram:
             return lambda: again()[stage]
 
         stages = Stages({name: maker(name) for name in self.stage_names})
-        return LoweredProgram(self.plan, stages, None, self.code_digest, None, tuple(accessed), key)
+        return LoweredProgram(self.plan, stages, None, self.code_digest, accessed=tuple(accessed), key=key)
 
 
 def cache_info() -> CacheInfo:

@@ -7,6 +7,7 @@ from math import copysign
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, LocationAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.utils.hints import isa
 
 _INDEX = IndexType()
 
@@ -34,8 +35,9 @@ class KernelFront:
 
     def constant(self, value: Attribute, type: Attribute, hint: str, location: LocationAttr) -> SSAValue:
         """Returns a constant."""
-        # 0.0 and -0.0 are equal, as attributes too.
-        key = (value, copysign(1.0, value.value.data)) if isinstance(value, FloatAttr) else value
+        key: object = value
+        if isa(value, FloatAttr):  # 0.0 and -0.0 are equal, as attributes too.
+            key = value, copysign(1.0, value.value.data)
         if key not in self._constants:
             op = arith.ConstantOp.create(result_types=(type,), properties={"value": value})
             self._constants[key] = self.add(op, hint, location)

@@ -7,6 +7,7 @@ import pytest
 import tenon
 from tenon.passes.math_expansions.emitter import Emitter, KernelConstants
 from tenon.passes.math_expansions.float_format import F32
+from tenon.passes.util.kernel_front import KernelFront
 from tenon.passes.util.number_key import number_key
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import FloatAttr, f32
@@ -46,7 +47,7 @@ def test_a_kernel_has_each_of_such_constants(backend: str):
 
 def test_expansions_have_both_zeros():
     op = arith.ConstantOp(FloatAttr(1.0, f32))
-    constants = KernelConstants(Block([op]))
+    constants = KernelConstants(KernelFront(Block([op])))
     for value in (0.0, -0.0, 0.0):
         made = Emitter(op, F32, None, constants).float_constant(value).owner
         assert isinstance(made, arith.ConstantOp) and isinstance(made.value, FloatAttr)
