@@ -48,6 +48,9 @@ def access_of(kernel: sched.KernelOp | low.KernelOp) -> KernelAccess:
                     reads.add(argument.index)
                 case memref.StoreOp() | vector.StoreOp():
                     writes.add(argument.index)
+                case low.AtomicRMWOp():
+                    reads.add(argument.index)
+                    writes.add(argument.index)
                 case low.TileFmaOp() as op:
                     is_sum = use.index == op.operands.index(op.acc)
                     if not is_sum or op.accumulates is not None:

@@ -10,7 +10,8 @@ the closed list `BODY_OPS` below, so that a backend is a table plus a `match`:
 * `arith`: constant, integer and float arithmetic, bit operations, comparisons, bitcast, extf, truncf,
   index_cast
 * `math`: absf, sqrt, floor, ceil, trunc, roundeven, copysign, fma, and the functions `expand-math` expands
-* `low`: the ids, the barrier, select, convert, remf, ldexp, transpose, tile_fma (`dialects/tile.py`)
+* `low`: the ids, the barrier, select, convert, remf, ldexp, transpose, tile_fma (`dialects/tile.py`),
+  atomic_rmw (`dialects/atomic_rmw.py`)
 
 xDSL's `arith.select` and its integer conversions take scalars only; `low.select` and `low.convert` take
 vectors too and are used everywhere instead of them.
@@ -75,6 +76,7 @@ from xdsl.utils.str_enum import StrEnum
 
 from .alloca import AllocaOp
 from .argument_list import parse_arguments, print_arguments
+from .atomic_rmw import AtomicRMWKindAttr, AtomicRMWOp
 from .buffer_size import is_strided, verify_layout
 from .dim_expr import Extent, is_at_least, unbounded
 from .dim_text import parse_extent
@@ -465,6 +467,7 @@ EXPANDED_OPS: tuple[type[Operation], ...] = (
 
 _OWN_BODY_OPS: tuple[type[Operation], ...] = (
     AllocaOp,
+    AtomicRMWOp,
     BlockIdOp,
     ThreadIdOp,
     BarrierOp,
@@ -535,5 +538,5 @@ BODY_OPS: tuple[type[Operation], ...] = (
 LOW = Dialect(
     "low",
     [KernelOp, *_OWN_BODY_OPS],
-    [DimsAttr, DimensionAttr, ConversionAttr],
+    [DimsAttr, DimensionAttr, ConversionAttr, AtomicRMWKindAttr],
 )

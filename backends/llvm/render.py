@@ -22,9 +22,10 @@ from xdsl.dialects.builtin import IndexType, ModuleOp, VectorType
 from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
+from ...dialects.atomic_rmw import has_atomics
 from ...dialects.dim_expr import Extent
 from ...dialects.graph import DimOp, TnodeOp
-from ...dialects.low import Dimension, KernelOp, TileFmaOp, TransposeOp
+from ...dialects.low import AtomicRMWOp, Dimension, KernelOp, TileFmaOp, TransposeOp
 from ...dialects.sched import ProgramOp
 from .emitter import Emitter, Loop
 from .entry_points import EntryPoint
@@ -68,8 +69,10 @@ def _range_function(kernel: KernelOp, processor: Processor, declarations: dict[s
             continue
         _, alignment = storage(kernel, argument.type)
         name = emitter.values[argument] = emitter.names.fresh(argument.name_hint)
-        access = "" if argument in written else "readonly "
-        parameters.append(f"ptr noalias {access}align {alignment} {name}")
+        # What is changed atomically other threads change meanwhile, by pointers of their own.
+        access = "" if has_atomics(argument) else "noalias "
+        access += "" if argument in written else "readonly "
+        parameters.append(f"ptr {access}align {alignment} {name}")
     begin, end = emitter.names.fresh("begin"), emitter.names.fresh("end")
     emitter.start(emitter.names.fresh("entry"))
     after_label = len(emitter.lines)
@@ -92,7 +95,7 @@ def _survey(kernel: KernelOp) -> tuple[set[SSAValue], bool, bool]:
     has_vectors = has_squares = False
     for op in kernel.body.walk():
         kind = type(op)
-        if kind is memref.StoreOp or kind is vector.StoreOp:
+        if kind is memref.StoreOp or kind is vector.StoreOp or kind is AtomicRMWOp:
             written.add(op.operands[1])
         elif kind is TileFmaOp:
             written.add(op.operands[0])

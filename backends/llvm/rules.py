@@ -28,6 +28,7 @@ from ...dialects.constant_integer import constant_integer
 from ...dialects.element_types import NBYTES, element_type_of, is_float, is_narrow_float, lanes_of
 from ...dialects.low import (
     AllocaOp,
+    AtomicRMWOp,
     BarrierOp,
     BlockIdOp,
     Conversion,
@@ -40,6 +41,7 @@ from ...dialects.low import (
     TransposeOp,
 )
 from ...dialects.prefetch import prefetch_distance
+from .atomic_rmw import write_atomic_rmw
 from .division import has_reciprocal_form, write_division, write_reciprocals
 from .emitter import Emitter, Rule
 from .float_formats import extend, from_integer, to_integer, truncate
@@ -496,6 +498,7 @@ RULES: dict[type[Operation], Rule] = {
     memref.LoadOp: _load(lambda op: op.memref),
     memref.StoreOp: _store(lambda op: op.value, lambda op: op.memref),
     AllocaOp: _alloca,
+    AtomicRMWOp: write_atomic_rmw,
     vector.LoadOp: _load(lambda op: op.base),
     vector.StoreOp: _store(lambda op: op.vector, lambda op: op.base),
     vector.BroadcastOp: _broadcast,

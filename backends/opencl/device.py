@@ -11,10 +11,13 @@ from xdsl.ir import Attribute
 from ...dialects.element_types import ELEMENT_TYPES
 from ...errors import DeviceError
 from ..cache_sizes import USUAL_CACHES, CacheNbytes, host_cache_nbytes
-from ..interface import DeviceKind
+from ..interface import DeviceInfo, DeviceKind
 
 if TYPE_CHECKING:
     import pyopencl
+
+I64_ATOMICS = "cl_khr_int64_base_atomics"
+"""The extension with atomics on 64 bits; those on 32 bits are part of OpenCL."""
 
 _POCL = "Portable Computing Language"
 
@@ -37,6 +40,7 @@ class OpenCLDeviceInfo:
     group_multiple: int
     n_units: int
     cache_nbytes: CacheNbytes = USUAL_CACHES
+    has_i64_atomics: bool = False
 
     def supports(self, element_type: Attribute) -> bool:
         return element_type in ELEMENT_TYPES and (element_type != f64 or self.has_f64)
@@ -53,8 +57,14 @@ UNLIMITED = OpenCLDeviceInfo(
     max_items=1 << 31,
     group_multiple=1,
     n_units=1,
+    has_i64_atomics=True,
 )
 """No device in particular: what text is printed for when none is asked for."""
+
+
+def has_i64_atomics(device: DeviceInfo) -> bool:
+    """Returns whether a device has `I64_ATOMICS`; one that is not OpenCL's says nothing of it."""
+    return isinstance(device, OpenCLDeviceInfo) and device.has_i64_atomics
 
 
 def choose_devices(text: str | None) -> list[pyopencl.Device]:
@@ -94,6 +104,7 @@ def is_cpu(device: pyopencl.Device) -> bool:
 
 def device_info(device: pyopencl.Device) -> OpenCLDeviceInfo:
     """Asks `device` for its limits."""
+    extensions = device.extensions.split()
     sizes = [min(size, device.max_work_group_size) for size in device.max_work_item_sizes]
     return OpenCLDeviceInfo(
         name=device.name.strip(),
@@ -101,12 +112,13 @@ def device_info(device: pyopencl.Device) -> OpenCLDeviceInfo:
         max_shared_nbytes=device.local_mem_size,
         max_block=(sizes[0], sizes[1], sizes[2]),
         max_buffer_nbytes=device.max_mem_alloc_size,
-        has_f64="cl_khr_fp64" in device.extensions.split(),
+        has_f64="cl_khr_fp64" in extensions,
         kind=DeviceKind.CPU if is_cpu(device) else DeviceKind.GPU,
         max_items=device.max_work_group_size,
         group_multiple=_group_multiple(device),
         n_units=device.max_compute_units,
         cache_nbytes=_cache_nbytes(device),
+        has_i64_atomics=I64_ATOMICS in extensions,
     )
 
 

@@ -243,6 +243,11 @@ class Helpers:
     def text(self) -> str:
         return "\n".join(self._texts.values())
 
+    def add(self, name: str, text: str) -> str:
+        """Adds a function of a name, of which there is one, and returns the name."""
+        self._texts.setdefault(name, text)
+        return name
+
     def maximum(self, element: str, lanes: int | None) -> str:
         """Returns the name of the function; so do the others."""
         return self._float("maximum", _MAXIMUM, element, lanes)

@@ -13,6 +13,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
 from ...dialects import low
+from ...dialects.atomic_rmw import has_atomics
 from ...dialects.element_types import element_type_of, lanes_of
 from .names import ValueNames
 from .source import Source
@@ -87,7 +88,9 @@ class KernelWriter:
             name = self.name(argument, "x")
             pointer = f"__global {const}{element} *"
             self.spaces[argument] = "__global "
-            self.line(f"{pointer}restrict {name} = ({pointer})({pool} + {offset});")
+            # What is changed atomically other work-items change meanwhile, by pointers of their own.
+            restrict = "" if has_atomics(argument) else "restrict "
+            self.line(f"{pointer}{restrict}{name} = ({pointer})({pool} + {offset});")
             parameters.append(f"__global {const}uchar *{pool}, ulong {offset}")
         return parameters
 
@@ -237,7 +240,7 @@ class KernelWriter:
 
 
 def _is_stored_to(argument: SSAValue) -> bool:
-    return any(
+    return has_atomics(argument) or any(
         (
             isinstance(use.operation, memref.StoreOp | vector.StoreOp)
             and use.operation.operands[use.index] is argument

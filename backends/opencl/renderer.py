@@ -37,6 +37,8 @@ from xdsl.utils.exceptions import DiagnosticException
 from ...dialects import low
 from ..interface import DeviceInfo
 from . import arithmetic, control, conversions, memory
+from .atomic_rmw import atomic_rmw
+from .device import I64_ATOMICS
 from .kernel import KernelWriter, Rule
 from .names import kernel_name
 from .source import Source
@@ -97,6 +99,7 @@ RULES: dict[type[Operation], Rule] = {
     memref.LoadOp: memory.load,
     memref.StoreOp: memory.store,
     low.AllocaOp: memory.alloca,
+    low.AtomicRMWOp: atomic_rmw,
     vector.LoadOp: memory.vector_load,
     vector.StoreOp: memory.vector_store,
     vector.BroadcastOp: memory.broadcast,
@@ -155,5 +158,7 @@ class OpenCLRenderer:
         pragmas = "#pragma OPENCL FP_CONTRACT OFF\n"
         if source.uses_f64:
             pragmas += "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n"
+        if source.uses_i64_atomics:
+            pragmas += f"#pragma OPENCL EXTENSION {I64_ATOMICS} : enable\n"
         helpers = source.helpers.text()
         return "\n".join([pragmas, *([helpers] if helpers else []), *kernels])

@@ -26,6 +26,7 @@ class Source:
         self.device = device
         self.helpers = Helpers()
         self.uses_f64 = False
+        self.uses_i64_atomics = False
         self._types: dict[Attribute, str] = {}
 
     def fail(self, op: Operation, what: str) -> DiagnosticException:

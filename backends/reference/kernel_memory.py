@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 from xdsl.ir import Operation
 
 from ...semantics.errors import InterpreterError, describe
 from ...semantics.numpy_types import Array, strided_view
-from .shared_access_log import SharedAccessLog
+from .shared_access_log import AccessLog
 
 Rows = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -32,7 +34,7 @@ class KernelMemory:
         rows: Rows | None = None,
         *,
         is_private: bool = False,
-        log: SharedAccessLog | None = None,
+        log: AccessLog | None = None,
     ):
         self.array = array
         self.is_private = is_private
@@ -111,6 +113,39 @@ class KernelMemory:
         if check_races and is_varying and not self.is_private:
             self._check_stored(op, target[place], value, index)
 
+    def update(
+        self,
+        op: Operation,
+        combine: Callable[[Array, Array], Array],
+        value: Array,
+        index: Array,
+        mask: Mask | None,
+        n_items: int,
+    ) -> Array:
+        """
+        Combines elements with the values of active work-items, one work-item after the other. Returns what
+        each of them found; what an inactive one gets is left open.
+
+        Raises InterpreterError if an active work-item is outside or in read-only memory, or in a race with
+        one that loads or stores.
+        """
+        self._check(op, index, mask, 1)
+        if not self.array.flags.writeable:
+            raise InterpreterError(f"{describe(op)}: the buffer is read-only")
+        if self.log is not None:
+            self.log.update(op, index, mask)
+        items = np.arange(n_items) if mask is None else np.flatnonzero(mask)
+        places = np.broadcast_to(index, (n_items,))[items]
+        if self.rows is not None:
+            places = places + self.rows[items] * self.size
+        wanted = np.broadcast_to(value, (n_items,))[items]
+        elements = self.array.reshape(-1)
+        found = np.zeros(n_items, elements.dtype)
+        for turn in _turns(places):
+            found[items[turn]] = elements[places[turn]]
+            elements[places[turn]] = combine(elements[places[turn]], wanted[turn])
+        return found if n_items > 1 else found[0]
+
     def _check_stored(self, op: Operation, found: Array, stored: Array, index: Array) -> None:
         differ = found != stored
         if stored.dtype.kind not in "iu":
@@ -146,3 +181,13 @@ class KernelMemory:
             view = strided_view(self.array, shape, (*outer, stride, stride))
             self._views[lanes] = view
         return view
+
+
+def _turns(places: Array) -> list[Array]:
+    """Returns the positions of all `places`, of which there are some: of equal ones, each in a later turn."""
+    order = np.argsort(places, kind="stable")
+    is_first = np.concatenate([[True], np.diff(places[order]) != 0])
+    starts = np.flatnonzero(is_first)
+    turns = np.empty(len(places), np.int64)
+    turns[order] = np.arange(len(places)) - starts[np.cumsum(is_first) - 1]
+    return np.split(np.argsort(turns, kind="stable"), np.cumsum(np.bincount(turns))[:-1])

@@ -4,8 +4,8 @@ Runs `low` kernels on numpy arrays, all work-items at once.
 A value that is the same for all work-items is a 0-d array (a vector: one of its lanes); any other has a
 leading dim with one entry per work-item. The work-items of a work-group are always evaluated together and in
 step, so a barrier waits for nobody; instead of waiting, it is checked that it is reached by whole work-groups
-and that shared memory is not exchanged without one. Where work-items take different ways, each way runs under
-a mask of those who take it. A large grid runs in pieces.
+and that neither shared memory nor what is combined atomically is exchanged without one. Where work-items take
+different ways, each way runs under a mask of those who take it. A large grid runs in pieces.
 """
 
 from __future__ import annotations
@@ -21,16 +21,19 @@ from xdsl.dialects.vector import CombiningKindFlag
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...dialects import low
+from ...dialects.atomic_rmw import has_atomics
 from ...dialects.dim_expr import evaluated
 from ...dialects.element_types import lanes_of
 from ...errors import CallError
 from ...semantics import numerics
 from ...semantics.errors import InterpreterError, describe
 from ...semantics.numpy_types import Array, dtype_of, is_floating
+from .atomic_access_log import AtomicAccessLog
+from .atomic_rmw import run_atomic_rmw
 from .element_watch import ElementWatch, element_watch, origin_of_stored
 from .kernel_memory import KernelMemory, Mask
 from .scalars import DIVISIONS, check_division, function_of
-from .shared_access_log import SharedAccessLog
+from .shared_access_log import AccessLog, SharedAccessLog
 from .tile_fma import run_tile_fma
 from .undefined_memory import as_undefined, filled
 
@@ -67,6 +70,8 @@ class PreparedKernel:
         self.block = kernel.block_extents
         self._steps = _steps_of(kernel.body.block)
         self._elements_per_item = _elements_per_item(kernel)
+        arguments = kernel.body.block.args
+        self._atomic = [argument for argument in arguments if has_atomics(argument)] if check_races else []
 
     def grid_for(self, sizes: Sequence[int]) -> tuple[int, ...]:
         """Returns the grid for values of the kernel's dims."""
@@ -81,14 +86,18 @@ class PreparedKernel:
             grid = self.grid_for([int(size) for size in arguments[:n_dims]])
         n_groups, n_threads = prod(grid), prod(block)
         groups_at_once = max(1, ELEMENTS_LIMIT // (n_threads * self._elements_per_item))
+        logs = {argument: AtomicAccessLog(arguments[argument.index].size) for argument in self._atomic}
         with np.errstate(all="ignore"):
             for begin in range(0, n_groups, groups_at_once):
                 run = _Run(grid, block, begin, min(begin + groups_at_once, n_groups), self._check_races)
+                run.logs.extend(logs.values())
+                for log in logs.values():
+                    log.begin(run.groups + begin, begin * n_threads)
                 for argument, array in zip(self.kernel.body.block.args, arguments, strict=True):
                     if argument.index < n_dims:
                         run.values[argument] = array
                     else:
-                        run.memories[argument] = KernelMemory(array)
+                        run.memories[argument] = KernelMemory(array, log=logs.get(argument))
                 for step in self._steps:
                     step(run)
 
@@ -159,7 +168,7 @@ class _Run:
         self.check_races = check_races
         self.values: dict[SSAValue, Array] = {}
         self.memories: dict[SSAValue, KernelMemory] = {}
-        self.logs: list[SharedAccessLog] = []
+        self.logs: list[AccessLog] = []
         self.mask: Mask | None = None
 
     def block_id(self, dimension: int) -> Array:
@@ -192,10 +201,12 @@ def _steps_of(block: Block) -> list[_Step]:
     steps = [_STEPS.get(type(op), _compute)(op) for op in ops]
     if (watch := element_watch()) is None:
         return steps
-    return [
-        _watched(op, step, watch) if not op.results and not op.regions else step
-        for op, step in zip(ops, steps, strict=True)
-    ]
+    return [_watched(op, step, watch) if _writes(op) else step for op, step in zip(ops, steps, strict=True)]
+
+
+def _writes(op: Operation) -> bool:
+    """Returns whether an op itself, and not one in its regions, may change memory."""
+    return not op.regions and (not op.results or isinstance(op, low.AtomicRMWOp))
 
 
 def _watched(op: Operation, step: _Step, watch: ElementWatch) -> _Step:
@@ -615,6 +626,7 @@ _STEPS: dict[type[Operation], Callable[[Operation], _Step]] = {
     memref.LoadOp: _load,
     memref.StoreOp: _store,
     low.AllocaOp: _alloca,
+    low.AtomicRMWOp: run_atomic_rmw,
     vector.LoadOp: _load,
     vector.StoreOp: _store,
     vector.BroadcastOp: _broadcast,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 import numpy.typing as npt
 from xdsl.ir import Operation
@@ -9,44 +11,82 @@ from xdsl.ir import Operation
 from ...semantics.errors import InterpreterError, describe
 from ...semantics.numpy_types import Array
 
-_NOBODY, _SEVERAL = -1, -2
+NOBODY, SEVERAL = -1, -2
+"""What stands in a log of who used an element where that is no single work-item."""
 
 
-class SharedAccessLog:
+class AccessLog(Protocol):
     """
-    Who read and wrote each element of one shared buffer since its work-group's last barrier.
+    What is told of the accesses to a buffer. Each of them raises InterpreterError if it races with another.
+    """
+
+    def forget(self, mask: npt.NDArray[np.bool_] | None) -> None:
+        """A barrier for the work-groups of the active work-items."""
+        ...
+
+    def read(self, op: Operation, index: Array, mask: npt.NDArray[np.bool_] | None, lanes: int) -> None: ...
+
+    def write(self, op: Operation, index: Array, mask: npt.NDArray[np.bool_] | None, lanes: int) -> None: ...
+
+    def update(self, op: Operation, index: Array, mask: npt.NDArray[np.bool_] | None) -> None:
+        """A `low.atomic_rmw`, which races with loads and stores, and not with others like it."""
+        ...
+
+
+def note(log: Array, place: tuple[Array, ...], items: Array) -> None:
+    """Adds `items` to those that used the elements at `place`."""
+    others = (log[place] != NOBODY) & (log[place] != items)
+    log[place] = items
+    shared = others | (log[place] != items)
+    log[tuple(np.broadcast_to(part, shared.shape)[shared] for part in place)] = SEVERAL
+
+
+class SharedAccessLog(AccessLog):
+    """
+    Who read, wrote and updated each element of one shared buffer since its work-group's last barrier.
 
     The interpreter runs work-items in step, so that a missing barrier would not show in its results; on a
     device it is a race. Work-items are numbered across all work-groups at hand, `threads` to a work-group.
     """
 
-    __slots__ = ("_groups", "_items", "_readers", "_writers")
+    __slots__ = ("_groups", "_items", "_readers", "_updaters", "_writers")
 
     def __init__(self, groups: npt.NDArray[np.int64], size: int):
         self._items = np.arange(len(groups))
         self._groups = groups
         n_groups = int(groups[-1]) + 1
-        self._readers = np.full((n_groups, size), _NOBODY, np.int64)
-        self._writers = np.full((n_groups, size), _NOBODY, np.int64)
+        self._readers = np.full((n_groups, size), NOBODY, np.int64)
+        self._writers = np.full((n_groups, size), NOBODY, np.int64)
+        self._updaters = np.full((n_groups, size), NOBODY, np.int64)
 
     def forget(self, mask: npt.NDArray[np.bool_] | None) -> None:
         """A barrier for the work-groups of the active work-items."""
         groups = slice(None) if mask is None else self._groups[mask]
-        self._readers[groups] = _NOBODY
-        self._writers[groups] = _NOBODY
+        self._readers[groups] = NOBODY
+        self._writers[groups] = NOBODY
+        self._updaters[groups] = NOBODY
 
     def read(self, op: Operation, index: Array, mask: npt.NDArray[np.bool_] | None, lanes: int) -> None:
-        """Raises InterpreterError if an element was written by another work-item since the last barrier."""
+        """Raises InterpreterError if another work-item changed an element since the last barrier."""
         place, items = self._place(index, mask, lanes)
         self._check(op, "reads", "wrote", place, items, self._writers)
-        self._note(self._readers, place, items)
+        self._check(op, "reads", "updated", place, items, self._updaters)
+        note(self._readers, place, items)
 
     def write(self, op: Operation, index: Array, mask: npt.NDArray[np.bool_] | None, lanes: int) -> None:
-        """Raises InterpreterError if an element was read or written by another since the last barrier."""
+        """Raises InterpreterError if another work-item used an element since the last barrier."""
         place, items = self._place(index, mask, lanes)
         self._check(op, "writes", "read", place, items, self._readers)
         self._check(op, "writes", "wrote", place, items, self._writers)
-        self._note(self._writers, place, items)
+        self._check(op, "writes", "updated", place, items, self._updaters)
+        note(self._writers, place, items)
+
+    def update(self, op: Operation, index: Array, mask: npt.NDArray[np.bool_] | None) -> None:
+        """Raises InterpreterError if another work-item read or wrote an element since the last barrier."""
+        place, items = self._place(index, mask, 1)
+        self._check(op, "updates", "read", place, items, self._readers)
+        self._check(op, "updates", "wrote", place, items, self._writers)
+        note(self._updaters, place, items)
 
     def _place(
         self, index: Array, mask: npt.NDArray[np.bool_] | None, lanes: int
@@ -62,16 +102,10 @@ class SharedAccessLog:
         self, op: Operation, does: str, did: str, place: tuple[Array, Array], items: Array, log: Array
     ) -> None:
         before = log[place]
-        conflicts = (before != _NOBODY) & (before != items)
+        conflicts = (before != NOBODY) & (before != items)
         if conflicts.any():
             at = int(place[1][conflicts][0])
             raise InterpreterError(
                 f"{describe(op)}: {does} shared element {at}, "
                 f"which another work-item {did} since the last barrier"
             )
-
-    def _note(self, log: Array, place: tuple[Array, Array], items: Array) -> None:
-        others = (log[place] != _NOBODY) & (log[place] != items)
-        log[place] = items
-        shared = others | (log[place] != items)
-        log[tuple(np.broadcast_to(part, shared.shape)[shared] for part in place)] = _SEVERAL

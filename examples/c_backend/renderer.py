@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from tenon.backends.interface import DeviceInfo
 from tenon.dialects import low
+from tenon.dialects.atomic_rmw import AtomicRMWKind
 from tenon.dialects.element_types import element_type_of, is_float, width_of
 from xdsl.dialects import arith, math, memref, scf
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, MemRefType, ModuleOp, f32, f64, i1
@@ -79,6 +80,24 @@ RULES: dict[type[Operation], str] = {
 Ops that are an expression of their operands `a`, `b` and `c`, by name or, of integers, read as signed (`sa`)
 or unsigned (`ua`); `f` is the suffix that the functions of `math.h` have for the result's type.
 """
+
+ATOMICS: dict[AtomicRMWKind, str] = {
+    AtomicRMWKind.ADDF: RULES[arith.AddfOp],
+    AtomicRMWKind.MULF: RULES[arith.MulfOp],
+    AtomicRMWKind.MAXIMUMF: RULES[arith.MaximumfOp],
+    AtomicRMWKind.MINIMUMF: RULES[arith.MinimumfOp],
+    AtomicRMWKind.ADDI: RULES[arith.AddiOp],
+    AtomicRMWKind.MULI: RULES[arith.MuliOp],
+    AtomicRMWKind.MAXS: RULES[arith.MaxSIOp],
+    AtomicRMWKind.MINS: RULES[arith.MinSIOp],
+    AtomicRMWKind.MAXU: RULES[arith.MaxUIOp],
+    AtomicRMWKind.MINU: RULES[arith.MinUIOp],
+    AtomicRMWKind.ANDI: RULES[arith.AndIOp],
+    AtomicRMWKind.ORI: RULES[arith.OrIOp],
+    AtomicRMWKind.XORI: RULES[arith.XOrIOp],
+    AtomicRMWKind.ASSIGN: "{b}",
+}
+"""What an element becomes: `a` is the element, `b` the value."""
 
 COMPARE_INTEGERS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 
@@ -196,6 +215,8 @@ class _KernelWriter:
             case memref.StoreOp():
                 array, at, value = (self.names[each] for each in (op.memref, op.indices[0], op.value))
                 self.line(f"{array}[{at}] = {value};")
+            case low.AtomicRMWOp():
+                self.atomic(op)
             case scf.ForOp():
                 self.loop(op)
             case scf.IfOp():
@@ -211,6 +232,15 @@ class _KernelWriter:
                 self.define(op, RULES[type(op)])
             case _:
                 raise _fail(op, "no rule")
+
+    def atomic(self, op: low.AtomicRMWOp) -> None:
+        """Reads and writes: one thread runs all work-items, so that nobody comes between."""
+        value, array, at = (self.names[each] for each in op.operands)
+        self.define(op, "{b}[{c}]")
+        old, type = self.names[op.result], op.value.type
+        words = {"a": old, "b": value, "sa": old, "sb": value, "f": "f" if type == f32 else ""}
+        words |= {f"u{letter}": f"(u{self.type(type, op)}){words[letter]}" for letter in "ab"}
+        self.line(f"{array}[{at}] = {ATOMICS[op.kind.data].format(**words)};")
 
     def loop(self, op: scf.ForOp) -> None:
         index, *carried = op.body.block.args

@@ -28,7 +28,8 @@ from ...dialects.element_types import element_type_of, is_float
 from .search import NotApplicable
 
 _EFFECTS = (
-    *(memref.StoreOp, vector.StoreOp, graph.WriteOp, graph.PrintOp, low.BarrierOp, func.CallOp),
+    *(memref.StoreOp, vector.StoreOp, low.AtomicRMWOp, low.BarrierOp),
+    *(graph.WriteOp, graph.PrintOp, func.CallOp),
     *sched.ITEMS,
 )
 """The ops that do something besides giving results."""

@@ -68,6 +68,31 @@ low.kernel @clip(%x: memref<128xbf16>, %y: memref<128xf32>) grid [128, 1, 1] blo
   memref.store %r, %y[%i] : memref<128xf32>
 }
 
+// What is updated atomically others have pointers to; what LLVM has no instruction for is tried again.
+
+// CHECK:      define void @update.range(ptr noalias readonly align 4 %x, ptr align 4 %counts, ptr align 8 %most,
+// CHECK:      %old = atomicrmw add ptr %at.1, i32 %v monotonic, align 4
+// CHECK:      %first = load atomic i64, ptr %at.2 monotonic, align 8
+// CHECK-NEXT: br label %retry
+// CHECK-NEXT: retry:
+// CHECK-NEXT: %seen = phi i64 [ %first, %loop_body ], [ %found, %retry ]
+// CHECK-NEXT: %top = bitcast i64 %seen to double
+// CHECK-NEXT: %new = call double @llvm.maximum.f64(double %top, double 0x3FF0000000000000)
+// CHECK-NEXT: %v.1 = bitcast double %new to i64
+// CHECK-NEXT: %pair = cmpxchg weak ptr %at.2, i64 %seen, i64 %v.1 monotonic monotonic, align 8
+// CHECK-NEXT: %found = extractvalue { i64, i1 } %pair, 0
+// CHECK-NEXT: %done = extractvalue { i64, i1 } %pair, 1
+// CHECK-NEXT: br i1 %done, label %end_retry, label %retry
+// CHECK-NEXT: end_retry:
+low.kernel @update(%x: memref<64xi32>, %counts: memref<64xi32>, %most: memref<1xf64>) grid [64, 1, 1] block [1, 1, 1] {
+  %i = low.block_id x
+  %c0 = arith.constant 0 : index
+  %one = arith.constant 1.0 : f64
+  %v = memref.load %x[%i] : memref<64xi32>
+  %old = low.atomic_rmw addi %v, %counts[%i] : memref<64xi32>
+  %top = low.atomic_rmw maximumf %one, %most[%c0] : memref<1xf64>
+}
+
 // What a load names for later is fetched, wherever it is.
 
 // CHECK:      define void @ahead.range(

@@ -4,6 +4,7 @@
 
 // CHECK:      #pragma OPENCL FP_CONTRACT OFF
 // CHECK-NEXT: #pragma OPENCL EXTENSION cl_khr_fp64 : enable
+// CHECK-NEXT: #pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable
 // CHECK:      typedef float8 tenon_unaligned_float8 __attribute__((aligned(4)));
 // CHECK:      float tenon_muladd_f32(float a, float b, float c) {
 // CHECK-NEXT:     #pragma OPENCL FP_CONTRACT ON
@@ -128,4 +129,29 @@ low.kernel @shared(%x: memref<64xf32>) grid [4, 1, 1] block [16, 1, 1] {
   %less = arith.cmpf olt, %w, %larger : vector<8xf32>
   %chosen = low.select %less, %w, %larger : vector<8xf32>
   vector.store %chosen, %x[%t] : memref<64xf32>, vector<8xf32>
+}
+
+// Atomics are builtins where there are some, else a helper tries again until nobody came between; 64 bits ask for
+// no more than the base extension. Other work-items have pointers to what is updated.
+
+// CHECK:      __kernel void update(
+// CHECK:          __global int *counts = (__global int *)(p1 + o1);
+// CHECK:          const int old = atomic_add(counts + i, v);
+// CHECK-NEXT:     const int old_1 = (int)atomic_max((volatile __global uint *)(counts + i), (uint)v);
+// CHECK-NEXT:     const long old_2 = atom_add(wide + i, 1L);
+// CHECK-NEXT:     const long old_3 = tenon_atomic_maxs_i64_global((volatile __global long *)(wide + i), 1L);
+// CHECK-NEXT:     const float old_4 = tenon_atomic_addf_f32_local((volatile __local int *)(sums + i), 1.0f);
+// CHECK-NEXT:     const float old_5 = as_float(atomic_xchg((volatile __local int *)(sums + i), as_int(1.0f)));
+low.kernel @update(%x: memref<64xi32>, %counts: memref<64xi32>, %wide: memref<64xi64>) grid [64, 1, 1] block [1, 1, 1] {
+  %i = low.block_id x
+  %one = arith.constant 1 : i64
+  %float = arith.constant 1.0 : f32
+  %sums = low.alloca : memref<64xf32, "shared">
+  %v = memref.load %x[%i] : memref<64xi32>
+  %old = low.atomic_rmw addi %v, %counts[%i] : memref<64xi32>
+  %old_1 = low.atomic_rmw maxu %v, %counts[%i] : memref<64xi32>
+  %old_2 = low.atomic_rmw addi %one, %wide[%i] : memref<64xi64>
+  %old_3 = low.atomic_rmw maxs %one, %wide[%i] : memref<64xi64>
+  %old_4 = low.atomic_rmw addf %float, %sums[%i] : memref<64xf32, "shared">
+  %old_5 = low.atomic_rmw assign %float, %sums[%i] : memref<64xf32, "shared">
 }

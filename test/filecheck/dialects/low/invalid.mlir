@@ -263,3 +263,55 @@ low.kernel @k(%x: memref<2xf32, "shared">) grid [1, 1, 1] block [1, 1, 1] {
 // expected-error @+1 {{argument 1 of @k: {dims = #graph.dims<n>, n = 1 : i64} is no memory space of a buffer}}
 low.kernel @k(%n: index, %x: memref<?xf32, {dims = #graph.dims<n>, n = 1 : i64}>) dims [n] grid [1, 1, 1] block [1, 1, 1] {
 }
+
+// -----
+
+low.kernel @k(%x: memref<8xf16>) grid [1, 1, 1] block [1, 1, 1] {
+  %i = low.block_id x
+  %v = memref.load %x[%i] : memref<8xf16>
+  // expected-error @+1 {{low.atomic_rmw: no atomics on elements of f16 (there are on i32, i64, f32, f64)}}
+  %o = low.atomic_rmw addf %v, %x[%i] : memref<8xf16>
+}
+
+// -----
+
+low.kernel @k(%x: memref<8xi8>) grid [1, 1, 1] block [1, 1, 1] {
+  %i = low.block_id x
+  %v = memref.load %x[%i] : memref<8xi8>
+  // expected-error @+1 {{low.atomic_rmw: no atomics on elements of i8 (there are on i32, i64, f32, f64)}}
+  %o = low.atomic_rmw assign %v, %x[%i] : memref<8xi8>
+}
+
+// -----
+
+low.kernel @k(%x: memref<8xi32>) grid [1, 1, 1] block [1, 1, 1] {
+  %i = low.block_id x
+  %v = memref.load %x[%i] : memref<8xi32>
+  // expected-error @+1 {{low.atomic_rmw: addf is for floats, got i32}}
+  %o = low.atomic_rmw addf %v, %x[%i] : memref<8xi32>
+}
+
+// -----
+
+low.kernel @k(%x: memref<8xf64>) grid [1, 1, 1] block [1, 1, 1] {
+  %i = low.block_id x
+  %v = memref.load %x[%i] : memref<8xf64>
+  // expected-error @+1 {{low.atomic_rmw: maxu is for integers, got f64}}
+  %o = low.atomic_rmw maxu %v, %x[%i] : memref<8xf64>
+}
+
+// -----
+
+low.kernel @k(%x: memref<8xi32>) grid [1, 1, 1] block [1, 1, 1] {
+  %i = low.block_id x
+  %v = memref.load %x[%i] : memref<8xi32>
+  %m = low.alloca : memref<8xi32>
+  // expected-error @+1 {{low.atomic_rmw: the memory is one work-item's own (expected an argument or "shared" memory)}}
+  %o = low.atomic_rmw addi %v, %m[%i] : memref<8xi32>
+}
+
+// -----
+
+%v, %i, %x = "test.op"() : () -> (i32, index, memref<4x8xi32>)
+// expected-error @+1 {{low.atomic_rmw: memref<4x8xi32> has several dims, expected one}}
+%o = low.atomic_rmw addi %v, %x[%i] : memref<4x8xi32>

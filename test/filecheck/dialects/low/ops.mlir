@@ -103,3 +103,45 @@ low.kernel @square(%x: memref<4xf32>) grid [1, 1, 1] block [1, 1, 1] {
   %a, %b = low.transpose %v, %w : vector<2xf32>
   %c, %d = low.transpose %b, %a {note} : vector<2xf32>
 }
+
+// CHECK-LABEL: low.kernel @atomics
+// CHECK:         %old = low.atomic_rmw addi %i32, %i32s[%i] : memref<8xi32>
+// CHECK-NEXT:    %old_1 = low.atomic_rmw muli %i32, %i32s[%i] : memref<8xi32>
+// CHECK-NEXT:    %old_2 = low.atomic_rmw maxs %i32, %i32s[%i] : memref<8xi32>
+// CHECK-NEXT:    %old_3 = low.atomic_rmw mins %i32, %i32s[%i] : memref<8xi32>
+// CHECK-NEXT:    %old_4 = low.atomic_rmw maxu %i32, %i32s[%i] : memref<8xi32>
+// CHECK-NEXT:    %old_5 = low.atomic_rmw minu %i64, %i64s[%i] : memref<8xi64>
+// CHECK-NEXT:    %old_6 = low.atomic_rmw andi %i64, %i64s[%i] {note} : memref<8xi64>
+// CHECK-NEXT:    %old_7 = low.atomic_rmw ori %i64, %i64s[%i] : memref<8xi64>
+// CHECK-NEXT:    %old_8 = low.atomic_rmw xori %i64, %i64s[%i] : memref<8xi64>
+// CHECK-NEXT:    %old_9 = low.atomic_rmw assign %i64, %i64s[%i] : memref<8xi64>
+// CHECK-NEXT:    %old_10 = low.atomic_rmw addf %f32, %f32s[%i] : memref<8xf32>
+// CHECK-NEXT:    %old_11 = low.atomic_rmw maximumf %f32, %f32s[%i] : memref<8xf32>
+// CHECK-NEXT:    %old_12 = low.atomic_rmw assign %f32, %f32s[%i] : memref<8xf32>
+// CHECK-NEXT:    %old_13 = low.atomic_rmw mulf %f64, %f64s[%i] : memref<8xf64>
+// CHECK-NEXT:    %old_14 = low.atomic_rmw minimumf %f64, %f64s[%i] : memref<8xf64>
+// CHECK-NEXT:    %old_15 = low.atomic_rmw addi %i32, %shared[%i] : memref<4xi32, "shared">
+low.kernel @atomics(%i32s: memref<8xi32>, %i64s: memref<8xi64>, %f32s: memref<8xf32>, %f64s: memref<8xf64>) grid [4, 1, 1] block [1, 1, 1] {
+  %i = low.block_id x
+  %i32 = arith.constant 1 : i32
+  %i64 = arith.constant 1 : i64
+  %f32 = arith.constant 1.0 : f32
+  %f64 = arith.constant 1.0 : f64
+  %shared = low.alloca : memref<4xi32, "shared">
+  %old = low.atomic_rmw addi %i32, %i32s[%i] : memref<8xi32>
+  %old_1 = low.atomic_rmw muli %i32, %i32s[%i] : memref<8xi32>
+  %old_2 = low.atomic_rmw maxs %i32, %i32s[%i] : memref<8xi32>
+  %old_3 = low.atomic_rmw mins %i32, %i32s[%i] : memref<8xi32>
+  %old_4 = low.atomic_rmw maxu %i32, %i32s[%i] : memref<8xi32>
+  %old_5 = low.atomic_rmw minu %i64, %i64s[%i] : memref<8xi64>
+  %old_6 = low.atomic_rmw andi %i64, %i64s[%i] {note} : memref<8xi64>
+  %old_7 = low.atomic_rmw ori %i64, %i64s[%i] : memref<8xi64>
+  %old_8 = low.atomic_rmw xori %i64, %i64s[%i] : memref<8xi64>
+  %old_9 = low.atomic_rmw assign %i64, %i64s[%i] : memref<8xi64>
+  %old_10 = low.atomic_rmw addf %f32, %f32s[%i] : memref<8xf32>
+  %old_11 = low.atomic_rmw maximumf %f32, %f32s[%i] : memref<8xf32>
+  %old_12 = low.atomic_rmw assign %f32, %f32s[%i] : memref<8xf32>
+  %old_13 = low.atomic_rmw mulf %f64, %f64s[%i] : memref<8xf64>
+  %old_14 = low.atomic_rmw minimumf %f64, %f64s[%i] : memref<8xf64>
+  %old_15 = low.atomic_rmw addi %i32, %shared[%i] : memref<4xi32, "shared">
+}

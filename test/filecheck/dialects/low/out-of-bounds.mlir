@@ -122,3 +122,12 @@ low.kernel @k(%a: memref<64xf32>, %b: memref<128xf32>, %c: memref<64xf32>) grid 
   // expected-error @+1 {{low.tile_fma: index 143 is out of bounds of 128 elements (it reaches from 0 to 143)}}
   low.tile_fma 4 x 16 %c[%c0, %c16] = %a[%c0, %c8, %c1] * %b[%c0, %c16] depth [%c9] : memref<64xf32>, memref<64xf32>, memref<128xf32>
 }
+
+// -----
+
+low.kernel @k(%x: memref<8xi32>) grid [9, 1, 1] block [1, 1, 1] {
+  %i = low.block_id x
+  %one = arith.constant 1 : i32
+  // expected-error @+1 {{low.atomic_rmw: index 8 is out of bounds of 8 elements (it reaches from 0 to 8)}}
+  %o = low.atomic_rmw addi %one, %x[%i] : memref<8xi32>
+}
