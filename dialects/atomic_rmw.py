@@ -72,9 +72,9 @@ class AtomicRMWOp(IRDLOperation):
     order (`maxs` is `arith.maxsi`, and so on); `assign` puts the value in its place. It is an i32, i64, f32
     or f64, in an argument or in an alloca that is `"shared"`.
 
-    Which work-item comes first is left open, as other memory is: the ordering is relaxed. So are results, and
-    sums and products of floats, which are rounded in the order in which they are made: they may differ
-    from run to run. Integers, maxima and minima come out the same in every order. No lowering makes this op.
+    Which work-item comes first is left open, and when others see what it does elsewhere: the ordering is
+    relaxed. So the results, what `assign` leaves, and sums and products of floats, each of which is rounded,
+    may differ from run to run; other elements come out the same in every order. No lowering makes this op.
 
     A work-item that loads or stores an element otherwise is in a race with those that combine it, where no
     barrier lies between them.

@@ -56,7 +56,7 @@ def test_it_runs_the_other_examples():
 
 
 def test_it_passes_the_core_of_the_contract():
-    core = [f"test/contract/test_{name}.py" for name in ("launcher", "compile_options")]
+    core = [f"test/contract/test_{name}.py" for name in ("launcher", "compile_options", "atomics")]
     found = run("-m", "pytest", "-q", "-p", "c_backend", "-p", "no:cacheprovider", "-k", "gcc", *core)
     assert " passed" in found and "skipped" not in found
 

@@ -14,6 +14,7 @@ from tenon.dialects.parsing import parse_module
 from tenon.passes.pass_manager import PassError, PassManager
 from tenon.passes.pipeline import low_passes
 from tenon.passes.util.kernel_cost import cost_of
+from tenon.tools.reduce.bodies import EraseEffects
 from tenon.tools.reduce.surgery import is_dead
 
 from .atomic_kernels import BINS, WAYS, Array, N, kernels_of, parse, run_reference, scatter, updates_of
@@ -155,6 +156,16 @@ def test_an_update_reads_and_writes_its_buffer():
 
 def test_an_update_without_uses_is_not_dead():
     assert not any(is_dead(update) for update in updates_of(parse(kernel(N))))
+
+
+def test_an_update_without_uses_may_be_reduced_away():
+    module = parse(kernel(N))
+    for edit in EraseEffects(cascades=False).edits(module):
+        edit()
+    assert updates_of(module) == []
+    used = parse(scatter("addi", "i32"))
+    edits = EraseEffects(cascades=False).edits(used)
+    assert len(edits) == 1 and len(updates_of(used)) == 1, "the store alone"
 
 
 def test_an_update_is_made_of_its_operands():

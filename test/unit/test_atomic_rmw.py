@@ -13,6 +13,7 @@ import tenon
 from tenon.backends.interface import BufferLoc, LaunchStep
 from tenon.backends.llvm import backend as llvm_backend
 from tenon.backends.llvm.driver import CpuDriver
+from tenon.backends.opencl import backend as opencl_backend
 from tenon.backends.opencl.device import UNLIMITED
 from tenon.backends.opencl.renderer import OpenCLRenderer
 from xdsl.utils.exceptions import DiagnosticException
@@ -283,3 +284,24 @@ def test_a_device_without_64_bits_says_so(type: str):
         OpenCLRenderer().render(module, small)
     for narrow in ("i32", "f32"):
         OpenCLRenderer().render(parse(scatter("assign", narrow)), small)
+
+
+def test_a_program_that_its_device_lacks_atomics_for_does_not_compile():
+    pytest.importorskip("pyopencl")
+    found = opencl_backend()
+    lacking = replace(found, device=replace(found.device, has_i64_atomics=False))  # pyright: ignore
+    text = (
+        scatter("addi", "i64", 8, 8)
+        + """
+    sched.program @p(%x: memref<8xi64>, %at: memref<8xi32>) : (tensor<8xi64>, tensor<8xi32>)
+        -> (tensor<8xi64>, tensor<8xi64>) {
+      %y = sched.buffer global result : memref<8xi64>
+      %old = sched.buffer global result : memref<8xi64>
+      %t = sched.launch @k(%x, %at, %y, %old) after()
+        : memref<8xi64>, memref<8xi32>, memref<8xi64>, memref<8xi64>
+      sched.return %y, %old after(%t) : memref<8xi64>, memref<8xi64>
+    }"""
+    )
+    message = r"error: opencl: low.atomic_rmw: device .* lacks cl_khr_int64_base_atomics, which i64 needs$"
+    with pytest.raises(tenon.TenonError, match=message):
+        tenon.compile(text, backend=lacking, pipeline="low-pipeline")

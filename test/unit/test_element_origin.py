@@ -103,3 +103,23 @@ func.func @f(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
 """
     (found,) = origin(0, 1, 1, text=text, pipeline="default-pipeline")
     assert found.startswith("sched.transfer")
+
+
+UPDATED = """\
+low.kernel @k(%x: memref<4xf32>, %y: memref<1xf32>) grid [4, 1, 1] block [1, 1, 1] {
+  %i = low.block_id x
+  %c0 = arith.constant 0 : index
+  %v = memref.load %x[%i] : memref<4xf32>
+  %old = low.atomic_rmw assign %v, %y[%c0] : memref<1xf32>
+}
+sched.program @f(%x: memref<4xf32>) : (tensor<4xf32>) -> tensor<1xf32> {
+  %y = sched.buffer global result : memref<1xf32>
+  %t = sched.launch @k(%x, %y) after() : memref<4xf32>, memref<1xf32>
+  sched.return %y after(%t) : memref<1xf32>
+}
+"""
+
+
+def test_an_element_that_work_items_update_comes_from_the_update():
+    found = origin(0, 0, text=UPDATED, inputs=(np.arange(4, dtype=np.float32),))
+    assert found == ["low.atomic_rmw at f.mlir:5:10"]

@@ -25,8 +25,8 @@ def _ops_in(module: ModuleOp) -> list[Operation]:
 
 class EraseEffects(Edits):
     """
-    Erases ops of kernels that have no results: stores, barriers, loops. With `cascades` what was there for
-    them only goes too.
+    Erases ops of kernels that have no results, stores, barriers, loops, and updates whose results nobody
+    uses. With `cascades` what was there for them only goes too.
     """
 
     def __init__(self, cascades: bool) -> None:
@@ -41,11 +41,13 @@ class EraseEffects(Edits):
             if self._cascades:
                 erase_all(dead)
 
-        return [
-            lambda op=op: drop(op)
-            for op in _ops_in(module)
-            if not op.results and not op.has_trait(IsTerminator)
-        ]
+        return [lambda op=op: drop(op) for op in _ops_in(module) if _is_for_effects(op)]
+
+
+def _is_for_effects(op: Operation) -> bool:
+    if isinstance(op, low.AtomicRMWOp):
+        return op.result.first_use is None
+    return not op.results and not op.has_trait(IsTerminator)
 
 
 class UnwrapLoops(Edits):
