@@ -28,7 +28,7 @@ ATOMIC_TYPES: tuple[Attribute, ...] = (i32, i64, f32, f64)
 """The element types that every kind of device has atomics for, with loops around a comparison if need be."""
 
 
-class AtomicRMWKind(StrEnum):
+class AtomicRmwKind(StrEnum):
     """What becomes of an element, with the names of MLIR's `AtomicRMWKind`."""
 
     ADDF = "addf"
@@ -47,19 +47,19 @@ class AtomicRMWKind(StrEnum):
     ASSIGN = "assign"
 
 
-FLOAT_KINDS = (AtomicRMWKind.ADDF, AtomicRMWKind.MULF, AtomicRMWKind.MAXIMUMF, AtomicRMWKind.MINIMUMF)
+FLOAT_KINDS = (AtomicRmwKind.ADDF, AtomicRmwKind.MULF, AtomicRmwKind.MAXIMUMF, AtomicRmwKind.MINIMUMF)
 """The kinds that are for floats only; of the others `assign` is for all types, the rest for integers only."""
 
 
 @irdl_attr_definition
-class AtomicRMWKindAttr(EnumAttribute[AtomicRMWKind], SpacedOpaqueSyntaxAttribute):
+class AtomicRmwKindAttr(EnumAttribute[AtomicRmwKind], SpacedOpaqueSyntaxAttribute):
     """`#low<atomic_rmw_kind addi>`; printed bare (`addi`) by `low.atomic_rmw`."""
 
     name = "low.atomic_rmw_kind"
 
 
 @irdl_op_definition
-class AtomicRMWOp(IRDLOperation):
+class AtomicRmwOp(IRDLOperation):
     """
     Combines an element with a value, in one piece: whatever other work-items do to the element by this op
     happens before or after. The result is what the element was. MLIR has it as `memref.atomic_rmw`.
@@ -82,7 +82,7 @@ class AtomicRMWOp(IRDLOperation):
 
     name = "low.atomic_rmw"
     T: ClassVar = VarConstraint("T", AnyFloatConstr | BaseAttr(IntegerType))
-    kind = prop_def(AtomicRMWKindAttr)
+    kind = prop_def(AtomicRmwKindAttr)
     value = operand_def(T)
     buffer = operand_def(MemRefType.constr(T))
     index = operand_def(IndexType())
@@ -91,12 +91,12 @@ class AtomicRMWOp(IRDLOperation):
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
     assembly_format = "$kind $value `,` $buffer `[` $index `]` attr-dict `:` type($buffer)"
 
-    def __init__(self, kind: AtomicRMWKind, value: SSAValue, buffer: SSAValue, index: SSAValue):
+    def __init__(self, kind: AtomicRmwKind, value: SSAValue, buffer: SSAValue, index: SSAValue):
         Operation.__init__(
             self,
             operands=(value, buffer, index),
             result_types=(value.type,),
-            properties={"kind": AtomicRMWKindAttr(kind)},
+            properties={"kind": AtomicRmwKindAttr(kind)},
         )
 
     def verify_(self) -> None:
@@ -106,7 +106,7 @@ class AtomicRMWOp(IRDLOperation):
             listed = ", ".join(map(str, ATOMIC_TYPES))
             raise VerifyException(f"{self.name}: no atomics on elements of {type} (there are on {listed})")
         is_for_floats = kind in FLOAT_KINDS
-        if kind is not AtomicRMWKind.ASSIGN and is_for_floats != (type in (f32, f64)):
+        if kind is not AtomicRmwKind.ASSIGN and is_for_floats != (type in (f32, f64)):
             raise VerifyException(
                 f"{self.name}: {kind.value} is for {'floats' if is_for_floats else 'integers'}, got {type}"
             )
@@ -120,4 +120,4 @@ class AtomicRMWOp(IRDLOperation):
 
 def has_atomics(buffer: SSAValue) -> bool:
     """Returns whether a kernel changes a buffer by `low.atomic_rmw`, as others may at the same time."""
-    return any(isinstance(use.operation, AtomicRMWOp) for use in buffer.uses)
+    return any(isinstance(use.operation, AtomicRmwOp) for use in buffer.uses)

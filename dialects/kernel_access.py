@@ -48,7 +48,7 @@ def access_of(kernel: sched.KernelOp | low.KernelOp) -> KernelAccess:
                     reads.add(argument.index)
                 case memref.StoreOp() | vector.StoreOp():
                     writes.add(argument.index)
-                case low.AtomicRMWOp():
+                case low.AtomicRmwOp():
                     reads.add(argument.index)
                     writes.add(argument.index)
                 case low.TileFmaOp() as op:

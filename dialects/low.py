@@ -76,7 +76,7 @@ from xdsl.utils.str_enum import StrEnum
 
 from .alloca import AllocaOp
 from .argument_list import parse_arguments, print_arguments
-from .atomic_rmw import AtomicRMWKindAttr, AtomicRMWOp
+from .atomic_rmw import AtomicRmwKindAttr, AtomicRmwOp
 from .buffer_size import is_strided, verify_layout
 from .dim_expr import Extent, is_at_least, unbounded
 from .dim_text import parse_extent
@@ -467,7 +467,7 @@ EXPANDED_OPS: tuple[type[Operation], ...] = (
 
 _OWN_BODY_OPS: tuple[type[Operation], ...] = (
     AllocaOp,
-    AtomicRMWOp,
+    AtomicRmwOp,
     BlockIdOp,
     ThreadIdOp,
     BarrierOp,
@@ -538,5 +538,5 @@ BODY_OPS: tuple[type[Operation], ...] = (
 LOW = Dialect(
     "low",
     [KernelOp, *_OWN_BODY_OPS],
-    [DimsAttr, DimensionAttr, ConversionAttr, AtomicRMWKindAttr],
+    [DimsAttr, DimensionAttr, ConversionAttr, AtomicRmwKindAttr],
 )

@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, MemRefType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from .atomic_rmw import AtomicRMWOp
+from .atomic_rmw import AtomicRmwOp
 from .element_types import lanes_of
 from .tile import TileFmaOp
 
@@ -35,7 +35,7 @@ _BUFFER_OF: dict[type[Operation], int] = {
     vector.LoadOp: 0,
     memref.StoreOp: 1,
     vector.StoreOp: 1,
-    AtomicRMWOp: 1,
+    AtomicRmwOp: 1,
 }
 """Which operand of an access is the buffer; the indices come after it."""
 

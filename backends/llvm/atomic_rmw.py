@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from ...dialects.atomic_rmw import AtomicRMWKind, AtomicRMWOp
+from ...dialects.atomic_rmw import AtomicRmwKind, AtomicRmwOp
 from ...dialects.element_types import NBYTES, is_float
 from .emitter import Emitter
 
-_INSTRUCTIONS: dict[AtomicRMWKind, str] = {
-    AtomicRMWKind.ADDF: "fadd",
-    AtomicRMWKind.ADDI: "add",
-    AtomicRMWKind.MAXS: "max",
-    AtomicRMWKind.MINS: "min",
-    AtomicRMWKind.MAXU: "umax",
-    AtomicRMWKind.MINU: "umin",
-    AtomicRMWKind.ANDI: "and",
-    AtomicRMWKind.ORI: "or",
-    AtomicRMWKind.XORI: "xor",
-    AtomicRMWKind.ASSIGN: "xchg",
+_INSTRUCTIONS: dict[AtomicRmwKind, str] = {
+    AtomicRmwKind.ADDF: "fadd",
+    AtomicRmwKind.ADDI: "add",
+    AtomicRmwKind.MAXS: "max",
+    AtomicRmwKind.MINS: "min",
+    AtomicRmwKind.MAXU: "umax",
+    AtomicRmwKind.MINU: "umin",
+    AtomicRmwKind.ANDI: "and",
+    AtomicRmwKind.ORI: "or",
+    AtomicRmwKind.XORI: "xor",
+    AtomicRmwKind.ASSIGN: "xchg",
 }
 """What `atomicrmw` is told. Its `fmax` and `fmin` let numbers win over NaN, which those of `low` do not."""
 
-_EXTREMA = {AtomicRMWKind.MAXIMUMF: "maximum", AtomicRMWKind.MINIMUMF: "minimum"}
+_EXTREMA = {AtomicRmwKind.MAXIMUMF: "maximum", AtomicRmwKind.MINIMUMF: "minimum"}
 
 
-def write_atomic_rmw(emitter: Emitter, op: AtomicRMWOp) -> None:
+def write_atomic_rmw(emitter: Emitter, op: AtomicRmwOp) -> None:
     """Writes `op`, in the ordering that asks for nothing more than that it is one piece."""
     type, nbytes = emitter.type(op, op.value.type), NBYTES[op.value.type]
     at = emitter.element_at(type, emitter.values[op.buffer], emitter.values[op.index])
@@ -36,7 +36,7 @@ def write_atomic_rmw(emitter: Emitter, op: AtomicRMWOp) -> None:
         )
 
 
-def _exchange_loop(emitter: Emitter, op: AtomicRMWOp, type: str, nbytes: int, at: str) -> str:
+def _exchange_loop(emitter: Emitter, op: AtomicRmwOp, type: str, nbytes: int, at: str) -> str:
     """Tries again for as long as another has changed the element meanwhile; returns what was replaced."""
     bits = f"i{8 * nbytes}"
     first = emitter.emit(f"load atomic {bits}, ptr {at} monotonic, align {nbytes}", "first")
@@ -60,8 +60,8 @@ def _exchange_loop(emitter: Emitter, op: AtomicRMWOp, type: str, nbytes: int, at
     return old
 
 
-def _combined(emitter: Emitter, op: AtomicRMWOp, type: str, old: str) -> str:
+def _combined(emitter: Emitter, op: AtomicRmwOp, type: str, old: str) -> str:
     kind, value = op.kind.data, emitter.values[op.value]
     if kind in _EXTREMA:
         return emitter.call_same_type(_EXTREMA[kind], type, [old, value])
-    return f"{'fmul' if kind is AtomicRMWKind.MULF else 'mul'} {type} {old}, {value}"
+    return f"{'fmul' if kind is AtomicRmwKind.MULF else 'mul'} {type} {old}, {value}"

@@ -25,7 +25,7 @@ from xdsl.utils.exceptions import DiagnosticException
 from ...dialects.atomic_rmw import has_atomics
 from ...dialects.dim_expr import Extent
 from ...dialects.graph import DimOp, TnodeOp
-from ...dialects.low import AtomicRMWOp, Dimension, KernelOp, TileFmaOp, TransposeOp
+from ...dialects.low import AtomicRmwOp, Dimension, KernelOp, TileFmaOp, TransposeOp
 from ...dialects.sched import ProgramOp
 from .emitter import Emitter, Loop
 from .entry_points import EntryPoint
@@ -95,7 +95,7 @@ def _survey(kernel: KernelOp) -> tuple[set[SSAValue], bool, bool]:
     has_vectors = has_squares = False
     for op in kernel.body.walk():
         kind = type(op)
-        if kind is memref.StoreOp or kind is vector.StoreOp or kind is AtomicRMWOp:
+        if kind is memref.StoreOp or kind is vector.StoreOp or kind is AtomicRmwOp:
             written.add(op.operands[1])
         elif kind is TileFmaOp:
             written.add(op.operands[0])

@@ -28,7 +28,7 @@ from ...dialects.constant_integer import constant_integer
 from ...dialects.element_types import NBYTES, element_type_of, is_float, is_narrow_float, lanes_of
 from ...dialects.low import (
     AllocaOp,
-    AtomicRMWOp,
+    AtomicRmwOp,
     BarrierOp,
     BlockIdOp,
     Conversion,
@@ -498,7 +498,7 @@ RULES: dict[type[Operation], Rule] = {
     memref.LoadOp: _load(lambda op: op.memref),
     memref.StoreOp: _store(lambda op: op.value, lambda op: op.memref),
     AllocaOp: _alloca,
-    AtomicRMWOp: write_atomic_rmw,
+    AtomicRmwOp: write_atomic_rmw,
     vector.LoadOp: _load(lambda op: op.base),
     vector.StoreOp: _store(lambda op: op.vector, lambda op: op.base),
     vector.BroadcastOp: _broadcast,

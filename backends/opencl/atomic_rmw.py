@@ -8,7 +8,7 @@ from __future__ import annotations
 from string import Template
 
 from ...dialects import low
-from ...dialects.atomic_rmw import AtomicRMWKind
+from ...dialects.atomic_rmw import AtomicRmwKind
 from ...dialects.element_types import is_float
 from .arithmetic import combine
 from .device import I64_ATOMICS, has_i64_atomics
@@ -16,16 +16,16 @@ from .kernel import KernelWriter
 from .names import HELPER_PREFIX
 from .types import NBITS, UNSIGNED
 
-_BUILTINS: dict[AtomicRMWKind, str] = {
-    AtomicRMWKind.ADDI: "add",
-    AtomicRMWKind.MAXS: "max",
-    AtomicRMWKind.MINS: "min",
-    AtomicRMWKind.MAXU: "max",
-    AtomicRMWKind.MINU: "min",
-    AtomicRMWKind.ANDI: "and",
-    AtomicRMWKind.ORI: "or",
-    AtomicRMWKind.XORI: "xor",
-    AtomicRMWKind.ASSIGN: "xchg",
+_BUILTINS: dict[AtomicRmwKind, str] = {
+    AtomicRmwKind.ADDI: "add",
+    AtomicRmwKind.MAXS: "max",
+    AtomicRmwKind.MINS: "min",
+    AtomicRmwKind.MAXU: "max",
+    AtomicRmwKind.MINU: "min",
+    AtomicRmwKind.ANDI: "and",
+    AtomicRmwKind.ORI: "or",
+    AtomicRmwKind.XORI: "xor",
+    AtomicRmwKind.ASSIGN: "xchg",
 }
 
 _BASE = ("add", "xchg")
@@ -48,24 +48,24 @@ $T $name(volatile $space$B *at, $T value) {
 """)
 """Compares bits: no NaN is equal to itself, and the zeros are equal."""
 
-_COMBINED: dict[AtomicRMWKind, str] = {
-    AtomicRMWKind.ADDF: "addf",
-    AtomicRMWKind.MULF: "mulf",
-    AtomicRMWKind.MAXIMUMF: "maximumf",
-    AtomicRMWKind.MINIMUMF: "minimumf",
-    AtomicRMWKind.MULI: "muli",
-    AtomicRMWKind.MAXS: "maxsi",
-    AtomicRMWKind.MINS: "minsi",
-    AtomicRMWKind.MAXU: "maxui",
-    AtomicRMWKind.MINU: "minui",
-    AtomicRMWKind.ANDI: "andi",
-    AtomicRMWKind.ORI: "ori",
-    AtomicRMWKind.XORI: "xori",
+_COMBINED: dict[AtomicRmwKind, str] = {
+    AtomicRmwKind.ADDF: "addf",
+    AtomicRmwKind.MULF: "mulf",
+    AtomicRmwKind.MAXIMUMF: "maximumf",
+    AtomicRmwKind.MINIMUMF: "minimumf",
+    AtomicRmwKind.MULI: "muli",
+    AtomicRmwKind.MAXS: "maxsi",
+    AtomicRmwKind.MINS: "minsi",
+    AtomicRmwKind.MAXU: "maxui",
+    AtomicRmwKind.MINU: "minui",
+    AtomicRmwKind.ANDI: "andi",
+    AtomicRmwKind.ORI: "ori",
+    AtomicRmwKind.XORI: "xori",
 }
 """What a helper makes of an element and a value, as the op of `arith` of that name does."""
 
 
-def atomic_rmw(kernel: KernelWriter, op: low.AtomicRMWOp) -> None:
+def atomic_rmw(kernel: KernelWriter, op: low.AtomicRmwOp) -> None:
     element = kernel.element(op.value.type, op)
     source, kind = kernel.source, op.kind.data
     is_long = NBITS[element] == 64
@@ -81,7 +81,7 @@ def atomic_rmw(kernel: KernelWriter, op: low.AtomicRMWOp) -> None:
     elif is_float(op.value.type):
         old = f"{prefix}{builtin}((volatile {space}{bits} *)({at}), as_{bits}({value}))"
         kernel.define(op, f"as_{element}({old})")
-    elif kind in (AtomicRMWKind.MAXU, AtomicRMWKind.MINU):
+    elif kind in (AtomicRmwKind.MAXU, AtomicRmwKind.MINU):
         unsigned = UNSIGNED[element]
         old = f"{prefix}{builtin}((volatile {space}{unsigned} *)({at}), ({unsigned}){value})"
         kernel.define(op, f"({element}){old}")
@@ -89,7 +89,7 @@ def atomic_rmw(kernel: KernelWriter, op: low.AtomicRMWOp) -> None:
         kernel.define(op, f"{prefix}{builtin}({at}, {value})")
 
 
-def _helper(kernel: KernelWriter, op: low.AtomicRMWOp, element: str, space: str, exchange: str) -> str:
+def _helper(kernel: KernelWriter, op: low.AtomicRmwOp, element: str, space: str, exchange: str) -> str:
     """Returns the name of the function that combines an element in an address space with a value."""
     kind, type = op.kind.data, op.value.type
     name = f"{HELPER_PREFIX}atomic_{kind.value}_{type}_{space.strip('_ ')}"

@@ -99,7 +99,7 @@ RULES: dict[type[Operation], Rule] = {
     memref.LoadOp: memory.load,
     memref.StoreOp: memory.store,
     low.AllocaOp: memory.alloca,
-    low.AtomicRMWOp: atomic_rmw,
+    low.AtomicRmwOp: atomic_rmw,
     vector.LoadOp: memory.vector_load,
     vector.StoreOp: memory.vector_store,
     vector.BroadcastOp: memory.broadcast,

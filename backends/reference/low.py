@@ -206,7 +206,7 @@ def _steps_of(block: Block) -> list[_Step]:
 
 def _writes(op: Operation) -> bool:
     """Returns whether an op itself, and not one in its regions, may change memory."""
-    return not op.regions and (not op.results or isinstance(op, low.AtomicRMWOp))
+    return not op.regions and (not op.results or isinstance(op, low.AtomicRmwOp))
 
 
 def _watched(op: Operation, step: _Step, watch: ElementWatch) -> _Step:
@@ -626,7 +626,7 @@ _STEPS: dict[type[Operation], Callable[[Operation], _Step]] = {
     memref.LoadOp: _load,
     memref.StoreOp: _store,
     low.AllocaOp: _alloca,
-    low.AtomicRMWOp: run_atomic_rmw,
+    low.AtomicRmwOp: run_atomic_rmw,
     vector.LoadOp: _load,
     vector.StoreOp: _store,
     vector.BroadcastOp: _broadcast,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from tenon.backends.interface import DeviceInfo
 from tenon.dialects import low
-from tenon.dialects.atomic_rmw import AtomicRMWKind
+from tenon.dialects.atomic_rmw import AtomicRmwKind
 from tenon.dialects.element_types import element_type_of, is_float, width_of
 from xdsl.dialects import arith, math, memref, scf
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, MemRefType, ModuleOp, f32, f64, i1
@@ -81,21 +81,21 @@ Ops that are an expression of their operands `a`, `b` and `c`, by name or, of in
 or unsigned (`ua`); `f` is the suffix that the functions of `math.h` have for the result's type.
 """
 
-ATOMICS: dict[AtomicRMWKind, str] = {
-    AtomicRMWKind.ADDF: RULES[arith.AddfOp],
-    AtomicRMWKind.MULF: RULES[arith.MulfOp],
-    AtomicRMWKind.MAXIMUMF: RULES[arith.MaximumfOp],
-    AtomicRMWKind.MINIMUMF: RULES[arith.MinimumfOp],
-    AtomicRMWKind.ADDI: RULES[arith.AddiOp],
-    AtomicRMWKind.MULI: RULES[arith.MuliOp],
-    AtomicRMWKind.MAXS: RULES[arith.MaxSIOp],
-    AtomicRMWKind.MINS: RULES[arith.MinSIOp],
-    AtomicRMWKind.MAXU: RULES[arith.MaxUIOp],
-    AtomicRMWKind.MINU: RULES[arith.MinUIOp],
-    AtomicRMWKind.ANDI: RULES[arith.AndIOp],
-    AtomicRMWKind.ORI: RULES[arith.OrIOp],
-    AtomicRMWKind.XORI: RULES[arith.XOrIOp],
-    AtomicRMWKind.ASSIGN: "{b}",
+ATOMICS: dict[AtomicRmwKind, str] = {
+    AtomicRmwKind.ADDF: RULES[arith.AddfOp],
+    AtomicRmwKind.MULF: RULES[arith.MulfOp],
+    AtomicRmwKind.MAXIMUMF: RULES[arith.MaximumfOp],
+    AtomicRmwKind.MINIMUMF: RULES[arith.MinimumfOp],
+    AtomicRmwKind.ADDI: RULES[arith.AddiOp],
+    AtomicRmwKind.MULI: RULES[arith.MuliOp],
+    AtomicRmwKind.MAXS: RULES[arith.MaxSIOp],
+    AtomicRmwKind.MINS: RULES[arith.MinSIOp],
+    AtomicRmwKind.MAXU: RULES[arith.MaxUIOp],
+    AtomicRmwKind.MINU: RULES[arith.MinUIOp],
+    AtomicRmwKind.ANDI: RULES[arith.AndIOp],
+    AtomicRmwKind.ORI: RULES[arith.OrIOp],
+    AtomicRmwKind.XORI: RULES[arith.XOrIOp],
+    AtomicRmwKind.ASSIGN: "{b}",
 }
 """What an element becomes: `a` is the element, `b` the value."""
 
@@ -215,7 +215,7 @@ class _KernelWriter:
             case memref.StoreOp():
                 array, at, value = (self.names[each] for each in (op.memref, op.indices[0], op.value))
                 self.line(f"{array}[{at}] = {value};")
-            case low.AtomicRMWOp():
+            case low.AtomicRmwOp():
                 self.atomic(op)
             case scf.ForOp():
                 self.loop(op)
@@ -233,7 +233,7 @@ class _KernelWriter:
             case _:
                 raise _fail(op, "no rule")
 
-    def atomic(self, op: low.AtomicRMWOp) -> None:
+    def atomic(self, op: low.AtomicRmwOp) -> None:
         """Reads and writes: one thread runs all work-items, so that nobody comes between."""
         value, array, at = (self.names[each] for each in op.operands)
         self.define(op, "{b}[{c}]")

@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
 from ...dialects import graph, low, sched
-from ...dialects.atomic_rmw import AtomicRMWKind
+from ...dialects.atomic_rmw import AtomicRmwKind
 from ...dialects.buffer_size import nbytes_bound, nbytes_of
 from ...dialects.dim_expr import DimSymbol, Extent, bounded, upper_bound
 from ...dialects.element_types import NBYTES, element_type_of, lanes_of
@@ -177,10 +177,10 @@ class _Counter:
                 self._access(cost.loads, op.base, times * (lanes_of(op.result.type) or 1))
             case vector.StoreOp():
                 self._access(cost.stores, op.base, times * (lanes_of(op.vector.type) or 1))
-            case low.AtomicRMWOp():
+            case low.AtomicRmwOp():
                 self._access(cost.loads, op.buffer, times)
                 self._access(cost.stores, op.buffer, times)
-                cost.flops += times if op.kind.data is not AtomicRMWKind.ASSIGN else 0
+                cost.flops += times if op.kind.data is not AtomicRmwKind.ASSIGN else 0
             case vector.ReductionOp():
                 cost.flops += times * (lanes_of(op.vector.type) or 1)
             case low.TileFmaOp():

@@ -12,7 +12,7 @@ from tenon.backends.interface import Backend, BufferLoc, LaunchStep
 from tenon.backends.llvm import backend as llvm_backend
 from tenon.backends.opencl import backend as opencl_backend
 from tenon.backends.reference.low import run_kernel
-from tenon.dialects.low import AtomicRMWOp, KernelOp
+from tenon.dialects.low import AtomicRmwOp, KernelOp
 from tenon.dialects.parsing import parse_module, verify_module
 from xdsl.dialects.builtin import ModuleOp
 
@@ -43,8 +43,8 @@ def kernels_of(module: ModuleOp) -> dict[str, KernelOp]:
     return {op.sym_name.data: op for op in module.ops if isinstance(op, KernelOp)}
 
 
-def updates_of(module: ModuleOp) -> list[AtomicRMWOp]:
-    return [op for op in module.walk() if isinstance(op, AtomicRMWOp)]
+def updates_of(module: ModuleOp) -> list[AtomicRmwOp]:
+    return [op for op in module.walk() if isinstance(op, AtomicRmwOp)]
 
 
 def run_reference(module: ModuleOp, calls: Calls) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import tenon
 from tenon.dialects import context
-from tenon.dialects.atomic_rmw import AtomicRMWKind, AtomicRMWOp
+from tenon.dialects.atomic_rmw import AtomicRmwKind, AtomicRmwOp
 from tenon.dialects.kernel_access import KernelAccess, accesses_of
 from tenon.dialects.parsing import parse_module
 from tenon.passes.pass_manager import PassError, PassManager
@@ -170,6 +170,6 @@ def test_an_update_without_uses_may_be_reduced_away():
 
 def test_an_update_is_made_of_its_operands():
     (update,) = updates_of(parse(scatter("addi", "i32")))
-    made = AtomicRMWOp(AtomicRMWKind.XORI, update.value, update.buffer, update.index)
+    made = AtomicRmwOp(AtomicRmwKind.XORI, update.value, update.buffer, update.index)
     made.verify()
     assert str(made).endswith("low.atomic_rmw xori %v, %y[%j] : memref<13xi32>")

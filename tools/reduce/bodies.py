@@ -45,7 +45,7 @@ class EraseEffects(Edits):
 
 
 def _is_for_effects(op: Operation) -> bool:
-    if isinstance(op, low.AtomicRMWOp):
+    if isinstance(op, low.AtomicRmwOp):
         return op.result.first_use is None
     return not op.results and not op.has_trait(IsTerminator)
 

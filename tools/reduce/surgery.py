@@ -28,7 +28,7 @@ from ...dialects.element_types import element_type_of, is_float
 from .search import NotApplicable
 
 _EFFECTS = (
-    *(memref.StoreOp, vector.StoreOp, low.AtomicRMWOp, low.BarrierOp),
+    *(memref.StoreOp, vector.StoreOp, low.AtomicRmwOp, low.BarrierOp),
     *(graph.WriteOp, graph.PrintOp, func.CallOp),
     *sched.ITEMS,
 )
