@@ -208,6 +208,49 @@ def test_elements_become_what_the_plain_op_gives(way: str, type: str):
             assert_same(found[f"{word}_{kind}"][1], expected[f"plain_{kind}"][1])
 
 
+TICKETS = f"""
+low.kernel @k(%next: memref<1xi64>, %x: memref<{N}xf32>, %y: memref<{N}xf32>, %ends: memref<2xf32>)
+    grid [50, 1, 1] block [1, 1, 1] {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %one = arith.constant 1 : i64
+  %n = arith.constant {N} : i64
+  %zero = arith.constant 0.0 : f32
+  %last = scf.while (%seen = %one) : (i64) -> i64 {{
+    %ticket = low.atomic_rmw addi %one, %next[%c0] : memref<1xi64>
+    %is_inside = arith.cmpi slt, %ticket, %n : i64
+    scf.condition(%is_inside) %ticket : i64
+  }} do {{
+  ^bb0(%ticket: i64):
+    %i = arith.index_cast %ticket : i64 to index
+    %v = memref.load %x[%i] : memref<{N}xf32>
+    %is_below = arith.cmpf olt, %v, %zero : f32
+    %before = scf.if %is_below -> (f32) {{
+      %o = low.atomic_rmw minimumf %v, %ends[%c0] : memref<2xf32>
+      %least = arith.minimumf %o, %v : f32
+      scf.yield %least : f32
+    }} else {{
+      %o = low.atomic_rmw maximumf %v, %ends[%c1] : memref<2xf32>
+      scf.yield %v : f32
+    }}
+    memref.store %before, %y[%i] : memref<{N}xf32>
+    scf.yield %ticket : i64
+  }}
+}}"""
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_work_groups_draw_tickets_in_loops_and_branches(way: str):
+    """Each takes the next element for as long as there are some; retries stand in branches of loops."""
+    x = np.random.default_rng(3).standard_normal(N).astype(np.float32)
+    drawn, y, ends = np.zeros(1, np.int64), np.full(N, np.nan, np.float32), np.zeros(2, np.float32)
+    WAYS[way](parse(TICKETS), {"k": [drawn, x, y, ends]})
+    assert drawn[0] == N + 50
+    assert ends.tolist() == [x.min(), x.max()]
+    is_below = x < 0
+    assert (y[~is_below] == x[~is_below]).all() and (y[is_below] <= x[is_below]).all()
+
+
 def shared(n: int = 1003) -> str:
     """A histogram for each work-group of 17, of which every one is added to the whole."""
     return f"""
