@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from xdsl.dialects.builtin import AnyFloatConstr, IndexType, IntegerType, MemRefType, f32, f64, i32, i64
+from xdsl.dialects.builtin import (
+    AnyFloatConstr,
+    IndexType,
+    IntegerType,
+    MemRefType,
+    NoneAttr,
+    f32,
+    f64,
+    i32,
+    i64,
+)
 from xdsl.dialects.utils.enum_attribute import EnumAttribute
 from xdsl.ir import Attribute, Operation, SpacedOpaqueSyntaxAttribute, SSAValue
 from xdsl.irdl import (
@@ -21,8 +31,6 @@ from xdsl.irdl import (
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
-
-from .alloca import AllocaOp
 
 ATOMIC_TYPES: tuple[Attribute, ...] = (i32, i64, f32, f64)
 """The element types that every kind of device has atomics for, with loops around a comparison if need be."""
@@ -112,7 +120,7 @@ class AtomicRmwOp(IRDLOperation):
             )
         if not isinstance(buffer, MemRefType) or len(buffer.get_shape()) != 1:
             raise VerifyException(f"{self.name}: {buffer} has several dims, expected one")
-        if isinstance(owner := self.buffer.owner, AllocaOp) and not owner.is_shared:
+        if isinstance(self.buffer.owner, Operation) and isinstance(buffer.memory_space, NoneAttr):
             raise VerifyException(
                 f'{self.name}: the memory is one work-item\'s own (expected an argument or "shared" memory)'
             )
