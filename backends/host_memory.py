@@ -24,7 +24,8 @@ Bytes = npt.NDArray[np.uint8]
 class HostMemory:
     """
     Pools are byte arrays of this process, or host arrays mapped in; every copy is done when the call returns.
-    Used by one thread at a time. Errors begin with `owner`, the name of the backend.
+    Pools come and go in one thread at a time, while others may use those that stay. Errors begin with
+    `owner`, the name of the backend.
     """
 
     def __init__(self, owner: str) -> None:
@@ -110,15 +111,23 @@ class HostMemory:
             raise DeviceError(f"{self._owner}: pool {pool_id} is already allocated")
 
     def _pool(self, pool_id: int) -> Bytes:
-        if pool_id not in self._pools:
-            raise DeviceError(f"{self._owner}: pool {pool_id} is not allocated")
-        return self._pools[pool_id]
+        # Looked up once: another stream's thread may free the pool in between.
+        pool = self._pools.get(pool_id)
+        if pool is None:
+            raise self._not_allocated(pool_id)
+        return pool
+
+    def _not_allocated(self, pool_id: int) -> DeviceError:
+        return DeviceError(f"{self._owner}: pool {pool_id} is not allocated")
 
     def address(self, location: BufferLoc) -> int:
         """Returns the address of a place. Raises `DeviceError` where its pool is not allocated."""
         pool = self._pool(location.pool_id)
         assert 0 <= location.offset <= pool.nbytes, f"{location} is outside its {pool.nbytes} bytes"
-        return self._addresses[location.pool_id] + location.offset
+        address = self._addresses.get(location.pool_id)
+        if address is None:
+            raise self._not_allocated(location.pool_id)
+        return address + location.offset
 
     def _bytes(self, location: BufferLoc, nbytes: int) -> Bytes:
         pool = self._pool(location.pool_id)

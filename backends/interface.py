@@ -392,6 +392,21 @@ class Queued(Protocol):
         ...
 
 
+@runtime_checkable
+class Streams(Protocol):
+    """A driver whose device can work through several queues at the same time, all on the same pools."""
+
+    def new_stream(self) -> Driver:
+        """
+        Returns a driver of the same pools with a queue of its own, which another thread may use while this
+        one is used; this one itself, where calls run in the thread that makes them and many may run at once.
+        Pools come and go by this one only, and those that come may have negative ids. A pool that goes is not
+        used by work that is queued on any of them later. Where this one is `Queued` so is what is returned,
+        and each can wait for the events of the other. Any thread may call this, at any time.
+        """
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class LaunchStep:
     """Runs a kernel on the buffers of these numbers. `grid` counts work-groups, `block` work-items of one."""

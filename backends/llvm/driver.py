@@ -29,7 +29,7 @@ class CpuDriver(HostMemory):
     """
     The memory of this process, and kernels that run in it: in the calling thread, and where they are large in
     the threads of the process's pool. A launch or a run returns when it is done; it releases the
-    interpreter's lock meanwhile. Used by one thread at a time.
+    interpreter's lock meanwhile. Several threads may launch and run at the same time.
     """
 
     def __init__(self) -> None:
@@ -75,6 +75,10 @@ class CpuDriver(HostMemory):
         results: Sequence[ArrayBuffers],
     ) -> DirectProgram | None:
         return DirectProgram(self, artifact, steps, arguments, results) if is_layout_known() else None
+
+    def new_stream(self) -> CpuDriver:
+        """Returns this one: what runs in the calling thread may run in several."""
+        return self
 
     def synchronize(self) -> None:
         """Returns at once: a launch has already waited for its kernel."""

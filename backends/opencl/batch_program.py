@@ -119,6 +119,8 @@ class BatchProgram:
     def _resolve(self) -> None:
         """Tells kernels and copies where the buffers are that moved, or whose pool is a new one."""
         driver = self._driver
+        # Asked first: for another queue pools may come and go meanwhile.
+        generation = driver.generation
         has_moved = not self._commands
         for number, placed in enumerate(self._placed):
             location = placed.location
@@ -139,7 +141,7 @@ class BatchProgram:
             for number, step in enumerate(self._steps):
                 if isinstance(step, CopyStep) and number not in self._moving:
                     self._commands[number] = self._command(self._queue, number)
-        self._generation = driver.generation
+        self._generation = generation
 
     def _commands_of(self, queue: pyopencl.CommandQueue) -> list[_Command | None]:
         """Returns what queues each step; None also for the copies whose places are not known yet."""

@@ -50,7 +50,12 @@ class QueuePoint:
 
 
 class OpenCLDriver(OpenCLMemory):
-    """One device's pools and its in-order queue. Used by one thread at a time. Launches do not block."""
+    """One device's pools and an in-order queue. Used by one thread at a time. Launches do not block."""
+
+    def new_stream(self) -> OpenCLDriver:
+        """Returns a driver with another queue on these pools, and with kernel objects of its own."""
+        with self.failing():
+            return type(self)(self.context, self.device, self.info, self._table)
 
     def get_kernel(self, artifact: CompiledArtifact, name: str) -> CallableKernel:
         """Returns the kernel of the symbol `@name`. Raises `DeviceError` where the artifact has none."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from threading import RLock
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 import numpy as np
 import numpy.typing as npt
@@ -38,14 +40,39 @@ class Pool:
     memory: Bytes | None = None
 
 
+@dataclass(eq=False, slots=True)
+class PoolTable:
+    """The pools of one device, which all its queues have. `generation` changes when a pool comes or goes."""
+
+    pools: dict[int, Pool] = field(default_factory=dict[int, Pool])
+    generation: int = 0
+    _users: WeakSet[OpenCLMemory] = field(default_factory=WeakSet)
+    _lock: RLock = field(default_factory=RLock)
+
+    def add_user(self, user: OpenCLMemory) -> None:
+        """Adds one whose queue works in the pools, until it is gone. Any thread may call."""
+        with self._lock:
+            self._users.add(user)
+
+    def users(self) -> list[OpenCLMemory]:
+        with self._lock:
+            return list(self._users)
+
+
 class OpenCLMemory:
     """
-    One device's pools, and copies in its in-order queue. Used by one thread at a time; owns its pools until
-    they are freed. Copies between host and device block unless their name says otherwise; others do not.
-    `generation` changes whenever a pool comes or goes.
+    One device's pools, and copies in an in-order queue. Used by one thread at a time. Copies between host and
+    device block unless their name says otherwise; others do not.
     """
 
-    def __init__(self, context: pyopencl.Context, device: pyopencl.Device, info: OpenCLDeviceInfo):
+    def __init__(
+        self,
+        context: pyopencl.Context,
+        device: pyopencl.Device,
+        info: OpenCLDeviceInfo,
+        table: PoolTable | None = None,
+    ):
+        """`table` are the pools where another queue of the device has them already."""
         import pyopencl
 
         self.context = context
@@ -53,14 +80,20 @@ class OpenCLMemory:
         self.info = info
         self._queue = pyopencl.CommandQueue(context, device)
         self._is_idle = True
-        self.generation = 0
-        self._pools: dict[int, Pool] = {}
+        self._table = PoolTable() if table is None else table
+        self._table.add_user(self)
+        self._pools = self._table.pools
         self._transfers: deque[pyopencl.Event] = deque()
         self._strided_kernels = StridedKernels(context, info)
 
     def __repr__(self) -> str:
         pools = ", ".join(f"{pool_id}: {pool.nbytes} bytes" for pool_id, pool in sorted(self._pools.items()))
         return f"OpenCLDriver({self.info.name!r}, pools {{{pools}}})"
+
+    @property
+    def generation(self) -> int:
+        """Differs whenever a pool came or went."""
+        return self._table.generation
 
     @property
     def queue(self) -> pyopencl.CommandQueue:
@@ -114,19 +147,22 @@ class OpenCLMemory:
             raise device_error(message, error, is_allocation=True) from error
         except MemoryError as error:
             raise OutOfMemoryError(message) from error
-        self.generation += 1
+        self._table.generation += 1
 
     def free_pool(self, pool_id: int) -> None:
         """
-        Gives the pool back. Waits where it is the host's memory, which somebody else may use then; a device
-        that is lost uses nothing, and is not reported here.
+        Gives the pool back. Waits for all queues where it is the host's memory, which somebody else may use
+        then; a device that is lost uses nothing, and is not reported here.
         """
         pool = self.pool(pool_id)
-        self.generation += 1
+        self._table.generation += 1
         del self._pools[pool_id]
         try:
             if pool.memory is not None:
                 self.synchronize()
+                for other in self._table.users():
+                    if other is not self:
+                        other.finish()
         except DeviceLostError:
             pass
         finally:
@@ -276,6 +312,12 @@ class OpenCLMemory:
             self._queue.finish()
             self._transfers.clear()
             self._is_idle = True
+
+    def finish(self) -> None:
+        """Waits for the queue, which another thread may be using. Raises what `synchronize` raises."""
+        if not self._is_idle:
+            with self.failing(is_wait=True):
+                self._queue.finish()
 
     def pool(self, pool_id: int) -> Pool:
         """Raises `DeviceError` where there is no such pool."""

@@ -20,7 +20,7 @@ from .low import PreparedKernel
 
 
 class ReferenceDriver(HostMemory):
-    """A launch returns when the kernel has run. Used by one thread at a time."""
+    """A launch returns when the kernel has run. Several threads may launch at the same time."""
 
     def __init__(self) -> None:
         super().__init__("reference")
@@ -61,6 +61,10 @@ class ReferenceDriver(HostMemory):
         self, artifact: CompiledArtifact, steps: Sequence[Step], locations: Sequence[BufferLoc | None]
     ) -> Program:
         return SerialProgram(self, artifact, steps, locations)
+
+    def new_stream(self) -> ReferenceDriver:
+        """Returns this one: what runs in the calling thread may run in several."""
+        return self
 
     def synchronize(self) -> None:
         """Returns at once: a launch has already waited for its kernel."""

@@ -31,6 +31,7 @@ from tenon.backends.interface import (
     PinnedHost,
     Program,
     Queued,
+    Streams,
 )
 
 PROGRAM_CALLS = ("run", "run_timed", "call")
@@ -47,7 +48,7 @@ def _names_of(*protocols: type[Any]) -> tuple[str, ...]:
 
 
 DRIVER_CALLS = _names_of(
-    Memory, Launcher, HostMapped, HostVisible, PinnedHost, PeerCopies, Queued, DirectCalls
+    Memory, Launcher, HostMapped, HostVisible, PinnedHost, PeerCopies, Queued, Streams, DirectCalls
 )
 """What drivers are asked to do."""
 

@@ -358,6 +358,38 @@ def test_logical_devices_share_a_context_and_a_compiler_and_no_memory():
         drivers[1].free_pool(1)
 
 
+def test_a_stream_has_a_queue_of_its_own_and_the_pools_of_its_device():
+    it: Any = opencl().driver
+    stream: Any = it.new_stream()
+    assert type(stream) is type(it) and stream.queue != it.queue
+    assert stream.unordered_queue is None or stream.unordered_queue != it.unordered_queue
+    it.alloc_pool(-1, 64, 64)
+    assert stream.generation == it.generation
+    stream.copy_to_device(BufferLoc(-1, 0), np.arange(16, dtype=np.float32))
+    stream.launch(stream.get_kernel(add_one(), "add_one"), (8, 1, 1), (2, 1, 1), [BufferLoc(-1, 0)])
+    event = stream.record()
+    assert it.reaches_event(event)
+    it.wait_for(event)
+    assert pool(it, -1) == list(range(1, 17))
+    # what is freed is what no queue uses any more, this one's neither
+    stream.launch(stream.get_kernel(add_one(), "add_one"), (8, 1, 1), (2, 1, 1), [BufferLoc(-1, 0)])
+    it.free_pool(-1)
+    with pytest.raises(DeviceError, match=r"^opencl: pool -1 is not allocated$"):
+        stream.memset_zero(BufferLoc(-1, 0), 4)
+    assert stream.new_stream().generation == it.generation
+
+
+def test_a_device_that_has_no_more_queues_says_so(monkeypatch: pytest.MonkeyPatch):
+    it: Any = backends(None, 1)[0].driver
+
+    def no_queue(context: Any, device: Any) -> Any:
+        raise cl.RuntimeError("no more queues")
+
+    monkeypatch.setattr(cl, "CommandQueue", no_queue)
+    with pytest.raises(DeviceError, match=r"^opencl: device .* failed \(no more queues\)$"):
+        it.new_stream()
+
+
 def test_logical_devices_go_round_the_physical_ones(monkeypatch: pytest.MonkeyPatch):
     physical = choose_devices(None)[0]
     monkeypatch.setattr("tenon.backends.opencl.choose_devices", lambda _: [physical, physical])
