@@ -1,8 +1,9 @@
 """
-The one queue of each device: what is submitted runs in that order.
+The queue of each stream: what is submitted runs in that order.
 
 `SyncRunner` and `WorkerRunner` schedule the work of drivers that do everything in the calling thread;
-`QueueRunner` hands it to drivers whose devices have queues of their own.
+`QueueRunner` hands it to drivers whose devices have queues of their own, `runtime/queue_worker.py` does so
+from a thread.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from threading import Condition, RLock, Thread, current_thread, get_ident
 from time import perf_counter_ns
 from typing import Any
 
-from ..backends.interface import Driver, Queued
+from ..backends.interface import Driver, NativeEvent, Queued
 from ..errors import DeviceError, DeviceLostError, RoutineError
 from .device_lock import WAITS_FOR_ITSELF
 from .event import Event
@@ -43,6 +44,16 @@ class Task:
     keeps: object
 
 
+@dataclass(eq=False)
+class _Device:
+    """What the runners of one device's streams have in common."""
+
+    lost: tuple[str, list[str]] | None = None
+    """Why the device is lost, and what was in flight then; None while it works."""
+    executing: set[int] = field(default_factory=set[int])
+    """The threads that run work just now."""
+
+
 class Runner(ABC):
     """
     Runs work in the order of its submission. Any thread may submit and wait. Work that fails does not stop
@@ -59,17 +70,35 @@ class Runner(ABC):
 
     def __init__(self, track: Track, lock: Any) -> None:
         self.name = track.thread
-        """What events and errors call the device."""
+        """What events and errors call the stream."""
         self._track = track
         self._driver_lock = lock
         self._order = RLock()
         self._n_submitted = 0
         self._failures: deque[DeviceError] = deque()
         self._is_closed = False
-        self._executing: int | None = None
-        """The thread that runs work just now."""
-        self._lost: tuple[str, list[str]] | None = None
-        """Why the device is lost, and what was in flight then; None while it works."""
+        self._device = _Device()
+        self._stream: Callable[[], object] = _nothing
+
+    @property
+    def _lost(self) -> tuple[str, list[str]] | None:
+        return self._device.lost
+
+    def share_device(self, first: Runner) -> None:
+        """
+        Makes this, which nothing was submitted to, the runner of one more stream of the device of `first`: a
+        device that one of them loses is lost for all, and what work of one calls back may use none of them.
+        """
+        self._device = first._device
+
+    def keep_while_busy(self, stream: object) -> None:
+        """Has the stream that this is of live until all work that is submitted has ended."""
+        self._stream = weakref.ref(stream)
+
+    def take_failures(self, other: Runner) -> None:
+        """Makes failures of another stream, whose work has ended, this one's, as far as nobody was told."""
+        while other._failures:
+            self._failures.append(other._failures.popleft())
 
     @property
     def lost(self) -> DeviceLostError | None:
@@ -96,7 +125,8 @@ class Runner(ABC):
         self._check_outside()
         with self._order:
             self.check_open()
-            foreign = [event for event in waits if event.runner is not self]
+            foreign = [part for event in waits for part in event.parts if part.runner is not self]
+            keeps = self._stream() if keeps is None else keeps
             event = self._submit(self._n_submitted + 1, Task(label, work, foreign, category, keeps))
             self._n_submitted += 1
             return event
@@ -108,8 +138,9 @@ class Runner(ABC):
 
     def wait_for(self, event: Event) -> None:
         """Makes all work that is submitted later wait for `event`."""
-        if event.runner is not self:
-            self.submit(f"wait for {event.runner.name}", _nothing, [event], category=Category.WAIT)
+        names = [part.runner.name for part in event.parts if part.runner is not self]
+        if names:
+            self.submit(f"wait for {', '.join(names)}", _nothing, [event], category=Category.WAIT)
 
     @property
     def is_idle(self) -> bool:
@@ -149,6 +180,13 @@ class Runner(ABC):
     def wait(self, event: Event) -> None:
         """Blocks until the work up to `event` has finished. Raises nothing for work that failed."""
 
+    def native_of(self, event: Event) -> NativeEvent | None:
+        """
+        Returns the point of an event of this runner that the queues of devices can wait for, None where there
+        is none. May block until the work up to there is handed to the queue.
+        """
+        return event.native
+
     def close(self) -> None:
         """
         Finishes what is queued and takes no more work: submitting is a `DeviceError` from then on. Closing
@@ -159,15 +197,19 @@ class Runner(ABC):
         self._end()
 
     def check_open(self) -> None:
-        """Raises `DeviceError` where the device takes no more work, as it is closed or lost."""
+        """
+        Raises `DeviceError` where the device takes no more work, as it is closed or lost, or waits for the
+        callback that asks.
+        """
+        self._check_outside()
         if self._is_closed:
             raise DeviceError(f"{self.name}: the device is closed")
         if self._lost is not None:
             raise self._lost_error()
 
     def _check_outside(self) -> None:
-        """Raises `DeviceError` in a callback of the device's own work, which would wait for itself."""
-        if self._executing == get_ident() and is_called_back():
+        """Raises `DeviceError` in a callback of the device's work: what it asks for may be waiting for it."""
+        if get_ident() in self._device.executing and is_called_back():
             raise DeviceError(f"{self.name}: {WAITS_FOR_ITSELF}")
 
     def _end(self) -> None:
@@ -178,7 +220,7 @@ class Runner(ABC):
     def _submit(self, ticket: int, task: Task) -> Event: ...
 
     def _await(self, event: Event) -> None:
-        """Waits for an event of another device."""
+        """Waits for an event of another stream, of this device or another one."""
         with span(f"wait for {event.runner.name}", Category.WAIT, self._track):
             event.runner.wait(event)
         timeline = active()
@@ -194,17 +236,17 @@ class Runner(ABC):
     def _lose(self, error: DeviceError, in_flight: list[str]) -> None:
         """Marks the device as lost; what is noted is why it was lost first."""
         if self._lost is None:
-            self._lost = f"{self.name} is lost: {error.message}", in_flight
+            self._device.lost = f"{self.name} is lost: {error.message}", in_flight
 
     def _execute(self, task: Task, in_flight: Callable[[], list[str]]) -> None:
         """Runs `task`; whatever it raises is kept for whoever waits next."""
         try:
             with self._driver_lock, span(task.label, task.category, self._track):
-                self._executing = get_ident()
+                self._device.executing.add(get_ident())
                 try:
                     task.work()
                 finally:
-                    self._executing = None
+                    self._device.executing.discard(get_ident())
         except DeviceLostError as error:
             self._lose(error, [task.label, *in_flight()])
         except self._KEPT as error:
@@ -236,6 +278,8 @@ class _Inbox:
 
     changed: Condition = field(default_factory=Condition)
     tasks: deque[Task] = field(default_factory=deque[Task])
+    in_flight: deque[tuple[Event, Task]] = field(default_factory=deque["tuple[Event, Task]"])
+    """For runners whose work goes on when it is finished here: what is not known to be done."""
     n_finished: int = 0
     is_closed: bool = False
 
@@ -353,12 +397,17 @@ def _work_through(inbox: _Inbox, owner: weakref.ref[WorkerRunner]) -> None:
             inbox.changed.notify_all()
 
 
-_queues: weakref.WeakSet[QueueRunner] = weakref.WeakSet()
+_queues: weakref.WeakSet[Runner] = weakref.WeakSet()
+
+
+def finished_at_exit(runner: Runner) -> None:
+    """Has what is queued waited for before the process ends, as long as there is the runner."""
+    _queues.add(runner)
 
 
 @atexit.register
 def _finish_queues() -> None:
-    """Waits for what is queued, before the process ends: devices do not expect their memory to go away."""
+    """Waits for what is queued: devices do not expect their memory to go away."""
     for runner in list(_queues):
         runner.wait(runner.all_work())
 
@@ -374,14 +423,15 @@ class QueueRunner(Runner):
         super().__init__(track, lock)
         assert isinstance(driver, Queued), f"the driver of {track.thread} has no queue"
         self._driver: Queued = driver
-        _queues.add(self)
+        finished_at_exit(self)
         self._in_flight: deque[tuple[Event, Task]] = deque()
 
     def _submit(self, ticket: int, task: Task) -> Event:
         for event in task.waits:
-            if event.native is not None and self._driver.reaches_event(event.native):
+            native = event.runner.native_of(event)
+            if native is not None and self._driver.reaches_event(native):
                 with self._driver_lock:
-                    self._driver.wait_for(event.native)
+                    self._driver.wait_for(native)
             else:
                 self._await(event)
         if active() is not None:

@@ -2,36 +2,17 @@ import gc
 import os
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from threading import Lock, Thread
 
 import pytest
-from tenon.backends.interface import NativeEvent
 from tenon.errors import DeviceError, DeviceLostError, RoutineError
-from tenon.runtime.event import Event
+from tenon.runtime.event import Event, JoinedEvent
+from tenon.runtime.queue_worker import QueueWorkerRunner
 from tenon.runtime.runner import QueueRunner, Runner, SyncRunner, WorkerRunner
 from tenon.runtime.timeline import Category, Track, record_timeline
 
-
-class Gate:
-    """Work that begins and then waits until it is told to go on."""
-
-    def __init__(self) -> None:
-        self.begun = threading.Event()
-        self.open = threading.Event()
-
-    def __call__(self) -> None:
-        self.begun.set()
-        assert self.open.wait(10), "nobody opened the gate"
-
-    def then(self, work: Callable[[], object]) -> Callable[[], None]:
-        """Returns work that goes through the gate and does `work`."""
-
-        def both() -> None:
-            self()
-            work()
-
-        return both
+from .fake_queue import FakeQueue, Gate
 
 
 class Failing:
@@ -42,58 +23,6 @@ class Failing:
 
     def __call__(self) -> None:
         raise self.error
-
-
-class FakeEvent:
-    """A point in a fake queue."""
-
-    def __init__(self, queue: "FakeQueue", place: int) -> None:
-        self.queue = queue
-        self.place = place
-
-    def is_done(self) -> bool:
-        if self.queue.unanswering is not None:
-            raise self.queue.unanswering
-        return self.queue.n_done >= self.place
-
-    def wait(self) -> None:
-        self.queue.n_waits += 1
-        if self.queue.broken is not None:
-            raise self.queue.broken
-        self.queue.n_done = max(self.queue.n_done, self.place)
-
-
-class FakeQueue:
-    """
-    A driver with a queue: what is enqueued counts as done once somebody waits for it, or `n_done` is set.
-    """
-
-    def __init__(self, family: str = "a") -> None:
-        self.family = family
-        self.n_queued = 0
-        self.n_done = 0
-        self.n_waits = 0
-        self.waits: list[NativeEvent] = []
-        self.broken: DeviceError | None = None
-        self.unanswering: DeviceError | None = None
-
-    def enqueue(self) -> None:
-        self.n_queued += 1
-
-    def record(self) -> FakeEvent:
-        if self.broken is not None:
-            raise self.broken
-        return FakeEvent(self, self.n_queued)
-
-    def reaches_event(self, event: NativeEvent) -> bool:
-        return isinstance(event, FakeEvent) and event.queue.family == self.family
-
-    def wait_for(self, event: NativeEvent) -> None:
-        self.waits.append(event)
-
-    def queue_copy_to_device(self, target: object, source: object) -> None: ...
-
-    def queue_copy_from_device(self, target: object, source: object) -> None: ...
 
 
 def print_to(pipe: int) -> None:
@@ -113,11 +42,18 @@ def worker_runner(name: str = "w:0") -> WorkerRunner:
     return WorkerRunner(Track("w", name), Lock())
 
 
-@pytest.fixture(params=["sync", "worker", "queue"])
+def queue_worker(name: str = "q:0.1", family: str = "a") -> tuple[QueueWorkerRunner, FakeQueue]:
+    queue = FakeQueue(family)
+    return QueueWorkerRunner(Track("q", name), Lock(), queue), queue  # pyright: ignore[reportArgumentType]
+
+
+@pytest.fixture(params=["sync", "worker", "queue", "queue worker"])
 def runner(request: pytest.FixtureRequest) -> Iterator[Runner]:
     """Each kind of runner."""
     if request.param == "queue":
         runner: Runner = queue_runner("d:0")[0]
+    elif request.param == "queue worker":
+        runner = queue_worker("d:0")[0]
     else:
         runner = {"sync": sync_runner, "worker": worker_runner}[request.param]("d:0")
     yield runner
@@ -562,3 +498,183 @@ def test_a_worker_outlives_work_that_asks_to_exit():
     runner.submit("next", lambda: ran.append("next")).sync()
     assert ran == ["next"]
     runner.close()
+
+
+# The queue of a further stream
+
+
+def test_work_is_handed_to_the_queue_in_a_thread():
+    runner, queue = queue_worker()
+    gate = Gate()
+    held = runner.submit("held", gate.then(queue.enqueue))
+    event = runner.submit("a", queue.enqueue)
+    assert not held.is_done and not event.is_done and event.native is None
+    gate.open.set()
+    assert runner.native_of(event) is event.native is not None
+    assert not event.is_done and not runner.is_idle
+    queue.n_done = 2
+    assert event.is_done and runner.is_idle
+    assert queue.n_waits == 0
+    runner.close()
+
+
+def test_a_queue_waits_for_what_a_thread_hands_to_another():
+    (first, source), (second, target) = queue_worker("q:0.1"), queue_runner("q:0")
+    gate = Gate()
+    event = first.submit("a", gate.then(source.enqueue))
+    opener = threading.Timer(0.02, gate.open.set)
+    opener.start()
+    second.submit("b", target.enqueue, [event])
+    assert target.waits == [event.native] and event.native is not None
+    assert source.n_waits == 0
+    opener.join()
+    first.close()
+
+
+def test_what_a_thread_hands_over_waits_in_the_queue():
+    (first, source), (second, target) = queue_runner("q:0"), queue_worker("q:0.1")
+    event = first.submit("a", source.enqueue)
+    later = second.submit("b", target.enqueue, [event])
+    second.native_of(later)
+    assert target.waits == [event.native]
+    assert source.n_waits == 0
+    second.close()
+
+
+def test_what_a_thread_hands_over_waits_for_other_kinds_of_devices():
+    (first, source), (second, target) = queue_runner("p:0", "b"), queue_worker("q:0.1")
+    event = first.submit("a", source.enqueue)
+    second.native_of(second.submit("b", target.enqueue, [event]))
+    assert target.waits == []
+    assert source.n_waits == 1
+    second.close()
+
+
+@pytest.mark.parametrize("call", ["wait_for", "record", "wait", "is_done"])
+def test_what_fails_in_the_queue_of_a_stream_loses_the_device(call: str):
+    (first, source), (runner, queue) = queue_runner("q:0"), queue_worker("q:0.1")
+    runner.share_device(first)
+    broken = DeviceError("opencl: INVALID_COMMAND_QUEUE")
+    waits = [first.submit("a", source.enqueue)] if call == "wait_for" else []
+    if call in ("wait_for", "record"):
+        queue.broken = broken
+        event = runner.submit("b", queue.enqueue, waits)
+    else:
+        event = runner.submit("b", queue.enqueue)
+        runner.native_of(event)
+        queue.broken, queue.unanswering = (broken, None) if call == "wait" else (None, broken)
+    for one in (runner, first):
+        with pytest.raises(DeviceLostError, match=r"^q:0\.1 is lost: opencl: INVALID_COMMAND_QUEUE"):
+            runner.wait(event)
+            assert event.is_done or call == "wait"
+            one.raise_failures()
+    runner.close()
+
+
+def test_on_a_timeline_work_lasts_until_the_queue_has_done_it():
+    runner, queue = queue_worker()
+    with record_timeline():
+        runner.native_of(runner.submit("a", queue.enqueue))
+    assert (queue.n_waits, queue.n_done) == (1, 1)
+    runner.close()
+
+
+def test_what_a_queue_works_on_lives_until_it_has_done():
+    class Owner:
+        pass
+
+    runner, queue = queue_worker()
+    owner = Owner()
+    event = runner.submit("a", queue.enqueue, keeps=owner)
+    runner.native_of(event)
+    watch = weakref.ref(owner)
+    del owner, runner
+    gc.collect()
+    assert watch() is not None
+    event.sync()
+    gc.collect()
+    assert watch() is None
+
+
+def test_a_thread_for_a_queue_needs_one():
+    with pytest.raises(AssertionError, match=r"the driver of q:0\.1 has no queue"):
+        QueueWorkerRunner(Track("q", "q:0.1"), Lock(), object())  # pyright: ignore[reportArgumentType]
+
+
+def test_work_closes_the_stream_that_it_runs_on():
+    runner, queue = queue_worker()
+    runner.submit("closes", runner.close)
+    event = Event(runner, 1)
+    while not event.is_done:
+        pass
+    with pytest.raises(DeviceError, match=r"q:0\.1: the device is closed"):
+        runner.submit("later", queue.enqueue)
+
+
+# Several streams of a device
+
+
+def test_a_device_that_one_runner_loses_is_lost_for_all():
+    first, further = worker_runner("w:0"), worker_runner("w:0.1")
+    further.share_device(first)
+    done: list[str] = []
+    gate = Gate()
+    further.submit("held", gate)
+    waiting = further.submit("waiting", lambda: done.append("waiting"))
+    first.wait(first.submit("step", Failing(DeviceLostError("the bus is gone"))))
+    gate.open.set()
+    with pytest.raises(DeviceLostError, match=r"^w:0 is lost: the bus is gone \(in flight: step\)$"):
+        waiting.sync()
+    with pytest.raises(DeviceLostError, match=r"^w:0 is lost"):
+        further.submit("later", lambda: done.append("later"))
+    assert done == []
+    first.close()
+    further.close()
+
+
+def test_failures_that_nobody_was_told_of_are_handed_over():
+    first, further = sync_runner("s:0"), sync_runner("s:0.1")
+    first.submit("a", Failing(ValueError("1")))
+    further.submit("b", Failing(ValueError("2")))
+    first.take_failures(further)
+    further.await_idle()
+    with pytest.raises(RoutineError, match=r"^a: ValueError: 1") as caught:
+        first.await_idle()
+    assert caught.value.__notes__ == ["also failed: b: ValueError: 2"]
+
+
+def test_a_joined_event_is_done_when_all_are(worker: WorkerRunner):
+    sync, gate = sync_runner(), Gate()
+    events = [sync.submit("a", lambda: None), worker.submit("b", gate)]
+    joined = JoinedEvent(events)
+    assert joined.parts == tuple(events) and events[0].parts == (events[0],)
+    assert not joined.is_done
+    gate.open.set()
+    joined.sync()
+    assert joined.is_done
+
+
+def test_a_joined_event_raises_the_failures_of_one_stream_after_the_other():
+    runners = sync_runner("s:0"), sync_runner("s:1")
+    for number, runner in enumerate(runners):
+        runner.submit(f"work {number}", Failing(ValueError("1")))
+    joined = JoinedEvent([runner.all_work() for runner in runners])
+    for number in range(2):
+        with pytest.raises(RoutineError, match=f"^work {number}: ValueError: 1$"):
+            joined.sync()
+    joined.sync()
+
+
+def test_work_waits_for_all_parts_of_an_event_but_its_own(runner: Runner, worker: WorkerRunner):
+    order, gate = list[str](), Gate()
+    other = worker_runner("v:0")
+    held = [each.submit("held", gate.then(lambda: order.append("held"))) for each in (worker, other)]
+    own = runner.submit("own", lambda: order.append("own"))
+    opener = threading.Timer(0.02, gate.open.set)
+    opener.start()
+    runner.wait_for(JoinedEvent([*held, own]))
+    runner.submit("behind", lambda: order.append("behind"), [JoinedEvent([own, *held])])
+    runner.await_idle()
+    assert order == ["own", "held", "held", "behind"]
+    opener.join()
+    other.close()
