@@ -27,6 +27,7 @@ from .node_buffer import NodeBuffer
 from .region import Index, region_of
 from .signature import Array
 from .slab_pool import Slab
+from .stream import Stream
 from .tensor_node import TensorNode
 
 if TYPE_CHECKING:
@@ -50,8 +51,9 @@ Buffers = Mapping[TensorNode, NodeBuffer]
 
 class Context(ProcessBound):
     """
-    The tensor nodes that have memory on one device. A context never changes: what adds nodes returns a child,
-    which has its parent's nodes and its own, the delta. What the nodes hold does change.
+    The tensor nodes that have memory on one device, and the stream that works on them. A context never
+    changes: what adds nodes returns a child, which has its parent's nodes and its own, the delta, and is on
+    the parent's stream unless told otherwise. What the nodes hold does change.
 
     A context owns the memory of its delta until `finalize`, or until nothing refers to it or to a descendant
     any more. Nodes that streams share (`known_shared_cross_streams`, constants among them) have one memory in
@@ -62,7 +64,7 @@ class Context(ProcessBound):
 
     def __init__(
         self,
-        device: Device,
+        stream: Stream,
         parent: Context | None,
         delta: Mapping[TensorNode, NodeBuffer],
         slabs: list[Slab],
@@ -71,7 +73,9 @@ class Context(ProcessBound):
         borrowed: Buffers = MappingProxyType({}),
     ) -> None:
         """`delta` is memory that this owns with `slabs`, `borrowed` that of other contexts of the device."""
-        self.device = device
+        self.stream = stream
+        """What its routines and copies are scheduled on."""
+        self.device = device = stream.device
         self.parent = parent
         self.merge_buffer_node = merge_buffer_node
         """Whose values the merge buffer holds once all routines up to here have run; None if not known."""
@@ -105,11 +109,11 @@ class Context(ProcessBound):
 
     @staticmethod
     def root(
-        device: Device, buffers: Buffers | None = None, optimize_context: OptimizeContext | None = None
+        stream: Stream, buffers: Buffers | None = None, optimize_context: OptimizeContext | None = None
     ) -> Context:
-        """What `Device.make_context` says."""
-        borrowed = _checked_buffers(device, buffers or {}, {}, "make_context")
-        return Context(device, None, {}, [], None, optimize_context, borrowed)
+        """What `Stream.make_context` says."""
+        borrowed = _checked_buffers(stream.device, buffers or {}, {}, "make_context")
+        return Context(stream, None, {}, [], None, optimize_context, borrowed)
 
     @property
     def nodes(self) -> tuple[TensorNode, ...]:
@@ -161,22 +165,28 @@ class Context(ProcessBound):
         buffers: Buffers | None = None,
         merge_buffer_node: TensorNode | _Kept | None = _KEPT,
         optimize_context: OptimizeContext | None = None,
+        stream: Stream | None = None,
     ) -> Context:
         """
         Returns a child with memory for those of `nodes` that are not here; it holds anything. Nodes of
         `buffers` lie in that memory, which is another context's of the device (`Context.buffers`): that one
         lives as long as the child, and finalizing it finalizes the child. With `merge_buffer_node` None
-        nothing is known of the merge buffer. What is not given is as here.
+        nothing is known of the merge buffer. `stream` is the stream of the device that the child is on: what
+        it has of the nodes here it waits for by itself. What is not given is as here; on another stream
+        nothing is known of the merge buffer, which is another one.
 
         Raises:
             ContextError: the context is finalized, or a node of `buffers` is here already, or its memory is
-                another node's, another device's, or freed.
+                another node's, another device's, or freed; or the stream is another device's.
             MemoryModeError: a node has no memory of its own: its mode is virtual or local.
             OutOfMemoryError: the device has not that much memory, or one node is larger than a pool may be.
         """
         self.check_usable("make_child")
         for node in nodes:
             check_kind("make_child", node, "tensor nodes", TensorNode)
+        stream = self._checked_stream(stream)
+        if stream is not self.stream and merge_buffer_node is _KEPT:
+            merge_buffer_node = None
         borrowed = _checked_buffers(self.device, buffers or {}, self._buffers, "make_child")
         missing = [
             node for node in dict.fromkeys(nodes) if node not in self._buffers and node not in borrowed
@@ -185,7 +195,7 @@ class Context(ProcessBound):
         try:
             delta = allocate(self.device, missing, slabs)
             return Context(
-                self.device,
+                stream,
                 self,
                 delta,
                 slabs,
@@ -356,7 +366,7 @@ class Context(ProcessBound):
     ) -> Routine | None:
         """
         Returns a routine that copies what the node holds in `source` to here, into the node or into the
-        device's merge buffer. Its context is a child of this one; after a copy into the merge buffer the
+        stream's merge buffer. Its context is a child of this one; after a copy into the merge buffer the
         child's `merge_buffer_node` is the node. None if there is nothing to copy: the node is not in
         `source`; or, for a copy into the node, it is not here either, or it is the same memory. Nothing else
         happens before the routine runs: then the merge buffer grows, if it must.
@@ -371,7 +381,7 @@ class Context(ProcessBound):
 
     def finalize(self) -> None:
         """
-        Waits for what is scheduled on the device, and frees the memory of this context's delta and of all
+        Waits for what is scheduled on the stream, and frees the memory of this context's delta and of all
         its descendants', which then cannot be used any more, nor can contexts with memory of theirs. The
         parent is left as it is, and so is what `buffers` gave. Finalizing twice is
         finalizing once. Failures of the work waited for are left for the next synchronisation.
@@ -385,7 +395,7 @@ class Context(ProcessBound):
             if self._is_finalized:
                 return
             self._is_finalized = True
-        runner = self.device.runner
+        runner = self.stream.runner
         runner.wait(runner.all_work())
         for buffer in self._buffers.values():
             for event in buffer.waits_to_write():
@@ -430,6 +440,15 @@ class Context(ProcessBound):
         if self._is_finalized:
             raise ContextError(f"{who}: the context on {self.device.name} is finalized")
 
+    def _checked_stream(self, stream: Stream | None) -> Stream:
+        """Returns the stream of a child. Raises `ContextError` for another device's."""
+        if stream is None:
+            return self.stream
+        check_kind("make_child: stream", stream, "a stream of the device", Stream)
+        if stream.device is not self.device:
+            raise ContextError(f"make_child: {stream.name} is no stream of {self.device.name}")
+        return stream
+
     def _check_absent(self, node: TensorNode, who: str) -> None:
         check_kind(who, node, "a tensor node", TensorNode)
         self.check_usable(who)
@@ -457,14 +476,16 @@ class Context(ProcessBound):
             raise CallError(f"init_from_host {node.debug_name}: copy=False, but {problem}")
         slabs: list[Slab] = []
         buffer = live_in(device, node, array, slabs)
-        child = Context(device, self, {node: buffer}, slabs, self.merge_buffer_node, self.optimize_context)
-        note_written_on_device(buffer, device.all_work())
+        child = Context(
+            self.stream, self, {node: buffer}, slabs, self.merge_buffer_node, self.optimize_context
+        )
+        note_written_on_device(buffer, self.stream.runner.all_work())
         return child
 
     def __repr__(self) -> str:
         state = ", finalized" if self._is_finalized else ""
         names = ", ".join(node.debug_name for node in self._buffers)
-        return f"<Context on {self.device.name} ({names}){state}>"
+        return f"<Context on {self.stream.name} ({names}){state}>"
 
 
 def _checked_buffers(device: Device, given: Buffers, present: Buffers, who: str) -> Buffers:

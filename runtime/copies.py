@@ -10,6 +10,7 @@ from .node_buffer import NodeBuffer, fills
 from .region import Region
 from .runner import Work
 from .signature import Array
+from .stream import Stream
 from .timeline import Category
 
 if TYPE_CHECKING:
@@ -41,19 +42,28 @@ def read(context: Context | None, buffer: NodeBuffer, who: str, copy: Work) -> E
 
 
 def _schedule(context: Context | None, buffer: NodeBuffer, who: str, work: Work, *, writes: bool) -> Event:
-    device = buffer.device
-    with device.schedule_lock:
+    runner = stream_of(context, buffer).runner
+    with buffer.device.schedule_lock:
         if context is not None:
             context.check_usable(who)
         waits = buffer.waits_to_write() if writes else buffer.waits_to_read()
-        event = device.runner.submit(who, work, waits, category=Category.TRANSFER, keeps=context)
+        event = runner.submit(who, work, waits, category=Category.TRANSFER, keeps=context)
         (buffer.note_write if writes else buffer.note_read)(event)
     return event
 
 
-def copy_to_device(buffer: NodeBuffer, region: Region, source: Array, may_queue: bool) -> Work:
-    """Returns what copies an array to a part of a node; with `may_queue` perhaps after it returned."""
-    driver = buffer.device.backend.driver
+def stream_of(context: Context | None, buffer: NodeBuffer) -> Stream:
+    """Returns where copies to and from a node are scheduled: the device's own stream without a context."""
+    return buffer.device if context is None else context.stream
+
+
+def copy_to_device(
+    stream: Stream, buffer: NodeBuffer, region: Region, source: Array, may_queue: bool
+) -> Work:
+    """
+    Returns what copies an array to a part of a node, on a stream; with `may_queue` perhaps after it returned.
+    """
+    driver = stream.driver
     if not region.nbytes:
         return _nothing
     if not (region.is_contiguous and source.flags.c_contiguous):
@@ -64,9 +74,13 @@ def copy_to_device(buffer: NodeBuffer, region: Region, source: Array, may_queue:
     return lambda: driver.copy_to_device(place, source)
 
 
-def copy_from_device(buffer: NodeBuffer, region: Region, target: Array, may_queue: bool) -> Work:
-    """Returns what copies a part of a node to an array; with `may_queue` perhaps after it returned."""
-    driver = buffer.device.backend.driver
+def copy_from_device(
+    stream: Stream, buffer: NodeBuffer, region: Region, target: Array, may_queue: bool
+) -> Work:
+    """
+    Returns what copies a part of a node to an array, on a stream; with `may_queue` perhaps after it returned.
+    """
+    driver = stream.driver
     if not region.nbytes:
         return _nothing
     if not (region.is_contiguous and target.flags.c_contiguous):

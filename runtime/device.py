@@ -1,7 +1,8 @@
-"""A device of a platform: its memory, its queue, and the contexts made on it."""
+"""A device of a platform: its memory, its streams, and the contexts made on it."""
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Mapping
 from itertools import count
 from threading import RLock
@@ -10,20 +11,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ..backends.interface import Backend, HostMapped, HostVisible, PeerCopies, PinnedHost, Queued
-from ..process_bound import ProcessBound
+from ..backends.interface import Backend, HostMapped, HostVisible, PeerCopies, PinnedHost, Queued, Streams
 from .argument_kinds import check_kind
-from .event import Event
+from .device_lock import DeviceLock
+from .event import Event, JoinedEvent
 from .merge_buffer import MergeBuffer
+from .queue_worker import QueueWorkerRunner
 from .runner import QueueRunner, Runner, SyncRunner, WorkerRunner
 from .segments import Request, pack
 from .shared_buffers import SharedBuffers
-from .slab_pool import SlabStatistics, slab_pool_of
+from .slab_pool import SlabPool, SlabStatistics, slab_pool_of
+from .stream import Stream
 from .timeline import Track
 
 if TYPE_CHECKING:
-    from .context import Buffers, Context
-    from .optimize_context import OptimizeContext
     from .platform import Platform
 
 _next_device_id = count()
@@ -45,13 +46,14 @@ def scheduler_name(scheduler: str | Scheduler | None) -> str:
     return scheduler if isinstance(scheduler, str) else getattr(scheduler, "__name__", "own")
 
 
-_ABILITIES: tuple[type[Any], ...] = (HostMapped, HostVisible, PinnedHost, PeerCopies, Queued)
+_ABILITIES: tuple[type[Any], ...] = (HostMapped, HostVisible, PinnedHost, PeerCopies, Queued, Streams)
 
 
-class Device(ProcessBound):
+class Device(Stream):
     """
-    One device. It has one stream: everything scheduled on it runs in the order it was scheduled. Any thread
-    may use it; what several threads schedule is ordered by who comes first.
+    One device, which is its own first stream: everything scheduled on it runs in the order it was scheduled.
+    Where it can it has more of them (`new_stream`), which share its memory; waiting for the device is waiting
+    for all. Any thread may use it; what several threads schedule is ordered by who comes first.
     """
 
     COPY_HINT = "open its platform there: tenon.open_platform(name)"
@@ -70,92 +72,83 @@ class Device(ProcessBound):
         self.backend = backend
         self.ordinal = ordinal
         """The device's number on its platform, from 0 up."""
-        self.name = f"{platform.name}:{ordinal}"
         self.pool_limit = pool_limit
         """The most bytes of one pool."""
         self.scheduler = scheduler
         self.pools = slab_pool_of(backend.driver)
-        self.runner: Runner
-        track = Track(platform.name, self.name)
+        name = f"{platform.name}:{ordinal}"
+        track = Track(platform.name, name)
+        runner: Runner
         if scheduler is None:
-            self.runner = QueueRunner(track, self.pools.lock, backend.driver)
+            runner = QueueRunner(track, self.pools.lock, backend.driver)
         else:
             make_runner = SCHEDULERS[scheduler] if isinstance(scheduler, str) else scheduler
-            self.runner = make_runner(track, self.pools.lock)
-            check_kind("open_platform: scheduler", self.runner, "a function that makes a Runner", Runner)
+            runner = make_runner(track, self.pools.lock)
+            check_kind("open_platform: scheduler", runner, "a function that makes a Runner", Runner)
+        super().__init__(self, 0, name, backend.driver, self.pools.lock, runner, MergeBuffer(self.pools))
         self.schedule_lock = RLock()
-        """Held while work is scheduled, so that what is noted of a buffer fits the order of the work."""
+        """
+        Held while work is scheduled on any of the streams, so that what is noted of a buffer fits the order
+        of the work.
+        """
         self.shared = SharedBuffers()
         """What all contexts of the device have one copy of: constants, and nodes that streams share."""
-        self.merge_buffer = MergeBuffer(self.pools)
+        self._stream_numbers = count(1)
+        self._further: weakref.WeakSet[Stream] = weakref.WeakSet()
+        self._further_lock = RLock()
 
-    def make_context(
-        self, *, buffers: Buffers | None = None, optimize_context: OptimizeContext | None = None
-    ) -> Context:
+    def new_stream(self) -> Stream:
         """
-        Returns a context without a parent. Its nodes are those of `buffers`, in that memory, which is another
-        context's of the device (`Context.buffers`): that one lives as long as this, and finalizing it
-        finalizes this. `optimize_context` is what later compiles are to know.
+        Returns a further stream: a queue of its own where the device has queues (`Streams`), a thread of its
+        own with the scheduler "multicore". Where there can be no other, with the scheduler "sync", one of the
+        caller's own, or a driver without that ability, it is the device itself.
 
         Raises:
-            ContextError: memory of `buffers` is another node's, another device's, or freed.
+            DeviceError: the device is closed, or its queues are used up.
+            DeviceLostError: it is lost.
         """
-        from .context import Context
+        driver = self.backend.driver
+        if not isinstance(driver, Streams) or self.scheduler not in (None, "multicore"):
+            return self
+        self.runner.check_open()
+        number = next(self._stream_numbers)
+        name = f"{self.name}.{number}"
+        track, lock, own_driver = Track(self.platform.name, name), DeviceLock(), driver.new_stream()
+        runner = (
+            QueueWorkerRunner(track, lock, own_driver)
+            if self.scheduler is None
+            else WorkerRunner(track, lock)
+        )
+        runner.share_device(self.runner)
+        pool_id = self.pools.take_merge_pool()
+        stream = Stream(self, number, name, own_driver, lock, runner, MergeBuffer(self.pools, pool_id))
+        runner.keep_while_busy(stream)
+        weakref.finalize(stream, _retire, runner, self.runner, self.pools, pool_id).atexit = False
+        with self._further_lock:
+            self.runner.check_open()
+            self._further.add(stream)
+        return stream
 
-        return Context.root(self, buffers, optimize_context)
-
-    def new_stream(self) -> Device:
-        """Returns the device itself, which is its own only stream; contexts tell logical streams apart."""
-        return self
+    @property
+    def streams(self) -> tuple[Stream, ...]:
+        """The device itself, and its further streams that are in use, in the order they were made in."""
+        with self._further_lock:
+            further = list(self._further)
+        return (self, *sorted(further, key=lambda stream: stream.number))
 
     def check_fits_merging(self, name: str, nbytes: int) -> None:
         """Raises `OutOfMemoryError` where a pool cannot hold `nbytes`, of the tensor node `name`."""
         pack([Request(f"{name} in the merge buffer", nbytes)], self.pool_limit)
 
-    def make_room_for_merging(self, nbytes: int) -> None:
-        """
-        Makes the merge buffer hold `nbytes`. Where it must grow, this waits for what is scheduled, and what
-        it held is lost.
-
-        Raises:
-            OutOfMemoryError: that is more than the device has; the merge buffer is then gone.
-        """
-        with self.schedule_lock:
-            if self.merge_buffer.needs_growth(nbytes):
-                self.runner.wait(self.runner.all_work())
-                self.merge_buffer.grow(nbytes)
-
     def all_work(self) -> Event:
-        """Returns the event of the end of all that is scheduled by now."""
-        return self.runner.all_work()
-
-    def wait_for(self, event: Event) -> None:
-        """Makes what is scheduled later wait for an event of any device. Seldom needed: transfers do it."""
-        self.runner.wait_for(event)
-
-    def await_idle(self) -> None:
-        """
-        Blocks until everything scheduled has finished.
-
-        Raises:
-            RoutineError: something failed that was not reported yet.
-            DeviceLostError: the device is lost.
-        """
-        self.runner.await_idle()
+        """Returns the event of the end of all that is scheduled by now, on all of the device's streams."""
+        events = [stream.runner.all_work() for stream in self.streams]
+        return events[0] if len(events) == 1 else JoinedEvent(events)
 
     def synchronize(self) -> None:
         """Does what `await_idle` does, and then gives memory back whose owners are gone."""
         self.await_idle()
         self.pools.statistics()
-
-    @property
-    def is_idle(self) -> bool:
-        return self.runner.is_idle
-
-    @property
-    def is_lost(self) -> bool:
-        """Whether the device failed for good: all that is scheduled on it raises `DeviceLostError`."""
-        return self.runner.lost is not None
 
     @property
     def used_memory(self) -> int:
@@ -195,6 +188,7 @@ class Device(ProcessBound):
             "name": self.name,
             "is_lost": self.is_lost,
             "is_idle": self.is_lost or self.is_idle,
+            "n_streams": len(self.streams),
             "n_pools": statistics.n_slabs,
             "used_nbytes": statistics.nbytes,
             "peak_nbytes": statistics.peak_nbytes,
@@ -217,10 +211,21 @@ class Device(ProcessBound):
         return memory[:nbytes].view(dtype).reshape(shape)
 
     def close(self) -> None:
-        """Finishes what is scheduled and gives the merge buffer and the worker thread back."""
+        """Finishes what is scheduled, on all streams, and gives merge buffers and worker threads back."""
         self.runner.close()
+        # Asked now: no stream is made once the device's own takes no more work.
+        streams = self.streams
+        for stream in streams:
+            stream.runner.close()
         if not self.is_lost:
-            self.merge_buffer.free()
+            for stream in streams:
+                stream.merge_buffer.free()
 
     def __repr__(self) -> str:
         return f"<Device {self.name}{', lost' if self.is_lost else ''}>"
+
+
+def _retire(runner: Runner, first: Runner, pools: SlabPool, pool_id: int) -> None:
+    """Ends a stream that nothing refers to any more: its work has ended, but perhaps not well."""
+    first.take_failures(runner)
+    pools.give_merge_pool_back(pool_id)

@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from typing import TYPE_CHECKING
 
 from ..errors import ContextError
-from .copies import copy_from_device, copy_to_device, fill, read
+from .copies import copy_from_device, copy_to_device, fill, read, stream_of
 from .event import Event
 from .node_buffer import NodeBuffer
 from .region import whole_region
@@ -69,7 +69,7 @@ def _send(context: Context, buffer: NodeBuffer) -> None:
     # Noted first: what the host writes from now on makes the device lag again.
     buffer.host_version = node.host_version
     node.add_device_not_lagging_host(buffer.device.id)
-    send = copy_to_device(buffer, whole_region(node), array, may_queue=False)
+    send = copy_to_device(context.stream, buffer, whole_region(node), array, may_queue=False)
 
     def copy() -> None:
         try:
@@ -102,7 +102,8 @@ def note_written_on_device(buffer: NodeBuffer, event: Event) -> None:
                 f"{node.debug_name}: the context that has its newest values is gone (hint: read them before)"
             )
         assert array is not None, f"{node.debug_name} is hosted without an array"
-        copy = copy_from_device(buffer, whole_region(node), array, may_queue=False)
+        stream = stream_of(owner, buffer)
+        copy = copy_from_device(stream, buffer, whole_region(node), array, may_queue=False)
         read(owner, buffer, f"fetch {node.debug_name}", copy).sync()
 
     node.prepare_read(is_done=lambda: event.is_done, sync=event.sync, transfer=fetch)

@@ -11,13 +11,13 @@ import numpy as np
 from ..backends.interface import BufferLoc
 from ..errors import ContextError
 from . import transfer
-from .device import Device
 from .node_buffer import NodeBuffer
 from .program_plan import BufferKind, ProgramPlan
 from .routine import MovingBuffer, ProgramRoutine, Routine
 from .segments import ALIGNMENT, Request, pack
 from .signature import Array
 from .slab_pool import Slab
+from .stream import Stream
 from .tensor_node import TensorNode
 
 if TYPE_CHECKING:
@@ -28,13 +28,15 @@ if TYPE_CHECKING:
 class ConstantSlab:
     """The constants of one program on one device, freed with the last routine that uses them."""
 
-    def __init__(self, device: Device, code: Code) -> None:
+    def __init__(self, stream: Stream, code: Code) -> None:
+        device = stream.device
         constants = code.plan.constants
         pack([Request(f"{code.name}: the constants", constants.nbytes)], device.pool_limit)
         self.slab = device.pools.allocate(constants.nbytes, ALIGNMENT)
         weakref.finalize(self, device.pools.free, [self.slab]).atexit = False
-        with device.pools.lock:
-            device.backend.driver.copy_to_device(self.slab.at(0), constants)
+        # Done when this returns: other streams read it too.
+        with stream.lock:
+            stream.driver.copy_to_device(self.slab.at(0), constants)
 
 
 def link_code(context: Context, code: Code) -> Routine:
@@ -79,7 +81,7 @@ def link_batch(context: Context, batch: CodeBatch) -> tuple[Context, list[Routin
 
 def _link(context: Context, code: Code, merged: TensorNode | None) -> ProgramRoutine:
     """Links to a context that has all nodes of the program."""
-    device, plan = context.device, code.plan.linked(code.callbacks)
+    stream, device, plan = context.stream, context.device, code.plan.linked(code.callbacks)
     for declared in plan.nodes:
         node = code.nodes[declared.name]
         buffer = context.buffer_of(node, code.name)
@@ -89,7 +91,7 @@ def _link(context: Context, code: Code, merged: TensorNode | None) -> ProgramRou
     constants = None
     if plan.constants.nbytes:
         constants = device.shared.get(
-            ("constants", code.id), ConstantSlab, lambda: ConstantSlab(device, code)
+            ("constants", code.id), ConstantSlab, lambda: ConstantSlab(stream, code)
         )
     has_empty = any(not buffer.nbytes for buffer in plan.buffers)
     nowhere = _allocate(context, code.name, ALIGNMENT if has_empty else 0)
@@ -106,7 +108,7 @@ def _link(context: Context, code: Code, merged: TensorNode | None) -> ProgramRou
                 if buffer.indices:
                     moving.append(MovingBuffer(number, location, buffer.node_offset))
             case BufferKind.MERGE:
-                locations.append(device.merge_buffer.location)
+                locations.append(stream.merge_buffer.location)
             case BufferKind.TEMPORARY:
                 assert temporaries is not None
                 locations.append(temporaries.at(buffer.offset))
@@ -115,8 +117,8 @@ def _link(context: Context, code: Code, merged: TensorNode | None) -> ProgramRou
                 locations.append(constants.slab.at(buffer.offset))
             case _:
                 raise AssertionError(f"{code.name}: a routine has no buffer of kind {buffer.kind.value}")
-    with device.pools.lock:
-        program = device.backend.driver.bind(code.artifact_for(device.backend), plan.steps, locations)
+    with stream.lock:
+        program = stream.driver.bind(code.artifact_for(device.backend), plan.steps, locations)
     reads = dict.fromkeys([*plan.reads, *_written_in_part(plan)])
     return ProgramRoutine(
         code.name,

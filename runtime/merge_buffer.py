@@ -1,4 +1,4 @@
-"""The merge buffer of a device: a tensor of another device, to be combined with one of its own."""
+"""The merge buffer of a stream: a tensor from somewhere else, to be combined with one of its own."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 class MergeBuffer:
     """
-    Pool 0 of a device, grown in place. `node` is whose values it holds once everything scheduled by now has
-    run. Guarded by the device's `schedule_lock`.
+    A pool, grown in place: pool 0 for a device's own stream. `node` is whose values it holds once everything
+    scheduled on the stream by now has run. Guarded by the device's `schedule_lock`.
     """
 
-    location = BufferLoc(MERGE_POOL_ID, 0)
-
-    def __init__(self, pools: SlabPool) -> None:
+    def __init__(self, pools: SlabPool, pool_id: int = MERGE_POOL_ID) -> None:
         self._pools = pools
+        self.location = BufferLoc(pool_id, 0)
+        """Where it lies, also before it has memory."""
         self._nbytes = 0
         self.node: TensorNode | None = None
         self.undefined_by: str | None = None
@@ -40,7 +40,7 @@ class MergeBuffer:
         """
         self.node = None
         self._nbytes = 0
-        self._nbytes = self._pools.grow_merge_buffer(aligned(nbytes), ALIGNMENT).nbytes
+        self._nbytes = self._pools.grow_merge_buffer(aligned(nbytes), ALIGNMENT, self.location.pool_id).nbytes
 
     def check(self, routine: str, node: TensorNode) -> None:
         """Raises `ContextError` where the values there will not be those of `node`."""
@@ -59,4 +59,4 @@ class MergeBuffer:
     def free(self) -> None:
         self.node = None
         self._nbytes = 0
-        self._pools.free_merge_buffer()
+        self._pools.free_merge_buffer(self.location.pool_id)

@@ -31,6 +31,7 @@ from .memory_plan import MemoryPlan, memory_plan_of
 from .node_buffer import NodeBuffer, events_of, fills
 from .program_plan import Launch, ProgramPlan
 from .runner import Work
+from .stream import Stream
 from .tensor_node import TensorNode
 from .timeline import Category, Track, active, report_steps
 
@@ -41,8 +42,8 @@ if TYPE_CHECKING:
 class Routine(ProcessBound, ABC):
     """
     Something ready to run on the nodes of a context. `run` schedules it; it runs after everything that was
-    scheduled before on its device, and after whatever on other devices writes what it reads or uses what it
-    writes. Any thread may run it; runs are ordered by who comes first.
+    scheduled before on its stream, and after whatever on other streams and devices writes what it reads or
+    uses what it writes. Any thread may run it; runs are ordered by who comes first.
     """
 
     COPY_HINT = "pickle the text of the program, and compile that"
@@ -150,7 +151,7 @@ class ProgramRoutine(Routine):
         self._values: dict[str, int] = {}
         self._moving = tuple(moving)
         self._keeps = keeps
-        self._track = Track(context.device.platform.name, context.device.name)
+        self._track = Track(context.device.platform.name, context.stream.name)
 
     @property
     def schedule(self) -> tuple[str, ...]:
@@ -194,10 +195,10 @@ class ProgramRoutine(Routine):
         self._values.update(checked)
 
     def run(self, **bindings: int) -> Event:
-        device = self.device
+        stream = self.context.stream
         self.context.check_usable(self.name)
-        device.runner.check_open()
-        with held_for_sending(self.reads) as held, device.schedule_lock:
+        stream.runner.check_open()
+        with held_for_sending(self.reads) as held, stream.device.schedule_lock:
             self.context.check_usable(self.name)  # another thread may have finalized it
             self.bind(**bindings)
             missing = [name for name in self._symbols if name not in self._values]
@@ -207,10 +208,10 @@ class ProgramRoutine(Routine):
             for buffer in self.reads:
                 ready_to_read(self.context, buffer, self.name, held)
             if self.merge_buffer_input is not None:
-                device.merge_buffer.check(self.name, self.merge_buffer_input)
+                stream.merge_buffer.check(self.name, self.merge_buffer_input)
             places = [(buffer.number, buffer.at(self._values)) for buffer in self._moving]
             waits = events_of(self.reads, self.writes)
-            event = device.runner.submit(self.name, partial(self._work, places), waits, keeps=self)
+            event = stream.runner.submit(self.name, partial(self._work, places), waits, keeps=self)
             for buffer in self.reads:
                 buffer.note_read(event)
             for buffer in self.writes:
@@ -223,7 +224,7 @@ class ProgramRoutine(Routine):
             for buffer in self.reads:
                 buffer.check_defined()
             if self.merge_buffer_input is not None:
-                self.device.merge_buffer.check_defined()
+                self.context.stream.merge_buffer.check_defined()
             for number, location in places:
                 self._program.place(number, location)
             timeline = active()
@@ -237,7 +238,8 @@ class ProgramRoutine(Routine):
 
 class TransferRoutine(Routine):
     """
-    Copies a node from one device to another: into `target`, or into the merge buffer where that is None.
+    Copies a node from one context to another: into `target`, or into the stream's merge buffer where that is
+    None.
     """
 
     def __init__(
@@ -245,12 +247,12 @@ class TransferRoutine(Routine):
     ) -> None:
         node = source.node
         place = "merge buffer of " if target is None else ""
-        name = f"{node.debug_name} from {source.device.name} to {place}{context.device.name}"
+        name = f"{node.debug_name} from {source_context.stream.name} to {place}{context.stream.name}"
         super().__init__(name, context, [source], [] if target is None else [target])
         self._source_context = source_context
         self._source = source
         self._target = target
-        self._location = context.device.merge_buffer.location if target is None else target.location
+        self._location = context.stream.merge_buffer.location if target is None else target.location
         self._staging = None if self._is_direct() else np.empty(source.nbytes, np.uint8)
         self._is_staged = False
         self._last_run: Event | None = None
@@ -265,34 +267,35 @@ class TransferRoutine(Routine):
             raise CallError(f"{self.name}: there is no symbol '{next(iter(bindings))}' (symbols: none)")
         self.context.check_usable(self.name)
         self._source_context.check_usable(self.name)
-        self.device.runner.check_open()
-        source, target, device = self._source, self._target, self.device
+        stream, origin = self.context.stream, self._source_context.stream
+        stream.runner.check_open()
+        source, target = self._source, self._target
         with held_for_sending(self.reads) as held, ExitStack() as locks:
-            for each in sorted({device, source.device}, key=lambda one: one.id):
+            for each in sorted({stream.device, origin.device}, key=lambda one: one.id):
                 locks.enter_context(each.schedule_lock)
             self.context.check_usable(self.name)  # another thread may have finalized it
             self._source_context.check_usable(self.name)
             ready_to_read(self._source_context, source, self.name, held)
             if target is None:
-                device.make_room_for_merging(source.nbytes)
+                stream.make_room_for_merging(source.nbytes)
             waits = events_of([source], self.writes)
             if self._staging is not None:
                 if self._last_run is not None:
                     waits.append(self._last_run)
-                staged = self._submit(source.device, self._fetch, waits)
+                staged = self._submit(origin, self._fetch, waits)
                 source.note_read(staged)
                 waits = [*waits, staged]
-            event = self._last_run = self._submit(device, self._work, waits)
+            event = self._last_run = self._submit(stream, self._work, waits)
             source.note_read(event)
             if target is None:
-                device.merge_buffer.node = source.node
+                stream.merge_buffer.node = source.node
             else:
                 target.note_write(event)
                 note_written_on_device(target, event)
         return event
 
-    def _submit(self, device: Device, work: Work, waits: Sequence[Event]) -> Event:
-        return device.runner.submit(self.name, work, waits, category=Category.TRANSFER, keeps=self)
+    def _submit(self, stream: Stream, work: Work, waits: Sequence[Event]) -> Event:
+        return stream.runner.submit(self.name, work, waits, category=Category.TRANSFER, keeps=self)
 
     def _is_direct(self) -> bool:
         """Whether the target's driver can copy from the source's memory itself."""
@@ -306,11 +309,11 @@ class TransferRoutine(Routine):
         assert staging is not None, f"{self.name} needs no staging"
         self._is_staged = False
         source.check_defined()
-        source.device.backend.driver.copy_from_device(staging, source.location)
+        self._source_context.stream.driver.copy_from_device(staging, source.location)
         self._is_staged = True
 
     def _work(self) -> None:
-        target = self.device.merge_buffer if self._target is None else self._target
+        target = self.context.stream.merge_buffer if self._target is None else self._target
         with fills([target], self.name):
             self._source.check_defined()
             if self._staging is not None and not self._is_staged:
@@ -318,13 +321,13 @@ class TransferRoutine(Routine):
             self._copy()
 
     def _copy(self) -> None:
-        driver, peer = self.device.backend.driver, self._source.device.backend.driver
+        driver, peer = self.context.stream.driver, self._source.device.backend.driver
         nbytes, origin = self._source.nbytes, self._source.location
         if not nbytes:
             return
         if self._staging is not None:
             driver.copy_to_device(self._location, self._staging)
-        elif driver is peer:
+        elif self.device.backend.driver is peer:
             driver.copy_on_device(self._location, origin, nbytes)
         elif isinstance(driver, PeerCopies) and driver.reaches(peer):
             driver.copy_from_peer(self._location, peer, origin, nbytes)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import count
 from threading import Lock
 from weakref import WeakValueDictionary
 
@@ -20,7 +21,7 @@ from .device_lock import DeviceLock
 from .timeline import Category, span
 
 MERGE_POOL_ID = 0
-"""The pool of every device that is its merge buffer."""
+"""The pool of every device that is the merge buffer of its first stream; those of others are below it."""
 
 FIRST_POOL_ID = 1
 """The first pool that is anything else."""
@@ -78,7 +79,9 @@ class SlabPool:
     _mapped: set[int] = field(default_factory=set[int])
     _free_ids: list[int] = field(default_factory=list[int])
     _condemned: deque[Slab] = field(default_factory=deque[Slab])
-    _merge_slab: Slab | None = None
+    _merge_slabs: dict[int, Slab] = field(default_factory=dict[int, Slab])
+    _merge_ids: Iterator[int] = field(default_factory=lambda: count(MERGE_POOL_ID - 1, -1))
+    _free_merge_ids: list[int] = field(default_factory=list[int])
     _statistics: SlabStatistics = SlabStatistics(0, 0, 0, 0)
 
     def allocate(
@@ -119,30 +122,44 @@ class SlabPool:
             self._mapped.add(slab.pool_id)
             return slab
 
-    def grow_merge_buffer(self, nbytes: int, alignment: int) -> Slab:
+    def take_merge_pool(self) -> int:
+        """Returns the id of a pool that is to be the merge buffer of one more stream."""
+        try:
+            return self._free_merge_ids.pop()
+        except IndexError:
+            return next(self._merge_ids)
+
+    def give_merge_pool_back(self, pool_id: int) -> None:
         """
-        Returns the merge buffer, which then has `nbytes` at least. What it held is lost where it grows: the
-        caller sees to it that no work that uses it is queued.
+        Gives a merge buffer back with its id, after `take_merge_pool`. May be called when `free` may be.
+        """
+        self.free([Slab(pool_id, 0)])
+
+    def grow_merge_buffer(self, nbytes: int, alignment: int, pool_id: int = MERGE_POOL_ID) -> Slab:
+        """
+        Returns the merge buffer in a pool, which then has `nbytes` at least. What it held is lost where it
+        grows: the caller sees to it that no work that uses it is queued.
 
         Raises:
             DeviceError: the device has not that much memory; there is no merge buffer then.
         """
         with self.lock:
             self._free_condemned()
-            if self._merge_slab is not None and self._merge_slab.nbytes >= nbytes:
-                return self._merge_slab
-            self._free_merge_buffer()
-            slab = Slab(MERGE_POOL_ID, nbytes, nbytes)
-            self.memory.alloc_pool(MERGE_POOL_ID, nbytes, alignment)
-            self._merge_slab = slab
+            held = self._merge_slabs.get(pool_id)
+            if held is not None and held.nbytes >= nbytes:
+                return held
+            self._free_merge_buffer(pool_id)
+            slab = Slab(pool_id, nbytes, nbytes)
+            self.memory.alloc_pool(pool_id, nbytes, alignment)
+            self._merge_slabs[pool_id] = slab
             self._count(slab)
             self._count_slabs()
             return slab
 
-    def free_merge_buffer(self) -> None:
-        """Gives the merge buffer back, if there is one."""
+    def free_merge_buffer(self, pool_id: int = MERGE_POOL_ID) -> None:
+        """Gives the merge buffer in a pool back, if there is one."""
         with self.lock:
-            self._free_merge_buffer()
+            self._free_merge_buffer(pool_id)
 
     def reserve(self, nbytes: int) -> Slab:
         """Returns a slab that is an id only, for host arrays of `nbytes` that the driver is to map there."""
@@ -174,9 +191,8 @@ class SlabPool:
 
     def sizes(self) -> dict[int, int]:
         """Returns the bytes of each pool that is held, by its id."""
-        slabs = list(self._slabs.copy().values())
-        merge_slab = self._merge_slab
-        return {slab.pool_id: slab.nbytes for slab in ([] if merge_slab is None else [merge_slab]) + slabs}
+        slabs = [*self._merge_slabs.copy().values(), *self._slabs.copy().values()]
+        return {slab.pool_id: slab.nbytes for slab in slabs}
 
     def _count(self, slab: Slab, sign: int = 1) -> None:
         """Notes a change: a slab with memory came (`sign` 1) or went (-1)."""
@@ -190,11 +206,11 @@ class SlabPool:
         )
 
     def _count_slabs(self) -> None:
-        n_slabs = len(self._slabs) + (self._merge_slab is not None)
+        n_slabs = len(self._slabs) + len(self._merge_slabs)
         self._statistics = replace(self._statistics, n_slabs=n_slabs)
 
-    def _free_merge_buffer(self) -> None:
-        slab, self._merge_slab = self._merge_slab, None
+    def _free_merge_buffer(self, pool_id: int) -> None:
+        slab = self._merge_slabs.pop(pool_id, None)
         if slab is not None:
             self._free_pool(slab)
             self._count(slab, -1)
@@ -208,6 +224,10 @@ class SlabPool:
     def _free_condemned(self) -> None:
         while self._condemned:
             slab = self._condemned.popleft()
+            if slab.pool_id < FIRST_POOL_ID:
+                self._free_merge_buffer(slab.pool_id)
+                self._free_merge_ids.append(slab.pool_id)
+                continue
             if slab.pool_id in self._reserved:
                 self._reserved.remove(slab.pool_id)
             else:

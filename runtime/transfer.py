@@ -29,7 +29,7 @@ def from_host(
     region = region_of(node, index, who)
     source = region.check(array, who)
     _check_changeable(buffer, who)
-    copy = copy_to_device(buffer, region, source, may_queue)
+    copy = copy_to_device(context.stream, buffer, region, source, may_queue)
     in_part = not region.is_whole
     with held_for_sending([buffer] if in_part else []) as held, context.device.schedule_lock:
         if in_part:
@@ -47,7 +47,8 @@ def to_host(context: Context, node: TensorNode, out: Array, index: Index | None,
     target = region.check_target(out, who)
     with held_for_sending([buffer]) as held, context.device.schedule_lock:
         ready_to_read(context, buffer, "to_host", held)
-        return read(context, buffer, who, copy_from_device(buffer, region, target, may_queue))
+        copy = copy_from_device(context.stream, buffer, region, target, may_queue)
+        return read(context, buffer, who, copy)
 
 
 def fill_from_host(context: Context, node: TensorNode, array: Array, *, may_queue: bool) -> Event:
@@ -59,7 +60,8 @@ def fill_from_host(context: Context, node: TensorNode, array: Array, *, may_queu
     buffer = context.buffer_of(node, who)
     _check_changeable(buffer, who)
     source = _padded(node, array, who)
-    event = fill(context, buffer, who, copy_to_device(buffer, whole_region(node), source, may_queue))
+    copy = copy_to_device(context.stream, buffer, whole_region(node), source, may_queue)
+    event = fill(context, buffer, who, copy)
     note_written_on_device(buffer, event)
     return event
 
@@ -69,7 +71,7 @@ def fill_with_zeros(context: Context, node: TensorNode) -> Event:
     who = f"init_zeros {node.debug_name}"
     buffer = context.buffer_of(node, who)
     _check_changeable(buffer, who)
-    driver = context.device.backend.driver
+    driver = context.stream.driver
 
     def work() -> None:
         if buffer.nbytes:

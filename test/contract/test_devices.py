@@ -7,7 +7,7 @@ import threading
 import numpy as np
 import pytest
 import tenon
-from tenon.backends.interface import HostMapped, HostVisible, PeerCopies, PinnedHost, Queued
+from tenon.backends.interface import HostMapped, HostVisible, PeerCopies, PinnedHost, Queued, Streams
 from tenon.backends.registry import DEVICE_NAMES
 from tenon.errors import DeviceError, RoutineError, TenonError
 from tenon.runtime.device import Device
@@ -50,7 +50,7 @@ def test_devices_are_numbered_and_named(platform: Platform):
     assert repr(platform) == f"<Platform {platform.name} with 2 devices>"
 
 
-ABILITIES = (HostMapped, HostVisible, PeerCopies, PinnedHost, Queued)
+ABILITIES = (HostMapped, HostVisible, PeerCopies, PinnedHost, Queued, Streams)
 
 
 @pytest.mark.parametrize("ordinal", [2, -1, 1000])
@@ -145,6 +145,7 @@ def test_debug_info_says_what_is_so_now(device: Device):
         "name": device.name,
         "is_lost": False,
         "is_idle": True,
+        "n_streams": 1,
         "n_pools": 0,
         "used_nbytes": 0,
         "peak_nbytes": 0,
@@ -209,8 +210,11 @@ def test_memory_that_queued_work_uses_is_not_freed(device: Device):
     assert out.tolist() == [0, 2, 4, 6]
 
 
-def test_a_device_is_its_own_only_stream(device: Device):
-    assert device.new_stream() is device
+def test_a_device_is_its_own_first_stream(device: Device):
+    assert device.device is device
+    assert (device.number, device.streams) == (0, (device,))
+    assert device.new_stream().device is device
+    assert device.make_context().stream is device
 
 
 def test_a_new_context_is_empty_and_has_no_parent(device: Device):

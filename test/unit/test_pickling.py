@@ -43,6 +43,7 @@ func.func @main() {
         "ReferenceExecutable": tenon.compile(TEXT, backend="reference"),
         "Platform": platform,
         "Device": device,
+        "Stream": tenon.open_platform("llvm", scheduler="multicore").get_device(0).new_stream(),
         "Context": root,
         "Code": code,
         "ProgramRoutine": routine,

@@ -175,6 +175,35 @@ def test_freeing_the_merge_buffer_twice_is_freeing_it_once():
     assert pool.statistics().nbytes == 0
 
 
+def test_each_further_stream_has_a_merge_buffer_in_a_pool_below_the_first():
+    memory = FakeMemory()
+    pool = SlabPool(memory)
+    first, second = pool.take_merge_pool(), pool.take_merge_pool()
+    assert (first, second) == (-1, -2)
+    pool.grow_merge_buffer(50, 64)
+    pool.grow_merge_buffer(100, 64, second)
+    assert pool.grow_merge_buffer(200, 64, second).pool_id == second
+    assert memory.pools == {MERGE_POOL_ID: 50, second: 200}
+    assert pool.sizes() == {MERGE_POOL_ID: 50, second: 200}
+    assert pool.statistics() == SlabStatistics(n_slabs=2, nbytes=250, peak_nbytes=250, payload_nbytes=250)
+    pool.free_merge_buffer(second)
+    pool.free_merge_buffer(first)
+    assert memory.pools == {MERGE_POOL_ID: 50}
+
+
+def test_the_merge_buffer_of_a_stream_that_is_gone_is_freed_with_its_id():
+    memory = FakeMemory()
+    pool = SlabPool(memory)
+    taken = pool.take_merge_pool()
+    pool.grow_merge_buffer(100, 64, taken)
+    with pool.lock:
+        pool.give_merge_pool_back(taken)
+        assert memory.pools == {taken: 100}
+    assert pool.statistics().n_slabs == 0
+    assert memory.pools == {}
+    assert [pool.take_merge_pool() for _ in range(2)] == [taken, taken - 1]
+
+
 def test_a_mapped_array_is_a_slab_without_bytes_of_the_device():
     memory = MappingMemory()
     pool = SlabPool(memory)
