@@ -661,7 +661,7 @@ class Launcher(Protocol):
 
 
 class Driver(Memory, Launcher, Protocol):
-    """One device's memory and its one in-order queue. Used by one thread at a time."""
+    """One device's memory and an in-order queue. Used by one thread at a time."""
 
 
 @dataclass(frozen=True)
