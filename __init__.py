@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from .runtime.optimize_context import OptimizeContext
     from .runtime.platform import Platform
     from .runtime.routine import Routine
+    from .runtime.stream import Stream
     from .runtime.tensor_node import TensorNode
     from .runtime.timeline import record_timeline
     from .tuning.report import TuningReport
@@ -79,6 +80,7 @@ __all__ = [
     "RoutineError",
     "Schedule",
     "ShapeDtype",
+    "Stream",
     "TenonError",
     "TensorNode",
     "TracingError",
@@ -132,6 +134,7 @@ _WHEN_ASKED_FOR = {
     "OptimizeContext": "runtime.optimize_context",
     "Platform": "runtime.platform",
     "Routine": "runtime.routine",
+    "Stream": "runtime.stream",
     "TensorNode": "runtime.tensor_node",
     "cache_info": "program_cache",
     "ShapeDtype": "frontends.callbacks",

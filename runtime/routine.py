@@ -111,7 +111,7 @@ class Routine(ProcessBound, ABC):
     def __repr__(self) -> str:
         inputs = ", ".join(node.debug_name for node in self.inputs)
         outputs = ", ".join(node.debug_name for node in self.outputs)
-        return f"<Routine {self.name} on {self.device.name} ({inputs}) -> ({outputs})>"
+        return f"<Routine {self.name} on {self.context.stream.name} ({inputs}) -> ({outputs})>"
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,8 @@ import gc
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 import pytest
@@ -98,6 +100,18 @@ def test_with_a_scheduler_of_the_callers_a_device_is_its_only_stream():
         assert device.new_stream() is device
 
 
+@pytest.mark.parametrize("name", DEVICE_NAMES)
+def test_a_device_whose_driver_has_one_queue_is_its_only_stream(name: str):
+    platform = open_with_streams(name, 1)
+    device = platform.get_device(0)
+    kind: Any = type(device.backend.driver)
+    single = type(f"Single{kind.__name__}", (kind,), {"__slots__": (), "new_stream": None})
+    object.__setattr__(device.backend.driver, "__class__", single)
+    assert device.new_stream() is device
+    assert "Streams" not in device.static_properties["abilities"]
+    platform.close()
+
+
 def test_a_closed_device_has_no_new_streams(device: Device):
     platform = open_with_streams(device.platform.name, 1)
     closed = platform.get_device(0)
@@ -178,6 +192,7 @@ def test_a_routine_runs_on_the_stream_of_its_context(device: Device):
     event = routine.run()
     assert event.runner is stream.runner
     assert routine.context.stream is stream
+    assert repr(routine) == f"<Routine {code.name} on {stream.name} (w) -> (w)>"
     assert routine.context.to_host(code.nodes["w"]).tolist() == [1, 2, 3, 4]
 
 
@@ -297,6 +312,23 @@ def test_writers_take_turns(device: Device):
     for number in range(99):
         routines[number % 3].run()
     assert routines[1].context.to_host(w).tolist() == [99, 100, 101, 102]
+
+
+def test_threads_schedule_on_streams_of_their_own(device: Device):
+    code = code_of(device, COUNT)
+    w = code.nodes["w"]
+    root = filled(device.make_context(), w=(w, numbers(4)))
+    children = [root, *(root.make_child(stream=stream) for stream in two_streams(device))]
+    routines = [child.link(code) for child in children for _ in range(2)]
+
+    def work(number: int) -> bool:
+        for _ in range(25):
+            routines[number].run()
+        return all(np.unique(root.to_host(w) - numbers(4)).size == 1 for _ in range(5))
+
+    with ThreadPoolExecutor(len(routines)) as pool:
+        assert all(pool.map(work, range(len(routines))))
+    assert root.to_host(w).tolist() == [150, 151, 152, 153]
 
 
 def test_a_shared_node_is_one_on_all_streams(device: Device):
