@@ -89,3 +89,13 @@ def test_copies_within_a_pool_may_overlap():
     memory.copy_to_device(BufferLoc(1, 0), np.arange(8, dtype=np.uint8))
     memory.copy_on_device(BufferLoc(1, 2), BufferLoc(1, 0), 6)
     assert memory.host_view(BufferLoc(1, 0), 8).tolist() == [0, 1, 0, 1, 2, 3, 4, 5]
+
+
+def test_a_pool_that_another_thread_frees_meanwhile_has_no_address(monkeypatch: pytest.MonkeyPatch):
+    memory = HostMemory("host")
+    memory.alloc_pool(1, 8, 8)
+    kept = memory._pools[1]  # pyright: ignore[reportPrivateUsage]
+    memory.free_pool(1)
+    monkeypatch.setitem(memory._pools, 1, kept)  # pyright: ignore[reportPrivateUsage]
+    with pytest.raises(DeviceError, match=r"^host: pool 1 is not allocated$"):
+        memory.address(BufferLoc(1, 0))
