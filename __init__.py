@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from . import import_time as import_time  # First: sources that change from here on may be others.
-from .dialects.parsing import parse_module, verify_module
+from .dialects.modules.parsing import parse_module, verify_module
 from .errors import (
     CallError,
     ContextError,

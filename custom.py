@@ -30,7 +30,7 @@ from xdsl.passes import ModulePass
 from .dialects import CUSTOM_DIALECTS, DIALECTS, graph
 from .dialects.graph import CustomOp
 from .dialects.graph.types import ANY, FLOATS, INTEGERS, NUMBERS, TENSOR, TENSOR_T, shape_of, tensor_of
-from .dialects.parsing import location_text
+from .dialects.modules.parsing import location_text
 from .errors import TenonError
 from .passes.named_pipelines import NAMED_PIPELINES
 from .passes.registry import ALL_PASSES

@@ -20,13 +20,13 @@ from .backends.interface import Backend, CompiledArtifact, DeviceInfo, DeviceKin
 from .backends.registry import DEVICE_NAMES, REFERENCE, check_interpreted, get_backend
 from .cache.code import compile_code, load_code
 from .dialects import context, graph, sched
-from .dialects.dim_expr import DimExpr
-from .dialects.dim_specialization import specialize as specialize_module
-from .dialects.dim_specialization import vanishing_extents
-from .dialects.dim_values import DimTable
-from .dialects.entry import Entry, IRLevel, argument_names, find_entry, keep_only, level_of
-from .dialects.module_record import ModuleRecord
-from .dialects.parsing import location_text, parse_module, verify_module
+from .dialects.dims.expressions import DimExpr
+from .dialects.modules.dim_specialization import specialize as specialize_module
+from .dialects.modules.dim_specialization import vanishing_extents
+from .dialects.modules.dim_values import DimTable
+from .dialects.modules.entry import Entry, IRLevel, argument_names, find_entry, keep_only, level_of
+from .dialects.modules.parsing import location_text, parse_module, verify_module
+from .dialects.modules.record import ModuleRecord
 from .errors import TenonError
 from .passes.instruments.interface import PassInstrument
 from .passes.instruments.spans import Spans

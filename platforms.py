@@ -16,10 +16,10 @@ from .backends.interface import Backend, unmet_by_host
 from .backends.registry import open_backends
 from .cache.code import has_code
 from .dialects import graph, low
-from .dialects.canonical_text import canonical_text
-from .dialects.entry import Entry, IRLevel, find_entry, keep_only
 from .dialects.memory_modes import NEVER_VIRTUAL, OPEN_MODES, most_local
-from .dialects.parsing import location_text, parse_module, verify_module
+from .dialects.modules.canonical_text import canonical_text
+from .dialects.modules.entry import Entry, IRLevel, find_entry, keep_only
+from .dialects.modules.parsing import location_text, parse_module, verify_module
 from .driver import ModuleLowering, render
 from .errors import DeviceError, MemoryModeError, TenonError
 from .passes.util.failing_location import failing_location

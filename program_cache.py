@@ -22,8 +22,8 @@ from .cache.fingerprint import library_fingerprint
 from .cache.frame import Record
 from .cache.place import cache_folder
 from .dialects import CUSTOM_DIALECTS
-from .dialects.canonical_text import canonical_text
-from .dialects.dim_expr import DimExpr
+from .dialects.dims.expressions import DimExpr
+from .dialects.modules.canonical_text import canonical_text
 from .passes.pass_manager import PassManager
 from .runtime.lowered_program import LoweredProgram
 from .runtime.plan_codec import UnknownDataError, decode, encode

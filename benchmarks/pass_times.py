@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from time import perf_counter
 
 from tenon.dialects import context
-from tenon.dialects.parsing import parse_module
+from tenon.dialects.modules.parsing import parse_module
 from tenon.passes.instruments.interface import PassInstrument
 from tenon.passes.pass_manager import PassManager
 from tenon.passes.pipeline import phases

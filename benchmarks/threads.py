@@ -20,7 +20,7 @@ import numpy as np
 import tenon
 from tenon.backends.interface import BufferLoc, LaunchStep
 from tenon.backends.registry import get_backend
-from tenon.dialects.parsing import parse_module
+from tenon.dialects.modules.parsing import parse_module
 
 from .harness import Thunk, Times, format_table, time_interleaved
 from .peers import tenon_peer

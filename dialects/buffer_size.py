@@ -11,8 +11,8 @@ from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
 from ..errors import TenonError
-from .dim_attributes import DimsAttr, dims_of_space, space_with_dims
-from .dim_expr import DimSymbol, Extent, bounded, product, row_major, upper_bound
+from .dims.attributes import DimsAttr, dims_of_space, space_with_dims
+from .dims.expressions import DimSymbol, Extent, bounded, product, row_major, upper_bound
 from .element_types import NBYTES
 
 

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from ..dialects import context, sched
-from ..dialects.entry import find_entry
+from ..dialects.modules.entry import find_entry
 from ..errors import TenonError
 from ..passes.convert_graph_to_sched import ConvertGraphToSchedPass
 from ..passes.convert_sched_to_low import ConvertSchedToLowPass

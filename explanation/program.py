@@ -9,9 +9,9 @@ from xdsl.ir import Block, SSAValue
 
 from ..dialects import graph, sched
 from ..dialects.buffer_size import nbytes_bound, nbytes_of
-from ..dialects.dim_expr import DimSymbol
-from ..dialects.hazards import Item, accessed_buffers, all_items, base_of, items_in
-from ..dialects.kernel_access import KernelAccess, accesses_of, kernels_of
+from ..dialects.dims.expressions import DimSymbol
+from ..dialects.modules.hazards import Item, accessed_buffers, all_items, base_of, items_in
+from ..dialects.modules.kernel_access import KernelAccess, accesses_of, kernels_of
 from ..passes.util.value_names import value_names
 from ..runtime.explanation import Explanation, FusedOp, HandedOver, KernelExplanation, PassEffect, Temporary
 from .schedule import schedule_lines

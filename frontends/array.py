@@ -9,7 +9,7 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from ..dialects.dim_expr import DimExpr
+from ..dialects.dims.expressions import DimExpr
 from ..errors import TracingError
 from .aval import Aval
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..dialects import graph
-from ..dialects.dim_expr import DimExpr
+from ..dialects.dims.expressions import DimExpr
 from ..errors import TenonError
 from ..semantics.host_calls import call_function, print_values
 from .array import Array

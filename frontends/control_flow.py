@@ -15,7 +15,7 @@ import numpy as np
 from xdsl.ir import Block, Region
 
 from ..dialects import graph
-from ..dialects.dim_expr import DimExpr, Extent
+from ..dialects.dims.expressions import DimExpr, Extent
 from . import graph_ops
 from .array import Array, function
 from .aval import Aval, aval_of

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..dialects import graph
-from ..dialects.dim_expr import LARGEST_DIM, DimExpr, dim
+from ..dialects.dims.expressions import LARGEST_DIM, DimExpr, dim
 from .aval import Aval, aval_of
 
 

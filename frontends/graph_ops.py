@@ -15,7 +15,7 @@ from xdsl.ir.affine import AffineMap
 from xdsl.utils.exceptions import VerifyException
 
 from ..dialects import graph
-from ..dialects.dim_expr import (
+from ..dialects.dims.expressions import (
     DimAtom,
     DimSymbol,
     Extent,

@@ -15,7 +15,7 @@ from weakref import WeakSet
 
 import numpy as np
 
-from ..dialects.dim_expr import symbols_of
+from ..dialects.dims.expressions import symbols_of
 from ..runtime import timeline
 from .aval import Aval
 from .call_signature import CallSignature, Parameters

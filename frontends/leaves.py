@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from ..dialects.dim_expr import DimExpr
+from ..dialects.dims.expressions import DimExpr
 from ..errors import TenonError
 from .aval import BOOL, FLOAT, INT, UINT, Aval, aval_of
 from .concrete import ConcreteArray, as_concrete

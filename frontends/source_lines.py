@@ -10,7 +10,7 @@ from typing import Any
 
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr
 
-from ..dialects.dim_expr import DimExpr
+from ..dialects.dims.expressions import DimExpr
 from ..errors import TenonError
 
 _OWN_FOLDER = str(Path(__file__).parent)

@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, Modul
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 
 from ..dialects import graph
-from ..dialects.entry import DONATED
+from ..dialects.modules.entry import DONATED
 from ..errors import TracingError
 from ..semantics.numpy_types import dense_of
 from .aval import Aval, aval_of, dtype_of_type, shape_of_type

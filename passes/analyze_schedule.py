@@ -42,9 +42,9 @@ from xdsl.utils.exceptions import PassFailedException
 
 from ..dialects import graph, sched
 from ..dialects.buffer_size import nbytes_bound
-from ..dialects.dim_expr import DimSymbol, bounded, upper_bound
-from ..dialects.hazards import items_in
-from ..dialects.kernel_access import kernels_of
+from ..dialects.dims.expressions import DimSymbol, bounded, upper_bound
+from ..dialects.modules.hazards import items_in
+from ..dialects.modules.kernel_access import kernels_of
 from .util.kernel_cost import KernelCost, accessed_nbytes, cost_of
 
 

@@ -23,7 +23,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from ..dialects import sched
-from ..dialects.kernel_access import accesses_of
+from ..dialects.modules.kernel_access import accesses_of
 from .util.dependencies import fill_dependencies
 
 

@@ -70,8 +70,8 @@ from xdsl.utils.exceptions import PassFailedException
 from ..dialects import graph, sched
 from ..dialects.buffer_size import size_of
 from ..dialects.element_types import ELEMENT_TYPES, element_type_of
-from ..dialects.entry import DONATED, check_single_block
 from ..dialects.memory_modes import ModeKind
+from ..dialects.modules.entry import DONATED, check_single_block
 from .util.access import shape_of
 from .util.kernel_code import KernelCode
 from .util.kernel_emission import emit_kernel

@@ -46,11 +46,11 @@ from xdsl.rewriter import InsertPoint
 from xdsl.utils.exceptions import PassFailedException
 from xdsl.utils.hints import isa
 
-from ..dialects.constant_integer import constant_integer
 from ..dialects.element_types import NBYTES, element_type_of
 from ..dialects.low import AllocaOp, KernelOp, TileFmaOp
-from ..dialects.prefetch import set_prefetch_distance
-from ..dialects.tile import INDEX
+from ..dialects.low.constant_integer import constant_integer
+from ..dialects.low.prefetch import set_prefetch_distance
+from ..dialects.low.tile import INDEX
 from .util.kernel_front import KernelFront
 
 SUMS_AT_ONCE = 24

@@ -42,9 +42,9 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
 from ..dialects import sched
-from ..dialects.hazards import Item, accessed_buffers, base_of, item_blocks, items_in
-from ..dialects.kernel_access import KernelAccess, access_of
 from ..dialects.memory_modes import ModeKind
+from ..dialects.modules.hazards import Item, accessed_buffers, base_of, item_blocks, items_in
+from ..dialects.modules.kernel_access import KernelAccess, access_of
 from ..dialects.sched import OriginAttr, Role
 from .util.index_analysis import IndexAnalysis
 from .util.kernel_names import KernelNames

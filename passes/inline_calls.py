@@ -28,7 +28,7 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
-from ..dialects.entry import check_single_block
+from ..dialects.modules.entry import check_single_block
 
 
 @dataclass(frozen=True)

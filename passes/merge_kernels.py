@@ -22,7 +22,7 @@ from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
 from xdsl.passes import ModulePass
 
 from ..dialects import low, sched
-from ..dialects.canonical_text import AttributeTexts
+from ..dialects.modules.canonical_text import AttributeTexts
 from .util.kernel_key import kernel_text
 
 

@@ -41,8 +41,8 @@ from xdsl.utils.exceptions import PassFailedException
 
 from ..dialects import graph, sched
 from ..dialects.buffer_size import nbytes_bound
-from ..dialects.dim_expr import DimSymbol
-from ..dialects.kernel_access import accesses_of
+from ..dialects.dims.expressions import DimSymbol
+from ..dialects.modules.kernel_access import accesses_of
 from .util.dependencies import fill_dependencies
 from .util.lifetimes import lifetimes_of
 from .util.slab_layout import Span, lay_out, peak_nbytes

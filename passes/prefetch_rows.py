@@ -36,9 +36,9 @@ from xdsl.utils.exceptions import PassFailedException
 
 from ..dialects import sched
 from ..dialects.buffer_size import size_of
-from ..dialects.dim_expr import upper_bound
+from ..dialects.dims.expressions import upper_bound
 from ..dialects.element_types import NBYTES, element_type_of
-from ..dialects.prefetch import set_prefetch_distance
+from ..dialects.low.prefetch import set_prefetch_distance
 from .util.index_analysis import IndexAnalysis, Loop
 from .util.schedule_reasons import add_reason
 

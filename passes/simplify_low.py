@@ -24,9 +24,9 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from xdsl.rewriter import InsertPoint
 
 from ..dialects import low
-from ..dialects.constant_integer import constant_integer
 from ..dialects.element_types import width_of
 from ..dialects.low import Conversion
+from ..dialects.low.constant_integer import constant_integer
 from .util.located_rewriter import rewrite_greedily
 
 

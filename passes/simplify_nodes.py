@@ -20,7 +20,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from ..dialects.entry import check_single_block
+from ..dialects.modules.entry import check_single_block
 from .util.node_accesses import simplify_accesses
 
 

@@ -26,7 +26,7 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
 from ..dialects import graph
-from ..dialects.dim_specialization import specialize
+from ..dialects.modules.dim_specialization import specialize
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,7 @@ from xdsl.utils.exceptions import PassFailedException
 from ..dialects import sched
 from ..dialects.buffer_size import size_of
 from ..dialects.element_types import NBYTES, element_type_of
-from ..dialects.kernel_access import accesses_of, kernels_of
+from ..dialects.modules.kernel_access import accesses_of, kernels_of
 from ..dialects.sched import MappingAttr
 from .schedule.code import copy_places, writer_before
 from .schedule.errors import ScheduleError

@@ -43,7 +43,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from ..dialects import sched
 from ..dialects.buffer_size import size_of
-from ..dialects.dim_expr import upper_bound
+from ..dialects.dims.expressions import upper_bound
 from ..dialects.element_types import NBYTES, element_type_of
 from ..dialects.sched import CombineKind, Level, MappingAttr, Scope
 from .schedule.code import add, multiply, writer_before

@@ -50,9 +50,9 @@ from xdsl.utils.exceptions import PassFailedException
 
 from ..dialects import sched
 from ..dialects.buffer_size import extents_of
-from ..dialects.dim_expr import upper_bound
+from ..dialects.dims.expressions import upper_bound
 from ..dialects.element_types import NBYTES, element_type_of
-from ..dialects.prefetch import set_prefetch_distance
+from ..dialects.low.prefetch import set_prefetch_distance
 from ..dialects.sched import CombineKind, Level, MappingAttr
 from .util.axis_nest import interchange
 from .util.index_analysis import IndexAnalysis, Loop

@@ -9,7 +9,7 @@ from xdsl.ir import BlockArgument, Operation
 
 from ..dialects import graph, sched
 from ..dialects.buffer_size import nbytes_of
-from ..dialects.entry import Entry, argument_names, called_functions
+from ..dialects.modules.entry import Entry, argument_names, called_functions
 from ..semantics.numpy_types import array_of, dtype_of
 from .program_plan import NodePlan, SymbolPlan
 from .signature import ArrayType

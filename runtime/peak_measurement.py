@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import f32, f64
 
 from ..backends.interface import Backend, BufferLoc, CompiledArtifact, LaunchStep, Program, workers_of
 from ..dialects.element_types import NBYTES
-from ..dialects.parsing import parse_module
+from ..dialects.modules.parsing import parse_module
 from .peak_kernels import (
     COPY,
     N_ACCUMULATORS,

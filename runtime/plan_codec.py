@@ -26,9 +26,9 @@ from ..backends.interface import (
     RowPlace,
     SyncStep,
 )
-from ..dialects.dim_expr import DimExpr, DimSymbol, Greatest, Least, Quotient, Remainder
-from ..dialects.dim_values import DimSource, DimTable
+from ..dialects.dims.expressions import DimExpr, DimSymbol, Greatest, Least, Quotient, Remainder
 from ..dialects.memory_modes import HostedKind, MemoryMode, ModeKind, Sharing
+from ..dialects.modules.dim_values import DimSource, DimTable
 from ..semantics.numpy_types import DTYPES_BY_NAME
 from .host_calls import HostCall
 from .program_plan import (

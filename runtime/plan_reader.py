@@ -24,13 +24,13 @@ from ..backends.interface import (
 )
 from ..dialects import graph, low, sched
 from ..dialects.buffer_size import nbytes_bound, row_major_strides, size_of, strides_of
-from ..dialects.dim_expr import Extent, bounded, upper_bound
-from ..dialects.dim_values import DimTable
+from ..dialects.dims.expressions import Extent, bounded, upper_bound
 from ..dialects.element_types import NBYTES, element_type_of
-from ..dialects.entry import argument_names
-from ..dialects.hazards import Item, accessed_buffers, aliased_write, all_items, base_of, items_of
-from ..dialects.kernel_access import access_of, kernels_of
-from ..dialects.parsing import location_text
+from ..dialects.modules.dim_values import DimTable
+from ..dialects.modules.entry import argument_names
+from ..dialects.modules.hazards import Item, accessed_buffers, aliased_write, all_items, base_of, items_of
+from ..dialects.modules.kernel_access import access_of, kernels_of
+from ..dialects.modules.parsing import location_text
 from ..errors import TenonError
 from .entry_state import nodes_of, symbols_of
 from .host_calls import HostCall

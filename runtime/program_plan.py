@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..backends.interface import CopyStep, JumpStep, LaunchStep, LoopStep, Step, SyncStep
-from ..dialects.dim_expr import Extent, evaluated
-from ..dialects.dim_values import DimTable
+from ..dialects.dims.expressions import Extent, evaluated
 from ..dialects.memory_modes import MemoryMode
+from ..dialects.modules.dim_values import DimTable
 from ..errors import CallError
 from ..semantics.host_calls import HostFunctions
 from .device_lock import DeviceLock

@@ -12,8 +12,8 @@ import numpy.typing as npt
 from xdsl.dialects.builtin import FunctionType, IndexType, TensorType
 from xdsl.ir import Attribute
 
-from ..dialects.dim_attributes import DimsAttr
-from ..dialects.dim_expr import Extent, evaluated
+from ..dialects.dims.attributes import DimsAttr
+from ..dialects.dims.expressions import Extent, evaluated
 from ..dialects.element_types import ELEMENT_TYPES, element_type_of
 from ..errors import CallError, OutOfMemoryError, TenonError
 from ..semantics.numpy_types import dtype_of

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..dialects.dim_expr import DimExpr, evaluated, symbols_of
-from ..dialects.dim_values import DimTable
+from ..dialects.dims.expressions import DimExpr, evaluated, symbols_of
+from ..dialects.modules.dim_values import DimTable
 from ..errors import TenonError
 from .device_array import DeviceArray
 from .executable import Executable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xdsl.ir import Operation
 
-from ..dialects.parsing import location_text
+from ..dialects.modules.parsing import location_text
 from ..errors import TenonError
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from xdsl.dialects.builtin import IndexType, ModuleOp
 
-from ..dialects.entry import Entry, argument_names
+from ..dialects.modules.entry import Entry, argument_names
 from ..errors import TenonError
 from ..passes.util.random_state import random_state
 from ..runtime.entry_state import nodes_of, symbols_of

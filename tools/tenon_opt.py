@@ -28,7 +28,7 @@ from ..backends.llvm.device import TARGET, cpu_device
 from ..backends.llvm.processors import PROCESSOR_NAMES
 from ..backends.llvm.target import ObjectTarget
 from ..dialects import DIALECTS
-from ..dialects.parsing import parse_module, verify_module
+from ..dialects.modules.parsing import parse_module, verify_module
 from ..errors import TenonError
 from ..passes.instruments.crash_reproducer import CrashReproducer
 from ..passes.instruments.interface import PassInstrument

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp
 
-from ..dialects.parsing import parse_module, verify_module
+from ..dialects.modules.parsing import parse_module, verify_module
 from ..errors import TenonError
 from ..passes.instruments.reproducer import Reproducer
 from ..passes.pass_manager import PassManager

@@ -18,9 +18,9 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ..backends.interface import Backend
 from ..backends.registry import REFERENCE, get_backend
-from ..dialects.entry import Entry, find_entry, level_of
 from ..dialects.graph import dims_of
-from ..dialects.parsing import parse_module, verify_module
+from ..dialects.modules.entry import Entry, find_entry, level_of
+from ..dialects.modules.parsing import parse_module, verify_module
 from ..driver import compile
 from ..errors import TenonError
 from ..passes.util.random_inputs import random_inputs

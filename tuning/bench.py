@@ -15,9 +15,9 @@ from ..backends.interface import Backend, BufferLoc, LaunchStep, Program
 from ..backends.reference.comparison import differences
 from ..dialects import sched
 from ..dialects.buffer_size import size_of
-from ..dialects.dim_expr import evaluated
+from ..dialects.dims.expressions import evaluated
 from ..dialects.element_types import NBYTES, element_type_of
-from ..dialects.kernel_access import access_of
+from ..dialects.modules.kernel_access import access_of
 from ..passes.schedule.reassociation import rounds
 from ..runtime.segments import ALIGNMENT
 from ..runtime.slab_pool import Slab, slab_pool_of

@@ -10,9 +10,9 @@ from xdsl.passes import ModulePass
 
 from ..backends.interface import Backend
 from ..dialects import context, graph, low, sched
-from ..dialects.dim_values import DimTable
-from ..dialects.entry import Entry, find_entry
-from ..dialects.hazards import all_items
+from ..dialects.modules.dim_values import DimTable
+from ..dialects.modules.entry import Entry, find_entry
+from ..dialects.modules.hazards import all_items
 from ..driver import phases_of
 from ..errors import TenonError
 from ..passes.apply_schedules import ApplySchedulesPass

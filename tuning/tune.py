@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ..backends.interface import Backend, unmet_by_host
 from ..backends.registry import REFERENCE, get_backend
-from ..dialects.entry import argument_names
+from ..dialects.modules.entry import argument_names
 from ..driver import ProgramSource
 from ..errors import DeviceError, TenonError
 from ..frontends.jit import Jitted, jit

@@ -22,10 +22,10 @@ from xdsl.dialects.builtin import IndexType, ModuleOp, VectorType
 from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
-from ...dialects.atomic_rmw import has_atomics
-from ...dialects.dim_expr import Extent
+from ...dialects.dims.expressions import Extent
 from ...dialects.graph import DimOp, TnodeOp
 from ...dialects.low import AtomicRmwOp, Dimension, KernelOp, TileFmaOp, TransposeOp
+from ...dialects.low.atomic_rmw import has_atomics
 from ...dialects.sched import ProgramOp
 from .emitter import Emitter, Loop
 from .entry_points import EntryPoint

@@ -24,7 +24,6 @@ from xdsl.dialects.vector import CombiningKindFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
-from ...dialects.constant_integer import constant_integer
 from ...dialects.element_types import NBYTES, element_type_of, is_float, is_narrow_float, lanes_of
 from ...dialects.low import (
     AllocaOp,
@@ -40,7 +39,8 @@ from ...dialects.low import (
     TileFmaOp,
     TransposeOp,
 )
-from ...dialects.prefetch import prefetch_distance
+from ...dialects.low.constant_integer import constant_integer
+from ...dialects.low.prefetch import prefetch_distance
 from .atomic_rmw import write_atomic_rmw
 from .division import has_reciprocal_form, write_division, write_reciprocals
 from .emitter import Emitter, Rule

@@ -18,9 +18,9 @@ from xdsl.dialects.utils.fast_math import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects import low
-from ...dialects.constant_integer import constant_integer
 from ...dialects.element_types import element_type_of, is_float, is_narrow_float, lanes_of
-from ...dialects.lane_exchange import exchanges
+from ...dialects.low.constant_integer import constant_integer
+from ...dialects.low.lane_exchange import exchanges
 from ...dialects.xdsl_fixes import dense_values
 from .kernel import KernelWriter
 from .types import (

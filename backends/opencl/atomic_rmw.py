@@ -8,8 +8,8 @@ from __future__ import annotations
 from string import Template
 
 from ...dialects import low
-from ...dialects.atomic_rmw import AtomicRmwKind
 from ...dialects.element_types import is_float
+from ...dialects.low.atomic_rmw import AtomicRmwKind
 from .arithmetic import combine
 from .device import I64_ATOMICS, has_i64_atomics
 from .kernel import KernelWriter

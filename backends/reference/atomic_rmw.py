@@ -8,7 +8,7 @@ import numpy as np
 from xdsl.ir import Operation
 
 from ...dialects import low
-from ...dialects.atomic_rmw import AtomicRmwKind
+from ...dialects.low.atomic_rmw import AtomicRmwKind
 from ...semantics import numerics
 from ...semantics.numpy_types import Array
 from .tile_fma import Run

@@ -7,7 +7,7 @@ from threading import Lock
 from types import MappingProxyType
 
 from ...dialects import low
-from ...dialects.parsing import parse_module, verify_module
+from ...dialects.modules.parsing import parse_module, verify_module
 from ...errors import KernelCompileError, TenonError
 from ..compile_options import chosen_options
 from ..interface import CompiledArtifact, CompileOptions, DeviceInfo

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from xdsl.ir import Block, SSAValue
 
 from ...dialects import sched
-from ...dialects.hazards import Hazard, hazards_of, item_blocks, items_in, return_of
-from ...dialects.kernel_access import KernelAccess
+from ...dialects.modules.hazards import Hazard, hazards_of, item_blocks, items_in, return_of
+from ...dialects.modules.kernel_access import KernelAccess
 from ...errors import TenonError
 
 

@@ -25,14 +25,14 @@ from ...dialects.buffer_size import (
     span_of,
     strides_of,
 )
-from ...dialects.dim_expr import evaluated
-from ...dialects.dim_specialization import specialize
-from ...dialects.dim_values import DimTable
-from ...dialects.entry import find_entry
+from ...dialects.dims.expressions import evaluated
 from ...dialects.graph import dims_of
-from ...dialects.hazards import Item, accessed_buffers, aliased_write, all_items, base_of
-from ...dialects.kernel_access import KernelAccess, accesses_of, kernels_of
-from ...dialects.parsing import location_text
+from ...dialects.modules.dim_specialization import specialize
+from ...dialects.modules.dim_values import DimTable
+from ...dialects.modules.entry import find_entry
+from ...dialects.modules.hazards import Item, accessed_buffers, aliased_write, all_items, base_of
+from ...dialects.modules.kernel_access import KernelAccess, accesses_of, kernels_of
+from ...dialects.modules.parsing import location_text
 from ...errors import TenonError
 from ...semantics.errors import describe
 from ...semantics.host_calls import HostFunctions, call_function, function_called, print_values

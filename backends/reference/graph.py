@@ -17,8 +17,8 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects import graph
-from ...dialects.entry import argument_names, check_single_block
 from ...dialects.graph.types import shape_text
+from ...dialects.modules.entry import argument_names, check_single_block
 from ...errors import CallError
 from ...semantics.errors import InterpreterError, describe
 from ...semantics.host_calls import HostFunctions, call_function, function_called, print_values

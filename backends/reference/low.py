@@ -21,9 +21,9 @@ from xdsl.dialects.vector import CombiningKindFlag
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...dialects import low
-from ...dialects.atomic_rmw import has_atomics
-from ...dialects.dim_expr import evaluated
+from ...dialects.dims.expressions import evaluated
 from ...dialects.element_types import lanes_of
+from ...dialects.low.atomic_rmw import has_atomics
 from ...errors import CallError
 from ...semantics import numerics
 from ...semantics.errors import InterpreterError, describe

@@ -12,8 +12,8 @@ from xdsl.dialects.builtin import IndexType, ModuleOp, TensorType
 from xdsl.ir import Attribute
 
 from ...dialects import graph
-from ...dialects.entry import Entry, argument_names
 from ...dialects.graph.types import shape_text
+from ...dialects.modules.entry import Entry, argument_names
 from ...errors import CallError
 from ...semantics.errors import InterpreterError
 from ...semantics.numpy_types import array_of, dtype_of

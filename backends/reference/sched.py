@@ -20,7 +20,7 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects import sched
-from ...dialects.dim_expr import evaluated
+from ...dialects.dims.expressions import evaluated
 from ...semantics.errors import InterpreterError, describe
 from ...semantics.numerics import COMBINE, fma, identity
 from ...semantics.numpy_types import dtype_of, storage_dtype

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects import low
-from ...dialects.tile import sizes_of_tile
+from ...dialects.low.tile import sizes_of_tile
 from ...semantics.errors import InterpreterError, describe
 from ...semantics.numerics import fma
 from ...semantics.numpy_types import Array, dtype_of

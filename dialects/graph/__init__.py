@@ -2,7 +2,7 @@
 
 from xdsl.ir import Dialect
 
-from ..dim_attributes import DimExprAttr, DimsAttr
+from ..dims.attributes import DimExprAttr, DimsAttr
 from .attributes import (
     VALUE_MODES,
     AxisAttr,

@@ -14,8 +14,8 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from ...errors import MemoryModeError
-from ..dim_expr import Extent, unbounded
-from ..dim_text import parse_extent
+from ..dims.expressions import Extent, unbounded
+from ..dims.text import parse_extent
 from ..memory_modes import MemoryMode, ModeKind
 
 

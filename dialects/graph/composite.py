@@ -20,7 +20,7 @@ from xdsl.irdl import (
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
-from ..dim_expr import bounded, is_at_least
+from ..dims.expressions import bounded, is_at_least
 from .attributes import AxisAttr, IntsAttr
 from .base import GraphOp, check_result
 from .contraction import reduced_type

@@ -19,7 +19,7 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from ..dim_expr import DimSymbol, Extent, bounded, is_at_least
+from ..dims.expressions import DimSymbol, Extent, bounded, is_at_least
 from .attributes import (
     Combination,
     CombinationAttr,

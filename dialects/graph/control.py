@@ -31,9 +31,9 @@ from xdsl.printer import Printer
 from xdsl.traits import HasParent, IsTerminator, Pure, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
-from ..dim_attributes import LengthAttr, length_attribute, length_of
-from ..dim_expr import Extent, is_at_least
-from ..dim_text import parse_extent
+from ..dims.attributes import LengthAttr, length_attribute, length_of
+from ..dims.expressions import Extent, is_at_least
+from ..dims.text import parse_extent
 from .types import TENSOR, difference, shape_of, tensor_of, tensor_type_of
 
 CONDITION = tensor_of(i1, ())

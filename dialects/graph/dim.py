@@ -12,7 +12,7 @@ from xdsl.printer import Printer
 from xdsl.traits import SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 
-from ..dim_expr import KEYWORDS, LARGEST_DIM, DimSymbol, Extent, symbols_of
+from ..dims.expressions import KEYWORDS, LARGEST_DIM, DimSymbol, Extent, symbols_of
 
 
 @irdl_op_definition

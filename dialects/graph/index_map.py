@@ -14,7 +14,7 @@ from xdsl.ir.affine import (
     AffineExpr,
 )
 
-from ..dim_expr import Extent
+from ..dims.expressions import Extent
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from ..dim_expr import Extent, is_at_least
+from ..dims.expressions import Extent, is_at_least
 from .attributes import IntsAttr, ScatterKind, ScatterKindAttr
 from .base import GraphOp, MovementOp, check_exact_result, check_result
 from .types import (

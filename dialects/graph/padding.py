@@ -13,7 +13,7 @@ from xdsl.irdl.constraints import VarConstraint
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
-from ..dim_expr import bounded, is_at_least
+from ..dims.expressions import bounded, is_at_least
 from .attributes import IntsAttr
 from .base import MovementOp, check_exact_result
 from .dim import dims_around, dims_text

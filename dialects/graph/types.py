@@ -14,8 +14,8 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import AttrConstraint, InferenceContext, VarConstraint, VerificationContext
 from xdsl.utils.exceptions import VerifyException
 
-from ..dim_attributes import DimsAttr
-from ..dim_expr import Extent
+from ..dims.attributes import DimsAttr
+from ..dims.expressions import Extent
 from ..element_types import ELEMENT_TYPES, is_float
 
 MAX_ELEMENTS = 2**63 - 1

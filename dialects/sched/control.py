@@ -33,9 +33,9 @@ from xdsl.traits import NoTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ..buffer_size import extents_of, memref_of
-from ..dim_attributes import LengthAttr, length_attribute, length_of
-from ..dim_expr import Extent, bounded, is_at_least
-from ..dim_text import parse_extent
+from ..dims.attributes import LengthAttr, length_attribute, length_of
+from ..dims.expressions import Extent, bounded, is_at_least
+from ..dims.text import parse_extent
 from ..graph import dims_around
 from ..graph.types import tensor_of
 from .attributes import AnalysisAttr

@@ -46,7 +46,7 @@ from xdsl.utils.exceptions import VerifyException
 from .. import low
 from ..argument_list import parse_arguments, print_arguments
 from ..buffer_size import dims_of_buffer, is_strided, size_of, verify_layout
-from ..dim_expr import Extent
+from ..dims.expressions import Extent
 from ..element_types import ELEMENT_TYPES, element_type_of
 from ..graph.attributes import IntsAttr
 from .attributes import AnalysisAttr, LifetimeAttr, Role, RoleAttr, Scope, ScopeAttr, SlabAttr, TokenType

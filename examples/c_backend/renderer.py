@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from tenon.backends.interface import DeviceInfo
 from tenon.dialects import low
-from tenon.dialects.atomic_rmw import AtomicRmwKind
 from tenon.dialects.element_types import element_type_of, is_float, width_of
+from tenon.dialects.low.atomic_rmw import AtomicRmwKind
 from xdsl.dialects import arith, math, memref, scf
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, MemRefType, ModuleOp, f32, f64, i1
 from xdsl.ir import Attribute, Block, Operation, SSAValue

@@ -10,7 +10,7 @@ from typing import Any, SupportsIndex, cast
 
 from numpy.exceptions import AxisError
 
-from ...dialects.dim_expr import DimExpr
+from ...dialects.dims.expressions import DimExpr
 from ..extents import check_quotients, is_at_least, refuse, text_of
 
 MAX_RANK = 64

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from ...dialects.dim_expr import DimExpr, Extent
+from ...dialects.dims.expressions import DimExpr, Extent
 from .. import graph_ops as ops
 from ..array import Array
 from ..concrete import ConcreteArray, NumpyArray, as_concrete

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from ...dialects.dim_expr import Extent
+from ...dialects.dims.expressions import Extent
 from .. import graph_ops as ops
 from ..array import Array
 from ..promotion import kind_of, result_type

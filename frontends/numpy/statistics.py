@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...dialects.dim_expr import Extent
+from ...dialects.dims.expressions import Extent
 from .. import graph_ops as ops
 from ..array import Array
 from ..dispatch import array_function

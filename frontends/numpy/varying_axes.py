@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NoReturn
 
-from ...dialects.dim_expr import Extent
+from ...dialects.dims.expressions import Extent
 from ..extents import bounds_text, greatest, is_at_least, least, quotient_up, refuse, text_of
 
 

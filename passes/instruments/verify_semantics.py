@@ -11,9 +11,9 @@ import numpy.typing as npt
 from xdsl.dialects.builtin import FunctionType, ModuleOp, StringAttr
 from xdsl.passes import ModulePass
 
-from ...dialects.dim_expr import DimSymbol
-from ...dialects.entry import find_entry
+from ...dialects.dims.expressions import DimSymbol
 from ...dialects.graph import dims_of
+from ...dialects.modules.entry import find_entry
 from ...errors import TenonError
 from ..util.random_inputs import random_inputs
 from ..util.random_state import RandomState, random_state

@@ -11,7 +11,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
 from ...dialects import sched
-from ...dialects.dim_expr import Extent
+from ...dialects.dims.expressions import Extent
 from ..util.index_analysis import IndexAnalysis
 from ..util.index_expr import Atom, Axis, Clamp, Element, FloorDiv, IndexExpr, Mod, Opaque
 from ..util.kernel_writer import NO_OVERFLOW

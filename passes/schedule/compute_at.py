@@ -25,7 +25,7 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects import sched
-from ...dialects.dim_expr import is_at_least
+from ...dialects.dims.expressions import is_at_least
 from ...dialects.element_types import element_type_of
 from ...dialects.sched import Scope
 from ..util.index_analysis import IndexAnalysis

@@ -8,7 +8,7 @@ from xdsl.dialects import memref, scf
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects import sched
-from ...dialects.dim_expr import Extent
+from ...dialects.dims.expressions import Extent
 from ..util.index_analysis import IndexAnalysis, Loop
 from ..util.index_expr import Atom, Axis, Clamp, FloorDiv, IndexExpr, Mod, Opaque
 from ..util.value_names import value_names

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...dialects import sched
-from ...dialects.dim_expr import Extent
+from ...dialects.dims.expressions import Extent
 from ...dialects.element_types import element_type_of
 from ...dialects.sched import Scope
 from ..util.scalar_builder import INDEX, ScalarBuilder

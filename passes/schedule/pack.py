@@ -23,8 +23,8 @@ from xdsl.dialects import memref, scf
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects import sched
-from ...dialects.constant_integer import constant_integer
-from ...dialects.dim_expr import is_at_least
+from ...dialects.dims.expressions import is_at_least
+from ...dialects.low.constant_integer import constant_integer
 from ...dialects.sched import Scope
 from ..util.index_analysis import IndexAnalysis
 from ..util.index_expr import Axis, Clamp, Element, FloorDiv, IndexExpr, Mod, Opaque

@@ -9,7 +9,7 @@ from xdsl.dialects import memref
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.buffer_size import extents_of
-from ...dialects.dim_expr import DimExpr, Extent, bounded, is_at_least
+from ...dialects.dims.expressions import DimExpr, Extent, bounded, is_at_least
 from ..util.access import planned_dims
 from ..util.index_analysis import IndexAnalysis
 from ..util.index_expr import IndexExpr

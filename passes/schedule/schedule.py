@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import DiagnosticException
 
 from ...dialects import sched
-from ...dialects.parsing import parse_module, verify_module
+from ...dialects.modules.parsing import parse_module, verify_module
 from ...errors import TenonError
 from ..util.failing_location import failing_location
 from ..util.value_names import value_names

@@ -20,7 +20,7 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...dialects import sched
-from ...dialects.dim_expr import Extent, exact_quotient
+from ...dialects.dims.expressions import Extent, exact_quotient
 from ...dialects.sched import CombineKind, Scope
 from ..util.index_analysis import IndexAnalysis
 from ..util.reduction_identity import identity

@@ -21,7 +21,7 @@ from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
 from ...dialects import sched
-from ...dialects.dim_expr import is_at_least
+from ...dialects.dims.expressions import is_at_least
 from ...dialects.sched import Scope
 from ..util.index_analysis import IndexAnalysis
 from ..util.index_expr import ZERO

@@ -9,8 +9,8 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
 from ...dialects import graph
-from ...dialects.dim_attributes import DimsAttr
-from ...dialects.dim_expr import (
+from ...dialects.dims.attributes import DimsAttr
+from ...dialects.dims.expressions import (
     DimExpr,
     DimSymbol,
     Extent,

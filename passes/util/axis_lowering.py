@@ -11,7 +11,7 @@ from xdsl.dialects import arith, memref
 from xdsl.ir import SSAValue
 
 from ...dialects import low, sched
-from ...dialects.dim_expr import Extent
+from ...dialects.dims.expressions import Extent
 from .index_expr import IndexExpr, constant
 from .kernel_state import KernelState
 from .kernel_writer import Bounds

@@ -8,8 +8,8 @@ from xdsl.dialects.builtin import DenseArrayBase, i32
 from xdsl.ir import Block, SSAValue
 
 from ...dialects import sched
-from ...dialects.hazards import Hazard, Item, hazards_of, items_in
-from ...dialects.kernel_access import KernelAccess
+from ...dialects.modules.hazards import Hazard, Item, hazards_of, items_in
+from ...dialects.modules.kernel_access import KernelAccess
 
 
 def set_after(op: Item | sched.ReturnOp, tokens: Sequence[SSAValue]) -> None:

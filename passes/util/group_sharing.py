@@ -18,7 +18,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
 from ...dialects import low, sched
-from ...dialects.alloca import SHARED
+from ...dialects.low.alloca import SHARED
 from ...dialects.sched import Level, Scope
 from .index_analysis import Loop
 from .index_expr import IndexExpr

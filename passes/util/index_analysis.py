@@ -10,8 +10,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects import sched
 from ...dialects.buffer_size import strides_of
-from ...dialects.constant_integer import constant_integer
-from ...dialects.dim_expr import (
+from ...dialects.dims.expressions import (
     DimExpr,
     DimSymbol,
     Extent,
@@ -22,6 +21,7 @@ from ...dialects.dim_expr import (
     least,
     upper_bound,
 )
+from ...dialects.low.constant_integer import constant_integer
 from .access import planned_dims
 from .index_expr import Axis, IndexExpr, Opaque, constant, linearize, opaque, variable
 

@@ -18,7 +18,7 @@ from math import gcd
 from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
-from ...dialects.dim_expr import (
+from ...dialects.dims.expressions import (
     DimExpr,
     Extent,
     divided,

@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
-from ...dialects.dim_expr import Extent
+from ...dialects.dims.expressions import Extent
 from .index_expr import (
     Atom,
     Axis,

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import MemRefType, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...dialects import low, sched
-from ...dialects.dim_expr import Extent
+from ...dialects.dims.expressions import Extent
 from ...dialects.element_types import element_type_of, is_unsigned, storage_type, width_of
 from .access import dims_in
 from .scalar_builder import INDEX, ConstantPool, ScalarBuilder

@@ -16,10 +16,10 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
 from ...dialects import graph, low, sched
-from ...dialects.atomic_rmw import AtomicRmwKind
 from ...dialects.buffer_size import nbytes_bound, nbytes_of
-from ...dialects.dim_expr import DimSymbol, Extent, bounded, upper_bound
+from ...dialects.dims.expressions import DimSymbol, Extent, bounded, upper_bound
 from ...dialects.element_types import NBYTES, element_type_of, lanes_of
+from ...dialects.low.atomic_rmw import AtomicRmwKind
 
 FLOPS: dict[type[Operation], int] = {
     arith.AddiOp: 1,

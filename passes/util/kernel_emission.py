@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAt
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from ...dialects import graph, sched
-from ...dialects.dim_expr import Extent, is_at_least, upper_bound
+from ...dialects.dims.expressions import Extent, is_at_least, upper_bound
 from ...dialects.element_types import compute_type, element_type_of, is_float, is_unsigned, storage_type
 from ...dialects.graph import Combination, ReduceKind
 from ...dialects.graph.base import fastmath_of

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...dialects import low, sched
-from ...dialects.canonical_text import AttributeTexts, canonical_text
+from ...dialects.modules.canonical_text import AttributeTexts, canonical_text
 
 _NAME = ("sym_name",)
 

@@ -27,10 +27,10 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
 from ...dialects import low, sched
-from ...dialects.alloca import SHARED
 from ...dialects.buffer_size import extents_of, memref_of, size_of, span_of
 from ...dialects.element_types import element_type_of
-from ...dialects.prefetch import prefetch_distance, set_prefetch_distance
+from ...dialects.low.alloca import SHARED
+from ...dialects.low.prefetch import prefetch_distance, set_prefetch_distance
 from .axis_lowering import lower_axis
 from .group_sharing import GroupSharing
 from .index_analysis import IndexAnalysis

@@ -29,11 +29,11 @@ from xdsl.ir.affine import AffineExpr
 from xdsl.utils.exceptions import PassFailedException
 
 from ...dialects import graph
-from ...dialects.dim_expr import Extent, is_at_least, product, upper_bound
+from ...dialects.dims.expressions import Extent, is_at_least, product, upper_bound
 from ...dialects.element_types import NBYTES, element_type_of, is_float
-from ...dialects.entry import check_single_block
 from ...dialects.graph import Combination, LinearIndex, MemoryModeAttr, ReduceKind, iteration_extents
 from ...dialects.memory_modes import ModeKind
+from ...dialects.modules.entry import check_single_block
 from .access import Indices, box_starts, is_plain_iota, joined_at, operand_indices, shape_of, with_bounds
 from .index_expr import Axis, IndexExpr, constant, variable
 from .own_kernels import OWN_KERNELS

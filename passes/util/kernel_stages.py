@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
 from ...dialects import sched
 from ...dialects.buffer_size import nbytes_of, row_major_strides
-from ...dialects.dim_expr import upper_bound
+from ...dialects.dims.expressions import upper_bound
 from ...dialects.element_types import NBYTES, element_type_of
 from ...dialects.sched import CombineKind, MappingAttr, Scope
 from ..schedule.code import add, erase_unused, multiply, write_index, writer_before

@@ -20,7 +20,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...dialects import low
-from ...dialects.dim_expr import Extent
+from ...dialects.dims.expressions import Extent
 from ...dialects.element_types import is_float, width_of
 from .index_expr import IndexExpr
 from .scalar_builder import INDEX, ConstantPool, ScalarBuilder

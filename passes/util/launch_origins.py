@@ -10,7 +10,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects import sched
 from ...dialects.memory_modes import ModeKind
-from ...dialects.parsing import location_text
+from ...dialects.modules.parsing import location_text
 from .kernel_planning import Decision
 
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects import sched
-from ...dialects.hazards import Item, accessed_buffers, all_items, base_of, return_of
-from ...dialects.kernel_access import KernelAccess
+from ...dialects.modules.hazards import Item, accessed_buffers, all_items, base_of, return_of
+from ...dialects.modules.kernel_access import KernelAccess
 
 
 def lifetimes_of(

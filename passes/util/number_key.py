@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import pack
 
-from ...dialects.dim_expr import DimExpr
+from ...dialects.dims.expressions import DimExpr
 
 
 def number_key(value: float | DimExpr) -> str:

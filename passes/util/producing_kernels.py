@@ -11,7 +11,7 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from ...dialects import low, sched
 from ...dialects.buffer_size import extents_of
-from ...dialects.kernel_access import KernelAccess
+from ...dialects.modules.kernel_access import KernelAccess
 from ...dialects.sched import MappingAttr, Role
 from .axis_nest import nest_of
 from .scalar_builder import ScalarBuilder

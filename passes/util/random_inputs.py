@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
-from ...dialects.dim_expr import DimSymbol, evaluated, symbols_of
+from ...dialects.dims.expressions import DimSymbol, evaluated, symbols_of
 from ...dialects.element_types import ELEMENT_TYPES
 from ...dialects.graph import shape_of
 from ...errors import TenonError

@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import IndexType, ModuleOp
 from xdsl.ir import BlockArgument, Operation
 
 from ...dialects import graph, sched
-from ...dialects.entry import Entry, argument_names
+from ...dialects.modules.entry import Entry, argument_names
 from .random_inputs import random_array
 
 Array = npt.NDArray[Any]

@@ -13,7 +13,7 @@ from xdsl.dialects.vector import CombiningKindAttr, CombiningKindFlag
 from xdsl.ir import Attribute, SSAValue
 
 from ...dialects import low, sched
-from ...dialects.dim_expr import Extent
+from ...dialects.dims.expressions import Extent
 from ...dialects.element_types import lanes_of
 from ...dialects.sched import CombineKind
 from .combine_kinds import COMBINE_OPS

@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ...dialects.dim_expr import (
+from ...dialects.dims.expressions import (
     DimAtom,
     DimExpr,
     DimSymbol,

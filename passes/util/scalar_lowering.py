@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import TensorType, f32, f64, i1, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects import graph, low
-from ...dialects.dim_expr import Extent, upper_bound
+from ...dialects.dims.expressions import Extent, upper_bound
 from ...dialects.element_types import (
     compute_type,
     element_type_of,

@@ -9,8 +9,8 @@ from xdsl.dialects.builtin import IntegerAttr, i1, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects import low
-from ...dialects.constant_integer import constant_integer
 from ...dialects.element_types import width_of
+from ...dialects.low.constant_integer import constant_integer
 from .scalar_builder import ScalarBuilder
 
 Lowering = Callable[[ScalarBuilder, Operation, Sequence[SSAValue], Attribute], SSAValue]

@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import IntegerAttr, i1, i64
 from xdsl.ir import Attribute, SSAValue
 
 from ...dialects import low, sched
-from ...dialects.dim_expr import Extent
+from ...dialects.dims.expressions import Extent
 from .extremum_steps import Partial
 from .group_sharing import GroupSharing
 from .illegal_mapping import refuse_mapping

@@ -17,8 +17,8 @@ from xdsl.dialects.builtin import IntegerAttr, MemRefType, i1, i64
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...dialects import low, sched
-from ...dialects.dim_expr import Extent, upper_bound
-from ...dialects.prefetch import prefetch_distance
+from ...dialects.dims.expressions import Extent, upper_bound
+from ...dialects.low.prefetch import prefetch_distance
 from ...dialects.sched import CombineKind
 from .axis_lowering import AxisLowering
 from .illegal_mapping import refuse_mapping

@@ -24,7 +24,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
 from ...dialects import graph
-from ...dialects.entry import check_single_block
+from ...dialects.modules.entry import check_single_block
 from .node_accesses import accessed_nodes
 
 OBSTACLE = "obstacle"

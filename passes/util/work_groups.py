@@ -9,7 +9,7 @@ from xdsl.dialects import memref
 from xdsl.ir import Operation
 
 from ...dialects import low, sched
-from ...dialects.dim_expr import Extent
+from ...dialects.dims.expressions import Extent
 from ...dialects.sched import Level
 from .illegal_mapping import refuse_mapping
 from .index_analysis import Loop

@@ -8,7 +8,7 @@ import numpy.typing as npt
 import pytest
 import tenon
 from tenon.backends.interface import Backend, BufferLoc, CompiledArtifact, LaunchStep
-from tenon.dialects.parsing import parse_module, verify_module
+from tenon.dialects.modules.parsing import parse_module, verify_module
 from xdsl.utils.exceptions import DiagnosticException
 
 Array = npt.NDArray[Any]

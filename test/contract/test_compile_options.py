@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tenon.backends.interface import Backend, BufferLoc
-from tenon.dialects.parsing import parse_module
+from tenon.dialects.modules.parsing import parse_module
 from tenon.errors import TenonError
 
 KERNEL = """

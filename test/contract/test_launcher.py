@@ -16,7 +16,7 @@ from tenon.backends.interface import (
     Step,
     SyncStep,
 )
-from tenon.dialects.parsing import parse_module, verify_module
+from tenon.dialects.modules.parsing import parse_module, verify_module
 from tenon.errors import DeviceError, KernelCompileError
 
 POOL = 78

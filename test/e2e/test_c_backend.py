@@ -15,7 +15,7 @@ import tenon
 from tenon.backends import registry
 from tenon.backends.interface import Backend, BufferLoc
 from tenon.backends.registry import get_backend
-from tenon.dialects.parsing import parse_module
+from tenon.dialects.modules.parsing import parse_module
 from tenon.errors import KernelCompileError, MissingExtraError
 from xdsl.utils.exceptions import DiagnosticException
 

@@ -18,7 +18,7 @@ from tenon.backends.registry import get_backend
 from tenon.dialects import context
 from tenon.dialects.element_types import ELEMENT_TYPES, is_float
 from tenon.dialects.graph import GRAPH, ConstantOp, GraphOp
-from tenon.dialects.parsing import parse_module
+from tenon.dialects.modules.parsing import parse_module
 from tenon.passes.canonicalize_graph import CanonicalizeGraphPass
 from tenon.passes.math_expansions import ULP_BOUNDS
 from tenon.passes.pass_manager import PassManager

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tenon.backends.reference.execute import run_module
 from tenon.dialects import context
-from tenon.dialects.parsing import location_text, parse_module, verify_module
+from tenon.dialects.modules.parsing import location_text, parse_module, verify_module
 from tenon.passes.instruments.interface import PassInstrument
 from tenon.passes.instruments.verify_semantics import VerifySemantics
 from tenon.passes.pass_manager import PassManager

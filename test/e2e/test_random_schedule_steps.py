@@ -18,7 +18,7 @@ from tenon import Schedule
 from tenon.backends.reference import low as low_interpreter
 from tenon.backends.reference.sched import run_kernel
 from tenon.dialects import sched
-from tenon.dialects.parsing import parse_module, verify_module
+from tenon.dialects.modules.parsing import parse_module, verify_module
 from tenon.passes.pass_manager import PassManager
 from tenon.passes.pipeline import phases
 from tenon.passes.schedule.kernels import kernels_of

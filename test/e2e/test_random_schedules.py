@@ -9,7 +9,7 @@ from tenon.backends.reference.execute import run_module
 from tenon.dialects import context, sched
 from tenon.dialects.graph import GraphOp, MemoryModeAttr
 from tenon.dialects.memory_modes import ModeKind
-from tenon.dialects.parsing import parse_module, verify_module
+from tenon.dialects.modules.parsing import parse_module, verify_module
 from tenon.dialects.sched import Level, MappingAttr
 from tenon.errors import TenonError
 from tenon.passes.canonicalize_graph import CanonicalizeGraphPass

@@ -17,7 +17,7 @@ import tenon.numpy as tnp
 from tenon import nn
 from tenon.backends.reference.execute import run_module
 from tenon.dialects import context, low, sched
-from tenon.dialects.parsing import parse_module
+from tenon.dialects.modules.parsing import parse_module
 from tenon.passes.instruments.interface import PassInstrument
 from tenon.passes.instruments.verify_semantics import VerifySemantics
 from tenon.passes.map_work_groups import MapWorkGroupsPass

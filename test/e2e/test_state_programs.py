@@ -8,7 +8,7 @@ import tenon
 from hypothesis import given, settings
 from tenon.backends.reference.execute import run_module
 from tenon.dialects import context, sched
-from tenon.dialects.parsing import parse_module, verify_module
+from tenon.dialects.modules.parsing import parse_module, verify_module
 from tenon.passes.pass_manager import PassManager
 from tenon.runtime.plan_reader import plan_program
 

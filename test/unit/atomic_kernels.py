@@ -13,7 +13,7 @@ from tenon.backends.llvm import backend as llvm_backend
 from tenon.backends.opencl import backend as opencl_backend
 from tenon.backends.reference.low import run_kernel
 from tenon.dialects.low import AtomicRmwOp, KernelOp
-from tenon.dialects.parsing import parse_module, verify_module
+from tenon.dialects.modules.parsing import parse_module, verify_module
 from xdsl.dialects.builtin import ModuleOp
 
 Array = npt.NDArray[Any]

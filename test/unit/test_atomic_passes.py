@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import tenon
 from tenon.dialects import context
-from tenon.dialects.atomic_rmw import AtomicRmwKind, AtomicRmwOp
-from tenon.dialects.kernel_access import KernelAccess, accesses_of
-from tenon.dialects.parsing import parse_module
+from tenon.dialects.low.atomic_rmw import AtomicRmwKind, AtomicRmwOp
+from tenon.dialects.modules.kernel_access import KernelAccess, accesses_of
+from tenon.dialects.modules.parsing import parse_module
 from tenon.passes.pass_manager import PassError, PassManager
 from tenon.passes.pipeline import low_passes
 from tenon.passes.util.kernel_cost import cost_of

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tenon.backends.interface import Backend, BufferLoc, ImageCompiler
 from tenon.backends.registry import get_backend
-from tenon.dialects.parsing import parse_module
+from tenon.dialects.modules.parsing import parse_module
 from tenon.errors import KernelCompileError, MissingExtraError
 
 KERNEL = """

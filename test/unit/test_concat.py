@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import tenon
 from tenon.dialects import graph
-from tenon.dialects.parsing import parse_module
+from tenon.dialects.modules.parsing import parse_module
 from tenon.passes.util.kernel_planning import PART_READS_LIMIT, concat_parts
 
 WAYS: dict[str, dict[str, Any]] = {

@@ -19,7 +19,7 @@ from tenon.backends.reference.graph import run_graph
 from tenon.dialects import graph
 from tenon.dialects.element_types import ui8
 from tenon.dialects.graph import linear_index
-from tenon.dialects.parsing import parse_module
+from tenon.dialects.modules.parsing import parse_module
 from tenon.semantics import contraction
 from tenon.semantics.errors import InterpreterError
 from tenon.semantics.numpy_types import dtype_of

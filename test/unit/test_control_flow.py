@@ -9,8 +9,8 @@ import tenon
 from tenon.backends.reference.execute import run_module
 from tenon.backends.reference.graph import run_graph
 from tenon.dialects import context
-from tenon.dialects.entry import find_entry
-from tenon.dialects.parsing import parse_module
+from tenon.dialects.modules.entry import find_entry
+from tenon.dialects.modules.parsing import parse_module
 from tenon.passes import pipeline
 from tenon.semantics.numpy_types import dtype_of
 

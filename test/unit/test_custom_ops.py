@@ -11,7 +11,7 @@ import pytest
 import tenon
 from tenon.custom import TENSOR, TENSOR_T, CustomOp, register_op
 from tenon.dialects import context
-from tenon.dialects.parsing import parse_module
+from tenon.dialects.modules.parsing import parse_module
 from tenon.errors import TenonError
 from tenon.passes.pass_manager import PassManager
 from xdsl.ir import Operation

@@ -13,7 +13,7 @@ from tenon.backends.reference.graph import run_graph
 from tenon.dialects import context
 from tenon.dialects.element_types import ELEMENT_TYPES, is_float
 from tenon.dialects.graph import GRAPH, CompositeOp, CustomOp
-from tenon.dialects.parsing import parse_module
+from tenon.dialects.modules.parsing import parse_module
 from tenon.passes.decompose_composites import DecomposeCompositesPass
 from tenon.passes.pass_manager import PassError, PassManager
 from tenon.passes.pipeline import sched_passes

@@ -3,8 +3,8 @@ from pathlib import Path
 
 from hypothesis import given
 from tenon.dialects import context, sched
-from tenon.dialects.hazards import items_of
-from tenon.dialects.kernel_access import accesses_of
+from tenon.dialects.modules.hazards import items_of
+from tenon.dialects.modules.kernel_access import accesses_of
 from tenon.passes.build_dependencies import BuildDependenciesPass
 from tenon.passes.util.dependencies import fill_dependencies
 from xdsl.dialects.builtin import ModuleOp

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from tenon.backends.reference.dependency_check import check_dependencies
 from tenon.dialects import context, sched
-from tenon.dialects.entry import find_entry
-from tenon.dialects.kernel_access import accesses_of
-from tenon.dialects.parsing import parse_module
+from tenon.dialects.modules.entry import find_entry
+from tenon.dialects.modules.kernel_access import accesses_of
+from tenon.dialects.modules.parsing import parse_module
 from tenon.errors import TenonError
 from tenon.passes.build_dependencies import BuildDependenciesPass
 from tenon.passes.plan_memory import PlanMemoryPass

@@ -10,7 +10,7 @@ import tenon.frontends.extents  # noqa: F401
 from hypothesis import given
 from hypothesis import strategies as st
 from tenon.dialects import context
-from tenon.dialects.dim_expr import (
+from tenon.dialects.dims.expressions import (
     DimExpr,
     DimSymbol,
     Extent,
@@ -31,7 +31,7 @@ from tenon.dialects.dim_expr import (
     unbounded,
     upper_bound,
 )
-from tenon.dialects.dim_text import parse_extent
+from tenon.dialects.dims.text import parse_extent
 from tenon.errors import TracingError
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import ParseError

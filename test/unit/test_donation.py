@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tenon
-from tenon.dialects.parsing import parse_module
+from tenon.dialects.modules.parsing import parse_module
 
 ADD = """func.func @f(%x: tensor<1000xf32> {tenon.donated}, %y: tensor<1000xf32>) -> tensor<1000xf32> {
   %z = graph.add %x, %y : tensor<1000xf32>

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import tenon
 from tenon.backends.registry import get_backend
-from tenon.dialects.parsing import parse_module
+from tenon.dialects.modules.parsing import parse_module
 from tenon.passes.instruments.interface import PassInstrument
 from tenon.runtime.device_executable import DeviceExecutable
 from tenon.runtime.slab_pool import slab_pool_of

@@ -11,7 +11,7 @@ import tenon
 from tenon.dialects import context, sched
 from tenon.dialects.element_types import ELEMENT_TYPES
 from tenon.dialects.graph.types import INTEGERS
-from tenon.dialects.parsing import parse_module
+from tenon.dialects.modules.parsing import parse_module
 from tenon.errors import TenonError
 from tenon.passes.pass_manager import PassManager
 from tenon.semantics.numpy_types import dtype_of

@@ -1,7 +1,7 @@
 import numpy as np
 from tenon.dialects import context, memory_modes
-from tenon.dialects.entry import find_entry
-from tenon.dialects.parsing import parse_module, verify_module
+from tenon.dialects.modules.entry import find_entry
+from tenon.dialects.modules.parsing import parse_module, verify_module
 from tenon.passes.pass_manager import PassManager
 from tenon.runtime.entry_state import nodes_of, symbols_of
 from tenon.runtime.program_plan import NodePlan, SymbolPlan

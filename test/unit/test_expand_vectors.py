@@ -14,7 +14,7 @@ from tenon.backends.registry import get_backend
 from tenon.dialects import context
 from tenon.dialects.element_types import lanes_of
 from tenon.dialects.low import KernelOp
-from tenon.dialects.parsing import parse_module, verify_module
+from tenon.dialects.modules.parsing import parse_module, verify_module
 from tenon.errors import TenonError
 from tenon.passes.expand_vectors import ExpandVectorsPass
 from xdsl.utils.exceptions import PassFailedException

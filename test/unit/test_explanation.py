@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tenon
-from tenon.dialects.parsing import parse_module
+from tenon.dialects.modules.parsing import parse_module
 from tenon.errors import TenonError
 from tenon.explanation.words import list_text, place_text, rule_words
 from tenon.passes.util.value_names import value_names

@@ -7,8 +7,8 @@ import tenon
 from hypothesis import given
 from hypothesis import strategies as st
 from tenon.dialects import context
-from tenon.dialects.fast_lexer import FastLexer
-from tenon.dialects.parsing import parse_module
+from tenon.dialects.modules.fast_lexer import FastLexer
+from tenon.dialects.modules.parsing import parse_module
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import ParseError
 from xdsl.utils.lexer import Input

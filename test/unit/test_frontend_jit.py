@@ -10,7 +10,7 @@ import pytest
 import tenon
 import tenon.numpy as tnp
 from tenon.dialects import context
-from tenon.dialects.parsing import location_text
+from tenon.dialects.modules.parsing import location_text
 from tenon.frontends import graph_ops, source_lines
 from tenon.frontends.aval import aval_of
 from tenon.frontends.trace import Trace, current_trace

@@ -12,7 +12,7 @@ import pytest
 import tenon
 import tenon.random as trandom
 from tenon.backends.reference.graph import run_graph
-from tenon.dialects.parsing import parse_module
+from tenon.dialects.modules.parsing import parse_module
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

@@ -10,7 +10,7 @@ import pytest
 import tenon
 import tenon.numpy as tnp
 from tenon.dialects import context, sched
-from tenon.dialects.parsing import parse_module, verify_module
+from tenon.dialects.modules.parsing import parse_module, verify_module
 from tenon.passes.fuse_kernels import FuseKernelsPass
 from tenon.passes.map_axes import MapAxesPass
 from tenon.passes.pass_manager import PassError, PassManager

@@ -14,7 +14,7 @@ import tenon
 from tenon.backends.interface import Backend, DeviceKind
 from tenon.backends.registry import get_backend
 from tenon.dialects import context, sched
-from tenon.dialects.parsing import parse_module
+from tenon.dialects.modules.parsing import parse_module
 from tenon.passes.pass_manager import PassManager
 from xdsl.dialects.builtin import ModuleOp
 

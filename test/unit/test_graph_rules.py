@@ -14,7 +14,7 @@ from tenon.backends.reference.graph import run_graph
 from tenon.dialects.element_types import ELEMENT_TYPES, NARROW_FLOATS, is_float, is_unsigned
 from tenon.dialects.graph import GRAPH, BitcastOp, CastOp, CompareOp, ElementwiseOp, FmaOp, SelectOp
 from tenon.dialects.graph.predicates import PredicateOp
-from tenon.dialects.parsing import parse_module, verify_module
+from tenon.dialects.modules.parsing import parse_module, verify_module
 from tenon.passes.canonicalize_graph import PATTERNS
 from tenon.passes.util.graph_rules import (
     control,

@@ -1,6 +1,6 @@
 import pytest
-from tenon.dialects.kernel_access import KernelAccess, accesses_of
-from tenon.dialects.parsing import parse_module
+from tenon.dialects.modules.kernel_access import KernelAccess, accesses_of
+from tenon.dialects.modules.parsing import parse_module
 from xdsl.dialects import memref, test
 
 KERNELS = """

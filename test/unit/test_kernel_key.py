@@ -8,8 +8,8 @@ import pytest
 import tenon
 import tenon.numpy as tnp
 from tenon.dialects import sched
-from tenon.dialects.canonical_text import bytes_text, canonical_text
-from tenon.dialects.parsing import parse_module
+from tenon.dialects.modules.canonical_text import bytes_text, canonical_text
+from tenon.dialects.modules.parsing import parse_module
 from tenon.passes.util.kernel_key import kernel_text
 
 KERNEL = """

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from tenon.backends.reference.execute import run_module
 from tenon.dialects import sched
-from tenon.dialects.entry import find_entry
-from tenon.dialects.parsing import parse_module, verify_module
+from tenon.dialects.modules.entry import find_entry
+from tenon.dialects.modules.parsing import parse_module, verify_module
 from tenon.errors import TenonError
 from tenon.runtime.plan_reader import plan_program
 from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr

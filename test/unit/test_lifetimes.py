@@ -1,8 +1,8 @@
 """How long buffers live around loops and branches."""
 
 from tenon.dialects import sched
-from tenon.dialects.kernel_access import accesses_of
-from tenon.dialects.parsing import parse_module
+from tenon.dialects.modules.kernel_access import accesses_of
+from tenon.dialects.modules.parsing import parse_module
 from tenon.passes.util.lifetimes import lifetimes_of
 
 KERNELS = """

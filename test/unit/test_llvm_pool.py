@@ -21,7 +21,7 @@ from tenon.backends.llvm.library import llvmlite_binding
 from tenon.backends.llvm.native_library import native_library
 from tenon.backends.llvm.native_pool import pool_text
 from tenon.backends.llvm.native_steps import steps_text
-from tenon.dialects.parsing import parse_module
+from tenon.dialects.modules.parsing import parse_module
 
 LONG = 1_000_000
 """So many nanoseconds of work are shared out."""

@@ -9,7 +9,7 @@ from tenon.backends.interface import BufferLoc, CompiledArtifact, CopyStep, Laun
 from tenon.backends.llvm import backend
 from tenon.backends.llvm.driver import CpuDriver
 from tenon.backends.llvm.step_image import StepImage
-from tenon.dialects.parsing import parse_module
+from tenon.dialects.modules.parsing import parse_module
 from tenon.errors import DeviceError
 
 DOUBLE = LaunchStep("double", (8, 1, 1), (1, 1, 1), (0, 1))

@@ -13,7 +13,7 @@ from tenon.backends.llvm.device import cpu_device, host_device
 from tenon.backends.llvm.names import ValueNames, function_stem, symbol_of_stem
 from tenon.backends.llvm.renderer import LLVMRenderer
 from tenon.dialects.low import LOW
-from tenon.dialects.parsing import parse_module
+from tenon.dialects.modules.parsing import parse_module
 from xdsl.context import Context
 from xdsl.dialects import arith, func, math, memref, scf, vector
 from xdsl.dialects.builtin import Builtin, ModuleOp

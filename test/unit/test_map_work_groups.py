@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import tenon
 from tenon.dialects import context, low, sched
-from tenon.dialects.parsing import parse_module
+from tenon.dialects.modules.parsing import parse_module
 from tenon.passes.pass_manager import PassManager
 from xdsl.dialects.builtin import ModuleOp
 

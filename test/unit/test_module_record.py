@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import tenon
 from tenon.dialects import context
-from tenon.dialects.module_record import ModuleRecord
-from tenon.dialects.parsing import parse_module
+from tenon.dialects.modules.parsing import parse_module
+from tenon.dialects.modules.record import ModuleRecord
 from tenon.passes.pass_manager import PassManager
 from xdsl.context import Context
 from xdsl.dialects import cf, func, test

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tenon.backends.reference.execute import run_module
 from tenon.dialects import context
-from tenon.dialects.parsing import parse_module, verify_module
+from tenon.dialects.modules.parsing import parse_module, verify_module
 from tenon.errors import CallError, TenonError
 from tenon.passes.pass_manager import PassManager
 from tenon.semantics.errors import InterpreterError

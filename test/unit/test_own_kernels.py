@@ -10,7 +10,7 @@ import pytest
 from tenon.dialects import context, sched
 from tenon.dialects.element_types import ELEMENT_TYPES, is_float
 from tenon.dialects.graph.types import INTEGERS, NUMBERS
-from tenon.dialects.parsing import parse_module
+from tenon.dialects.modules.parsing import parse_module
 from tenon.passes.pass_manager import PassManager
 from tenon.semantics.numpy_types import dtype_of
 

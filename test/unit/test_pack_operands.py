@@ -10,7 +10,7 @@ import tenon
 from tenon.backends.reference.graph import run_graph
 from tenon.dialects import context, graph
 from tenon.dialects.graph import LinearIndex
-from tenon.dialects.parsing import parse_module
+from tenon.dialects.modules.parsing import parse_module
 from tenon.passes import pack_operands
 from tenon.passes.pack_operands import PackOperandsPass
 from tenon.passes.pass_manager import PassManager

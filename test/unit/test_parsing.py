@@ -2,7 +2,7 @@
 
 import pytest
 from tenon.dialects import CUSTOM_DIALECTS, DIALECTS, context, graph
-from tenon.dialects.parsing import location_text, parse_module, verify_module
+from tenon.dialects.modules.parsing import location_text, parse_module, verify_module
 from tenon.errors import TenonError
 from xdsl.dialects import test
 from xdsl.dialects.builtin import (

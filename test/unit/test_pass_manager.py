@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tenon.dialects.parsing import parse_module
+from tenon.dialects.modules.parsing import parse_module
 from tenon.errors import TenonError
 from tenon.passes.instruments.crash_reproducer import CrashReproducer, Reproducer
 from tenon.passes.instruments.interface import PassInstrument

@@ -9,7 +9,7 @@ from tenon.backends.interface import Backend, BufferLoc, CompiledArtifact, Launc
 from tenon.backends.registry import get_backend
 from tenon.cache.frame import Record
 from tenon.cache.place import cache_folder
-from tenon.dialects.parsing import parse_module, verify_module
+from tenon.dialects.modules.parsing import parse_module, verify_module
 from tenon.runtime import measured_rooflines, peak_measurement
 from tenon.runtime.measured_rooflines import device_roofline
 from tenon.runtime.peak_kernels import (

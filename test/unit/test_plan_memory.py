@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from tenon.dialects import context, sched
-from tenon.dialects.parsing import parse_module
+from tenon.dialects.modules.parsing import parse_module
 from tenon.errors import TenonError
 from tenon.passes.plan_memory import PlanMemoryPass
 from xdsl.dialects.builtin import ModuleOp

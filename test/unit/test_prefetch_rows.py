@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tenon
 from tenon import numpy as tnp
-from tenon.dialects.prefetch import PREFETCH
+from tenon.dialects.low.prefetch import PREFETCH
 
 ROWS = np.random.default_rng(0).standard_normal((300, 1029)).astype("f4")
 

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from tenon.backends.interface import CopyStep, LaunchStep, SyncStep
 from tenon.dialects import memory_modes, sched
-from tenon.dialects.entry import find_entry
-from tenon.dialects.parsing import parse_module, verify_module
+from tenon.dialects.modules.entry import find_entry
+from tenon.dialects.modules.parsing import parse_module, verify_module
 from tenon.errors import TenonError
 from tenon.runtime.plan_codec import UnknownDataError, decode
 from tenon.runtime.plan_reader import plan_program

@@ -1,6 +1,6 @@
 import numpy as np
-from tenon.dialects.entry import find_entry
-from tenon.dialects.parsing import parse_module
+from tenon.dialects.modules.entry import find_entry
+from tenon.dialects.modules.parsing import parse_module
 from tenon.passes.util.random_state import RandomState, random_state
 
 MODULE = """

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pytest
 from tenon import TenonError
 from tenon.dialects import graph
-from tenon.dialects.parsing import parse_module
+from tenon.dialects.modules.parsing import parse_module
 from tenon.passes import registry
 from tenon.tools.reduce import (
     ChangesSemantics,

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from tenon.backends.reference.graph import run_graph
-from tenon.dialects.parsing import parse_module
+from tenon.dialects.modules.parsing import parse_module
 from tenon.semantics.errors import InterpreterError
 
 Array = npt.NDArray[Any]

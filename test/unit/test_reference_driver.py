@@ -8,7 +8,7 @@ import tenon
 from tenon.backends.interface import Backend, BufferLoc, LaunchStep
 from tenon.backends.reference.device import ReferenceDevice
 from tenon.backends.registry import get_backend
-from tenon.dialects.parsing import parse_module
+from tenon.dialects.modules.parsing import parse_module
 from tenon.errors import DeviceError, KernelCompileError, OutOfMemoryError
 from xdsl.dialects.builtin import Float80Type, f16, f32
 from xdsl.utils.exceptions import DiagnosticException

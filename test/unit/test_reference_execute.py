@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from tenon.backends.reference.execute import run_module
 from tenon.dialects import context
-from tenon.dialects.parsing import parse_module
+from tenon.dialects.modules.parsing import parse_module
 from tenon.errors import TenonError
 from tenon.passes.plan_memory import PlanMemoryPass
 

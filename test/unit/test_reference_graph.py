@@ -23,7 +23,7 @@ from tenon.dialects.graph import (
     WriteOp,
     YieldOp,
 )
-from tenon.dialects.parsing import parse_module
+from tenon.dialects.modules.parsing import parse_module
 from tenon.errors import CallError
 from tenon.semantics import tensor_ops
 from tenon.semantics.errors import InterpreterError

@@ -10,7 +10,7 @@ from tenon.backends.reference import low as interpreter
 from tenon.backends.reference.low import run_kernel
 from tenon.backends.reference.scalars import SCALAR_RULES
 from tenon.dialects.low import BODY_OPS, EXPANDED_OPS, KernelOp
-from tenon.dialects.parsing import parse_module
+from tenon.dialects.modules.parsing import parse_module
 from tenon.errors import CallError
 from tenon.semantics.errors import InterpreterError
 from xdsl.dialects import scf

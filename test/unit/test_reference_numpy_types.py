@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from tenon.dialects.element_types import ELEMENT_TYPES, NARROW_FLOATS, ui8, ui64
-from tenon.dialects.parsing import parse_module
+from tenon.dialects.modules.parsing import parse_module
 from tenon.errors import TenonError
 from tenon.semantics.numpy_types import (
     array_of,

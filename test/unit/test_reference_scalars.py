@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from tenon.backends.reference.scalars import evaluate
-from tenon.dialects.parsing import parse_module
+from tenon.dialects.modules.parsing import parse_module
 from tenon.semantics.errors import InterpreterError
 from xdsl.dialects.func import FuncOp
 

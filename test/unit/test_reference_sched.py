@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tenon.backends.reference import sched as interpreter
 from tenon.dialects import sched
-from tenon.dialects.parsing import parse_module
+from tenon.dialects.modules.parsing import parse_module
 from tenon.semantics.errors import InterpreterError
 
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
-from tenon.dialects.entry import find_entry
-from tenon.dialects.parsing import parse_module
+from tenon.dialects.modules.entry import find_entry
+from tenon.dialects.modules.parsing import parse_module
 from tenon.errors import TenonError
 from tenon.tools.run_state import RunState, run_state
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import tenon
-from tenon.dialects.parsing import parse_module
+from tenon.dialects.modules.parsing import parse_module
 from tenon.errors import ContextError, MemoryModeError
 from tenon.passes.util.scratch_nodes import scratch_nodes
 

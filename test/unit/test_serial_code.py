@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from tenon.dialects import context, low, sched
-from tenon.dialects.parsing import parse_module
+from tenon.dialects.modules.parsing import parse_module
 from tenon.passes.convert_sched_to_low import ConvertSchedToLowPass
 from tenon.passes.pass_manager import PassManager
 from tenon.semantics.errors import InterpreterError

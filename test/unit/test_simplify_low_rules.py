@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tenon.backends.reference.low import run_kernel
 from tenon.dialects import low
-from tenon.dialects.parsing import parse_module, verify_module
+from tenon.dialects.modules.parsing import parse_module, verify_module
 from tenon.passes import simplify_low
 from tenon.passes.simplify_low import PATTERNS
 from tenon.passes.util.located_rewriter import rewrite_greedily

@@ -7,7 +7,7 @@ import pytest
 import tenon
 from tenon.backends.reference.execute import run_module
 from tenon.dialects import context
-from tenon.dialects.parsing import parse_module
+from tenon.dialects.modules.parsing import parse_module
 from tenon.passes import pipeline
 
 TEXT = """

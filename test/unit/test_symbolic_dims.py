@@ -14,8 +14,8 @@ from tenon.backends.llvm.compile import LLVMCompiler
 from tenon.backends.reference.graph import run_graph
 from tenon.cache.place import SWITCH
 from tenon.dialects import graph
-from tenon.dialects.dim_expr import DimSymbol, dim
-from tenon.dialects.parsing import parse_module
+from tenon.dialects.dims.expressions import DimSymbol, dim
+from tenon.dialects.modules.parsing import parse_module
 from tenon.passes.util.index_expr import Axis, check_not_negative, variable
 from tenon.passes.util.random_inputs import random_inputs, random_sizes
 from tenon.runtime import sized_executable

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tenon.dialects.dim_expr import Extent, dim, evaluated, product
+from tenon.dialects.dims.expressions import Extent, dim, evaluated, product
 from tenon.passes.util.index_expr import (
     Axis,
     Clamp,

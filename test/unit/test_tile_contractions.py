@@ -10,8 +10,8 @@ import pytest
 import tenon
 from tenon.backends.reference import sched as interpreter
 from tenon.dialects import context, low, sched
-from tenon.dialects.parsing import parse_module, verify_module
-from tenon.dialects.prefetch import prefetch_distance
+from tenon.dialects.low.prefetch import prefetch_distance
+from tenon.dialects.modules.parsing import parse_module, verify_module
 from tenon.passes.convert_sched_to_low import ConvertSchedToLowPass
 from tenon.passes.pass_manager import PassError, PassManager
 from tenon.passes.tile_contractions import TileContractionsPass

@@ -15,9 +15,9 @@ from tenon.backends.llvm.device import CpuDevice
 from tenon.backends.llvm.processors import host_processor
 from tenon.backends.reference.low import run_kernel
 from tenon.dialects import context
-from tenon.dialects.kernel_access import access_of
 from tenon.dialects.low import KernelOp, TileFmaOp
-from tenon.dialects.parsing import parse_module, verify_module
+from tenon.dialects.modules.kernel_access import access_of
+from tenon.dialects.modules.parsing import parse_module, verify_module
 from tenon.errors import TenonError
 from tenon.passes.expand_tiles import ExpandTilesPass
 from tenon.passes.pass_manager import PassManager

@@ -7,8 +7,8 @@ import pytest
 import tenon
 from tenon import numpy as tnp
 from tenon.dialects import context, sched
-from tenon.dialects.lane_exchange import exchanges
-from tenon.dialects.parsing import parse_module
+from tenon.dialects.low.lane_exchange import exchanges
+from tenon.dialects.modules.parsing import parse_module
 from tenon.passes.pass_manager import PassManager
 from tenon.passes.pipeline import graph_passes, sched_passes
 

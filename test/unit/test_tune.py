@@ -11,8 +11,8 @@ import tenon
 import tenon.numpy as tnp
 from tenon.backends.registry import get_backend
 from tenon.dialects import context
-from tenon.dialects.entry import find_entry
-from tenon.dialects.parsing import parse_module
+from tenon.dialects.modules.entry import find_entry
+from tenon.dialects.modules.parsing import parse_module
 from tenon.errors import TenonError
 from tenon.passes.apply_schedules import ApplySchedulesPass
 from tenon.passes.schedule.loops import loops_of

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from tenon.backends.registry import get_backend
 from tenon.dialects import sched
-from tenon.dialects.entry import find_entry
-from tenon.dialects.parsing import parse_module
+from tenon.dialects.modules.entry import find_entry
+from tenon.dialects.modules.parsing import parse_module
 from tenon.errors import TenonError
 from tenon.passes.schedule.loops import loops_of
 from tenon.tuning.candidates import Candidate, neighbours, starts

@@ -11,7 +11,7 @@ import pytest
 from tenon.dialects import context
 from tenon.dialects.graph import GRAPH
 from tenon.dialects.low import LOW
-from tenon.dialects.parsing import parse_module, verify_module
+from tenon.dialects.modules.parsing import parse_module, verify_module
 from tenon.dialects.sched import SCHED
 from tenon.errors import TenonError
 from tenon.passes import pipeline

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tenon
 from tenon.backends.reference.execute import run_module
-from tenon.dialects.parsing import parse_module, verify_module
+from tenon.dialects.modules.parsing import parse_module, verify_module
 from tenon.errors import ContextError
 from tenon.passes.util.virtual_nodes import extract_virtual, inline_virtual
 from xdsl.dialects.builtin import ModuleOp

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tenon.dialects import context, graph, xdsl_fixes
 from tenon.dialects.element_types import ELEMENT_TYPES, i1, is_float
-from tenon.dialects.parsing import parse_module, verify_module
+from tenon.dialects.modules.parsing import parse_module, verify_module
 from tenon.dialects.xdsl_fixes import dense_values
 from tenon.errors import TenonError
 from xdsl.dialects.builtin import (

@@ -11,7 +11,7 @@ from xdsl.ir import Operation
 from xdsl.traits import IsTerminator
 
 from ...dialects import low, sched
-from ...dialects.kernel_access import kernels_of
+from ...dialects.modules.kernel_access import kernels_of
 from ...dialects.sched import MappingAttr
 from .search import Edit, Edits
 from .surgery import erase, erase_all, move_body

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FunctionType, Module
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects import graph
-from ...dialects.dim_attributes import length_attribute
+from ...dialects.dims.attributes import length_attribute
 from ...dialects.graph import ExtentsAttr, IntsAttr, LinearIndex, iteration_extents, shape_of, tensor_of
 from ...semantics.numpy_types import array_of, dense_of
 from .extents import ExtentClasses, NewExtent, Place

@@ -18,7 +18,7 @@ from hashlib import sha256
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import VerifyException
 
-from ...dialects.parsing import parse_module, verify_module
+from ...dialects.modules.parsing import parse_module, verify_module
 from ...errors import TenonError
 from .measure import Measure
 

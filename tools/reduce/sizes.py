@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from xdsl.dialects.builtin import ModuleOp
 
 from ...dialects import low, sched
-from ...dialects.dim_specialization import specialize
 from ...dialects.graph import dims_of
+from ...dialects.modules.dim_specialization import specialize
 from .extents import ExtentClasses, NewExtent, Place
 from .graph_extents import extents_of_functions, resize_functions
 from .program_extents import extents_of_programs, resize_programs

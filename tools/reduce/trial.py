@@ -23,8 +23,8 @@ from ...backends.reference.execute import run_module
 from ...backends.reference.undefined_memory import undefined_bytes
 from ...backends.registry import REFERENCE, compiling_names, get_backend
 from ...dialects import context, sched
-from ...dialects.entry import Entry, find_entry, keep_only
 from ...dialects.graph import dims_of
+from ...dialects.modules.entry import Entry, find_entry, keep_only
 from ...driver import compile, phases_of
 from ...errors import TenonError
 from ...passes.instruments.interface import PassInstrument

@@ -6,7 +6,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, i1, i32, i64
 from xdsl.ir import Operation, SSAValue
 
 from ....dialects import graph
-from ....dialects.dim_expr import upper_bound
+from ....dialects.dims.expressions import upper_bound
 from ....dialects.element_types import compute_type, is_float
 from ....dialects.graph import ReduceKind, tensor_of
 from ....dialects.graph.types import shape_of, tensor_type_of

@@ -12,7 +12,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from ....dialects import graph
-from ....dialects.dim_expr import is_at_least, product
+from ....dialects.dims.expressions import is_at_least, product
 from ....dialects.element_types import element_type_of, is_narrow_float
 from ....dialects.graph import ReduceKind
 from ....dialects.graph.types import shape_of, tensor_of, tensor_type_of

@@ -22,7 +22,7 @@ from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
 from ....dialects import graph
-from ....dialects.dim_expr import Extent
+from ....dialects.dims.expressions import Extent
 from ....dialects.graph import ScatterKind
 from ..access import shape_of
 from ..kernel_code import KernelCode

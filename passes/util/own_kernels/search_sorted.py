@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import i1, i64
 from xdsl.ir import SSAValue
 
 from ....dialects import graph
-from ....dialects.dim_expr import upper_bound
+from ....dialects.dims.expressions import upper_bound
 from ....dialects.graph import SortedSide
 from ..access import shape_of
 from ..kernel_code import KernelCode

@@ -15,7 +15,7 @@ from xdsl.ir import SSAValue
 
 from ....dialects import graph
 from ....dialects.buffer_size import memref_of
-from ....dialects.dim_expr import upper_bound
+from ....dialects.dims.expressions import upper_bound
 from ....dialects.element_types import storage_type
 from ..access import shape_of
 from ..kernel_code import KernelCode

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ....dialects.dim_expr import Extent
+from ....dialects.dims.expressions import Extent
 
 TILE = 64
 """The most elements of a piece."""

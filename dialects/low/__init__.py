@@ -10,8 +10,8 @@ the closed list `BODY_OPS` below, so that a backend is a table plus a `match`:
 * `arith`: constant, integer and float arithmetic, bit operations, comparisons, bitcast, extf, truncf,
   index_cast
 * `math`: absf, sqrt, floor, ceil, trunc, roundeven, copysign, fma, and the functions `expand-math` expands
-* `low`: the ids, the barrier, select, convert, remf, ldexp, transpose, tile_fma (`dialects/tile.py`),
-  atomic_rmw (`dialects/atomic_rmw.py`)
+* `low`: the ids, the barrier, select, convert, remf, ldexp, transpose, tile_fma (`dialects/low/tile.py`),
+  atomic_rmw (`dialects/low/atomic_rmw.py`)
 
 xDSL's `arith.select` and its integer conversions take scalars only; `low.select` and `low.convert` take
 vectors too and are used everywhere instead of them.
@@ -74,14 +74,14 @@ from xdsl.traits import IsolatedFromAbove, NoTerminator, Pure, SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
+from ..argument_list import parse_arguments, print_arguments
+from ..buffer_size import is_strided, verify_layout
+from ..dims.expressions import Extent, is_at_least, unbounded
+from ..dims.kernel_dims import dims_properties, parse_dims, print_dims, sizes_of, verify_dims
+from ..dims.text import parse_extent
+from ..element_types import element_type_of, is_float, lanes_of
 from .alloca import AllocaOp
-from .argument_list import parse_arguments, print_arguments
 from .atomic_rmw import AtomicRmwKindAttr, AtomicRmwOp
-from .buffer_size import is_strided, verify_layout
-from .dim_expr import Extent, is_at_least, unbounded
-from .dim_text import parse_extent
-from .element_types import element_type_of, is_float, lanes_of
-from .kernel_dims import dims_properties, parse_dims, print_dims, sizes_of, verify_dims
 from .ldexp import LdexpOp
 from .static_bounds import Counter, verify_accesses
 from .tile import TileFmaOp

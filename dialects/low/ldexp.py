@@ -18,7 +18,7 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from .element_types import element_type_of
+from ..element_types import element_type_of
 
 
 @irdl_op_definition

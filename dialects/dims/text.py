@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xdsl.parser import AttrParser
 
-from .dim_expr import Extent, dim, greatest, is_at_least, least, quotient, remainder
+from .expressions import Extent, dim, greatest, is_at_least, least, quotient, remainder
 
 
 def parse_extent(parser: AttrParser) -> Extent:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from xdsl.dialects import memref, vector
 from xdsl.dialects.builtin import IndexType, ModuleOp
 
-from ..errors import TenonError
-from . import low, sched
+from ...errors import TenonError
+from .. import low, sched
 
 
 @dataclass(frozen=True)

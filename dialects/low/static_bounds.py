@@ -17,8 +17,8 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, MemRefType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from ..element_types import lanes_of
 from .atomic_rmw import AtomicRmwOp
-from .element_types import lanes_of
 from .tile import TileFmaOp
 
 Counter = tuple[Hashable, range]

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, ModuleOp
 from xdsl.ir import Attribute
 
-from ..errors import CallError, TenonError
-from .dim_expr import (
+from ...errors import CallError, TenonError
+from ..dims.expressions import (
     DimExpr,
     DimSymbol,
     Extent,
@@ -19,9 +19,9 @@ from .dim_expr import (
     substituted,
     symbols_of,
 )
+from ..graph import dims_of
+from ..graph.types import shape_of, shape_text, tensor_type_of
 from .entry import Entry, argument_names
-from .graph import dims_of
-from .graph.types import shape_of, shape_text, tensor_type_of
 from .parsing import location_text
 
 

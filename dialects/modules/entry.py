@@ -9,8 +9,8 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Operation
 from xdsl.utils.str_enum import StrEnum
 
-from ..errors import TenonError
-from . import low, sched
+from ...errors import TenonError
+from .. import low, sched
 from .kernel_access import kernels_of
 from .parsing import location_text
 

@@ -30,7 +30,7 @@ from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from .element_types import NBYTES, element_type_of, is_float
+from ..element_types import NBYTES, element_type_of, is_float
 
 INDEX = IndexType()
 

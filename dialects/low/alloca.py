@@ -10,7 +10,7 @@ from xdsl.irdl import IRDLOperation, irdl_op_definition, result_def, traits_def
 from xdsl.traits import MemoryAllocEffect
 from xdsl.utils.exceptions import VerifyException
 
-from .buffer_size import is_strided
+from ..buffer_size import is_strided
 
 SHARED = StringAttr("shared")
 """The memory space of what all work-items of a work-group share."""

@@ -12,7 +12,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from .element_types import lanes_of
+from ..element_types import lanes_of
 
 
 @irdl_op_definition

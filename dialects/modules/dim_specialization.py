@@ -8,11 +8,11 @@ from typing import Any, cast
 from xdsl.dialects.builtin import ArrayAttr, FunctionType, MemRefType, ModuleOp, TensorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from . import graph
-from .dim_attributes import DimExprAttr, DimsAttr, dims_of_space, length_attribute
-from .dim_expr import DimExpr, DimSymbol, Extent, bounded, dim, lower_bound, substituted
-from .graph import ExtentsAttr
-from .graph.types import tensor_of
+from .. import graph
+from ..dims.attributes import DimExprAttr, DimsAttr, dims_of_space, length_attribute
+from ..dims.expressions import DimExpr, DimSymbol, Extent, bounded, dim, lower_bound, substituted
+from ..graph import ExtentsAttr
+from ..graph.types import tensor_of
 
 
 def specialize(module: ModuleOp, values: Mapping[str, int]) -> None:

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from . import graph, sched
-from .buffer_size import nbytes_bound
+from .. import graph, sched
+from ..buffer_size import nbytes_bound
 from .kernel_access import KernelAccess
 
 Item = sched.LaunchOp | sched.TransferOp | sched.SyncOp | sched.HostItem | sched.ControlItem

@@ -25,7 +25,7 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.utils.enum_attribute import EnumAttribute
 from xdsl.ir import Attribute, Operation, ParametrizedAttribute, Region, SSAValue
 
-from .graph.attributes import IntsAttr
+from ..graph.attributes import IntsAttr
 
 _LONGEST_DATA = 64
 """Data of more bytes is given by its digest."""

@@ -45,11 +45,11 @@ from xdsl.utils.exceptions import MultipleSpansParseError, ParseError, VerifyExc
 from xdsl.utils.lexer import Input, Position, Span
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
-from ..errors import ProgramError, TenonError
-from . import context
+from ...errors import ProgramError, TenonError
+from .. import context
+from ..low.static_bounds import OutOfBoundsError
 from .fast_lexer import FastLexer
 from .region_kind import is_graph_region
-from .static_bounds import OutOfBoundsError
 
 MAX_REPORTED = 20
 """How many wrong ops `verify_module` lists."""

@@ -11,8 +11,8 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from .dim_expr import DimExpr, Extent, is_at_least, unbounded
-from .dim_text import parse_extent
+from .expressions import DimExpr, Extent, is_at_least, unbounded
+from .text import parse_extent
 
 
 @irdl_attr_definition

@@ -1,0 +1,1 @@
+"""Extents that are not numbers: the algebra, its text, its attributes."""

@@ -1,0 +1,1 @@
+"""What is asked of a whole module: parsing, entry, who conflicts with whom, a fixed form of its text."""
