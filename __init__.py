@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from .frontends.jit import clear_caches, jit
     from .frontends.tree import register_tree
     from .passes.pass_manager import PassManager
-    from .passes.schedule.schedule import Schedule
+    from .passes.sched.steps.schedule import Schedule
     from .platforms import open_platform
     from .program_cache import cache_info
     from .runtime.code import Code, CodeBatch
@@ -122,7 +122,7 @@ _WHEN_ASKED_FOR = {
     "TuningReport": "tuning.report",
     "Executable": "runtime.executable",
     "PassManager": "passes.pass_manager",
-    "Schedule": "passes.schedule.schedule",
+    "Schedule": "passes.sched.steps.schedule",
     "record_timeline": "runtime.timeline",
     "Code": "runtime.code",
     "CodeBatch": "runtime.code",

@@ -32,13 +32,13 @@ from .dialects.graph import CustomOp
 from .dialects.graph.types import ANY, FLOATS, INTEGERS, NUMBERS, TENSOR, TENSOR_T, shape_of, tensor_of
 from .dialects.modules.parsing import location_text
 from .errors import TenonError
+from .passes.graph.builder import GraphBuilder
+from .passes.graph.decompositions import RULES as DECOMPOSITIONS
 from .passes.named_pipelines import NAMED_PIPELINES
 from .passes.registry import ALL_PASSES
-from .passes.util.decompositions import RULES as DECOMPOSITIONS
-from .passes.util.graph_builder import GraphBuilder
-from .passes.util.kernel_code import KernelCode
-from .passes.util.located_rewriter import rewrite_greedily
-from .passes.util.own_kernels import OWN_KERNELS, ProgramPart
+from .passes.rewriting.located_rewriter import rewrite_greedily
+from .passes.sched.planning.code import KernelCode
+from .passes.sched.planning.own import OWN_KERNELS, ProgramPart
 from .semantics.errors import InterpreterError, describe
 from .semantics.numpy_types import Array, dtype_of
 from .semantics.tensor_ops import RULES as SEMANTICS

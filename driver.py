@@ -32,8 +32,8 @@ from .passes.instruments.interface import PassInstrument
 from .passes.instruments.spans import Spans
 from .passes.pass_manager import PassManager
 from .passes.registry import TENON_PASSES
-from .passes.util.collection_pause import collection_paused
-from .passes.util.failing_location import failing_location
+from .passes.rewriting.collection_pause import collection_paused
+from .passes.rewriting.failing_location import failing_location
 from .program_cache import (
     KeptProgram,
     digest_of_source,
@@ -61,7 +61,7 @@ from .semantics.host_calls import HostFunctions, function_called
 from .tuned import tuning_pass, tuning_path
 
 if TYPE_CHECKING:
-    from .passes.schedule.schedule import Scheduling
+    from .passes.sched.steps.schedule import Scheduling
 
 BACKENDS = DEVICE_NAMES
 """
@@ -337,7 +337,7 @@ def _schedule_pass(
         raise TenonError(
             f"compile: schedules are for level sched or low of the reference backend, found {level}"
         )
-    from .passes.schedule.functions import schedule_pass
+    from .passes.sched.steps.functions import schedule_pass
 
     return schedule_pass(schedules)
 
@@ -506,7 +506,7 @@ def _phases_for(device: DeviceInfo | None, schedule: ModulePass | None) -> dict[
     lacks = _lacked_by(device)
     if device.kind is not DeviceKind.GPU:
         return phases(device.vector_nbytes, schedule, lacks=lacks)
-    from .passes.map_work_groups import MapWorkGroupsPass
+    from .passes.sched.mapping.gpu.map_work_groups import MapWorkGroupsPass
 
     groups = MapWorkGroupsPass(
         max_items=min(device.max_items, _GROUP_ITEMS),
@@ -546,9 +546,9 @@ def phases_of(
 
 
 def _planning(program: sched.ProgramOp) -> tuple[ModulePass, ...]:
-    from .passes.analyze_schedule import AnalyzeSchedulePass
-    from .passes.build_dependencies import BuildDependenciesPass
-    from .passes.plan_memory import PlanMemoryPass
+    from .passes.sched.host.analyze_schedule import AnalyzeSchedulePass
+    from .passes.sched.host.build_dependencies import BuildDependenciesPass
+    from .passes.sched.host.plan_memory import PlanMemoryPass
 
     if "memory_plan" in program.attributes:
         return ()

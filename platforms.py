@@ -22,7 +22,7 @@ from .dialects.modules.entry import Entry, IRLevel, find_entry, keep_only
 from .dialects.modules.parsing import location_text, parse_module, verify_module
 from .driver import ModuleLowering, render
 from .errors import DeviceError, MemoryModeError, TenonError
-from .passes.util.failing_location import failing_location
+from .passes.rewriting.failing_location import failing_location
 from .program_cache import digest_of_source, load_program, note_lookup, program_key, store_program
 from .runtime.argument_kinds import check_kind
 from .runtime.device import Scheduler
@@ -129,8 +129,8 @@ class _GraphLowering:
         computations: Mapping[str, Any],
     ) -> tuple[LoweredProgram, Mapping[str, Any]]:
         """What `runtime.platform.Lowering` says."""
-        from .passes.util.scratch_nodes import scratch_nodes
-        from .passes.util.virtual_nodes import extract_virtual, inline_virtual
+        from .passes.graph.scratch_nodes import scratch_nodes
+        from .passes.graph.virtual_nodes import extract_virtual, inline_virtual
 
         with span("parse", Category.COMPILE):
             module = parse_module(program, filename) if isinstance(program, str) else program.clone()

@@ -11,9 +11,9 @@ from xdsl.passes import ModulePass
 from ..dialects import context, sched
 from ..dialects.modules.entry import find_entry
 from ..errors import TenonError
-from ..passes.convert_graph_to_sched import ConvertGraphToSchedPass
-from ..passes.convert_sched_to_low import ConvertSchedToLowPass
+from ..passes.low.lowering.convert_sched_to_low import ConvertSchedToLowPass
 from ..passes.pass_manager import PassManager
+from ..passes.sched.planning.convert_graph_to_sched import ConvertGraphToSchedPass
 from ..runtime.explanation import Explanation
 from .program import explained_program
 from .recorder import Recorder

@@ -12,7 +12,7 @@ from ..dialects.buffer_size import nbytes_bound, nbytes_of
 from ..dialects.dims.expressions import DimSymbol
 from ..dialects.modules.hazards import Item, accessed_buffers, all_items, base_of, items_in
 from ..dialects.modules.kernel_access import KernelAccess, accesses_of, kernels_of
-from ..passes.util.value_names import value_names
+from ..passes.rewriting.value_names import value_names
 from ..runtime.explanation import Explanation, FusedOp, HandedOver, KernelExplanation, PassEffect, Temporary
 from .schedule import schedule_lines
 from .words import place_text

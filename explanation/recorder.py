@@ -10,9 +10,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from ..dialects import graph
-from ..passes.convert_graph_to_sched import ConvertGraphToSchedPass
 from ..passes.instruments.interface import PassInstrument
-from ..passes.util.rewrite_counts import counted_rewrites
+from ..passes.rewriting.rewrite_counts import counted_rewrites
+from ..passes.sched.planning.convert_graph_to_sched import ConvertGraphToSchedPass
 from ..runtime.explanation import PassEffect
 from .words import rule_words
 

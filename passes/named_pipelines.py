@@ -33,8 +33,8 @@ def _sched_pipeline(
     The default passes from graph to sched, with memory planned; vectors have vector-nbytes bytes. For target
     gpu work-groups have up to max-items work-items, which share up to shared-nbytes.
     """
-    from .map_work_groups import MapWorkGroupsPass
     from .pipeline import sched_passes
+    from .sched.mapping.gpu.map_work_groups import MapWorkGroupsPass
 
     if not _is_gpu("sched-pipeline", target):
         return sched_passes(vector_nbytes)

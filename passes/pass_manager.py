@@ -20,9 +20,9 @@ from ..errors import TenonError
 from .instruments.interface import check_instrument
 from .pipeline_text import parse_passes
 from .registry import ALL_PASSES
-from .util.collection_pause import collection_paused
-from .util.debug_counter import PASS_EXECUTION, debug_counter
-from .util.failing_location import failing_location
+from .rewriting.collection_pause import collection_paused
+from .rewriting.debug_counter import PASS_EXECUTION, debug_counter
+from .rewriting.failing_location import failing_location
 
 
 class PassError(TenonError):

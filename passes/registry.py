@@ -1,8 +1,8 @@
 """
 Every pass by its name on the command line.
 
-A pass's name gives its file and its class: `expand-math` is `ExpandMathPass` in `expand_math.py`. The file is
-imported when the pass is first asked for.
+A pass's name gives its file and its class: `expand-math` is `ExpandMathPass` in `expand_math.py`, in the room that
+the table says. The file is imported when the pass is first asked for.
 """
 
 from __future__ import annotations
@@ -14,65 +14,86 @@ from importlib import import_module
 from xdsl.passes import ModulePass
 from xdsl.transforms import get_all_passes
 
-TENON_PASS_NAMES: tuple[str, ...] = (
-    "analyze-schedule",
-    "apply-schedules",
-    "build-dependencies",
-    "canonicalize-graph",
-    "compute-at",
-    "convert-graph-to-sched",
-    "convert-sched-to-low",
-    "decompose-composites",
-    "distribute-axis",
-    "expand-math",
-    "expand-tiles",
-    "expand-vectors",
-    "fuse-axes",
-    "fuse-kernels",
-    "fuse-stages",
-    "hoist-invariant-ops",
-    "hoist-loop-invariants",
-    "infer-memory-modes",
-    "infer-precision",
-    "inline-calls",
-    "inline-virtual-nodes",
-    "map-axes",
-    "map-axis",
-    "map-work-groups",
-    "merge-axes",
-    "merge-equal-ops",
-    "merge-kernels",
-    "pack-buffer",
-    "pack-convolutions",
-    "pack-operands",
-    "pack-panels",
-    "plan-memory",
-    "prefetch-rows",
-    "recognize-gathers",
-    "reorder-axes",
-    "schedule-kernels",
-    "simplify-contractions",
-    "simplify-low",
-    "simplify-nodes",
-    "specialize-dims",
-    "split-axis",
-    "split-borders",
-    "stage-buffer",
-    "stage-images",
-    "tile-columns",
-    "tile-contractions",
-    "tile-convolutions",
-    "verify-stage",
-)
+_ROOMS: dict[str, tuple[str, ...]] = {
+    "rewriting": (
+        "merge-equal-ops",
+        "specialize-dims",
+        "verify-stage",
+    ),
+    "graph": (
+        "canonicalize-graph",
+        "decompose-composites",
+        "hoist-loop-invariants",
+        "infer-precision",
+        "inline-calls",
+        "inline-virtual-nodes",
+        "recognize-gathers",
+        "simplify-contractions",
+        "simplify-nodes",
+    ),
+    "graph.packing": (
+        "pack-convolutions",
+        "pack-operands",
+        "pack-panels",
+    ),
+    "sched.planning": (
+        "convert-graph-to-sched",
+        "infer-memory-modes",
+    ),
+    "sched.steps.passes": (
+        "apply-schedules",
+        "compute-at",
+        "distribute-axis",
+        "fuse-axes",
+        "map-axis",
+        "pack-buffer",
+        "reorder-axes",
+        "schedule-kernels",
+        "split-axis",
+        "stage-buffer",
+    ),
+    "sched.mapping": (
+        "fuse-kernels",
+        "fuse-stages",
+        "map-axes",
+        "merge-axes",
+        "merge-kernels",
+        "prefetch-rows",
+        "split-borders",
+        "stage-images",
+        "tile-columns",
+        "tile-contractions",
+        "tile-convolutions",
+    ),
+    "sched.mapping.gpu": ("map-work-groups",),
+    "sched.host": (
+        "analyze-schedule",
+        "build-dependencies",
+        "plan-memory",
+    ),
+    "low": (
+        "expand-math",
+        "expand-tiles",
+        "expand-vectors",
+        "hoist-invariant-ops",
+        "simplify-low",
+    ),
+    "low.lowering": ("convert-sched-to-low",),
+}
+"""Tenon's own passes by the package that they stand in, in the order of the levels."""
+
+_ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
+
+TENON_PASS_NAMES: tuple[str, ...] = tuple(sorted(_ROOM_OF))
 """Tenon's own passes, sorted."""
 
 XDSL_PASS_NAMES: tuple[str, ...] = ("canonicalize", "cse", "dce", "licm")
 """xDSL's passes that work on Tenon's dialects, sorted."""
 
 
-def file_name_of(pass_name: str) -> str:
-    """Returns the name of a pass's file, without its suffix: `expand_math` for `expand-math`."""
-    return pass_name.replace("-", "_")
+def module_of(pass_name: str) -> str:
+    """Returns the module of a pass, from this package on: `low.expand_math` for `expand-math`."""
+    return f"{_ROOM_OF[pass_name]}.{pass_name.replace('-', '_')}"
 
 
 def class_name_of(pass_name: str) -> str:
@@ -81,7 +102,7 @@ def class_name_of(pass_name: str) -> str:
 
 
 def _load(pass_name: str) -> type[ModulePass]:
-    pass_type = getattr(import_module(f".{file_name_of(pass_name)}", __package__), class_name_of(pass_name))
+    pass_type = getattr(import_module(f".{module_of(pass_name)}", __package__), class_name_of(pass_name))
     assert issubclass(pass_type, ModulePass), f"{pass_name}: {pass_type} is no pass"
     return pass_type
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 from ..backends.llvm.processors import PROCESSOR_NAMES
 from ..errors import TenonError
-from ..passes.util.debug_counter import TAGS, DebugCounters
+from ..passes.rewriting.debug_counter import TAGS, DebugCounters
 from .plugins import add_plugin_arguments
 from .source_text import SPLIT_MARKER
 

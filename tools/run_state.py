@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import IndexType, ModuleOp
 
 from ..dialects.modules.entry import Entry, argument_names
 from ..errors import TenonError
-from ..passes.util.random_state import random_state
+from ..passes.instruments.random_state import random_state
 from ..runtime.entry_state import nodes_of, symbols_of
 from ..runtime.node_arrays import NodeArrays
 from ..runtime.signature import ArrayType

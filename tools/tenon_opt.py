@@ -38,8 +38,8 @@ from ..passes.instruments.timing import Timing
 from ..passes.pass_manager import PassManager
 from ..passes.pipeline_text import did_you_mean, parse_passes
 from ..passes.registry import ALL_PASSES
-from ..passes.util.debug_counter import DebugCounters, counting_actions
-from ..passes.util.failing_location import failing_location
+from ..passes.rewriting.debug_counter import DebugCounters, counting_actions
+from ..passes.rewriting.failing_location import failing_location
 from .completion import add_completion_argument
 from .diagnostics import Diagnostic
 from .diagnostics_check import check_diagnostics

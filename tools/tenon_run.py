@@ -23,7 +23,7 @@ from ..dialects.modules.entry import Entry, find_entry, level_of
 from ..dialects.modules.parsing import parse_module, verify_module
 from ..driver import compile
 from ..errors import TenonError
-from ..passes.util.random_inputs import random_inputs
+from ..passes.instruments.random_inputs import random_inputs
 from ..program_cache import lookup_counts
 from ..runtime.executable import Executable
 from ..runtime.signature import ArrayType

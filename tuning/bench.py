@@ -18,7 +18,7 @@ from ..dialects.buffer_size import size_of
 from ..dialects.dims.expressions import evaluated
 from ..dialects.element_types import NBYTES, element_type_of
 from ..dialects.modules.kernel_access import access_of
-from ..passes.schedule.reassociation import rounds
+from ..passes.sched.steps.reassociation import rounds
 from ..runtime.segments import ALIGNMENT
 from ..runtime.slab_pool import Slab, slab_pool_of
 from ..semantics.numpy_types import dtype_of

@@ -15,10 +15,10 @@ from ..dialects.modules.entry import Entry, find_entry
 from ..dialects.modules.hazards import all_items
 from ..driver import phases_of
 from ..errors import TenonError
-from ..passes.apply_schedules import ApplySchedulesPass
-from ..passes.build_dependencies import BuildDependenciesPass
 from ..passes.pass_manager import PassManager
-from ..passes.util.schedule_database import kernel_digest
+from ..passes.sched.host.build_dependencies import BuildDependenciesPass
+from ..passes.sched.steps.database import kernel_digest
+from ..passes.sched.steps.passes.apply_schedules import ApplySchedulesPass
 
 
 @dataclass(frozen=True)

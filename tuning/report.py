@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..passes.util.schedule_database import ScheduleEntry
+from ..passes.sched.steps.database import ScheduleEntry
 from ..runtime.text_table import text_table
 
 MOST_REASONS = 3

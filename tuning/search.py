@@ -16,7 +16,7 @@ from random import Random
 from typing import Any
 
 from ..errors import TenonError
-from ..passes.util.kernel_key import kernel_text
+from ..passes.sched.steps.kernel_key import kernel_text
 from .bench import Bench
 from .candidates import Candidate, default_mappings, neighbours, starts
 from .kernels import TunableKernel, TunableProgram

@@ -21,8 +21,8 @@ from ..driver import ProgramSource
 from ..errors import DeviceError, TenonError
 from ..frontends.jit import Jitted, jit
 from ..frontends.lowered import Lowered
-from ..passes.schedule.loops import loops_of
-from ..passes.util.schedule_database import ScheduleEntry
+from ..passes.sched.steps.database import ScheduleEntry
+from ..passes.sched.steps.loops import loops_of
 from ..runtime.argument_kinds import check_kind
 from ..runtime.signature import Signature
 from ..tuned import device_key, tuning_path

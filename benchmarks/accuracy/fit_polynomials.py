@@ -1,5 +1,5 @@
 """
-Prints the coefficient tables of `passes/math_expansions`; a development tool that needs mpmath.
+Prints the coefficient tables of `passes/low/math`; a development tool that needs mpmath.
 
     python benchmarks/accuracy/fit_polynomials.py [exp log sin cos atan asin erf power constants]
 

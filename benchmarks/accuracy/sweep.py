@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import tenon
-from tenon.passes.math_expansions import BINARY_EXPANSIONS, UNARY_EXPANSIONS
+from tenon.passes.low.math import BINARY_EXPANSIONS, UNARY_EXPANSIONS
 
 Array = npt.NDArray[Any]
 

@@ -15,9 +15,9 @@ from ...dialects.dims.expressions import DimSymbol
 from ...dialects.graph import dims_of
 from ...dialects.modules.entry import find_entry
 from ...errors import TenonError
-from ..util.random_inputs import random_inputs
-from ..util.random_state import RandomState, random_state
 from .interface import PassInstrument
+from .random_inputs import random_inputs
+from .random_state import RandomState, random_state
 
 Array = npt.NDArray[Any]
 Arrays = Sequence[Array]

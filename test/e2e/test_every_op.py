@@ -19,8 +19,8 @@ from tenon.dialects import context
 from tenon.dialects.element_types import ELEMENT_TYPES, is_float
 from tenon.dialects.graph import GRAPH, ConstantOp, GraphOp
 from tenon.dialects.modules.parsing import parse_module
-from tenon.passes.canonicalize_graph import CanonicalizeGraphPass
-from tenon.passes.math_expansions import ULP_BOUNDS
+from tenon.passes.graph.canonicalize_graph import CanonicalizeGraphPass
+from tenon.passes.low.math import ULP_BOUNDS
 from tenon.passes.pass_manager import PassManager
 from tenon.semantics.numpy_types import dense_of
 from xdsl.dialects import func

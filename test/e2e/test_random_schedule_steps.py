@@ -19,10 +19,10 @@ from tenon.backends.reference import low as low_interpreter
 from tenon.backends.reference.sched import run_kernel
 from tenon.dialects import sched
 from tenon.dialects.modules.parsing import parse_module, verify_module
+from tenon.passes.low.lowering.kernel import lower_kernel
 from tenon.passes.pass_manager import PassManager
 from tenon.passes.pipeline import phases
-from tenon.passes.schedule.kernels import kernels_of
-from tenon.passes.util.kernel_lowering import lower_kernel
+from tenon.passes.sched.steps.kernels import kernels_of
 from tenon.semantics.numpy_types import storage_dtype
 from xdsl.context import Context
 from xdsl.dialects.builtin import MemRefType, ModuleOp

@@ -12,15 +12,15 @@ from tenon.dialects.memory_modes import ModeKind
 from tenon.dialects.modules.parsing import parse_module, verify_module
 from tenon.dialects.sched import Level, MappingAttr
 from tenon.errors import TenonError
-from tenon.passes.canonicalize_graph import CanonicalizeGraphPass
-from tenon.passes.convert_graph_to_sched import ConvertGraphToSchedPass
-from tenon.passes.convert_sched_to_low import ConvertSchedToLowPass
-from tenon.passes.decompose_composites import DecomposeCompositesPass
-from tenon.passes.fuse_stages import FuseStagesPass
+from tenon.passes.graph.canonicalize_graph import CanonicalizeGraphPass
+from tenon.passes.graph.decompose_composites import DecomposeCompositesPass
+from tenon.passes.low.lowering.convert_sched_to_low import ConvertSchedToLowPass
+from tenon.passes.low.lowering.kernel import lower_kernel
+from tenon.passes.low.simplify_low import SimplifyLowPass
 from tenon.passes.pass_manager import PassManager
-from tenon.passes.simplify_low import SimplifyLowPass
-from tenon.passes.split_borders import SplitBordersPass
-from tenon.passes.util.kernel_lowering import lower_kernel
+from tenon.passes.sched.mapping.fuse_stages import FuseStagesPass
+from tenon.passes.sched.mapping.split_borders import SplitBordersPass
+from tenon.passes.sched.planning.convert_graph_to_sched import ConvertGraphToSchedPass
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.transforms.common_subexpression_elimination import CommonSubexpressionElimination

@@ -20,9 +20,9 @@ from tenon.dialects import context, low, sched
 from tenon.dialects.modules.parsing import parse_module
 from tenon.passes.instruments.interface import PassInstrument
 from tenon.passes.instruments.verify_semantics import VerifySemantics
-from tenon.passes.map_work_groups import MapWorkGroupsPass
 from tenon.passes.pass_manager import PassManager
 from tenon.passes.pipeline import phases
+from tenon.passes.sched.mapping.gpu.map_work_groups import MapWorkGroupsPass
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 

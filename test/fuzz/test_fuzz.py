@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import tenon
 from tenon.dialects import sched
-from tenon.passes.build_dependencies import BuildDependenciesPass
+from tenon.passes.sched.host.build_dependencies import BuildDependenciesPass
 
 from .campaign import Campaign, command, programs
 from .draws import Draws

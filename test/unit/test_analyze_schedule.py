@@ -1,8 +1,8 @@
 import pytest
 from tenon.dialects import context, low
 from tenon.dialects.modules.parsing import parse_module, verify_module
-from tenon.passes.analyze_schedule import AnalyzeSchedulePass
-from tenon.passes.util.kernel_cost import FLOPS, UNKNOWN_TRIPS, KernelCost, cost_of
+from tenon.passes.sched.host.analyze_schedule import AnalyzeSchedulePass
+from tenon.passes.sched.host.kernel_cost import FLOPS, UNKNOWN_TRIPS, KernelCost, cost_of
 from xdsl.dialects import arith, math
 from xdsl.utils.exceptions import PassFailedException
 

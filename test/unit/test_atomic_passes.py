@@ -13,7 +13,7 @@ from tenon.dialects.modules.kernel_access import KernelAccess, accesses_of
 from tenon.dialects.modules.parsing import parse_module
 from tenon.passes.pass_manager import PassError, PassManager
 from tenon.passes.pipeline import low_passes
-from tenon.passes.util.kernel_cost import cost_of
+from tenon.passes.sched.host.kernel_cost import cost_of
 from tenon.tools.reduce.bodies import EraseEffects
 from tenon.tools.reduce.surgery import is_dead
 

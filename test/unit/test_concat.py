@@ -11,7 +11,7 @@ import pytest
 import tenon
 from tenon.dialects import graph
 from tenon.dialects.modules.parsing import parse_module
-from tenon.passes.util.kernel_planning import PART_READS_LIMIT, concat_parts
+from tenon.passes.sched.planning.plan import PART_READS_LIMIT, concat_parts
 
 WAYS: dict[str, dict[str, Any]] = {
     "graph": {"backend": "reference"},

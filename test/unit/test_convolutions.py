@@ -14,7 +14,7 @@ import tenon.numpy as tnp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tenon import nn
-from tenon.passes import pack_convolutions
+from tenon.passes.graph.packing import pack_convolutions
 
 Array = npt.NDArray[Any]
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 from tenon.errors import TenonError
-from tenon.passes.util.debug_counter import (
+from tenon.passes.rewriting.debug_counter import (
     APPLY_PATTERN,
     PASS_EXECUTION,
     DebugCounter,

@@ -14,10 +14,10 @@ from tenon.dialects import context
 from tenon.dialects.element_types import ELEMENT_TYPES, is_float
 from tenon.dialects.graph import GRAPH, CompositeOp, CustomOp
 from tenon.dialects.modules.parsing import parse_module
-from tenon.passes.decompose_composites import DecomposeCompositesPass
+from tenon.passes.graph.decompose_composites import DecomposeCompositesPass
+from tenon.passes.graph.decompositions import COMPOSITE_NAMES, RULES
 from tenon.passes.pass_manager import PassError, PassManager
 from tenon.passes.pipeline import sched_passes
-from tenon.passes.util.decompositions import COMPOSITE_NAMES, RULES
 from tenon.semantics.numpy_types import dtype_of, is_floating
 from xdsl.dialects.builtin import ModuleOp, TensorType, i1
 from xdsl.ir import Attribute

@@ -5,8 +5,8 @@ from hypothesis import given
 from tenon.dialects import context, sched
 from tenon.dialects.modules.hazards import items_of
 from tenon.dialects.modules.kernel_access import accesses_of
-from tenon.passes.build_dependencies import BuildDependenciesPass
-from tenon.passes.util.dependencies import fill_dependencies
+from tenon.passes.sched.host.build_dependencies import BuildDependenciesPass
+from tenon.passes.sched.host.dependencies import fill_dependencies
 from xdsl.dialects.builtin import ModuleOp
 
 sys.path.insert(0, str(Path(__file__).parent))

@@ -9,8 +9,8 @@ from tenon.dialects.modules.entry import find_entry
 from tenon.dialects.modules.kernel_access import accesses_of
 from tenon.dialects.modules.parsing import parse_module
 from tenon.errors import TenonError
-from tenon.passes.build_dependencies import BuildDependenciesPass
-from tenon.passes.plan_memory import PlanMemoryPass
+from tenon.passes.sched.host.build_dependencies import BuildDependenciesPass
+from tenon.passes.sched.host.plan_memory import PlanMemoryPass
 from xdsl.dialects.builtin import ModuleOp
 
 sys.path.insert(0, str(Path(__file__).parent))

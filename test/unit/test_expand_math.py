@@ -19,13 +19,9 @@ from tenon.backends.interface import Backend, BufferLoc
 from tenon.backends.reference.low import run_kernel
 from tenon.backends.registry import DEVICE_NAMES, get_backend
 from tenon.dialects.low import BODY_OPS, EXPANDED_OPS, LOW, KernelOp
-from tenon.passes.expand_math import ExpandMathPass
-from tenon.passes.math_expansions import (
-    BINARY_EXPANSIONS,
-    ULP_BOUNDS,
-    UNARY_EXPANSIONS,
-)
-from tenon.passes.math_expansions.array_arithmetic import evaluate
+from tenon.passes.low.expand_math import ExpandMathPass
+from tenon.passes.low.math import BINARY_EXPANSIONS, ULP_BOUNDS, UNARY_EXPANSIONS
+from tenon.passes.low.math.array_arithmetic import evaluate
 from xdsl.context import Context
 from xdsl.dialects import arith, math, memref, scf, vector
 from xdsl.dialects.builtin import Builtin, FileLineColLoc, IntAttr, ModuleOp, StringAttr

@@ -16,7 +16,7 @@ from tenon.dialects.element_types import lanes_of
 from tenon.dialects.low import KernelOp
 from tenon.dialects.modules.parsing import parse_module, verify_module
 from tenon.errors import TenonError
-from tenon.passes.expand_vectors import ExpandVectorsPass
+from tenon.passes.low.expand_vectors import ExpandVectorsPass
 from xdsl.utils.exceptions import PassFailedException
 
 from .everywhere import are_same

@@ -8,7 +8,7 @@ import tenon
 from tenon.dialects.modules.parsing import parse_module
 from tenon.errors import TenonError
 from tenon.explanation.words import list_text, place_text, rule_words
-from tenon.passes.util.value_names import value_names
+from tenon.passes.rewriting.value_names import value_names
 from tenon.runtime.device_executable import DeviceExecutable
 from tenon.runtime.explanation import Explanation
 

@@ -10,7 +10,7 @@ import tenon
 from tenon.backends.reference.sched import run_kernel
 from tenon.dialects import context, sched
 from tenon.dialects.modules.parsing import parse_module
-from tenon.passes.convert_sched_to_low import ConvertSchedToLowPass
+from tenon.passes.low.lowering.convert_sched_to_low import ConvertSchedToLowPass
 from tenon.semantics.numpy_types import Array
 
 from .everywhere import are_same

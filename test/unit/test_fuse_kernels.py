@@ -11,11 +11,11 @@ import tenon
 import tenon.numpy as tnp
 from tenon.dialects import context, sched
 from tenon.dialects.modules.parsing import parse_module, verify_module
-from tenon.passes.fuse_kernels import FuseKernelsPass
-from tenon.passes.map_axes import MapAxesPass
 from tenon.passes.pass_manager import PassError, PassManager
 from tenon.passes.pipeline import phases
-from tenon.passes.tile_contractions import TileContractionsPass
+from tenon.passes.sched.mapping.fuse_kernels import FuseKernelsPass
+from tenon.passes.sched.mapping.map_axes import MapAxesPass
+from tenon.passes.sched.mapping.tile_contractions import TileContractionsPass
 from xdsl.dialects.builtin import ModuleOp
 
 from .everywhere import run_everywhere

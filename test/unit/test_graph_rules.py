@@ -15,8 +15,8 @@ from tenon.dialects.element_types import ELEMENT_TYPES, NARROW_FLOATS, is_float,
 from tenon.dialects.graph import GRAPH, BitcastOp, CastOp, CompareOp, ElementwiseOp, FmaOp, SelectOp
 from tenon.dialects.graph.predicates import PredicateOp
 from tenon.dialects.modules.parsing import parse_module, verify_module
-from tenon.passes.canonicalize_graph import PATTERNS
-from tenon.passes.util.graph_rules import (
+from tenon.passes.graph.canonicalize_graph import PATTERNS
+from tenon.passes.graph.rules import (
     control,
     fast_math,
     folding,
@@ -29,8 +29,8 @@ from tenon.passes.util.graph_rules import (
     signs,
     views,
 )
-from tenon.passes.util.graph_rules.identities import _COMMUTATIVE, _REPEATABLE, EXACT, greatest_of, least_of
-from tenon.passes.util.located_rewriter import rewrite_greedily
+from tenon.passes.graph.rules.identities import _COMMUTATIVE, _REPEATABLE, EXACT, greatest_of, least_of
+from tenon.passes.rewriting.located_rewriter import rewrite_greedily
 from tenon.semantics.numpy_types import dtype_of
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute

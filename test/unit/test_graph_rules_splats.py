@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tenon
 import tenon.numpy as tnp
-from tenon.passes.util.graph_rules.folding import SPLAT_ELEMENTS_LIMIT
+from tenon.passes.graph.rules.folding import SPLAT_ELEMENTS_LIMIT
 
 
 @pytest.mark.parametrize("extent", [8, SPLAT_ELEMENTS_LIMIT, SPLAT_ELEMENTS_LIMIT + 1, 1 << 22])

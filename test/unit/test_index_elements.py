@@ -1,6 +1,6 @@
 """Indices that are elements of tensors, or values that are known as nothing else."""
 
-from tenon.passes.util.index_expr import Axis, constant, element, opaque, variable
+from tenon.passes.indices.expressions import Axis, constant, element, opaque, variable
 from xdsl.dialects.builtin import IndexType, TensorType, i64
 from xdsl.ir import Block
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tenon.dialects.buffer_size import row_major_strides
-from tenon.passes.util.index_expr import (
+from tenon.passes.indices.expressions import (
     ZERO,
     Axis,
     Clamp,

@@ -1,6 +1,6 @@
 """What expansions put at a kernel's front: each constant once, and 0.0 is not -0.0."""
 
-from tenon.passes.util.kernel_front import KernelFront
+from tenon.passes.low.kernel_front import KernelFront
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, UnknownLoc, f32, f64
 from xdsl.ir import Block

@@ -10,7 +10,7 @@ import tenon.numpy as tnp
 from tenon.dialects import sched
 from tenon.dialects.modules.canonical_text import bytes_text, canonical_text
 from tenon.dialects.modules.parsing import parse_module
-from tenon.passes.util.kernel_key import kernel_text
+from tenon.passes.sched.steps.kernel_key import kernel_text
 
 KERNEL = """
 sched.kernel @f(%x: memref<8xf32>, %y: memref<8xf32>) {

@@ -14,9 +14,9 @@ from tenon.backends.reference import low as low_interpreter
 from tenon.backends.reference import sched as sched_interpreter
 from tenon.dialects import context, low, sched
 from tenon.dialects.modules.parsing import location_text, parse_module, verify_module
+from tenon.passes.low.lowering.kernel import lower_kernel
 from tenon.passes.pass_manager import PassManager
 from tenon.passes.pipeline import low_passes, sched_passes
-from tenon.passes.util.kernel_lowering import lower_kernel
 from tenon.semantics.numpy_types import storage_dtype
 from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.utils.exceptions import PassFailedException

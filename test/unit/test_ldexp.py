@@ -5,8 +5,8 @@ import pytest
 from tenon.backends.llvm.device import CpuDevice
 from tenon.backends.llvm.processors import Processor
 from tenon.backends.llvm.renderer import LLVMRenderer
-from tenon.passes.math_expansions.array_arithmetic import ArrayArithmetic
-from tenon.passes.math_expansions.float_format import F32, F64
+from tenon.passes.low.math.array_arithmetic import ArrayArithmetic
+from tenon.passes.low.math.float_format import F32, F64
 
 from . import test_llvm_ops as on_llvm
 from . import test_opencl_ops as on_opencl

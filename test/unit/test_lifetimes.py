@@ -3,7 +3,7 @@
 from tenon.dialects import sched
 from tenon.dialects.modules.kernel_access import accesses_of
 from tenon.dialects.modules.parsing import parse_module
-from tenon.passes.util.lifetimes import lifetimes_of
+from tenon.passes.sched.host.lifetimes import lifetimes_of
 
 KERNELS = """
 sched.kernel @set(%y: memref<4xf32>) {

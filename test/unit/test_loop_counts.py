@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tenon.backends.reference.sched import run_kernel
-from tenon.passes.util.kernel_lowering import lower_kernel
+from tenon.passes.low.lowering.kernel import lower_kernel
 from xdsl.utils.exceptions import PassFailedException
 
 from .test_kernel_lowering import (

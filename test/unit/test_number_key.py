@@ -5,10 +5,10 @@ from struct import unpack
 import numpy as np
 import pytest
 import tenon
-from tenon.passes.math_expansions.emitter import Emitter, KernelConstants
-from tenon.passes.math_expansions.float_format import F32
-from tenon.passes.util.kernel_front import KernelFront
-from tenon.passes.util.number_key import number_key
+from tenon.passes.low.kernel_front import KernelFront
+from tenon.passes.low.math.emitter import Emitter, KernelConstants
+from tenon.passes.low.math.float_format import F32
+from tenon.passes.scalar.number_key import number_key
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import FloatAttr, f32
 from xdsl.ir import Block

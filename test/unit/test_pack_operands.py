@@ -11,10 +11,10 @@ from tenon.backends.reference.graph import run_graph
 from tenon.dialects import context, graph
 from tenon.dialects.graph import LinearIndex
 from tenon.dialects.modules.parsing import parse_module
-from tenon.passes import pack_operands
-from tenon.passes.pack_operands import PackOperandsPass
+from tenon.passes.graph.packing import pack_operands
+from tenon.passes.graph.packing.contract_views import through_views
+from tenon.passes.graph.packing.pack_operands import PackOperandsPass
 from tenon.passes.pass_manager import PassManager
-from tenon.passes.util.contract_views import through_views
 from xdsl.dialects.builtin import ModuleOp
 
 from .test_contract import EXACT, IDS, Contraction, assert_same

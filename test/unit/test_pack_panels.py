@@ -8,8 +8,8 @@ import tenon
 from tenon.backends.reference.graph import run_graph
 from tenon.dialects import context, graph
 from tenon.dialects.modules.parsing import parse_module, verify_module
-from tenon.passes import pack_panels
-from tenon.passes.pack_panels import PackPanelsPass
+from tenon.passes.graph.packing import pack_panels
+from tenon.passes.graph.packing.pack_panels import PackPanelsPass
 from tenon.passes.pass_manager import PassError, PassManager
 from xdsl.dialects.builtin import ModuleOp
 

@@ -11,8 +11,8 @@ import tenon
 from tenon.backends.reference.graph import run_graph
 from tenon.dialects.graph import PadMode
 from tenon.dialects.modules.parsing import parse_module
-from tenon.passes.util.access import _padded_index
-from tenon.passes.util.index_expr import Axis, IndexExpr, constant, variable
+from tenon.passes.indices.access import _padded_index
+from tenon.passes.indices.expressions import Axis, IndexExpr, constant, variable
 from tenon.semantics.errors import InterpreterError
 
 WAYS: dict[str, dict[str, Any]] = {

@@ -6,7 +6,7 @@ from hypothesis import given
 from tenon.dialects import context, sched
 from tenon.dialects.modules.parsing import parse_module
 from tenon.errors import TenonError
-from tenon.passes.plan_memory import PlanMemoryPass
+from tenon.passes.sched.host.plan_memory import PlanMemoryPass
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import PassFailedException
 

@@ -2,7 +2,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from tenon.errors import TenonError
-from tenon.passes.util.random_inputs import random_inputs
+from tenon.passes.instruments.random_inputs import random_inputs
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     FunctionType,

@@ -1,7 +1,7 @@
 import numpy as np
 from tenon.dialects.modules.entry import find_entry
 from tenon.dialects.modules.parsing import parse_module
-from tenon.passes.util.random_state import RandomState, random_state
+from tenon.passes.instruments.random_state import RandomState, random_state
 
 MODULE = """
 graph.tnode @w : tensor<4xf32> = dense<0.0>

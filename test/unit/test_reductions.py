@@ -8,8 +8,8 @@ import pytest
 from tenon.backends.reference.execute import run_module
 from tenon.dialects import context, sched
 from tenon.dialects.modules.parsing import parse_module, verify_module
+from tenon.passes.instruments.random_inputs import random_inputs
 from tenon.passes.pass_manager import PassManager
-from tenon.passes.util.random_inputs import random_inputs
 from tenon.tools.reduce import Progress, reduce_module
 from xdsl.dialects.builtin import ModuleOp
 

@@ -8,7 +8,7 @@ from tenon.backends.reference.execute import run_module
 from tenon.dialects import context
 from tenon.dialects.modules.parsing import parse_module
 from tenon.errors import TenonError
-from tenon.passes.plan_memory import PlanMemoryPass
+from tenon.passes.sched.host.plan_memory import PlanMemoryPass
 
 sys.path.insert(0, str(Path(__file__).parent))
 from host_programs import RandomProgram, programs

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 import tenon
 from tenon.backends.registry import get_backend
-from tenon.passes.schedule.schedule import Schedule
-from tenon.passes.util.schedule_database import (
+from tenon.passes.sched.steps.database import (
     ScheduleEntry,
     TuningError,
     database_text,
@@ -19,6 +18,7 @@ from tenon.passes.util.schedule_database import (
     parse_database,
     read_database,
 )
+from tenon.passes.sched.steps.schedule import Schedule
 from tenon.tuned import device_key, tuning_pass
 from tenon.tuning.database import save_entries
 
@@ -143,7 +143,7 @@ WRITER = """
 import sys
 from dataclasses import replace
 from pathlib import Path
-from tenon.passes.util.schedule_database import parse_database
+from tenon.passes.sched.steps.database import parse_database
 from tenon.tuned import device_key, tuning_pass
 from tenon.tuning.database import save_entries
 

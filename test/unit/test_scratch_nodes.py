@@ -5,7 +5,7 @@ import pytest
 import tenon
 from tenon.dialects.modules.parsing import parse_module
 from tenon.errors import ContextError, MemoryModeError
-from tenon.passes.util.scratch_nodes import scratch_nodes
+from tenon.passes.graph.scratch_nodes import scratch_nodes
 
 V = "tensor<4xf32>"
 WRITE, READ = f"graph.write @h, %y : {V}", f"%h = graph.read @h : {V}"

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pytest
 from tenon.dialects import context, low, sched
 from tenon.dialects.modules.parsing import parse_module
-from tenon.passes.convert_sched_to_low import ConvertSchedToLowPass
+from tenon.passes.low.lowering.convert_sched_to_low import ConvertSchedToLowPass
 from tenon.passes.pass_manager import PassManager
 from tenon.semantics.errors import InterpreterError
 from xdsl.dialects import scf

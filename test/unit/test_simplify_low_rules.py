@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from tenon.backends.reference.low import run_kernel
 from tenon.dialects import low
 from tenon.dialects.modules.parsing import parse_module, verify_module
-from tenon.passes import simplify_low
-from tenon.passes.simplify_low import PATTERNS
-from tenon.passes.util.located_rewriter import rewrite_greedily
+from tenon.passes.low import simplify_low
+from tenon.passes.low.simplify_low import PATTERNS
+from tenon.passes.rewriting.located_rewriter import rewrite_greedily
 from tenon.semantics.numpy_types import dtype_of
 from xdsl.dialects.builtin import MemRefType, ModuleOp, bf16, f16, f32, f64, i1, i8, i16, i32, i64
 from xdsl.ir import Attribute

@@ -1,6 +1,6 @@
 from hypothesis import given
 from hypothesis import strategies as st
-from tenon.passes.util.slab_layout import Span, lay_out, peak_nbytes
+from tenon.passes.sched.host.slab_layout import Span, lay_out, peak_nbytes
 
 SPANS = st.lists(
     st.builds(

@@ -16,8 +16,8 @@ from tenon.cache.place import SWITCH
 from tenon.dialects import graph
 from tenon.dialects.dims.expressions import DimSymbol, dim
 from tenon.dialects.modules.parsing import parse_module
-from tenon.passes.util.index_expr import Axis, check_not_negative, variable
-from tenon.passes.util.random_inputs import random_inputs, random_sizes
+from tenon.passes.indices.expressions import Axis, check_not_negative, variable
+from tenon.passes.instruments.random_inputs import random_inputs, random_sizes
 from tenon.runtime import sized_executable
 from tenon.runtime.sized_executable import SizedExecutable
 from tenon.semantics.errors import InterpreterError

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tenon.dialects.dims.expressions import Extent, dim, evaluated, product
-from tenon.passes.util.index_expr import (
+from tenon.passes.indices.expressions import (
     Axis,
     Clamp,
     FloorDiv,

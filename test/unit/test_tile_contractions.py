@@ -12,10 +12,10 @@ from tenon.backends.reference import sched as interpreter
 from tenon.dialects import context, low, sched
 from tenon.dialects.low.prefetch import prefetch_distance
 from tenon.dialects.modules.parsing import parse_module, verify_module
-from tenon.passes.convert_sched_to_low import ConvertSchedToLowPass
+from tenon.passes.low.lowering.convert_sched_to_low import ConvertSchedToLowPass
+from tenon.passes.machine.tile_shape import most_rows, most_vectors, tile_shape
 from tenon.passes.pass_manager import PassError, PassManager
-from tenon.passes.tile_contractions import TileContractionsPass
-from tenon.passes.util.tile_shape import most_rows, most_vectors, tile_shape
+from tenon.passes.sched.mapping.tile_contractions import TileContractionsPass
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, i64
 

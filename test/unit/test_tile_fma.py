@@ -19,7 +19,7 @@ from tenon.dialects.low import KernelOp, TileFmaOp
 from tenon.dialects.modules.kernel_access import access_of
 from tenon.dialects.modules.parsing import parse_module, verify_module
 from tenon.errors import TenonError
-from tenon.passes.expand_tiles import ExpandTilesPass
+from tenon.passes.low.expand_tiles import ExpandTilesPass
 from tenon.passes.pass_manager import PassManager
 from tenon.semantics import numerics
 from tenon.semantics.errors import InterpreterError

@@ -13,7 +13,7 @@ from tenon.backends.reference import sched as interpreter
 from tenon.backends.reference.low import run_kernel
 from tenon.dialects import context, low, sched
 from tenon.dialects.modules.parsing import parse_module, verify_module
-from tenon.passes.convert_sched_to_low import ConvertSchedToLowPass
+from tenon.passes.low.lowering.convert_sched_to_low import ConvertSchedToLowPass
 from xdsl.dialects.builtin import MemRefType
 from xdsl.utils.exceptions import PassFailedException
 

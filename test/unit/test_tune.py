@@ -14,9 +14,9 @@ from tenon.dialects import context
 from tenon.dialects.modules.entry import find_entry
 from tenon.dialects.modules.parsing import parse_module
 from tenon.errors import TenonError
-from tenon.passes.apply_schedules import ApplySchedulesPass
-from tenon.passes.schedule.loops import loops_of
-from tenon.passes.util.schedule_database import ScheduleEntry, TuningError, database_text, read_database
+from tenon.passes.sched.steps.database import ScheduleEntry, TuningError, database_text, read_database
+from tenon.passes.sched.steps.loops import loops_of
+from tenon.passes.sched.steps.passes.apply_schedules import ApplySchedulesPass
 from tenon.tools.tenon_run import main
 from tenon.tuned import TUNING, device_key
 from tenon.tuning.bench import KernelBench

@@ -8,7 +8,7 @@ from tenon.dialects import sched
 from tenon.dialects.modules.entry import find_entry
 from tenon.dialects.modules.parsing import parse_module
 from tenon.errors import TenonError
-from tenon.passes.schedule.loops import loops_of
+from tenon.passes.sched.steps.loops import loops_of
 from tenon.tuning.candidates import Candidate, neighbours, starts
 from tenon.tuning.kernels import TunableProgram, sizes_of, tunable_program
 from tenon.tuning.report import KernelReport

@@ -6,7 +6,7 @@ import tenon
 from tenon.backends.reference.execute import run_module
 from tenon.dialects.modules.parsing import parse_module, verify_module
 from tenon.errors import ContextError
-from tenon.passes.util.virtual_nodes import extract_virtual, inline_virtual
+from tenon.passes.graph.virtual_nodes import extract_virtual, inline_virtual
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.utils.exceptions import PassFailedException

@@ -13,7 +13,7 @@ from tenon.backends.opencl import backend
 from tenon.backends.reference import low as low_interpreter
 from tenon.backends.reference import sched as sched_interpreter
 from tenon.dialects import context, low, sched
-from tenon.passes.convert_sched_to_low import ConvertSchedToLowPass
+from tenon.passes.low.lowering.convert_sched_to_low import ConvertSchedToLowPass
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import ParseError, PassFailedException, VerifyException

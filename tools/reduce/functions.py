@@ -10,7 +10,7 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.traits import IsTerminator
 
 from ...dialects import context
-from ...passes.inline_calls import InlineCallsPass
+from ...passes.graph.inline_calls import InlineCallsPass
 from .search import Edit, Edits, NotApplicable
 from .surgery import (
     add_argument,

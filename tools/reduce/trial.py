@@ -28,9 +28,9 @@ from ...dialects.modules.entry import Entry, find_entry, keep_only
 from ...driver import compile, phases_of
 from ...errors import TenonError
 from ...passes.instruments.interface import PassInstrument
+from ...passes.instruments.random_inputs import random_inputs
 from ...passes.instruments.verify_semantics import SemanticsError, VerifySemantics, public_functions
 from ...passes.pass_manager import InvalidModuleError, PassManager
-from ...passes.util.random_inputs import random_inputs
 from ...runtime.executable import Executable
 from ...semantics.host_calls import HostFunctions
 from ...semantics.numpy_types import is_floating

@@ -1,0 +1,10 @@
+"""What a rule of `decompose-composites` is."""
+
+from collections.abc import Callable
+
+from xdsl.ir import Operation, SSAValue
+
+from ..builder import GraphBuilder
+
+Rule = Callable[[GraphBuilder, Operation], SSAValue]
+"""Inserts what a composite op stands for, and returns the value of its result, of the same type."""

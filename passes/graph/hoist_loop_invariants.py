@@ -1,0 +1,62 @@
+"""
+Moves ops out of the loops of `graph` that compute the same in every iteration.
+
+    %y = graph.scan %i = 10 (%c = %x) : (tensor<4xf32>) -> (tensor<4xf32>) {
+      %e = graph.exp %w : tensor<4xf32>
+      %n = graph.add %c, %e : tensor<4xf32>
+      graph.yield %n : tensor<4xf32>
+    }
+
+-->
+
+    %e = graph.exp %w : tensor<4xf32>
+    %y = graph.scan %i = 10 (%c = %x) : (tensor<4xf32>) -> (tensor<4xf32>) {
+      %n = graph.add %c, %e : tensor<4xf32>
+      graph.yield %n : tensor<4xf32>
+    }
+
+Only ops that compute, and have no effect, are moved: not reads of nodes, nor loops and branches; and none out
+of a branch, which may not be taken.
+
+Requires: nothing. Ensures: what the module computes is unchanged; an op that remains in a loop needs
+something that changes there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation
+from xdsl.passes import ModulePass
+
+from ...dialects import graph
+
+
+@dataclass(frozen=True)
+class HoistLoopInvariantsPass(ModulePass):
+    """Moves ops out of the loops of `graph` that compute the same in every iteration."""
+
+    name = "hoist-loop-invariants"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        loops = [loop for loop in op.walk() if isinstance(loop, graph.WhileOp | graph.ScanOp)]
+        for loop in reversed(loops):
+            for region in loop.regions:
+                _hoist(region.block, loop)
+
+
+def _hoist(block: Block, loop: Operation) -> None:
+    around = loop.parent
+    assert around is not None, f"{loop.name}: stands in no block"
+    for op in list(block.ops):
+        if not isinstance(op, graph.GraphOp):
+            continue
+        if not any(_block_of(value.owner) is block for value in op.operands):
+            op.detach()
+            around.insert_op_before(op, loop)
+
+
+def _block_of(owner: Operation | Block) -> Block | None:
+    return owner if isinstance(owner, Block) else owner.parent

@@ -1,0 +1,1 @@
+"""Operands copied into the order that a tile reads."""

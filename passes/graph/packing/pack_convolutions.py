@@ -1,0 +1,285 @@
+"""
+Copies the weights of convolutions into panels of neighbouring output channels.
+
+    %c = graph.contract %x, %w maps [affine_map<(y, x, o, i, j, c) -> (y + i, x + j, c)>,
+        affine_map<(y, x, o, i, j, c) -> (o, c, i, j)>, affine_map<(y, x, o, i, j, c) -> (y, x, o)>]
+        bounds [56, 56, 64, 3, 3, 64]
+        : tensor<58x58x64xf32>, tensor<64x64x3x3xf32> -> tensor<56x56x64xf32>
+
+-->
+
+    %w_packed = graph.contract %w maps [affine_map<(p, i, j, c, l) -> (p * 32 + l, c, i, j)>,
+        affine_map<(p, i, j, c, l) -> (p, i, j, c, l)>] bounds [2, 3, 3, 64, 32]
+        {memory_mode = #graph.memory_mode<materialized, "packed, ...">}
+        : tensor<64x64x3x3xf32> -> tensor<2x3x3x64x32xf32>
+    %c_1 = graph.contract %x, %w_packed maps [affine_map<(y, x, p, l, i, j, c) -> (y + i, x + j, c)>,
+        affine_map<(y, x, p, l, i, j, c) -> (p, i, j, c, l)>,
+        affine_map<(y, x, p, l, i, j, c) -> (y, x, p, l)>] bounds [56, 56, 2, 32, 3, 3, 64] {packed}
+        : tensor<58x58x64xf32>, tensor<2x3x3x64x32xf32> -> tensor<56x56x2x32xf32>
+    %c = graph.reshape %c_1 : tensor<56x56x2x32xf32> -> tensor<56x56x64xf32>
+
+A register tile of a convolution is some places of the image by some output channels: an element of the image
+is multiplied by a vector of weights, wherever the channels are in either. Two vectors make a panel; channels
+that fill none are followed by zeros, which nothing reads. A convolution is a contraction of two float
+operands of which one is read in windows or in steps, with one dim that indexes nothing but the other.
+
+Weights are copied if each is used a few times: read where they lie they are a cache line each. Where the
+input channels of an image are apart, all of a window follows some of them, before it does the next ones.
+
+Requires: nothing; simplify-contractions brings the dims in order. Ensures: results are those before, sums of
+floats up to their order. What has extents that are not numbers stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import prod
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, UnitAttr
+from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import PassFailedException
+
+from ....dialects import graph
+from ....dialects.element_types import NBYTES, compute_type, is_float
+from ....dialects.graph import Combination, LinearIndex, MemoryModeAttr, ReduceKind, iteration_extents
+from ....dialects.graph.types import tensor_of, tensor_type_of
+from ....dialects.memory_modes import ModeKind
+from ....semantics.numpy_types import dense_of
+from ....semantics.tensor_ops import evaluate
+from ..builder import GraphBuilder
+from .constant_views import constant_array
+from .contract_views import stride_along
+
+LEAST_CHANNELS = 8
+"""With fewer output channels a tile has too few columns to be worth it."""
+
+MOST_CHANNELS, LEAST_IN_BLOCK = 32, 16
+"""How many input channels the window is read for before it is for the next ones."""
+
+LEAST_PRODUCTS = 1 << 15
+"""A smaller convolution is not worth another kernel."""
+
+LEAST_USES = 4
+"""How often each weight must be used at least."""
+
+
+@dataclass(frozen=True)
+class PackConvolutionsPass(ModulePass):
+    """Copies the weights of convolutions into panels of neighbouring output channels."""
+
+    name = "pack-convolutions"
+    vector_nbytes: int = 32
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if self.vector_nbytes < 1:
+            raise PassFailedException(f"{self.name}: vector-nbytes {self.vector_nbytes} must be 1 or more")
+        for contraction in [inner for inner in op.walk() if isinstance(inner, graph.ContractOp)]:
+            convolution = _convolution(contraction)
+            if convolution is not None:
+                lanes = self.vector_nbytes // NBYTES[compute_type(_element_type(contraction.result))]
+                if _is_worth_it(convolution):
+                    _pack(convolution, 2 * max(lanes, 1))
+
+
+@dataclass(frozen=True, slots=True)
+class _Convolution:
+    """A contraction with its image and its weights told apart."""
+
+    op: graph.ContractOp
+    extents: tuple[int, ...]
+    image: int
+    """The number of the operand that is read in windows."""
+    indices: tuple[tuple[LinearIndex, ...], tuple[LinearIndex, ...]]
+    channel: int
+    """The dim of the output channels."""
+    axis: int
+    """The axis of the weights that it is."""
+    folded: tuple[int, ...]
+    """The other dims, of the input channels and of the window, outermost first."""
+
+    @property
+    def weights(self) -> SSAValue:
+        return self.op.inputs[1 - self.image]
+
+    def image_stride(self, dim: int) -> int:
+        """Returns how many elements apart neighbours along a dim are in the image."""
+        shape = tensor_type_of(self.op.inputs[self.image], self.op.name).get_shape()
+        return stride_along(dim, self.indices[self.image], shape)
+
+
+def _element_type(value: SSAValue):
+    return tensor_type_of(value, graph.ContractOp.name).element_type
+
+
+def _convolution(op: graph.ContractOp) -> _Convolution | None:
+    extents = tuple(extent for extent in iteration_extents(op) if isinstance(extent, int))
+    if len(extents) != op.result_map.num_dims or len(op.inputs) != 2 or min(extents, default=0) < 1:
+        return None
+    if (
+        "packed" in op.attributes
+        or op.accumulate.data is not ReduceKind.ADD
+        or op.combine.data is not Combination.MUL
+    ):
+        return None
+    if not is_float(_element_type(op.result)) or prod(extents) < LEAST_PRODUCTS:
+        return None
+    indices = tuple(_indices(map) for map in op.operand_maps)
+    first, second = indices
+    if len(op.result_dims) == len(extents):
+        return None
+    image = next((n for n, other in enumerate(indices) if _is_stepped(other)), None)
+    if image is None or _is_stepped(indices[1 - image]):
+        return None
+    of_image = {dim for index in indices[image] for dim, _ in index.factors}
+    channels = [dim for dim in op.result_dims if dim not in of_image]
+    if len(channels) != 1 or extents[channels[0]] < LEAST_CHANNELS:
+        return None
+    axis = next(n for n, index in enumerate(indices[1 - image]) if index.plain_dim == channels[0])
+    folded = tuple(dim for dim in range(len(extents)) if dim not in op.result_dims)
+    return _blocked(_Convolution(op, extents, image, (first, second), channels[0], axis, folded))
+
+
+def _blocked(convolution: _Convolution) -> _Convolution:
+    """
+    Has all of a window follow so many input channels, where these are apart in the image: what is read of
+    them then stays in the first cache for the window.
+    """
+    *outer, inner = convolution.folded
+    extent = convolution.extents[inner]
+    sizes = (size for size in range(MOST_CHANNELS, LEAST_IN_BLOCK - 1, -1) if extent % size == 0)
+    size = next(sizes, extent)
+    if not outer or extent <= MOST_CHANNELS or size == extent or convolution.image_stride(inner) == 1:
+        return convolution
+    block = len(convolution.extents)
+    extents = list(convolution.extents)
+    extents[inner] = size
+
+    def split(index: LinearIndex) -> LinearIndex:
+        factor = index.factor(inner)
+        return LinearIndex((*index.factors, (block, factor * size)), index.constant) if factor else index
+
+    first, second = (tuple(map(split, indices)) for indices in convolution.indices)
+    return replace(
+        convolution,
+        extents=(*extents, extent // size),
+        indices=(first, second),
+        folded=(block, *outer, inner),
+    )
+
+
+def _indices(map: AffineMap) -> tuple[LinearIndex, ...]:
+    return tuple(LinearIndex.of(expr) for expr in map.results)
+
+
+def _is_stepped(indices: Sequence[LinearIndex]) -> bool:
+    """Returns whether an operand is read in windows, or in steps of more than one."""
+    return any(index.plain_dim is None and index.factors for index in indices)
+
+
+def _is_worth_it(convolution: _Convolution) -> bool:
+    """Returns whether each weight is used often enough for a copy."""
+    own = (convolution.channel, *convolution.folded)
+    return prod(convolution.extents) // prod(convolution.extents[dim] for dim in own) >= LEAST_USES
+
+
+def _pack(convolution: _Convolution, width: int) -> None:
+    op, extents, channel = convolution.op, list(convolution.extents), convolution.channel
+    builder = GraphBuilder(op)
+    count = extents[channel]
+    width = min(width, count)
+    panels = -(-count // width)
+    lane = len(extents)
+    # Dim `channel` becomes the number of the panel, and dim `lane`, the last one, the place in it.
+    extents[channel] = panels
+    extents.append(width)
+    weights = _copied(builder, convolution, panels, width)
+    result_dims: list[int] = []
+    for dim in op.result_dims:
+        result_dims += [channel, lane] if dim == channel else [dim]
+    dims = [*result_dims, *convolution.folded]
+    place = {dim: number for number, dim in enumerate(dims)}
+    image_map = _moved(convolution.indices[convolution.image], place, len(dims))
+    shared = _shared(convolution)
+    packed = [*shared, channel, *convolution.folded, lane]
+    weights_map = AffineMap(len(dims), 0, tuple(AffineExpr.dimension(place[dim]) for dim in packed))
+    inputs, maps = [op.inputs[convolution.image], weights], [image_map, weights_map]
+    type = tensor_type_of(op.result, op.name)
+    shape = tuple(extents[dim] for dim in result_dims)
+    new = graph.ContractOp(
+        inputs,
+        [*maps, AffineMap(len(dims), 0, tuple(map(AffineExpr.dimension, range(len(result_dims)))))],
+        tensor_of(type.element_type, shape),
+        bounds=[extents[dim] for dim in dims],
+        fastmath=op.fastmath,
+    )
+    new.attributes.update(op.attributes)
+    new.attributes["packed"] = UnitAttr()
+    result = builder.add(new, op.result.name_hint)
+    at = op.result_dims.index(channel)
+    whole = (*shape[:at], panels * width, *shape[at + 2 :])
+    result = builder.add(graph.ReshapeOp(result, tensor_of(type.element_type, whole)))
+    if whole != type.get_shape():
+        rank = len(whole)
+        result = builder.add(graph.SliceOp(result, [0] * rank, type.get_shape(), [1] * rank))
+    op.result.replace_all_uses_with(result)
+    op.detach()
+    op.erase()
+
+
+def _shared(convolution: _Convolution) -> list[int]:
+    """Returns the result's dims that index the weights beside the output channels: groups."""
+    kept = convolution.op.result_dims
+    found = [index.plain_dim for index in convolution.indices[1 - convolution.image]]
+    return [dim for dim in kept if dim in found and dim != convolution.channel]
+
+
+def _copied(builder: GraphBuilder, convolution: _Convolution, panels: int, width: int) -> SSAValue:
+    """Returns the weights with the axes: groups, panels, what is folded, places in a panel."""
+    weights, extents = convolution.weights, convolution.extents
+    type = tensor_type_of(weights, graph.ContractOp.name)
+    hint = weights.name_hint
+    missing = panels * width - extents[convolution.channel]
+    array = constant_array(weights)
+    high = [missing if axis == convolution.axis else 0 for axis in range(len(type.get_shape()))]
+    if missing and array is not None:
+        array = np.pad(array, [(0, more) for more in high])
+    elif missing:
+        zero = builder.scalar(0.0, type.element_type)
+        weights = builder.add(graph.PadOp(weights, zero, [0] * len(high), high))
+    shared = _shared(convolution)
+    dims = [*shared, -1, *convolution.folded, -2]
+    place = {dim: number for number, dim in enumerate(dims)}
+    shape = [
+        *(extents[dim] for dim in shared),
+        panels,
+        *(extents[dim] for dim in convolution.folded),
+        width,
+    ]
+    results: list[AffineExpr] = []
+    for index in convolution.indices[1 - convolution.image]:
+        if index.plain_dim == convolution.channel:
+            results.append(AffineExpr.dimension(place[-1]) * width + AffineExpr.dimension(place[-2]))
+        else:
+            results.append(index.moved(place).expr)
+    copy = graph.ContractOp(
+        [weights],
+        [AffineMap(len(dims), 0, tuple(results)), AffineMap.identity(len(dims))],
+        tensor_of(type.element_type, tuple(shape)),
+        bounds=shape,
+    )
+    hint = None if hint is None else f"{hint}_packed"
+    if array is not None:
+        constant = dense_of(evaluate(copy, [array]), tensor_of(type.element_type, tuple(shape)))
+        return builder.add(graph.ConstantOp(constant), hint)
+    why = f"packed, {width} output channels side by side"
+    copy.attributes["memory_mode"] = MemoryModeAttr(ModeKind.MATERIALIZED, why)
+    return builder.add(copy, hint)
+
+
+def _moved(indices: Sequence[LinearIndex], place: dict[int, int], count: int) -> AffineMap:
+    return AffineMap(count, 0, tuple(index.moved(place).expr for index in indices))

@@ -1,0 +1,1 @@
+"""Where an access goes: index algebra, its analysis, nests."""

@@ -1,0 +1,1 @@
+"""From `sched` to `low`, and from `low` to `low`."""

@@ -1,0 +1,306 @@
+"""
+Replaces register tiles by loops over their depth, for backends that have no rule for them.
+
+    low.tile_fma 2 x 4 %c[%c_at, %c_row] = %a[%a_at, %a_row, %a_k] * %b[%b_at, %b_k] depth [%n] : ...
+
+-->
+
+    %sum, %sum_1 = scf.for %k = %c0 to %n step %c1 iter_args(%row_0 = %zero, %row_1 = %zero) -> ... {
+      %columns = vector.load %b[...] : memref<64xf32>, vector<4xf32>
+      %a_0 = memref.load %a[...] : memref<64xf32>
+      %factor = vector.broadcast %a_0 : f32 to vector<4xf32>
+      %next_0 = math.fma %factor, %columns, %row_0 : vector<4xf32>
+      ...
+    }
+    vector.store %sum, %c[...] : memref<64xf32>, vector<4xf32>
+    ...
+
+The sums stay in variables, `SUMS_AT_ONCE` vectors of them; a larger tile is several such loops. Columns that
+fill no vector of `vector-nbytes` are narrower vectors, and a last one a scalar. With a number of columns that
+is known at run time only, each vector of them is a tile of its own, and then each column. Constants go to the
+front of the kernel, each once. What a tile names to be prefetched is left out, but for `ahead`.
+
+Requires: nothing. Ensures: no `low.tile_fma` remains; what the module computes is unchanged, bit for bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.builder import Builder
+from xdsl.context import Context
+from xdsl.dialects import arith, math, memref, scf, vector
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    Float32Type,
+    Float64Type,
+    FloatAttr,
+    MemRefType,
+    ModuleOp,
+    VectorType,
+)
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
+from xdsl.utils.exceptions import PassFailedException
+from xdsl.utils.hints import isa
+
+from ...dialects.element_types import NBYTES, element_type_of
+from ...dialects.low import AllocaOp, KernelOp, TileFmaOp
+from ...dialects.low.constant_integer import constant_integer
+from ...dialects.low.prefetch import set_prefetch_distance
+from ...dialects.low.tile import INDEX
+from .kernel_front import KernelFront
+
+SUMS_AT_ONCE = 24
+"""The most vectors of sums that are kept in variables at once."""
+
+MOST_LANES = 16
+
+
+@dataclass(frozen=True)
+class ExpandTilesPass(ModulePass):
+    """Replaces register tiles by loops over their depth."""
+
+    name = "expand-tiles"
+    vector_nbytes: int = 32
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if self.vector_nbytes < 1:
+            raise PassFailedException(f"{self.name}: vector-nbytes {self.vector_nbytes} must be 1 or more")
+        for kernel in op.ops:
+            if isinstance(kernel, KernelOp):
+                tiles = [each for each in kernel.walk() if isinstance(each, TileFmaOp)]
+                front = KernelFront(kernel.body.block)
+                for tile in tiles:
+                    _expand(tile, self.vector_nbytes, front)
+                front.insert()
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """Neighbouring columns: the first one, and how many; one is a scalar."""
+
+    first: SSAValue
+    lanes: int
+
+
+def _expand(op: TileFmaOp, vector_nbytes: int, front: KernelFront) -> None:
+    wide: Attribute = element_type_of(op.acc.type)
+    widest = max(1, min(vector_nbytes // NBYTES[wide], MOST_LANES))
+    writer = _TileWriter(op, front)
+    if op.live is None:
+        pieces = writer.pieces(widest)
+        for first in range(0, len(pieces), SUMS_AT_ONCE):
+            part = pieces[first : first + SUMS_AT_ONCE]
+            writer.write_rows(part, SUMS_AT_ONCE // len(part))
+    else:
+        begin = writer.index(0)
+        for lanes in dict.fromkeys((widest, 1)):
+            if lanes <= op.columns.value.data:
+                begin = writer.write_live(op.live, begin, lanes)
+    op.detach()
+    op.erase()
+
+
+class _TileWriter:
+    """Writes ops that compute a tile, or parts of it, in front of it."""
+
+    def __init__(self, op: TileFmaOp, front: KernelFront) -> None:
+        self.op = op
+        self.front = front
+        self.wide: Attribute = element_type_of(op.acc.type)
+        self.builder = Builder(InsertPoint.before(op))
+        self._scratch: dict[int, SSAValue] = {}
+
+    def pieces(self, widest: int) -> list[_Piece]:
+        """Returns all columns, in the widest vectors that there are."""
+        found: list[_Piece] = []
+        first, columns = 0, self.op.columns.value.data
+        while first < columns:
+            lanes = min(widest, 1 << (columns - first).bit_length() - 1)
+            found.append(_Piece(self.index(first), lanes))
+            first += lanes
+        return found
+
+    def write_live(self, live: SSAValue, begin: SSAValue, lanes: int) -> SSAValue:
+        """Writes the columns from `begin` on that fill vectors, each a loop; returns where they end."""
+        end = live
+        if lanes > 1:
+            vectors = self.value(arith.DivSIOp(live, self.index(lanes)), "vectors")
+            end = self.product(vectors, self.index(lanes))
+        body = Block(arg_types=[INDEX])
+        body.args[0].name_hint = "column"
+        self.insert(scf.ForOp(begin, end, self.index(lanes), [], body))
+        outer, self.builder = self.builder, Builder(InsertPoint.at_end(body))
+        self.write_rows([_Piece(body.args[0], lanes)], SUMS_AT_ONCE)
+        self.insert(scf.YieldOp())
+        self.builder = outer
+        return end
+
+    def write_rows(self, pieces: Sequence[_Piece], at_once: int) -> None:
+        """Writes all rows of some columns, `at_once` rows in a loop."""
+        for row in range(0, self.op.rows.value.data, at_once):
+            self._write(range(row, min(row + at_once, self.op.rows.value.data)), pieces)
+
+    def _write(self, rows: range, pieces: Sequence[_Piece]) -> None:
+        op = self.op
+        places = [(row, piece) for row in rows for piece in pieces]
+        if op.accumulates is None:
+            sums = [self._zero(piece.lanes) for _, piece in places]
+        else:
+            sums = [self._load(op.acc, self._acc_at(row, piece), piece.lanes) for row, piece in places]
+        lhs_rows = [self.product(self.index(row), op.lhs_row) for row in rows]
+        sums = self._sum(sums, 0, lhs_rows, pieces, op.lhs_at, op.rhs_at)
+        for (row, piece), value in zip(places, sums, strict=True):
+            if op.transposed is None:
+                self._store(value, op.acc, self._acc_at(row, piece), piece.lanes)
+            else:
+                self._store_column(value, row, piece)
+
+    def _sum(
+        self,
+        sums: Sequence[SSAValue],
+        depth: int,
+        lhs_rows: Sequence[SSAValue],
+        pieces: Sequence[_Piece],
+        lhs_at: SSAValue,
+        rhs_at: SSAValue,
+    ) -> list[SSAValue]:
+        """Returns `sums` with the products of the depths from `depth` on added."""
+        op = self.op
+        if depth == len(op.depths):
+            return self._multiply_add(sums, lhs_rows, pieces, lhs_at, rhs_at)
+        body = Block(arg_types=[INDEX, *(value.type for value in sums)])
+        k, *carried = body.args
+        loop = scf.ForOp(self.index(0), op.depths[depth], self.index(1), sums, body)
+        for value, hint in ((k, "k"), *((each, "sum") for each in (*carried, *loop.results))):
+            value.name_hint = hint
+        self.insert(loop)
+        outer, self.builder = self.builder, Builder(InsertPoint.at_end(body))
+        lhs_at = self.sum(lhs_at, self.product(k, op.lhs_steps[depth]))
+        rhs_at = self.sum(rhs_at, self.product(k, op.rhs_steps[depth]))
+        self.insert(scf.YieldOp(*self._sum(carried, depth + 1, lhs_rows, pieces, lhs_at, rhs_at)))
+        self.builder = outer
+        return list(loop.results)
+
+    def _multiply_add(
+        self,
+        sums: Sequence[SSAValue],
+        lhs_rows: Sequence[SSAValue],
+        pieces: Sequence[_Piece],
+        lhs_at: SSAValue,
+        rhs_at: SSAValue,
+    ) -> list[SSAValue]:
+        ahead = None if self.op.ahead is None else self.op.ahead.value.data
+        columns = [
+            self._load(self.op.rhs, self.sum(rhs_at, piece.first), piece.lanes, ahead) for piece in pieces
+        ]
+        found: list[SSAValue] = []
+        for row in lhs_rows:
+            factor = self._load(self.op.lhs, self.sum(lhs_at, row), 1)
+            factors: dict[Attribute, SSAValue] = {self.wide: factor}
+            for column in columns:
+                if isa(column.type, VectorType) and column.type not in factors:
+                    same = vector.BroadcastOp(factor, column.type)
+                    factors[column.type] = self.value(same, "factor")
+                fma = math.FmaOp(factors[column.type], column, sums[len(found)])
+                found.append(self.value(fma, "sum"))
+        return found
+
+    def _acc_at(self, row: int, piece: _Piece) -> SSAValue:
+        start = self.sum(self.op.acc_at, self.product(self.index(row), self.op.acc_row))
+        return self.sum(start, piece.first)
+
+    def _zero(self, lanes: int) -> SSAValue:
+        wide = self.wide
+        assert isinstance(wide, Float32Type | Float64Type), f"sums of {wide}"
+        if lanes == 1:
+            return self.front.constant(FloatAttr(0.0, wide), wide, "zero", self.op.location)
+        type = VectorType(wide, [lanes])
+        zeros = DenseIntOrFPElementsAttr.from_list(type, [0.0])
+        return self.front.constant(zeros, type, "zeros", self.op.location)
+
+    def _load(self, buffer: SSAValue, at: SSAValue, lanes: int, ahead: int | None = None) -> SSAValue:
+        """Returns elements from `at` on, converted to the type of the sums."""
+        stored = element_type_of(buffer.type)
+        assert isa(buffer.type, MemRefType), f"{buffer.type} is no buffer"
+        type = _shaped(stored, lanes)
+        load = memref.LoadOp.get(buffer, [at])
+        if isa(type, VectorType):
+            load = vector.LoadOp(buffer, [at], type)
+        if ahead is not None:
+            set_prefetch_distance(load, ahead)
+        loaded = self.value(load, "element" if lanes == 1 else "elements")
+        if stored == self.wide:
+            return loaded
+        extended = arith.ExtFOp.create(operands=(loaded,), result_types=(_shaped(self.wide, lanes),))
+        return self.value(extended, loaded.name_hint or "")
+
+    def _store(self, value: SSAValue, buffer: SSAValue, at: SSAValue, lanes: int) -> None:
+        if lanes == 1:
+            self.insert(memref.StoreOp.get(value, buffer, [at]))
+        else:
+            self.insert(vector.StoreOp(value, buffer, [at]))
+
+    def _store_column(self, value: SSAValue, row: int, piece: _Piece) -> None:
+        """Stores the sums of a row with a row of `acc` between them, vectors by way of private memory."""
+        op = self.op
+        scratch = None
+        if piece.lanes > 1:
+            scratch = self._scratch_of(piece.lanes)
+            self._store(value, scratch, self.index(0), piece.lanes)
+        for lane in range(piece.lanes):
+            column = self.sum(piece.first, self.index(lane))
+            at = self.sum(self.sum(op.acc_at, self.product(column, op.acc_row)), self.index(row))
+            element = value if scratch is None else self._load(scratch, self.index(lane), 1)
+            self._store(element, op.acc, at, 1)
+
+    def _scratch_of(self, lanes: int) -> SSAValue:
+        if lanes not in self._scratch:
+            memory = AllocaOp(MemRefType(self.wide, [lanes]))
+            self._scratch[lanes] = self.front.add(memory, "lanes", self.op.location)
+        return self._scratch[lanes]
+
+    def index(self, value: int) -> SSAValue:
+        return self.front.index(value, self.op.location)
+
+    def sum(self, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+        numbers = constant_integer(lhs), constant_integer(rhs)
+        match numbers:
+            case (int(a), int(b)):
+                return self.index(a + b)
+            case (0, _):
+                return rhs
+            case (_, 0):
+                return lhs
+            case _:
+                return self.value(arith.AddiOp(lhs, rhs), "at")
+
+    def product(self, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+        numbers = constant_integer(lhs), constant_integer(rhs)
+        match numbers:
+            case (int(a), int(b)):
+                return self.index(a * b)
+            case (0, _) | (_, 0):
+                return self.index(0)
+            case (1, _):
+                return rhs
+            case (_, 1):
+                return lhs
+            case _:
+                return self.value(arith.MuliOp(lhs, rhs), "offset")
+
+    def value(self, op: Operation, hint: str) -> SSAValue:
+        self.insert(op)
+        op.results[0].name_hint = hint
+        return op.results[0]
+
+    def insert(self, op: Operation) -> Operation:
+        op.location = self.op.location
+        return self.builder.insert(op)
+
+
+def _shaped(element: Attribute, lanes: int) -> Attribute:
+    return element if lanes == 1 else VectorType(element, [lanes])

@@ -1,0 +1,1 @@
+"""Axes become loops, vectors and linear indices."""

@@ -1,0 +1,295 @@
+"""
+Lowers one `sched.reduce`: accumulators, the loop over whole steps of lanes, the combination of the lanes,
+and the loop over what fills no whole step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import arith, math, vector
+from xdsl.dialects.builtin import IntegerAttr, i1, i32, i64
+from xdsl.dialects.vector import CombiningKindAttr, CombiningKindFlag
+from xdsl.ir import Attribute, SSAValue
+
+from ....dialects import low, sched
+from ....dialects.dims.expressions import Extent
+from ....dialects.element_types import lanes_of
+from ....dialects.sched import CombineKind
+from ...indices.expressions import Axis, constant
+from ...scalar.builder import INDEX
+from ...scalar.combine_kinds import COMBINE_OPS
+from ...scalar.reduction_identity import identity
+from .extremum_steps import ExtremumSteps, Partial, is_extremum
+from .lanes import LaneAxis, LanedValue, Lanes, lane_sets
+from .loop_count import count_of
+from .state import KernelState
+from .writer import NO_OVERFLOW, vector_type
+
+Ends = tuple[Extent, Extent] | tuple[SSAValue, SSAValue]
+"""Where a loop begins, and where it ends."""
+
+Before = Sequence[SSAValue | None]
+"""What there is before a reduction, for each set of lanes around; None for nothing."""
+
+_VECTOR_KINDS: dict[CombineKind, CombiningKindFlag] = {
+    CombineKind.FMA: CombiningKindFlag.ADD,
+    CombineKind.ADDF: CombiningKindFlag.ADD,
+    CombineKind.MULF: CombiningKindFlag.MUL,
+    CombineKind.MAXIMUMF: CombiningKindFlag.MAXIMUMF,
+    CombineKind.MINIMUMF: CombiningKindFlag.MINIMUMF,
+    CombineKind.ADDI: CombiningKindFlag.ADD,
+    CombineKind.MULI: CombiningKindFlag.MUL,
+    CombineKind.MAXSI: CombiningKindFlag.MAXSI,
+    CombineKind.MINSI: CombiningKindFlag.MINSI,
+    CombineKind.MAXUI: CombiningKindFlag.MAXUI,
+    CombineKind.MINUI: CombiningKindFlag.MINUI,
+    CombineKind.ANDI: CombiningKindFlag.AND,
+    CombineKind.ORI: CombiningKindFlag.OR,
+}
+
+
+def lower_reduction(state: KernelState, op: sched.ReduceOp) -> LanedValue:
+    """
+    Returns the result.
+
+    Raises PassFailedException, naming the axis, for a vector inside of a vector, and for a count of which
+    each lane of an axis around has its own.
+    """
+    state.lanes.check_vector(op)
+    lowering = _ExtremumLowering if is_extremum(op) else ReductionLowering
+    return lowering(state, op).lower()
+
+
+class ReductionLowering:
+    """Lowers a reduction that one work-item does."""
+
+    def __init__(self, state: KernelState, op: sched.ReduceOp):
+        self.state = state
+        self.op = op
+        self.axis = state.analysis.axis(op)
+        self.own = LaneAxis(self.axis, op.mapping.vector.data, op.mapping.unroll.data)
+        depends = frozenset[Axis]().union(*map(state.analysis.dependences, op.yielded))
+        if op.init is not None:
+            depends |= state.analysis.dependences(op.init)
+        self.sum_so_far = state.sums.pop(op, None)
+        if self.sum_so_far is not None:
+            depends |= frozenset(self.sum_so_far.axes)
+        self.outer = state.lanes.active(depends)
+        around = state.lanes.vector_axis
+        self.around = around if around is not None and around.axis in depends else None
+
+    def lower(self) -> LanedValue:
+        extent, step = self.axis.extent, self.own.step
+        sets = lane_sets(self.outer)
+        before = self._before(sets)
+        if self.op.count is not None:
+            totals = self._counted(count_of(self.state, self.op), before)
+        else:
+            main = extent - extent % step if step > 1 else 0
+            has_steps = main != 0 or (step > 1 and before[0] is not None)
+            totals = self._main((0, main), before) if has_steps else self._starts(None, before)
+            if main != extent:
+                totals = self._steps((main, extent), None, totals)
+        results = [self._finish(total) for total in totals]
+        return LanedValue.of(self.outer, dict(zip(sets, results, strict=True)), self.around is not None)
+
+    def _before(self, sets: Sequence[Lanes]) -> Before:
+        """Returns what the first partial results start from."""
+        first = self.sum_so_far if self.op.init is None else self.state.scalars[self.op.init]
+        return [None if first is None else first.pick(self.outer, lanes) for lanes in sets]
+
+    def _counted(self, count: SSAValue, before: Before) -> list[Partial]:
+        """Combines as many iterations as `count` says."""
+        constants, op, step = self.state.writer.constants, self.op, self.own.step
+        zero, extent = constants.get(0, INDEX), self.axis.extent
+        if step == 1:
+            return self._steps((zero, count), None, self._starts(None, before))
+        if isinstance(extent, int) and extent < step:
+            return self._steps((zero, count), None, self._main((0, 0), before))
+        rest = self.state.indices.op(arith.RemUIOp, count, constants.get(step, INDEX), op.location)
+        main = self.state.indices.op(arith.SubiOp, count, rest, op.location)
+        return self._steps((main, count), None, self._main((zero, main), before))
+
+    def _identity(self, lanes: int) -> Partial:
+        """Returns the partial result of no elements."""
+        return (
+            self.state.writer.number(
+                identity(self.op.kind.data, self.op.result.type), self.op.result.type, lanes
+            ),
+        )
+
+    def _starts(self, own: LaneAxis | None, before: Before) -> list[Partial]:
+        """
+        Returns what the accumulators start from: `own.unroll` of them for each set of lanes around, the
+        first from what there is before.
+        """
+        own_lanes, unroll = (1, 1) if own is None else (own.vector, own.unroll)
+        lanes = self.around.vector if self.around is not None else own_lanes
+        identity = self._identity(lanes)
+        starts: list[Partial] = []
+        for value in before:
+            first = identity if value is None else self._start(value, identity, own_lanes, lanes)
+            starts += [first, *[identity] * (unroll - 1)]
+        return starts
+
+    def _start(self, value: SSAValue, others: Partial, own_lanes: int, lanes: int) -> Partial:
+        """Returns an accumulator that starts from `value`; of own lanes, only the first one does."""
+        return (self._first_element(value, others[0], own_lanes, lanes),)
+
+    def _first_element(self, value: SSAValue, others: SSAValue, own_lanes: int, lanes: int) -> SSAValue:
+        writer, op = self.state.writer, self.op
+        everywhere = writer.as_vector(value, lanes) if lanes > 1 else value
+        if own_lanes == 1:
+            return everywhere
+        numbers = writer.dense(range(lanes), i32, lanes, "lanes")
+        zeros = writer.dense([0], i32, lanes, "first")
+        equal: dict[str, Attribute] = {"predicate": IntegerAttr(0, i64)}
+        mask_type = vector_type(i1, lanes)
+        is_first = writer.emit(arith.CmpiOp, (numbers, zeros), mask_type, op.location, "is_first", equal)
+        operands = (is_first, everywhere, others)
+        return writer.emit(low.SelectOp, operands, others.type, op.location, op.result.name_hint)
+
+    def _main(self, ends: Ends, before: Before) -> list[Partial]:
+        """Returns the totals of the whole steps: one for each set of lanes around."""
+        unroll = self.own.unroll
+        sums = self._steps(ends, self.own, self._starts(self.own, before))
+        return [self._total(sums[number : number + unroll]) for number in range(0, len(sums), unroll)]
+
+    def _total(self, parts: list[Partial]) -> Partial:
+        """Combines the upper half into the lower half until one is left, and then its lanes."""
+        while len(parts) > 1:
+            half = len(parts) // 2
+            pairs = zip(parts[:half], parts[half:], strict=True)
+            parts = [self._combine(lower, upper) for lower, upper in pairs]
+        (total,) = parts
+        return self._across_lanes(total) if self.own.vector > 1 else total
+
+    def _across_lanes(self, partial: Partial) -> Partial:
+        """Combines the lanes of a partial result."""
+        op, (value,) = self.op, partial
+        properties: dict[str, Attribute] = {
+            "kind": CombiningKindAttr(_VECTOR_KINDS[op.kind.data]),
+            "fastmath": op.fastmath or arith.FastMathFlagsAttr("none"),
+        }
+        hint = op.result.name_hint
+        return (
+            self.state.writer.emit(
+                vector.ReductionOp, (value,), op.result.type, op.location, hint, properties
+            ),
+        )
+
+    def _combine(self, lhs: Partial, rhs: Partial) -> Partial:
+        """Combines two partial results, lane by lane."""
+        op, kind = self.op, self.op.kind.data
+        properties: dict[str, Attribute] = {}
+        if kind is CombineKind.FMA or kind.value.endswith("f"):
+            properties["fastmath"] = op.fastmath or arith.FastMathFlagsAttr("none")
+        elif kind in (CombineKind.ADDI, CombineKind.MULI):
+            properties = NO_OVERFLOW
+        operands, hint = (*lhs, *rhs), op.result.name_hint
+        return (
+            self.state.writer.emit(
+                COMBINE_OPS[kind], operands, operands[0].type, op.location, hint, properties
+            ),
+        )
+
+    def _finish(self, partial: Partial) -> SSAValue:
+        """Returns the result, given the one partial result that is left."""
+        return partial[0]
+
+    def _steps(self, ends: Ends, own: LaneAxis | None, start: Sequence[Partial]) -> list[Partial]:
+        """Combines the iterations from the first end to the second into the accumulators `start`."""
+        state, step = self.state, own.step if own else 1
+        begin, end = ends
+        if isinstance(begin, SSAValue) or isinstance(end, SSAValue):
+            bounds = self._known(begin), self._known(end), self._known(step)
+            most = self.axis.extent
+        elif begin == end:
+            return list(start)
+        elif end - begin == step:
+            state.indices.bindings[self.axis] = constant(begin)
+            return self._step(own, start)
+        else:
+            bounds, most = state.writer.index_constants(begin, end, step), end
+
+        n_values = len(start[0])
+
+        def body(index: SSAValue, carried: Sequence[SSAValue]) -> list[SSAValue]:
+            state.indices.bindings[self.axis] = state.indices.bind(index, most, self.axis.hint)
+            return [value for partial in self._step(own, _grouped(carried, n_values)) for value in partial]
+
+        values = [value for partial in start for value in partial]
+        return _grouped(
+            state.writer.loop(
+                bounds, values, body, self.op.location, self.axis.hint, self.op.result.name_hint
+            ),
+            n_values,
+        )
+
+    def _known(self, bound: Extent | SSAValue) -> SSAValue:
+        return bound if isinstance(bound, SSAValue) else self.state.writer.constants.get(bound, INDEX)
+
+    def _step(self, own: LaneAxis | None, accumulators: Sequence[Partial]) -> list[Partial]:
+        """Combines one iteration, or as many as there are lanes, into the accumulators."""
+        state = self.state
+        with state.lanes.within(own):
+            active = (*self.outer, own) if own else self.outer
+            sets = lane_sets(active)
+            if self.op.continued is not None:
+                so_far = {lanes: sum for lanes, (sum,) in zip(sets, accumulators, strict=True)}
+                state.sums[self.op.continued] = LanedValue.of(active, so_far, self.around is not None)
+                state.lower_block(self.op.body.block)
+                (total,) = self.op.yielded
+                return [(state.scalars[total].pick(active, lanes),) for lanes in sets]
+            state.lower_block(self.op.body.block)
+            values = [state.scalars[value] for value in self.op.yielded]
+            results: list[Partial] = []
+            for lanes, accumulator in zip(sets, accumulators, strict=True):
+                elements = [value.pick(active, lanes) for value in values]
+                width = lanes_of(accumulator[0].type)
+                if width is not None:
+                    elements = [state.writer.as_vector(element, width) for element in elements]
+                results.append(self._accumulate(accumulator, elements))
+        return results
+
+    def _accumulate(self, accumulator: Partial, elements: Sequence[SSAValue]) -> Partial:
+        """Combines what the body yields into a partial result."""
+        op = self.op
+        if op.kind.data is not CombineKind.FMA:
+            return self._combine(accumulator, (*elements,))
+        properties: dict[str, Attribute] = {"fastmath": op.fastmath or arith.FastMathFlagsAttr("none")}
+        operands, type = (*elements, *accumulator), accumulator[0].type
+        hint = op.result.name_hint
+        return (self.state.writer.emit(math.FmaOp, operands, type, op.location, hint, properties),)
+
+
+class _ExtremumLowering(ReductionLowering):
+    """The maximum or minimum of floats, by partial results of three values."""
+
+    def __init__(self, state: KernelState, op: sched.ReduceOp):
+        super().__init__(state, op)
+        self.steps = ExtremumSteps(state.writer, op)
+
+    def _identity(self, lanes: int) -> Partial:
+        return self.steps.start(lanes)
+
+    def _start(self, value: SSAValue, others: Partial, own_lanes: int, lanes: int) -> Partial:
+        return self.steps.accumulate(others, self._first_element(value, others[0], own_lanes, lanes))
+
+    def _across_lanes(self, partial: Partial) -> Partial:
+        return self.steps.across_lanes(partial)
+
+    def _combine(self, lhs: Partial, rhs: Partial) -> Partial:
+        return self.steps.combine(lhs, rhs)
+
+    def _accumulate(self, accumulator: Partial, elements: Sequence[SSAValue]) -> Partial:
+        (element,) = elements
+        return self.steps.accumulate(accumulator, element)
+
+    def _finish(self, partial: Partial) -> SSAValue:
+        return self.steps.finish(partial)
+
+
+def _grouped(values: Sequence[SSAValue], size: int) -> list[Partial]:
+    return [tuple(values[first : first + size]) for first in range(0, len(values), size)]

@@ -1,0 +1,706 @@
+"""
+Lowers axes that are tiles: loops over whole tiles and what is left of them, in each a `low.tile_fma` for
+every sum, and then what follows the sums, element by element.
+
+A sum that is only stored is added up in the buffer that it is stored to; any other in a private one, from
+which what follows loads it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+from xdsl.dialects import arith, memref, scf, vector
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, i1, i64
+from xdsl.ir import Block, Operation, Region, SSAValue
+
+from ....dialects import low, sched
+from ....dialects.dims.expressions import Extent, upper_bound
+from ....dialects.low.prefetch import prefetch_distance
+from ....dialects.sched import CombineKind
+from ...indices.analysis import Loop
+from ...indices.expressions import Axis, IndexExpr, Leaf, constant, opaque, variable
+from ...scalar.builder import INDEX
+from .axis import AxisLowering
+from .illegal_mapping import refuse_mapping
+from .lanes import LanedValue
+from .loop_count import count_of
+from .state import KernelState
+from .tile_prefetch import Prefetched, prefetched
+from .writer import vector_type
+
+
+def lower_tile(state: KernelState, op: sched.AxisOp) -> None:
+    """
+    Lowers an axis that is a tile, with the one in it, if it is the rows.
+
+    Raises PassFailedException, naming the axis, where what is in it is no tile, and says why.
+    """
+    if state.lanes.axes:
+        refuse_mapping(op, f"axis %{state.lanes.axes[-1].axis.hint} around it runs in lanes")
+    inner = [
+        child for child in op.body.block.ops if isinstance(child, sched.AxisOp) and child.mapping.tile.data
+    ]
+    if len(inner) > 1:
+        refuse_mapping(op, f"{len(inner)} axes in it are columns, expected one")
+    rows, columns = (op, inner[0]) if inner else (None, op)
+    if 0 in (op.extent, columns.extent):
+        return
+    _TileLowering(state, rows, columns).lower()
+
+
+@dataclass(frozen=True, slots=True)
+class _Operand:
+    """What one side of the products reads: where its tile begins, and how far a row and each depth step."""
+
+    load: memref.LoadOp
+    address: IndexExpr
+    row: Extent
+    column: Extent
+    depths: tuple[Extent, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Depth:
+    """One dim of the depth: how many steps, and how far each goes on both sides."""
+
+    extent: Extent | SSAValue
+    lhs: Extent
+    rhs: Extent
+
+
+@dataclass(frozen=True, slots=True)
+class _Sum:
+    """One reduction of a tile, its dims outermost first, and the buffer of its sums."""
+
+    op: sched.ReduceOp
+    dims: tuple[sched.ReduceOp, ...]
+    lhs: _Operand
+    rhs: _Operand
+    store: memref.StoreOp | None
+    accumulates: bool
+    private: SSAValue | None
+
+
+@dataclass(frozen=True, slots=True)
+class _TiledAxis:
+    """An axis as the number of a tile, of some size, and the place in it."""
+
+    axis: Axis
+    number: Axis
+    lane: Axis
+    tile: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Span:
+    """
+    Some iterations of an axis at once: how many, or how many at most and the value that says; and the number
+    of the tile that they are, of those that a work-item takes.
+    """
+
+    first: IndexExpr
+    size: int
+    live: SSAValue | None = None
+    number: IndexExpr = field(default_factory=lambda: constant(0))
+
+
+class _TileLowering:
+    def __init__(self, state: KernelState, rows: sched.AxisOp | None, columns: sched.AxisOp):
+        self.state = state
+        self.rows = None if rows is None else AxisLowering(state, rows)
+        self.columns = AxisLowering(state, columns)
+        self.row_axis = None if rows is None else self._in_tiles(rows)
+        self.column_axis = self._in_tiles(columns)
+        self.is_transposed = rows is not None and rows.mapping.vector.data > 1
+        self._check_bodies()
+        reductions = [op for op in columns.body.block.ops if isinstance(op, sched.ReduceOp)]
+        if not reductions:
+            refuse_mapping(columns, "nothing in it is a sum of products")
+        self.sums = [self._sum(op) for op in reductions]
+
+    def lower(self) -> None:
+        before = dict(self.state.overrides)
+        for op in self._index_ops():
+            self.state.lower_op(op)
+            self.state.overrides[op] = _nothing
+        self._lower_tiles()
+        self.state.overrides = before
+
+    def _index_ops(self) -> list[Operation]:
+        """
+        Returns the ops in the tile, in their order, that the indices of its sums are computed of and that are
+        the same for all of it: an index that is loaded, say. They are lowered once, before the tile.
+        """
+        outermost = (self.columns if self.rows is None else self.rows).op
+        stored = {op.memref for op in outermost.walk() if isinstance(op, memref.StoreOp)}
+        analysis = self.state.analysis
+        varying = {analysis.axis(op) for op in outermost.walk() if isinstance(op, Loop)}
+        found: dict[Operation, None] = {}
+
+        def collect(value: SSAValue) -> None:
+            op = value.owner
+            if not isinstance(op, Operation) or not outermost.is_ancestor(op) or op.regions or op in found:
+                return
+            for operand in op.operands:
+                collect(operand)
+            is_stored = isinstance(op, memref.LoadOp) and op.memref in stored
+            if not is_stored and varying.isdisjoint(analysis.dependences(value)):
+                found[op] = None
+
+        for sum in self.sums:
+            for access in (sum.lhs.load, sum.rhs.load, sum.store):
+                for index in () if access is None else access.indices:
+                    collect(index)
+        return list(found)
+
+    def _lower_tiles(self) -> None:
+        if any(sum.dims[0].mapping.tile.data for sum in self.sums):
+            self._lower_in_blocks()
+        elif self.rows is None:
+            self._columns(_Span(constant(0), 1))
+        else:
+            self._spans(self.rows, self._columns, is_rows=True)
+
+    def _lower_in_blocks(self) -> None:
+        """Lowers a sum that takes some steps of the depth for all tiles before the next ones."""
+        if len(self.sums) != 1 or self.sums[0].accumulates or self.is_transposed:
+            refuse_mapping(self.columns.op, "blocks of the depth are for one sum that starts from 0.0")
+        (sum,) = self.sums
+        state, dim = self.state, sum.dims[0]
+        first = _Span(constant(0), 1) if self.rows is None else _Span(self.rows.share()[0], 1)
+        whole = first, _Span(self.columns.share()[0], 1)
+        self._each_element({sum.op: partial(self._store_zero, sum, *whole)})
+        extent, size = self.state.analysis.extent(dim), dim.mapping.tile.data
+        count = state.writer.constants.get((extent + (size - 1)) // size, INDEX)
+
+        def block(index: SSAValue, _: Sequence[SSAValue]) -> list[SSAValue]:
+            begin = (
+                state.indices.bind(index, (extent + (size - 1)) // size, dim.index.name_hint or "k") * size
+            )
+            steps: Extent | SSAValue = size
+            if not isinstance(extent, int) or extent % size:
+                left = state.indices.op(
+                    arith.SubiOp,
+                    state.writer.constants.get(extent, INDEX),
+                    state.indices.write(begin, dim.location),
+                    dim.location,
+                )
+                most = state.writer.constants.get(size, INDEX)
+                steps = state.indices.op(arith.MinSIOp, left, most, dim.location)
+            depth = begin, steps
+
+            def tile(rows: _Span, columns: _Span) -> None:
+                self._bind(rows, columns)
+                self._add_up(sum, rows, columns, depth, whole)
+
+            def tiles(columns: _Span) -> None:
+                if self.rows is None:
+                    tile(whole[0], columns)
+                else:
+                    self._spans(self.rows, lambda rows: tile(rows, columns), is_rows=True)
+
+            self._spans(self.columns, tiles, is_rows=False)
+            return []
+
+        get = state.writer.constants.get
+        state.writer.loop((get(0, INDEX), count, get(1, INDEX)), (), block, dim.location, dim.index.name_hint)
+        stores = [op for op in self.columns.op.body.block.ops if isinstance(op, memref.StoreOp)]
+        if sum.store is None:
+            self._each_element({sum.op: partial(self._load_sum, sum, *whole)}, skips=False)
+        elif len(stores) > 1:
+            self._each_element({sum.op: _nothing, sum.store: _nothing}, skips=False)
+
+    def _each_element(self, overrides: dict[Operation, Callable[[], None]], skips: bool = True) -> None:
+        """
+        Lowers the axes once more, element by element, some ops in another way; `skips` leaves out all others.
+        """
+        state, columns = self.state, self.columns
+        before = dict(state.overrides)
+        if skips:
+            blocks = [columns.op.body.block, *([] if self.rows is None else [self.rows.op.body.block])]
+            for block in blocks:
+                state.overrides.update((op, _nothing) for op in block.ops if op is not columns.op)
+        state.overrides.update(overrides)
+        for axis in (self.rows, columns):
+            if axis is not None:
+                state.overrides[axis.op] = partial(_lower_elements, axis)
+        state.overrides[(columns if self.rows is None else self.rows).op]()
+        state.overrides = before
+
+    def _store_zero(self, sum: _Sum, rows: _Span, columns: _Span) -> None:
+        """Stores 0.0 where a sum is added up, for the rows and columns that the axes are bound to."""
+        state, op, lanes = self.state, sum.op, self.state.lanes.vector_axis
+        type, writer = op.result.type, state.writer
+        if sum.private is not None:
+            buffer, place = sum.private, self._place_in_private(op, rows, columns)
+        else:
+            assert sum.store is not None, f"{op.name}: sums of no buffer"
+            buffer = state.buffers[sum.store.memref]
+            place = state.indices.write_for(sum.store, state.analysis.address(sum.store))
+        if lanes is None:
+            zero, store_type = writer.constants.get(0.0, type), memref.StoreOp
+        else:
+            zero, store_type = writer.dense([0.0], type, lanes.vector, "zero"), vector.StoreOp
+        writer.insert(store_type.create(operands=(zero, buffer, place)), op.location)
+
+    def _place_in_private(self, op: sched.ReduceOp, rows: _Span, columns: _Span) -> SSAValue:
+        """Returns where in its private buffer a sum is, for what the axes are bound to."""
+        bindings = self.state.indices.bindings
+        at = bindings[self.columns.axis] - columns.first
+        if self.rows is not None:
+            at = (bindings[self.rows.axis] - rows.first) * self._private_row(op) + at
+        return self.state.indices.write(at, op.location)
+
+    def _columns(self, rows: _Span) -> None:
+        """Lowers all tiles of some rows."""
+        self._spans(self.columns, lambda columns: self._tile(rows, columns), is_rows=False)
+
+    def _tile(self, rows: _Span, columns: _Span) -> None:
+        """Lowers one tile: its sums, and what follows them."""
+        state = self.state
+        for sum in self.sums:
+            self._bind(rows, columns)
+            self._add_up(sum, rows, columns)
+        done = {sum.store for sum in self.sums}
+        if all(op in done for op in self.columns.op.body.block.ops if isinstance(op, memref.StoreOp)):
+            return
+        before = dict(state.overrides)
+        for sum in self.sums:
+            if sum.store is None:
+                state.overrides[sum.op] = partial(self._load_sum, sum, rows, columns)
+            else:
+                state.overrides[sum.op] = state.overrides[sum.store] = _nothing
+        state.overrides[self.columns.op] = lambda: self._follow_columns(columns)
+        self._follow_rows(rows)
+        state.overrides = before
+
+    def _bind(self, rows: _Span, columns: _Span) -> None:
+        bindings = self.state.indices.bindings
+        bindings[self.columns.axis] = columns.first
+        if self.rows is not None:
+            bindings[self.rows.axis] = rows.first
+
+    def _add_up(
+        self,
+        sum: _Sum,
+        rows: _Span,
+        columns: _Span,
+        block: tuple[IndexExpr, Extent | SSAValue] | None = None,
+        whole: tuple[_Span, _Span] | None = None,
+    ) -> None:
+        """
+        Inserts the op that adds up one sum of a tile: all of it, or a `block` of the outermost depth, which
+        goes on. `whole` is where the rows and columns begin for which the private buffer is.
+        """
+        state, location = self.state, sum.op.location
+        get, write = state.writer.constants.get, state.indices.write_for
+        for dim in sum.dims:
+            state.indices.bindings[state.analysis.axis(dim)] = constant(0)
+        if block is not None:
+            state.indices.bindings[state.analysis.axis(sum.dims[0])] = block[0]
+        if sum.private is not None:
+            begin = whole or (rows, columns)
+            acc, acc_at = sum.private, self._place_in_private(sum.op, *begin)
+            acc_row = get(self._private_row(sum.op), INDEX)
+        else:
+            store = sum.store
+            assert store is not None, f"{sum.op.name}: sums of no buffer"
+            address = state.analysis.address(store)
+            acc, acc_at = state.buffers[store.memref], write(store, address)
+            acc_row = get(self._strides(store, address)[0], INDEX)
+        steps = zip(sum.dims, sum.lhs.depths, sum.rhs.depths, strict=True)
+        depths = [_Depth(self._extent(dim), lhs, rhs) for dim, lhs, rhs in steps]
+        if block is not None:
+            depths[0] = _Depth(block[1], depths[0].lhs, depths[0].rhs)
+        depths = _merged(depths)
+        if self.is_transposed and columns.live is not None:
+            refuse_mapping(self.columns.op, "how many iterations it has varies, and the rows are vectors")
+        new = low.TileFmaOp(
+            (columns.size, rows.size) if self.is_transposed else (rows.size, columns.size),
+            (acc, acc_at, acc_row),
+            [
+                state.buffers[sum.lhs.load.memref],
+                write(sum.lhs.load, sum.lhs.address),
+                get(sum.lhs.column if self.is_transposed else sum.lhs.row, INDEX),
+                *(get(depth.lhs, INDEX) for depth in depths),
+            ],
+            [
+                state.buffers[sum.rhs.load.memref],
+                write(sum.rhs.load, sum.rhs.address),
+                *(get(depth.rhs, INDEX) for depth in depths),
+            ],
+            [self._written(depth.extent) for depth in depths],
+            columns.live,
+            sum.accumulates or block is not None,
+            self.is_transposed,
+            prefetch_distance(sum.rhs.load),
+            *(self._next(sum, rows, columns, *depths) if len(depths) == 1 else ()),
+        )
+        state.writer.insert(new, location)
+
+    def _next(
+        self, sum: _Sum, rows: _Span, columns: _Span, depth: _Depth
+    ) -> list[tuple[SSAValue, int, int] | None]:
+        """
+        Returns what is prefetched of `lhs` and of `rhs`: what the next tile reads along an axis that says so,
+        if it lies together. The tiles of one axis run first: for all of them the next one of the other axis
+        is the same, and each fetches its share of that.
+        """
+        found: list[tuple[SSAValue, int, int] | None] = [None, None]
+        block = sum.dims[0].mapping.tile.data
+        outer = self.columns if block or self._tiles(self.columns) == 1 else self.rows
+        steps = depth.extent if isinstance(depth.extent, int) else block
+        for axis, span, inner, others in (
+            (self.rows, rows, self.columns, columns),
+            (self.columns, columns, self.rows, rows),
+        ):
+            if axis is None or not axis.op.mapping.prefetch.data or span.size != axis.op.mapping.tile.data:
+                continue
+            side = int((axis is self.rows) == self.is_transposed)
+            operand = (sum.lhs, sum.rhs)[side]
+            stride = operand.row if axis is self.rows else operand.column
+            step = (depth.lhs, depth.rhs)[side]
+            shares, number = 1, constant(0)
+            if axis is outer and inner is not None:
+                shares, number = self._tiles(inner), others.number
+            if not steps or not isinstance(stride, int) or not isinstance(step, int):
+                continue
+            how = prefetched(steps, step, span.size, stride, shares)
+            if how is not None:
+                found[side] = self._prefetch(operand, axis, span, number * how.share, how)
+        return found
+
+    def _prefetch(
+        self, operand: _Operand, axis: AxisLowering, span: _Span, share: IndexExpr, how: Prefetched
+    ) -> tuple[SSAValue, int, int]:
+        """Returns where a share of what the next tile reads begins, and the step and the count of it."""
+        indices, location = self.state.indices, axis.op.location
+        indices.bindings[axis.axis] = span.first + span.size
+        place = indices.write_for(operand.load, operand.address)
+        indices.bindings[axis.axis] = span.first
+        if share != constant(0):
+            place = indices.op(arith.AddiOp, place, indices.write(share, location), location)
+        return place, how.step, how.count
+
+    def _tiles(self, axis: AxisLowering) -> int:
+        """Returns how many tiles, at most, a work-item takes along an axis."""
+        most = upper_bound(axis.axis.extent)
+        most = min(axis.op.mapping.chunk.data, most) if axis.op in self.state.ids else most
+        return -(-most // axis.op.mapping.tile.data)
+
+    def _extent(self, dim: sched.ReduceOp) -> Extent | SSAValue:
+        return self.state.analysis.extent(dim) if dim.count is None else count_of(self.state, dim)
+
+    def _written(self, extent: Extent | SSAValue) -> SSAValue:
+        return extent if isinstance(extent, SSAValue) else self.state.writer.constants.get(extent, INDEX)
+
+    def _follow_rows(self, rows: _Span) -> None:
+        """Lowers what follows the sums, row by row."""
+        if self.rows is None:
+            self.state.overrides[self.columns.op]()
+            return
+        axis, indices = self.rows, self.state.indices
+
+        def row(first: IndexExpr) -> None:
+            indices.bindings[axis.axis] = first
+            self.state.lower_block(axis.op.body.block)
+
+        if rows.size == 1:
+            row(rows.first)
+            return
+
+        def one(index: SSAValue, _: Sequence[SSAValue]) -> list[SSAValue]:
+            row(rows.first + indices.bind(index, rows.size, axis.axis.hint))
+            return []
+
+        bounds = self.state.writer.index_constants(0, rows.size, 1)
+        self.state.writer.loop(bounds, (), one, axis.op.location, axis.axis.hint)
+
+    def _follow_columns(self, columns: _Span) -> None:
+        if columns.live is None:
+            self.columns.lower_known(columns.first, columns.size)
+        else:
+            self.columns.lower_guarded(columns.first, columns.live)
+
+    def _load_sum(self, sum: _Sum, rows: _Span, columns: _Span) -> None:
+        """Loads a sum from the private buffer, for the rows and columns that the axes are bound to."""
+        state, op = self.state, sum.op
+        assert sum.private is not None, f"{op.name}: sums that are stored already"
+        lanes = state.lanes
+        active, vector_axis = tuple(lanes.axes), lanes.vector_axis
+        op_type, type = memref.LoadOp, op.result.type
+        if vector_axis is not None:
+            op_type, type = vector.LoadOp, vector_type(op.result.type, vector_axis.vector)
+        place = self._place_in_private(op, rows, columns)
+        value = state.writer.emit(op_type, (sum.private, place), type, op.location, op.result.name_hint)
+        sets = {(0,) * len(active): value}
+        state.scalars[op.result] = LanedValue.of(active, sets, vector_axis is not None)
+
+    def _in_tiles(self, op: sched.AxisOp) -> _TiledAxis:
+        tile, chunk, extent = op.mapping.tile.data, op.mapping.chunk.data, op.extent
+        if op in self.state.ids and chunk % tile and not (isinstance(extent, int) and chunk >= extent):
+            refuse_mapping(op, f"{chunk} is no multiple of {tile}")
+        axis = self.state.analysis.axis(op)
+        return _TiledAxis(axis, Axis(1 << 31, axis.hint), Axis(tile, axis.hint), tile)
+
+    def _check_bodies(self) -> None:
+        columns = self.columns.op
+        if self.rows is not None:
+            for op in self.rows.op.body.block.ops:
+                if op is not columns and (op.regions or isinstance(op, memref.StoreOp | sched.AllocOp)):
+                    refuse_mapping(self.rows.op, f"{op.name} stands beside axis %{columns.index.name_hint}")
+        for op in columns.body.block.ops:
+            if isinstance(op, sched.AllocOp) or (op.regions and not isinstance(op, sched.ReduceOp)):
+                refuse_mapping(columns, f"{op.name} in it, expected sums and what follows them")
+
+    def _sum(self, op: sched.ReduceOp) -> _Sum:
+        dims = [op]
+        while (inner := dims[-1].continued) is not None:
+            dims.append(inner)
+        columns = self.columns.op
+        for dim in dims:
+            if dim.kind.data is not CombineKind.FMA or dim.mapping.step != 1:
+                what = f"{dim.kind.data.value} {dim.mapping.words()}".rstrip()
+                refuse_mapping(columns, f"a reduction by {what} in it, expected fma in serial order")
+            self._check_count(dim, dims)
+            for inner in dim.body.block.ops:
+                if isinstance(inner, memref.StoreOp | sched.AllocOp) or (inner.regions and inner not in dims):
+                    refuse_mapping(columns, f"{inner.name} in its sum, expected what is multiplied")
+        axes = [self.state.analysis.axis(dim) for dim in dims]
+        first, second = (self._operand(value, axes) for value in dims[-1].yielded)
+        if self.is_transposed:
+            return self._transposed_sum(op, dims, first, second)
+        if self._is_column(first) or not self._is_column(second):
+            first, second = second, first
+        if first.column != 0 or not self._is_column(second):
+            refuse_mapping(
+                columns,
+                f"what is multiplied steps by {first.column} and {second.column} along it, expected 0 and 1",
+            )
+        if second.row != 0:
+            refuse_mapping(columns, f"what is contiguous along it steps by {second.row} from row to row")
+        store = self._only_store(op)
+        accumulates = self._accumulates(op, store)
+        private = None if store is not None else self._private(op)
+        return _Sum(op, tuple(dims), first, second, store, accumulates, private)
+
+    def _check_count(self, dim: sched.ReduceOp, dims: Sequence[sched.ReduceOp]) -> None:
+        """Refuses a dim of the depth whose count is not one number for a whole tile."""
+        if dim.count is None:
+            return
+        analysis = self.state.analysis
+        depends = analysis.expr(dim.count).axes()
+        inside = [self.columns.op, *(() if self.rows is None else (self.rows.op,)), *dims]
+        for op in inside:
+            if analysis.axis(op) in depends:
+                what = f"the count of axis %{dim.index.name_hint} in it depends on axis %{op.index.name_hint}"
+                refuse_mapping(self.columns.op, what)
+
+    def _transposed_sum(
+        self, op: sched.ReduceOp, dims: Sequence[sched.ReduceOp], first: _Operand, second: _Operand
+    ) -> _Sum:
+        """Returns a sum whose vectors are along the rows: `rhs` is what is contiguous there."""
+        assert self.rows is not None, "columns alone are transposed"
+        if second.row != 1 or second.column != 0:
+            first, second = second, first
+        if (second.row, second.column, first.row) != (1, 0, 0):
+            refuse_mapping(
+                self.rows.op,
+                f"it is a vector, and what is multiplied steps by {first.row} and {second.row} along it, and "
+                f"by {first.column} and {second.column} along the columns (expected 0 and 1, anything and 0)",
+            )
+        store = self._only_store(op)
+        if op.init is not None:
+            refuse_mapping(self.rows.op, "it is a vector, and a sum starts from another value than 0")
+        return _Sum(
+            op, tuple(dims), first, second, store, False, None if store is not None else self._private(op)
+        )
+
+    def _is_column(self, operand: _Operand) -> bool:
+        return operand.column == 1 or (self.column_axis.tile == 1 and operand.row == 0)
+
+    def _operand(self, value: SSAValue, depths: Sequence[Axis]) -> _Operand:
+        columns, owner = self.columns.op, value.owner
+        if isinstance(owner, arith.ExtFOp):
+            owner = owner.input.owner
+        if not isinstance(owner, memref.LoadOp):
+            name = owner.name if isinstance(owner, Operation) else "an argument"
+            refuse_mapping(columns, f"{name} is multiplied, expected what is loaded")
+        address = self.state.analysis.address(owner)
+        row, column = self._strides(owner, address)
+        steps: list[Extent] = []
+        for axis in depths:
+            step = address.stride(axis)
+            if step is None:
+                refuse_mapping(columns, f"{owner.name} is not linear along %{axis.hint}")
+            steps.append(step)
+        return _Operand(owner, address, row, column, tuple(steps))
+
+    def _strides(self, op: memref.LoadOp | memref.StoreOp, address: IndexExpr) -> tuple[Extent, Extent]:
+        """Returns how far an access steps from row to row and from column to column of a tile."""
+        tiled = [axis for axis in (self.row_axis, self.column_axis) if axis is not None]
+
+        def replacement(leaf: Leaf) -> IndexExpr:
+            for axis in tiled:
+                if leaf is axis.axis:
+                    return variable(axis.number) * axis.tile + variable(axis.lane)
+            if isinstance(leaf, Axis):
+                return variable(leaf)
+            parts = {axis.axis: (axis.number, axis.lane) for axis in tiled}
+            along = tuple(part for axis in leaf.along for part in parts.get(axis, (axis,)))
+            return opaque(leaf.value, along)
+
+        split = address.substitute(replacement)
+        row = 0 if self.row_axis is None else self._stride(op, split, self.row_axis)
+        return row, self._stride(op, split, self.column_axis)
+
+    def _stride(self, op: Operation, address: IndexExpr, axis: _TiledAxis) -> Extent:
+        stride = address.stride(axis.lane) if axis.tile != 1 else 0
+        if stride is None:
+            refuse_mapping(self.columns.op, f"{op.name} is not linear along %{axis.axis.hint} in a tile")
+        return stride
+
+    def _only_store(self, op: sched.ReduceOp) -> memref.StoreOp | None:
+        """Returns the store of a sum if nothing else is done with it, or in the tile."""
+        if not op.result.has_one_use():
+            return None
+        (use,) = op.result.uses
+        store = use.operation
+        if not isinstance(store, memref.StoreOp) or store.value is not op.result:
+            return None
+        _, column = self._strides(store, self.state.analysis.address(store))
+        tiles = self.column_axis.tile == 1 or column == 1
+        reads = any(
+            isinstance(each, memref.LoadOp) and each.memref is store.memref
+            for each in self.columns.op.walk()
+            if op.init is None or each is not op.init.owner
+        )
+        return store if tiles and not reads else None
+
+    def _accumulates(self, op: sched.ReduceOp, store: memref.StoreOp | None) -> bool:
+        """Returns whether a sum goes on from what is stored where it is stored to."""
+        if op.init is None:
+            return False
+        load, analysis = op.init.owner, self.state.analysis
+        if (
+            store is None
+            or not isinstance(load, memref.LoadOp)
+            or load.memref is not store.memref
+            or analysis.address(load) != analysis.address(store)
+        ):
+            refuse_mapping(self.columns.op, "a sum starts from what is not the element that it is stored to")
+        return True
+
+    def _private(self, op: sched.ReduceOp) -> SSAValue:
+        rows = 1 if self.rows is None else self._most_at_once(op, self.rows)
+        type = MemRefType(op.result.type, [rows * self._private_row(op)])
+        new = low.AllocaOp(type)
+        return self.state.writer.insert_at_front(new, op.location, op.result.name_hint)
+
+    def _private_row(self, op: sched.ReduceOp) -> int:
+        return self._most_at_once(op, self.columns)
+
+    def _most_at_once(self, op: sched.ReduceOp, axis: AxisLowering) -> int:
+        """Returns for how many iterations of an axis there are sums at once: a tile's, or all."""
+        if op.mapping.tile.data == 0:
+            return axis.op.mapping.tile.data
+        most = upper_bound(axis.axis.extent)
+        return min(axis.op.mapping.chunk.data, most) if axis.op in self.state.ids else most
+
+    def _spans(self, axis: AxisLowering, body: Callable[[_Span], None], is_rows: bool) -> None:
+        """Runs `body` for the tiles that a work-item takes of an axis, and for what fills none."""
+        first, count = axis.share()
+        tile, op, state = axis.op.mapping.tile.data, axis.op, self.state
+        if isinstance(count, int):
+            whole = count // tile
+            if whole == 1:
+                body(_Span(first, tile))
+            elif whole:
+                self._repeat(axis, first, state.writer.constants.get(whole, INDEX), whole, body)
+            if count % tile:
+                body(_Span(first + whole * tile, count % tile, number=constant(whole)))
+            return
+        constants, indices = state.writer.constants, state.indices
+        by = constants.get(tile, INDEX)
+        whole = indices.op(arith.DivUIOp, count, by, op.location)
+        left = indices.op(arith.RemUIOp, count, by, op.location)
+        extent = axis.axis.extent
+        most = (extent + (tile - 1)) // tile
+        self._repeat(axis, first, whole, most, body)
+        known = extent % tile if isinstance(extent, int) and op.count is None else None
+        if known == 0:
+            return
+        number = indices.bind(whole, most + 1, axis.axis.hint)
+        rest = first + number * tile
+        if known is None and is_rows:
+            self._repeat(axis, rest, left, tile, body, step=1)
+            return
+        size, live = (tile, left) if known is None else (known, None)
+        self._if_any(left, op, lambda: body(_Span(rest, size, live, number)))
+
+    def _repeat(
+        self,
+        axis: AxisLowering,
+        first: IndexExpr,
+        times: SSAValue,
+        most: Extent,
+        body: Callable[[_Span], None],
+        step: int | None = None,
+    ) -> None:
+        """Runs `body` for that many tiles after `first`, or for single iterations with a `step` of 1."""
+        state, size = self.state, step or axis.op.mapping.tile.data
+
+        def one(index: SSAValue, _: Sequence[SSAValue]) -> list[SSAValue]:
+            number = state.indices.bind(index, most, axis.axis.hint)
+            body(_Span(first + number * size, size, number=number))
+            return []
+
+        get = state.writer.constants.get
+        bounds = get(0, INDEX), times, get(1, INDEX)
+        state.writer.loop(bounds, (), one, axis.op.location, axis.axis.hint)
+
+    def _if_any(self, count: SSAValue, op: Loop, body: Callable[[], None]) -> None:
+        writer = self.state.writer
+        zero = writer.constants.get(0, INDEX)
+        has_any = writer.emit(
+            arith.CmpiOp, (count, zero), i1, op.location, "has_any", {"predicate": IntegerAttr(1, i64)}
+        )
+
+        def write(_: Sequence[SSAValue]) -> list[SSAValue]:
+            body()
+            return []
+
+        block = Block()
+        new = scf.IfOp.create(operands=(has_any,), result_types=[], regions=[Region(block), Region()])
+        with writer.open(new, op.location):
+            writer.fill(block, write, op.location)
+
+
+def _merged(depths: Sequence[_Depth]) -> list[_Depth]:
+    """Returns fewer depths: two that step through both sides as one does are one."""
+    found: list[_Depth] = []
+    for depth in depths:
+        if found and not isinstance(depth.extent, SSAValue):
+            outer = found[-1]
+            is_one = outer.lhs == depth.lhs * depth.extent and outer.rhs == depth.rhs * depth.extent
+            if is_one and not isinstance(outer.extent, SSAValue):
+                found[-1] = _Depth(outer.extent * depth.extent, depth.lhs, depth.rhs)
+                continue
+        found.append(depth)
+    return found
+
+
+def _nothing() -> None:
+    """What is left of an op that is lowered already."""
+
+
+def _lower_elements(axis: AxisLowering) -> None:
+    """Lowers the share that a work-item takes of an axis, element by element or in its lanes."""
+    first, count = axis.share()
+    if isinstance(count, int):
+        axis.lower_known(first, count)
+    else:
+        axis.lower_guarded(first, count)

@@ -1,0 +1,1 @@
+"""Greedy rewriting with locations, and the passes that work at any level."""

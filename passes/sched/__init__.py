@@ -1,0 +1,1 @@
+"""From `graph` to `sched`, and from `sched` to `sched`."""

@@ -1,0 +1,1 @@
+"""The host program: what waits, what shares memory, what it costs."""

@@ -1,0 +1,1 @@
+"""What runs as vectors, tiles, threads and work-groups."""

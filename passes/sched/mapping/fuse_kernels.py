@@ -1,0 +1,317 @@
+"""
+Runs kernels that hand a buffer to one another as stages of one kernel, block by block.
+
+    sched.kernel @f_0(%x, %y, %s) {                       sched.kernel @f_1(%x, %y, %v, %r) {
+      sched.axis %i = 96 {                                  sched.axis %i = 96 {
+        sched.axis %j = 128 {                                 %s = sched.alloc local : memref<128x128xf32>
+          ... store %s[%i, %j, ...]                           sched.axis %j = 128 {
+      }}}                                          -->          ... store %s[%j, ...]
+    sched.kernel @f_1(%s, %v, %r) {                           }
+      sched.axis %i = 96 {                                    sched.axis %j_1 = 128 {
+        sched.axis %j = 128 {                                   ... load %s[%j_1, ...]
+          ... load %s[%i, %j, ...]                            }
+      }}}                                                 }}
+
+So a product of matrices, the softmax of its rows and the product of that with other matrices are one kernel,
+whose scores never leave the cache. The buffer must be a temporary that nobody else reads. The outer axes of
+all kernels must count the same blocks of it, be it in other steps (8 by 12 here, 96 there), and each
+iteration touch its own block only.
+
+One of the kernels must add up products of two sides which both differ from block to block: a kernel without
+such sums has been given what it can take in already, and one of whose sides stays is better off with all its
+rows. There must be enough blocks to keep a device busy, and the blocks be small enough for a core's caches.
+Where those of whole products are too large, the next axis, their rows, is taken in parts that divide it: the
+scores of some rows at a time, as long as a cache holds the side that stays meanwhile.
+What reads an array in steps along its innermost axis stays alone: LLVM makes vectors of that, in kernels only
+that have none.
+
+Requires: unmapped `sched` kernels, before `build-dependencies`.
+Ensures: what each program computes is unchanged, bit for bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp
+from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import PassFailedException
+
+from ....dialects import sched
+from ....dialects.memory_modes import ModeKind
+from ....dialects.modules.hazards import Item, accessed_buffers, base_of, item_blocks, items_in
+from ....dialects.modules.kernel_access import KernelAccess, access_of
+from ....dialects.sched import OriginAttr, Role
+from ...indices.analysis import IndexAnalysis
+from ...rewriting.kernel_names import KernelNames
+from .kernel_stages import StagePlan, StageSource, plan_stages, write_stages
+
+_Key = tuple[sched.KernelOp | int, ...]
+
+
+@dataclass(frozen=True)
+class FuseKernelsPass(ModulePass):
+    """Runs kernels that hand a buffer to one another as stages of one kernel, block by block."""
+
+    name = "fuse-kernels"
+    local_nbytes: int = 224 << 10
+    least_blocks: int = 8
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if min(self.local_nbytes, self.least_blocks) < 1:
+            raise PassFailedException(
+                f"{self.name}: local-nbytes {self.local_nbytes} and least-blocks {self.least_blocks} must be "
+                "1 or more"
+            )
+        fuser = _Fuser(op, self.local_nbytes, self.least_blocks)
+        for program in [inner for inner in op.ops if isinstance(inner, sched.ProgramOp)]:
+            for block in item_blocks(program):
+                fuser.fuse_block(block)
+        fuser.erase_unused()
+
+
+@dataclass(frozen=True, slots=True)
+class _Handover:
+    """A buffer that some launches of a block fill for another one."""
+
+    buffer: SSAValue
+    producers: tuple[sched.LaunchOp, ...]
+
+
+class _Fuser:
+    def __init__(self, module: ModuleOp, local_nbytes: int, least_blocks: int):
+        self.local_nbytes, self.least_blocks = local_nbytes, least_blocks
+        self.kernels = {op.sym_name.data: op for op in module.ops if isinstance(op, sched.KernelOp)}
+        self.accesses: dict[str, KernelAccess] = {
+            name: access_of(kernel) for name, kernel in self.kernels.items()
+        }
+        self.launches: dict[str, int] = {}
+        """How many launches of each kernel there are."""
+        for op in module.walk():
+            if isinstance(op, sched.LaunchOp):
+                name = _kernel_name(op)
+                self.launches[name] = self.launches.get(name, 0) + 1
+        self.plans: dict[_Key, StagePlan | None] = {}
+        self.fused: dict[_Key, sched.KernelOp] = {}
+        """What was found and made of kernels, for other launches of the same."""
+        self.names = KernelNames(module)
+        self.base_names: dict[sched.KernelOp, str] = {}
+        """What a fused kernel is named after: the kernel of the last launch that it takes the place of."""
+
+    def fuse_block(self, block: Block) -> None:
+        launches = [item for item in items_in(block) if isinstance(item, sched.LaunchOp)]
+        # The last first: what it reads may be blocks of what another one computes as a whole.
+        for consumer in reversed(launches):
+            while consumer.parent is not None and (fused := self._fuse_into(consumer, block)) is not None:
+                consumer = fused
+
+    def erase_unused(self) -> None:
+        for name, kernel in self.kernels.items():
+            if self.launches.get(name) == 0:
+                kernel.detach()
+                kernel.erase()
+
+    def _fuse_into(self, consumer: sched.LaunchOp, block: Block) -> sched.LaunchOp | None:
+        """Fuses a launch with those that fill a buffer for it; returns the launch of all, if it can."""
+        if _kernel_name(consumer) not in self.kernels:
+            return None
+        for handover in self._handovers(consumer, block):
+            launches = (*handover.producers, consumer)
+            kernels = [self.kernels[_kernel_name(launch)] for launch in launches]
+            key = _key(kernels, launches, handover.buffer)
+            if key not in self.plans:
+                sources = [
+                    StageSource(kernel, list(launch.arguments).index(handover.buffer))
+                    for kernel, launch in zip(kernels, launches, strict=True)
+                ]
+                plan = plan_stages(sources, self.local_nbytes, self.least_blocks)
+                self.plans[key] = None if plan is None or any(map(_takes_steps, kernels)) else plan
+            plan = self.plans[key]
+            if plan is not None:
+                return self._launch_fused(launches, handover.buffer, plan, key)
+        return None
+
+    def _handovers(self, consumer: sched.LaunchOp, block: Block) -> list[_Handover]:
+        """Returns the buffers that are filled for a launch, and for nobody else, as kernels can be fused."""
+        reads, _ = accessed_buffers(consumer, self.accesses)
+        found: list[_Handover] = []
+        for buffer in dict.fromkeys(reads):
+            owner = buffer.owner
+            if not isinstance(owner, sched.BufferOp) or owner.role.data is not Role.TEMPORARY:
+                continue
+            producers: dict[sched.LaunchOp, None] = {}
+            for use in buffer.uses:
+                op = use.operation
+                if not isinstance(op, sched.LaunchOp) or op.parent is not block:
+                    break
+                if op is not consumer:
+                    producers[op] = None
+            else:
+                items = items_in(block)
+                ordered = tuple(op for op in items if isinstance(op, sched.LaunchOp) and op in producers)
+                if ordered and self._can_move(ordered, consumer, buffer, items):
+                    found.append(_Handover(buffer, ordered))
+        return found
+
+    def _can_move(
+        self,
+        producers: Sequence[sched.LaunchOp],
+        consumer: sched.LaunchOp,
+        buffer: SSAValue,
+        items: Sequence[Item],
+    ) -> bool:
+        """
+        Returns whether launches that fill a buffer may run where another one does: they write nothing else,
+        and nothing that they read is written before or there.
+        """
+        if items.index(producers[-1]) > items.index(consumer):
+            return False
+        inputs: list[SSAValue] = []
+        for launch in (*producers, consumer):
+            arguments = list(launch.arguments)
+            if _kernel_name(launch) not in self.kernels or arguments.count(buffer) != 1:
+                return False
+            if self.kernels[_kernel_name(launch)].sizes or launch.token.first_use is not None:
+                return False
+        for launch in producers:
+            reads, writes = accessed_buffers(launch, self.accesses)
+            if writes != [buffer] or buffer in reads:
+                return False
+            inputs.extend(reads)
+        for item in items[items.index(producers[0]) : items.index(consumer) + 1]:
+            if item in producers:
+                continue
+            if isinstance(item, sched.SyncOp):
+                return False
+            _, writes = accessed_buffers(item, self.accesses)
+            if any(_may_overlap(written, read) for written in writes for read in (*inputs, buffer)):
+                return False
+        return True
+
+    def _launch_fused(
+        self,
+        launches: Sequence[sched.LaunchOp],
+        buffer: SSAValue,
+        plan: StagePlan,
+        key: _Key,
+    ) -> sched.LaunchOp:
+        """Replaces launches by one of a kernel that does what theirs do."""
+        arguments: dict[tuple[SSAValue, Attribute], int] = {}
+        operands: list[SSAValue] = []
+        places: list[list[int | None]] = []
+        for launch in launches:
+            kernel = self.kernels[_kernel_name(launch)]
+            own: list[int | None] = []
+            for operand, argument in zip(launch.arguments, kernel.body.block.args, strict=True):
+                if operand is buffer:
+                    own.append(None)
+                    continue
+                number = arguments.setdefault((operand, argument.type), len(operands))
+                if number == len(operands):
+                    operands.append(operand)
+                own.append(number)
+            places.append(own)
+        consumer = launches[-1]
+        for launch in launches:
+            self.launches[_kernel_name(launch)] -= 1
+        kernel = self.fused.get(key)
+        if kernel is None:
+            kernel = self.fused[key] = self._write(launches, plan, places)
+        name = kernel.sym_name.data
+        assert self.kernels[name] is kernel, f"@{name} is the name of two kernels"
+        self.launches[name] = self.launches.get(name, 0) + 1
+        new = sched.LaunchOp(name, operands)
+        new.location = consumer.location
+        new.token.name_hint = consumer.token.name_hint
+        new.attributes.update(consumer.attributes)
+        _join_origins(new, launches)
+        block = consumer.parent
+        assert block is not None, "a launch that stands nowhere"
+        block.insert_op_before(new, consumer)
+        for launch in launches:
+            launch.detach()
+            launch.erase()
+        owner = buffer.owner
+        assert isinstance(owner, sched.BufferOp), "a handed over buffer of no program"
+        owner.detach()
+        owner.erase()
+        return new
+
+    def _write(
+        self, launches: Sequence[sched.LaunchOp], plan: StagePlan, places: Sequence[Sequence[int | None]]
+    ) -> sched.KernelOp:
+        """Writes the fused kernel in front of the consumer's, under a name of its own."""
+        old = self.kernels[_kernel_name(launches[-1])]
+        base = self.base_names.get(old, old.sym_name.data)
+        name = self.names.fresh(f"{base}_fused")
+        new = write_stages(plan, places, name)
+        module = old.parent
+        assert module is not None, "a kernel that stands nowhere"
+        module.insert_op_before(new, old)
+        self.base_names[new] = base
+        self.kernels[name] = new
+        self.accesses[name] = access_of(new)
+        return new
+
+
+def _takes_steps(kernel: sched.KernelOp) -> bool:
+    """
+    Returns whether an innermost axis of a kernel reads an array in steps of more than one element: it is no
+    vector, and LLVM makes vectors of kernels only in which there is none.
+    """
+    analysis = IndexAnalysis()
+    for loop in kernel.walk():
+        if not isinstance(loop, sched.AxisOp):
+            continue
+        inside = list(loop.body.walk())
+        if any(isinstance(op, sched.AxisOp) for op in inside):
+            continue
+        axis = analysis.axis(loop)
+        for load in inside:
+            if isinstance(load, memref.LoadOp):
+                strides = [analysis.expr(index).stride(axis) for index in load.indices]
+                if any(isinstance(stride, int) and stride > 1 for stride in strides):
+                    return True
+    return False
+
+
+def _kernel_name(launch: sched.LaunchOp) -> str:
+    return launch.kernel.root_reference.data
+
+
+def _key(kernels: Sequence[sched.KernelOp], launches: Sequence[sched.LaunchOp], buffer: SSAValue) -> _Key:
+    """Returns what the fused kernel is made of: the kernels, and which of their arguments are the same."""
+    numbers: dict[SSAValue, int] = {buffer: 0}
+    arguments = (
+        numbers.setdefault(operand, len(numbers)) for launch in launches for operand in launch.arguments
+    )
+    return (*kernels, *arguments)
+
+
+def _may_overlap(first: SSAValue, second: SSAValue) -> bool:
+    first, second = base_of(first), base_of(second)
+    if first is second:
+        return True
+    one, other = first.owner, second.owner
+    if isinstance(one, sched.NodeOp) and isinstance(other, sched.NodeOp):
+        return one.node_name == other.node_name
+    return isinstance(one, sched.MergeBufferOp) and isinstance(other, sched.MergeBufferOp)
+
+
+def _join_origins(new: sched.LaunchOp, launches: Sequence[sched.LaunchOp]) -> None:
+    """Says of a launch all that was said of those that it takes the place of."""
+    joined: list[OriginAttr] = []
+    for launch in launches:
+        if launch.origins is None:
+            return
+        origins = list(launch.origins)
+        if launch is not launches[-1] and origins:
+            last = origins[-1]
+            why = "handed from stage to stage of one kernel, block by block"
+            origins[-1] = OriginAttr(last.value, last.operation, last.type, ModeKind.LOCAL, why, last.place)
+        joined.extend(origins)
+    new.origins = ArrayAttr(joined)

@@ -1,0 +1,1 @@
+"""Work-groups, and what their items share."""

@@ -1,0 +1,417 @@
+"""
+Gives every kernel its default schedule: which axes run as vectors, unrolled, or as work-groups.
+
+    sched.axis %i = 128 {
+      %s = sched.reduce addf %j = 1000 : f32 { ... }
+      sched.axis %j_1 = 1000 { ... }
+    }
+
+-->
+
+    sched.axis %i = 128 block(16) {
+      %s = sched.reduce addf %j = 1000 vector(8) unroll(4) : f32 { ... }
+      sched.axis %j_1 = 1000 vector(8) { ... }
+    }
+    and on the kernel {schedule = "j: 32 partial results for 1000 elements; j: neighbours in memory; ..."}
+
+* An axis becomes a vector if every access below it has stride 0 or 1 along it (the innermost such axis wins),
+  a reduction likewise if no axis around it is one. Reductions get four accumulators where they are long.
+* A vector axis around reductions is unrolled by two, and the axis right around it by four (eight where
+  vectors have 64 bytes): a register tile, in which every loaded vector is used that often.
+* Columns that a reduction over rows combines are unrolled as often as there are registers, those of several
+  rows of the result together where they follow one another: so that of every row a long piece is read.
+* Where loads have their neighbours along an axis further out, that axis is unrolled as often as the vectors
+  are wide: such squares of elements are transposed in registers.
+* The outermost axis becomes work-groups, large enough to be worth starting.
+
+An extent that is made of named dims is mapped as if it were the greatest that it can be: the order in which
+its reductions combine is that of a static program of that size.
+
+Only mappings change, and `schedule` says why; a kernel that is mapped already is left alone.
+
+Requires: `sched` kernels. Ensures: what each kernel computes is unchanged but for the order of combination of
+reductions, which the mapping defines.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.context import Context
+from xdsl.dialects import memref, scf
+from xdsl.dialects.builtin import IndexType, IntegerType, ModuleOp, StringAttr
+from xdsl.ir import Block, Operation
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import PassFailedException
+
+from ....dialects import sched
+from ....dialects.element_types import NBYTES, element_type_of
+from ....dialects.sched import Level, MappingAttr
+from ...indices.analysis import IndexAnalysis, Loop
+from ...indices.expressions import Axis
+from ...indices.nests import interchange, nest_of
+from ...low.lowering.extremum_steps import is_extremum
+from ...machine.partial_results import partial_results
+from ..host.kernel_cost import trip_count
+from ..steps.fuse import fuse
+from ..steps.split import split
+from .kernel_stages import stages_of
+from .reasons import reasons_of
+
+_SERIAL = MappingAttr.get()
+
+MANY_ROWS = 64
+"""From this many on, what a reduction takes is reading its rows, and not what windows share."""
+
+UNBLOCKED_NBYTES = 1 << 18
+"""A matrix with fewer bytes is transposed as one: the second cache holds it."""
+
+STORED_PIECE_NBYTES = 128
+READ_PIECE_NBYTES = 2048
+"""How much of a row of a larger one is stored, and how much of one is read, by a work-group."""
+
+
+@dataclass(frozen=True)
+class MapAxesPass(ModulePass):
+    """Maps the axes of every kernel to vectors, register tiles and work-groups."""
+
+    name = "map-axes"
+    vector_nbytes: int = 32
+    block_elements: int = 16384
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if self.vector_nbytes < 1 or self.block_elements < 1:
+            raise PassFailedException(
+                f"{self.name}: vector-nbytes {self.vector_nbytes} and block-elements {self.block_elements} "
+                "must be 1 or more"
+            )
+        for kernel in op.ops:
+            if isinstance(kernel, sched.KernelOp):
+                _KernelMapper(self.vector_nbytes, self.block_elements).map(kernel)
+
+
+class _KernelMapper:
+    def __init__(self, vector_nbytes: int, block_elements: int):
+        self.vector_nbytes = vector_nbytes
+        self.block_elements = block_elements
+        self.analysis = IndexAnalysis()
+        self.reasons: list[str] = []
+
+    def map(self, kernel: sched.KernelOp) -> None:
+        mapped = [op for op in kernel.walk() if isinstance(op, Loop) and op.mapping != _SERIAL]
+        if any(loop.mapping.tile.data == 0 for loop in mapped) or (mapped and not stages_of(kernel)):
+            return
+        if mapped:
+            self.reasons.extend(reasons_of(kernel))
+        for op in _loops_in(kernel.body.block):
+            self._map_vectors(op)
+        self._map_blocks(kernel)
+        if self.reasons:
+            kernel.schedule = StringAttr("; ".join(self.reasons))
+
+    def _set(self, loop: Loop, mapping: MappingAttr, why: str) -> None:
+        """Maps an axis, and notes why."""
+        loop.mapping = mapping
+        clause = f"{loop.index.name_hint or 'axis'}: {why}"
+        if clause not in self.reasons:
+            self.reasons.append(clause)
+
+    def _most(self, loop: Loop) -> int:
+        """Returns how many iterations a loop runs, the most where that varies."""
+        return self.analysis.most(loop)
+
+    def _map_vectors(self, loop: Loop) -> None:
+        """Maps the innermost loops below `loop` that can be vectors, or `loop` itself; tiles are mapped."""
+        if loop.mapping.tile.data:
+            return
+        below = _loops_in(loop.body.block)
+        if isinstance(loop, sched.AxisOp) and not any(isinstance(op, sched.AxisOp) for op in below):
+            lanes = self._lanes(loop)
+            if lanes:
+                self._map_vector_axis(loop, lanes)
+                return
+            if self._map_transpose(loop):
+                return
+        if isinstance(loop, sched.ReduceOp) and not below:
+            lanes = self._lanes(loop)
+            if lanes:
+                extent = self._most(loop)
+                partials = partial_results(extent)
+                lanes = min(lanes, partials)
+                mapping = MappingAttr.get(vector=lanes, unroll=partials // lanes)
+                self._set(loop, mapping, f"{partials} partial results for {extent} elements")
+            return
+        for op in below:
+            self._map_vectors(op)
+
+    def _map_vector_axis(self, axis: sched.AxisOp, lanes: int) -> None:
+        if self._map_columns(axis, lanes):
+            return
+        reduces = any(isinstance(op, sched.ReduceOp) for op in axis.walk())
+        unroll = 2 if reduces and self._most(axis) >= 2 * lanes else 1
+        self._set(
+            axis,
+            MappingAttr.get(vector=lanes, unroll=unroll),
+            "neighbours in memory" + (", two vectors to hide latency" if unroll > 1 else ""),
+        )
+        outer = axis.parent_op()
+        # Processors with vectors of 64 bytes have twice the registers.
+        rows = 8 if self.vector_nbytes >= 64 else 4
+        if (
+            reduces
+            and isinstance(outer, sched.AxisOp)
+            and self._most(outer) >= rows
+            and not any(isinstance(op, sched.AllocOp | sched.ReduceOp) for op in outer.body.block.ops)
+            and not any(_is_serial(op) for op in outer.body.block.ops)
+            and not self._has_counts_along(outer)
+            and sum(isinstance(op, sched.AxisOp) for op in outer.body.block.ops) == 1
+        ):
+            self._set(outer, MappingAttr.get(unroll=rows), f"each loaded vector is used {rows} times")
+
+    def _map_columns(self, axis: sched.AxisOp, lanes: int) -> bool:
+        """
+        Maps the columns that a reduction over rows combines: as many side by side as there are registers, so
+        that of every row a long piece is read. Returns whether it is one: it loads one element in each of
+        many steps, more than a window has.
+        """
+        reductions = [op for op in axis.walk() if isinstance(op, sched.ReduceOp)]
+        loads = [op for op in axis.walk() if isinstance(op, memref.LoadOp)]
+        if not reductions or len(loads) != 1 or loads[0].parent_op() not in reductions:
+            return False
+        if prod(self._most(op) for op in reductions) < MANY_ROWS:
+            return False
+        along = self.analysis.axis(axis)
+        if any(self.analysis.address(op).stride(along) != 1 for op in loads):
+            return False
+        registers = 32 if self.vector_nbytes >= 64 else 16
+        if len(reductions) > 1 or any(is_extremum(op) for op in reductions):
+            registers //= 4
+        vectors = max(self._most(axis) // lanes, 1)
+        unroll = vectors // -(-vectors // registers)
+        self._set(
+            axis, MappingAttr.get(vector=lanes, unroll=unroll), f"{unroll * lanes} columns side by side"
+        )
+        outer, rows = axis.parent_op(), registers // unroll
+        if (
+            rows > 1
+            and isinstance(outer, sched.AxisOp)
+            and self._most(outer) >= rows
+            and _is_nest(outer, axis, reductions)
+            and not self._has_counts_along(outer)
+            and self._continues(outer, axis, loads)
+        ):
+            self._set(outer, MappingAttr.get(unroll=rows), f"{rows} times as many columns")
+        return True
+
+    def _continues(self, outer: sched.AxisOp, inner: sched.AxisOp, accesses: Sequence[memref.LoadOp]) -> bool:
+        """Returns whether each iteration of `outer` begins where the inner axis ends in the one before."""
+        axis, extent = self.analysis.axis(outer), inner.extent
+        return all(self.analysis.address(op).stride(axis) == extent for op in accesses)
+
+    def _map_transpose(self, columns: sched.AxisOp) -> bool:
+        """
+        Maps an axis, and the one around it along which the loads have their neighbours, to the columns and
+        rows of squares that are transposed in registers. Returns whether there is such an axis.
+        """
+        turned = self._turned_loads(columns)
+        around = columns.parent_op()
+        while turned and isinstance(around, sched.AxisOp):
+            rows = self.analysis.axis(around)
+            if all(self.analysis.address(op).stride(rows) == 1 for op in turned):
+                lanes = self._lanes(columns, frozenset(turned))
+                if lanes < 4 or self._most(around) < lanes or not _is_nest(around, columns):
+                    return False
+                self._set(columns, MappingAttr.get(vector=lanes), "neighbours in what is stored")
+                why = "neighbours in what is loaded, transposed in registers"
+                self._set(around, MappingAttr.get(unroll=lanes), why)
+                self._block_transpose(around, columns, max(_nbytes(op) for op in turned))
+                return True
+            around = around.parent_op()
+        return False
+
+    def _block_transpose(self, rows: sched.AxisOp, columns: sched.AxisOp, nbytes: int) -> None:
+        """
+        Makes work-groups of the parts of a large matrix that is transposed: each reads long pieces of some
+        rows, and stores some whole cache lines of each row of the result. Parts side by side follow one
+        another, so that rows are read as streams.
+        """
+        kernel = columns.parent_op()
+        while kernel is not None and not isinstance(kernel, sched.KernelOp):
+            kernel = kernel.parent_op()
+        assert kernel is not None, f"{columns.name}: stands in no kernel"
+        nest, step = nest_of(kernel), columns.mapping.vector.data
+        wide = max(STORED_PIECE_NBYTES // nbytes, step)
+        if columns not in nest or not _is_nest(nest[0], columns):
+            return
+        if any(op is not nest[0] and isinstance(op, Loop) for op in kernel.body.block.ops):
+            return
+        if any(axis.count is not None or not isinstance(axis.extent, int) for axis in nest):
+            return
+        if self._most(rows) * self._most(columns) * nbytes <= UNBLOCKED_NBYTES or self._most(columns) <= wide:
+            return
+        others = [axis for axis in nest if axis is not rows and axis is not columns]
+        interchange(nest, [*others, rows, columns])
+        while len(others) > 1:
+            others[:2] = [_fused(others[0], others[1])]
+        for axis in others:
+            axis.mapping = MappingAttr.get(Level.BLOCK)
+        vector, columns.mapping = columns.mapping, _SERIAL
+        outer, inner = split(columns, wide)
+        assert isinstance(outer, sched.AxisOp) and isinstance(inner, sched.AxisOp), (
+            "parts of an axis are axes"
+        )
+        interchange([rows, outer], [outer, rows])
+        inner.mapping = vector
+        self._set(
+            outer, MappingAttr.get(Level.BLOCK), f"{wide * nbytes} bytes of each row are stored at once"
+        )
+        tall = _even_chunk(self._most(rows), max(READ_PIECE_NBYTES // nbytes, step), step)
+        mapping = MappingAttr.get(Level.BLOCK, tall, unroll=rows.mapping.unroll.data)
+        self._set(rows, mapping, f"{tall * nbytes} bytes of each row are read at once")
+        self.analysis = IndexAnalysis()
+
+    def _turned_loads(self, columns: sched.AxisOp) -> list[memref.LoadOp]:
+        """Returns the loads below an axis that are neither of one element nor of neighbours along it."""
+        axis = self.analysis.axis(columns)
+        return [
+            op
+            for op in columns.walk()
+            if isinstance(op, memref.LoadOp)
+            and isinstance(stride := self.analysis.address(op).stride(axis), int)
+            and stride not in (0, 1)
+        ]
+
+    def _lanes(self, loop: Loop, turned: frozenset[Operation] = frozenset()) -> int:
+        """
+        Returns how many lanes `loop` can run in, 0 if it cannot be a vector; the loads `turned` may have any
+        stride.
+        """
+        axis = self.analysis.axis(loop)
+        widest = 1
+        if self._has_counts_along(loop):
+            return 0
+        for op in loop.walk():
+            if isinstance(op, sched.AllocOp) or _is_serial(op):
+                return 0
+            if isinstance(op, memref.LoadOp | memref.StoreOp) and op not in turned:
+                stride = self.analysis.address(op).stride(axis)
+                if stride not in ((1,) if isinstance(op, memref.StoreOp) else (0, 1)):
+                    return 0
+            if not self._can_be_vector(op, axis):
+                return 0
+            for result in op.results:
+                widest = max(widest, NBYTES.get(result.type, 1))
+        # Whether a loop is a vector at all must not depend on the width either.
+        extent = self._most(loop)
+        if extent < 4:
+            return 0
+        return min(max(self.vector_nbytes // widest, 2), 16, 1 << (extent.bit_length() - 1))
+
+    def _has_counts_along(self, loop: Loop) -> bool:
+        """Returns whether a loop below `loop` has another number of iterations for each of its indices."""
+        axis = self.analysis.axis(loop)
+        return any(
+            isinstance(op, Loop) and op.count is not None and axis in self.analysis.expr(op.count).axes()
+            for op in loop.walk()
+        )
+
+    def _can_be_vector(self, op: Operation, axis: Axis) -> bool:
+        """Returns whether an op that takes an index or gives a boolean reduction has a vector form."""
+        if isinstance(op, sched.ReduceOp):
+            return op.result.type != IntegerType(1)
+        takes_index = any(isinstance(operand.type, IndexType) for operand in op.operands)
+        if not takes_index or isinstance(op, memref.LoadOp | memref.StoreOp):
+            return True
+        if op.results and isinstance(op.results[0].type, IndexType):
+            return True
+        strides = [self.analysis.expr(v).stride(axis) for v in op.operands if isinstance(v.type, IndexType)]
+        return all(stride == 0 for stride in strides) or (
+            op.name == "arith.index_cast" and all(stride is not None for stride in strides)
+        )
+
+    def _map_blocks(self, kernel: sched.KernelOp) -> None:
+        """Makes work-groups of the outermost axis, if it is all that the kernel does."""
+        outermost = [
+            op
+            for op in kernel.body.block.ops
+            if isinstance(op, Loop | memref.StoreOp | sched.AllocOp) or _is_serial(op)
+        ]
+        if len(outermost) != 1 or not isinstance(outermost[0], sched.AxisOp):
+            return
+        axis = outermost[0]
+        if axis.mapping.level.data is Level.BLOCK:
+            return
+        work = max(self._work(op) for op in [*axis.body.block.ops])
+        mapping, step = axis.mapping, axis.mapping.step
+        wanted = -(-self.block_elements // max(work, 1))
+        chunk = _even_chunk(self._most(axis), -(-wanted // step) * step, step)
+        self._set(
+            axis,
+            MappingAttr.get(Level.BLOCK, chunk, mapping.vector.data, mapping.unroll.data),
+            f"work-groups of up to {self.block_elements} elements",
+        )
+
+    def _work(self, op: Operation) -> int:
+        """Returns how many innermost iterations there are below `op`, the most of its branches."""
+        if isinstance(op, scf.IfOp):
+            inner = [child for region in op.regions for block in region.blocks for child in block.ops]
+            return max((self._work(child) for child in inner), default=1)
+        if not isinstance(op, Loop | scf.ForOp):
+            return 1
+        loops = [child for child in op.body.block.ops if isinstance(child, Loop | scf.ForOp | scf.IfOp)]
+        times = self._most(op) if isinstance(op, Loop) else trip_count(op)
+        return times * max(sum(self._work(child) for child in loops), 1)
+
+
+def _is_nest(outer: sched.AxisOp, inner: sched.AxisOp, known: Sequence[Operation] = ()) -> bool:
+    """Returns whether only axes stand between two of them, and no loop in the inner one but the `known`."""
+    if any(isinstance(op, Loop) and op is not inner and op not in known for op in inner.walk()):
+        return False
+    op: Operation = inner
+    while op is not outer:
+        around = op.parent_op()
+        if not isinstance(around, sched.AxisOp):
+            return False
+        for beside in around.body.block.ops:
+            if beside is not op and (
+                beside.regions or isinstance(beside, memref.LoadOp | memref.StoreOp | sched.AllocOp)
+            ):
+                return False
+        op = around
+    return True
+
+
+def _fused(outer: sched.AxisOp, inner: sched.AxisOp) -> sched.AxisOp:
+    axis = fuse(outer, inner)
+    assert isinstance(axis, sched.AxisOp), "two axes are one axis"
+    return axis
+
+
+def _nbytes(op: memref.LoadOp) -> int:
+    return NBYTES[element_type_of(op.memref.type)]
+
+
+def _is_serial(op: Operation) -> bool:
+    return isinstance(op, scf.ForOp | scf.IfOp | scf.WhileOp)
+
+
+def _loops_in(block: Block) -> list[Loop]:
+    """Returns the axes of a block that have no axis around them there."""
+    found: list[Loop] = []
+    for op in block.ops:
+        if isinstance(op, Loop):
+            found.append(op)
+        elif _is_serial(op):
+            for region in op.regions:
+                found.extend(loop for inner in region.blocks for loop in _loops_in(inner))
+    return found
+
+
+def _even_chunk(extent: int, wanted: int, step: int) -> int:
+    """Returns a multiple of `step` up to `wanted` that divides `extent`, if one is at least half of it."""
+    if extent <= wanted:
+        return max(extent, 1)
+    for chunk in range(wanted, wanted // 2, -step):
+        if extent % chunk == 0:
+            return chunk
+    return wanted

@@ -1,0 +1,106 @@
+"""
+Makes one axis of two around a reduction, where every access goes on from the end of the inner one.
+
+    sched.axis %i = 56 {                                   sched.axis %i_j = 3136 {
+      sched.axis %j = 56 {                                   %i = arith.divui %i_j, %c56 : index
+        %s = sched.reduce fma %k = 64 : f32 {                %j = arith.remui %i_j, %c56 : index
+          ...                                      -->       %s = sched.reduce fma %k = 64 : f32 {
+        }                                                      ...
+        memref.store %s, %y[%i, %j]                          }
+      }                                                      memref.store %s, %y[%i, %j]
+    }                                                      }
+
+The rows and columns of an image are one dim for a convolution with a window of 1, or for a pooling over
+channels. Vectors and register tiles then leave nothing over at the end of each row. Rows and columns of a
+product of matrices are not: each side has only one of them, also where it lies in panels.
+
+Requires: unmapped `sched` kernels. Ensures: what each kernel computes is unchanged, bit for bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import pairwise
+
+from xdsl.context import Context
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import IndexType, ModuleOp
+from xdsl.passes import ModulePass
+
+from ....dialects import sched
+from ....dialects.sched import MappingAttr
+from ...indices.analysis import IndexAnalysis
+from ...indices.expressions import Atom, Axis, Clamp, Element, FloorDiv, IndexExpr, Mod, Opaque
+from ...indices.nests import nest_of
+from ..steps.fuse import fuse
+
+_SERIAL = MappingAttr.get()
+
+
+@dataclass(frozen=True)
+class MergeAxesPass(ModulePass):
+    """Makes one axis of two around a reduction that go on from one another in every access."""
+
+    name = "merge-axes"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for kernel in op.ops:
+            if isinstance(kernel, sched.KernelOp) and any(
+                isinstance(inner, sched.ReduceOp) for inner in kernel.walk()
+            ):
+                while (pair := _pair(kernel)) is not None:
+                    fuse(*pair)
+
+
+def _pair(kernel: sched.KernelOp) -> tuple[sched.AxisOp, sched.AxisOp] | None:
+    """Returns two axes of a kernel that can be one."""
+    nest = nest_of(kernel)
+    if any(axis.mapping != _SERIAL for axis in nest):
+        return None
+    analysis = IndexAnalysis()
+    for outer, inner in pairwise(nest):
+        extents = outer.extent, inner.extent
+        if outer.count is not None or inner.count is not None:
+            continue
+        if not all(isinstance(extent, int) and extent > 1 for extent in extents):
+            continue
+        axes = analysis.axis(outer), analysis.axis(inner)
+        if all(_is_one(expr, *axes) for expr in _indices(kernel, analysis)):
+            return outer, inner
+    return None
+
+
+def _indices(kernel: sched.KernelOp, analysis: IndexAnalysis) -> Iterable[IndexExpr]:
+    """Yields the addresses of all accesses, and what else is made of indices but other indices."""
+    for op in kernel.walk():
+        if isinstance(op, memref.LoadOp | memref.StoreOp):
+            yield analysis.address(op)
+        elif op.results and not isinstance(op.results[0].type, IndexType):
+            for operand in op.operands:
+                if isinstance(operand.type, IndexType):
+                    yield analysis.expr(operand)
+
+
+def _is_one(expr: IndexExpr, outer: Axis, inner: Axis) -> bool:
+    """
+    Returns whether an index depends on two axes as on one over all iterations of both, or on neither.
+
+    What depends on one of the two alone does not: neither as it is, nor as a part of the index.
+    """
+    assert isinstance(inner.extent, int), "extents are numbers"
+    if expr.terms.get(outer, 0) != expr.terms.get(inner, 0) * inner.extent:
+        return False
+    return all(_is_part_of_one(atom, outer, inner) for atom in expr.terms)
+
+
+def _is_part_of_one(atom: Atom, outer: Axis, inner: Axis) -> bool:
+    match atom:
+        case Axis():
+            return True
+        case FloorDiv(operand, _) | Mod(operand, _) | Clamp(operand, _):
+            return _is_one(operand, outer, inner)
+        case Element(_, indices, _):
+            return all(_is_one(index, outer, inner) for index in indices)
+        case Opaque(_, along):
+            return (outer in along) == (inner in along)

@@ -1,0 +1,127 @@
+"""
+Lets kernels fetch what they will read soon: the next row while they work on one.
+
+    sched.axis %i = 4096 block(16) {                          sched.axis %i = 4096 block(16) {
+      %m = sched.reduce maximumf %j = 1024 vector(16) {         ...
+        %v = memref.load %x[%i, %j]
+        ...
+      sched.axis %j_1 = 1024 vector(16) {               -->     sched.axis %j_1 = 1024 vector(16) {
+        %w = memref.load %x[%i, %j_1]                             %w = memref.load %x[%i, %j_1]
+        ...                                                           {tenon.prefetch = 1024 : index}
+
+The first loop over a row waits for memory, and computes little; those after it find the row in the caches,
+and let memory rest. So the last loop that reads the row names the next one. What only one loop reads is named
+some way ahead: processors fetch what comes next by themselves, but not beyond a page, and too late for loops
+that compute much. Short rows are named a few rows ahead.
+
+Only loads of vectors from buffers larger than the second cache, and of one element of a buffer in a loop:
+what several windows share would be named several times. Where the row after the last one would be, there may
+be nothing: what a load names is never looked at.
+
+Requires: mapped `sched` kernels. Ensures: what each kernel computes is unchanged, bit for bit.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import BlockArgument, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import PassFailedException
+
+from ....dialects import sched
+from ....dialects.buffer_size import size_of
+from ....dialects.dims.expressions import upper_bound
+from ....dialects.element_types import NBYTES, element_type_of
+from ....dialects.low.prefetch import set_prefetch_distance
+from ...indices.analysis import IndexAnalysis, Loop
+from .reasons import add_reason
+
+AHEAD_NBYTES = 4096
+"""What is needed sooner than after this many bytes comes too late."""
+
+LONG_NBYTES = 4 * AHEAD_NBYTES
+"""In rows from this size on, most of what is so far ahead is in the same row."""
+
+
+_Read = tuple[Loop, memref.LoadOp]
+
+
+@dataclass(frozen=True)
+class PrefetchRowsPass(ModulePass):
+    """Lets kernels fetch what they will read soon: the next row while they work on one."""
+
+    name = "prefetch-rows"
+    l2_nbytes: int = 1 << 20
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if self.l2_nbytes < 1:
+            raise PassFailedException(f"{self.name}: l2-nbytes {self.l2_nbytes} must be 1 or more")
+        for kernel in op.ops:
+            if isinstance(kernel, sched.KernelOp):
+                self._visit(kernel)
+
+    def _visit(self, kernel: sched.KernelOp) -> None:
+        analysis = IndexAnalysis()
+        for around in kernel.walk():
+            if isinstance(around, sched.KernelOp) or (
+                isinstance(around, sched.AxisOp) and around.mapping.step == 1
+            ):
+                for reads in _reads_of_rows(analysis, around):
+                    for loop, load, distance in self._fetches(analysis, around, reads):
+                        set_prefetch_distance(load, distance)
+                        _note(kernel, loop)
+
+    def _fetches(
+        self, analysis: IndexAnalysis, around: sched.KernelOp | sched.AxisOp, reads: Sequence[_Read]
+    ) -> Iterator[tuple[Loop, memref.LoadOp, int]]:
+        """Yields the loads, of those that read one row, that should fetch, and how many elements ahead."""
+        loop, load = reads[-1]
+        type = load.memref.type
+        nbytes = NBYTES[element_type_of(type)]
+        if upper_bound(size_of(type)) * nbytes <= self.l2_nbytes:
+            return
+        row = None
+        if isinstance(around, sched.AxisOp):
+            row = analysis.address(load).stride(analysis.axis(around))
+        has_near_rows = isinstance(row, int) and 0 < row * nbytes <= self.l2_nbytes // 4
+        is_long = upper_bound(analysis.extent(loop)) * nbytes >= LONG_NBYTES
+        if has_near_rows and (len(reads) > 1 or not is_long):
+            assert isinstance(row, int)
+            yield loop, load, row * -(-AHEAD_NBYTES // (row * nbytes))
+        elif is_long:
+            for each, read in reads:
+                yield each, read, AHEAD_NBYTES // nbytes
+
+
+def _reads_of_rows(
+    analysis: IndexAnalysis, around: sched.KernelOp | sched.AxisOp
+) -> Iterator[Sequence[_Read]]:
+    """
+    Yields the loads of vectors from a kernel's buffers, with their loops, by the row that they read. The
+    loops stand right under `around` and hold no other loop, and read one element of that buffer.
+    """
+    found: dict[tuple[SSAValue | None, ...], list[_Read]] = {}
+    for loop in around.body.block.ops:
+        if not isinstance(loop, Loop) or loop.mapping.vector.data == 1:
+            continue
+        if any(op.regions for op in loop.body.block.ops):
+            continue
+        loads = [op for op in loop.body.block.ops if isinstance(op, memref.LoadOp)]
+        times = Counter(op.memref for op in loads)
+        for op in loads:
+            if not isinstance(op.memref, BlockArgument) or times[op.memref] > 1:
+                continue
+            if analysis.address(op).stride(analysis.axis(loop)) == 1:
+                row = tuple(None if index is loop.index else index for index in op.indices)
+                found.setdefault((op.memref, *row), []).append((loop, op))
+    return iter(found.values())
+
+
+def _note(kernel: sched.KernelOp, loop: Loop) -> None:
+    add_reason(kernel, f"{loop.index.name_hint or 'axis'}: fetches what is read later")

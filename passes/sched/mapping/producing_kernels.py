@@ -1,0 +1,201 @@
+"""Kernels that fill a buffer for one other kernel, which may compute its elements itself instead."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import ArrayAttr, FloatAttr, IndexType, IntegerAttr
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+
+from ....dialects import low, sched
+from ....dialects.buffer_size import extents_of
+from ....dialects.modules.kernel_access import KernelAccess
+from ....dialects.sched import MappingAttr, Role
+from ...indices.nests import nest_of
+from ...scalar.builder import ScalarBuilder
+
+_SERIAL = MappingAttr.get()
+
+_QUICK_OPS = (
+    arith.ConstantOp,
+    arith.CmpiOp,
+    arith.AndIOp,
+    arith.OrIOp,
+    arith.AddfOp,
+    arith.SubfOp,
+    arith.MulfOp,
+    arith.MaximumfOp,
+    arith.MinimumfOp,
+    arith.ExtFOp,
+    arith.TruncFOp,
+    low.SelectOp,
+    memref.LoadOp,
+)
+"""Ops that may be done again for elements that are needed more than once."""
+
+
+@dataclass(frozen=True)
+class ElementCode:
+    """The code of a kernel that does nothing but compute each element of a buffer on its own."""
+
+    kernel: sched.KernelOp
+    store: memref.StoreOp
+    code: tuple[Operation, ...]
+
+    @property
+    def result(self) -> BlockArgument:
+        """The argument that is the buffer."""
+        buffer = self.store.memref
+        assert isinstance(buffer, BlockArgument), "the buffer is an argument"
+        return buffer
+
+    @property
+    def inputs(self) -> list[BlockArgument]:
+        """The other arguments."""
+        return [argument for argument in self.kernel.body.block.args if argument is not self.result]
+
+    def write(self, b: ScalarBuilder, inputs: Sequence[SSAValue], indices: Sequence[SSAValue]) -> SSAValue:
+        """Writes the code for one element, of other buffers, and returns its value."""
+        values: dict[SSAValue, SSAValue] = dict(zip(self.inputs, inputs, strict=True))
+        values.update(zip(self.store.indices, indices, strict=True))
+        for op in self.code:
+            if isinstance(op, arith.ConstantOp):
+                assert isinstance(op.value, IntegerAttr | FloatAttr), f"{op.name}: {op.value} is no number"
+                values[op.result] = b.constants.get(op.value.value.data, op.result.type)
+            else:
+                b.insert(op.clone(values))
+        return values[self.store.value]
+
+
+def element_code(kernel: sched.KernelOp) -> ElementCode | None:
+    """Returns the code of a kernel, if it is quick, and stores each element of one argument once."""
+    nest = nest_of(kernel)
+    if not nest or kernel.sizes or any(axis.mapping != _SERIAL or axis.count is not None for axis in nest):
+        return None
+    code: list[Operation] = []
+    store: memref.StoreOp | None = None
+    for op in kernel.body.block.walk():
+        if isinstance(op, sched.AxisOp):
+            if op not in nest:
+                return None
+        elif isinstance(op, memref.StoreOp):
+            if store is not None:
+                return None
+            store = op
+        elif _is_quick(op):
+            code.append(op)
+        else:
+            return None
+    if store is None or not isinstance(store.memref, BlockArgument) or not _covers(store, nest):
+        return None
+    if any(isinstance(op, memref.LoadOp) and op.memref is store.memref for op in code):
+        return None
+    return ElementCode(kernel, store, tuple(code))
+
+
+def _is_quick(op: Operation) -> bool:
+    if isinstance(op, _QUICK_OPS):
+        return True
+    return len(op.results) == 1 and isinstance(op.results[0].type, IndexType) and not op.regions
+
+
+def _covers(store: memref.StoreOp, nest: Sequence[sched.AxisOp]) -> bool:
+    """Returns whether axes store each element of a buffer, an axis each dim of more than one."""
+    axes: dict[SSAValue, sched.AxisOp] = {axis.index: axis for axis in nest}
+    for index, extent in zip(store.indices, extents_of(store.memref.type), strict=True):
+        axis = axes.pop(index, None)
+        if axis is None and extent == 1 and isinstance(index.owner, arith.ConstantOp):
+            continue
+        if axis is None or axis.extent != extent:
+            return False
+    return not axes
+
+
+def producer_of(
+    launch: sched.LaunchOp, number: int, accesses: Mapping[str, KernelAccess]
+) -> sched.LaunchOp | None:
+    """
+    Returns what fills the buffer that is argument `number` of a launch, if that is another launch, for this
+    one alone, and all that it reads is the same still.
+    """
+    buffer = launch.arguments[number]
+    if not isinstance(buffer.owner, sched.BufferOp) or buffer.owner.role.data is not Role.TEMPORARY:
+        return None
+    users = [use.operation for use in buffer.uses]
+    if len(users) != 2 or launch not in users:
+        return None
+    (found,) = [user for user in users if user is not launch]
+    if not isinstance(found, sched.LaunchOp) or found.parent is not launch.parent:
+        return None
+    if any(item.token.first_use is not None for item in (found, launch)):
+        return None
+    writes = accesses[found.kernel.root_reference.data].writes
+    if [found.arguments[write] for write in writes] != [buffer]:
+        return None
+    inputs = [argument for argument in found.arguments if argument is not buffer]
+    if any(isinstance(value.type, IndexType) or not _is_own(value) for value in inputs):
+        return None
+    item = found.next_op
+    while item is not None:
+        if isinstance(item, sched.LaunchOp):
+            touched = [item.arguments[write] for write in accesses[item.kernel.root_reference.data].writes]
+        elif isinstance(item, sched.TransferOp):
+            touched = [item.target]
+        elif isinstance(item, sched.BufferOp | sched.ConstantOp):
+            touched = []
+        else:
+            return None
+        if any(value is each for value in touched for each in inputs):
+            return None
+        if item is launch:
+            return found
+        item = item.next_op
+    return None
+
+
+def _is_own(value: SSAValue) -> bool:
+    """Returns whether no other value of the program is the same memory."""
+    owner = value.owner
+    if isinstance(owner, Block):
+        return isinstance(owner.parent_op(), sched.ProgramOp)
+    return isinstance(owner, sched.BufferOp | sched.ConstantOp)
+
+
+def add_inputs(kernel: sched.KernelOp, old: BlockArgument, code: ElementCode) -> list[SSAValue]:
+    """Gives a kernel the inputs of `code` right after an argument that is to go, and returns them."""
+    found: list[SSAValue] = []
+    for place, argument in enumerate(code.inputs, old.index + 1):
+        new = kernel.body.block.insert_arg(argument.type, place)
+        new.name_hint, new.location = argument.name_hint, argument.location
+        found.append(new)
+    return found
+
+
+def launch_without(
+    launch: sched.LaunchOp, producer: sched.LaunchOp, kernel: str, number: int, code: ElementCode
+) -> None:
+    """
+    Puts a launch of `kernel` in the place of two: it takes the inputs of `code` from argument `number` on.
+    """
+    buffer = launch.arguments[number]
+    inputs = [
+        argument
+        for argument, its in zip(producer.arguments, code.kernel.body.block.args, strict=True)
+        if its is not code.result
+    ]
+    arguments = [*launch.arguments[:number], *inputs, *launch.arguments[number + 1 :]]
+    new = sched.LaunchOp(kernel, arguments, list(launch.after))
+    new.attributes.update(launch.attributes)
+    if producer.origins is not None and launch.origins is not None:
+        new.origins = ArrayAttr([*producer.origins, *launch.origins])
+    new.location = launch.location
+    new.token.name_hint = launch.token.name_hint
+    block = launch.parent
+    assert block is not None, "a launch stands in a program"
+    block.insert_op_before(new, launch)
+    for op in (launch, producer, buffer.owner):
+        assert isinstance(op, Operation), "a temporary is an op's"
+        op.detach()
+        op.erase()

@@ -1,0 +1,1 @@
+"""Which values get buffers and which kernel computes what; writes the kernels and the host program."""

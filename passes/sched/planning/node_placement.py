@@ -1,0 +1,306 @@
+"""
+Which kernels and copies may work in the memory of tensor nodes, and the order that this takes.
+
+A read is a snapshot, so to begin with every read copies its node into a temporary, every write copies its
+value into its node, and everything happens in the order of the text. Then, one after the other:
+
+* a read needs no copy where all that read the value can come before the next write of the node
+* a write needs no copy where the kernel that computes the value, or the loop that carries it, can come after
+  all that read what the node held before. A kernel may be one of those itself, if each of its iterations
+  reads the very element that it stores; so may a loop, if it begins with what it reads
+
+Each of these moves items only as far as it must, and is left out where it would need a cycle.
+
+A value that a loop carries is treated as a node is: the body reads it once, at its beginning, and writes it
+once, at its end. So is a donated argument that a result takes the place of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from xdsl.ir import Operation, SSAValue
+
+from ....dialects import graph
+from ...graph.node_accesses import accessed_nodes
+from ...indices.access import Indices
+from .incremental_order import IncrementalOrder
+from .plan import UPDATING_OPS, Kernel, Plan
+
+
+@dataclass(frozen=True, eq=False)
+class ResultCopy:
+    """The copy of a value into the buffer of result `number` of its function."""
+
+    number: int
+    value: SSAValue
+
+
+@dataclass(frozen=True, eq=False)
+class _Carried:
+    """An access to carried value `number` of a loop; it is placed like a node accessed as a whole."""
+
+    number: int
+
+    @property
+    def node_name(self) -> str:
+        return f"carried value {self.number}"
+
+    @property
+    def indices(self) -> tuple[SSAValue, ...]:
+        return ()
+
+
+@dataclass(frozen=True, eq=False)
+class CarriedRead(_Carried):
+    """What a carried value is when an iteration begins: argument `result` of the loop's body."""
+
+    result: SSAValue
+
+
+@dataclass(frozen=True, eq=False)
+class CarriedWrite(_Carried):
+    """What a carried value is for the next iteration."""
+
+    value: SSAValue
+
+
+Read = graph.ReadOp | CarriedRead
+Write = graph.WriteOp | CarriedWrite
+
+Item = Kernel | Read | Write | graph.ControlOp | graph.HostCallOp | ResultCopy
+"""
+What a program may do: run a kernel, take a snapshot, copy a value into a node, a carried value or a result,
+run the regions of an op, or call the host.
+"""
+
+_Access = Read | Write | graph.ControlOp
+
+
+@dataclass
+class Placement:
+    """The items of a program in order, the reads that need no copy, and the writes that kernels do."""
+
+    items: list[Item] = field(default_factory=list[Item])
+    direct_reads: set[Read] = field(default_factory=set[Read])
+    written: dict[Kernel | graph.ControlOp, Write] = field(
+        default_factory=dict["Kernel | graph.ControlOp", Write]
+    )
+    overwritten: dict[Kernel, SSAValue] = field(default_factory=dict[Kernel, SSAValue])
+    """For a kernel that reads the node it writes, the value that it reads."""
+
+
+def place_nodes(
+    plan: Plan,
+    copies: Sequence[ResultCopy],
+    kept: set[SSAValue],
+    carried: Sequence[tuple[CarriedRead, CarriedWrite]] = (),
+) -> Placement:
+    """
+    Returns the placement for a planned block whose accesses of nodes are simple (see node_accesses.py).
+    `copies` are the results that are not computed in place; the values in `kept` have buffers already;
+    `carried` are the values that the loop around the block carries.
+    """
+    return _Placer(plan, copies, carried).place(kept)
+
+
+class _Placer:
+    def __init__(
+        self,
+        plan: Plan,
+        copies: Sequence[ResultCopy],
+        carried: Sequence[tuple[CarriedRead, CarriedWrite]],
+    ) -> None:
+        self._plan = plan
+        positions: dict[Operation, int] = {}
+        reads_and_writes: list[graph.ReadOp | graph.WriteOp | graph.ControlOp] = []
+        for position, op in enumerate(plan.block.ops):
+            positions[op] = position
+            if isinstance(op, graph.ReadOp | graph.WriteOp | graph.ControlOp):
+                reads_and_writes.append(op)
+        placed: list[tuple[int, Item]] = [(positions[kernel.root], kernel) for kernel in plan.kernels]
+        placed.extend((positions[op], op) for op in reads_and_writes)
+        host_calls = [op for op in plan.block.ops if isinstance(op, graph.HostCallOp)]
+        placed.extend((positions[op], op) for op in host_calls)
+        placed.sort(key=lambda pair: pair[0])
+        begins = [read for read, _ in carried]
+        ends = [write for _, write in carried]
+        self._items: list[Item] = [*begins, *(item for _, item in placed), *copies, *ends]
+        self._numbers = {item: number for number, item in enumerate(self._items)}
+        self._order = IncrementalOrder(len(self._items))
+        self._control_writes: dict[graph.ControlOp, dict[str, None]] = {}
+        self._by_node: dict[str, list[_Access]] = {}
+        for op in (*begins, *reads_and_writes, *ends):
+            if isinstance(op, graph.ControlOp):
+                reads, self._control_writes[op] = accessed_nodes(op)
+                for name in dict.fromkeys((*reads, *self._control_writes[op])):
+                    self._by_node.setdefault(name, []).append(op)
+            else:
+                self._by_node.setdefault(op.node_name, []).append(op)
+        self._makers: dict[SSAValue, list[Kernel | Read | graph.ControlOp | graph.HostCallOp]] = {}
+        for kernel in plan.kernels:
+            self._makers.setdefault(kernel.root.results[0], []).append(kernel)
+        for op in (*begins, *reads_and_writes):
+            if isinstance(op, graph.ReadOp | CarriedRead):
+                self._makers[op.result] = [op]
+            elif isinstance(op, graph.ControlOp):
+                self._makers |= {result: [op] for result in op.results}
+        for op in host_calls:
+            self._makers |= {result: [op] for result in op.results}
+        self._readers = self._find_readers()
+        self._result = Placement()
+
+    def _writes(self, op: _Access, name: str) -> bool:
+        """Returns whether an access changes what node `name` holds."""
+        if isinstance(op, graph.ControlOp):
+            return name in self._control_writes[op]
+        return isinstance(op, graph.WriteOp | CarriedWrite)
+
+    def place(self, kept: set[SSAValue]) -> Placement:
+        self._add_fixed_pairs()
+        for name, ops in self._by_node.items():
+            for position, op in enumerate(ops):
+                if isinstance(op, graph.ReadOp | CarriedRead) and self._can_read_in_place(
+                    op, name, ops[position + 1 :]
+                ):
+                    self._result.direct_reads.add(op)
+        taken = set(kept)
+        for name, ops in self._by_node.items():
+            last = max((i for i, op in enumerate(ops) if self._writes(op, name)), default=None)
+            write = None if last is None else ops[last]
+            if (
+                isinstance(write, graph.WriteOp | CarriedWrite)
+                and write.value not in taken
+                and self._can_write_in_place(write, ops[:last])
+            ):
+                taken.add(write.value)
+        self._result.items = [self._items[number] for number in self._order.items()]
+        return self._result
+
+    def _find_readers(self) -> dict[SSAValue, list[int]]:
+        """Returns the items that read each value which has a buffer, in ascending order."""
+        readers: dict[SSAValue, dict[int, None]] = {}
+        for value, accesses in self._plan.accesses.items():
+            readers[value] = {self._numbers[access.kernel]: None for access in accesses}
+        for item in self._items:
+            if isinstance(item, graph.WriteOp | CarriedWrite | ResultCopy):
+                readers.setdefault(item.value, {})[self._numbers[item]] = None
+            elif isinstance(item, graph.HostCallOp):
+                for value in item.operands:
+                    readers.setdefault(value, {})[self._numbers[item]] = None
+            elif isinstance(item, graph.ControlOp):
+                for value in self._plan.used_by(item):
+                    readers.setdefault(value, {})[self._numbers[item]] = None
+        return {value: sorted(found) for value, found in readers.items()}
+
+    def _add_fixed_pairs(self) -> None:
+        """
+        Adds what every placement keeps: values are made before they are read, accesses stay in order, and so
+        does what is printed.
+        """
+        pairs = [
+            (self._numbers[maker], reader)
+            for value, makers in self._makers.items()
+            for maker in makers
+            for reader in self._readers.get(value, ())
+        ]
+        for name, ops in self._by_node.items():
+            for position, op in enumerate(ops):
+                for later in ops[position + 1 :]:
+                    if self._writes(op, name) or self._writes(later, name):
+                        pairs.append((self._numbers[op], self._numbers[later]))
+                    if self._writes(later, name):
+                        break
+        printing = [number for number, item in enumerate(self._items) if _prints(item)]
+        pairs.extend(pairwise(printing))
+        is_possible = self._order.add(pairs)
+        assert is_possible, f"@{self._plan.function.sym_name.data}: values are read before they are made"
+
+    def _can_read_in_place(self, read: Read, name: str, later: Sequence[_Access]) -> bool:
+        writes = [op for op in later if self._writes(op, name)]
+        if not writes:
+            return True
+        if any(isinstance(op, graph.WriteOp | CarriedWrite) and op.value is read.result for op in writes):
+            # A copy between two parts of one node that may overlap.
+            return False
+        following = self._numbers[writes[0]]
+        readers = self._readers.get(read.result, ())
+        return following not in readers and self._order.add((reader, following) for reader in readers)
+
+    def _can_write_in_place(self, write: Write, earlier: Sequence[_Access]) -> bool:
+        makers = self._makers.get(write.value, ())
+        if len(makers) != 1:
+            return False
+        (maker,) = makers
+        if not isinstance(maker, Kernel | graph.WhileOp | graph.ScanOp):
+            return False
+        if not isinstance(maker, Kernel) and not _is_carried(maker, write.value):
+            return False
+        number = self._numbers[maker]
+        pairs: list[tuple[int, int]] = []
+        overwritten: SSAValue | None = None
+        for op in earlier:
+            if op is maker:
+                return False
+            pairs.append((self._numbers[op], number))
+            if not isinstance(op, graph.ReadOp | CarriedRead) or op not in self._result.direct_reads:
+                continue
+            readers = self._readers.get(op.result, ())
+            pairs.extend((reader, number) for reader in readers if reader != number)
+            if number in readers:
+                is_same_place = tuple(op.indices) == tuple(write.indices)
+                if overwritten is not None or not is_same_place:
+                    return False
+                if not self._reads_where_it_stores(maker, write.value, op):
+                    return False
+                overwritten = op.result
+        if not self._order.add(pairs):
+            return False
+        self._result.written[maker] = write
+        if overwritten is not None and isinstance(maker, Kernel):
+            self._result.overwritten[maker] = overwritten
+        return True
+
+    def _reads_where_it_stores(
+        self, maker: Kernel | graph.WhileOp | graph.ScanOp, value: SSAValue, read: Read
+    ) -> bool:
+        """Returns whether what makes `value` may do so over what it reads by `read`."""
+        if isinstance(maker, Kernel):
+            return self._is_elementwise(maker, read)
+        begins_with = maker.initial[maker.results.index(value)]
+        captured = (other for body in self._plan.bodies[maker] for other in body.captured)
+        is_read_once = sum(operand is read.result for operand in maker.operands) == 1
+        return begins_with is read.result and is_read_once and read.result not in captured
+
+    def _is_elementwise(self, kernel: Kernel, read: Read) -> bool:
+        """
+        Returns whether each iteration of `kernel` reads no other element than the one it stores. An update of
+        something else does not: that is copied to where it stores before; nor does a kernel that keeps other
+        values in its result's memory meanwhile.
+        """
+        stored = kernel.stored
+        if kernel.in_result is not None:
+            return False
+        if isinstance(kernel.root, UPDATING_OPS) and kernel.root.source is not read.result:
+            return False
+        return all(
+            _are_equal(access.indices, stored)
+            for access in self._plan.accesses[read.result]
+            if access.kernel is kernel
+        )
+
+
+def _prints(item: Item) -> bool:
+    return isinstance(item, graph.PrintOp | graph.ControlOp) and any(
+        isinstance(op, graph.PrintOp) for op in item.walk()
+    )
+
+
+def _is_carried(loop: graph.WhileOp | graph.ScanOp, value: SSAValue) -> bool:
+    return any(result is value for result in loop.results[: len(loop.initial)])
+
+
+def _are_equal(first: Indices, second: Indices) -> bool:
+    return all(a == b or a.low == a.high == b.low == b.high for a, b in zip(first, second, strict=True))

@@ -1,0 +1,148 @@
+"""
+The kernel of `graph.sort` and `graph.argsort`: a stable merge sort of each row, from the bottom up.
+
+Each row is copied into a scratch buffer of two halves, and runs of 1, 2, 4, ... elements are merged from one
+half into the other. argsort does the same with positions, and looks up what stands there in the source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import i64
+from xdsl.ir import SSAValue
+
+from .....dialects import graph
+from .....dialects.buffer_size import memref_of
+from .....dialects.dims.expressions import upper_bound
+from .....dialects.element_types import storage_type
+from ....indices.access import shape_of
+from ....scalar.builder import INDEX
+from ....scalar.ops import select
+from ....scalar.rules import element_type
+from ..code import KernelCode
+from .interface import ProgramPart
+from .ordering import comes_before, key
+
+
+def write(part: ProgramPart, op: graph.SortOp | graph.ArgsortOp) -> None:
+    shape, axis = shape_of(op.source, op.name), op.axis.data
+    others = [extent for dim, extent in enumerate(shape) if dim != axis]
+    stored = i64 if isinstance(op, graph.ArgsortOp) else storage_type(element_type(op.source))
+    halves = memref_of(stored, [*others, 2, shape[axis]])
+    code = KernelCode(op)
+    source = code.buffer(op.source.type, op.source.name_hint)
+    scratch = code.buffer(halves, "halves")
+    result = code.buffer(op.result.type, op.result.name_hint)
+    with code.axes(others) as row:
+        _Row(code, op, row, source, scratch, result).write()
+    buffers = [part.buffer_of(op.source), part.scratch(halves, "halves"), part.buffer_of(op.result)]
+    part.launch(code, buffers)
+
+
+class _Row:
+    """The code that sorts one row."""
+
+    def __init__(
+        self,
+        code: KernelCode,
+        op: graph.SortOp | graph.ArgsortOp,
+        row: list[SSAValue],
+        source: SSAValue,
+        scratch: SSAValue,
+        result: SSAValue,
+    ):
+        self.code = code
+        self.op = op
+        self.row = row
+        self.source = source
+        self.scratch = scratch
+        self.result = result
+        self.extent = shape_of(op.source, op.name)[op.axis.data]
+        self.type = element_type(op.source)
+
+    def write(self) -> None:
+        code, extent = self.code, self.extent
+        passes = (upper_bound(extent) - 1).bit_length()
+        with code.axis(extent, "k") as position:
+            if isinstance(self.op, graph.ArgsortOp):
+                first = code.b.op(arith.IndexCastOp, position, result_type=i64)
+            else:
+                first = code.load(self.source, self._place(position))
+            code.store(first, self.scratch, [*self.row, code.index(0), position])
+
+        def merge_all(arguments: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            _, width, half = arguments
+            other = code.integer(arith.SubiOp, code.index(1), half, "other")
+            self._merge_runs(width, half, other)
+            return code.integer(arith.AddiOp, width, width), other
+
+        start = (code.index(1), code.index(0))
+        _, half = code.count(passes, start, merge_all, ("pass", "width", "half"))
+        with code.axis(extent, "k") as position:
+            value = code.load(self.scratch, [*self.row, half, position])
+            code.store(value, self.result, self._place(position))
+
+    def _place(self, position: SSAValue) -> list[SSAValue]:
+        axis = self.op.axis.data
+        return [*self.row[:axis], position, *self.row[axis:]]
+
+    def _merge_runs(self, width: SSAValue, half: SSAValue, other: SSAValue) -> None:
+        """Merges pairs of runs of `width` elements of one half into the other."""
+        code, extent = self.code, self.code.index(self.extent)
+        both = code.integer(arith.AddiOp, width, width)
+
+        def merge(arguments: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            (begin,) = arguments
+            middle = code.b.op(arith.MinSIOp, code.integer(arith.AddiOp, begin, width), extent)
+            end = code.b.op(arith.MinSIOp, code.integer(arith.AddiOp, begin, both), extent)
+            self._merge(begin, middle, end, half, other)
+            return ()
+
+        code.loop(code.index(0), extent, both, (), merge, ("begin",))
+
+    def _merge(
+        self, begin: SSAValue, middle: SSAValue, end: SSAValue, half: SSAValue, other: SSAValue
+    ) -> None:
+        """Takes from the right run what comes before the next of the left one, else from the left."""
+        code = self.code
+        last = code.index(self.extent - 1)
+
+        def take(arguments: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            to, left, right = arguments
+            # A run that is used up is not read from, but what is read must be there.
+            left_stored = self._stored(half, code.b.op(arith.MinSIOp, left, last))
+            right_stored = self._stored(half, code.b.op(arith.MinSIOp, right, last))
+            is_before = comes_before(
+                code,
+                self._key(right_stored),
+                self._key(left_stored),
+                self.type,
+                self.op.descending is not None,
+            )
+            has_left = code.compare("slt", left, middle)
+            has_right = code.compare("slt", right, end)
+            true = code.b.constant(True, has_left.type)
+            is_forced = code.b.op(arith.XOrIOp, has_left, true)
+            takes_right = code.b.op(arith.AndIOp, has_right, code.b.op(arith.OrIOp, is_forced, is_before))
+            code.store(
+                select(code.b, takes_right, right_stored, left_stored), self.scratch, [*self.row, other, to]
+            )
+            step = select(code.b, takes_right, code.index(1), code.index(0))
+            next_right = code.integer(arith.AddiOp, right, step)
+            return code.integer(
+                arith.AddiOp, left, code.integer(arith.SubiOp, code.index(1), step)
+            ), next_right
+
+        code.loop(begin, end, code.index(1), (begin, middle), take, ("to", "left", "right"))
+
+    def _stored(self, half: SSAValue, position: SSAValue) -> SSAValue:
+        return self.code.load(self.scratch, [*self.row, half, position])
+
+    def _key(self, stored: SSAValue) -> SSAValue:
+        """Returns what elements are compared by: for argsort, what stands at a position in the source."""
+        if isinstance(self.op, graph.ArgsortOp):
+            at = self.code.b.op(arith.IndexCastOp, stored, result_type=INDEX)
+            stored = self.code.load(self.source, self._place(at))
+        return key(self.code, stored, self.type)

@@ -1,0 +1,1 @@
+"""Each step of a schedule as a pass."""

@@ -1,0 +1,39 @@
+"""
+Distributes an axis of a kernel over two parts of its body, before the loop `at` and from there on.
+
+    sched.axis %i = 20 {                     sched.axis %i = 20 {
+      sched.axis %j = 30 {                     sched.axis %j = 30 {
+        ...                                      ...
+      }                            -->         }
+      sched.axis %k = 30 {                   }
+        ...                                  sched.axis %i_a = 20 {
+      }                                        sched.axis %k = 30 {
+    }                                            ...
+
+With `after` the loop `at` belongs to the first part. See `passes/sched/steps/distribute.py`.
+
+Requires: `sched` kernels. Ensures: what the kernel computes is unchanged, bit for bit.
+"""
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from ..kernels import run_step_on
+
+
+@dataclass(frozen=True)
+class DistributeAxisPass(ModulePass):
+    """Gives two parts of an axis's body an axis each."""
+
+    name = "distribute-axis"
+    kernel: str
+    axis: str
+    at: str
+    after: bool = False
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        step = {"step": "distribute", "axis": self.axis, "at": self.at, "after": self.after}
+        run_step_on(self.name, op, self.kernel, step)

@@ -1,0 +1,46 @@
+"""
+Splits a loop of a kernel in two, at parts of `factor` iterations.
+
+    sched.axis %i = 20 {                     sched.axis %i_outer = 3 {
+      ...                                      %base = arith.muli %i_outer, %c8 : index
+    }                                          %left = arith.subi %c20, %base : index
+                                    -->        sched.axis %i_inner = 8 count %left {
+                                                 %i = arith.addi %base, %i_inner : index
+                                                 ...
+                                               }
+                                             }
+
+See `passes/sched/steps/split.py` for what becomes of reductions; `serial` makes a serial loop of one.
+
+Requires: `sched` kernels. Ensures: what the kernel computes is unchanged, bit for bit unless `allow-reorder`.
+"""
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from ..kernels import run_step_on
+
+
+@dataclass(frozen=True)
+class SplitAxisPass(ModulePass):
+    """Splits a loop of a kernel into an outer one and an inner one."""
+
+    name = "split-axis"
+    kernel: str
+    axis: str
+    factor: int
+    allow_reorder: bool = False
+    serial: bool = False
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        step = {
+            "step": "split",
+            "axis": self.axis,
+            "factor": self.factor,
+            "allow_reorder": self.allow_reorder,
+            "serial": self.serial,
+        }
+        run_step_on(self.name, op, self.kernel, step)
