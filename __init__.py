@@ -40,18 +40,18 @@ if TYPE_CHECKING:
     from .passes.sched.steps.schedule import Schedule
     from .platforms import open_platform
     from .program_cache import cache_info
-    from .runtime.code import Code, CodeBatch
-    from .runtime.context import Context
-    from .runtime.device import Device
-    from .runtime.device_array import DeviceArray
-    from .runtime.event import Event
-    from .runtime.executable import Executable
-    from .runtime.optimize_context import OptimizeContext
-    from .runtime.platform import Platform
-    from .runtime.routine import Routine
-    from .runtime.stream import Stream
-    from .runtime.tensor_node import TensorNode
-    from .runtime.timeline import record_timeline
+    from .runtime.executables.device_array import DeviceArray
+    from .runtime.executables.executable import Executable
+    from .runtime.nodes.tensor_node import TensorNode
+    from .runtime.platforms.code import Code, CodeBatch
+    from .runtime.platforms.context import Context
+    from .runtime.platforms.device import Device
+    from .runtime.platforms.optimize_context import OptimizeContext
+    from .runtime.platforms.platform import Platform
+    from .runtime.platforms.routine import Routine
+    from .runtime.platforms.stream import Stream
+    from .runtime.streams.event import Event
+    from .runtime.timeline.timeline import record_timeline
     from .tuning.report import TuningReport
     from .tuning.tune import tune
 
@@ -120,22 +120,22 @@ _WHEN_ASKED_FOR = {
     "explain": "explaining",
     "tune": "tuning.tune",
     "TuningReport": "tuning.report",
-    "Executable": "runtime.executable",
+    "Executable": "runtime.executables.executable",
     "PassManager": "passes.pass_manager",
     "Schedule": "passes.sched.steps.schedule",
-    "record_timeline": "runtime.timeline",
-    "Code": "runtime.code",
-    "CodeBatch": "runtime.code",
-    "Context": "runtime.context",
-    "Device": "runtime.device",
-    "DeviceArray": "runtime.device_array",
+    "record_timeline": "runtime.timeline.timeline",
+    "Code": "runtime.platforms.code",
+    "CodeBatch": "runtime.platforms.code",
+    "Context": "runtime.platforms.context",
+    "Device": "runtime.platforms.device",
+    "DeviceArray": "runtime.executables.device_array",
     "Dim": "frontends.dims",
-    "Event": "runtime.event",
-    "OptimizeContext": "runtime.optimize_context",
-    "Platform": "runtime.platform",
-    "Routine": "runtime.routine",
-    "Stream": "runtime.stream",
-    "TensorNode": "runtime.tensor_node",
+    "Event": "runtime.streams.event",
+    "OptimizeContext": "runtime.platforms.optimize_context",
+    "Platform": "runtime.platforms.platform",
+    "Routine": "runtime.platforms.routine",
+    "Stream": "runtime.platforms.stream",
+    "TensorNode": "runtime.nodes.tensor_node",
     "cache_info": "program_cache",
     "ShapeDtype": "frontends.callbacks",
     "debug_print": "frontends.callbacks",

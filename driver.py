@@ -42,20 +42,20 @@ from .program_cache import (
     program_key,
     store_program,
 )
-from .runtime.device_executable import DeviceExecutable
-from .runtime.entry_state import nodes_of, symbols_of
-from .runtime.executable import Executable
-from .runtime.explanation import Explanation
-from .runtime.host_calls import check_callbacks
-from .runtime.lowered_program import LoweredProgram
-from .runtime.plan_reader import plan_program
-from .runtime.program_plan import ProgramPlan
-from .runtime.reference_executable import ReferenceExecutable
-from .runtime.signature import Signature
-from .runtime.sized_executable import SizedExecutable
-from .runtime.stages import Stages
-from .runtime.timeline import Category, active, host_track, span
-from .runtime.unlinked_executable import UnlinkedExecutable
+from .runtime.executables.device_executable import DeviceExecutable
+from .runtime.executables.executable import Executable
+from .runtime.executables.reference_executable import ReferenceExecutable
+from .runtime.executables.sized_executable import SizedExecutable
+from .runtime.executables.unlinked_executable import UnlinkedExecutable
+from .runtime.plan.entry_state import nodes_of, symbols_of
+from .runtime.plan.host_calls import check_callbacks
+from .runtime.plan.lowered_program import LoweredProgram
+from .runtime.plan.plan_reader import plan_program
+from .runtime.plan.program_plan import ProgramPlan
+from .runtime.plan.signature import Signature
+from .runtime.plan.stages import Stages
+from .runtime.reports.explanation import Explanation
+from .runtime.timeline.timeline import Category, active, host_track, span
 from .semantics.errors import describe
 from .semantics.host_calls import HostFunctions, function_called
 from .tuned import tuning_pass, tuning_path

@@ -11,8 +11,8 @@ from .backends.interface import Backend
 from .driver import compile
 from .errors import TenonError
 from .frontends.jit import Jitted, jit
-from .runtime.executable import Executable
-from .runtime.explanation import Explanation
+from .runtime.executables.executable import Executable
+from .runtime.reports.explanation import Explanation
 
 
 def explain(

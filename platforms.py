@@ -24,15 +24,15 @@ from .driver import ModuleLowering, render
 from .errors import DeviceError, MemoryModeError, TenonError
 from .passes.rewriting.failing_location import failing_location
 from .program_cache import digest_of_source, load_program, note_lookup, program_key, store_program
-from .runtime.argument_kinds import check_kind
-from .runtime.device import Scheduler
-from .runtime.entry_state import nodes_of
-from .runtime.lowered_program import LoweredProgram
-from .runtime.platform import Platform, Program
-from .runtime.program_plan import NodePlan
-from .runtime.tensor_node import TensorNode
-from .runtime.tensor_node_memory import LOCAL_NBYTES
-from .runtime.timeline import Category, span
+from .runtime.nodes.tensor_node import TensorNode
+from .runtime.nodes.tensor_node_memory import LOCAL_NBYTES
+from .runtime.plan.argument_kinds import check_kind
+from .runtime.plan.entry_state import nodes_of
+from .runtime.plan.lowered_program import LoweredProgram
+from .runtime.plan.program_plan import NodePlan
+from .runtime.platforms.device import Scheduler
+from .runtime.platforms.platform import Platform, Program
+from .runtime.timeline.timeline import Category, span
 from .tuned import tuning_pass, tuning_path
 
 
@@ -113,7 +113,7 @@ class _GraphLowering:
     """The default passes, for functions over tensor nodes."""
 
     def function_name(self, program: Program, filename: str) -> str:
-        """What `runtime.platform.Lowering` says."""
+        """What `runtime.platforms.platform.Lowering` says."""
         module = parse_module(program, filename) if isinstance(program, str) else program
         return find_entry(module, None).sym_name.data
 
@@ -128,7 +128,7 @@ class _GraphLowering:
         nodes: Mapping[str, TensorNode],
         computations: Mapping[str, Any],
     ) -> tuple[LoweredProgram, Mapping[str, Any]]:
-        """What `runtime.platform.Lowering` says."""
+        """What `runtime.platforms.platform.Lowering` says."""
         from .passes.graph.scratch_nodes import scratch_nodes
         from .passes.graph.virtual_nodes import extract_virtual, inline_virtual
 
@@ -175,12 +175,12 @@ class _GraphLowering:
         return replace(lowered(), accessed=accessed, scratch=local, key=key), found
 
     def keep(self, backend: Backend, program: LoweredProgram) -> None:
-        """What `runtime.platform.Lowering` says."""
+        """What `runtime.platforms.platform.Lowering` says."""
         if program.module is not None:
             store_program(program, backend)
 
     def join(self, backend: Backend, programs: Sequence[LoweredProgram]) -> list[LoweredProgram]:
-        """What `runtime.platform.Lowering` says: programs are joined whose kernels differ in their names."""
+        """What `runtime.platforms.platform.Lowering` says: programs are joined whose kernels differ in their names."""
         groups: list[list[int]] = []
         for number, program in enumerate(programs):
             if program.module is None:

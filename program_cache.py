@@ -25,10 +25,10 @@ from .dialects import CUSTOM_DIALECTS
 from .dialects.dims.expressions import DimExpr
 from .dialects.modules.canonical_text import canonical_text
 from .passes.pass_manager import PassManager
-from .runtime.lowered_program import LoweredProgram
-from .runtime.plan_codec import UnknownDataError, decode, encode
-from .runtime.program_plan import NodePlan, ProgramPlan
-from .runtime.stages import Stages
+from .runtime.plan.lowered_program import LoweredProgram
+from .runtime.plan.plan_codec import UnknownDataError, decode, encode
+from .runtime.plan.program_plan import NodePlan, ProgramPlan
+from .runtime.plan.stages import Stages
 
 _OWN_PACKAGES = (f"{__package__}.", "xdsl.")
 

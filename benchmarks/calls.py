@@ -63,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     import numpy as np
     import tenon
     import tenon.numpy as tnp
-    from tenon.runtime.device_executable import DeviceExecutable
+    from tenon.runtime.executables.device_executable import DeviceExecutable
 
     from .harness import time_interleaved
 

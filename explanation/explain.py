@@ -14,7 +14,7 @@ from ..errors import TenonError
 from ..passes.low.lowering.convert_sched_to_low import ConvertSchedToLowPass
 from ..passes.pass_manager import PassManager
 from ..passes.sched.planning.convert_graph_to_sched import ConvertGraphToSchedPass
-from ..runtime.explanation import Explanation
+from ..runtime.reports.explanation import Explanation
 from .program import explained_program
 from .recorder import Recorder
 

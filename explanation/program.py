@@ -13,7 +13,14 @@ from ..dialects.dims.expressions import DimSymbol
 from ..dialects.modules.hazards import Item, accessed_buffers, all_items, base_of, items_in
 from ..dialects.modules.kernel_access import KernelAccess, accesses_of, kernels_of
 from ..passes.rewriting.value_names import value_names
-from ..runtime.explanation import Explanation, FusedOp, HandedOver, KernelExplanation, PassEffect, Temporary
+from ..runtime.reports.explanation import (
+    Explanation,
+    FusedOp,
+    HandedOver,
+    KernelExplanation,
+    PassEffect,
+    Temporary,
+)
 from .schedule import schedule_lines
 from .words import place_text
 

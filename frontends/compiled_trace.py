@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ..driver import compile_own
 from ..errors import CallError, TenonError
-from ..runtime import timeline
+from ..runtime.timeline import timeline
 from .aval import aval_of
 from .concrete import ConcreteArray
 from .leaves import check_range, values_of

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..runtime import timeline
+from ..runtime.timeline import timeline
 from .concrete import ConcreteArray
 from .traced import TracedArray
 from .tracing_state import ENTERED

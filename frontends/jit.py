@@ -16,7 +16,7 @@ from weakref import WeakSet
 import numpy as np
 
 from ..dialects.dims.expressions import symbols_of
-from ..runtime import timeline
+from ..runtime.timeline import timeline
 from .aval import Aval
 from .call_signature import CallSignature, Parameters
 from .compiled_trace import DirectCall, values_of_captured

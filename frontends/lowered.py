@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ..driver import code_text
 from ..errors import TenonError
-from ..process_bound import ProcessBound
+from ..runtime.process_bound import ProcessBound
 from .call_signature import CallSignature, Parameters
 from .compiled_trace import CompiledTrace
 from .explain import differences

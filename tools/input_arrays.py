@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import TenonError
-from ..runtime.signature import Signature
+from ..runtime.plan.signature import Signature
 from .tool_run import reason_of
 
 Array = npt.NDArray[Any]

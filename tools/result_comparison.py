@@ -9,7 +9,7 @@ import numpy.typing as npt
 from xdsl.ir import Attribute
 
 from ..backends.reference.comparison import differences
-from ..runtime.signature import shape_text
+from ..runtime.plan.signature import shape_text
 
 Array = npt.NDArray[Any]
 

@@ -12,7 +12,7 @@ from ..backends.registry import DEVICE_NAMES, REFERENCE
 from ..dialects.modules.entry import IRLevel
 from ..errors import TenonError
 from ..passes.pass_manager import PassManager
-from ..runtime.memory_picture import SUFFIXES
+from ..runtime.reports.memory_picture import SUFFIXES
 from .completion import add_completion_argument
 from .information import pass_names
 from .plugins import add_plugin_arguments, callbacks_of, load_plugins_of

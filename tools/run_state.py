@@ -13,9 +13,9 @@ from xdsl.dialects.builtin import IndexType, ModuleOp
 from ..dialects.modules.entry import Entry, argument_names
 from ..errors import TenonError
 from ..passes.instruments.random_state import random_state
-from ..runtime.entry_state import nodes_of, symbols_of
-from ..runtime.node_arrays import NodeArrays
-from ..runtime.signature import ArrayType
+from ..runtime.executables.node_arrays import NodeArrays
+from ..runtime.plan.entry_state import nodes_of, symbols_of
+from ..runtime.plan.signature import ArrayType
 from .input_arrays import retyped
 
 Array = npt.NDArray[Any]

@@ -13,11 +13,11 @@ from xdsl.passes import ModulePass
 from ..backends.interface import Backend, CopyStep, LaunchStep, MachineCode
 from ..errors import TenonError
 from ..passes.instruments.interface import PassInstrument
-from ..runtime.control_text import control_text
-from ..runtime.device_executable import DeviceExecutable
-from ..runtime.executable import Executable
-from ..runtime.program_plan import BufferKind, BufferPlan, ProgramPlan
-from ..runtime.unlinked_executable import UnlinkedExecutable
+from ..runtime.executables.device_executable import DeviceExecutable
+from ..runtime.executables.executable import Executable
+from ..runtime.executables.unlinked_executable import UnlinkedExecutable
+from ..runtime.plan.program_plan import BufferKind, BufferPlan, ProgramPlan
+from ..runtime.timeline.text import control_text
 
 
 @dataclass

@@ -25,10 +25,10 @@ from ..driver import compile
 from ..errors import TenonError
 from ..passes.instruments.random_inputs import random_inputs
 from ..program_cache import lookup_counts
-from ..runtime.executable import Executable
-from ..runtime.signature import ArrayType
-from ..runtime.sized_executable import SizedExecutable
-from ..runtime.timeline import Timeline, record_timeline
+from ..runtime.executables.executable import Executable
+from ..runtime.executables.sized_executable import SizedExecutable
+from ..runtime.plan.signature import ArrayType
+from ..runtime.timeline.timeline import Timeline, record_timeline
 from .diagnostics import Diagnostic
 from .exit_codes import DIAGNOSTICS, SUCCESS
 from .input_arrays import collect_arguments, read_arrays, readable

@@ -19,8 +19,8 @@ from ..dialects.dims.expressions import evaluated
 from ..dialects.element_types import NBYTES, element_type_of
 from ..dialects.modules.kernel_access import access_of
 from ..passes.sched.steps.reassociation import rounds
-from ..runtime.segments import ALIGNMENT
-from ..runtime.slab_pool import Slab, slab_pool_of
+from ..runtime.memory.segments import ALIGNMENT
+from ..runtime.memory.slab_pool import Slab, slab_pool_of
 from ..semantics.numpy_types import dtype_of
 from .kernels import TunableKernel, TunableProgram
 

@@ -23,8 +23,8 @@ from ..frontends.jit import Jitted, jit
 from ..frontends.lowered import Lowered
 from ..passes.sched.steps.database import ScheduleEntry
 from ..passes.sched.steps.loops import loops_of
-from ..runtime.argument_kinds import check_kind
-from ..runtime.signature import Signature
+from ..runtime.plan.argument_kinds import check_kind
+from ..runtime.plan.signature import Signature
 from ..tuned import device_key, tuning_path
 from .bench import KernelBench
 from .database import check_writable, save_entries

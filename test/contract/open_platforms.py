@@ -16,10 +16,10 @@ import tenon
 from tenon.backends.interface import Backend, HostVisible, Queued
 from tenon.backends.registry import DEVICE_NAMES, REFERENCE, get_backend, open_backends
 from tenon.errors import MissingExtraError
-from tenon.runtime.code import Code
-from tenon.runtime.context import Context
-from tenon.runtime.device import SCHEDULERS, Device
-from tenon.runtime.platform import Platform
+from tenon.runtime.platforms.code import Code
+from tenon.runtime.platforms.context import Context
+from tenon.runtime.platforms.device import SCHEDULERS, Device
+from tenon.runtime.platforms.platform import Platform
 
 Array = npt.NDArray[Any]
 

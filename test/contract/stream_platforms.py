@@ -11,9 +11,9 @@ import pytest
 import tenon
 from tenon.backends.interface import Queued, Streams
 from tenon.backends.registry import DEVICE_NAMES
-from tenon.runtime.context import Context
-from tenon.runtime.device import Device
-from tenon.runtime.platform import Platform
+from tenon.runtime.platforms.context import Context
+from tenon.runtime.platforms.device import Device
+from tenon.runtime.platforms.platform import Platform
 
 from .open_platforms import Array, check_all_is_free, device_of
 

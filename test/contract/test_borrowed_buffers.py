@@ -5,9 +5,9 @@ import gc
 import numpy as np
 import pytest
 from tenon.errors import CallError, ContextError
-from tenon.runtime.device import Device
-from tenon.runtime.optimize_context import OptimizeContext
-from tenon.runtime.platform import Platform
+from tenon.runtime.platforms.device import Device
+from tenon.runtime.platforms.optimize_context import OptimizeContext
+from tenon.runtime.platforms.platform import Platform
 
 from .open_platforms import COUNT, MERGE, code_of, context_with, device, node_of, numbers, platform
 

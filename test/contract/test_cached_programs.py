@@ -15,8 +15,8 @@ from tenon.backends.registry import compiling_names
 from tenon.cache.place import FOLDER, LIMIT, SWITCH
 from tenon.errors import KernelCompileError
 from tenon.program_cache import keeps_programs_for
-from tenon.runtime.device_executable import DeviceExecutable
-from tenon.runtime.plan_codec import encode
+from tenon.runtime.executables.device_executable import DeviceExecutable
+from tenon.runtime.plan.plan_codec import encode
 
 from .open_platforms import device_of
 

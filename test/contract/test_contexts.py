@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 import tenon
 from tenon.errors import CallError, ContextError, DeviceError, MemoryModeError, OutOfMemoryError
-from tenon.runtime.context import Context
-from tenon.runtime.device import Device
-from tenon.runtime.platform import Platform
+from tenon.runtime.platforms.context import Context
+from tenon.runtime.platforms.device import Device
+from tenon.runtime.platforms.platform import Platform
 
 from .open_platforms import (
     COUNT,

@@ -10,8 +10,8 @@ import tenon
 from tenon.backends.interface import Backend
 from tenon.backends.registry import DEVICE_NAMES, REFERENCE
 from tenon.errors import CallError, OutOfMemoryError
-from tenon.runtime.device_array import DeviceArray
-from tenon.runtime.slab_pool import slab_pool_of
+from tenon.runtime.executables.device_array import DeviceArray
+from tenon.runtime.memory.slab_pool import slab_pool_of
 from tenon.semantics.numpy_types import DTYPES_BY_NAME
 
 from .conftest import build, device, pair

@@ -10,9 +10,9 @@ import tenon
 from tenon.backends.interface import HostMapped, HostVisible, PeerCopies, PinnedHost, Queued, Streams
 from tenon.backends.registry import DEVICE_NAMES
 from tenon.errors import DeviceError, RoutineError, TenonError
-from tenon.runtime.device import Device
-from tenon.runtime.platform import Platform
-from tenon.runtime.slab_pool import SlabStatistics
+from tenon.runtime.memory.slab_pool import SlabStatistics
+from tenon.runtime.platforms.device import Device
+from tenon.runtime.platforms.platform import Platform
 
 from .open_platforms import (
     COUNT,

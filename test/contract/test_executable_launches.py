@@ -5,7 +5,7 @@ import tenon
 from tenon.backends.interface import Backend
 from tenon.backends.registry import REFERENCE
 from tenon.errors import TenonError
-from tenon.runtime.program_plan import Launch
+from tenon.runtime.plan.program_plan import Launch
 
 from .conftest import device
 
@@ -61,7 +61,7 @@ def test_routines_tell_their_launches(device: Backend):
     with tenon.open_platform(device) as platform:
         context = platform.get_device(0).make_context()
         routine = context.link(platform.compile(STEP))
-        assert isinstance(routine, tenon.runtime.routine.ProgramRoutine)
+        assert isinstance(routine, tenon.runtime.platforms.routine.ProgramRoutine)
         (launch,) = routine.launches
         assert launch == Launch(0, "step_0", ("w",), ("w",), ("w",), launch.grid, launch.block)
 
@@ -77,7 +77,7 @@ def test_what_launches_nothing_says_so(device: Backend):
     }
     """
     executable = tenon.compile(sized, backend=device)
-    assert isinstance(executable, tenon.runtime.sized_executable.SizedExecutable)
+    assert isinstance(executable, tenon.runtime.executables.sized_executable.SizedExecutable)
     with pytest.raises(TenonError, match=r"^double: the launches depend on n \(hint: executable_for"):
         _ = executable.launches
     assert len(executable.executable_for({"n": 3}).launches) == 1

@@ -19,10 +19,10 @@ from tenon.errors import (
     OutOfMemoryError,
     RoutineError,
 )
-from tenon.runtime.context import Context
-from tenon.runtime.device import Device
-from tenon.runtime.platform import Platform
-from tenon.runtime.slab_pool import SlabStatistics
+from tenon.runtime.memory.slab_pool import SlabStatistics
+from tenon.runtime.platforms.context import Context
+from tenon.runtime.platforms.device import Device
+from tenon.runtime.platforms.platform import Platform
 
 from .faulty_driver import Faults, inject_faults
 from .open_platforms import (

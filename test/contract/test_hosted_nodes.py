@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import tenon
 from tenon.errors import ContextError, MemoryModeError, RoutineError, TenonError
-from tenon.runtime.device import Device
-from tenon.runtime.padding import Padding
-from tenon.runtime.platform import Platform
-from tenon.runtime.routine import Routine
-from tenon.runtime.timeline import Category, record_timeline
+from tenon.runtime.nodes.padding import Padding
+from tenon.runtime.platforms.device import Device
+from tenon.runtime.platforms.platform import Platform
+from tenon.runtime.platforms.routine import Routine
+from tenon.runtime.timeline.timeline.timeline import Category, record_timeline
 
 from .open_platforms import COUNT, code_of, device, node_of, numbers, platform
 

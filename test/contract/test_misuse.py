@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 import tenon
 from tenon.errors import CallError, ContextError, DeviceError, TenonError
-from tenon.runtime.device import Device
-from tenon.runtime.platform import Platform
+from tenon.runtime.platforms.device import Device
+from tenon.runtime.platforms.platform import Platform
 
 from .open_platforms import COUNT, KINDS, MERGE, code_of, context_with, node_of, numbers, open_kind, platform
 

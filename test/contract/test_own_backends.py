@@ -9,9 +9,9 @@ import tenon
 from tenon.backends.interface import Backend, Queued
 from tenon.backends.registry import REFERENCE, get_backend, open_backends
 from tenon.errors import CallError, TenonError
-from tenon.runtime.event import Event
-from tenon.runtime.platform import Platform
-from tenon.runtime.runner import SyncRunner, Task
+from tenon.runtime.platforms.platform import Platform
+from tenon.runtime.streams.event import Event
+from tenon.runtime.streams.runner import SyncRunner, Task
 
 from .conftest import device, pair
 from .open_platforms import COUNT, DOUBLE, context_with, numbers

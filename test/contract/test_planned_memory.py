@@ -19,10 +19,10 @@ from tenon.backends.interface import (
 from tenon.backends.registry import get_backend
 from tenon.backends.serial_program import SerialProgram
 from tenon.errors import ContextError
-from tenon.runtime.memory_plan import MemoryPlan, PlannedBuffer
-from tenon.runtime.platform import Platform
-from tenon.runtime.routine import ProgramRoutine
-from tenon.runtime.slab_pool import slab_pool_of
+from tenon.runtime.memory.slab_pool import slab_pool_of
+from tenon.runtime.platforms.platform import Platform
+from tenon.runtime.platforms.routine import ProgramRoutine
+from tenon.runtime.reports.memory_plan import MemoryPlan, PlannedBuffer
 
 from .open_platforms import MERGE, STEP, code_of, context_with, numbers, platform
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import tenon
 from tenon.errors import CallError, ContextError, MemoryModeError, TenonError
-from tenon.runtime.device import Device
-from tenon.runtime.platform import Platform
-from tenon.runtime.routine import ProgramRoutine
-from tenon.runtime.timeline import Category, record_timeline
+from tenon.runtime.platforms.device import Device
+from tenon.runtime.platforms.platform import Platform
+from tenon.runtime.platforms.routine import ProgramRoutine
+from tenon.runtime.timeline.timeline.timeline import Category, record_timeline
 
 from .open_platforms import (
     COUNT,

@@ -5,8 +5,8 @@ import pytest
 from tenon.backends.interface import HostMapped
 from tenon.dialects.memory_modes import Sharing
 from tenon.errors import ContextError, MemoryModeError
-from tenon.runtime.device import Device
-from tenon.runtime.platform import Platform
+from tenon.runtime.platforms.device import Device
+from tenon.runtime.platforms.platform import Platform
 
 from .open_platforms import COUNT, code_of, device, node_of, numbers, platform
 

@@ -7,11 +7,11 @@ from time import sleep
 
 import numpy as np
 import pytest
-from tenon.runtime.code import Code
-from tenon.runtime.context import Context
-from tenon.runtime.device import Device
-from tenon.runtime.routine import Routine
-from tenon.runtime.stream import Stream
+from tenon.runtime.platforms.code import Code
+from tenon.runtime.platforms.context import Context
+from tenon.runtime.platforms.device import Device
+from tenon.runtime.platforms.routine import Routine
+from tenon.runtime.platforms.stream import Stream
 
 from .open_platforms import Array
 from .stream_platforms import device

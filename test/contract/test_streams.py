@@ -13,12 +13,12 @@ import tenon
 from tenon.backends.interface import Streams
 from tenon.backends.registry import DEVICE_NAMES, REFERENCE
 from tenon.errors import CallError, ContextError, DeviceError, DeviceLostError, RoutineError
-from tenon.runtime.code import Code
-from tenon.runtime.device import Device
-from tenon.runtime.platform import Platform
-from tenon.runtime.runner import SyncRunner
-from tenon.runtime.stream import Stream
-from tenon.runtime.timeline import Category, Span, Track
+from tenon.runtime.platforms.code import Code
+from tenon.runtime.platforms.device import Device
+from tenon.runtime.platforms.platform import Platform
+from tenon.runtime.platforms.stream import Stream
+from tenon.runtime.streams.runner import SyncRunner
+from tenon.runtime.timeline.timeline.timeline import Category, Span, Track
 
 from .faulty_driver import inject_faults
 from .open_platforms import COUNT, DOUBLE, KINDS, MERGE, Gate, node_of, numbers, open_kind

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 import numpy as np
 import tenon
 from tenon.backends.interface import Queued
-from tenon.runtime.platform import Platform
-from tenon.runtime.timeline import Category, Span, Track
+from tenon.runtime.platforms.platform import Platform
+from tenon.runtime.timeline.timeline.timeline import Category, Span, Track
 
 from .open_platforms import COUNT, DOUBLE, code_of, context_with, numbers, platform
 

@@ -7,10 +7,10 @@ import pytest
 import tenon
 from tenon.backends.interface import HostMapped, HostVisible
 from tenon.errors import CallError, ContextError, DeviceError, OutOfMemoryError, RoutineError
-from tenon.runtime.context import Context
-from tenon.runtime.device import Device
-from tenon.runtime.padding import Padding
-from tenon.runtime.platform import Platform
+from tenon.runtime.nodes.padding import Padding
+from tenon.runtime.platforms.context import Context
+from tenon.runtime.platforms.device import Device
+from tenon.runtime.platforms.platform import Platform
 
 from .open_platforms import (
     COUNT,

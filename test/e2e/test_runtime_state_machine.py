@@ -28,14 +28,14 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 from tenon.errors import ContextError
-from tenon.runtime.code import Code
-from tenon.runtime.context import Context
-from tenon.runtime.event import Event
-from tenon.runtime.node_buffer import NodeBuffer
-from tenon.runtime.platform import Platform
-from tenon.runtime.routine import Routine
-from tenon.runtime.segments import aligned
-from tenon.runtime.tensor_node import TensorNode
+from tenon.runtime.memory.segments import aligned
+from tenon.runtime.nodes.tensor_node import TensorNode
+from tenon.runtime.platforms.code import Code
+from tenon.runtime.platforms.context import Context
+from tenon.runtime.platforms.node_buffer import NodeBuffer
+from tenon.runtime.platforms.platform import Platform
+from tenon.runtime.platforms.routine import Routine
+from tenon.runtime.streams.event import Event
 
 Array = npt.NDArray[Any]
 Values = dict[str, Array]

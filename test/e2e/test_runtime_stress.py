@@ -16,14 +16,14 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import tenon
-from tenon.runtime.context import Context
-from tenon.runtime.device import Device
-from tenon.runtime.event import Event
-from tenon.runtime.node_buffer import NodeBuffer
-from tenon.runtime.platform import Platform
-from tenon.runtime.routine import Routine
-from tenon.runtime.runner import Task
-from tenon.runtime.slab_pool import Slab
+from tenon.runtime.memory.slab_pool import Slab
+from tenon.runtime.platforms.context import Context
+from tenon.runtime.platforms.device import Device
+from tenon.runtime.platforms.node_buffer import NodeBuffer
+from tenon.runtime.platforms.platform import Platform
+from tenon.runtime.platforms.routine import Routine
+from tenon.runtime.streams.event import Event
+from tenon.runtime.streams.runner import Task
 
 Array = npt.NDArray[Any]
 

@@ -10,7 +10,7 @@ from tenon.backends.reference.execute import run_module
 from tenon.dialects import context, sched
 from tenon.dialects.modules.parsing import parse_module, verify_module
 from tenon.passes.pass_manager import PassManager
-from tenon.runtime.plan_reader import plan_program
+from tenon.runtime.plan.plan_reader import plan_program
 
 from .state_programs import StateProgram, state_programs
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import tenon
 from tenon.backends.interface import BranchStep, CopyStep, JumpStep, LaunchStep, LoopStep, NextStep
-from tenon.runtime.device_executable import DeviceExecutable
-from tenon.runtime.kernel_statistics import kernel_statistics
+from tenon.runtime.executables.device_executable import DeviceExecutable
+from tenon.runtime.reports.kernel_statistics import kernel_statistics
 
 SCAN = """func.func @f(%x: tensor<10x8xf32>, %z: tensor<8xf32>) -> (tensor<8xf32>, tensor<10x8xf32>) {
   %s, %sums = graph.scan %i = 10 (%c = %z) over (%r = %x) : (tensor<8xf32>, tensor<10x8xf32>)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tenon.dialects.element_types import ELEMENT_TYPES, ui8
 from tenon.errors import TenonError
-from tenon.runtime.delayed_dtype import (
+from tenon.runtime.nodes.delayed_dtype import (
     DefaultDtype,
     InferredDtype,
     SpecifiedDtype,

@@ -23,8 +23,9 @@ from tenon.backends.llvm.device import CpuDevice
 from tenon.backends.llvm.processors import Processor
 from tenon.dialects.memory_modes import MemoryMode
 from tenon.errors import CallError, DeviceError, DeviceLostError, OutOfMemoryError, TenonError
-from tenon.runtime.device_executable import DeviceExecutable
-from tenon.runtime.program_plan import (
+from tenon.runtime.executables.device_executable import DeviceExecutable
+from tenon.runtime.memory.slab_pool import slab_pool_of
+from tenon.runtime.plan.program_plan import (
     BufferKind,
     BufferPlan,
     NodePlan,
@@ -32,9 +33,8 @@ from tenon.runtime.program_plan import (
     SymbolIndex,
     SymbolPlan,
 )
-from tenon.runtime.signature import ArrayType, Signature
-from tenon.runtime.slab_pool import slab_pool_of
-from tenon.runtime.stages import Stages
+from tenon.runtime.plan.signature import ArrayType, Signature
+from tenon.runtime.plan.stages import Stages
 
 
 class FakeProgram:

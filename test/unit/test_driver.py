@@ -8,8 +8,8 @@ import tenon
 from tenon.backends.registry import get_backend
 from tenon.dialects.modules.parsing import parse_module
 from tenon.passes.instruments.interface import PassInstrument
-from tenon.runtime.device_executable import DeviceExecutable
-from tenon.runtime.slab_pool import slab_pool_of
+from tenon.runtime.executables.device_executable import DeviceExecutable
+from tenon.runtime.memory.slab_pool import slab_pool_of
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 

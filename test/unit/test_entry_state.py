@@ -3,9 +3,9 @@ from tenon.dialects import context, memory_modes
 from tenon.dialects.modules.entry import find_entry
 from tenon.dialects.modules.parsing import parse_module, verify_module
 from tenon.passes.pass_manager import PassManager
-from tenon.runtime.entry_state import nodes_of, symbols_of
-from tenon.runtime.program_plan import NodePlan, SymbolPlan
-from tenon.runtime.signature import ArrayType
+from tenon.runtime.plan.entry_state import nodes_of, symbols_of
+from tenon.runtime.plan.program_plan import NodePlan, SymbolPlan
+from tenon.runtime.plan.signature import ArrayType
 
 MODULE = """
 graph.tnode @w : tensor<4xf32> mode hosted(volatile) = dense<2.0>

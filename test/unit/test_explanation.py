@@ -9,8 +9,8 @@ from tenon.dialects.modules.parsing import parse_module
 from tenon.errors import TenonError
 from tenon.explanation.words import list_text, place_text, rule_words
 from tenon.passes.rewriting.value_names import value_names
-from tenon.runtime.device_executable import DeviceExecutable
-from tenon.runtime.explanation import Explanation
+from tenon.runtime.executables.device_executable import DeviceExecutable
+from tenon.runtime.reports.explanation import Explanation
 
 UNMAPPED = (
     "graph-pipeline,convert-graph-to-sched,build-dependencies,plan-memory,analyze-schedule,"

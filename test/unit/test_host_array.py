@@ -4,7 +4,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from tenon.errors import TenonError
-from tenon.runtime.host_array import (
+from tenon.runtime.nodes.host_array import (
     ALIGNMENT,
     aligned_copy,
     aligned_zeros,
@@ -13,7 +13,7 @@ from tenon.runtime.host_array import (
     plain_array,
     reshaped,
 )
-from tenon.runtime.padding import Padding
+from tenon.runtime.nodes.padding import Padding
 
 BF16 = np.dtype(ml_dtypes.bfloat16)
 F32 = np.dtype(np.float32)

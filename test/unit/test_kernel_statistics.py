@@ -5,12 +5,12 @@ import pytest
 import tenon
 from tenon.backends.interface import CopyStep, LaunchStep, Step, StepTime, SyncStep
 from tenon.errors import TenonError
-from tenon.runtime.kernel_statistics import kernel_statistics
-from tenon.runtime.program_plan import ProgramPlan
-from tenon.runtime.roofline import MemoryLevel, Roofline
-from tenon.runtime.signature import Signature
-from tenon.runtime.step_cost import StepCost
-from tenon.runtime.timeline import Category, Span, Timeline, Track, report_steps
+from tenon.runtime.plan.program_plan import ProgramPlan
+from tenon.runtime.plan.signature import Signature
+from tenon.runtime.reports.kernel_statistics import kernel_statistics
+from tenon.runtime.reports.roofline import MemoryLevel, Roofline
+from tenon.runtime.timeline.timeline.step_cost import StepCost
+from tenon.runtime.timeline.timeline.timeline import Category, Span, Timeline, Track, report_steps
 
 STREAM = Track("llvm", "device 0")
 

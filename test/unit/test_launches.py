@@ -11,7 +11,7 @@ from tenon.dialects import sched
 from tenon.dialects.modules.entry import find_entry
 from tenon.dialects.modules.parsing import parse_module, verify_module
 from tenon.errors import TenonError
-from tenon.runtime.plan_reader import plan_program
+from tenon.runtime.plan.plan_reader import plan_program
 from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr
 
 TEXT = """

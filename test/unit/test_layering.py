@@ -49,7 +49,7 @@ MAY_IMPORT = {
         "frontends",
         "driver",
         "platforms",
-        "runtime.timeline",
+        "runtime.timeline.timeline",
     ),
 }
 """The prefixes of the modules that each part may import; parts that are not listed sit on top."""

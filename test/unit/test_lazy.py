@@ -2,7 +2,7 @@ from threading import Barrier, RLock, Thread
 
 import pytest
 from tenon.errors import TenonError
-from tenon.runtime.lazy import Lazy
+from tenon.runtime.nodes.lazy import Lazy
 
 
 class Owner:

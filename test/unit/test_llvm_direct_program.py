@@ -19,8 +19,8 @@ import tenon
 from tenon.backends.interface import BufferLoc
 from tenon.backends.llvm import backend, driver, object_layout
 from tenon.backends.llvm.direct_program import DirectProgram
-from tenon.runtime.device_executable import DeviceExecutable
-from tenon.runtime.slab_pool import slab_pool_of
+from tenon.runtime.executables.device_executable import DeviceExecutable
+from tenon.runtime.memory.slab_pool import slab_pool_of
 
 ADD = """
 func.func @add(%x: tensor<2x4xf32>, %y: tensor<2x4xf32>) -> tensor<2x4xf32> {

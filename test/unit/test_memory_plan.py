@@ -8,9 +8,9 @@ import pytest
 import tenon
 from tenon.backends.interface import BufferLoc, CopyStep, LaunchStep, Step, SyncStep
 from tenon.errors import MissingExtraError, TenonError
-from tenon.runtime.memory_plan import MemoryPlan, memory_plan_of
-from tenon.runtime.program_plan import BufferKind, BufferPlan, ProgramPlan, SymbolIndex
-from tenon.runtime.signature import Signature
+from tenon.runtime.plan.program_plan import BufferKind, BufferPlan, ProgramPlan, SymbolIndex
+from tenon.runtime.plan.signature import Signature
+from tenon.runtime.reports.memory_plan import MemoryPlan, memory_plan_of
 
 ARGUMENT = BufferPlan(BufferKind.ARGUMENT, 64, name="x", lifetime=(0, 0))
 CONSTANT = BufferPlan(BufferKind.CONSTANT, 16, name="table", lifetime=(1, 1))

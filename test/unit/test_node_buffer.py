@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 from tenon.backends.interface import BufferLoc
 from tenon.errors import ContextError, DeviceError
-from tenon.runtime.event import Event
-from tenon.runtime.node_buffer import NodeBuffer, events_of
-from tenon.runtime.runner import SyncRunner
-from tenon.runtime.tensor_node import TensorNode
-from tenon.runtime.timeline import Track
+from tenon.runtime.nodes.tensor_node import TensorNode
+from tenon.runtime.platforms.node_buffer import NodeBuffer, events_of
+from tenon.runtime.streams.event import Event
+from tenon.runtime.streams.runner import SyncRunner
+from tenon.runtime.timeline.timeline.timeline import Track
 
 
 class NeverDone(SyncRunner):

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 from tenon.errors import TenonError
-from tenon.runtime.padding import AxisPadding, Padding
+from tenon.runtime.nodes.padding import AxisPadding, Padding
 
 PADDING = Padding.of((1, 2), (0, 1), value=9.0)
 

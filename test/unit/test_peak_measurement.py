@@ -10,9 +10,9 @@ from tenon.backends.registry import get_backend
 from tenon.cache.frame import Record
 from tenon.cache.place import cache_folder
 from tenon.dialects.modules.parsing import parse_module, verify_module
-from tenon.runtime import measured_rooflines, peak_measurement
-from tenon.runtime.measured_rooflines import device_roofline
-from tenon.runtime.peak_kernels import (
+from tenon.runtime.reports import measured_rooflines, peak_measurement
+from tenon.runtime.reports.measured_rooflines import device_roofline
+from tenon.runtime.reports.peak_kernels import (
     COPY,
     FMA,
     N_ACCUMULATORS,
@@ -25,7 +25,7 @@ from tenon.runtime.peak_kernels import (
     fma_name,
     memory_kernel,
 )
-from tenon.runtime.peak_measurement import GROUPS_PER_WORKER, measure_roofline
+from tenon.runtime.reports.peak_measurement import GROUPS_PER_WORKER, measure_roofline
 
 DIMS = "".join(f"graph.dim @{name} min 1 max 1000000\n" for name in "gnr")
 LANES = 4

@@ -5,9 +5,9 @@ from tenon.dialects import memory_modes, sched
 from tenon.dialects.modules.entry import find_entry
 from tenon.dialects.modules.parsing import parse_module, verify_module
 from tenon.errors import TenonError
-from tenon.runtime.plan_codec import UnknownDataError, decode
-from tenon.runtime.plan_reader import plan_program
-from tenon.runtime.program_plan import (
+from tenon.runtime.plan.plan_codec import UnknownDataError, decode
+from tenon.runtime.plan.plan_reader import plan_program
+from tenon.runtime.plan.program_plan import (
     BufferKind,
     BufferPlan,
     NodePlan,
@@ -15,7 +15,7 @@ from tenon.runtime.program_plan import (
     SymbolIndex,
     SymbolPlan,
 )
-from tenon.runtime.signature import ArrayType
+from tenon.runtime.plan.signature import ArrayType
 
 KERNELS = """
 low.kernel @copy(%x: memref<8xf32>, %y: memref<8xf32>) grid [4, 2, 1] block [1, 1, 1] {

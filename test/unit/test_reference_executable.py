@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import tenon
 from tenon.errors import CallError, TenonError
-from tenon.runtime.reference_executable import ReferenceExecutable
+from tenon.runtime.executables.reference_executable import ReferenceExecutable
 
 COUNTER = """
 graph.tnode @count : tensor<i32> = dense<7>

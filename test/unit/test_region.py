@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from tenon.backends.interface import BufferLoc, StridedLoc
 from tenon.errors import CallError
-from tenon.runtime.padding import Padding
-from tenon.runtime.region import Region, region_of, whole_region, without_padding
-from tenon.runtime.tensor_node import TensorNode
+from tenon.runtime.nodes.padding import Padding
+from tenon.runtime.nodes.region import Region, region_of, whole_region, without_padding
+from tenon.runtime.nodes.tensor_node import TensorNode
 
 
 def node_of(*dims: int, dtype: str = "f4", padding: Padding | None = None) -> TensorNode:

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tenon.errors import OutOfMemoryError
-from tenon.runtime.segments import ALIGNMENT, POOL_LIMIT, Request, Segment, aligned, pack
+from tenon.runtime.memory.segments import ALIGNMENT, POOL_LIMIT, Request, Segment, aligned, pack
 
 
 @pytest.mark.parametrize(("nbytes", "expected"), [(0, 64), (1, 64), (64, 64), (65, 128), (1 << 32, 1 << 32)])

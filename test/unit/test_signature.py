@@ -2,7 +2,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from tenon.errors import CallError, TenonError
-from tenon.runtime.signature import ArrayType, Signature
+from tenon.runtime.plan.signature import ArrayType, Signature
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     FunctionType,

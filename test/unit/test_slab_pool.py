@@ -8,7 +8,7 @@ import pytest
 from tenon.backends.interface import BufferLoc, StridedLoc
 from tenon.dialects.memory_modes import HOSTED, MemoryMode
 from tenon.errors import DeviceError
-from tenon.runtime.slab_pool import MERGE_POOL_ID, SlabPool, SlabStatistics, slab_pool_of
+from tenon.runtime.memory.slab_pool import MERGE_POOL_ID, SlabPool, SlabStatistics, slab_pool_of
 
 
 class FakeMemory:

@@ -2,7 +2,7 @@ from tenon.dialects import context, sched
 from tenon.dialects.modules.entry import find_entry
 from tenon.dialects.modules.parsing import parse_module
 from tenon.passes.pass_manager import PassManager
-from tenon.runtime.plan_reader import plan_program
+from tenon.runtime.plan.plan_reader import plan_program
 from tenon.tools.stage_dump import plan_text
 
 PROGRAM = """

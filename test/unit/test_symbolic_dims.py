@@ -18,8 +18,8 @@ from tenon.dialects.dims.expressions import DimSymbol, dim
 from tenon.dialects.modules.parsing import parse_module
 from tenon.passes.indices.expressions import Axis, check_not_negative, variable
 from tenon.passes.instruments.random_inputs import random_inputs, random_sizes
-from tenon.runtime import sized_executable
-from tenon.runtime.sized_executable import SizedExecutable
+from tenon.runtime.executables import sized_executable
+from tenon.runtime.executables.sized_executable import SizedExecutable
 from tenon.semantics.errors import InterpreterError
 from xdsl.dialects.builtin import FunctionType, f32
 from xdsl.utils.exceptions import PassFailedException

@@ -3,7 +3,7 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tenon.runtime.tensor_identifiers import (
+from tenon.runtime.nodes.tensor_identifiers import (
     IdentStyle,
     better_code_name,
     debug_name,

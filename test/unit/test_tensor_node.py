@@ -9,10 +9,10 @@ import pytest
 from tenon.dialects import memory_modes as modes
 from tenon.dialects.element_types import ui8
 from tenon.errors import MemoryModeError, TenonError
-from tenon.runtime.delayed_dtype import DefaultDtype, InferredDtype, SpecifiedDtype
-from tenon.runtime.padding import Padding
-from tenon.runtime.tensor_identifiers import IdentStyle
-from tenon.runtime.tensor_node import TensorNode
+from tenon.runtime.nodes.delayed_dtype import DefaultDtype, InferredDtype, SpecifiedDtype
+from tenon.runtime.nodes.padding import Padding
+from tenon.runtime.nodes.tensor_identifiers import IdentStyle
+from tenon.runtime.nodes.tensor_node import TensorNode
 from xdsl.dialects.builtin import f32, i1
 
 F16, F32, F64 = np.dtype(np.float16), np.dtype(np.float32), np.dtype(np.float64)

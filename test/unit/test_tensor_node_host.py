@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from tenon.dialects import memory_modes as modes
 from tenon.errors import DeviceLostError, MemoryModeError, RoutineError, TenonError
-from tenon.runtime.padding import Padding
-from tenon.runtime.tensor_node import TensorNode
+from tenon.runtime.nodes.padding import Padding
+from tenon.runtime.nodes.tensor_node import TensorNode
 
 PADDING = Padding.of((1, 0), (0, 2), value=9)
 

@@ -5,8 +5,8 @@ import pytest
 from tenon.dialects import memory_modes as modes
 from tenon.dialects.memory_modes import MEMORY_MODES, MemoryMode, Sharing, merge, merge_sharing
 from tenon.errors import MemoryModeError
-from tenon.runtime.tensor_node import TensorNode
-from tenon.runtime.tensor_node_memory import LOCAL_NBYTES
+from tenon.runtime.nodes.tensor_node import TensorNode
+from tenon.runtime.nodes.tensor_node_memory import LOCAL_NBYTES
 
 SMALL, LARGE = LOCAL_NBYTES // 4, LOCAL_NBYTES // 4 + 1
 

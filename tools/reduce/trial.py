@@ -31,7 +31,7 @@ from ...passes.instruments.interface import PassInstrument
 from ...passes.instruments.random_inputs import random_inputs
 from ...passes.instruments.verify_semantics import SemanticsError, VerifySemantics, public_functions
 from ...passes.pass_manager import InvalidModuleError, PassManager
-from ...runtime.executable import Executable
+from ...runtime.executables.executable import Executable
 from ...semantics.host_calls import HostFunctions
 from ...semantics.numpy_types import is_floating
 from ..run_outcome import Array, RunOutcome, compare_outcomes

@@ -1,0 +1,1 @@
+"""Pools, and what lies in them."""

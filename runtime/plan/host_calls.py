@@ -1,0 +1,130 @@
+"""Where a program calls the host: what is called, and the step that calls it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from functools import partial
+from math import prod
+from traceback import walk_tb
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...backends.interface import HostFunction, HostStep, Step
+from ...semantics.host_calls import HostFunctions, call_function, function_called, print_values
+from ..streams.device_lock import DeviceLock
+from .signature import Array, ArrayType
+
+Bytes = npt.NDArray[np.uint8]
+
+
+@dataclass(frozen=True, slots=True)
+class HostCall:
+    """
+    What a program asks of the host: to call the function that it has a name for, or where there is none to
+    print a text. The types are those of the arrays that the host is given and gives.
+    """
+
+    callback: str | None
+    format: str | None
+    argument_types: tuple[ArrayType, ...]
+    result_types: tuple[ArrayType, ...]
+
+    def at(self, values: Mapping[str, int]) -> HostCall:
+        """Returns the call for these values of the program's dims."""
+        return HostCall(
+            self.callback,
+            self.format,
+            tuple(type.at(values) for type in self.argument_types),
+            tuple(type.at(values) for type in self.result_types),
+        )
+
+    @property
+    def nbytes(self) -> tuple[int, ...]:
+        """The bytes of each array that the host is given, then of those that it gives."""
+        types = (*self.argument_types, *self.result_types)
+        return tuple(type.dtype.itemsize * prod(type.shape) for type in types)
+
+    def __str__(self) -> str:
+        return f"print {self.format!r}" if self.callback is None else f"callback @{self.callback}"
+
+
+class _Calls(threading.local):
+    depth = 0
+
+
+_CALLS = _Calls()
+
+
+def is_called_back() -> bool:
+    """Returns whether this thread is in a function that a program called, and that has not returned."""
+    return _CALLS.depth > 0
+
+
+def check_callbacks(calls: Sequence[HostCall], functions: HostFunctions) -> None:
+    """Raises `TenonError` where a program calls what no function is given for."""
+    for call in calls:
+        if call.callback is not None:
+            function_called(call.callback, functions, "sched.callback")
+
+
+def linked_steps(
+    steps: Sequence[Step], calls: Sequence[HostCall], functions: HostFunctions, lock: DeviceLock | None
+) -> tuple[Step, ...]:
+    """
+    Returns the steps of a program of known sizes, where those that call the host have what they call.
+    Functions are called without the device's `lock`, where one is given.
+    """
+    return tuple(
+        _linked(step, calls[step.call], functions, lock) if isinstance(step, HostStep) else step
+        for step in steps
+    )
+
+
+def _linked(step: HostStep, call: HostCall, functions: HostFunctions, lock: DeviceLock | None) -> HostStep:
+    function: HostFunction
+    if call.callback is None:
+        function = partial(_print, call, lock)
+    else:
+        called = function_called(call.callback, functions, "sched.callback")
+        function = partial(_call_back, call, called, lock)
+    return HostStep(step.what, step.call, step.reads, step.writes, step.after, call.nbytes, function)
+
+
+def _call_back(
+    call: HostCall, function: Any, lock: DeviceLock | None, reads: Sequence[Bytes], writes: Sequence[Bytes]
+) -> None:
+    arguments = _arrays(call.argument_types, reads)
+    types = [(type.dtype, type.shape) for type in call.result_types]
+    _CALLS.depth += 1
+    try:
+        with _aside(lock):
+            results = call_function(f"sched.callback: callback @{call.callback}", function, arguments, types)
+    finally:
+        _CALLS.depth -= 1
+    for target, result in zip(_arrays(call.result_types, writes), results, strict=True):
+        target[...] = result
+
+
+def is_of_callback(error: BaseException) -> bool:
+    """Returns whether an exception that was caught came out of a function that a program called."""
+    return any(frame.f_code is _call_back.__code__ for frame, _ in walk_tb(error.__traceback__))
+
+
+def _print(call: HostCall, lock: DeviceLock | None, reads: Sequence[Bytes], writes: Sequence[Bytes]) -> None:
+    assert call.format is not None and not writes, f"{call}: prints nothing"
+    with _aside(lock):
+        print_values(call.format, _arrays(call.argument_types, reads))
+
+
+def _aside(lock: DeviceLock | None) -> AbstractContextManager[None]:
+    return nullcontext() if lock is None else lock.aside()
+
+
+def _arrays(types: Sequence[ArrayType], rows: Sequence[Bytes]) -> list[Array]:
+    """Returns rows of bytes as the arrays that they hold, without a copy."""
+    return [row.view(type.dtype).reshape(type.shape) for type, row in zip(types, rows, strict=True)]

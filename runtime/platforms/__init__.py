@@ -1,0 +1,1 @@
+"""State that stays on devices."""

@@ -1,0 +1,171 @@
+"""From compiled code to routines: every buffer of the program gets its place in a context's memory."""
+
+from __future__ import annotations
+
+import weakref
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...backends.interface import BufferLoc
+from ...errors import ContextError
+from ..memory.segments import ALIGNMENT, Request, pack
+from ..memory.slab_pool import Slab
+from ..nodes.tensor_node import TensorNode
+from ..plan.program_plan import BufferKind, ProgramPlan
+from ..plan.signature import Array
+from . import transfer
+from .node_buffer import NodeBuffer
+from .routine import MovingBuffer, ProgramRoutine, Routine
+from .stream import Stream
+
+if TYPE_CHECKING:
+    from .code import Code, CodeBatch
+    from .context import Context
+
+
+class ConstantSlab:
+    """The constants of one program on one device, freed with the last routine that uses them."""
+
+    def __init__(self, stream: Stream, code: Code) -> None:
+        device = stream.device
+        constants = code.plan.constants
+        pack([Request(f"{code.name}: the constants", constants.nbytes)], device.pool_limit)
+        self.slab = device.pools.allocate(constants.nbytes, ALIGNMENT)
+        weakref.finalize(self, device.pools.free, [self.slab]).atexit = False
+        # Done when this returns: other streams read it too.
+        with stream.lock:
+            stream.driver.copy_to_device(self.slab.at(0), constants)
+
+
+def link_code(context: Context, code: Code) -> Routine:
+    """What `Context.link` says."""
+    context.check_usable(code.name)
+    device, plan = context.device, code.plan
+    if code.platform is not device.platform:
+        raise ContextError(f"{code.name}: compiled for {code.platform!r}, linked on {device.platform!r}")
+    merged = None if plan.merge_node is None else code.nodes[plan.merge_node]
+    if merged is not None and context.merge_buffer_node is not merged:
+        found = context.merge_buffer_node
+        raise ContextError(
+            f"{code.name}: reads {merged.debug_name} from the merge buffer, which in this context holds "
+            f"{'nothing' if found is None else found.debug_name}"
+            f"{context.namesake_hint(merged) or ' (hint: link on the context of device_to_device)'}"
+        )
+    child = context.make_child(code.kept_nodes, optimize_context=code.optimize_context)
+    try:
+        return _link(child, code, merged)
+    except BaseException:
+        child.finalize()
+        raise
+
+
+def link_batch(context: Context, batch: CodeBatch) -> tuple[Context, list[Routine | None]]:
+    """What `Context.link_batch` says."""
+    context.check_usable("link_batch")
+    routines: list[Routine | None] = []
+    start = context
+    try:
+        for code in batch:
+            routine = None if code is None else link_code(context, code)
+            routines.append(routine)
+            context = context if routine is None else routine.context
+    except BaseException:
+        for routine in routines:
+            if routine is not None and routine.context.parent is start:
+                routine.context.finalize()
+        raise
+    return context, routines
+
+
+def _link(context: Context, code: Code, merged: TensorNode | None) -> ProgramRoutine:
+    """Links to a context that has all nodes of the program."""
+    stream, device, plan = context.stream, context.device, code.plan.linked(code.callbacks)
+    for declared in plan.nodes:
+        node = code.nodes[declared.name]
+        buffer = context.buffer_of(node, code.name)
+        if declared.initial is not None:
+            _fill_as_declared(context, code.name, node, buffer, declared.initial)
+    temporaries = _allocate(context, f"{code.name}: the temporaries", plan.temporary_nbytes)
+    constants = None
+    if plan.constants.nbytes:
+        constants = device.shared.get(
+            ("constants", code.id), ConstantSlab, lambda: ConstantSlab(stream, code)
+        )
+    has_empty = any(not buffer.nbytes for buffer in plan.buffers)
+    nowhere = _allocate(context, code.name, ALIGNMENT if has_empty else 0)
+    locations: list[BufferLoc] = []
+    moving: list[MovingBuffer] = []
+    for number, buffer in enumerate(plan.buffers):
+        match buffer.kind:
+            case _ if not buffer.nbytes:
+                assert nowhere is not None
+                locations.append(nowhere.at(0))
+            case BufferKind.NODE:
+                location = context.buffer_of(code.nodes[buffer.node], code.name).location
+                locations.append(location)
+                if buffer.indices:
+                    moving.append(MovingBuffer(number, location, buffer.node_offset))
+            case BufferKind.MERGE:
+                locations.append(stream.merge_buffer.location)
+            case BufferKind.TEMPORARY:
+                assert temporaries is not None
+                locations.append(temporaries.at(buffer.offset))
+            case BufferKind.CONSTANT:
+                assert constants is not None
+                locations.append(constants.slab.at(buffer.offset))
+            case _:
+                raise AssertionError(f"{code.name}: a routine has no buffer of kind {buffer.kind.value}")
+    with stream.lock:
+        program = stream.driver.bind(code.artifact_for(device.backend), plan.steps, locations)
+    reads = dict.fromkeys([*plan.reads, *_written_in_part(plan)])
+    return ProgramRoutine(
+        code.name,
+        context,
+        [context.buffer_of(code.nodes[name], code.name) for name in reads],
+        [context.buffer_of(code.nodes[name], code.name) for name in plan.writes],
+        merged,
+        program,
+        plan,
+        locations,
+        moving,
+        constants,
+    )
+
+
+def _fill_as_declared(
+    context: Context, who: str, node: TensorNode, buffer: NodeBuffer, initial: Array
+) -> None:
+    """
+    Gives a node without values those that a program declares. Raises `ContextError` where another program
+    gave it others.
+    """
+    if buffer.is_initialized and buffer.declared is None:
+        return
+    digest = blake2b(np.ascontiguousarray(initial).tobytes(), digest_size=32).hexdigest()
+    if not buffer.is_initialized:
+        transfer.fill_from_host(context, node, initial, may_queue=False).sync()
+        buffer.declared = who, digest
+    elif buffer.declared is not None and buffer.declared[1] != digest:
+        raise ContextError(
+            f"{who}: declares other initial values of {node.debug_name} than {buffer.declared[0]}, which was "
+            "linked first (hint: declare them in one program only)"
+        )
+
+
+def _allocate(context: Context, name: str, nbytes: int) -> Slab | None:
+    """Returns a slab that lives as long as the context, None for no bytes."""
+    if not nbytes:
+        return None
+    device = context.device
+    (segment,) = pack([Request(name, nbytes)], device.pool_limit)
+    slab = device.pools.allocate(segment.nbytes, ALIGNMENT, None, nbytes)
+    context.own([slab])
+    return slab
+
+
+def _written_in_part(plan: ProgramPlan) -> list[str]:
+    """Returns the nodes of which a run writes some elements only: the others must have values before."""
+    whole = {buffer.node for buffer in plan.buffers if buffer.kind is BufferKind.NODE and not buffer.indices}
+    return [name for name in plan.writes if name not in whole]

@@ -1,0 +1,160 @@
+"""
+What the compiler did with a program, as data and as a story.
+
+    @f on llvm: 6 operations in 3 kernels
+    ...
+    kernel @f_1 computes %4: 8x32xf32
+      %2  reduce add  8x1xf32   local         combined in registers, once for each (i)   f.py:4
+      ...
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+
+from ..timeline.text_table import text_table
+
+
+@dataclass(frozen=True, slots=True)
+class PassEffect:
+    """What a pass changed: the rules that fired, and of which ops there are more or fewer, with counts."""
+
+    name: str
+    rules: tuple[tuple[str, int], ...]
+    ops: tuple[tuple[str, int], ...]
+
+    def __str__(self) -> str:
+        rules = ", ".join(name if count == 1 else f"{name} ({count} times)" for name, count in self.rules)
+        ops = ", ".join(f"{change:+d} {name}" for name, change in self.ops)
+        return f"{self.name}: {'; '.join(text for text in (rules, ops) if text)}"
+
+
+@dataclass(frozen=True, slots=True)
+class FusedOp:
+    """
+    An op of `graph` that a kernel computes: where its value lives (virtual, local or materialized) and why,
+    and its place in the source, `file:line`, which may be empty.
+    """
+
+    value: str
+    operation: str
+    type: str
+    mode: str
+    why: str
+    place: str
+
+
+@dataclass(frozen=True, slots=True)
+class KernelExplanation:
+    """
+    A kernel: what it computes, as one of its launches says, its schedule as lines of a tree, why its axes are
+    mapped so, and what one launch costs; None where that was not analyzed.
+    """
+
+    name: str
+    launches: int
+    ops: tuple[FusedOp, ...]
+    schedule: tuple[str, ...]
+    reasons: tuple[str, ...]
+    flops: int | None = None
+    nbytes: int | None = None
+
+    def lines(self) -> Iterator[str]:
+        often = "" if self.launches == 1 else f", launched at {self.launches} places"
+        result = f" computes {self.ops[-1].value}: {self.ops[-1].type}" if self.ops else ""
+        yield f"kernel @{self.name}{result}{often}"
+        if self.ops:
+            rows = [(op.value, op.operation, op.type, op.mode, op.why, op.place) for op in self.ops]
+            yield from (f"  {line}" for line in text_table(rows[0], "<<<<<<", rows[1:]))
+        yield "  schedule:"
+        yield from (f"    {line}" for line in self.schedule)
+        if self.reasons:
+            yield "  why:"
+            yield from (f"    {reason}" for reason in self.reasons)
+        if self.flops is not None and self.nbytes is not None:
+            rate = f", {self.flops / self.nbytes:.2g} operations per byte" if self.nbytes else ""
+            yield f"  cost: {self.flops} operations, {self.nbytes} bytes moved{rate}"
+
+
+@dataclass(frozen=True, slots=True)
+class HandedOver:
+    """A value that one kernel stores and others load, and why they are not one kernel."""
+
+    value: str
+    nbytes: int
+    producer: str
+    consumers: tuple[str, ...]
+    why: str
+
+    def __str__(self) -> str:
+        consumers = " and ".join(f"@{name}" for name in self.consumers)
+        return f"@{self.producer} hands {self.value} ({self.nbytes} bytes) to {consumers}: {self.why}"
+
+
+@dataclass(frozen=True, slots=True)
+class Temporary:
+    """Memory of a value between kernels: the steps that it lives from and to, its place, who shares it."""
+
+    value: str
+    nbytes: int
+    first_step: int
+    last_step: int
+    offset: int
+    shares_with: tuple[str, ...]
+
+    def __str__(self) -> str:
+        shared = f", shared with {', '.join(self.shares_with)}" if self.shares_with else ""
+        return (
+            f"{self.value}: {self.nbytes} bytes at {self.offset:#x} from step {self.first_step} to step "
+            f"{self.last_step}{shared}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """
+    What became of a program. `passes` are those that changed something, in order; `steps` is the program
+    that the host runs, one line each, indented where it is in a loop or a branch; `constants` are names with
+    bytes. Printed it is a story; the same program gives the same text.
+    """
+
+    name: str
+    n_ops: int
+    passes: tuple[PassEffect, ...]
+    kernels: tuple[KernelExplanation, ...]
+    steps: tuple[str, ...]
+    not_fused: tuple[HandedOver, ...]
+    temporaries: tuple[Temporary, ...]
+    temporary_nbytes: int
+    unshared_nbytes: int
+    constants: tuple[tuple[str, int], ...]
+
+    def to_json(self) -> str:
+        """Returns an object with these fields."""
+        return json.dumps(asdict(self), indent=2)
+
+    def __str__(self) -> str:
+        sections = [
+            _section("passes that changed the program", self.passes),
+            *("\n".join(kernel.lines()) for kernel in self.kernels),
+            _section("not fused", self.not_fused),
+            _section("steps", self.steps),
+            _section("memory", tuple(self._memory())),
+        ]
+        kernels = "1 kernel" if len(self.kernels) == 1 else f"{len(self.kernels)} kernels"
+        operations = "1 operation" if self.n_ops == 1 else f"{self.n_ops} operations"
+        title = f"@{self.name}: {operations} in {kernels}" if self.n_ops else f"@{self.name}: {kernels}"
+        return "\n\n".join([title, *(section for section in sections if section)]) + "\n"
+
+    def _memory(self) -> Iterator[object]:
+        yield from self.temporaries
+        if self.temporaries:
+            yield f"temporaries take {self.temporary_nbytes} bytes, {self.unshared_nbytes} if none shared"
+        for name, nbytes in self.constants:
+            yield f"{name}: a constant of {nbytes} bytes"
+
+
+def _section(title: str, items: Sequence[object]) -> str:
+    return "\n".join([f"{title}:", *(f"  {item}" for item in items)]) if items else ""

@@ -1,0 +1,52 @@
+"""A lock that is an error to take twice in one thread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import Lock, get_ident
+
+from ...errors import TenonError
+
+
+class ExclusiveLock:
+    """
+    One thread at a time has it. A callback that takes it once more would wait for itself: that raises what
+    `refusal` makes.
+    """
+
+    def __init__(self, refusal: Callable[[], TenonError]) -> None:
+        self._refusal = refusal
+        self._lock = Lock()
+        self._holder: int | None = None
+
+    @property
+    def is_own(self) -> bool:
+        """Whether this thread has it."""
+        return self._holder == get_ident()
+
+    def acquire(self, blocking: bool = True) -> bool:
+        """
+        Returns whether the lock is taken now; without `blocking` it is not where any thread has it.
+
+        Raises:
+            TenonError: this thread has it.
+        """
+        if blocking and self._holder == get_ident():
+            raise self._refusal()
+        is_taken = self._lock.acquire(blocking)
+        if is_taken:
+            self._holder = get_ident()
+        return is_taken
+
+    def release(self) -> None:
+        self._holder = None
+        self._lock.release()
+
+    def locked(self) -> bool:
+        return self._lock.locked()
+
+    def __enter__(self) -> None:
+        self.acquire()
+
+    def __exit__(self, *exception: object) -> None:
+        self.release()
