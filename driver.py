@@ -16,9 +16,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException
 
+from .backends.cache.code import compile_code, load_code
 from .backends.interface import Backend, CompiledArtifact, DeviceInfo, DeviceKind, lacked_by, unmet_by_host
 from .backends.registry import DEVICE_NAMES, REFERENCE, check_interpreted, get_backend
-from .cache.code import compile_code, load_code
 from .dialects import context, graph, sched
 from .dialects.dims.expressions import DimExpr
 from .dialects.modules.dim_specialization import specialize as specialize_module

@@ -12,9 +12,9 @@ from typing import Any
 from xdsl.dialects.builtin import IndexType, ModuleOp, StringAttr
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
+from .backends.cache.code import has_code
 from .backends.interface import Backend, unmet_by_host
 from .backends.registry import open_backends
-from .cache.code import has_code
 from .dialects import graph, low
 from .dialects.memory_modes import NEVER_VIRTUAL, OPEN_MODES, most_local
 from .dialects.modules.canonical_text import canonical_text

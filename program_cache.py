@@ -1,7 +1,7 @@
 """
 Programs on disk: what a compile makes of a text or a module, found by everything that it depends on.
 
-An entry holds the plan of a program and the digest of its source, under which `cache/code.py` has the machine
+An entry holds the plan of a program and the digest of its source, under which `backends/cache/code.py` has the machine
 code. What it takes to make the texts of the stages is not kept: the passes run again when one is asked for.
 """
 
@@ -16,11 +16,11 @@ from typing import NamedTuple
 
 from xdsl.dialects.builtin import ModuleOp
 
+from .backends.cache.code import makes_images, source_digest
+from .backends.cache.fingerprint import library_fingerprint
+from .backends.cache.frame import Record
+from .backends.cache.place import cache_folder
 from .backends.interface import Backend
-from .cache.code import makes_images, source_digest
-from .cache.fingerprint import library_fingerprint
-from .cache.frame import Record
-from .cache.place import cache_folder
 from .dialects import CUSTOM_DIALECTS
 from .dialects.dims.expressions import DimExpr
 from .dialects.modules.canonical_text import canonical_text

@@ -16,7 +16,7 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from time import perf_counter
 
-from tenon.cache.place import FOLDER, SWITCH
+from tenon.backends.cache.place import FOLDER, SWITCH
 
 from .harness import format_table
 from .pinning import use_one_thread

@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from ..cache.folder import CacheFolder
-from ..cache.place import FOLDER, LIMIT, SWITCH, cache_path, is_on, max_nbytes_of
-from ..cache.private_files import NotPrivateError
+from ..backends.cache.folder import CacheFolder
+from ..backends.cache.place import FOLDER, LIMIT, SWITCH, cache_path, is_on, max_nbytes_of
+from ..backends.cache.private_files import NotPrivateError
 from ..errors import TenonError
 from .completion import add_completion_argument
 from .exit_codes import DIAGNOSTICS, SUCCESS

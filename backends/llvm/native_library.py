@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Any
 
-from ...cache.code import kept_bytes
+from ..cache.code import kept_bytes
 from .library import llvmlite_binding, new_engine
 from .native_call import FUNCTIONS, call_text
 from .native_pool import pool_text

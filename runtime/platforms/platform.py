@@ -10,8 +10,8 @@ from typing import Any, Protocol, Self
 
 from xdsl.dialects.builtin import ModuleOp
 
+from ...backends.cache.code import compile_code, load_code
 from ...backends.interface import Backend, CompiledArtifact, Queued
-from ...cache.code import compile_code, load_code
 from ...errors import ContextError, TenonError
 from ...semantics.host_calls import HostFunctions
 from ..memory.segments import POOL_LIMIT

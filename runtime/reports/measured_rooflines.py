@@ -9,9 +9,9 @@ from math import isfinite
 from threading import Lock
 from typing import Any, cast
 
+from ...backends.cache.frame import Record
+from ...backends.cache.place import cache_folder
 from ...backends.interface import Backend, workers_of
-from ...cache.frame import Record
-from ...cache.place import cache_folder
 from .peak_measurement import measure_roofline
 from .roofline import MemoryLevel, Roofline
 

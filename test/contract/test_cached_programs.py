@@ -10,9 +10,9 @@ import numpy.typing as npt
 import pytest
 import tenon
 import tenon.numpy as tnp
+from tenon.backends.cache.place import FOLDER, LIMIT, SWITCH
 from tenon.backends.interface import Backend
 from tenon.backends.registry import compiling_names
-from tenon.cache.place import FOLDER, LIMIT, SWITCH
 from tenon.errors import KernelCompileError
 from tenon.program_cache import keeps_programs_for
 from tenon.runtime.executables.device_executable import DeviceExecutable

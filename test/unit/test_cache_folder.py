@@ -7,11 +7,11 @@ import warnings
 from pathlib import Path
 
 import pytest
-from tenon.cache import folder as folder_module
-from tenon.cache.folder import CacheFolder
-from tenon.cache.frame import CorruptEntryError, Record, decoded, encoded
-from tenon.cache.place import DEFAULT_MAX_NBYTES, FOLDER, LIMIT, SWITCH, cache_folder, cache_path
-from tenon.cache.private_files import NotPrivateError
+from tenon.backends.cache import folder as folder_module
+from tenon.backends.cache.folder import CacheFolder
+from tenon.backends.cache.frame import CorruptEntryError, Record, decoded, encoded
+from tenon.backends.cache.place import DEFAULT_MAX_NBYTES, FOLDER, LIMIT, SWITCH, cache_folder, cache_path
+from tenon.backends.cache.private_files import NotPrivateError
 from tenon.errors import TenonError
 
 KEYS = [f"program-{digit * 64}" for digit in "abcdef0123456789"]
@@ -232,8 +232,8 @@ def test_entries_that_others_could_have_written_are_not_read(folder: CacheFolder
 WRITER = """
 import os, sys
 from pathlib import Path
-from tenon.cache.folder import CacheFolder
-from tenon.cache.frame import Record
+from tenon.backends.cache.folder import CacheFolder
+from tenon.backends.cache.frame import Record
 
 folder = CacheFolder(Path(sys.argv[1]), 400_000)
 folder.open()
@@ -340,7 +340,7 @@ import os, sys, threading
 import numpy as np
 import tenon
 from tenon.backends.llvm import native_library
-from tenon.cache.place import cache_folder
+from tenon.backends.cache.place import cache_folder
 from tenon.frontends import interned
 from tenon.program_cache import _LOOKUPS
 

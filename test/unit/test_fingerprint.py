@@ -5,8 +5,8 @@ import time
 from pathlib import Path
 
 import pytest
-from tenon.cache import fingerprint
-from tenon.cache.fingerprint import library_fingerprint
+from tenon.backends.cache import fingerprint
+from tenon.backends.cache.fingerprint import library_fingerprint
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import tenon
+from tenon.backends.cache.place import SWITCH
 from tenon.backends.llvm.compile import LLVMCompiler
 from tenon.backends.reference.graph import run_graph
-from tenon.cache.place import SWITCH
 from tenon.dialects import graph
 from tenon.dialects.dims.expressions import DimSymbol, dim
 from tenon.dialects.modules.parsing import parse_module

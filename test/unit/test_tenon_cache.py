@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tenon
-from tenon.cache.place import FOLDER, SWITCH
+from tenon.backends.cache.place import FOLDER, SWITCH
 from tenon.tools import tenon_cache, tenon_run
 from tenon.tools.exit_codes import DIAGNOSTICS, SUCCESS
 

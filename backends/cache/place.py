@@ -7,7 +7,7 @@ import warnings
 from functools import lru_cache
 from pathlib import Path
 
-from ..errors import TenonError
+from ...errors import TenonError
 from .folder import CacheFolder
 from .private_files import NotPrivateError
 

@@ -13,7 +13,7 @@ import ml_dtypes
 import numpy as np
 import xdsl
 
-from ..import_time import IMPORT_TIME_NS
+from ...import_time import IMPORT_TIME_NS
 
 _ROOT = Path(__file__).parents[1]
 

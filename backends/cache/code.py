@@ -7,8 +7,8 @@ from functools import cache
 from hashlib import blake2b
 from typing import TypeGuard
 
-from ..backends.interface import CompiledArtifact, Compiler, DeviceInfo, ImageCompiler
-from ..errors import KernelCompileError
+from ...errors import KernelCompileError
+from ..interface import CompiledArtifact, Compiler, DeviceInfo, ImageCompiler
 from .fingerprint import library_fingerprint
 from .frame import Record, digest_of
 from .place import cache_folder
