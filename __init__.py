@@ -28,8 +28,10 @@ from .errors import (
 if TYPE_CHECKING:
     from .backends.llvm.threads import get_num_threads, num_threads, set_num_threads
     from .backends.registry import register_backend
-    from .custom import register_op, register_pass
-    from .driver import BACKENDS, compile
+    from .compiler.compile import BACKENDS, compile
+    from .compiler.custom import register_op, register_pass
+    from .compiler.kept_programs import cache_info
+    from .compiler.platforms import open_platform
     from .explaining import explain
     from .frontends.callbacks import ShapeDtype, debug_print, pure_callback
     from .frontends.control_flow import cond, fori_loop, scan, switch, while_loop
@@ -38,8 +40,6 @@ if TYPE_CHECKING:
     from .frontends.tree import register_tree
     from .passes.pass_manager import PassManager
     from .passes.sched.steps.schedule import Schedule
-    from .platforms import open_platform
-    from .program_cache import cache_info
     from .runtime.executables.device_array import DeviceArray
     from .runtime.executables.executable import Executable
     from .runtime.nodes.tensor_node import TensorNode
@@ -115,8 +115,8 @@ __all__ = [
 __path__.append(str(Path(__file__).parent / "frontends" / "public"))
 
 _WHEN_ASKED_FOR = {
-    "BACKENDS": "driver",
-    "compile": "driver",
+    "BACKENDS": "compiler.compile",
+    "compile": "compiler.compile",
     "explain": "explaining",
     "tune": "tuning.tune",
     "TuningReport": "tuning.report",
@@ -136,7 +136,7 @@ _WHEN_ASKED_FOR = {
     "Routine": "runtime.platforms.routine",
     "Stream": "runtime.platforms.stream",
     "TensorNode": "runtime.nodes.tensor_node",
-    "cache_info": "program_cache",
+    "cache_info": "compiler.kept_programs",
     "ShapeDtype": "frontends.callbacks",
     "debug_print": "frontends.callbacks",
     "pure_callback": "frontends.callbacks",
@@ -150,10 +150,10 @@ _WHEN_ASKED_FOR = {
     "clear_caches": "frontends.jit",
     "jit": "frontends.jit",
     "register_tree": "frontends.tree",
-    "open_platform": "platforms",
+    "open_platform": "compiler.platforms",
     "register_backend": "backends.registry",
-    "register_op": "custom",
-    "register_pass": "custom",
+    "register_op": "compiler.custom",
+    "register_pass": "compiler.custom",
     "set_num_threads": "backends.llvm.threads",
 }
 """Imported when first used, as it takes some time."""

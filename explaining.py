@@ -8,7 +8,7 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 
 from .backends.interface import Backend
-from .driver import compile
+from .compiler.compile import compile
 from .errors import TenonError
 from .frontends.jit import Jitted, jit
 from .runtime.executables.executable import Executable

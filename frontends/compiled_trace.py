@@ -7,7 +7,7 @@ from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 
-from ..driver import compile_own
+from ..compiler.compile import compile_own
 from ..errors import CallError, TenonError
 from ..runtime.timeline import timeline
 from .aval import aval_of

@@ -9,7 +9,7 @@ from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 
-from ..driver import code_text
+from ..compiler.compile import code_text
 from ..errors import TenonError
 from ..runtime.process_bound import ProcessBound
 from .call_signature import CallSignature, Parameters

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from ..custom import registered_classes
+from ..compiler.custom import registered_classes
 from ..errors import TenonError
 from ..passes.instruments.reproducer import NO_PLUGINS, Plugins
 from ..passes.registry import ALL_PASSES

@@ -18,13 +18,13 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ..backends.interface import Backend
 from ..backends.registry import REFERENCE, get_backend
+from ..compiler.compile import compile
+from ..compiler.kept_programs import lookup_counts
 from ..dialects.graph import dims_of
 from ..dialects.modules.entry import Entry, find_entry, level_of
 from ..dialects.modules.parsing import parse_module, verify_module
-from ..driver import compile
 from ..errors import TenonError
 from ..passes.instruments.random_inputs import random_inputs
-from ..program_cache import lookup_counts
 from ..runtime.executables.executable import Executable
 from ..runtime.executables.sized_executable import SizedExecutable
 from ..runtime.plan.signature import ArrayType

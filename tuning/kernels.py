@@ -9,11 +9,11 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from ..backends.interface import Backend
+from ..compiler.compile import phases_of
 from ..dialects import context, graph, low, sched
 from ..dialects.modules.dim_values import DimTable
 from ..dialects.modules.entry import Entry, find_entry
 from ..dialects.modules.hazards import all_items
-from ..driver import phases_of
 from ..errors import TenonError
 from ..passes.pass_manager import PassManager
 from ..passes.sched.host.build_dependencies import BuildDependenciesPass

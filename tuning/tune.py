@@ -16,8 +16,9 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ..backends.interface import Backend, unmet_by_host
 from ..backends.registry import REFERENCE, get_backend
+from ..compiler.compile import ProgramSource
+from ..compiler.tuning import device_key, tuning_path
 from ..dialects.modules.entry import argument_names
-from ..driver import ProgramSource
 from ..errors import DeviceError, TenonError
 from ..frontends.jit import Jitted, jit
 from ..frontends.lowered import Lowered
@@ -25,7 +26,6 @@ from ..passes.sched.steps.database import ScheduleEntry
 from ..passes.sched.steps.loops import loops_of
 from ..runtime.plan.argument_kinds import check_kind
 from ..runtime.plan.signature import Signature
-from ..tuned import device_key, tuning_path
 from .bench import KernelBench
 from .database import check_writable, save_entries
 from .kernels import TunableKernel, TunableProgram, sizes_of, tunable_program

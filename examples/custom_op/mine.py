@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from tenon.custom import (
+from tenon.compiler.custom import (
     FLOATS,
     INTEGERS,
     TENSOR,

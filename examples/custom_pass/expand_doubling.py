@@ -11,7 +11,7 @@ A pass that is defined outside of Tenon: it writes `x * 2` as `x + x`, which is 
 
 from dataclasses import dataclass
 
-from tenon.custom import graph, register_pass, rewrite_greedily
+from tenon.compiler.custom import graph, register_pass, rewrite_greedily
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass

@@ -13,8 +13,8 @@ import tenon.numpy as tnp
 from tenon.backends.cache.place import FOLDER, LIMIT, SWITCH
 from tenon.backends.interface import Backend
 from tenon.backends.registry import compiling_names
+from tenon.compiler.kept_programs import keeps_programs_for
 from tenon.errors import KernelCompileError
-from tenon.program_cache import keeps_programs_for
 from tenon.runtime.executables.device_executable import DeviceExecutable
 from tenon.runtime.plan.plan_codec import encode
 
@@ -185,7 +185,7 @@ def test_values_of_nodes_are_kept_from_call_to_call(backend: Backend, folder: Pa
 def test_texts_with_ops_of_users_are_compiled_each_time(
     backend: Backend, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tenon.program_cache.CUSTOM_DIALECTS", {"mine"})
+    monkeypatch.setattr("tenon.compiler.kept_programs.CUSTOM_DIALECTS", {"mine"})
     for text, expected in ((SOFTMAX, (0, 1)), (f"{SOFTMAX}// mine.softshrink", (0, 0))):
         before = lookups()
         tenon.compile(text, backend=backend).close()

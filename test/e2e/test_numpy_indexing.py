@@ -8,7 +8,7 @@ import tenon.numpy as tnp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from tenon import driver
+from tenon.compiler import compile as driver
 from tenon.frontends import compiled_trace
 from tenon.frontends.concrete import ConcreteArray
 from tenon.frontends.dispatch import EagerFunction

@@ -18,7 +18,7 @@ import ml_dtypes
 import numpy as np
 import tenon
 from tenon.backends.llvm import step_image
-from tenon.tuned import TUNING
+from tenon.compiler.tuning import TUNING
 
 from .devices import SharedWork, draw_plan
 from .draws import Array, Choice, Draws

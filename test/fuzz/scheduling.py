@@ -12,11 +12,11 @@ from typing import Any
 
 import tenon
 from tenon.backends.registry import get_backend
-from tenon.driver import ProgramSource
+from tenon.compiler.compile import ProgramSource
+from tenon.compiler.tuning import device_key
 from tenon.passes.sched.steps.database import ScheduleEntry
 from tenon.passes.sched.steps.loops import loops_of
 from tenon.test.e2e.random_schedules import schedule_at_random
-from tenon.tuned import device_key
 from tenon.tuning.database import save_entries
 from tenon.tuning.kernels import TunableProgram, tunable_program
 

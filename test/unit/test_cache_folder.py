@@ -342,7 +342,7 @@ import tenon
 from tenon.backends.llvm import native_library
 from tenon.backends.cache.place import cache_folder
 from tenon.frontends import interned
-from tenon.program_cache import _LOOKUPS
+from tenon.compiler.kept_programs import _LOOKUPS
 
 TEXT = "func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> { func.return %x : tensor<4xf32> }"
 tenon.compile(TEXT)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tenon
-from tenon.custom import TENSOR, TENSOR_T, CustomOp, register_op
+from tenon.compiler.custom import TENSOR, TENSOR_T, CustomOp, register_op
 from tenon.dialects import context
 from tenon.dialects.modules.parsing import parse_module
 from tenon.errors import TenonError

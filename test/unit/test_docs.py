@@ -21,7 +21,7 @@ NOT_RUN = ("git ", "pip ")
 MADE = ("out/", ".venv", "build/")
 """What the names of files begin with that only a run makes."""
 
-FOLDERS = ("backends", "benchmarks", "dialects", "docs", "examples", "frontends")
+FOLDERS = ("backends", "benchmarks", "compiler", "dialects", "docs", "examples", "frontends")
 FOLDERS += ("passes", "runtime", "semantics", "test", "tools")
 
 ALL_BLOCKS = [block for document in DOCUMENTS for block in blocks_of(document)]

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 import tenon
+from tenon.compiler.explanation.words import list_text, place_text, rule_words
 from tenon.dialects.modules.parsing import parse_module
 from tenon.errors import TenonError
-from tenon.explanation.words import list_text, place_text, rule_words
 from tenon.passes.rewriting.value_names import value_names
 from tenon.runtime.executables.device_executable import DeviceExecutable
 from tenon.runtime.reports.explanation import Explanation

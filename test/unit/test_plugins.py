@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tenon import PassManager, custom, parse_module, register_pass
+from tenon import PassManager, parse_module, register_pass
+from tenon.compiler import custom
 from tenon.dialects import context
 from tenon.errors import TenonError
 from tenon.passes.instruments.reproducer import Plugins, Reproducer

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import tenon
 from tenon.backends.registry import get_backend
+from tenon.compiler.tuning import device_key, tuning_pass
 from tenon.passes.sched.steps.database import (
     ScheduleEntry,
     TuningError,
@@ -19,7 +20,6 @@ from tenon.passes.sched.steps.database import (
     read_database,
 )
 from tenon.passes.sched.steps.schedule import Schedule
-from tenon.tuned import device_key, tuning_pass
 from tenon.tuning.database import save_entries
 
 ENTRY = ScheduleEntry(
@@ -144,7 +144,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 from tenon.passes.sched.steps.database import parse_database
-from tenon.tuned import device_key, tuning_pass
+from tenon.compiler.tuning import device_key, tuning_pass
 from tenon.tuning.database import save_entries
 
 path, seed = Path(sys.argv[1]), int(sys.argv[2])

@@ -19,7 +19,17 @@ ROOT = Path(__file__).parents[2]
 
 PYTHON_FILES = sorted(
     path
-    for folder in (".", "dialects", "frontends", "semantics", "passes", "backends", "runtime", "tools")
+    for folder in (
+        ".",
+        "dialects",
+        "frontends",
+        "semantics",
+        "passes",
+        "backends",
+        "runtime",
+        "compiler",
+        "tools",
+    )
     for path in (ROOT.glob("*.py") if folder == "." else (ROOT / folder).rglob("*.py"))
 )
 

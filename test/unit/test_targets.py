@@ -18,12 +18,12 @@ from tenon.backends.llvm.compile import shared_compiler
 from tenon.backends.llvm.device import TARGET, cpu_device, host_device
 from tenon.backends.llvm.processors import NATIVE, PROCESSOR_NAMES, PROCESSORS, find_processor, host_processor
 from tenon.backends.registry import get_backend
-from tenon.program_cache import lookup_counts
+from tenon.compiler.kept_programs import lookup_counts
+from tenon.compiler.tuning import device_key
 from tenon.semantics.fused_multiply_add import fma
 from tenon.test import processors
 from tenon.tools.tenon_opt import main as tenon_opt
 from tenon.tools.tenon_run import main as tenon_run
-from tenon.tuned import device_key
 
 N = 40
 

@@ -10,6 +10,7 @@ import pytest
 import tenon
 import tenon.numpy as tnp
 from tenon.backends.registry import get_backend
+from tenon.compiler.tuning import TUNING, device_key
 from tenon.dialects import context
 from tenon.dialects.modules.entry import find_entry
 from tenon.dialects.modules.parsing import parse_module
@@ -18,7 +19,6 @@ from tenon.passes.sched.steps.database import ScheduleEntry, TuningError, databa
 from tenon.passes.sched.steps.loops import loops_of
 from tenon.passes.sched.steps.passes.apply_schedules import ApplySchedulesPass
 from tenon.tools.tenon_run import main
-from tenon.tuned import TUNING, device_key
 from tenon.tuning.bench import KernelBench
 from tenon.tuning.kernels import sizes_of, tunable_program
 from tenon.tuning.progress import Silent, shown_progress

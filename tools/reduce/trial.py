@@ -22,10 +22,10 @@ from ...backends.interface import Backend
 from ...backends.reference.execute import run_module
 from ...backends.reference.undefined_memory import undefined_bytes
 from ...backends.registry import REFERENCE, compiling_names, get_backend
+from ...compiler.compile import compile, phases_of
 from ...dialects import context, sched
 from ...dialects.graph import dims_of
 from ...dialects.modules.entry import Entry, find_entry, keep_only
-from ...driver import compile, phases_of
 from ...errors import TenonError
 from ...passes.instruments.interface import PassInstrument
 from ...passes.instruments.random_inputs import random_inputs

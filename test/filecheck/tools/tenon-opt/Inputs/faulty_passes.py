@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from tenon.custom import graph, register_pass, rewrite_greedily
+from tenon.compiler.custom import graph, register_pass, rewrite_greedily
 from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp

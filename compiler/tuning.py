@@ -7,11 +7,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .backends.interface import Backend
-from .passes.sched.steps.database import TuningError, read_database
+from ..backends.interface import Backend
+from ..passes.sched.steps.database import TuningError, read_database
 
 if TYPE_CHECKING:
-    from .passes.sched.steps.passes.apply_schedules import ApplySchedulesPass
+    from ..passes.sched.steps.passes.apply_schedules import ApplySchedulesPass
 
 TUNING = "TENON_TUNING"
 """The environment variable with the path of the database that programs are compiled with."""
@@ -46,7 +46,7 @@ def tuning_pass(path: Path, backend: Backend) -> ApplySchedulesPass | None:
     device = device_key(backend)
     if device not in devices:
         return None
-    from .passes.sched.steps.passes.apply_schedules import ApplySchedulesPass
+    from ..passes.sched.steps.passes.apply_schedules import ApplySchedulesPass
 
     return ApplySchedulesPass(str(path.absolute()), device, digest)
 

@@ -8,13 +8,13 @@ from dataclasses import replace
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from ..dialects import context, sched
-from ..dialects.modules.entry import find_entry
-from ..errors import TenonError
-from ..passes.low.lowering.convert_sched_to_low import ConvertSchedToLowPass
-from ..passes.pass_manager import PassManager
-from ..passes.sched.planning.convert_graph_to_sched import ConvertGraphToSchedPass
-from ..runtime.reports.explanation import Explanation
+from ...dialects import context, sched
+from ...dialects.modules.entry import find_entry
+from ...errors import TenonError
+from ...passes.low.lowering.convert_sched_to_low import ConvertSchedToLowPass
+from ...passes.pass_manager import PassManager
+from ...passes.sched.planning.convert_graph_to_sched import ConvertGraphToSchedPass
+from ...runtime.reports.explanation import Explanation
 from .program import explained_program
 from .recorder import Recorder
 

@@ -16,25 +16,41 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException
 
-from .backends.cache.code import compile_code, load_code
-from .backends.interface import Backend, CompiledArtifact, DeviceInfo, DeviceKind, lacked_by, unmet_by_host
-from .backends.registry import DEVICE_NAMES, REFERENCE, check_interpreted, get_backend
-from .dialects import context, graph, sched
-from .dialects.dims.expressions import DimExpr
-from .dialects.modules.dim_specialization import specialize as specialize_module
-from .dialects.modules.dim_specialization import vanishing_extents
-from .dialects.modules.dim_values import DimTable
-from .dialects.modules.entry import Entry, IRLevel, argument_names, find_entry, keep_only, level_of
-from .dialects.modules.parsing import location_text, parse_module, verify_module
-from .dialects.modules.record import ModuleRecord
-from .errors import TenonError
-from .passes.instruments.interface import PassInstrument
-from .passes.instruments.spans import Spans
-from .passes.pass_manager import PassManager
-from .passes.registry import TENON_PASSES
-from .passes.rewriting.collection_pause import collection_paused
-from .passes.rewriting.failing_location import failing_location
-from .program_cache import (
+from ..backends.cache.code import compile_code, load_code
+from ..backends.interface import Backend, CompiledArtifact, DeviceInfo, DeviceKind, lacked_by, unmet_by_host
+from ..backends.registry import DEVICE_NAMES, REFERENCE, check_interpreted, get_backend
+from ..dialects import context, graph, sched
+from ..dialects.dims.expressions import DimExpr
+from ..dialects.modules.dim_specialization import specialize as specialize_module
+from ..dialects.modules.dim_specialization import vanishing_extents
+from ..dialects.modules.dim_values import DimTable
+from ..dialects.modules.entry import Entry, IRLevel, argument_names, find_entry, keep_only, level_of
+from ..dialects.modules.parsing import location_text, parse_module, verify_module
+from ..dialects.modules.record import ModuleRecord
+from ..errors import TenonError
+from ..passes.instruments.interface import PassInstrument
+from ..passes.instruments.spans import Spans
+from ..passes.pass_manager import PassManager
+from ..passes.registry import TENON_PASSES
+from ..passes.rewriting.collection_pause import collection_paused
+from ..passes.rewriting.failing_location import failing_location
+from ..runtime.executables.device_executable import DeviceExecutable
+from ..runtime.executables.executable import Executable
+from ..runtime.executables.reference_executable import ReferenceExecutable
+from ..runtime.executables.sized_executable import SizedExecutable
+from ..runtime.executables.unlinked_executable import UnlinkedExecutable
+from ..runtime.plan.entry_state import nodes_of, symbols_of
+from ..runtime.plan.host_calls import check_callbacks
+from ..runtime.plan.lowered_program import LoweredProgram
+from ..runtime.plan.plan_reader import plan_program
+from ..runtime.plan.program_plan import ProgramPlan
+from ..runtime.plan.signature import Signature
+from ..runtime.plan.stages import Stages
+from ..runtime.reports.explanation import Explanation
+from ..runtime.timeline.timeline import Category, active, host_track, span
+from ..semantics.errors import describe
+from ..semantics.host_calls import HostFunctions, function_called
+from .kept_programs import (
     KeptProgram,
     digest_of_source,
     load_program,
@@ -42,26 +58,10 @@ from .program_cache import (
     program_key,
     store_program,
 )
-from .runtime.executables.device_executable import DeviceExecutable
-from .runtime.executables.executable import Executable
-from .runtime.executables.reference_executable import ReferenceExecutable
-from .runtime.executables.sized_executable import SizedExecutable
-from .runtime.executables.unlinked_executable import UnlinkedExecutable
-from .runtime.plan.entry_state import nodes_of, symbols_of
-from .runtime.plan.host_calls import check_callbacks
-from .runtime.plan.lowered_program import LoweredProgram
-from .runtime.plan.plan_reader import plan_program
-from .runtime.plan.program_plan import ProgramPlan
-from .runtime.plan.signature import Signature
-from .runtime.plan.stages import Stages
-from .runtime.reports.explanation import Explanation
-from .runtime.timeline.timeline import Category, active, host_track, span
-from .semantics.errors import describe
-from .semantics.host_calls import HostFunctions, function_called
-from .tuned import tuning_pass, tuning_path
+from .tuning import tuning_pass, tuning_path
 
 if TYPE_CHECKING:
-    from .passes.sched.steps.schedule import Scheduling
+    from ..passes.sched.steps.schedule import Scheduling
 
 BACKENDS = DEVICE_NAMES
 """
@@ -337,7 +337,7 @@ def _schedule_pass(
         raise TenonError(
             f"compile: schedules are for level sched or low of the reference backend, found {level}"
         )
-    from .passes.sched.steps.functions import schedule_pass
+    from ..passes.sched.steps.functions import schedule_pass
 
     return schedule_pass(schedules)
 
@@ -499,14 +499,14 @@ def _phases_for(device: DeviceInfo | None, schedule: ModulePass | None) -> dict[
     Returns all phases, with the schedules for a device; None is the interpreter. `schedule` is what schedules
     some kernels another way.
     """
-    from .passes.pipeline import phases
+    from ..passes.pipeline import phases
 
     if device is None:
         return phases(_VECTOR_NBYTES, schedule)
     lacks = _lacked_by(device)
     if device.kind is not DeviceKind.GPU:
         return phases(device.vector_nbytes, schedule, lacks=lacks)
-    from .passes.sched.mapping.gpu.map_work_groups import MapWorkGroupsPass
+    from ..passes.sched.mapping.gpu.map_work_groups import MapWorkGroupsPass
 
     groups = MapWorkGroupsPass(
         max_items=min(device.max_items, _GROUP_ITEMS),
@@ -521,7 +521,7 @@ def _phases_for(device: DeviceInfo | None, schedule: ModulePass | None) -> dict[
 
 def _lacked_by(device: DeviceInfo) -> tuple[str, ...]:
     """Returns the ops that are to be expanded for a device. Raises TenonError where nothing expands one."""
-    from .passes.pipeline import EXPANSIONS
+    from ..passes.pipeline import EXPANSIONS
 
     lacks = lacked_by(device)
     if unknown := [name for name in lacks if name not in EXPANSIONS]:
@@ -533,7 +533,7 @@ def _lacked_by(device: DeviceInfo) -> tuple[str, ...]:
 
 def _expansions_for(device: DeviceInfo | None) -> tuple[ModulePass, ...]:
     """Returns what runs after passes that the caller chose."""
-    from .passes.pipeline import expansions
+    from ..passes.pipeline import expansions
 
     return () if device is None else expansions(device.vector_nbytes, _lacked_by(device))
 
@@ -546,9 +546,9 @@ def phases_of(
 
 
 def _planning(program: sched.ProgramOp) -> tuple[ModulePass, ...]:
-    from .passes.sched.host.analyze_schedule import AnalyzeSchedulePass
-    from .passes.sched.host.build_dependencies import BuildDependenciesPass
-    from .passes.sched.host.plan_memory import PlanMemoryPass
+    from ..passes.sched.host.analyze_schedule import AnalyzeSchedulePass
+    from ..passes.sched.host.build_dependencies import BuildDependenciesPass
+    from ..passes.sched.host.plan_memory import PlanMemoryPass
 
     if "memory_plan" in program.attributes:
         return ()
@@ -565,7 +565,7 @@ def _interpreted(
     instruments: Sequence[object],
     keeper: Executable | None = None,
 ) -> Executable:
-    from .backends.reference.execute import run_module
+    from ..backends.reference.execute import run_module
 
     if level is not None and level not in list(IRLevel):
         raise TenonError(f"compile: level '{level}' is not one of {', '.join(IRLevel)}")
@@ -700,7 +700,7 @@ def code_text(module: str, form: str, target: str | None = None) -> str:
     Raises:
         TenonError: it cannot express an op, its compiler is missing, or there is no such processor.
     """
-    from .universe import TENON
+    from ..universe import TENON
 
     ctx, output = context(), StringIO()
     options = {} if target is None else {"target": target}

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from xdsl.dialects import arith, memref, scf
 from xdsl.ir import Block, Operation, SSAValue
 
-from ..dialects import low, sched
-from ..dialects.buffer_size import nbytes_of
-from ..dialects.element_types import element_type_of
-from ..passes.indices.analysis import Loop
-from ..passes.rewriting.value_names import value_names
+from ...dialects import low, sched
+from ...dialects.buffer_size import nbytes_of
+from ...dialects.element_types import element_type_of
+from ...passes.indices.analysis import Loop
+from ...passes.rewriting.value_names import value_names
 from .words import axis_text, list_text
 
 _SILENT = (sched.YieldOp, scf.YieldOp, scf.ConditionOp, arith.ConstantOp, low.ConvertOp)

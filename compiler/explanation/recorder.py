@@ -9,11 +9,11 @@ from contextlib import ExitStack
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from ..dialects import graph
-from ..passes.instruments.interface import PassInstrument
-from ..passes.rewriting.rewrite_counts import counted_rewrites
-from ..passes.sched.planning.convert_graph_to_sched import ConvertGraphToSchedPass
-from ..runtime.reports.explanation import PassEffect
+from ...dialects import graph
+from ...passes.instruments.interface import PassInstrument
+from ...passes.rewriting.rewrite_counts import counted_rewrites
+from ...passes.sched.planning.convert_graph_to_sched import ConvertGraphToSchedPass
+from ...runtime.reports.explanation import PassEffect
 from .words import rule_words
 
 _WATCHED = ("graph.", "sched.kernel", "sched.axis", "sched.reduce", "sched.alloc", "func.call")

@@ -2,7 +2,7 @@
 Ops and passes that are defined outside of the package.
 
     import tenon
-    from tenon.custom import CustomOp, register_op
+    from tenon.compiler.custom import CustomOp, register_op
 
     @irdl_op_definition
     class SoftshrinkOp(CustomOp):
@@ -27,21 +27,21 @@ from xdsl.ir import Attribute, Dialect, Operation, SSAValue
 from xdsl.irdl import VarResultDef
 from xdsl.passes import ModulePass
 
-from .dialects import CUSTOM_DIALECTS, DIALECTS, graph
-from .dialects.graph import CustomOp
-from .dialects.graph.types import ANY, FLOATS, INTEGERS, NUMBERS, TENSOR, TENSOR_T, shape_of, tensor_of
-from .dialects.modules.parsing import location_text
-from .errors import TenonError
-from .passes.graph.builder import GraphBuilder
-from .passes.graph.decompositions import RULES as DECOMPOSITIONS
-from .passes.named_pipelines import NAMED_PIPELINES
-from .passes.registry import ALL_PASSES
-from .passes.rewriting.located_rewriter import rewrite_greedily
-from .passes.sched.planning.code import KernelCode
-from .passes.sched.planning.own import OWN_KERNELS, ProgramPart
-from .semantics.errors import InterpreterError, describe
-from .semantics.numpy_types import Array, dtype_of
-from .semantics.tensor_ops import RULES as SEMANTICS
+from ..dialects import CUSTOM_DIALECTS, DIALECTS, graph
+from ..dialects.graph import CustomOp
+from ..dialects.graph.types import ANY, FLOATS, INTEGERS, NUMBERS, TENSOR, TENSOR_T, shape_of, tensor_of
+from ..dialects.modules.parsing import location_text
+from ..errors import TenonError
+from ..passes.graph.builder import GraphBuilder
+from ..passes.graph.decompositions import RULES as DECOMPOSITIONS
+from ..passes.named_pipelines import NAMED_PIPELINES
+from ..passes.registry import ALL_PASSES
+from ..passes.rewriting.located_rewriter import rewrite_greedily
+from ..passes.sched.planning.code import KernelCode
+from ..passes.sched.planning.own import OWN_KERNELS, ProgramPart
+from ..semantics.errors import InterpreterError, describe
+from ..semantics.numpy_types import Array, dtype_of
+from ..semantics.tensor_ops import RULES as SEMANTICS
 
 __all__ = [
     "ANY",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from ..dialects import sched
-from ..dialects.sched import Level, MappingAttr
+from ...dialects import sched
+from ...dialects.sched import Level, MappingAttr
 
 
 def list_text(words: list[str]) -> str:

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, SSAValue
 
-from ..dialects import graph, sched
-from ..dialects.buffer_size import nbytes_bound, nbytes_of
-from ..dialects.dims.expressions import DimSymbol
-from ..dialects.modules.hazards import Item, accessed_buffers, all_items, base_of, items_in
-from ..dialects.modules.kernel_access import KernelAccess, accesses_of, kernels_of
-from ..passes.rewriting.value_names import value_names
-from ..runtime.reports.explanation import (
+from ...dialects import graph, sched
+from ...dialects.buffer_size import nbytes_bound, nbytes_of
+from ...dialects.dims.expressions import DimSymbol
+from ...dialects.modules.hazards import Item, accessed_buffers, all_items, base_of, items_in
+from ...dialects.modules.kernel_access import KernelAccess, accesses_of, kernels_of
+from ...passes.rewriting.value_names import value_names
+from ...runtime.reports.explanation import (
     Explanation,
     FusedOp,
     HandedOver,

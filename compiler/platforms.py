@@ -12,28 +12,28 @@ from typing import Any
 from xdsl.dialects.builtin import IndexType, ModuleOp, StringAttr
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
-from .backends.cache.code import has_code
-from .backends.interface import Backend, unmet_by_host
-from .backends.registry import open_backends
-from .dialects import graph, low
-from .dialects.memory_modes import NEVER_VIRTUAL, OPEN_MODES, most_local
-from .dialects.modules.canonical_text import canonical_text
-from .dialects.modules.entry import Entry, IRLevel, find_entry, keep_only
-from .dialects.modules.parsing import location_text, parse_module, verify_module
-from .driver import ModuleLowering, render
-from .errors import DeviceError, MemoryModeError, TenonError
-from .passes.rewriting.failing_location import failing_location
-from .program_cache import digest_of_source, load_program, note_lookup, program_key, store_program
-from .runtime.nodes.tensor_node import TensorNode
-from .runtime.nodes.tensor_node_memory import LOCAL_NBYTES
-from .runtime.plan.argument_kinds import check_kind
-from .runtime.plan.entry_state import nodes_of
-from .runtime.plan.lowered_program import LoweredProgram
-from .runtime.plan.program_plan import NodePlan
-from .runtime.platforms.device import Scheduler
-from .runtime.platforms.platform import Platform, Program
-from .runtime.timeline.timeline import Category, span
-from .tuned import tuning_pass, tuning_path
+from ..backends.cache.code import has_code
+from ..backends.interface import Backend, unmet_by_host
+from ..backends.registry import open_backends
+from ..dialects import graph, low
+from ..dialects.memory_modes import NEVER_VIRTUAL, OPEN_MODES, most_local
+from ..dialects.modules.canonical_text import canonical_text
+from ..dialects.modules.entry import Entry, IRLevel, find_entry, keep_only
+from ..dialects.modules.parsing import location_text, parse_module, verify_module
+from ..errors import DeviceError, MemoryModeError, TenonError
+from ..passes.rewriting.failing_location import failing_location
+from ..runtime.nodes.tensor_node import TensorNode
+from ..runtime.nodes.tensor_node_memory import LOCAL_NBYTES
+from ..runtime.plan.argument_kinds import check_kind
+from ..runtime.plan.entry_state import nodes_of
+from ..runtime.plan.lowered_program import LoweredProgram
+from ..runtime.plan.program_plan import NodePlan
+from ..runtime.platforms.device import Scheduler
+from ..runtime.platforms.platform import Platform, Program
+from ..runtime.timeline.timeline import Category, span
+from .compile import ModuleLowering, render
+from .kept_programs import digest_of_source, load_program, note_lookup, program_key, store_program
+from .tuning import tuning_pass, tuning_path
 
 
 def open_platform(
@@ -129,8 +129,8 @@ class _GraphLowering:
         computations: Mapping[str, Any],
     ) -> tuple[LoweredProgram, Mapping[str, Any]]:
         """What `runtime.platforms.platform.Lowering` says."""
-        from .passes.graph.scratch_nodes import scratch_nodes
-        from .passes.graph.virtual_nodes import extract_virtual, inline_virtual
+        from ..passes.graph.scratch_nodes import scratch_nodes
+        from ..passes.graph.virtual_nodes import extract_virtual, inline_virtual
 
         with span("parse", Category.COMPILE):
             module = parse_module(program, filename) if isinstance(program, str) else program.clone()

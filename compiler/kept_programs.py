@@ -16,19 +16,19 @@ from typing import NamedTuple
 
 from xdsl.dialects.builtin import ModuleOp
 
-from .backends.cache.code import makes_images, source_digest
-from .backends.cache.fingerprint import library_fingerprint
-from .backends.cache.frame import Record
-from .backends.cache.place import cache_folder
-from .backends.interface import Backend
-from .dialects import CUSTOM_DIALECTS
-from .dialects.dims.expressions import DimExpr
-from .dialects.modules.canonical_text import canonical_text
-from .passes.pass_manager import PassManager
-from .runtime.plan.lowered_program import LoweredProgram
-from .runtime.plan.plan_codec import UnknownDataError, decode, encode
-from .runtime.plan.program_plan import NodePlan, ProgramPlan
-from .runtime.plan.stages import Stages
+from ..backends.cache.code import makes_images, source_digest
+from ..backends.cache.fingerprint import library_fingerprint
+from ..backends.cache.frame import Record
+from ..backends.cache.place import cache_folder
+from ..backends.interface import Backend
+from ..dialects import CUSTOM_DIALECTS
+from ..dialects.dims.expressions import DimExpr
+from ..dialects.modules.canonical_text import canonical_text
+from ..passes.pass_manager import PassManager
+from ..runtime.plan.lowered_program import LoweredProgram
+from ..runtime.plan.plan_codec import UnknownDataError, decode, encode
+from ..runtime.plan.program_plan import NodePlan, ProgramPlan
+from ..runtime.plan.stages import Stages
 
 _OWN_PACKAGES = (f"{__package__}.", "xdsl.")
 

@@ -1,0 +1,1 @@
+"""From text, or a module, to an executable."""
