@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     from .compiler.kept_programs import cache_info
     from .compiler.platforms import open_platform
     from .explaining import explain
+    from .frontends.arrays.tree import register_tree
     from .frontends.callbacks import ShapeDtype, debug_print, pure_callback
     from .frontends.control_flow import cond, fori_loop, scan, switch, while_loop
-    from .frontends.dims import Dim
-    from .frontends.jit import clear_caches, jit
-    from .frontends.tree import register_tree
+    from .frontends.jit.dims import Dim
+    from .frontends.jit.jit import clear_caches, jit
     from .passes.pass_manager import PassManager
     from .passes.sched.steps.schedule import Schedule
     from .runtime.executables.device_array import DeviceArray
@@ -129,7 +129,7 @@ _WHEN_ASKED_FOR = {
     "Context": "runtime.platforms.context",
     "Device": "runtime.platforms.device",
     "DeviceArray": "runtime.executables.device_array",
-    "Dim": "frontends.dims",
+    "Dim": "frontends.jit.dims",
     "Event": "runtime.streams.event",
     "OptimizeContext": "runtime.platforms.optimize_context",
     "Platform": "runtime.platforms.platform",
@@ -147,9 +147,9 @@ _WHEN_ASKED_FOR = {
     "while_loop": "frontends.control_flow",
     "get_num_threads": "backends.llvm.threads",
     "num_threads": "backends.llvm.threads",
-    "clear_caches": "frontends.jit",
-    "jit": "frontends.jit",
-    "register_tree": "frontends.tree",
+    "clear_caches": "frontends.jit.jit",
+    "jit": "frontends.jit.jit",
+    "register_tree": "frontends.arrays.tree",
     "open_platform": "compiler.platforms",
     "register_backend": "backends.registry",
     "register_op": "compiler.custom",

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from .backends.interface import Backend
 from .compiler.compile import compile
 from .errors import TenonError
-from .frontends.jit import Jitted, jit
+from .frontends.jit.jit import Jitted, jit
 from .runtime.executables.executable import Executable
 from .runtime.reports.explanation import Explanation
 

@@ -16,15 +16,15 @@ from ..dialects import graph
 from ..dialects.dims.expressions import DimExpr
 from ..errors import TenonError
 from ..semantics.host_calls import call_function, print_values
-from .array import Array
-from .aval import Aval, aval_of
-from .concrete import ConcreteArray
-from .host_callback import HostCallback
-from .leaves import aval_of_value, lift, values_of
+from .arrays.array import Array
+from .arrays.aval import Aval, aval_of
+from .arrays.concrete import ConcreteArray
+from .arrays.static_key import shown
+from .arrays.tree import flatten, unflatten
 from .print_text import PrintText
-from .static_key import shown
-from .trace import current_trace
-from .tree import flatten, unflatten
+from .tracing.host_callback import HostCallback
+from .tracing.leaves import aval_of_value, lift, values_of
+from .tracing.trace import current_trace
 
 
 @dataclass(frozen=True)

@@ -16,16 +16,16 @@ from xdsl.ir import Block, Region
 
 from ..dialects import graph
 from ..dialects.dims.expressions import DimExpr, Extent
-from . import graph_ops
-from .array import Array, function
-from .aval import Aval, aval_of
-from .extents import greatest, is_at_least
-from .leaves import aval_of_value, lift
-from .promotion import kind_of
-from .source_lines import user_location
-from .trace import Trace, current_trace
-from .traced import TracedArray
-from .tree import Node, flatten, paths, unflatten
+from .arrays.array import Array, function
+from .arrays.aval import Aval, aval_of
+from .arrays.promotion import kind_of
+from .arrays.tree import Node, flatten, paths, unflatten
+from .tracing import graph_ops
+from .tracing.extents import greatest, is_at_least
+from .tracing.leaves import aval_of_value, lift
+from .tracing.source_lines import user_location
+from .tracing.trace import Trace, current_trace
+from .tracing.traced import TracedArray
 
 
 def cond(condition: Any, on_true: Callable[..., Any], on_false: Callable[..., Any], /, *operands: Any) -> Any:
@@ -225,7 +225,7 @@ def _scan_of_values(
     count: int,
     reverse: bool,
 ) -> tuple[Any, Any]:
-    from .jit import jit
+    from .jit.jit import jit
 
     if not count:
         # There is no output to take the shapes from: the traced loop knows them.

@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 from xdsl.ir.affine import AffineExpr, AffineMap
 
-from . import graph_ops as ops
-from .array import Array
-from .dispatch import array_function
+from .arrays.array import Array
+from .calls.dispatch import array_function
 from .numpy.axes import axis_of, integer_of
 from .numpy.dtypes import dtype_of, finfo, float8_e4m3fn
 from .numpy.elementwise import relu
@@ -32,7 +31,8 @@ from .numpy.operands import (
     reshaped,
     scalar_like,
 )
-from .traced import TracedArray
+from .tracing import graph_ops as ops
+from .tracing.traced import TracedArray
 
 __all__ = [
     "avg_pool",

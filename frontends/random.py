@@ -18,11 +18,11 @@ import ml_dtypes
 import numpy as np
 
 from ..semantics.numpy_types import BF16, F16, F32, F64
-from . import graph_ops as g
-from .array import Array
-from .concrete import ConcreteArray, as_concrete
-from .dispatch import array_function
-from .traced import TracedArray
+from .arrays.array import Array
+from .arrays.concrete import ConcreteArray, as_concrete
+from .calls.dispatch import array_function
+from .tracing import graph_ops as g
+from .tracing.traced import TracedArray
 
 __all__ = [
     "bernoulli",

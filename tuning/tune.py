@@ -20,8 +20,8 @@ from ..compiler.compile import ProgramSource
 from ..compiler.tuning import device_key, tuning_path
 from ..dialects.modules.entry import argument_names
 from ..errors import DeviceError, TenonError
-from ..frontends.jit import Jitted, jit
-from ..frontends.lowered import Lowered
+from ..frontends.jit.jit import Jitted, jit
+from ..frontends.jit.lowered import Lowered
 from ..passes.sched.steps.database import ScheduleEntry
 from ..passes.sched.steps.loops import loops_of
 from ..runtime.plan.argument_kinds import check_kind

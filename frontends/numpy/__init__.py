@@ -7,7 +7,7 @@ compiles.
 
 from __future__ import annotations
 
-from ..promotion import can_cast, result_type
+from ..arrays.promotion import can_cast, result_type
 from . import linalg
 from .aliases import (
     absolute,

@@ -11,7 +11,7 @@ from typing import Any, SupportsIndex, cast
 from numpy.exceptions import AxisError
 
 from ...dialects.dims.expressions import DimExpr
-from ..extents import check_quotients, is_at_least, refuse, text_of
+from ..tracing.extents import check_quotients, is_at_least, refuse, text_of
 
 MAX_RANK = 64
 """The most dims of an array, as numpy's."""

@@ -12,14 +12,14 @@ from typing import Any, cast
 import numpy as np
 
 from ...dialects.dims.expressions import DimExpr, Extent
-from .. import graph_ops as ops
-from ..array import Array
-from ..concrete import ConcreteArray, NumpyArray, as_concrete
-from ..dispatch import array_function
-from ..extents import greatest, is_at_least, quotient_up
-from ..promotion import result_type
-from ..trace import current_trace
-from ..traced import TracedArray
+from ..arrays.array import Array
+from ..arrays.concrete import ConcreteArray, NumpyArray, as_concrete
+from ..arrays.promotion import result_type
+from ..calls.dispatch import array_function
+from ..tracing import graph_ops as ops
+from ..tracing.extents import greatest, is_at_least, quotient_up
+from ..tracing.trace import current_trace
+from ..tracing.traced import TracedArray
 from .axes import checked_shape, extent_of, extents_of, integer_of, is_known
 from .contraction import diagonal_of
 from .dtypes import astype, check_device, dtype_of

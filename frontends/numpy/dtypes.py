@@ -9,9 +9,9 @@ from typing import Any, cast
 import ml_dtypes
 import numpy as np
 
-from .. import graph_ops as ops
-from ..array import Array
-from ..dispatch import array_function
+from ..arrays.array import Array
+from ..calls.dispatch import array_function
+from ..tracing import graph_ops as ops
 from .operands import operands
 
 DType = np.dtype[Any]

@@ -7,9 +7,9 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from ..array import Array
-from ..dispatch import array_function
-from ..traced import TracedArray
+from ..arrays.array import Array
+from ..calls.dispatch import array_function
+from ..tracing.traced import TracedArray
 from .axes import is_known
 from .contraction import Names, permuted, product, summed, without_repeats
 from .operands import common

@@ -7,10 +7,10 @@ python scalars take the dtype of the arrays. Functions that give floats promote 
 
 from __future__ import annotations
 
-from .. import graph_ops as ops
-from ..array import Array
-from ..dispatch import array_function
-from ..traced import TracedArray
+from ..arrays.array import Array
+from ..calls.dispatch import array_function
+from ..tracing import graph_ops as ops
+from ..tracing.traced import TracedArray
 from .dtypes import finfo
 from .operands import (
     BOOL,

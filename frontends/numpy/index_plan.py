@@ -8,11 +8,11 @@ from typing import Any, cast
 import numpy as np
 
 from ...dialects.dims.expressions import DimExpr, Extent
-from ..array import Array
-from ..concrete import ConcreteArray, NumpyArray, as_concrete
-from ..extents import least
-from ..trace import note_values_read
-from ..traced import TracedArray
+from ..arrays.array import Array
+from ..arrays.concrete import ConcreteArray, NumpyArray, as_concrete
+from ..tracing.extents import least
+from ..tracing.trace import note_values_read
+from ..tracing.traced import TracedArray
 from .axes import extent_of, integer_of, is_known
 from .operands import BOOL, is_integer
 from .values import values_of

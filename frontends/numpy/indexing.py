@@ -14,12 +14,12 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from .. import graph_ops as ops
-from ..array import Array
-from ..concrete import ConcreteArray, as_concrete
-from ..dispatch import array_function
-from ..trace import current_trace
-from ..traced import TracedArray
+from ..arrays.array import Array
+from ..arrays.concrete import ConcreteArray, as_concrete
+from ..calls.dispatch import array_function
+from ..tracing import graph_ops as ops
+from ..tracing.trace import current_trace
+from ..tracing.traced import TracedArray
 from .axes import axis_of, broadcast_shapes, is_known
 from .index_plan import Box, IndexPlan, check_bounds, parts_of, plan_index
 from .operands import INT64, extent_like, is_integer, operands, reshaped, scalar_like, together

@@ -10,10 +10,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from .. import graph_ops as ops
-from ..array import Array
-from ..dispatch import array_function
-from ..traced import TracedArray
+from ..arrays.array import Array
+from ..calls.dispatch import array_function
+from ..tracing import graph_ops as ops
+from ..tracing.traced import TracedArray
 from .axes import axes_of, axis_of, integer_of
 from .contraction import multiplied, product
 from .linear_algebra import (

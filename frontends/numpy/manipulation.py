@@ -9,11 +9,11 @@ from typing import Any, cast
 
 import numpy as np
 
-from .. import graph_ops as ops
-from ..array import Array
-from ..dispatch import array_function
-from ..extents import is_at_least, least
-from ..traced import TracedArray
+from ..arrays.array import Array
+from ..calls.dispatch import array_function
+from ..tracing import graph_ops as ops
+from ..tracing.extents import is_at_least, least
+from ..tracing.traced import TracedArray
 from .axes import (
     axes_of,
     axis_of,

@@ -8,10 +8,10 @@ from typing import Any, cast
 import numpy as np
 
 from ...dialects.dims.expressions import Extent
-from .. import graph_ops as ops
-from ..array import Array
-from ..promotion import kind_of, result_type
-from ..traced import TracedArray
+from ..arrays.array import Array
+from ..arrays.promotion import kind_of, result_type
+from ..tracing import graph_ops as ops
+from ..tracing.traced import TracedArray
 from .axes import broadcast_shapes
 
 BOOL = np.dtype(np.bool_)

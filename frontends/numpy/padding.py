@@ -7,9 +7,9 @@ from typing import Any, cast
 
 import numpy as np
 
-from .. import graph_ops as ops
-from ..array import Array
-from ..dispatch import array_function
+from ..arrays.array import Array
+from ..calls.dispatch import array_function
+from ..tracing import graph_ops as ops
 from .axes import axis_of, checked_shape, integer_of
 from .operands import Operand, array_of, operands, shape_of
 from .varying_axes import check_not_empty

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from .. import graph_ops as ops
-from ..array import Array
-from ..dispatch import array_function
+from ..arrays.array import Array
+from ..calls.dispatch import array_function
+from ..tracing import graph_ops as ops
 from .axes import axis_of
 from .operands import (
     BOOL,

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..array import Array
-from ..concrete import NumpyArray, as_concrete
+from ..arrays.array import Array
+from ..arrays.concrete import NumpyArray, as_concrete
 from .values import values_of
 
 _HINT = "call it outside of the function, or tenon.numpy.sort and tenon.numpy.diff inside"

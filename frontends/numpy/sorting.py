@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from .. import graph_ops as ops
-from ..array import Array
-from ..dispatch import array_function
-from ..traced import TracedArray
+from ..arrays.array import Array
+from ..calls.dispatch import array_function
+from ..tracing import graph_ops as ops
+from ..tracing.traced import TracedArray
 from .axes import axis_of, integer_of
 from .indexing import gathered_along
 from .operands import operands, part_of, reshaped

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from ...dialects.dims.expressions import Extent
-from .. import graph_ops as ops
-from ..array import Array
-from ..dispatch import array_function
-from ..extents import greatest
-from ..traced import TracedArray
+from ..arrays.array import Array
+from ..calls.dispatch import array_function
+from ..tracing import graph_ops as ops
+from ..tracing.extents import greatest
+from ..tracing.traced import TracedArray
 from .axes import axes_of, axis_of, integer_of, is_known
 from .dtypes import dtype_of
 from .elementwise import isclose

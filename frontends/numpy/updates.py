@@ -13,12 +13,12 @@ from typing import Any, cast
 
 import numpy as np
 
-from .. import graph_ops as ops
-from ..array import Array
-from ..dispatch import array_function
-from ..promotion import result_type
-from ..trace import current_trace
-from ..traced import TracedArray
+from ..arrays.array import Array
+from ..arrays.promotion import result_type
+from ..calls.dispatch import array_function
+from ..tracing import graph_ops as ops
+from ..tracing.trace import current_trace
+from ..tracing.traced import TracedArray
 from .axes import is_known
 from .index_plan import Box, IndexPlan, check_mask, parts_of, plan_index
 from .indexing import ArrayLike, box_of, get_item, wrapped

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..array import Array
-from ..concrete import NumpyArray, as_concrete
-from ..trace import note_values_read
-from ..traced import TracedArray
+from ..arrays.array import Array
+from ..arrays.concrete import NumpyArray, as_concrete
+from ..tracing.trace import note_values_read
+from ..tracing.traced import TracedArray
 
 
 def values_of(who: str, x: object, hint: str) -> NumpyArray:

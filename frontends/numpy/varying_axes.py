@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from ...dialects.dims.expressions import Extent
-from ..extents import bounds_text, greatest, is_at_least, least, quotient_up, refuse, text_of
+from ..tracing.extents import bounds_text, greatest, is_at_least, least, quotient_up, refuse, text_of
 
 
 class VaryingAxis:

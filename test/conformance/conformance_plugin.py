@@ -25,7 +25,7 @@ _NAME = "array_api_tests.dtype_helpers"
 def _use_backend(name: str) -> None:
     """Makes eager calls run on a backend other than the default one."""
     from tenon.compiler import compile as driver
-    from tenon.frontends import compiled_trace
+    from tenon.frontends.calls import compiled_trace
 
     compiled_trace.compile_own = lambda module, **options: driver.compile(module, backend=name, **options)
 

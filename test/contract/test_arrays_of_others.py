@@ -117,7 +117,7 @@ def test_an_array_is_lent_and_not_copied():
     values = numbers(1000)
     array = tnp.from_dlpack(Lent(values))
     assert np.shares_memory(np.from_dlpack(array), values)
-    assert np.shares_memory(tenon.frontends.leaves.values_of(Lent(values)), values)
+    assert np.shares_memory(tenon.frontends.tracing.leaves.values_of(Lent(values)), values)
 
 
 def test_tensors_of_torch_are_taken(backend: str):

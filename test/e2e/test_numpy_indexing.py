@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from tenon.compiler import compile as driver
-from tenon.frontends import compiled_trace
-from tenon.frontends.concrete import ConcreteArray
-from tenon.frontends.dispatch import EagerFunction
-from tenon.frontends.jit import jit
+from tenon.frontends.arrays.concrete import ConcreteArray
+from tenon.frontends.calls import compiled_trace
+from tenon.frontends.calls.dispatch import EagerFunction
+from tenon.frontends.jit.jit.jit import jit
 
 X = np.arange(2 * 3 * 4, dtype=np.float32).reshape(2, 3, 4)
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 import tenon
-from tenon.frontends import code_reads, guards
-from tenon.frontends.code_reads import Chain, _Reader, chains_of
+from tenon.frontends.calls import code_reads, guards
+from tenon.frontends.calls.code_reads import Chain, _Reader, chains_of
 
 RATE = 2.0
 

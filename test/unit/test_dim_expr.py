@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 import pytest
-import tenon.frontends.extents  # noqa: F401
+import tenon.frontends.tracing.extents  # noqa: F401
 from hypothesis import given
 from hypothesis import strategies as st
 from tenon.dialects import context

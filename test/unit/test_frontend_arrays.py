@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 import tenon
 import tenon.numpy as tnp
-from tenon.frontends.aval import Aval
-from tenon.frontends.concrete import ConcreteArray, as_concrete
+from tenon.frontends.arrays.aval import Aval
+from tenon.frontends.arrays.concrete import ConcreteArray, as_concrete
 
 
 def array(*shape: int, dtype: Any = np.float32) -> ConcreteArray:

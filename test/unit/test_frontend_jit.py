@@ -11,9 +11,9 @@ import tenon
 import tenon.numpy as tnp
 from tenon.dialects import context
 from tenon.dialects.modules.parsing import location_text
-from tenon.frontends import graph_ops, source_lines
-from tenon.frontends.aval import aval_of
-from tenon.frontends.trace import Trace, current_trace
+from tenon.frontends.arrays.aval import aval_of
+from tenon.frontends.tracing import graph_ops, source_lines
+from tenon.frontends.tracing.trace import Trace, current_trace
 from tenon.passes.pass_manager import PassManager
 from tenon.passes.pipeline import phases
 

@@ -9,7 +9,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 import tenon.numpy as tnp
-from tenon.frontends.promotion import can_cast, promote_dtypes, promoted, result_type
+from tenon.frontends.arrays.promotion import can_cast, promote_dtypes, promoted, result_type
 
 SIGNED = [np.dtype(f"i{size}") for size in (1, 2, 4, 8)]
 UNSIGNED = [np.dtype(f"u{size}") for size in (1, 2, 4, 8)]

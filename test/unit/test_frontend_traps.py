@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 import tenon
 import tenon.numpy as tnp
-from tenon.frontends import versions
+from tenon.frontends.calls import versions
 
 X = np.arange(4, dtype=np.float32)
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tenon
-from tenon.frontends.tree import flatten, paths, unflatten
+from tenon.frontends.arrays.tree import flatten, paths, unflatten
 
 Point = namedtuple("Point", ["x", "y"])
 

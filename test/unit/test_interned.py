@@ -2,8 +2,8 @@
 
 import gc
 
-from tenon.frontends import interned
-from tenon.frontends.interned import Interned
+from tenon.frontends.arrays import interned
+from tenon.frontends.arrays.interned import Interned
 
 
 class Thing:

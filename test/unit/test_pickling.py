@@ -12,8 +12,8 @@ import pytest
 import tenon
 import tenon.numpy as tnp
 from tenon.errors import ProgramError
-from tenon.frontends.aval import aval_of
-from tenon.frontends.concrete import ConcreteArray
+from tenon.frontends.arrays.aval import aval_of
+from tenon.frontends.arrays.concrete import ConcreteArray
 
 TEXT = """func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   %y = graph.add %x, %x : tensor<4xf32>

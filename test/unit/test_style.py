@@ -85,7 +85,7 @@ def test_an_op_has_an_example_and_is_named_for_what_it_is(op: type[Operation]):
     assert op.__name__ == "".join(word.capitalize() for word in words) + "Op"
 
 
-RUNS_CODE_OF_THE_USER = {"frontends/guards.py", "tools/plugins.py", "tools/reduce/trial.py"}
+RUNS_CODE_OF_THE_USER = {"frontends/calls/guards.py", "tools/plugins.py", "tools/reduce/trial.py"}
 """
 Files that look at properties of the user's, import modules of theirs, or run what is known to fail, which may
 raise anything.

@@ -15,24 +15,24 @@ from weakref import WeakSet
 
 import numpy as np
 
-from ..dialects.dims.expressions import symbols_of
-from ..runtime.timeline import timeline
-from .aval import Aval
+from ...dialects.dims.expressions import symbols_of
+from ...runtime.timeline import timeline
+from ..arrays.aval import Aval
+from ..arrays.concrete import ConcreteArray
+from ..arrays.tracing_state import ENTERED
+from ..arrays.tree import flatten, unflatten
+from ..calls.compiled_trace import DirectCall, values_of_captured
+from ..calls.dispatch import MOST_SIGNATURES, EagerFunction
+from ..calls.guards import Guard, guards_of
+from ..calls.versions import TracedCall, Version
+from ..tracing.leaves import lift, plain_values
+from ..tracing.source_lines import note_place
+from ..tracing.trace import Captured, Trace, current_trace
+from ..tracing.traced import TracedArray
 from .call_signature import CallSignature, Parameters
-from .compiled_trace import DirectCall, values_of_captured
-from .concrete import ConcreteArray
 from .dims import Dim
-from .dispatch import MOST_SIGNATURES, EagerFunction
-from .explain import Miss, Misses, nearest_difference
-from .guards import Guard, guards_of
-from .leaves import lift, plain_values
 from .lowered import Lowered
-from .source_lines import note_place
-from .trace import Captured, Trace, current_trace
-from .traced import TracedArray
-from .tracing_state import ENTERED
-from .tree import flatten, unflatten
-from .versions import TracedCall, Version
+from .misses import Miss, Misses, nearest_difference
 
 _new = object.__new__
 _ndarray = np.ndarray

@@ -8,10 +8,10 @@ from typing import Any, NoReturn, cast
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import TenonError
+from ...errors import TenonError
+from ..tracing.trace import note_values_read
 from .array import Array
 from .aval import Aval, aval_of
-from .trace import note_values_read
 from .tracing_state import ENTERED
 
 NumpyArray = npt.NDArray[Any]

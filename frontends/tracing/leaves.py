@@ -6,11 +6,11 @@ from typing import Any, cast
 
 import numpy as np
 
-from ..dialects.dims.expressions import DimExpr
-from ..errors import TenonError
-from .aval import BOOL, FLOAT, INT, UINT, Aval, aval_of
-from .concrete import ConcreteArray, as_concrete
-from .static_key import shown
+from ...dialects.dims.expressions import DimExpr
+from ...errors import TenonError
+from ..arrays.aval import BOOL, FLOAT, INT, UINT, Aval, aval_of
+from ..arrays.concrete import ConcreteArray, as_concrete
+from ..arrays.static_key import shown
 from .trace import Trace
 from .traced import TracedArray
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from .aval import Aval, aval_of
-from .concrete import ConcreteArray
+from ..arrays.aval import Aval, aval_of
+from ..arrays.concrete import ConcreteArray
+from ..arrays.static_key import static_key
+from ..arrays.tree import Node, flatten, paths, unflatten
+from ..tracing.leaves import aval_of_value
 from .dims import Dim, DynamicAxes
-from .leaves import aval_of_value
-from .static_key import static_key
-from .tree import Node, flatten, paths, unflatten
 
 Arguments = tuple[tuple[Any, ...], Mapping[str, Any]]
 """Those given by position, and those given by name."""

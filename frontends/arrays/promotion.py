@@ -13,7 +13,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from ..semantics.numpy_types import BF16, F8_DTYPES, F16, is_floating
+from ...semantics.numpy_types import BF16, F8_DTYPES, F16, is_floating
 from .aval import BOOL, FLOAT, INT
 
 DType = np.dtype[Any]

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, cast
 
-from ..errors import TenonError
+from ...errors import TenonError
 from .interned import Interned
 from .static_key import static_key
 

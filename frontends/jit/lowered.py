@@ -9,13 +9,13 @@ from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 
-from ..compiler.compile import code_text
-from ..errors import TenonError
-from ..runtime.process_bound import ProcessBound
+from ...compiler.compile import code_text
+from ...errors import TenonError
+from ...runtime.process_bound import ProcessBound
+from ..calls.compiled_trace import CompiledTrace
+from ..calls.versions import TracedCall, Version
 from .call_signature import CallSignature, Parameters
-from .compiled_trace import CompiledTrace
-from .explain import differences
-from .versions import TracedCall, Version
+from .misses import differences
 
 CODES = {"ll": "llvm-ir", "s": "asm", "cl": "opencl-c"}
 """Kinds of code, and what `tenon-opt -t` calls them."""

@@ -12,18 +12,18 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, ModuleOp, UnitAttr
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 
-from ..dialects import graph
-from ..dialects.modules.entry import DONATED
-from ..errors import TracingError
-from ..semantics.numpy_types import dense_of
-from .aval import Aval, aval_of, dtype_of_type, shape_of_type
-from .promotion import kind_of
+from ...dialects import graph
+from ...dialects.modules.entry import DONATED
+from ...errors import TracingError
+from ...semantics.numpy_types import dense_of
+from ..arrays.aval import Aval, aval_of, dtype_of_type, shape_of_type
+from ..arrays.promotion import kind_of
+from ..arrays.tracing_state import ENTERED
 from .source_lines import frame_text, user_location, with_excerpt
-from .tracing_state import ENTERED
 
 if TYPE_CHECKING:
-    from .concrete import ConcreteArray
-    from .guards import Guard
+    from ..arrays.concrete import ConcreteArray
+    from ..calls.guards import Guard
     from .host_callback import HostCallback
     from .traced import TracedArray
 
@@ -197,7 +197,7 @@ class Trace:
         program, whose values are read at each call. Small arrays of Tenon's, which are immutable, are
         constants instead.
         """
-        from .concrete import ConcreteArray, as_concrete
+        from ..arrays.concrete import ConcreteArray, as_concrete
 
         guard = self.watched.get(id(array))
         if guard is None and isinstance(array, ConcreteArray) and array.nbytes <= LARGEST_CONSTANT:

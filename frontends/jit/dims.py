@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..dialects import graph
-from ..dialects.dims.expressions import LARGEST_DIM, DimExpr, dim
-from .aval import Aval, aval_of
+from ...dialects import graph
+from ...dialects.dims.expressions import LARGEST_DIM, DimExpr, dim
+from ..arrays.aval import Aval, aval_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ..dialects.dims.expressions import (
+from ...dialects.dims.expressions import (
     DimExpr,
     DimSymbol,
     Extent,
@@ -21,11 +21,11 @@ from ..dialects.dims.expressions import (
     terms_of,
     unbounded,
 )
-from ..dialects.dims.expressions import greatest as greatest_of
-from ..dialects.dims.expressions import is_at_least as is_known_at_least
-from ..dialects.dims.expressions import least as least_of
-from ..dialects.graph.dim import dims_of, dims_text
-from ..errors import TracingError
+from ...dialects.dims.expressions import greatest as greatest_of
+from ...dialects.dims.expressions import is_at_least as is_known_at_least
+from ...dialects.dims.expressions import least as least_of
+from ...dialects.graph.dim import dims_of, dims_text
+from ...errors import TracingError
 from .trace import current_trace
 
 

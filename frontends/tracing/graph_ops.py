@@ -14,8 +14,8 @@ from xdsl.ir import Operation
 from xdsl.ir.affine import AffineMap
 from xdsl.utils.exceptions import VerifyException
 
-from ..dialects import graph
-from ..dialects.dims.expressions import (
+from ...dialects import graph
+from ...dialects.dims.expressions import (
     DimAtom,
     DimSymbol,
     Extent,
@@ -27,9 +27,9 @@ from ..dialects.dims.expressions import (
     parts_of,
     terms_of,
 )
-from ..dialects.graph.types import ElementKind
-from ..errors import TenonError
-from ..semantics.numpy_types import element_type_of_dtype
+from ...dialects.graph.types import ElementKind
+from ...errors import TenonError
+from ...semantics.numpy_types import element_type_of_dtype
 from .extents import check_divisors
 from .source_lines import frame_text, user_location, with_excerpt
 from .trace import Trace, current_trace

@@ -15,14 +15,14 @@ from typing import Any, TypeVar, cast, overload
 
 import numpy as np
 
+from ..arrays.concrete import ConcreteArray
+from ..arrays.static_key import static_key
+from ..arrays.tree import flatten
+from ..tracing.leaves import WEAK, aval_of_value, lift
+from ..tracing.trace import Trace, current_trace
+from ..tracing.traced import TracedArray
 from .compiled_trace import CompiledTrace
-from .concrete import ConcreteArray
 from .fast_calls import fast_call
-from .leaves import WEAK, aval_of_value, lift
-from .static_key import static_key
-from .trace import Trace, current_trace
-from .traced import TracedArray
-from .tree import flatten
 from .versions import TracedCall, Version
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MethodType
 from typing import Any
 
-from .tree import Node, flatten, unflatten
+from ..arrays.tree import Node, flatten, unflatten
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,15 +7,15 @@ from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 
-from ..compiler.compile import compile_own
-from ..errors import CallError, TenonError
-from ..runtime.timeline import timeline
-from .aval import aval_of
-from .concrete import ConcreteArray
-from .leaves import check_range, values_of
-from .source_lines import frame_text, user_location, with_excerpt
-from .trace import Captured, Trace
-from .traced import TracedArray
+from ...compiler.compile import compile_own
+from ...errors import CallError, TenonError
+from ...runtime.timeline import timeline
+from ..arrays.aval import aval_of
+from ..arrays.concrete import ConcreteArray
+from ..tracing.leaves import check_range, values_of
+from ..tracing.source_lines import frame_text, user_location, with_excerpt
+from ..tracing.trace import Captured, Trace
+from ..tracing.traced import TracedArray
 
 DirectCall = Callable[[tuple[Any, ...], None], Any]
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr
 
-from ..dialects.dims.expressions import DimExpr
-from ..errors import TenonError
+from ...dialects.dims.expressions import DimExpr
+from ...errors import TenonError
 
 _OWN_FOLDER = str(Path(__file__).parent)
 _OF_EXTENTS = DimExpr.__bool__.__code__.co_filename

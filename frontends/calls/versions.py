@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays.concrete import ConcreteArray, as_concrete
+from ..arrays.tree import Node, unflatten
+from ..tracing.leaves import values_of
+from ..tracing.trace import Trace
+from ..tracing.traced import TracedArray
 from .compiled_trace import CompiledTrace
-from .concrete import ConcreteArray, as_concrete
 from .guards import Guard
-from .leaves import values_of
-from .trace import Trace
-from .traced import TracedArray
-from .tree import Node, unflatten
 
 
 @dataclass(frozen=True, eq=False, slots=True)

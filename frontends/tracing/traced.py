@@ -7,8 +7,8 @@ from typing import Any, NoReturn
 
 from xdsl.ir import SSAValue
 
-from .array import Array, function
-from .aval import Aval
+from ..arrays.array import Array, function
+from ..arrays.aval import Aval
 from .trace import Scope, Trace
 
 

@@ -30,9 +30,9 @@ from typing import Any, cast
 
 import numpy as np
 
-from .array import Array
+from ..arrays.array import Array
+from ..arrays.concrete import ConcreteArray, as_concrete
 from .code_reads import Chain, Step, chains_of
-from .concrete import ConcreteArray, as_concrete
 
 _OUTSIDE = ("builtins", "functools", "itertools", "math", "numpy", "operator", "tenon", "typing")
 """Packages whose functions do not change."""

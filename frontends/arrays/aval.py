@@ -9,10 +9,10 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation
 
-from ..dialects import graph
-from ..dialects.dims.expressions import Extent
-from ..dialects.graph.types import shape_of
-from ..semantics.numpy_types import dtype_of, element_type_of_dtype
+from ...dialects import graph
+from ...dialects.dims.expressions import Extent
+from ...dialects.graph.types import shape_of
+from ...semantics.numpy_types import dtype_of, element_type_of_dtype
 from .interned import Interned
 
 

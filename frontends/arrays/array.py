@@ -9,8 +9,8 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from ..dialects.dims.expressions import DimExpr
-from ..errors import TracingError
+from ...dialects.dims.expressions import DimExpr
+from ...errors import TracingError
 from .aval import Aval
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {}

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..runtime.timeline import timeline
-from .concrete import ConcreteArray
-from .traced import TracedArray
-from .tracing_state import ENTERED
+from ...runtime.timeline import timeline
+from ..arrays.concrete import ConcreteArray
+from ..arrays.tracing_state import ENTERED
+from ..tracing.traced import TracedArray
 
 if TYPE_CHECKING:
     from .dispatch import EagerFunction

@@ -1,0 +1,1 @@
+"""Programs of traces, and which one a call takes."""
