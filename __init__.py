@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from .compiler.custom import register_op, register_pass
     from .compiler.kept_programs import cache_info
     from .compiler.platforms import open_platform
-    from .explaining import explain
     from .frontends.arrays.tree import register_tree
     from .frontends.callbacks import ShapeDtype, debug_print, pure_callback
     from .frontends.control_flow import cond, fori_loop, scan, switch, while_loop
@@ -52,8 +51,9 @@ if TYPE_CHECKING:
     from .runtime.platforms.stream import Stream
     from .runtime.streams.event import Event
     from .runtime.timeline.timeline import record_timeline
-    from .tuning.report import TuningReport
-    from .tuning.tune import tune
+    from .tools.explain import explain
+    from .tools.tune.report import TuningReport
+    from .tools.tune.tune import tune
 
 __all__ = [
     "BACKENDS",
@@ -117,9 +117,9 @@ __path__.append(str(Path(__file__).parent / "frontends" / "public"))
 _WHEN_ASKED_FOR = {
     "BACKENDS": "compiler.compile",
     "compile": "compiler.compile",
-    "explain": "explaining",
-    "tune": "tuning.tune",
-    "TuningReport": "tuning.report",
+    "explain": "tools.explain",
+    "tune": "tools.tune.tune",
+    "TuningReport": "tools.tune.report",
     "Executable": "runtime.executables.executable",
     "PassManager": "passes.pass_manager",
     "Schedule": "passes.sched.steps.schedule",

@@ -17,8 +17,8 @@ from tenon.compiler.tuning import device_key
 from tenon.passes.sched.steps.database import ScheduleEntry
 from tenon.passes.sched.steps.loops import loops_of
 from tenon.test.e2e.random_schedules import schedule_at_random
-from tenon.tuning.database import save_entries
-from tenon.tuning.kernels import TunableProgram, tunable_program
+from tenon.tools.tune.database import save_entries
+from tenon.tools.tune.kernels import TunableProgram, tunable_program
 
 from .draws import Draws
 

@@ -8,48 +8,32 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 
-FOLDERS = (
-    "cache",
-    "dialects",
-    "semantics",
-    "passes",
-    "backends",
-    "runtime",
-    "explanation",
-    "frontends",
-    "tuning",
-    "tools",
-)
+FOLDERS = ("dialects", "semantics", "passes", "backends", "runtime", "compiler", "frontends", "tools")
 
 MAY_IMPORT = {
     "errors": (),
-    "import_time": (),
-    "process_bound": (),
     "dialects": ("errors", "dialects"),
     "semantics": ("errors", "dialects", "semantics"),
     "passes": ("errors", "dialects", "semantics", "passes"),
-    "cache": ("errors", "import_time", "cache", "backends.interface"),
-    "backends": ("errors", "cache", "dialects", "semantics", "backends"),
+    "backends": ("errors", "dialects", "semantics", "backends"),
     "runtime": (
         "errors",
-        "process_bound",
-        "cache",
         "dialects",
         "semantics",
         "runtime",
+        "backends.cache",
         "backends.interface",
         "backends.registry",
     ),
-    "explanation": ("errors", "dialects", "passes", "runtime", "explanation"),
+    "compiler": ("errors", "dialects", "semantics", "passes", "backends", "runtime", "compiler"),
     "frontends": (
         "errors",
-        "process_bound",
         "dialects",
         "semantics",
         "frontends",
-        "driver",
-        "platforms",
-        "runtime.timeline.timeline",
+        "compiler",
+        "runtime.timeline",
+        "runtime.process_bound",
     ),
 }
 """The prefixes of the modules that each part may import; parts that are not listed sit on top."""

@@ -106,7 +106,7 @@ def test_importing_tenon_loads_no_backend_library():
 
 def test_tenon_is_imported_where_the_backends_libraries_are_missing():
     run_python(
-        "import sys; sys.modules['pyopencl'] = sys.modules['llvmlite'] = None; import tenon, tenon.universe"
+        "import sys; sys.modules['pyopencl'] = sys.modules['llvmlite'] = None; import tenon, tenon.tools.universe"
     )
 
 

@@ -20,7 +20,7 @@ from tenon.passes.sched.steps.database import (
     read_database,
 )
 from tenon.passes.sched.steps.schedule import Schedule
-from tenon.tuning.database import save_entries
+from tenon.tools.tune.database import save_entries
 
 ENTRY = ScheduleEntry(
     "0" * 64,
@@ -145,7 +145,7 @@ from dataclasses import replace
 from pathlib import Path
 from tenon.passes.sched.steps.database import parse_database
 from tenon.compiler.tuning import device_key, tuning_pass
-from tenon.tuning.database import save_entries
+from tenon.tools.tune.database import save_entries
 
 path, seed = Path(sys.argv[1]), int(sys.argv[2])
 (entry,) = parse_database("", sys.argv[3].encode())

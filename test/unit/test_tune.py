@@ -19,11 +19,11 @@ from tenon.passes.sched.steps.database import ScheduleEntry, TuningError, databa
 from tenon.passes.sched.steps.loops import loops_of
 from tenon.passes.sched.steps.passes.apply_schedules import ApplySchedulesPass
 from tenon.tools.tenon_run import main
-from tenon.tuning.bench import KernelBench
-from tenon.tuning.kernels import sizes_of, tunable_program
-from tenon.tuning.progress import Silent, shown_progress
-from tenon.tuning.report import KernelReport, TuningReport
-from tenon.tuning.tune import tune
+from tenon.tools.tune.bench import KernelBench
+from tenon.tools.tune.kernels import sizes_of, tunable_program
+from tenon.tools.tune.progress import Silent, shown_progress
+from tenon.tools.tune.report import KernelReport, TuningReport
+from tenon.tools.tune.tune import tune
 
 PROGRAM = """
 func.func @f(%x: tensor<64x48xf32>) -> tensor<64x48xf32> {

@@ -9,10 +9,10 @@ from tenon.dialects.modules.entry import find_entry
 from tenon.dialects.modules.parsing import parse_module
 from tenon.errors import TenonError
 from tenon.passes.sched.steps.loops import loops_of
-from tenon.tuning.candidates import Candidate, neighbours, starts
-from tenon.tuning.kernels import TunableProgram, sizes_of, tunable_program
-from tenon.tuning.report import KernelReport
-from tenon.tuning.search import Deadline, KernelSearch
+from tenon.tools.tune.candidates import Candidate, neighbours, starts
+from tenon.tools.tune.kernels import TunableProgram, sizes_of, tunable_program
+from tenon.tools.tune.report import KernelReport
+from tenon.tools.tune.search import Deadline, KernelSearch
 
 PROGRAM = """
 func.func @f(%x: tensor<16x32xf32>) -> tensor<16x32xf32> {

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from ..errors import TenonError
-from ..passes.sched.steps.kernel_key import kernel_text
+from ...errors import TenonError
+from ...passes.sched.steps.kernel_key import kernel_text
 from .bench import Bench
 from .candidates import Candidate, default_mappings, neighbours, starts
 from .kernels import TunableKernel, TunableProgram

@@ -11,17 +11,17 @@ import numpy.typing as npt
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Attribute
 
-from ..backends.interface import Backend, BufferLoc, LaunchStep, Program
-from ..backends.reference.comparison import differences
-from ..dialects import sched
-from ..dialects.buffer_size import size_of
-from ..dialects.dims.expressions import evaluated
-from ..dialects.element_types import NBYTES, element_type_of
-from ..dialects.modules.kernel_access import access_of
-from ..passes.sched.steps.reassociation import rounds
-from ..runtime.memory.segments import ALIGNMENT
-from ..runtime.memory.slab_pool import Slab, slab_pool_of
-from ..semantics.numpy_types import dtype_of
+from ...backends.interface import Backend, BufferLoc, LaunchStep, Program
+from ...backends.reference.comparison import differences
+from ...dialects import sched
+from ...dialects.buffer_size import size_of
+from ...dialects.dims.expressions import evaluated
+from ...dialects.element_types import NBYTES, element_type_of
+from ...dialects.modules.kernel_access import access_of
+from ...passes.sched.steps.reassociation import rounds
+from ...runtime.memory.segments import ALIGNMENT
+from ...runtime.memory.slab_pool import Slab, slab_pool_of
+from ...semantics.numpy_types import dtype_of
 from .kernels import TunableKernel, TunableProgram
 
 Array = npt.NDArray[Any]

@@ -14,18 +14,18 @@ from typing import Any
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
-from ..backends.interface import Backend, unmet_by_host
-from ..backends.registry import REFERENCE, get_backend
-from ..compiler.compile import ProgramSource
-from ..compiler.tuning import device_key, tuning_path
-from ..dialects.modules.entry import argument_names
-from ..errors import DeviceError, TenonError
-from ..frontends.jit.jit import Jitted, jit
-from ..frontends.jit.lowered import Lowered
-from ..passes.sched.steps.database import ScheduleEntry
-from ..passes.sched.steps.loops import loops_of
-from ..runtime.plan.argument_kinds import check_kind
-from ..runtime.plan.signature import Signature
+from ...backends.interface import Backend, unmet_by_host
+from ...backends.registry import REFERENCE, get_backend
+from ...compiler.compile import ProgramSource
+from ...compiler.tuning import device_key, tuning_path
+from ...dialects.modules.entry import argument_names
+from ...errors import DeviceError, TenonError
+from ...frontends.jit.jit import Jitted, jit
+from ...frontends.jit.lowered import Lowered
+from ...passes.sched.steps.database import ScheduleEntry
+from ...passes.sched.steps.loops import loops_of
+from ...runtime.plan.argument_kinds import check_kind
+from ...runtime.plan.signature import Signature
 from .bench import KernelBench
 from .database import check_writable, save_entries
 from .kernels import TunableKernel, TunableProgram, sizes_of, tunable_program

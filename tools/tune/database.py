@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
-from ..passes.sched.steps.database import ScheduleEntry, TuningError, database_text, read_database
+from ...passes.sched.steps.database import ScheduleEntry, TuningError, database_text, read_database
 
 
 def check_writable(path: Path) -> None:

@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from ..backends.interface import Backend
-from ..compiler.compile import phases_of
-from ..dialects import context, graph, low, sched
-from ..dialects.modules.dim_values import DimTable
-from ..dialects.modules.entry import Entry, find_entry
-from ..dialects.modules.hazards import all_items
-from ..errors import TenonError
-from ..passes.pass_manager import PassManager
-from ..passes.sched.host.build_dependencies import BuildDependenciesPass
-from ..passes.sched.steps.database import kernel_digest
-from ..passes.sched.steps.passes.apply_schedules import ApplySchedulesPass
+from ...backends.interface import Backend
+from ...compiler.compile import phases_of
+from ...dialects import context, graph, low, sched
+from ...dialects.modules.dim_values import DimTable
+from ...dialects.modules.entry import Entry, find_entry
+from ...dialects.modules.hazards import all_items
+from ...errors import TenonError
+from ...passes.pass_manager import PassManager
+from ...passes.sched.host.build_dependencies import BuildDependenciesPass
+from ...passes.sched.steps.database import kernel_digest
+from ...passes.sched.steps.passes.apply_schedules import ApplySchedulesPass
 
 
 @dataclass(frozen=True)

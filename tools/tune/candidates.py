@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from ..dialects import sched
-from ..dialects.sched import Level, MappingAttr
-from ..errors import TenonError
-from ..passes.sched.steps.loops import KernelLoop, loops_of
-from ..passes.sched.steps.schedule import Schedule
-from ..passes.sched.steps.steps import Step
+from ...dialects import sched
+from ...dialects.sched import Level, MappingAttr
+from ...errors import TenonError
+from ...passes.sched.steps.loops import KernelLoop, loops_of
+from ...passes.sched.steps.schedule import Schedule
+from ...passes.sched.steps.steps import Step
 
 SPLITS = (8, 16, 32, 64, 128)
 """The parts that loops are split into."""

@@ -11,47 +11,47 @@ from xdsl.ir import Dialect
 from xdsl.universe import Universe
 from xdsl.utils.target import Target
 
-from .passes.registry import TENON_PASSES
+from ..passes.registry import TENON_PASSES
 
 
 def _graph() -> Dialect:
-    from .dialects.graph import GRAPH
+    from ..dialects.graph import GRAPH
 
     return GRAPH
 
 
 def _sched() -> Dialect:
-    from .dialects.sched import SCHED
+    from ..dialects.sched import SCHED
 
     return SCHED
 
 
 def _low() -> Dialect:
-    from .dialects.low import LOW
+    from ..dialects.low import LOW
 
     return LOW
 
 
 def _llvm_ir() -> type[Target]:
-    from .backends.llvm.target import LLVMIRTarget
+    from ..backends.llvm.target import LLVMIRTarget
 
     return LLVMIRTarget
 
 
 def _asm() -> type[Target]:
-    from .backends.llvm.target import AsmTarget
+    from ..backends.llvm.target import AsmTarget
 
     return AsmTarget
 
 
 def _obj() -> type[Target]:
-    from .backends.llvm.target import ObjectTarget
+    from ..backends.llvm.target import ObjectTarget
 
     return ObjectTarget
 
 
 def _opencl_c() -> type[Target]:
-    from .backends.opencl.target import OpenCLCTarget
+    from ..backends.opencl.target import OpenCLCTarget
 
     return OpenCLCTarget
 

@@ -7,12 +7,12 @@ from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 
-from .backends.interface import Backend
-from .compiler.compile import compile
-from .errors import TenonError
-from .frontends.jit.jit import Jitted, jit
-from .runtime.executables.executable import Executable
-from .runtime.reports.explanation import Explanation
+from ..backends.interface import Backend
+from ..compiler.compile import compile
+from ..errors import TenonError
+from ..frontends.jit.jit import Jitted, jit
+from ..runtime.executables.executable import Executable
+from ..runtime.reports.explanation import Explanation
 
 
 def explain(

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..passes.sched.steps.database import ScheduleEntry
-from ..runtime.timeline.text_table import text_table
+from ...passes.sched.steps.database import ScheduleEntry
+from ...runtime.timeline.text_table import text_table
 
 MOST_REASONS = 3
 """The most reasons that are printed for a kernel."""
