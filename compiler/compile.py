@@ -700,7 +700,7 @@ def code_text(module: str, form: str, target: str | None = None) -> str:
     Raises:
         TenonError: it cannot express an op, its compiler is missing, or there is no such processor.
     """
-    from ..tools.universe import TENON
+    from .universe import TENON
 
     ctx, output = context(), StringIO()
     options = {} if target is None else {"target": target}

@@ -1,8 +1,9 @@
 """
 Programs on disk: what a compile makes of a text or a module, found by everything that it depends on.
 
-An entry holds the plan of a program and the digest of its source, under which `backends/cache/code.py` has the machine
-code. What it takes to make the texts of the stages is not kept: the passes run again when one is asked for.
+An entry holds the plan of a program and the digest of its source, under which `backends/cache/code.py` has
+the machine code. What it takes to make the texts of the stages is not kept: the passes run again when one is
+asked for.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from ..runtime.plan.plan_codec import UnknownDataError, decode, encode
 from ..runtime.plan.program_plan import NodePlan, ProgramPlan
 from ..runtime.plan.stages import Stages
 
-_OWN_PACKAGES = (f"{__package__}.", "xdsl.")
+_OWN_PACKAGES = (f"{__name__.partition('.')[0]}.", "xdsl.")
 
 
 _READ_FILES = ("apply-schedules",)

@@ -180,7 +180,10 @@ class _GraphLowering:
             store_program(program, backend)
 
     def join(self, backend: Backend, programs: Sequence[LoweredProgram]) -> list[LoweredProgram]:
-        """What `runtime.platforms.platform.Lowering` says: programs are joined whose kernels differ in their names."""
+        """
+        What `runtime.platforms.platform.Lowering` says: programs are joined whose kernels differ in their
+        names.
+        """
         groups: list[list[int]] = []
         for number, program in enumerate(programs):
             if program.module is None:

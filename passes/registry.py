@@ -1,8 +1,8 @@
 """
 Every pass by its name on the command line.
 
-A pass's name gives its file and its class: `expand-math` is `ExpandMathPass` in `expand_math.py`, in the room that
-the table says. The file is imported when the pass is first asked for.
+A pass's name gives its file and its class: `expand-math` is `ExpandMathPass` in `expand_math.py`, in the room
+that the table says. The file is imported when the pass is first asked for.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ import xdsl
 
 from ...import_time import IMPORT_TIME_NS
 
-_ROOT = Path(__file__).parents[1]
+_ROOT = Path(__file__).parents[2]
 
 _NOT_COMPILING = frozenset(("benchmarks",))
 """Packages in the folder of the sources that compile nothing."""

@@ -15,9 +15,9 @@ from typing import cast
 from xdsl.dialects import arith, memref, scf, vector
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, MemRefType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
-from xdsl.utils.exceptions import VerifyException
 
 from ..element_types import lanes_of
+from ..out_of_bounds import OutOfBoundsError
 from .atomic_rmw import AtomicRmwOp
 from .tile import TileFmaOp
 
@@ -40,14 +40,6 @@ _BUFFER_OF: dict[type[Operation], int] = {
 """Which operand of an access is the buffer; the indices come after it."""
 
 _SUMS = frozenset((arith.AddiOp, arith.SubiOp, arith.MuliOp))
-
-
-class OutOfBoundsError(VerifyException):
-    """An access is outside of its buffer; `op` is the access."""
-
-    def __init__(self, op: Operation, message: str):
-        super().__init__(message)
-        self.op = op
 
 
 def verify_accesses(block: Block, counter_of: Callable[[Operation], Counter | None]) -> None:

@@ -47,7 +47,7 @@ from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from ...errors import ProgramError, TenonError
 from .. import context
-from ..low.static_bounds import OutOfBoundsError
+from ..out_of_bounds import OutOfBoundsError
 from .fast_lexer import FastLexer
 from .region_kind import is_graph_region
 

@@ -20,7 +20,7 @@ def function(name: str) -> Callable[..., Any]:
     """Returns a function of `tenon.numpy`, which is imported when it is first asked for."""
     found = _FUNCTIONS.get(name)
     if found is None:
-        found = _FUNCTIONS[name] = getattr(import_module(".numpy", __package__), name)
+        found = _FUNCTIONS[name] = getattr(import_module("..numpy", __package__), name)
     return found
 
 
@@ -159,7 +159,7 @@ class Array:
             raise ValueError(
                 f"__array_namespace__: version {api_version!r} of the Array API, expected up to '2024.12'"
             )
-        return import_module("..numpy", __package__)
+        return import_module("...numpy", __package__)
 
     def __len__(self) -> int:
         if not self.aval.shape:

@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr
 from ...dialects.dims.expressions import DimExpr
 from ...errors import TenonError
 
-_OWN_FOLDER = str(Path(__file__).parent)
+_OWN_FOLDER = str(Path(__file__).parents[1])
 _OF_EXTENTS = DimExpr.__bool__.__code__.co_filename
 """Where operators of extents are, which the user's lines call."""
 

@@ -2,8 +2,8 @@
 The queue of each stream: what is submitted runs in that order.
 
 `SyncRunner` and `WorkerRunner` schedule the work of drivers that do everything in the calling thread;
-`QueueRunner` hands it to drivers whose devices have queues of their own, `runtime/streams/queue_worker.py` does so
-from a thread.
+`QueueRunner` hands it to drivers whose devices have queues of their own, `queue_worker.py` does so from a
+thread.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ A comment right above a block says where its text comes from:
     <!-- exit 1: tenon-opt examples/wrong.mlir -->            the same of a command that fails
     <!-- printed -->                                          what the Python block before it prints
     <!-- file: examples/softmax.mlir -->                      a whole file
-    <!-- source: passes/rewriting/verify_stage.py#VerifyStagePass -->   a class, function or constant of a Python file
+    <!-- source: passes/graph/inline_calls.py#InlineCallsPass -->   a thing of a Python file
     <!-- in: passes/pipeline.py -->                           lines of a file, indented there as they may be
 
 `python test/unit/doc_blocks.py` rewrites all blocks but those of the last kind.

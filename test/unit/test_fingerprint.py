@@ -5,8 +5,11 @@ import time
 from pathlib import Path
 
 import pytest
+import tenon
 from tenon.backends.cache import fingerprint
 from tenon.backends.cache.fingerprint import library_fingerprint
+
+WATCHED = fingerprint._ROOT  # pyright: ignore[reportPrivateUsage]
 
 
 @pytest.fixture
@@ -78,3 +81,7 @@ def test_what_numpy_folds_with_counts(sources: Path, monkeypatch: pytest.MonkeyP
     before = found()
     monkeypatch.setenv("NPY_DISABLE_CPU_FEATURES", "AVX512F")
     assert found() != before
+
+
+def test_what_is_watched_is_the_whole_package():
+    assert (WATCHED / "__init__.py").samefile(tenon.__file__)

@@ -12,10 +12,11 @@ FOLDERS = ("dialects", "semantics", "passes", "backends", "runtime", "compiler",
 
 MAY_IMPORT = {
     "errors": (),
+    "import_time": (),
     "dialects": ("errors", "dialects"),
     "semantics": ("errors", "dialects", "semantics"),
     "passes": ("errors", "dialects", "semantics", "passes"),
-    "backends": ("errors", "dialects", "semantics", "backends"),
+    "backends": ("errors", "import_time", "dialects", "semantics", "backends"),
     "runtime": (
         "errors",
         "dialects",

@@ -8,7 +8,8 @@ Makes one kernel of kernels that are equal but for their names.
       sched.launch @f_1(%t, %y)                                            sched.launch @f_0(%t, %y)
     }                                                                    }
 
-The first one in the module stays. Kernels are equal where `passes/sched/steps/kernel_key.py` gives them equal text.
+The first one in the module stays. Kernels are equal where `passes/sched/steps/kernel_key.py` gives them equal
+text.
 
 Requires: nothing. Ensures: no two kernels are equal but for their names; every launch runs the same code.
 """

@@ -20,8 +20,8 @@ Gives contractions of floats their default schedule: register tiles, in chunks t
 The columns of the tile are an axis along which one side of every product is contiguous and the other stays;
 the rows one along which that stays and the other steps. They become the innermost two axes: parallel axes
 may change places where what stands between them only computes and loads. The tile takes the least time for
-the extents that there are (`passes/machine/tile_shape.py`). A chunk of rows and a chunk of columns, with the whole
-depth, take a part of the second cache each. Of panels that it does not hold, a chunk is one, and tiles
+the extents that there are (`passes/machine/tile_shape.py`). A chunk of rows and a chunk of columns, with the
+whole depth, take a part of the second cache each. Of panels that it does not hold, a chunk is one, and tiles
 `prefetch`: the next panel while the tiles of this one are computed, and the next rows while one is.
 
 Where rows are few, each element of the other side is used a few times only, and reading it takes the time.

@@ -1,1 +1,0 @@
-"""What several passes share, one topic a file."""
