@@ -77,9 +77,9 @@ from xdsl.utils.str_enum import StrEnum
 from ..argument_list import parse_arguments, print_arguments
 from ..buffer_size import is_strided, verify_layout
 from ..dims.expressions import Extent, is_at_least, unbounded
-from ..dims.kernel_dims import dims_properties, parse_dims, print_dims, sizes_of, verify_dims
 from ..dims.text import parse_extent
 from ..element_types import element_type_of, is_float, lanes_of
+from ..kernel_dims import dims_properties, parse_dims, print_dims, sizes_of, verify_dims
 from .alloca import AllocaOp
 from .atomic_rmw import AtomicRmwKindAttr, AtomicRmwOp
 from .ldexp import LdexpOp

@@ -48,9 +48,9 @@ from ..argument_list import parse_arguments, print_arguments
 from ..buffer_size import verify_layout
 from ..dims.attributes import LengthAttr, length_attribute, length_of
 from ..dims.expressions import Extent, is_at_least
-from ..dims.kernel_dims import dims_properties, parse_dims, print_dims, sizes_of, verify_dims
 from ..dims.text import parse_extent
 from ..element_types import is_float
+from ..kernel_dims import dims_properties, parse_dims, print_dims, sizes_of, verify_dims
 from ..low.static_bounds import Counter, verify_accesses
 from .attributes import CombineKind, CombineKindAttr, MappingAttr, Scope, ScopeAttr
 

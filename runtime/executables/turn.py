@@ -5,7 +5,7 @@ from __future__ import annotations
 from threading import Condition
 
 from ...errors import CallError
-from ..streams.exclusive_lock import ExclusiveLock
+from ..exclusive_lock import ExclusiveLock
 
 
 class Turn(ExclusiveLock):

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from ...backends.interface import BufferLoc, HostMapped, Memory
 from ...dialects.memory_modes import MemoryMode
 from ...errors import DeviceLostError
-from ..streams.device_lock import DeviceLock
+from ..device_lock import DeviceLock
 from ..timeline.timeline import Category, span
 
 MERGE_POOL_ID = 0

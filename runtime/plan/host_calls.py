@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from ...backends.interface import HostFunction, HostStep, Step
 from ...semantics.host_calls import HostFunctions, call_function, function_called, print_values
-from ..streams.device_lock import DeviceLock
+from ..device_lock import DeviceLock
 from .signature import Array, ArrayType
 
 Bytes = npt.NDArray[np.uint8]

@@ -17,8 +17,8 @@ from ...dialects.memory_modes import MemoryMode
 from ...dialects.modules.dim_values import DimTable
 from ...errors import CallError
 from ...semantics.host_calls import HostFunctions
+from ..device_lock import DeviceLock
 from ..memory.segments import aligned
-from ..streams.device_lock import DeviceLock
 from ..timeline.step_cost import StepCost
 from .host_calls import HostCall, linked_steps
 from .signature import Array, ArrayType, Signature

@@ -12,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ...backends.interface import Backend, HostMapped, HostVisible, PeerCopies, PinnedHost, Queued, Streams
+from ..device_lock import DeviceLock
 from ..memory.merge_buffer import MergeBuffer
 from ..memory.segments import Request, pack
 from ..memory.shared_buffers import SharedBuffers
 from ..memory.slab_pool import SlabPool, SlabStatistics, slab_pool_of
 from ..plan.argument_kinds import check_kind
-from ..streams.device_lock import DeviceLock
 from ..streams.event import Event, JoinedEvent
 from ..streams.queue_worker import QueueWorkerRunner
 from ..streams.runner import QueueRunner, Runner, SyncRunner, WorkerRunner

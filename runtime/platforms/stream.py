@@ -11,7 +11,7 @@ from ..streams.event import Event
 from ..streams.runner import Runner
 
 if TYPE_CHECKING:
-    from ..streams.device_lock import DeviceLock
+    from ..device_lock import DeviceLock
     from .context import Buffers, Context
     from .device import Device
     from .optimize_context import OptimizeContext

@@ -22,9 +22,9 @@ from typing import Any
 
 from ...backends.interface import Driver, NativeEvent, Queued
 from ...errors import DeviceError, DeviceLostError, RoutineError
+from ..device_lock import WAITS_FOR_ITSELF
 from ..plan.host_calls import is_called_back
 from ..timeline.timeline import Category, Track, active, span
-from .device_lock import WAITS_FOR_ITSELF
 from .event import Event
 
 Work = Callable[[], None]

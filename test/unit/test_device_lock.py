@@ -2,8 +2,8 @@ from threading import Thread
 
 import pytest
 from tenon.errors import CallError, DeviceError
+from tenon.runtime.device_lock import DeviceLock
 from tenon.runtime.executables.turn import RunningCalls, Turn
-from tenon.runtime.streams.device_lock import DeviceLock
 
 
 def test_who_holds_the_lock_may_step_aside() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from threading import Lock, get_ident
 
-from ...errors import TenonError
+from ..errors import TenonError
 
 
 class ExclusiveLock:

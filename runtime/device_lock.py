@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from ...errors import DeviceError
+from ..errors import DeviceError
 from .exclusive_lock import ExclusiveLock
 
 WAITS_FOR_ITSELF = (

@@ -11,8 +11,8 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from ..buffer_size import dims_of_buffer
-from .expressions import symbols_of
+from .buffer_size import dims_of_buffer
+from .dims.expressions import symbols_of
 
 Dims = ArrayAttr[StringAttr] | None
 
