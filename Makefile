@@ -1,6 +1,6 @@
 # make run     recognises handwritten digits (examples/digits) on every backend
 # make test    passes every test, some of them also as the code of TARGETS (x86-64-v2 x86-64-v3)
-# make check   lints and type-checks
+# make check   lints, type-checks, and looks at the subjects of commits
 # make fuzz    runs random structured programs for MINUTES (30), and shrinks what fails into out/fuzz
 # make oclgrind  runs tests of OpenCL kernels in a simulator that checks their accesses; needs Oclgrind
 # make bench   compares the speed with that of other libraries, and writes out/bench/report.md
@@ -51,6 +51,7 @@ lit: $(VENV)/.dev which-python
 
 check: $(VENV)/.dev which-python
 	$(BIN)/ruff check .
+	$(BIN)/python test/commit_subjects.py
 	$(BIN)/basedpyright --project pyproject.toml --pythonpath $(BIN)/python
 
 fuzz: $(VENV)/.dev which-python
