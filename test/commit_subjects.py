@@ -1,6 +1,6 @@
 """
-Checks the subjects of commits: `area: what it does`, in at most 72 characters and without a full stop. Those that
-are older than the rule are left as they are.
+Checks the subjects of commits: `area: what it does`, in at most 72 characters and without a full stop. Those
+that are older than the rule are left as they are.
 
     python test/commit_subjects.py
 """

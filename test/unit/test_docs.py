@@ -11,6 +11,7 @@ import tenon
 from tenon.backends import registry
 from xdsl.dialects.builtin import ModuleOp
 
+from . import library
 from .doc_blocks import DOCUMENTS, ROOT, Block, blocks_of, checked_blocks, run_command, scratch_checkout
 
 LANGUAGES = {"python", "mlir", "sh", "llvm", "c", "text"}
@@ -21,8 +22,7 @@ NOT_RUN = ("git ", "pip ")
 MADE = ("out/", ".venv", "build/")
 """What the names of files begin with that only a run makes."""
 
-FOLDERS = ("backends", "benchmarks", "compiler", "dialects", "docs", "examples", "frontends")
-FOLDERS += ("passes", "runtime", "semantics", "test", "tools")
+FOLDERS = (*library.FOLDERS, "benchmarks", "docs", "examples", "test")
 
 ALL_BLOCKS = [block for document in DOCUMENTS for block in blocks_of(document)]
 

@@ -6,9 +6,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-
-FOLDERS = ("dialects", "semantics", "passes", "backends", "runtime", "compiler", "frontends", "tools")
+from .library import ROOT, library_files
 
 MAY_IMPORT = {
     "errors": (),
@@ -47,13 +45,6 @@ FORBIDDEN = {
     "passes": ("subprocess", "os"),
 }
 """Outside libraries that a part has no business with."""
-
-
-def library_files() -> list[Path]:
-    files = list(ROOT.glob("*.py"))
-    for folder in FOLDERS:
-        files += (ROOT / folder).rglob("*.py")
-    return sorted(files)
 
 
 def module_name(path: Path) -> str:

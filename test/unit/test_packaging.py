@@ -7,18 +7,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-
-FOLDERS = (
-    "dialects",
-    "semantics",
-    "passes",
-    "backends",
-    "runtime",
-    "compiler",
-    "frontends",
-    "tools",
-)
+from .library import FOLDERS, ROOT, TYPED, library_files
 
 
 def run_python(code: str, **environment: str) -> str:
@@ -52,11 +41,16 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_wheel_holds_the_library_and_nothing_else(wheel: Path):
     with zipfile.ZipFile(wheel) as archive:
         names = {name for name in archive.namelist() if ".dist-info/" not in name}
-    library = list(ROOT.glob("*.py"))
-    for folder in FOLDERS:
-        library += (ROOT / folder).rglob("*.py")
-    expected = {f"tenon/{path.relative_to(ROOT).as_posix()}" for path in library} | {"tenon/py.typed"}
+    expected = {f"tenon/{path.relative_to(ROOT).as_posix()}" for path in library_files()}
+    expected.add("tenon/py.typed")
     assert names == expected
+
+
+def test_every_package_is_built_and_all_of_the_library_is_typed():
+    folders = {path.parent for path in library_files() if path.parent != ROOT}
+    without = [str(folder) for folder in folders if not (folder / "__init__.py").exists()]
+    assert not without, "folders of the library without an __init__.py"
+    assert sorted(TYPED) == sorted(["*.py", *FOLDERS])
 
 
 def test_every_module_of_the_wheel_can_be_imported(wheel: Path, tmp_path: Path):

@@ -15,23 +15,9 @@ from tenon.passes.registry import TENON_PASS_NAMES, TENON_PASSES, class_name_of,
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
-ROOT = Path(__file__).parents[2]
+from .library import ROOT, library_files
 
-PYTHON_FILES = sorted(
-    path
-    for folder in (
-        ".",
-        "dialects",
-        "frontends",
-        "semantics",
-        "passes",
-        "backends",
-        "runtime",
-        "compiler",
-        "tools",
-    )
-    for path in (ROOT.glob("*.py") if folder == "." else (ROOT / folder).rglob("*.py"))
-)
+PYTHON_FILES = library_files()
 
 CONTRACT = sorted((ROOT / "test" / "contract").glob("*.py"))
 
