@@ -22,7 +22,7 @@ from .pipeline_text import parse_passes
 from .registry import ALL_PASSES
 from .rewriting.collection_pause import collection_paused
 from .rewriting.debug_counter import PASS_EXECUTION, debug_counter
-from .rewriting.failing_location import failing_location
+from .rewriting.failing_location import failing_location, failure_text
 
 
 class PassError(TenonError):
@@ -112,7 +112,7 @@ class PassManager:
                 counter.last = str(pass_)
                 pass_.apply(ctx, module)
         except DiagnosticException as error:
-            raise PassError(str(error), pass_.name, location=failing_location(error)) from error
+            raise PassError(failure_text(error), pass_.name, location=failing_location(error)) from error
         except TenonError as error:
             raise PassError(error.message, pass_.name, location=error.location) from error
         except BaseException as error:

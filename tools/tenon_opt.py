@@ -39,7 +39,7 @@ from ..passes.pass_manager import PassManager
 from ..passes.pipeline_text import did_you_mean, parse_passes
 from ..passes.registry import ALL_PASSES
 from ..passes.rewriting.debug_counter import DebugCounters, counting_actions
-from ..passes.rewriting.failing_location import failing_location
+from ..passes.rewriting.failing_location import failing_location, failure_text
 from .completion import add_completion_argument
 from .diagnostics import Diagnostic
 from .diagnostics_check import check_diagnostics
@@ -275,7 +275,7 @@ class TenonOpt(xDSLOptMain):
                 return ""
             return self.output_resulting_program(module).rstrip("\n") + "\n"
         except DiagnosticException as error:
-            raise TenonError(str(error), location=failing_location(error)) from error
+            raise TenonError(failure_text(error), location=failing_location(error)) from error
 
     def print_module(self, module: ModuleOp, stream: IO[str]) -> None:
         """Prints a module in the form that the arguments ask for, and a line break."""

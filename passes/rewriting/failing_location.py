@@ -1,4 +1,4 @@
-"""Finds the op at which a pass or an emitter gave up."""
+"""Finds the op at which a pass or an emitter gave up, and what it says."""
 
 from __future__ import annotations
 
@@ -21,3 +21,19 @@ def failing_location(error: BaseException) -> str | None:
             location = location_text(op.location) or location
         traceback = traceback.tb_next
     return location
+
+
+def failure_text(error: BaseException) -> str:
+    """
+    Returns what a failure says. Some of xDSL's say nothing themselves: their text is in a note, beside the op
+    in its module (`xdsl.utils.diagnostic`).
+    """
+    if text := str(error):
+        return text
+    marked = [
+        line.strip().removeprefix("| ")
+        for note in getattr(error, "__notes__", ())
+        for line in note.splitlines()
+        if line.lstrip().startswith("| ")
+    ]
+    return " ".join(marked) or type(error).__name__

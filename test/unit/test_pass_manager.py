@@ -577,3 +577,26 @@ def test_what_nodes_hold_afterwards_is_compared():
     assert len({w.tobytes(), x[0].tobytes(), merge.tobytes()}) == 3
     for before, after in zip(seen[0], again, strict=True):
         np.testing.assert_array_equal(before, after)
+
+
+@dataclass(frozen=True)
+class SilentPass(ModulePass):
+    """Fails as xDSL's passes do: what it says is a note."""
+
+    name = "silent"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        first = op.body.block.first_op
+        if first is None:
+            raise PassFailedException
+        first.emit_error("is wrong\nin two lines", PassFailedException())
+
+
+def test_what_a_failure_says_in_a_note_is_told():
+    with pytest.raises(PassError, match=r"^is wrong in two lines \[in pass `silent`\]$"):
+        PassManager([SilentPass()]).run(Context(), ModuleOp([test.TestOp()]))
+
+
+def test_a_failure_that_says_nothing_is_told_by_its_name():
+    with pytest.raises(PassError, match=r"^PassFailedException \[in pass `silent`\]$"):
+        PassManager([SilentPass()]).run(Context(), ModuleOp([]))
