@@ -9,10 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import TenonError
-from ..tracing.trace import note_values_read
 from .array import Array
 from .aval import Aval, aval_of
-from .tracing_state import ENTERED
+from .tracing_state import ENTERED, note_values_read
 
 NumpyArray = npt.NDArray[Any]
 

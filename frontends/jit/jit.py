@@ -243,7 +243,7 @@ class Jitted:
     def trace(self, signature: CallSignature, guards: Sequence[Guard] = ()) -> TracedCall:
         """Runs the function on traced arrays; those that `guards` are about are read at each call."""
         trace = Trace(self.name, self.parameters.dynamic.ops())
-        trace.watched = {id(guard.kept): guard for guard in guards if guard.is_array}
+        trace.watched = {id(guard.kept): guard.watch.read for guard in guards if guard.is_array}
         with trace:
             traced = [
                 trace.argument(aval, path)

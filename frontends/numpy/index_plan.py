@@ -10,8 +10,8 @@ import numpy as np
 from ...dialects.dims.expressions import DimExpr, Extent
 from ..arrays.array import Array
 from ..arrays.concrete import ConcreteArray, NumpyArray, as_concrete
+from ..arrays.tracing_state import note_values_read
 from ..tracing.extents import least
-from ..tracing.trace import note_values_read
 from ..tracing.traced import TracedArray
 from .axes import extent_of, integer_of, is_known
 from .operands import BOOL, is_integer

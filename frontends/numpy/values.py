@@ -6,7 +6,7 @@ import numpy as np
 
 from ..arrays.array import Array
 from ..arrays.concrete import NumpyArray, as_concrete
-from ..tracing.trace import note_values_read
+from ..arrays.tracing_state import note_values_read
 from ..tracing.traced import TracedArray
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -18,12 +18,11 @@ from ...errors import TracingError
 from ...semantics.numpy_types import dense_of
 from ..arrays.aval import Aval, aval_of, dtype_of_type, shape_of_type
 from ..arrays.promotion import kind_of
-from ..arrays.tracing_state import ENTERED
+from ..arrays.tracing_state import ENTERED, STACK
 from .source_lines import frame_text, user_location, with_excerpt
 
 if TYPE_CHECKING:
     from ..arrays.concrete import ConcreteArray
-    from ..calls.guards import Guard
     from .host_callback import HostCallback
     from .traced import TracedArray
 
@@ -36,27 +35,12 @@ LARGEST_CONSTANT = 256
 """The most bytes of an array that becomes part of the program; a larger one is an argument of it."""
 
 
-class _Stack(threading.local):
-    def __init__(self) -> None:
-        self.traces: list[Trace] = []
-
-
-_STACK = _Stack()
-
-
 def current_trace() -> Trace | None:
     """Returns the trace that is written by this thread, the innermost one."""
     if not ENTERED[0]:
         return None
-    traces = _STACK.traces
-    return traces[-1] if traces else None
-
-
-def note_values_read(array: object) -> None:
-    """Notes that the function which is traced, if one is, depends on the values of an array."""
-    trace = current_trace()
-    if trace is not None:
-        trace.values_read.add(id(array))
+    traces = STACK.traces
+    return cast(Trace, traces[-1]) if traces else None
 
 
 class Scope:
@@ -90,8 +74,8 @@ class Trace:
         """Arrays from outside that are arguments of the program, with what stands for them."""
         self.ranges: dict[tuple[int, np.dtype[Any]], None] = {}
         """The numbers of arguments that are Python integers, with dtypes that must hold them."""
-        self.watched: dict[int, Guard] = {}
-        """By the ids of arrays: the places outside of the function that these are read from at each call."""
+        self.watched: dict[int, Callable[[], Any]] = {}
+        """By the ids of arrays: what reads them at each call, from places outside of the function."""
         self.values_read: set[int] = set()
         """The ids of arrays whose values the function read: the program is for these values only."""
         self.has_effects = False
@@ -105,13 +89,13 @@ class Trace:
         self._scalars: dict[SSAValue, bool | int | float] = {}
 
     def __enter__(self) -> Trace:
-        _STACK.traces.append(self)
+        STACK.traces.append(self)
         ENTERED[0] += 1
         return self
 
     def __exit__(self, *exception: object) -> None:
         ENTERED[0] -= 1
-        popped = _STACK.traces.pop()
+        popped = STACK.traces.pop()
         assert popped is self, "traces are left in another order than they are entered"
         scope: Scope | None = self.scope
         while scope is not None:
@@ -199,14 +183,14 @@ class Trace:
         """
         from ..arrays.concrete import ConcreteArray, as_concrete
 
-        guard = self.watched.get(id(array))
-        if guard is None and isinstance(array, ConcreteArray) and array.nbytes <= LARGEST_CONSTANT:
+        read = self.watched.get(id(array))
+        if read is None and isinstance(array, ConcreteArray) and array.nbytes <= LARGEST_CONSTANT:
             return self.constant(array.values)
         found = self._captured.get(id(array))
         if found is None:
             aval = as_concrete(array).aval
             found = self._captured[id(array)] = self.argument(aval, f"captured{len(self.captured)}")
-            self.captured.append((array if guard is None else guard.watch.read, found))
+            self.captured.append((array if read is None else read, found))
         return found
 
     def depends_on_values(self, array: object) -> bool:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from ...backends.interface import BufferLoc
 from ...errors import ContextError, DeviceError
 from .segments import ALIGNMENT, aligned
 from .slab_pool import MERGE_POOL_ID, SlabPool
 
-if TYPE_CHECKING:
-    from ..nodes.tensor_node import TensorNode
+
+class Held(Protocol):
+    """What a merge buffer holds the values of: a tensor node."""
+
+    @property
+    def debug_name(self) -> str: ...
 
 
 class MergeBuffer:
@@ -24,7 +28,7 @@ class MergeBuffer:
         self.location = BufferLoc(pool_id, 0)
         """Where it lies, also before it has memory."""
         self._nbytes = 0
-        self.node: TensorNode | None = None
+        self.node: Held | None = None
         self.undefined_by: str | None = None
         """The copy that failed before it had filled the merge buffer; set and read by the work itself."""
 
@@ -42,7 +46,7 @@ class MergeBuffer:
         self._nbytes = 0
         self._nbytes = self._pools.grow_merge_buffer(aligned(nbytes), ALIGNMENT, self.location.pool_id).nbytes
 
-    def check(self, routine: str, node: TensorNode) -> None:
+    def check(self, routine: str, node: Held) -> None:
         """Raises `ContextError` where the values there will not be those of `node`."""
         if self.node is not node:
             found = "nothing" if self.node is None else self.node.debug_name

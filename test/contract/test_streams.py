@@ -18,7 +18,7 @@ from tenon.runtime.platforms.device import Device
 from tenon.runtime.platforms.platform import Platform
 from tenon.runtime.platforms.stream import Stream
 from tenon.runtime.streams.runner import SyncRunner
-from tenon.runtime.timeline.timeline.timeline import Category, Span, Track
+from tenon.runtime.timeline.timeline import Category, Span, Track
 
 from .faulty_driver import inject_faults
 from .open_platforms import COUNT, DOUBLE, KINDS, MERGE, Gate, node_of, numbers, open_kind

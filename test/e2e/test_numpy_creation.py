@@ -9,7 +9,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 import tenon.numpy as tnp
-from tenon.frontends.jit.jit.jit import jit
+from tenon.frontends.jit.jit import jit
 
 CALLS: tuple[Any, ...] = (
     lambda xp: xp.zeros(3),

@@ -12,7 +12,7 @@ import pytest
 import tenon.numpy as tnp
 from numpy.exceptions import AxisError
 from tenon.errors import TracingError
-from tenon.frontends.jit.jit.jit import jit
+from tenon.frontends.jit.jit import jit
 
 Call = Callable[[Any, Any], Any]
 """A call of functions of a namespace on its array [[0, 1, 2], [3, 4, 5]]."""

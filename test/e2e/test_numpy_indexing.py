@@ -12,7 +12,7 @@ from tenon.compiler import compile as driver
 from tenon.frontends.arrays.concrete import ConcreteArray
 from tenon.frontends.calls import compiled_trace
 from tenon.frontends.calls.dispatch import EagerFunction
-from tenon.frontends.jit.jit.jit import jit
+from tenon.frontends.jit.jit import jit
 
 X = np.arange(2 * 3 * 4, dtype=np.float32).reshape(2, 3, 4)
 

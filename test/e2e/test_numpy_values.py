@@ -18,7 +18,7 @@ from hypothesis.extra import numpy as hnp
 from tenon.compiler import compile as driver
 from tenon.frontends.calls import compiled_trace
 from tenon.frontends.calls.dispatch import EagerFunction
-from tenon.frontends.jit.jit.jit import jit
+from tenon.frontends.jit.jit import jit
 
 from .numpy_calls import CALLS, DTYPES_OF, PRODUCTS, REDUCTIONS, Call
 

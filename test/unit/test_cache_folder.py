@@ -341,7 +341,7 @@ import numpy as np
 import tenon
 from tenon.backends.llvm import native_library
 from tenon.backends.cache.place import cache_folder
-from tenon.frontends import interned
+from tenon.frontends.arrays import interned
 from tenon.compiler.kept_programs import _LOOKUPS
 
 TEXT = "func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> { func.return %x : tensor<4xf32> }"

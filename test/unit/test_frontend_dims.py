@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import tenon
 import tenon.numpy as tnp
-from tenon.frontends.jit.jit.dims import Dim
+from tenon.frontends.jit.dims import Dim
 
 N = tenon.Dim("n", 1, 64)
 

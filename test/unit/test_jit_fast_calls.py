@@ -26,7 +26,7 @@ class Counted:
 @pytest.fixture
 def slow_calls(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Notes the calls that take the general way."""
-    from tenon.frontends.jit.jit.jit import Jitted
+    from tenon.frontends.jit.jit import Jitted
 
     seen: list[Any] = []
     general = Jitted._call

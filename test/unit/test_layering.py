@@ -97,3 +97,56 @@ def test_a_pass_never_prints_or_reads_the_environment():
             if isinstance(node, ast.Name)
         }
         assert not names & {"print", "input", "open"}, path
+
+
+INNER_FLOORS = {
+    "passes": (
+        ("rewriting", "indices", "scalar", "machine", "instruments"),
+        ("graph", "low"),
+        ("sched",),
+    ),
+    "passes.sched": (("host", "steps", "planning"), ("mapping",)),
+    "runtime": (
+        ("timeline",),
+        ("memory",),
+        ("plan",),
+        ("nodes", "streams", "reports"),
+        ("executables", "platforms"),
+    ),
+    "frontends": (("arrays",), ("tracing",), ("calls",), ("jit", "numpy")),
+}
+"""
+The rooms of a room, floor by floor from the ground: a file imports what stands on a lower floor than its own,
+or in its own room, type-only and function-level imports counted. Files that stand in no room may import all.
+"""
+
+
+def room_within(module: str, house: str) -> str | None:
+    """Returns the room of `house` that a module stands in, None where it stands in none."""
+    if not module.startswith(f"{house}."):
+        return None
+    room, _, rest = module.removeprefix(f"{house}.").partition(".")
+    is_room = (ROOT / Path(*house.split(".")) / room).is_dir()
+    return room if is_room and (rest or is_room) else None
+
+
+@pytest.mark.parametrize("house", INNER_FLOORS)
+def test_rooms_import_only_what_stands_on_lower_floors(house: str):
+    floors = {room: number for number, rooms in enumerate(INNER_FLOORS[house]) for room in rooms}
+    arrows: set[tuple[str, str, str]] = set()
+    for path in library_files():
+        name = module_name(path)
+        room = room_within(name, house)
+        if room is None:
+            continue
+        for module, _ in imports(path):
+            other = room_within(module, house)
+            if (
+                other is not None
+                and other != room
+                and not (house == "frontends" and "public" in (room, other))
+            ):
+                arrows.add((room, other, name))
+    assert arrows, f"{house}: no room imports another"
+    up = sorted(f"{name} imports {other}" for room, other, name in arrows if floors[other] >= floors[room])
+    assert not up

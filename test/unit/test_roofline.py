@@ -1,6 +1,6 @@
 import pytest
 from tenon.runtime.reports.roofline import Bound, MemoryLevel, Roofline
-from tenon.runtime.timeline.timeline.step_cost import StepCost
+from tenon.runtime.timeline.step_cost import StepCost
 
 L1 = MemoryLevel("L1", 1024, read_gbps=100, write_gbps=50, copy_gbps=80)
 MEMORY = MemoryLevel("memory", None, read_gbps=10, write_gbps=5, copy_gbps=8)

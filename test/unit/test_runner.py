@@ -10,7 +10,7 @@ from tenon.errors import DeviceError, DeviceLostError, RoutineError
 from tenon.runtime.streams.event import Event, JoinedEvent
 from tenon.runtime.streams.queue_worker import QueueWorkerRunner
 from tenon.runtime.streams.runner import QueueRunner, Runner, SyncRunner, WorkerRunner
-from tenon.runtime.timeline.timeline.timeline import Category, Track, record_timeline
+from tenon.runtime.timeline.timeline import Category, Track, record_timeline
 
 from .fake_queue import FakeQueue, Gate
 

@@ -13,7 +13,7 @@ from tenon.backends.interface import (
 )
 from tenon.backends.step_order import runs_as_written, waits_of
 from tenon.backends.step_walk import StepTimes, walk
-from tenon.runtime.timeline.timeline.text import control_text
+from tenon.runtime.timeline.text import control_text
 
 
 class Host:

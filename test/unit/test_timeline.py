@@ -8,8 +8,8 @@ import pytest
 import tenon
 from tenon.backends.interface import CopyStep, LaunchStep, StepTime, SyncStep
 from tenon.errors import TenonError
-from tenon.runtime.timeline.timeline.step_cost import StepCost
-from tenon.runtime.timeline.timeline.timeline import (
+from tenon.runtime.timeline.step_cost import StepCost
+from tenon.runtime.timeline.timeline import (
     Category,
     Timeline,
     Track,
