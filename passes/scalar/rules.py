@@ -3,7 +3,7 @@ Scalar code for the elementwise ops of `graph`: one element in, one element out.
 
 Narrow floats are computed in f32 and every result is rounded to the type and widened again, so that values
 stay f32 in registers. Unsigned integers are signless ones with unsigned ops. Every case numpy and IEEE leave
-a result for has that result (see docs/architecture.md, section `graph`); nothing is undefined for LLVM or C.
+a result for has that result (see docs/ir-graph.md); nothing is undefined for LLVM or C.
 """
 
 from __future__ import annotations
