@@ -1,6 +1,6 @@
 """
-Programs that several devices share, as in `examples/data_parallel`: each sums up its shards, the sums meet
-in merge buffers, one device makes the step, and the others get what came of it.
+Programs that several devices share, or several streams of one, as in `examples/data_parallel`: each sums up
+its shards, the sums meet in merge buffers, one device makes the step, and the others get what came of it.
 """
 
 from __future__ import annotations
@@ -35,6 +35,8 @@ class Plan:
     """The device that the results are read from."""
     is_linked_again: bool
     """Whether the routines of each step are made anew."""
+    are_streams: bool = False
+    """Whether one device has as many streams as there would be devices."""
 
     @property
     def pairs(self) -> Iterator[tuple[int, int]]:
@@ -60,6 +62,7 @@ def draw_plan(draws: Draws) -> Plan:
             draws.pick("copies", COPIES, (2, 2, 1)),
             draws.integer("reader", 0, devices - 1),
             draws.flag("is_linked_again", 0.3),
+            draws.flag("are_streams", 0.4),
         )
 
 
@@ -81,7 +84,13 @@ class SharedWork:
 
     def run(self, given: Sequence[Array], plan: Plan, steps: int) -> list[Array]:
         """Makes steps, and returns the results of the last."""
-        contexts = [self._platform.get_device(number).make_context() for number in range(plan.devices)]
+        first = self._platform.get_device(0)
+        contexts = [
+            (first.new_stream() if plan.are_streams else self._platform.get_device(number)).make_context()
+            if number
+            else first.make_context()
+            for number in range(plan.devices)
+        ]
         for number, array in enumerate(given):
             if f"a{number}" in self._nodes:
                 contexts = [each.init_from_host(self._nodes[f"a{number}"], array) for each in contexts]
