@@ -1,0 +1,73 @@
+"""
+Writes `docs/ops.md`, the reference of all ops, from their classes.
+
+    python docs/reference.py
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from tenon.dialects.graph import GRAPH
+from tenon.dialects.low import LOW
+from tenon.dialects.sched import SCHED
+from xdsl.ir import Operation
+
+PAGE = Path(__file__).parent / "ops.md"
+
+DIALECTS = ((GRAPH, "ir-graph.md"), (SCHED, "ir-sched.md"), (LOW, "ir-low.md"))
+"""Each dialect, and the page that says what holds for all of its ops."""
+
+_ROOT = Path(__file__).parents[1]
+
+
+def reference() -> str:
+    """Returns the text of the page."""
+    parts = [
+        "# The ops\n\n"
+        "What the classes of the ops say, made from them by `python docs/reference.py`. A kernel of\n"
+        "`low` has ops of xDSL's arith, math, memref, scf and vector besides: [ir-low.md](ir-low.md) has\n"
+        "the list.\n"
+    ]
+    for dialect, page in DIALECTS:
+        ops = sorted(dialect.operations, key=lambda op: op.name)
+        names = " ".join(f"[{_short(op)}](#{_anchor(op)})" for op in ops)
+        parts.append(
+            f"## `{dialect.name}`\n\n"
+            f"{len(ops)} ops; [{page}]({page}) says what holds for all of them.\n\n{names}\n"
+        )
+        parts.extend("\n".join(_section(op)) for op in ops)
+    return "\n".join(parts)
+
+
+def _short(op: type[Operation]) -> str:
+    return op.name.split(".", 1)[1]
+
+
+def _anchor(op: type[Operation]) -> str:
+    return re.sub(r"[^\w-]", "", op.name)
+
+
+def _section(op: type[Operation]) -> Iterator[str]:
+    source = Path(inspect.getfile(op)).relative_to(_ROOT).as_posix()
+    yield f"### {op.name}\n"
+    is_example = False
+    for line in inspect.cleandoc(op.__doc__ or "").splitlines():
+        if line.startswith("```"):
+            is_example = not is_example
+        else:
+            yield f"    {line}".rstrip() if is_example else line
+    yield f"\n`{source}`\n"
+
+
+def main() -> int:
+    PAGE.write_text(reference(), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
