@@ -171,6 +171,28 @@ def test_what_reads_in_steps_is_a_kernel_of_its_own():
     assert "sched.alloc" in one and "sched.alloc" not in two
 
 
+UNEVEN = """
+func.func @f(%w: tensor<8x2x2xf32>, %x: tensor<2x3x3x2xf32>) -> tensor<8x2x2xf32> {
+  %rows = graph.slice %x offsets [0, 0, 0, 0] sizes [2, 2, 3, 2] strides [1, 1, 1, 1] : tensor<2x3x3x2xf32>
+  %y = graph.contract %rows, %w maps [affine_map<(o, h, v, c, u) -> (c, u, h * 2, v)>,
+    affine_map<(o, h, v, c, u) -> (o, c, u)>, affine_map<(o, h, v, c, u) -> (o, h, v)>]
+    : tensor<2x2x3x2xf32>, tensor<8x2x2xf32> -> tensor<8x2x2xf32>
+  func.return %y : tensor<8x2x2xf32>
+}
+"""
+
+
+@pytest.mark.parametrize("backend", ["llvm", "opencl"])
+def test_summands_at_uneven_distances_are_no_tiles(backend: str) -> None:
+    rng = np.random.default_rng(5)
+    w = rng.standard_normal((8, 2, 2), np.float32)
+    x = rng.standard_normal((2, 3, 3, 2), np.float32)
+    expected = tenon.compile(UNEVEN, backend="reference", level="sched")(w, x)
+    found = tenon.compile(UNEVEN, backend=backend)(w, x)
+    assert np.asarray(found).tobytes() == np.asarray(expected).tobytes()
+    np.testing.assert_allclose(found, np.einsum("ocu,cuhv->ohv", w, x[:, :2, ::2]), rtol=1e-5)
+
+
 def test_a_window_of_one_is_a_product_of_matrices():
     executable = assert_computes(Convolution(1, 16, (9, 7), 33, (1, 1), padding=0))
     assert "= 63" in executable.stages["sched"]

@@ -216,6 +216,9 @@ def _find(kernel: sched.KernelOp) -> _Convolution | None:
             first, second = second, first
         if not _is_stepped(first, analysis, axes, folded) or _is_stepped(second, analysis, axes, folded):
             return None
+        # The lowering of tiles goes on by one step from each summand to the next.
+        if any(analysis.address(load).stride(axis) is None for load in (first, second) for axis in folded):
+            return None
         grouped = _grouped(analysis.address(first), nest, analysis)
         if grouped is None:
             return _convolution(nest, sums[0], first, second, analysis)

@@ -148,5 +148,27 @@ sched.kernel @few_channels(%i: memref<12xf32>, %w: memref<3x4xf32>, %r: memref<1
   }
 }
 
+// Summands that do not lie at even distances are no tile's: here those of two rows in each of two channels.
+// CHECK-LABEL: sched.kernel @two_dims_in_one
+// CHECK-NOT:     tile(
+sched.kernel @two_dims_in_one(%i: memref<2x3x3x2xf32>, %w: memref<16x4xf32>, %r: memref<16x2x2xf32>) {
+  %c2 = arith.constant 2 : index
+  sched.axis %o = 16 {
+    sched.axis %y = 2 {
+      %y2 = arith.muli %y, %c2 : index
+      sched.axis %x = 2 {
+        %s = sched.reduce fma %k = 4 : f32 {
+          %c = arith.divui %k, %c2 : index
+          %u = arith.remui %k, %c2 : index
+          %a = memref.load %i[%c, %u, %y2, %x] : memref<2x3x3x2xf32>
+          %b = memref.load %w[%o, %k] : memref<16x4xf32>
+          sched.yield %a, %b : f32
+        }
+        memref.store %s, %r[%o, %y, %x] : memref<16x2x2xf32>
+      }
+    }
+  }
+}
+
 // RUN: not tenon-opt -p 'tile-convolutions{l2-nbytes=0}' %s 2>&1 | filecheck %s --check-prefix NONE
 // NONE: error: tile-convolutions: vector-nbytes 32 and l2-nbytes 0 must be 1 or more
