@@ -39,6 +39,8 @@ class MergeEqualOpsPass(ModulePass):
         merger = _Merger()
         merger.merge_in(op.regions)
         for unused in reversed(merger.unused):
+            if unused.parent is None:
+                continue  # It went with the op that it was in.
             if all(result.first_use is None for result in unused.results):
                 unused.detach()
                 unused.erase()

@@ -108,3 +108,27 @@ func.func @host_calls(%x: tensor<4xf32>) -> tensor<4xf32> {
   %s = graph.add %y, %z : tensor<4xf32>
   func.return %s : tensor<4xf32>
 }
+
+// What goes in a branch goes with it where the op around goes too.
+// CHECK-LABEL: func.func @in_equal_branches
+func.func @in_equal_branches(%c: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {
+  // CHECK-NEXT: %[[Y:.*]] = graph.neg %x
+  // CHECK-NEXT: %[[A:.*]] = graph.if %c
+  // CHECK-NEXT:   graph.yield %[[Y]]
+  // CHECK:      graph.add %[[A]], %[[A]] : tensor<4xf32>
+  %y = graph.neg %x : tensor<4xf32>
+  %a = graph.if %c -> (tensor<4xf32>) {
+    %z = graph.neg %x : tensor<4xf32>
+    graph.yield %z : tensor<4xf32>
+  } else {
+    graph.yield %y : tensor<4xf32>
+  }
+  %b = graph.if %c -> (tensor<4xf32>) {
+    %z = graph.neg %x : tensor<4xf32>
+    graph.yield %z : tensor<4xf32>
+  } else {
+    graph.yield %y : tensor<4xf32>
+  }
+  %s = graph.add %a, %b : tensor<4xf32>
+  func.return %s : tensor<4xf32>
+}
