@@ -9,7 +9,7 @@ from pathlib import Path
 CacheNbytes = tuple[int, int, int]
 """Bytes of the first, second and last cache that one processor's data goes through, the smallest first."""
 
-USUAL_CACHES: CacheNbytes = (32 << 10, 1 << 20, 32 << 20)
+USUAL_CACHES: CacheNbytes = (48 << 10, 1 << 20, 32 << 20)
 """What is taken for caches that nothing is known of."""
 
 _FOLDER = Path("/sys/devices/system/cpu/cpu0/cache")

@@ -73,6 +73,11 @@ class DeviceInfo(Protocol):
         ...
 
     @property
+    def vector_registers(self) -> int:
+        """How many such vectors there are registers for."""
+        ...
+
+    @property
     def max_shared_nbytes(self) -> int:
         """Bytes of memory that the work-items of one work-group share."""
         ...

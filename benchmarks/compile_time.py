@@ -17,6 +17,7 @@ from tempfile import TemporaryDirectory
 from time import perf_counter
 
 from tenon.backends.cache.place import FOLDER, SWITCH
+from tenon.compiler.target import target_of
 
 from .harness import format_table
 from .pinning import use_one_thread
@@ -74,7 +75,7 @@ def print_breakdown(backends: Sequence[str], run_count: int) -> None:
         backend = get_backend(name)
         runs: list[list[Row]] = []
         for _ in range(run_count + 1):
-            rows, module = time_passes(text, backend.device.vector_nbytes)
+            rows, module = time_passes(text, target_of(backend.device))
             start = perf_counter()
             source = backend.renderer.render(module, backend.device)
             rendered = perf_counter()

@@ -10,6 +10,7 @@ from time import perf_counter
 from tenon.dialects import context
 from tenon.dialects.modules.parsing import parse_module
 from tenon.passes.instruments.interface import PassInstrument
+from tenon.passes.machine.target import DEFAULT_TARGET, Target
 from tenon.passes.pass_manager import PassManager
 from tenon.passes.pipeline import phases
 from xdsl.dialects.builtin import ModuleOp
@@ -32,17 +33,17 @@ class PassTimes(PassInstrument):
         self.rows.append((pass_.name, perf_counter() - self._start))
 
 
-def time_passes(text: str, vector_nbytes: int = 32) -> tuple[list[Row], ModuleOp]:
+def time_passes(text: str, target: Target = DEFAULT_TARGET) -> tuple[list[Row], ModuleOp]:
     """
-    Returns the times of parsing `text` and of each pass of the default pipeline, for vectors of
-    `vector_nbytes`, and the module they make.
+    Returns the times of parsing `text` and of each pass of the default pipeline, for a
+    machine, and the module they make.
     """
     gc.collect()
     start = perf_counter()
     module = parse_module(text, "benchmark.mlir")
     parsing = ("parse", perf_counter() - start)
     times = PassTimes()
-    passes = [pass_ for phase in phases(vector_nbytes=vector_nbytes).values() for pass_ in phase]
+    passes = [pass_ for phase in phases(target).values() for pass_ in phase]
     PassManager(passes, (times,), verify_each=False).run(context(), module)
     return [parsing, *times.rows], module
 

@@ -17,7 +17,7 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException
 
 from ..backends.cache.code import compile_code, load_code
-from ..backends.interface import Backend, CompiledArtifact, DeviceInfo, DeviceKind, lacked_by, unmet_by_host
+from ..backends.interface import Backend, CompiledArtifact, DeviceInfo, unmet_by_host
 from ..backends.registry import DEVICE_NAMES, REFERENCE, check_interpreted, get_backend
 from ..dialects import context, graph, sched
 from ..dialects.dims.expressions import DimExpr
@@ -30,6 +30,7 @@ from ..dialects.modules.record import ModuleRecord
 from ..errors import TenonError
 from ..passes.instruments.interface import PassInstrument
 from ..passes.instruments.spans import Spans
+from ..passes.machine.target import DEFAULT_TARGET
 from ..passes.pass_manager import PassManager
 from ..passes.registry import TENON_PASSES
 from ..passes.rewriting.collection_pause import collection_paused
@@ -58,6 +59,7 @@ from .kept_programs import (
     program_key,
     store_program,
 )
+from .target import target_of
 from .tuning import tuning_pass, tuning_path
 
 if TYPE_CHECKING:
@@ -68,12 +70,6 @@ BACKENDS = DEVICE_NAMES
 The names of backends that `compile` takes, those of `register_backend` among them. `reference` interprets a
 module in numpy, at whatever level it is.
 """
-
-_GROUP_ITEMS = 256
-"""The most work-items of a group on a GPU: more leave a processor with too few groups to switch between."""
-
-_VECTOR_NBYTES = 32
-"""What the reference backend schedules for: reductions then run in the order they have on most processors."""
 
 
 def compile(
@@ -501,41 +497,14 @@ def _phases_for(device: DeviceInfo | None, schedule: ModulePass | None) -> dict[
     """
     from ..passes.pipeline import phases
 
-    if device is None:
-        return phases(_VECTOR_NBYTES, schedule)
-    lacks = _lacked_by(device)
-    if device.kind is not DeviceKind.GPU:
-        return phases(device.vector_nbytes, schedule, lacks=lacks)
-    from ..passes.sched.mapping.gpu.map_work_groups import MapWorkGroupsPass
-
-    groups = MapWorkGroupsPass(
-        max_items=min(device.max_items, _GROUP_ITEMS),
-        max_block=device.max_block,
-        shared_nbytes=device.max_shared_nbytes,
-        vector_nbytes=device.vector_nbytes,
-        multiple=device.group_multiple,
-        n_units=device.n_units,
-    )
-    return phases(device.vector_nbytes, schedule, groups, lacks)
-
-
-def _lacked_by(device: DeviceInfo) -> tuple[str, ...]:
-    """Returns the ops that are to be expanded for a device. Raises TenonError where nothing expands one."""
-    from ..passes.pipeline import EXPANSIONS
-
-    lacks = lacked_by(device)
-    if unknown := [name for name in lacks if name not in EXPANSIONS]:
-        raise TenonError(
-            f"device {device.name}: nothing expands {', '.join(unknown)} (there are: {', '.join(EXPANSIONS)})"
-        )
-    return lacks
+    return phases(DEFAULT_TARGET if device is None else target_of(device), schedule)
 
 
 def _expansions_for(device: DeviceInfo | None) -> tuple[ModulePass, ...]:
     """Returns what runs after passes that the caller chose."""
     from ..passes.pipeline import expansions
 
-    return () if device is None else expansions(device.vector_nbytes, _lacked_by(device))
+    return () if device is None else expansions(target_of(device))
 
 
 def phases_of(

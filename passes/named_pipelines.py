@@ -1,70 +1,106 @@
 """
 The phases of the default pipeline under names that pipeline text can use. `pipeline.py` says what is in
-them.
+them; their options are what they are told of the machine.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import dataclass, fields
 
 from xdsl.passes import ModulePass
 
 from ..errors import TenonError
+from .machine.groups import GroupLimits
+from .machine.target import DEFAULT_TARGET, Target
+
+_GPU_VECTOR_NBYTES = 16
+"""The most that a work-item of a GPU loads at once."""
 
 
-def _is_gpu(who: str, target: str) -> bool:
-    """Raises TenonError for a target that is neither cpu nor gpu."""
-    if target not in ("cpu", "gpu"):
-        raise TenonError(f"{who}: target '{target}' is not one of cpu, gpu")
-    return target == "gpu"
-
-
-def _graph_pipeline(vector_nbytes: int = 32, target: str = "cpu") -> tuple[ModulePass, ...]:
-    """The default passes from graph to better graph, for vectors of vector-nbytes bytes on a cpu or gpu."""
-    from .pipeline import graph_passes
-
-    return graph_passes(vector_nbytes, has_tiles=not _is_gpu("graph-pipeline", target))
-
-
-def _sched_pipeline(
-    vector_nbytes: int = 32, target: str = "cpu", max_items: int = 256, shared_nbytes: int = 32768
-) -> tuple[ModulePass, ...]:
-    """
-    The default passes from graph to sched, with memory planned; vectors have vector-nbytes bytes. For target
-    gpu work-groups have up to max-items work-items, which share up to shared-nbytes.
-    """
-    from .pipeline import sched_passes
-    from .sched.mapping.gpu.map_work_groups import MapWorkGroupsPass
-
-    if not _is_gpu("sched-pipeline", target):
-        return sched_passes(vector_nbytes)
-    groups = MapWorkGroupsPass(
-        max_items=max_items, shared_nbytes=shared_nbytes, vector_nbytes=min(vector_nbytes, 16)
-    )
-    return sched_passes(vector_nbytes, groups=groups)
-
-
-def _low_pipeline() -> tuple[ModulePass, ...]:
+@dataclass(frozen=True)
+class LowPipeline:
     """The default passes from sched to low kernels that every backend can render."""
-    from .pipeline import low_passes
 
-    return low_passes()
+    name = "low-pipeline"
+
+    def passes(self) -> tuple[ModulePass, ...]:
+        from .pipeline import low_passes
+
+        return low_passes(DEFAULT_TARGET)
 
 
-def _default_pipeline(
-    vector_nbytes: int = 32, target: str = "cpu", max_items: int = 256, shared_nbytes: int = 32768
-) -> tuple[ModulePass, ...]:
+@dataclass(frozen=True)
+class GraphPipeline:
+    """
+    The default passes from graph to better graph, for a machine. `target` is cpu or gpu; the other options
+    are those of `Target`.
+    """
+
+    name = "graph-pipeline"
+    vector_nbytes: int = DEFAULT_TARGET.vector_nbytes
+    target: str = "cpu"
+    vector_registers: int = DEFAULT_TARGET.vector_registers
+    l1_nbytes: int = DEFAULT_TARGET.l1_nbytes
+    l2_nbytes: int = DEFAULT_TARGET.l2_nbytes
+    n_threads: int = DEFAULT_TARGET.n_threads
+
+    def passes(self) -> tuple[ModulePass, ...]:
+        """Raises TenonError for a target that is neither cpu nor gpu."""
+        from .pipeline import graph_passes
+
+        return graph_passes(self._machine())
+
+    def _machine(self) -> Target:
+        if self.target not in ("cpu", "gpu"):
+            raise TenonError(f"{self.name}: target '{self.target}' is not one of cpu, gpu")
+        groups = self._groups() if self.target == "gpu" else None
+        shared = {each.name for each in fields(Target)} & {each.name for each in fields(self)}
+        return Target(groups=groups, **{name: getattr(self, name) for name in shared})
+
+    def _groups(self) -> GroupLimits:
+        return GroupLimits(vector_nbytes=min(self.vector_nbytes, _GPU_VECTOR_NBYTES))
+
+
+@dataclass(frozen=True)
+class SchedPipeline(GraphPipeline):
+    """
+    The default passes from graph to sched, with memory planned, for a machine. Work-groups of a gpu have up
+    to `max_items` work-items, which share up to `shared_nbytes`.
+    """
+
+    name = "sched-pipeline"
+    max_items: int = GroupLimits.max_items
+    shared_nbytes: int = GroupLimits.shared_nbytes
+
+    def passes(self) -> tuple[ModulePass, ...]:
+        """Raises TenonError for a target that is neither cpu nor gpu."""
+        from .pipeline import sched_passes
+
+        return sched_passes(self._machine())
+
+    def _groups(self) -> GroupLimits:
+        return GroupLimits(
+            max_items=self.max_items,
+            shared_nbytes=self.shared_nbytes,
+            vector_nbytes=min(self.vector_nbytes, _GPU_VECTOR_NBYTES),
+        )
+
+
+@dataclass(frozen=True)
+class DefaultPipeline(SchedPipeline):
     """The graph, sched and low pipelines one after the other."""
-    return (
-        *_graph_pipeline(vector_nbytes, target),
-        *_sched_pipeline(vector_nbytes, target, max_items, shared_nbytes),
-        *_low_pipeline(),
-    )
+
+    name = "default-pipeline"
+
+    def passes(self) -> tuple[ModulePass, ...]:
+        """Raises TenonError for a target that is neither cpu nor gpu."""
+        from .pipeline import graph_passes
+
+        return (*graph_passes(self._machine()), *super().passes(), *LowPipeline().passes())
 
 
-NAMED_PIPELINES: dict[str, Callable[..., tuple[ModulePass, ...]]] = {
-    "graph-pipeline": _graph_pipeline,
-    "sched-pipeline": _sched_pipeline,
-    "low-pipeline": _low_pipeline,
-    "default-pipeline": _default_pipeline,
+NamedPipeline = GraphPipeline | SchedPipeline | LowPipeline | DefaultPipeline
+
+NAMED_PIPELINES: dict[str, type[NamedPipeline]] = {
+    pipeline.name: pipeline for pipeline in (GraphPipeline, SchedPipeline, LowPipeline, DefaultPipeline)
 }

@@ -4,7 +4,7 @@ Every order that passes run in, and the reason for each order that is forced.
 `phases` gives the default pipeline in three named parts, one for each level it ends at.
 """
 
-from collections.abc import Callable, Collection
+from dataclasses import asdict
 
 from xdsl.passes import ModulePass
 from xdsl.transforms.dead_code_elimination import DeadCodeElimination
@@ -29,6 +29,7 @@ from .low.expand_vectors import ExpandVectorsPass
 from .low.hoist_invariant_ops import HoistInvariantOpsPass
 from .low.lowering.convert_sched_to_low import ConvertSchedToLowPass
 from .low.simplify_low import SimplifyLowPass
+from .machine.target import DEFAULT_TARGET, Target
 from .rewriting.merge_equal_ops import MergeEqualOpsPass
 from .rewriting.verify_stage import VerifyStagePass
 from .sched.host.analyze_schedule import AnalyzeSchedulePass
@@ -36,6 +37,7 @@ from .sched.host.build_dependencies import BuildDependenciesPass
 from .sched.host.plan_memory import PlanMemoryPass
 from .sched.mapping.fuse_kernels import FuseKernelsPass
 from .sched.mapping.fuse_stages import FuseStagesPass
+from .sched.mapping.gpu.map_work_groups import MapWorkGroupsPass
 from .sched.mapping.map_axes import MapAxesPass
 from .sched.mapping.merge_axes import MergeAxesPass
 from .sched.mapping.merge_kernels import MergeKernelsPass
@@ -49,11 +51,9 @@ from .sched.planning.convert_graph_to_sched import ConvertGraphToSchedPass
 from .sched.planning.infer_memory_modes import InferMemoryModesPass
 
 
-def graph_passes(vector_nbytes: int, has_tiles: bool = True) -> tuple[ModulePass, ...]:
-    """
-    Returns the passes from `graph` to better `graph`, for vectors of `vector_nbytes`; `has_tiles` says that
-    contractions are to run in register tiles.
-    """
+def graph_passes(target: Target) -> tuple[ModulePass, ...]:
+    """Returns the passes from `graph` to better `graph`, for a machine: processors run register tiles."""
+    has_tiles = target.groups is None
     return (
         # First: the others see one function at a time.
         InlineCallsPass(),
@@ -73,15 +73,11 @@ def graph_passes(vector_nbytes: int, has_tiles: bool = True) -> tuple[ModulePass
         SimplifyContractionsPass(),
         # After simplify-contractions, which tells convolutions from products of matrices; before
         # pack-operands, which leaves alone what is packed. What the weights are copied by is simplified then.
-        *(
-            (PackConvolutionsPass(vector_nbytes=vector_nbytes), SimplifyContractionsPass())
-            if has_tiles
-            else ()
-        ),
+        *((target.pass_of(PackConvolutionsPass), SimplifyContractionsPass()) if has_tiles else ()),
         # After infer-precision: what is copied is as narrow as it gets. Before merge-equal-ops and the
         # hoisting of invariants: two contractions, or all rounds of a loop, may share a copy.
         # Before pack-operands, which copies what is left and is not contiguous.
-        *((PackPanelsPass(vector_nbytes=vector_nbytes),) if has_tiles else ()),
+        *((target.pass_of(PackPanelsPass),) if has_tiles else ()),
         PackOperandsPass(),
         # Before merge-equal-ops: what two loops compute alike is one op only where both can see it.
         HoistLoopInvariantsPass(),
@@ -94,36 +90,34 @@ def graph_passes(vector_nbytes: int, has_tiles: bool = True) -> tuple[ModulePass
     )
 
 
-def sched_passes(
-    vector_nbytes: int, schedule: ModulePass | None = None, groups: ModulePass | None = None
-) -> tuple[ModulePass, ...]:
+def sched_passes(target: Target, schedule: ModulePass | None = None) -> tuple[ModulePass, ...]:
     """
-    Returns the passes from `graph` to a complete `sched` module, for vectors of `vector_nbytes`; `schedule`
-    is what schedules some kernels another way. For a GPU, `groups` maps kernels to its work-groups.
+    Returns the passes from `graph` to a complete `sched` module, for a machine; `schedule` is what schedules
+    some kernels another way.
     """
     first: tuple[ModulePass, ...] = (
         # Before all that maps axes: the fewer there are, the less is left over at their ends.
         MergeAxesPass(),
         # Before tile-contractions, which takes them for products of matrices, one for each row of an image.
-        TileConvolutionsPass(vector_nbytes=vector_nbytes),
+        target.pass_of(TileConvolutionsPass),
         # After tile-convolutions, which says what is a convolution; before split-borders and map-axes, which
         # change the kernels whose code it copies.
-        StageImagesPass(vector_nbytes=vector_nbytes),
+        target.pass_of(StageImagesPass),
         # Before split-borders and map-axes, which leave alone what is mapped: panels are no borders.
-        TileContractionsPass(vector_nbytes=vector_nbytes),
+        target.pass_of(TileContractionsPass),
         # After merge-axes, which makes one axis of the columns.
-        TileColumnsPass(vector_nbytes=vector_nbytes),
+        target.pass_of(TileColumnsPass),
         # After fuse-stages, which fuses whole loops; before map-axes, which finds no vector where an index is
         # clamped.
         SplitBordersPass(),
     )
     # Before merge-axes, which would make one axis of the blocks of a buffer and what is in them; before what
     # schedules kernels, which sees them whole.
-    stages: tuple[ModulePass, ...] = (FuseKernelsPass(),)
-    if groups is not None:
+    stages: tuple[ModulePass, ...] = (target.pass_of(FuseKernelsPass),)
+    if target.groups is not None:
         # Without split-borders: loops beside one another would be one work-group. Before map-axes, which
         # leaves alone what is mapped.
-        first = (groups,)
+        first = (MapWorkGroupsPass(**asdict(target.groups)),)
         # Work-items would have to share the buffers.
         stages = ()
     return (
@@ -138,9 +132,9 @@ def sched_passes(
         # Before the default schedules, which leave alone what is mapped.
         *(() if schedule is None else (schedule,)),
         *first,
-        MapAxesPass(vector_nbytes=vector_nbytes),
+        target.pass_of(MapAxesPass),
         # After map-axes, which says what runs as vectors. On GPUs other work-groups run while one waits.
-        *((PrefetchRowsPass(),) if groups is None else ()),
+        *((target.pass_of(PrefetchRowsPass),) if target.groups is None else ()),
         # Before plan-memory, which adds the dependencies that sharing memory brings to those of the data.
         BuildDependenciesPass(),
         PlanMemoryPass(),
@@ -149,26 +143,26 @@ def sched_passes(
     )
 
 
-EXPANSIONS: dict[str, Callable[[int], ModulePass]] = {
+EXPANSIONS: dict[str, type[ModulePass]] = {
     # Before vectors: the loops of a tile have some.
-    "low.tile_fma": lambda vector_nbytes: ExpandTilesPass(vector_nbytes),
-    "vector": lambda vector_nbytes: ExpandVectorsPass(),
+    "low.tile_fma": ExpandTilesPass,
+    "vector": ExpandVectorsPass,
 }
 """
-The ops and dialects that a backend need not have rules for, and the pass that expands each, for vectors of so
-many bytes; in the order that they run in.
+The ops and dialects that a backend need not have rules for, and the pass that expands each; in the order that
+they run in.
 """
 
 
-def expansions(vector_nbytes: int, lacks: Collection[str]) -> tuple[ModulePass, ...]:
-    """Returns the passes that expand what a backend lacks, for vectors of `vector_nbytes`."""
-    return tuple(expand(vector_nbytes) for name, expand in EXPANSIONS.items() if name in lacks)
+def expansions(target: Target) -> tuple[ModulePass, ...]:
+    """Returns the passes that expand what a backend lacks."""
+    return tuple(target.pass_of(expand) for name, expand in EXPANSIONS.items() if name in target.lacks)
 
 
-def low_passes(vector_nbytes: int = 32, lacks: Collection[str] = ()) -> tuple[ModulePass, ...]:
+def low_passes(target: Target) -> tuple[ModulePass, ...]:
     """
     Returns the passes from `sched` to `low` kernels that a backend can render that lacks some of the ops in
-    `EXPANSIONS`; tiles become loops over vectors of `vector_nbytes`.
+    `EXPANSIONS`.
     """
     return (
         ConvertSchedToLowPass(),
@@ -180,24 +174,17 @@ def low_passes(vector_nbytes: int = 32, lacks: Collection[str] = ()) -> tuple[Mo
         # After merge-equal-ops: what two places share may be invariant in a loop that neither alone shows.
         HoistInvariantOpsPass(),
         # After all others, which have less to do as long as a tile is one op and a vector one value.
-        *expansions(vector_nbytes, lacks),
-        VerifyStagePass(absent=(*(op.name for op in EXPANDED_OPS), *lacks)),
+        *expansions(target),
+        VerifyStagePass(absent=(*(op.name for op in EXPANDED_OPS), *target.lacks)),
     )
 
 
 def phases(
-    vector_nbytes: int = 32,
-    schedule: ModulePass | None = None,
-    groups: ModulePass | None = None,
-    lacks: Collection[str] = (),
+    target: Target = DEFAULT_TARGET, schedule: ModulePass | None = None
 ) -> dict[str, tuple[ModulePass, ...]]:
-    """
-    Returns the default pipeline by phase, in order; the arguments are those of `sched_passes` and
-    `low_passes`.
-    """
-    sched = sched_passes(vector_nbytes, schedule, groups)
+    """Returns the default pipeline by phase, in order; the arguments are those of `sched_passes`."""
     return {
-        "graph": graph_passes(vector_nbytes, has_tiles=groups is None),
-        "sched": sched,
-        "low": low_passes(vector_nbytes, lacks),
+        "graph": graph_passes(target),
+        "sched": sched_passes(target, schedule),
+        "low": low_passes(target),
     }

@@ -11,7 +11,6 @@ import dataclasses
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from difflib import get_close_matches
-from inspect import signature
 from typing import Any, get_type_hints
 
 from xdsl.passes import ModulePass
@@ -20,6 +19,7 @@ from xdsl.utils.exceptions import ArgSpecParseError
 from xdsl.utils.hints import isa, type_repr
 
 from ..errors import TenonError
+from .machine.target import DEFAULT_TARGET, Target
 from .named_pipelines import NAMED_PIPELINES
 
 _NESTED = re.compile(r"([\w.-]+)\s*\((.*)\)", re.DOTALL)
@@ -31,19 +31,19 @@ _QUOTED_OR_DOTTED = re.compile(r'"(?:\\.|[^"\\])*"|(?<=[=,])[A-Za-z_][\w-]*(?:\.
 def parse_passes(
     text: str,
     available: Mapping[str, Callable[[], type[ModulePass]]],
-    vector_nbytes: int | None = None,
+    target: Target = DEFAULT_TARGET,
 ) -> tuple[ModulePass, ...]:
     """
     Returns the passes that `text` lists: `a,b{x=1 y=true}`, or the same in `builtin.module(...)`; spaces
-    and line breaks around the commas do not matter. `vector_nbytes` is what named pipelines schedule for that
-    do not say so themselves.
+    and line breaks around the commas do not matter. `target` is the machine of named pipelines, but for what
+    their options say.
 
     Raises `TenonError` for text that is no pipeline, unknown passes and options, and values of a wrong type.
     """
     passes: list[ModulePass] = []
     for spec in _specs(text):
         if spec.name in NAMED_PIPELINES:
-            passes += make_named_pipeline(spec, vector_nbytes)
+            passes += make_named_pipeline(spec, target)
         else:
             passes.append(make_pass(spec, available))
     return tuple(passes)
@@ -115,21 +115,19 @@ def make_pass(spec: ArgSpec, available: Mapping[str, Callable[[], type[ModulePas
         raise TenonError(f"{spec.name}: {error}") from error
 
 
-def make_named_pipeline(spec: ArgSpec, vector_nbytes: int | None = None) -> tuple[ModulePass, ...]:
+def make_named_pipeline(spec: ArgSpec, target: Target = DEFAULT_TARGET) -> tuple[ModulePass, ...]:
     """
-    Returns the passes of the named pipeline that `spec` names, for vectors of `vector_nbytes` where it does
-    not say so itself.
+    Returns the passes of the named pipeline that `spec` names, for a machine, but for what its options say.
 
     Raises `TenonError` for an unknown option and a value of a wrong type.
     """
-    make = NAMED_PIPELINES[spec.name]
-    options = [name.replace("_", "-") for name in signature(make).parameters]
-    _check_names(spec, options)
-    _check_values(spec, get_type_hints(make))
-    given: dict[str, Any] = {name.replace("-", "_"): value for name, (value,) in spec.parameters.items()}
-    if vector_nbytes is not None and "vector-nbytes" in options:
-        given.setdefault("vector_nbytes", vector_nbytes)
-    return make(**given)
+    pipeline = NAMED_PIPELINES[spec.name]
+    options = [field.name for field in dataclasses.fields(pipeline)]
+    _check_names(spec, [name.replace("_", "-") for name in options])
+    _check_values(spec, get_type_hints(pipeline))
+    given: dict[str, Any] = {name: getattr(target, name) for name in options if hasattr(target, name)}
+    given.update((name.replace("-", "_"), value) for name, (value,) in spec.parameters.items())
+    return pipeline(**given).passes()
 
 
 def _check_names(spec: ArgSpec, options: Collection[str]) -> None:

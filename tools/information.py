@@ -30,8 +30,8 @@ def list_passes() -> str:
     lines: list[str] = []
     for name, load in sorted(ALL_PASSES.items()):
         lines.append(f"{name} - {_OF_XDSL.get(name) or _first_sentence(load())}\n")
-    for name, make in NAMED_PIPELINES.items():
-        lines.append(f"{name} - {_first_sentence(make)}\n")
+    for name, pipeline in NAMED_PIPELINES.items():
+        lines.append(f"{name} - {_first_sentence(pipeline)}\n")
     return "".join(lines)
 
 

@@ -27,6 +27,7 @@ from xdsl.xdsl_opt_main import xDSLOptMain
 from ..backends.llvm.device import TARGET, cpu_device
 from ..backends.llvm.processors import PROCESSOR_NAMES
 from ..backends.llvm.target import ObjectTarget
+from ..compiler.target import target_of
 from ..dialects import DIALECTS
 from ..dialects.modules.parsing import parse_module, verify_module
 from ..errors import TenonError
@@ -35,6 +36,8 @@ from ..passes.instruments.interface import PassInstrument
 from ..passes.instruments.reproducer import Plugins, Reproducer
 from ..passes.instruments.statistics import Statistics
 from ..passes.instruments.timing import Timing
+from ..passes.machine.target import DEFAULT_TARGET
+from ..passes.machine.target import Target as Machine
 from ..passes.pass_manager import PassManager
 from ..passes.pipeline_text import did_you_mean, parse_passes
 from ..passes.registry import ALL_PASSES
@@ -120,7 +123,7 @@ class TenonOpt(xDSLOptMain):
         if self.args.run_reproducer and self.args.passes is not None:
             self._usage_error("--run-reproducer takes the passes from its input, found -p too")
         try:
-            self.passes = parse_passes(self.args.passes or "", self.available_passes, self._vector_nbytes())
+            self.passes = parse_passes(self.args.passes or "", self.available_passes, self._machine())
         except TenonError as error:
             self._usage_error(str(error))
         if self.args.generate_reproducer and self.args.split_input_file:
@@ -136,11 +139,11 @@ class TenonOpt(xDSLOptMain):
         """Whether what is written is no text."""
         return parse_spec(self.args.target).name == OBJECT
 
-    def _vector_nbytes(self) -> int | None:
-        """Returns what named pipelines schedule for, None where no processor is named."""
+    def _machine(self) -> Machine:
+        """Returns what named pipelines schedule for, the same everywhere if no processor is named."""
         if not self.args.processor and not os.environ.get(TARGET):
-            return None
-        return cpu_device(self.args.processor).vector_nbytes
+            return DEFAULT_TARGET
+        return target_of(cpu_device(self.args.processor))
 
     def _register_plugins(self) -> None:
         """Makes known what the modules from outside have registered."""

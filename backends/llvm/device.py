@@ -11,7 +11,7 @@ from xdsl.ir import Attribute
 
 from ...dialects.element_types import ELEMENT_TYPES
 from ...errors import TenonError
-from ..cache_sizes import USUAL_CACHES, CacheNbytes, host_cache_nbytes
+from ..cache_sizes import CacheNbytes
 from ..interface import DeviceKind
 from .limits import PRIVATE_NBYTES_LIMIT
 from .processors import NATIVE, Processor, find_processor, host_processor
@@ -32,7 +32,6 @@ class CpuDevice:
     max_items: int = 1
     group_multiple: int = 1
     n_units: int = 1
-    cache_nbytes: CacheNbytes = USUAL_CACHES
 
     @property
     def name(self) -> str:
@@ -41,6 +40,14 @@ class CpuDevice:
     @property
     def vector_nbytes(self) -> int:
         return self.processor.vector_nbytes
+
+    @property
+    def vector_registers(self) -> int:
+        return self.processor.vector_registers
+
+    @property
+    def cache_nbytes(self) -> CacheNbytes:
+        return self.processor.cache_nbytes
 
     @property
     def unmet(self) -> str:
@@ -55,7 +62,7 @@ class CpuDevice:
 def cpu_device(target: str | None = None) -> CpuDevice:
     """
     Returns a processor by its name, None for the one that the environment variable `TENON_TARGET` names, and
-    the host's own without it. All of them have the host's caches and number of processors.
+    the host's own without it. All of them have as many processors as the host.
 
     Raises:
         TenonError: there is no processor of that name.
@@ -72,7 +79,7 @@ def _processor_by_default() -> Processor:
 
 @cache
 def _device(processor: Processor) -> CpuDevice:
-    return CpuDevice(processor, n_units=os.cpu_count() or 1, cache_nbytes=host_cache_nbytes())
+    return CpuDevice(processor, n_units=os.cpu_count() or 1)
 
 
 def host_device() -> CpuDevice:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from ...errors import TenonError
+from ..cache_sizes import USUAL_CACHES, CacheNbytes, host_cache_nbytes
 from .library import llvmlite_binding
 
 NATIVE = "native"
@@ -24,7 +25,8 @@ _X86 = ("x86_64", "i386", "i686")
 class Processor:
     """
     One kind of processor. `arch` is its part of LLVM's triple, `cpu` LLVM's name of what code is scheduled
-    for, and `features` are LLVM's `+a,-b`. Vectors of arithmetic have `vector_nbytes`.
+    for, and `features` are LLVM's `+a,-b`. Vectors of arithmetic have `vector_nbytes`. The caches are those
+    that a core has to itself, and its part of the last one.
     """
 
     name: str
@@ -32,6 +34,12 @@ class Processor:
     cpu: str
     features: str
     vector_nbytes: int
+    cache_nbytes: CacheNbytes = USUAL_CACHES
+
+    @property
+    def vector_registers(self) -> int:
+        """How many vectors it has registers for."""
+        return 16 if self.arch in _X86 and not self.has("avx512f") else 32
 
     def has(self, feature: str) -> bool:
         """Returns whether it has a feature, by LLVM's name."""
@@ -71,6 +79,10 @@ _NOT_USED = ("-prfchw", "-sse4a")
 """What LLVM would use for stores and prefetches that pass the caches by, of which kernels gain nothing."""
 
 
+def _kib(first: int, second: int, last: int) -> CacheNbytes:
+    return first << 10, second << 10, last << 10
+
+
 def _with(*features: str) -> str:
     return ",".join(f"+{feature}" for feature in sorted(features))
 
@@ -78,12 +90,15 @@ def _with(*features: str) -> str:
 PROCESSORS = {
     processor.name: processor
     for processor in (
-        Processor("x86-64-v2", "x86_64", "x86-64-v2", _with(*_V2), 16),
-        Processor("x86-64-v3", "x86_64", "x86-64-v3", _with(*_V3), 32),
-        Processor("x86-64-v4", "x86_64", "x86-64-v4", _with(*_V4), 64),
-        Processor("znver3", "x86_64", "znver3", ",".join((_with(*_V3), *_NOT_USED)), 32),
-        # All such processors have NEON.
-        Processor("aarch64", "aarch64", "generic", "", 16),
+        # The caches are Nehalem's, Zen 3's and Zen 4's.
+        Processor("x86-64-v2", "x86_64", "x86-64-v2", _with(*_V2), 16, _kib(32, 256, 8192)),
+        Processor("x86-64-v3", "x86_64", "x86-64-v3", _with(*_V3), 32, _kib(32, 512, 16384)),
+        Processor("x86-64-v4", "x86_64", "x86-64-v4", _with(*_V4), 64, _kib(32, 1024, 32768)),
+        Processor(
+            "znver3", "x86_64", "znver3", ",".join((_with(*_V3), *_NOT_USED)), 32, _kib(32, 512, 32768)
+        ),
+        # All such processors have NEON; the caches are Neoverse N1's.
+        Processor("aarch64", "aarch64", "generic", "", 16, _kib(64, 1024, 32768)),
     )
 }
 """The processors that have a name whatever the host is."""
@@ -103,6 +118,7 @@ def host_processor() -> Processor:
         cpu=llvm.get_host_cpu_name(),
         features=enabled.flatten(),
         vector_nbytes=64 if enabled.get("avx512f") else 32 if enabled.get("avx") else 16,
+        cache_nbytes=host_cache_nbytes(),
     )
 
 

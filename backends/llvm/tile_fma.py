@@ -44,7 +44,7 @@ def write_tile_fma(emitter: Emitter, op: TileFmaOp) -> None:
     rows, columns = op.rows.value.data, op.columns.value.data
     nbytes = emitter.processor.vector_nbytes
     lanes = min(nbytes // NBYTES[wide], 1 << (columns - 1).bit_length())
-    registers = 32 if nbytes == 64 else 16
+    registers = emitter.processor.vector_registers
     vectors = min(-(-columns // lanes), registers // 2)
     most_rows = max(1, (registers - 1 - vectors) // vectors)
     for column in range(0, columns, vectors * lanes):

@@ -21,6 +21,7 @@ class ReferenceDevice:
 
     name: str = "reference"
     vector_nbytes: int = 32
+    vector_registers: int = 16
     max_shared_nbytes: int = sys.maxsize
     max_block: tuple[int, int, int] = (sys.maxsize, sys.maxsize, sys.maxsize)
     max_buffer_nbytes: int = sys.maxsize

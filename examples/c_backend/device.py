@@ -17,6 +17,7 @@ class CDevice:
     kind: DeviceKind = DeviceKind.CPU
     lacks: tuple[str, ...] = ("low.tile_fma", "vector")
     vector_nbytes: int = 32
+    vector_registers: int = 16
     max_shared_nbytes: int = 1 << 20
     max_block: tuple[int, int, int] = (1, 1, 1)
     max_items: int = 1

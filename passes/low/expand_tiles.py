@@ -15,7 +15,7 @@ Replaces register tiles by loops over their depth, for backends that have no rul
     vector.store %sum, %c[...] : memref<64xf32>, vector<4xf32>
     ...
 
-The sums stay in variables, `SUMS_AT_ONCE` vectors of them; a larger tile is several such loops. Columns that
+The sums stay in variables, three quarters of the registers; a larger tile is several such loops. Columns that
 fill no vector of `vector-nbytes` are narrower vectors, and a last one a scalar. With a number of columns that
 is known at run time only, each vector of them is a tile of its own, and then each column. Constants go to the
 front of the kernel, each once. What a tile names to be prefetched is left out, but for `ahead`.
@@ -43,7 +43,6 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
-from xdsl.utils.exceptions import PassFailedException
 from xdsl.utils.hints import isa
 
 from ...dialects.element_types import NBYTES, element_type_of
@@ -51,10 +50,8 @@ from ...dialects.low import AllocaOp, KernelOp, TileFmaOp
 from ...dialects.low.constant_integer import constant_integer
 from ...dialects.low.prefetch import set_prefetch_distance
 from ...dialects.low.tile import INDEX
+from ..machine.target import VECTOR_NBYTES, check_positive, usual_registers
 from .kernel_front import KernelFront
-
-SUMS_AT_ONCE = 24
-"""The most vectors of sums that are kept in variables at once."""
 
 MOST_LANES = 16
 
@@ -64,17 +61,18 @@ class ExpandTilesPass(ModulePass):
     """Replaces register tiles by loops over their depth."""
 
     name = "expand-tiles"
-    vector_nbytes: int = 32
+    vector_nbytes: int = VECTOR_NBYTES
+    vector_registers: int = 0
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if self.vector_nbytes < 1:
-            raise PassFailedException(f"{self.name}: vector-nbytes {self.vector_nbytes} must be 1 or more")
+        check_positive(self, "vector_nbytes")
+        at_once = (self.vector_registers or usual_registers(self.vector_nbytes)) * 3 // 4
         for kernel in op.ops:
             if isinstance(kernel, KernelOp):
                 tiles = [each for each in kernel.walk() if isinstance(each, TileFmaOp)]
                 front = KernelFront(kernel.body.block)
                 for tile in tiles:
-                    _expand(tile, self.vector_nbytes, front)
+                    _expand(tile, self.vector_nbytes, at_once, front)
                 front.insert()
 
 
@@ -86,20 +84,21 @@ class _Piece:
     lanes: int
 
 
-def _expand(op: TileFmaOp, vector_nbytes: int, front: KernelFront) -> None:
+def _expand(op: TileFmaOp, vector_nbytes: int, at_once: int, front: KernelFront) -> None:
+    """Replaces a tile; `at_once` is the most vectors of sums that are kept in variables at once."""
     wide: Attribute = element_type_of(op.acc.type)
     widest = max(1, min(vector_nbytes // NBYTES[wide], MOST_LANES))
     writer = _TileWriter(op, front)
     if op.live is None:
         pieces = writer.pieces(widest)
-        for first in range(0, len(pieces), SUMS_AT_ONCE):
-            part = pieces[first : first + SUMS_AT_ONCE]
-            writer.write_rows(part, SUMS_AT_ONCE // len(part))
+        for first in range(0, len(pieces), at_once):
+            part = pieces[first : first + at_once]
+            writer.write_rows(part, at_once // len(part))
     else:
         begin = writer.index(0)
         for lanes in dict.fromkeys((widest, 1)):
             if lanes <= op.columns.value.data:
-                begin = writer.write_live(op.live, begin, lanes)
+                begin = writer.write_live(op.live, begin, lanes, at_once)
     op.detach()
     op.erase()
 
@@ -124,7 +123,7 @@ class _TileWriter:
             first += lanes
         return found
 
-    def write_live(self, live: SSAValue, begin: SSAValue, lanes: int) -> SSAValue:
+    def write_live(self, live: SSAValue, begin: SSAValue, lanes: int, at_once: int) -> SSAValue:
         """Writes the columns from `begin` on that fill vectors, each a loop; returns where they end."""
         end = live
         if lanes > 1:
@@ -134,7 +133,7 @@ class _TileWriter:
         body.args[0].name_hint = "column"
         self.insert(scf.ForOp(begin, end, self.index(lanes), [], body))
         outer, self.builder = self.builder, Builder(InsertPoint.at_end(body))
-        self.write_rows([_Piece(body.args[0], lanes)], SUMS_AT_ONCE)
+        self.write_rows([_Piece(body.args[0], lanes)], at_once)
         self.insert(scf.YieldOp())
         self.builder = outer
         return end

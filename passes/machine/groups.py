@@ -5,19 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class GroupLimits:
     """
     How many work-items a work-group may have, along each dimension too, and bytes that they share. They run
     `multiple` at a time in each of `n_units` processors, and load `vector_nbytes` at once.
     """
 
-    max_items: int
-    max_block: tuple[int, int, int]
-    shared_nbytes: int
-    vector_nbytes: int
-    multiple: int
-    n_units: int
+    max_items: int = 256
+    max_block: tuple[int, ...] = (256, 256, 64)
+    shared_nbytes: int = 32 << 10
+    vector_nbytes: int = 16
+    multiple: int = 32
+    n_units: int = 16
 
 
 def power_up_to(number: int) -> int:

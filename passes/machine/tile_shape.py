@@ -22,7 +22,7 @@ LEAST_ROWS_IN_ONE_PLACE = 6
 MOST_VECTORS_OF_A_ROW = 16
 
 
-def most_rows(row_nbytes: int, l1_nbytes: int = 48 << 10) -> int:
+def most_rows(row_nbytes: int, l1_nbytes: int) -> int:
     """
     Returns how many rows a tile may have that are `row_nbytes` apart, for the first cache to hold a line of
     each beside what else is read.
@@ -33,18 +33,18 @@ def most_rows(row_nbytes: int, l1_nbytes: int = 48 << 10) -> int:
 
 @lru_cache(1024)
 def tile_shape(
-    rows: int, columns: int, vector_nbytes: int, nbytes: int, most_rows: int = MOST_ROWS
+    rows: int, columns: int, lanes: int, registers: int, most_rows: int = MOST_ROWS
 ) -> tuple[int, int]:
     """
     Returns the rows, up to `most_rows`, and columns of the tile that takes the least time for a result of
-    `rows` x `columns` elements of `nbytes`, what fills no whole tile included.
+    `rows` x `columns` elements, in vectors of `lanes` of which there are `registers`; what fills no whole
+    tile is included.
     """
-    lanes = max(1, vector_nbytes // nbytes)
     vectors = -(-columns // lanes)
     shapes = [
         (_time(rows, vectors, tall, wide) * (ONCE if wide == vectors else 1), tall, wide)
         for tall in range(1, min(rows, most_rows) + 1)
-        for wide in range(1, min(vectors, most_vectors(tall, vector_nbytes)) + 1)
+        for wide in range(1, min(vectors, most_vectors(tall, registers)) + 1)
     ]
     least, tall, wide = min(shapes, key=lambda shape: (shape[0], -shape[1] * shape[2]))
     if wide < vectors:
@@ -53,9 +53,8 @@ def tile_shape(
     return tall, min(wide * lanes, columns)
 
 
-def most_vectors(rows: int, vector_nbytes: int) -> int:
+def most_vectors(rows: int, registers: int) -> int:
     """Returns how many vectors wide a tile of that many rows can be, with one row of factors beside it."""
-    registers = 32 if vector_nbytes >= 64 else 16
     return MOST_VECTORS_OF_A_ROW if rows == 1 else (registers - 1) // (rows + 1)
 
 

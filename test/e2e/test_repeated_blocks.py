@@ -20,9 +20,10 @@ from tenon.dialects import context, low, sched
 from tenon.dialects.modules.parsing import parse_module
 from tenon.passes.instruments.interface import PassInstrument
 from tenon.passes.instruments.verify_semantics import VerifySemantics
+from tenon.passes.machine.groups import GroupLimits
+from tenon.passes.machine.target import Target
 from tenon.passes.pass_manager import PassManager
 from tenon.passes.pipeline import phases
-from tenon.passes.sched.mapping.gpu.map_work_groups import MapWorkGroupsPass
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
@@ -114,8 +115,8 @@ CASES = [
 
 
 def passes_for(vector_nbytes: int | None) -> list[ModulePass]:
-    groups = MapWorkGroupsPass(max_items=64) if vector_nbytes is None else None
-    return [one for phase in phases(vector_nbytes or 16, groups=groups).values() for one in phase]
+    groups = GroupLimits(max_items=64) if vector_nbytes is None else None
+    return [one for phase in phases(Target(vector_nbytes or 16, groups=groups)).values() for one in phase]
 
 
 class Bindings(PassInstrument):

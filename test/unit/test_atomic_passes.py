@@ -11,6 +11,7 @@ from tenon.dialects import context
 from tenon.dialects.low.atomic_rmw import AtomicRmwKind, AtomicRmwOp
 from tenon.dialects.modules.kernel_access import KernelAccess, accesses_of
 from tenon.dialects.modules.parsing import parse_module
+from tenon.passes.machine.target import Target
 from tenon.passes.pass_manager import PassError, PassManager
 from tenon.passes.pipeline import low_passes
 from tenon.passes.sched.host.kernel_cost import cost_of
@@ -99,7 +100,7 @@ def expect_right(found: list[Array]) -> None:
     assert set(y) == {3}
 
 
-PASSES = low_passes(lacks=("low.tile_fma", "vector"))
+PASSES = low_passes(Target(lacks=("low.tile_fma", "vector")))
 
 FIRST_STAGE = 3
 """How many passes of the pipeline there must be before a backend takes the kernel: expand-math is one."""

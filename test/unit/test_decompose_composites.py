@@ -16,6 +16,7 @@ from tenon.dialects.graph import GRAPH, CompositeOp, CustomOp
 from tenon.dialects.modules.parsing import parse_module
 from tenon.passes.graph.decompose_composites import DecomposeCompositesPass
 from tenon.passes.graph.decompositions import COMPOSITE_NAMES, RULES
+from tenon.passes.machine.target import DEFAULT_TARGET
 from tenon.passes.pass_manager import PassError, PassManager
 from tenon.passes.pipeline import sched_passes
 from tenon.semantics.numpy_types import dtype_of, is_floating
@@ -193,4 +194,4 @@ def test_sched_pipeline_refuses_a_composite():
     module = parse_module(CASES[0].text(ELEMENT_TYPES[0]))
     message = r"verify-stage: ops remain that this stage must not have: graph.arg_reduce \(1\)"
     with pytest.raises(PassError, match=message):
-        PassManager(sched_passes(32)).run(context(), module)
+        PassManager(sched_passes(DEFAULT_TARGET)).run(context(), module)

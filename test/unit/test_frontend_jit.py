@@ -142,7 +142,7 @@ def test_every_op_has_the_users_line_at_every_level():
     module = tenon.jit(attention).lower(X, np.ones((3, 3), np.float32)).module.clone()
     ctx = context()
     first = attention.__code__.co_firstlineno
-    for stage, passes in phases(vector_nbytes=32).items():
+    for stage, passes in phases().items():
         for each in passes:
             PassManager((each,), verify_each=False).run(ctx, module)
             lines: set[int] = set()

@@ -11,6 +11,7 @@ import tenon
 import tenon.numpy as tnp
 from tenon.dialects import context, sched
 from tenon.dialects.modules.parsing import parse_module, verify_module
+from tenon.passes.machine.target import Target
 from tenon.passes.pass_manager import PassError, PassManager
 from tenon.passes.pipeline import phases
 from tenon.passes.sched.mapping.fuse_kernels import FuseKernelsPass
@@ -312,7 +313,8 @@ def test_equal_layers_of_attention_are_fused_each_as_it_is():
     x, *weights = arrays((1, 33, 96), *[(96, 96)] * 8)
     text = str(tenon.jit(layers).lower(x, (tuple(weights[:4]), tuple(weights[4:]))).module)
     for vector_nbytes in (16, 32, 64):
-        passes = [*phases(vector_nbytes)["graph"], *phases(vector_nbytes)["sched"]]
+        of = phases(Target(vector_nbytes))
+        passes = [*of["graph"], *of["sched"]]
         PassManager(passes, verify_each=True).run(context(), parse_module(text))
 
 

@@ -15,6 +15,7 @@ from tenon.backends.reference import sched as sched_interpreter
 from tenon.dialects import context, low, sched
 from tenon.dialects.modules.parsing import location_text, parse_module, verify_module
 from tenon.passes.low.lowering.kernel import lower_kernel
+from tenon.passes.machine.target import DEFAULT_TARGET
 from tenon.passes.pass_manager import PassManager
 from tenon.passes.pipeline import low_passes, sched_passes
 from tenon.semantics.numpy_types import storage_dtype
@@ -551,9 +552,9 @@ def run_passes(passes: tuple[Any, ...], module: ModuleOp) -> None:
 
 def test_every_op_of_sched_and_low_knows_its_place_in_the_text():
     module = parse_module(PROGRAM, "program.mlir")
-    run_passes(sched_passes(32), module)
+    run_passes(sched_passes(DEFAULT_TARGET), module)
     assert_places_are_known(module)
-    run_passes(low_passes(), module)
+    run_passes(low_passes(DEFAULT_TARGET), module)
     assert_places_are_known(module)
 
 

@@ -16,9 +16,9 @@ from xdsl.dialects.builtin import ModuleOp
 from .test_tile_contractions import matmul
 
 
-def packed(text: str, vector_nbytes: int = 32) -> ModuleOp:
+def packed(text: str, **options: int) -> ModuleOp:
     module = parse_module(text)
-    PassManager([PackPanelsPass(vector_nbytes=vector_nbytes)]).run(context(), module)
+    PassManager([PackPanelsPass(**options)]).run(context(), module)
     verify_module(module)
     return module
 
@@ -52,7 +52,7 @@ def test_results_are_those_before(name: str):
     (function,) = parse_module(text).body.ops
     shapes: list[tuple[int, ...]] = [type.get_shape() for type in function.function_type.inputs.data]  # pyright: ignore
     operands = [rng.integers(-4, 5, shape).astype(np.float32) for shape in shapes]
-    module = packed(text)
+    module = packed(text, l2_nbytes=1)
     assert panels(module)
     np.testing.assert_array_equal(
         run_graph(module, "main", operands)[0], run_graph(parse_module(text), "main", operands)[0]
@@ -61,8 +61,8 @@ def test_results_are_those_before(name: str):
 
 @pytest.mark.usefixtures("eager")
 def test_panels_are_as_wide_as_a_tile():
-    assert panels(packed(matmul(96, 64, 5))) == ["tensor<4x5x16xf32>"]
-    assert panels(packed(matmul(96, 192, 5), vector_nbytes=64))[0] in (
+    assert panels(packed(matmul(96, 64, 5), l2_nbytes=1)) == ["tensor<4x5x16xf32>"]
+    assert panels(packed(matmul(96, 192, 5), vector_nbytes=64, l2_nbytes=1))[0] in (
         "tensor<4x5x48xf32>",
         "tensor<6x5x32xf32>",
     )
@@ -96,7 +96,7 @@ def test_products_of_two_packed_sides_have_the_bits_of_sched(extents: tuple[int,
         pytest.importorskip("pyopencl")
     m, n, k = extents
     text = matmul(m, n, k, "k, m")
-    assert len(panels(packed(text))) == 2
+    assert len(panels(packed(text, l2_nbytes=1))) == 2
     rng = np.random.default_rng(0)
     operands = [rng.standard_normal(shape).astype(np.float32) for shape in ((k, m), (k, n))]
     found = np.asarray(tenon.compile(text, backend=backend)(*operands))
@@ -125,9 +125,12 @@ def test_constants_are_packed_when_compiling():
 def test_other_contractions_are_left_alone():
     products = matmul(9, 64, 5)
     for text in (products.replace("f32", "i32"), products.replace("] :", "] accumulate max :")):
-        assert panels(packed(text)) == []
+        assert panels(packed(text, l2_nbytes=1)) == []
 
 
 def test_options_are_checked():
-    with pytest.raises(PassError, match="pack-panels: vector-nbytes 0 must be 1 or more"):
+    with pytest.raises(
+        PassError,
+        match="pack-panels: vector-nbytes 0, l1-nbytes 49152 and l2-nbytes 1048576 must be 1 or more",
+    ):
         packed(matmul(9, 64, 5), vector_nbytes=0)

@@ -13,6 +13,7 @@ from tenon.dialects import context, low, sched
 from tenon.dialects.low.prefetch import prefetch_distance
 from tenon.dialects.modules.parsing import parse_module, verify_module
 from tenon.passes.low.lowering.convert_sched_to_low import ConvertSchedToLowPass
+from tenon.passes.machine.target import usual_registers
 from tenon.passes.machine.tile_shape import most_rows, most_vectors, tile_shape
 from tenon.passes.pass_manager import PassError, PassManager
 from tenon.passes.sched.mapping.tile_contractions import TileContractionsPass
@@ -272,7 +273,7 @@ def test_a_deep_sum_of_panels_takes_many_of_them_at_once():
 
 
 def test_rows_that_share_a_place_in_the_first_cache_are_few():
-    assert [most_rows(each) for each in (4, 1 << 9, 1 << 10, 1 << 11, 1 << 12, 3 << 12)] == [
+    assert [most_rows(each, 48 << 10) for each in (4, 1 << 9, 1 << 10, 1 << 11, 1 << 12, 3 << 12)] == [
         30,
         30,
         30,
@@ -281,7 +282,7 @@ def test_rows_that_share_a_place_in_the_first_cache_are_few():
         8,
     ]
     assert [most_rows(1 << 12, l1) for l1 in (1, 32 << 10, 64 << 10, 1 << 20)] == [6, 6, 10, 30]
-    assert tile_shape(1024, 1024, 64, 4, most_rows(4096)) == (8, 48)
+    assert tile_shape(1024, 1024, 16, 32, most_rows(4096, 48 << 10)) == (8, 48)
     assert axes(tiled(nest("hik", "kj", h=1, i=128, j=480, k=1024)))[1].endswith("tile(8)")
     assert axes(tiled(nest("hik", "kj", h=1, i=126, j=480, k=1025)))[1].endswith("tile(14)")
 
@@ -300,7 +301,10 @@ def test_rows_of_both_sides_share_what_is_loaded():
 
 
 def test_options_are_checked():
-    expected = "tile-contractions: vector-nbytes 0, l1-nbytes 49152 and l2-nbytes 1048576 must be 1 or more"
+    expected = (
+        "tile-contractions: vector-nbytes 0, l1-nbytes 49152, l2-nbytes 1048576 and n-threads 2 must be 1 or "
+        "more"
+    )
     with pytest.raises(PassError, match=expected):
         tiled(nest("hik", "kj"), vector_nbytes=0)
 
@@ -309,16 +313,16 @@ def test_a_tile_fits_the_registers_and_the_result():
     for rows in (1, 3, 8, 64, 1000):
         for columns in (1, 5, 16, 48, 100, 1000):
             for vector_nbytes in (16, 32, 64):
-                tall, wide = tile_shape(rows, columns, vector_nbytes, 4)
+                tall, wide = tile_shape(rows, columns, vector_nbytes // 4, usual_registers(vector_nbytes))
                 vectors = -(-wide // (vector_nbytes // 4))
                 assert 1 <= tall <= rows and 1 <= wide <= columns
-                assert vectors <= most_vectors(tall, vector_nbytes)
+                assert vectors <= most_vectors(tall, usual_registers(vector_nbytes))
 
 
 def test_a_tile_has_all_columns_where_that_takes_no_longer():
-    assert tile_shape(128, 64, 64, 4) == (6, 64)
-    assert tile_shape(8, 64, 64, 4) == (8, 32)
-    assert tile_shape(128, 128, 64, 4) == (13, 32)
+    assert tile_shape(128, 64, 16, 32) == (6, 64)
+    assert tile_shape(8, 64, 16, 32) == (8, 32)
+    assert tile_shape(128, 128, 16, 32) == (13, 32)
 
 
 def matmul(m: int, n: int, k: int, a: str = "m, k", b: str = "k, n", batch: int = 0) -> str:

@@ -9,6 +9,7 @@ from tenon import numpy as tnp
 from tenon.dialects import context, sched
 from tenon.dialects.low.lane_exchange import exchanges
 from tenon.dialects.modules.parsing import parse_module
+from tenon.passes.machine.target import Target
 from tenon.passes.pass_manager import PassManager
 from tenon.passes.pipeline import graph_passes, sched_passes
 
@@ -70,7 +71,7 @@ def test_what_fills_no_square_is_moved_one_by_one():
 def mappings(shape: tuple[int, ...], order: tuple[int, ...], dtype: str = "f4") -> list[str]:
     text = str(tenon.jit(lambda x: tnp.permute_dims(x, order), name="f").lower(np.zeros(shape, dtype)).module)
     module = parse_module(text)
-    PassManager((*graph_passes(64), *sched_passes(64))).run(context(), module)
+    PassManager((*graph_passes(Target(64)), *sched_passes(Target(64)))).run(context(), module)
     axes = [op for op in module.walk() if isinstance(op, sched.AxisOp)]
     return [f"{op.extent}: {op.mapping.words()}".rstrip() for op in axes]
 

@@ -42,7 +42,6 @@ from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.passes import ModulePass
-from xdsl.utils.exceptions import PassFailedException
 
 from ....dialects import graph
 from ....dialects.element_types import NBYTES, compute_type, is_float
@@ -51,6 +50,7 @@ from ....dialects.graph.types import tensor_of, tensor_type_of
 from ....dialects.memory_modes import ModeKind
 from ....semantics.numpy_types import dense_of
 from ....semantics.tensor_ops import evaluate
+from ...machine.target import VECTOR_NBYTES, check_positive
 from ..builder import GraphBuilder
 from .constant_views import constant_array
 from .contract_views import stride_along
@@ -73,11 +73,10 @@ class PackConvolutionsPass(ModulePass):
     """Copies the weights of convolutions into panels of neighbouring output channels."""
 
     name = "pack-convolutions"
-    vector_nbytes: int = 32
+    vector_nbytes: int = VECTOR_NBYTES
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if self.vector_nbytes < 1:
-            raise PassFailedException(f"{self.name}: vector-nbytes {self.vector_nbytes} must be 1 or more")
+        check_positive(self, "vector_nbytes")
         for contraction in [inner for inner in op.walk() if isinstance(inner, graph.ContractOp)]:
             convolution = _convolution(contraction)
             if convolution is not None:

@@ -34,7 +34,6 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.passes import ModulePass
-from xdsl.utils.exceptions import PassFailedException
 
 from ....dialects import graph
 from ....dialects.element_types import NBYTES, compute_type, is_float
@@ -42,6 +41,7 @@ from ....dialects.graph import Combination, LinearIndex, MemoryModeAttr, ReduceK
 from ....dialects.graph.types import shape_of, tensor_of, tensor_type_of
 from ....dialects.memory_modes import ModeKind
 from ....semantics.numpy_types import Array, dense_of
+from ...machine.target import L1_NBYTES, L2_NBYTES, VECTOR_NBYTES, check_positive, usual_registers
 from ...machine.tile_shape import MOST_ROWS, most_rows, tile_shape
 from ..builder import GraphBuilder
 from .constant_views import constant_array
@@ -57,12 +57,6 @@ LEAST_USES_OF_TRANSPOSED = 16
 LEAST_USES_OF_TRANSPOSED_ROWS = 128
 """The same of the side that the rows come from, which is left alone unless it is contiguous along them."""
 
-LEAST_NBYTES = 3 << 18
-"""
-An operand with fewer bytes, of one element of the batch, is read as fast where it lies, if it is contiguous
-along the columns.
-"""
-
 PACKED_ROW_NBYTES = 32
 
 LEAST_NBYTES_OF_CONSTANT = 1 << 15
@@ -73,15 +67,76 @@ class PackPanelsPass(ModulePass):
     """Copies operands of contractions into panels as wide as a register tile."""
 
     name = "pack-panels"
-    vector_nbytes: int = 32
+    vector_nbytes: int = VECTOR_NBYTES
+    vector_registers: int = 0
+    l1_nbytes: int = L1_NBYTES
+    l2_nbytes: int = L2_NBYTES
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if self.vector_nbytes < 1:
-            raise PassFailedException(f"{self.name}: vector-nbytes {self.vector_nbytes} must be 1 or more")
+        check_positive(self, "vector_nbytes", "l1_nbytes", "l2_nbytes")
         for contraction in [inner for inner in op.walk() if isinstance(inner, graph.ContractOp)]:
-            packings = _packings(contraction, self.vector_nbytes)
+            packings = self._packings(contraction)
             if packings:
                 _rewrite(contraction, packings)
+
+    def _packings(self, op: graph.ContractOp) -> list[_Packing]:
+        """Returns which operands are to be packed, and how."""
+        extents = tuple(extent for extent in iteration_extents(op) if isinstance(extent, int))
+        type = tensor_type_of(op.result, op.name).element_type
+        if (
+            "packed" in op.attributes
+            or len(op.inputs) != 2
+            or len(extents) != op.result_map.num_dims
+            or op.accumulate.data is not ReduceKind.ADD
+            or op.combine.data is not Combination.MUL
+            or not is_float(type)
+            or prod(extents) < LEAST_ITERATIONS
+        ):
+            return []
+        columns = next((dim for dim in reversed(op.result_dims) if extents[dim] > 1), None)
+        used = [set(map.used_dims()) for map in op.operand_maps]
+        if columns is None or (columns in used[0]) == (columns in used[1]):
+            return []
+        number = int(columns in used[1])
+        rows = [dim for dim in op.result_dims if dim not in used[number] and extents[dim] > 1]
+        height = extents[rows[0]] if len(rows) == 1 else prod(extents[dim] for dim in rows)
+        nbytes, most = NBYTES[compute_type(type)], MOST_ROWS
+        row = _stride(op, 1 - number, rows[0]) if len(rows) == 1 else None
+        if row is not None and row > 0:
+            # Rows that are contiguous are copied too: as many as there are in a vector that every device has.
+            each = NBYTES[tensor_type_of(op.inputs[1 - number], op.name).element_type]
+            most = PACKED_ROW_NBYTES // nbytes if row == 1 else most_rows(row * each, self.l1_nbytes)
+        lanes = max(1, self.vector_nbytes // nbytes)
+        registers = self.vector_registers or usual_registers(self.vector_nbytes)
+        tall, wide = tile_shape(height, extents[columns], lanes, registers, most)
+        found = [_packing(op, number, columns, wide, extents)]
+        if len(rows) == 1 and found[0] is not None:
+            found.append(_packing(op, 1 - number, rows[0], tall, extents))
+        is_columns = [True, False]
+        return [
+            packing
+            for packing, of_columns in zip(found, is_columns, strict=False)
+            if packing is not None and self._pays(op, packing, of_columns)
+        ]
+
+    def _pays(self, op: graph.ContractOp, packing: _Packing, of_columns: bool) -> bool:
+        """
+        Returns whether a copy is used often enough. What leaves room in the second cache is read as fast
+        where it lies, if it is contiguous along the columns.
+        """
+        value, extents = op.inputs[packing.number], packing.extents
+        each = NBYTES[tensor_type_of(value, op.name).element_type]
+        nbytes = prod(extents[dim] for dim in (*packing.depth, packing.lane)) * each
+        if constant_array(value) is not None:
+            return prod(extents[dim] for dim in packing.batch) * nbytes >= LEAST_NBYTES_OF_CONSTANT
+        stride = _stride(op, packing.number, packing.lane)
+        if stride is None:
+            return False
+        is_large = nbytes >= self.l2_nbytes * 3 // 4
+        uses = prod(extents[dim] for dim in op.result_dims if dim not in packing.order)
+        if of_columns:
+            return uses >= LEAST_USES and is_large if stride == 1 else uses >= LEAST_USES_OF_TRANSPOSED
+        return stride == 1 and uses >= LEAST_USES_OF_TRANSPOSED_ROWS and is_large
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,45 +162,6 @@ class _Packing:
         return -(-self.extents[self.lane] // self.width)
 
 
-def _packings(op: graph.ContractOp, vector_nbytes: int) -> list[_Packing]:
-    """Returns which operands are to be packed, and how."""
-    extents = tuple(extent for extent in iteration_extents(op) if isinstance(extent, int))
-    type = tensor_type_of(op.result, op.name).element_type
-    if (
-        "packed" in op.attributes
-        or len(op.inputs) != 2
-        or len(extents) != op.result_map.num_dims
-        or op.accumulate.data is not ReduceKind.ADD
-        or op.combine.data is not Combination.MUL
-        or not is_float(type)
-        or prod(extents) < LEAST_ITERATIONS
-    ):
-        return []
-    columns = next((dim for dim in reversed(op.result_dims) if extents[dim] > 1), None)
-    used = [set(map.used_dims()) for map in op.operand_maps]
-    if columns is None or (columns in used[0]) == (columns in used[1]):
-        return []
-    number = int(columns in used[1])
-    rows = [dim for dim in op.result_dims if dim not in used[number] and extents[dim] > 1]
-    height = extents[rows[0]] if len(rows) == 1 else prod(extents[dim] for dim in rows)
-    nbytes, most = NBYTES[compute_type(type)], MOST_ROWS
-    row = _stride(op, 1 - number, rows[0]) if len(rows) == 1 else None
-    if row is not None and row > 0:
-        # Rows that are contiguous are copied too: as many as there are in a vector that every device has.
-        each = NBYTES[tensor_type_of(op.inputs[1 - number], op.name).element_type]
-        most = PACKED_ROW_NBYTES // nbytes if row == 1 else most_rows(row * each)
-    tall, wide = tile_shape(height, extents[columns], vector_nbytes, nbytes, most)
-    found = [_packing(op, number, columns, wide, extents)]
-    if len(rows) == 1 and found[0] is not None:
-        found.append(_packing(op, 1 - number, rows[0], tall, extents))
-    is_columns = [True, False]
-    return [
-        packing
-        for packing, of_columns in zip(found, is_columns, strict=False)
-        if packing is not None and _pays(op, packing, of_columns)
-    ]
-
-
 def _packing(
     op: graph.ContractOp, number: int, lane: int, width: int, extents: tuple[int, ...]
 ) -> _Packing | None:
@@ -168,23 +184,6 @@ def _plain_dims(map: AffineMap) -> list[int] | None:
             return None
         dims.append(dim)
     return dims
-
-
-def _pays(op: graph.ContractOp, packing: _Packing, of_columns: bool) -> bool:
-    value, extents = op.inputs[packing.number], packing.extents
-    each = NBYTES[tensor_type_of(value, op.name).element_type]
-    nbytes = prod(extents[dim] for dim in (*packing.depth, packing.lane)) * each
-    if constant_array(value) is not None:
-        return prod(extents[dim] for dim in packing.batch) * nbytes >= LEAST_NBYTES_OF_CONSTANT
-    stride = _stride(op, packing.number, packing.lane)
-    if stride is None:
-        return False
-    uses = prod(extents[dim] for dim in op.result_dims if dim not in packing.order)
-    if of_columns:
-        return (
-            uses >= LEAST_USES and nbytes >= LEAST_NBYTES if stride == 1 else uses >= LEAST_USES_OF_TRANSPOSED
-        )
-    return stride == 1 and uses >= LEAST_USES_OF_TRANSPOSED_ROWS and nbytes >= LEAST_NBYTES
 
 
 def _stride(op: graph.ContractOp, number: int, dim: int) -> int | None:

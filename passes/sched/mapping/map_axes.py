@@ -42,7 +42,6 @@ from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import IndexType, IntegerType, ModuleOp, StringAttr
 from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
-from xdsl.utils.exceptions import PassFailedException
 
 from ....dialects import sched
 from ....dialects.element_types import NBYTES, element_type_of
@@ -52,6 +51,7 @@ from ...indices.expressions import Axis
 from ...indices.nests import interchange, nest_of
 from ...low.lowering.extremum_steps import is_extremum
 from ...machine.partial_results import partial_results
+from ...machine.target import L2_NBYTES, VECTOR_NBYTES, check_positive, usual_registers
 from ..host.kernel_cost import trip_count
 from ..steps.fuse import fuse
 from ..steps.split import split
@@ -63,9 +63,6 @@ _SERIAL = MappingAttr.get()
 MANY_ROWS = 64
 """From this many on, what a reduction takes is reading its rows, and not what windows share."""
 
-UNBLOCKED_NBYTES = 1 << 18
-"""A matrix with fewer bytes is transposed as one: the second cache holds it."""
-
 STORED_PIECE_NBYTES = 128
 READ_PIECE_NBYTES = 2048
 """How much of a row of a larger one is stored, and how much of one is read, by a work-group."""
@@ -76,24 +73,24 @@ class MapAxesPass(ModulePass):
     """Maps the axes of every kernel to vectors, register tiles and work-groups."""
 
     name = "map-axes"
-    vector_nbytes: int = 32
+    vector_nbytes: int = VECTOR_NBYTES
+    vector_registers: int = 0
+    l2_nbytes: int = L2_NBYTES
     block_elements: int = 16384
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if self.vector_nbytes < 1 or self.block_elements < 1:
-            raise PassFailedException(
-                f"{self.name}: vector-nbytes {self.vector_nbytes} and block-elements {self.block_elements} "
-                "must be 1 or more"
-            )
+        check_positive(self, "vector_nbytes", "l2_nbytes", "block_elements")
         for kernel in op.ops:
             if isinstance(kernel, sched.KernelOp):
-                _KernelMapper(self.vector_nbytes, self.block_elements).map(kernel)
+                _KernelMapper(self).map(kernel)
 
 
 class _KernelMapper:
-    def __init__(self, vector_nbytes: int, block_elements: int):
-        self.vector_nbytes = vector_nbytes
-        self.block_elements = block_elements
+    def __init__(self, options: MapAxesPass):
+        self.vector_nbytes = options.vector_nbytes
+        self.registers = options.vector_registers or usual_registers(options.vector_nbytes)
+        self.unblocked_nbytes = options.l2_nbytes // 4
+        self.block_elements = options.block_elements
         self.analysis = IndexAnalysis()
         self.reasons: list[str] = []
 
@@ -155,8 +152,7 @@ class _KernelMapper:
             "neighbours in memory" + (", two vectors to hide latency" if unroll > 1 else ""),
         )
         outer = axis.parent_op()
-        # Processors with vectors of 64 bytes have twice the registers.
-        rows = 8 if self.vector_nbytes >= 64 else 4
+        rows = self.registers // 4
         if (
             reduces
             and isinstance(outer, sched.AxisOp)
@@ -183,7 +179,7 @@ class _KernelMapper:
         along = self.analysis.axis(axis)
         if any(self.analysis.address(op).stride(along) != 1 for op in loads):
             return False
-        registers = 32 if self.vector_nbytes >= 64 else 16
+        registers = self.registers
         if len(reductions) > 1 or any(is_extremum(op) for op in reductions):
             registers //= 4
         vectors = max(self._most(axis) // lanes, 1)
@@ -247,7 +243,10 @@ class _KernelMapper:
             return
         if any(axis.count is not None or not isinstance(axis.extent, int) for axis in nest):
             return
-        if self._most(rows) * self._most(columns) * nbytes <= UNBLOCKED_NBYTES or self._most(columns) <= wide:
+        if (
+            self._most(rows) * self._most(columns) * nbytes <= self.unblocked_nbytes
+            or self._most(columns) <= wide
+        ):
             return
         others = [axis for axis in nest if axis is not rows and axis is not columns]
         interchange(nest, [*others, rows, columns])

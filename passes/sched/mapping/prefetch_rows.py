@@ -32,7 +32,6 @@ from xdsl.dialects import memref
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import BlockArgument, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.utils.exceptions import PassFailedException
 
 from ....dialects import sched
 from ....dialects.buffer_size import size_of
@@ -40,6 +39,7 @@ from ....dialects.dims.expressions import upper_bound
 from ....dialects.element_types import NBYTES, element_type_of
 from ....dialects.low.prefetch import set_prefetch_distance
 from ...indices.analysis import IndexAnalysis, Loop
+from ...machine.target import L2_NBYTES, check_positive
 from .reasons import add_reason
 
 AHEAD_NBYTES = 4096
@@ -57,11 +57,10 @@ class PrefetchRowsPass(ModulePass):
     """Lets kernels fetch what they will read soon: the next row while they work on one."""
 
     name = "prefetch-rows"
-    l2_nbytes: int = 1 << 20
+    l2_nbytes: int = L2_NBYTES
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if self.l2_nbytes < 1:
-            raise PassFailedException(f"{self.name}: l2-nbytes {self.l2_nbytes} must be 1 or more")
+        check_positive(self, "l2_nbytes")
         for kernel in op.ops:
             if isinstance(kernel, sched.KernelOp):
                 self._visit(kernel)

@@ -34,7 +34,7 @@ they take `staged-nbytes` or less, and what two groups of rows share is copied t
 
 The kernel that fills the buffer must be one that computes each element of it in a few steps, for that
 convolution alone, and nothing in between may change what it reads. An image that is filled in another way is
-copied as it is, where its channels are apart. Images of `least-nbytes` or less together
+copied as it is, where its channels are apart. Images that take a quarter of the second cache or less together
 stay as they are.
 
 Requires: kernels that `tile-convolutions` has mapped, and programs whose items do not wait for one another
@@ -52,7 +52,6 @@ from xdsl.dialects import memref
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import BlockArgument
 from xdsl.passes import ModulePass
-from xdsl.utils.exceptions import PassFailedException
 
 from ....dialects import sched
 from ....dialects.buffer_size import size_of
@@ -61,6 +60,7 @@ from ....dialects.modules.kernel_access import accesses_of, kernels_of
 from ....dialects.sched import MappingAttr
 from ...indices.analysis import IndexAnalysis
 from ...indices.nests import nest_of
+from ...machine.target import L2_NBYTES, VECTOR_NBYTES, check_positive
 from ...rewriting.kernel_names import KernelNames
 from ..steps.code import copy_places, writer_before
 from ..steps.errors import ScheduleError
@@ -82,16 +82,12 @@ class StageImagesPass(ModulePass):
     """Pads the images of convolutions where they are read, some rows at a time."""
 
     name = "stage-images"
-    vector_nbytes: int = 32
+    vector_nbytes: int = VECTOR_NBYTES
+    l2_nbytes: int = L2_NBYTES
     staged_nbytes: int = 98304
-    least_nbytes: int = 262144
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if self.vector_nbytes < 1 or self.staged_nbytes < 1 or self.least_nbytes < 0:
-            raise PassFailedException(
-                f"{self.name}: vector-nbytes {self.vector_nbytes} and staged-nbytes {self.staged_nbytes} "
-                f"must be 1 or more, least-nbytes {self.least_nbytes} 0 or more"
-            )
+        check_positive(self, "vector_nbytes", "l2_nbytes", "staged_nbytes")
         launches: dict[str, list[sched.LaunchOp]] = {}
         for item in op.walk():
             if isinstance(item, sched.LaunchOp):
@@ -160,7 +156,7 @@ class StageImagesPass(ModulePass):
         image = load.memref
         assert isinstance(image, BlockArgument), "checked"
         size = size_of(image.type)
-        if not isinstance(size, int) or size * NBYTES[element_type_of(image.type)] <= self.least_nbytes:
+        if not isinstance(size, int) or size * NBYTES[element_type_of(image.type)] <= self.l2_nbytes // 4:
             return None
         if any(use.operation is not load for use in image.uses):
             return None
@@ -209,7 +205,7 @@ class StageImagesPass(ModulePass):
         if not isinstance(step, int) or step < 0:
             return None
         row_nbytes = prod(box.extents) // one * NBYTES[element_type_of(image.type)]
-        most = (self.staged_nbytes // row_nbytes - one) // step + 1
+        most = (min(self.staged_nbytes, self.l2_nbytes // 4) // row_nbytes - one) // step + 1
         if most < 1:
             return None
         at_once = -(-extent // -(-extent // most))

@@ -39,7 +39,6 @@ from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import IndexType, MemRefType, ModuleOp, StringAttr
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.utils.exceptions import PassFailedException
 
 from ....dialects import sched
 from ....dialects.buffer_size import size_of
@@ -47,6 +46,7 @@ from ....dialects.dims.expressions import upper_bound
 from ....dialects.element_types import NBYTES, element_type_of
 from ....dialects.sched import CombineKind, Level, MappingAttr, Scope
 from ...indices.analysis import IndexAnalysis, Loop
+from ...machine.target import L1_NBYTES, L2_NBYTES, VECTOR_NBYTES, check_positive
 from ...scalar.builder import INDEX, ScalarBuilder
 from ...scalar.reduction_identity import identity
 from ..steps.code import add, multiply, writer_before
@@ -62,16 +62,12 @@ class TileColumnsPass(ModulePass):
     """Lets sums of columns read long pieces of every row, in the order of the rows."""
 
     name = "tile-columns"
-    vector_nbytes: int = 32
-    l1_nbytes: int = 32768
-    l2_nbytes: int = 1 << 20
+    vector_nbytes: int = VECTOR_NBYTES
+    l1_nbytes: int = L1_NBYTES
+    l2_nbytes: int = L2_NBYTES
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if min(self.vector_nbytes, self.l1_nbytes, self.l2_nbytes) < 1:
-            raise PassFailedException(
-                f"{self.name}: vector-nbytes {self.vector_nbytes}, l1-nbytes {self.l1_nbytes} and l2-nbytes "
-                f"{self.l2_nbytes} must be 1 or more"
-            )
+        check_positive(self, "vector_nbytes", "l1_nbytes", "l2_nbytes")
         for kernel in list(op.ops):
             if isinstance(kernel, sched.KernelOp):
                 columns = _only_loop(kernel)

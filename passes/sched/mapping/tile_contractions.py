@@ -46,7 +46,6 @@ from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, ModuleOp, StringAttr
 from xdsl.ir import Block
 from xdsl.passes import ModulePass
-from xdsl.utils.exceptions import PassFailedException
 
 from ....dialects import sched
 from ....dialects.buffer_size import extents_of
@@ -58,6 +57,14 @@ from ...indices.analysis import IndexAnalysis, Loop
 from ...indices.expressions import Axis, IndexExpr, Leaf, Mod, opaque, variable
 from ...indices.nests import interchange
 from ...machine.partial_results import partial_results
+from ...machine.target import (
+    L1_NBYTES,
+    L2_NBYTES,
+    N_THREADS,
+    VECTOR_NBYTES,
+    check_positive,
+    usual_registers,
+)
 from ...machine.tile_shape import MOST_ROWS, most_rows, most_vectors, tile_shape
 from .kernel_stages import stages_of
 
@@ -68,19 +75,26 @@ LEAST_DEPTH = 8
 """A sum with fewer iterations is no vector."""
 
 WORK_OF_A_GROUP = 1 << 20
-"""Products that a work-group should add at least, and groups that there should be, if there are as many."""
-GROUPS = 16
+"""Products that a work-group should add at least, and groups of each thread, if there are as many."""
+GROUPS_OF_A_THREAD = 8
+
+MOST_NBYTES_OF_CHUNKS = 1 << 20
+"""
+How much of the second cache chunks are made for. With all of 2 MiB (Sapphire Rapids) a product of 2048 x 2048
+takes 1.04 of the time: `python -m benchmarks.thresholds MOST_NBYTES_OF_CHUNKS`.
+"""
 
 LEAST_CHUNK = 128
 """Rows and columns of a chunk, at least, which decide how much of the depth the second cache holds."""
 
 SKINNY_STEPS = 16
 SKINNY_WORK = 1 << 23
+SKINNY_GROUPS_OF_A_THREAD = 4
 SKINNY_ROWS = 96
 FAR = 1024
 """
-What few rows read: steps of the depth at once of each row of tiles, products of a work-group, rows that are
-not few, bytes between steps.
+What few rows read: steps of the depth at once of each row of tiles, products of a work-group, work-groups of
+a thread, rows that are not few, bytes between steps.
 """
 
 AHEAD = 1 << 12
@@ -101,16 +115,14 @@ class TileContractionsPass(ModulePass):
     """Maps contractions of floats to register tiles, in chunks that the caches hold."""
 
     name = "tile-contractions"
-    vector_nbytes: int = 32
-    l1_nbytes: int = 48 << 10
-    l2_nbytes: int = 1 << 20
+    vector_nbytes: int = VECTOR_NBYTES
+    vector_registers: int = 0
+    l1_nbytes: int = L1_NBYTES
+    l2_nbytes: int = L2_NBYTES
+    n_threads: int = N_THREADS
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if min(self.vector_nbytes, self.l1_nbytes, self.l2_nbytes) < 1:
-            raise PassFailedException(
-                f"{self.name}: vector-nbytes {self.vector_nbytes}, l1-nbytes {self.l1_nbytes} and l2-nbytes "
-                f"{self.l2_nbytes} must be 1 or more"
-            )
+        check_positive(self, "vector_nbytes", "l1_nbytes", "l2_nbytes", "n_threads")
         for kernel in op.ops:
             if isinstance(kernel, sched.KernelOp):
                 _KernelTiler(kernel, self).tile()
@@ -156,8 +168,11 @@ class _KernelTiler:
     def __init__(self, kernel: sched.KernelOp, options: TileContractionsPass):
         self.kernel = kernel
         self.vector_nbytes = options.vector_nbytes
+        self.registers = options.vector_registers or usual_registers(options.vector_nbytes)
+        self.n_threads = options.n_threads
         self.l1_nbytes = options.l1_nbytes
         self.l2_nbytes = options.l2_nbytes
+        self.chunk_nbytes = min(options.l2_nbytes, MOST_NBYTES_OF_CHUNKS)
         self.analysis = IndexAnalysis()
 
     def tile(self) -> None:
@@ -253,7 +268,8 @@ class _KernelTiler:
     def _choose(self, nest: Sequence[sched.AxisOp], products: Sequence[_Product]) -> _Choice | None:
         """Returns the best rows and columns, if there are any."""
         best: tuple[tuple[float, ...], _Choice] | None = None
-        nbytes = max(NBYTES[product.op.result.type] for product in products)
+        widest = max(NBYTES[product.op.result.type] for product in products)
+        lanes = max(1, self.vector_nbytes // widest)
         for columns, axis in enumerate(nest):
             if self._most(axis) < 2 or self._is_counting(axis, products):
                 continue
@@ -264,11 +280,10 @@ class _KernelTiler:
             for rows in self._rows(nest, products, axis):
                 height = 1 if rows is None else self._most(nest[rows])
                 most = MOST_ROWS if rows is None else self._most_rows(nest[rows], products, axis, width)
-                tall, wide = tile_shape(height, self._most(axis), self.vector_nbytes, nbytes, most)
+                tall, wide = tile_shape(height, self._most(axis), lanes, self.registers, most)
                 if width is not None and width != wide:
                     wide = width
-                    lanes = max(1, self.vector_nbytes // nbytes)
-                    while tall > 1 and most_vectors(tall, self.vector_nbytes) * lanes < wide:
+                    while tall > 1 and most_vectors(tall, self.registers) * lanes < wide:
                         tall -= 1
                 if rows is not None:
                     tall = self._panel_width(self.analysis.axis(nest[rows]), products) or tall
@@ -301,8 +316,7 @@ class _KernelTiler:
         if depth < LEAST_DEPTH or lanes < 2 or not all(sides):
             return
         first, second = sorted((side[-1] for side in sides), key=self._most)
-        across = 4 if self.vector_nbytes >= 64 else 2
-        down = 2 if self.vector_nbytes >= 64 else 1
+        across, down = (4, 2) if self.registers >= 32 else (2, 1)
         if self._most(first) < 2 or self._most(second) < across:
             return
         if self._is_counting(first, [product]) or self._is_counting(second, [product]):
@@ -409,7 +423,8 @@ class _KernelTiler:
             prefetches = self._prefetches(products, choice, tiled, depth)
             if prefetches:
                 chunks = self._chunks_of_panels(products, chunks, tiles, block is not None)
-            chunks = _smaller_chunks(chunks, extents, tiles, depth, prod(outer_extents))
+            groups = GROUPS_OF_A_THREAD * self.n_threads
+            chunks = _smaller_chunks(chunks, extents, tiles, depth, prod(outer_extents), groups)
         if block is not None:
             dim = products[0].dims[0]
             dim.mapping = MappingAttr.get(tile=max(1, block * self._most(dim) // depth))
@@ -503,9 +518,10 @@ class _KernelTiler:
         outer: int,
     ) -> list[int]:
         """Returns chunks of all rows, and of as many columns as keep some work-groups busy."""
-        groups = min(8, outer * depth * prod(extents) // SKINNY_WORK) // outer
+        most = SKINNY_GROUPS_OF_A_THREAD * self.n_threads
+        groups = min(most, outer * depth * prod(extents) // SKINNY_WORK) // outer
         wide = -(-extents[-1] // max(groups, 1))
-        wide = min(wide, self.l2_nbytes // 2 // (prod(extents[:-1]) * self._nbytes(products)))
+        wide = min(wide, self.chunk_nbytes // 2 // (prod(extents[:-1]) * self._nbytes(products)))
         if self._follows(products):
             wide = min(wide, PRIVATE_SUMS // prod(extents[:-1]))
         chunk = max(wide // tiles[-1], 1) * tiles[-1] if wide < extents[-1] else wide
@@ -523,7 +539,7 @@ class _KernelTiler:
         tall, product = choice.shape[0], products[0]
         if len(products) > 1 or choice.rows is None or extents[0] < 4 * tall:
             return None
-        steps = self.l2_nbytes // (LEAST_CHUNK * 2 * self._nbytes(products))
+        steps = self.chunk_nbytes // (LEAST_CHUNK * 2 * self._nbytes(products))
         inner = depth // self._most(product.dims[0])
         steps = max(steps // inner, 1) * inner
         return steps if LEAST_BLOCKS * steps <= depth else None
@@ -554,7 +570,7 @@ class _KernelTiler:
         """
         rows, columns = chunks[0], tiles[-1]
         if in_blocks:
-            most = self.l2_nbytes // 2 // self._nbytes(products)
+            most = self.chunk_nbytes // 2 // self._nbytes(products)
             if self._follows(products):
                 most = PRIVATE_SUMS_OF_BLOCKS
                 rows = min(rows, max(LEAST_CHUNK // 2 // tiles[0], 1) * tiles[0])
@@ -575,7 +591,7 @@ class _KernelTiler:
         in_blocks: bool,
     ) -> list[int]:
         """Returns how many rows and columns a work-group takes at most, of `steps` of the depth at once."""
-        most = self.l2_nbytes // 2 // (steps * self._nbytes(products))
+        most = self.chunk_nbytes // 2 // (steps * self._nbytes(products))
         if in_blocks and self._follows(products):
             # All sums of a work-group are in its private memory then.
             most = min(most, isqrt(PRIVATE_SUMS))
@@ -651,11 +667,11 @@ def _stride_in_tiles(address: IndexExpr, axis: Axis, width: int | None) -> objec
 
 
 def _smaller_chunks(
-    chunks: list[int], extents: Sequence[int], tiles: Sequence[int], depth: int, outer: int
+    chunks: list[int], extents: Sequence[int], tiles: Sequence[int], depth: int, outer: int, groups: int
 ) -> list[int]:
-    """Returns chunks that give enough work-groups, where there is work for them."""
+    """Returns chunks that give so many work-groups, where there is work for them."""
     total = outer * depth * prod(extents)
-    wanted = min(GROUPS, total // WORK_OF_A_GROUP)
+    wanted = min(groups, total // WORK_OF_A_GROUP)
     while outer * prod(-(-extent // chunk) for extent, chunk in zip(extents, chunks, strict=True)) < wanted:
         ratios = [chunk // tile for chunk, tile in zip(chunks, tiles, strict=True)]
         number = max(range(len(ratios)), key=lambda each: (ratios[each], each))

@@ -51,7 +51,6 @@ from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import IndexType, ModuleOp, StringAttr
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
-from xdsl.utils.exceptions import PassFailedException
 
 from ....dialects import sched
 from ....dialects.buffer_size import size_of
@@ -60,6 +59,7 @@ from ....dialects.sched import CombineKind, Level, MappingAttr
 from ...indices.analysis import IndexAnalysis
 from ...indices.expressions import Axis, FloorDiv, IndexExpr, Mod, variable
 from ...indices.nests import nest_of
+from ...machine.target import L2_NBYTES, VECTOR_NBYTES, check_positive, usual_registers
 from ..steps.reorder import reorder
 from ..steps.split import split
 
@@ -72,15 +72,12 @@ class TileConvolutionsPass(ModulePass):
     """Maps convolutions to register tiles of places in the image by output channels."""
 
     name = "tile-convolutions"
-    vector_nbytes: int = 32
-    l2_nbytes: int = 1 << 20
+    vector_nbytes: int = VECTOR_NBYTES
+    vector_registers: int = 0
+    l2_nbytes: int = L2_NBYTES
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if self.vector_nbytes < 1 or self.l2_nbytes < 1:
-            raise PassFailedException(
-                f"{self.name}: vector-nbytes {self.vector_nbytes} and l2-nbytes {self.l2_nbytes} "
-                "must be 1 or more"
-            )
+        check_positive(self, "vector_nbytes", "l2_nbytes")
         for kernel in op.ops:
             if isinstance(kernel, sched.KernelOp):
                 convolution = _find(kernel)
@@ -89,7 +86,7 @@ class TileConvolutionsPass(ModulePass):
 
     def _map(self, kernel: sched.KernelOp, found: _Convolution) -> None:
         lanes = max(self.vector_nbytes // NBYTES[found.sum.result.type], 1)
-        registers = 32 if self.vector_nbytes >= 64 else 16
+        registers = self.vector_registers or usual_registers(self.vector_nbytes)
         channels, places = found.channels, found.places
         count, along = _extent(channels), _extent(places)
         if found.form is _Form.NATURAL:

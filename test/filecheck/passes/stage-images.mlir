@@ -1,6 +1,6 @@
-// RUN: tenon-opt -p 'stage-images{least-nbytes=0 staged-nbytes=480}' %s | filecheck %s
-// RUN: tenon-opt -p 'stage-images{least-nbytes=0}' %s | filecheck %s --check-prefix WHOLE
-// RUN: tenon-opt -p 'stage-images{least-nbytes=1536}' %s | filecheck %s --check-prefix SMALL
+// RUN: tenon-opt -p 'stage-images{l2-nbytes=1920}' %s | filecheck %s
+// RUN: tenon-opt -p 'stage-images{l2-nbytes=3072}' %s | filecheck %s --check-prefix WHOLE
+// RUN: tenon-opt -p 'stage-images{l2-nbytes=6144}' %s | filecheck %s --check-prefix SMALL
 // RUN: not tenon-opt -p 'stage-images{staged-nbytes=0}' %s 2>&1 | filecheck %s --check-prefix NONE
 
 // The padded image goes: three rows of a result at a time, of five rows of the image.
@@ -27,11 +27,11 @@
 // WHOLE:         sched.axis %y_outer = 1 block {
 // WHOLE:           sched.alloc local : memref<1x8x6x4xf32>
 
-// What is not larger than least-nbytes stays as it is.
+// What takes a quarter of the second cache stays as it is.
 // SMALL-LABEL: sched.kernel @conv(
 // SMALL-NOT:     sched.alloc
 
-// NONE: error: stage-images: vector-nbytes 32 and staged-nbytes 0 must be 1 or more, least-nbytes 262144 0 or more
+// NONE: error: stage-images: vector-nbytes 32, l2-nbytes 1048576 and staged-nbytes 0 must be 1 or more
 sched.kernel @pad(%x: memref<2x6x6x4xf32>, %p: memref<2x8x6x4xf32>) {
   %c0 = arith.constant 0 : index
   %cm1 = arith.constant -1 : index

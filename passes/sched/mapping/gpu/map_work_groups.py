@@ -28,7 +28,7 @@ as is one without an axis or reduction to share.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr
@@ -49,12 +49,12 @@ class MapWorkGroupsPass(ModulePass):
     """Maps the axes of every kernel to work-groups and to the work-items that share them."""
 
     name = "map-work-groups"
-    max_items: int = 256
-    max_block: tuple[int, ...] = (256, 256, 64)
-    shared_nbytes: int = 32768
-    vector_nbytes: int = 16
-    multiple: int = 32
-    n_units: int = 16
+    max_items: int = GroupLimits.max_items
+    max_block: tuple[int, ...] = GroupLimits.max_block
+    shared_nbytes: int = GroupLimits.shared_nbytes
+    vector_nbytes: int = GroupLimits.vector_nbytes
+    multiple: int = GroupLimits.multiple
+    n_units: int = GroupLimits.n_units
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Raises PassFailedException for limits that no device has."""
@@ -68,10 +68,7 @@ class MapWorkGroupsPass(ModulePass):
                 f"{self.name}: multiple {self.multiple}, n-units {self.n_units} and vector-nbytes "
                 f"{self.vector_nbytes} must be 1 or more, shared-nbytes {self.shared_nbytes} 0 or more"
             )
-        x, y, z = self.max_block
-        limits = GroupLimits(
-            self.max_items, (x, y, z), self.shared_nbytes, self.vector_nbytes, self.multiple, self.n_units
-        )
+        limits = GroupLimits(**{each.name: getattr(self, each.name) for each in fields(GroupLimits)})
         for kernel in op.ops:
             if isinstance(kernel, sched.KernelOp) and _is_serial(kernel):
                 reasons = KernelSchedule(kernel, limits).apply()
