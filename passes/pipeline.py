@@ -35,6 +35,7 @@ from .rewriting.verify_stage import VerifyStagePass
 from .sched.host.analyze_schedule import AnalyzeSchedulePass
 from .sched.host.build_dependencies import BuildDependenciesPass
 from .sched.host.plan_memory import PlanMemoryPass
+from .sched.mapping.contractions.tile_contractions import TileContractionsPass
 from .sched.mapping.fuse_kernels import FuseKernelsPass
 from .sched.mapping.fuse_stages import FuseStagesPass
 from .sched.mapping.gpu.map_work_groups import MapWorkGroupsPass
@@ -45,7 +46,6 @@ from .sched.mapping.prefetch_rows import PrefetchRowsPass
 from .sched.mapping.split_borders import SplitBordersPass
 from .sched.mapping.stage_images import StageImagesPass
 from .sched.mapping.tile_columns import TileColumnsPass
-from .sched.mapping.tile_contractions import TileContractionsPass
 from .sched.mapping.tile_convolutions import TileConvolutionsPass
 from .sched.planning.convert_graph_to_sched import ConvertGraphToSchedPass
 from .sched.planning.infer_memory_modes import InferMemoryModesPass

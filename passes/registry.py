@@ -62,9 +62,9 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "split-borders",
         "stage-images",
         "tile-columns",
-        "tile-contractions",
         "tile-convolutions",
     ),
+    "sched.mapping.contractions": ("tile-contractions",),
     "sched.mapping.gpu": ("map-work-groups",),
     "sched.host": (
         "analyze-schedule",

@@ -39,6 +39,21 @@ def nest_in(block: Block) -> list[sched.AxisOp]:
         block = inner[0].body.block
 
 
+def whole_nest(block: Block) -> list[sched.AxisOp]:
+    """As `nest_in`, where that is all that runs: none where the innermost has more axes, or one a count."""
+    nest = nest_in(block)
+    inner = nest[-1].body.block if nest else block
+    has_more = any(isinstance(op, sched.AxisOp) for op in inner.ops)
+    return [] if has_more or any(axis.count is not None for axis in nest) else nest
+
+
+def nest_from(axis: sched.AxisOp) -> list[sched.AxisOp]:
+    """Returns an axis and those in it, as `whole_nest` does."""
+    inner = whole_nest(axis.body.block)
+    has_more = any(isinstance(op, sched.AxisOp) for op in axis.body.block.ops)
+    return [axis, *inner] if axis.count is None and (inner or not has_more) else []
+
+
 def interchange(nest: list[sched.AxisOp], order: Sequence[sched.AxisOp]) -> None:
     """Puts the axes of a nest into another order; what stood between them moves into the innermost."""
     if list(order) == nest:

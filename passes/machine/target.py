@@ -47,6 +47,17 @@ class Target:
     groups: GroupLimits | None = field(default=None)
     """The work-groups of a GPU; None for a processor."""
 
+    @property
+    def registers(self) -> int:
+        """How many vectors there are registers for."""
+        return self.vector_registers or usual_registers(self.vector_nbytes)
+
+    @classmethod
+    def told(cls, pass_: ModulePass) -> Target:
+        """Returns the machine as a pass was told of it."""
+        own = {each.name for each in fields(cls)} & {each.name for each in fields(pass_)}
+        return cls(**{name: getattr(pass_, name) for name in own})
+
     def pass_of(self, kind: type[P]) -> P:
         """Returns a pass of a kind, which is told what it has options for."""
         own = {each.name for each in fields(self)}

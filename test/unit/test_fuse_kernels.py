@@ -14,9 +14,9 @@ from tenon.dialects.modules.parsing import parse_module, verify_module
 from tenon.passes.machine.target import Target
 from tenon.passes.pass_manager import PassError, PassManager
 from tenon.passes.pipeline import phases
+from tenon.passes.sched.mapping.contractions.tile_contractions import TileContractionsPass
 from tenon.passes.sched.mapping.fuse_kernels import FuseKernelsPass
 from tenon.passes.sched.mapping.map_axes import MapAxesPass
-from tenon.passes.sched.mapping.tile_contractions import TileContractionsPass
 from xdsl.dialects.builtin import ModuleOp
 
 from .everywhere import run_everywhere

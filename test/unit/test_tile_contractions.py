@@ -16,7 +16,7 @@ from tenon.passes.low.lowering.convert_sched_to_low import ConvertSchedToLowPass
 from tenon.passes.machine.target import usual_registers
 from tenon.passes.machine.tile_shape import most_rows, most_vectors, tile_shape
 from tenon.passes.pass_manager import PassError, PassManager
-from tenon.passes.sched.mapping.tile_contractions import TileContractionsPass
+from tenon.passes.sched.mapping.contractions.tile_contractions import TileContractionsPass
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, i64
 

@@ -22,6 +22,7 @@ from ....dialects.low.prefetch import prefetch_distance
 from ....dialects.sched import CombineKind
 from ...indices.analysis import Loop
 from ...indices.expressions import Axis, IndexExpr, Leaf, constant, opaque, variable
+from ...indices.products import dims_of, loaded
 from ...scalar.builder import INDEX
 from .axis import AxisLowering
 from .illegal_mapping import refuse_mapping
@@ -457,10 +458,7 @@ class _TileLowering:
                 refuse_mapping(columns, f"{op.name} in it, expected sums and what follows them")
 
     def _sum(self, op: sched.ReduceOp) -> _Sum:
-        dims = [op]
-        while (inner := dims[-1].continued) is not None:
-            dims.append(inner)
-        columns = self.columns.op
+        dims, columns = dims_of(op), self.columns.op
         for dim in dims:
             if dim.kind.data is not CombineKind.FMA or dim.mapping.step != 1:
                 what = f"{dim.kind.data.value} {dim.mapping.words()}".rstrip()
@@ -485,7 +483,7 @@ class _TileLowering:
         store = self._only_store(op)
         accumulates = self._accumulates(op, store)
         private = None if store is not None else self._private(op)
-        return _Sum(op, tuple(dims), first, second, store, accumulates, private)
+        return _Sum(op, dims, first, second, store, accumulates, private)
 
     def _check_count(self, dim: sched.ReduceOp, dims: Sequence[sched.ReduceOp]) -> None:
         """Refuses a dim of the depth whose count is not one number for a whole tile."""
@@ -500,7 +498,7 @@ class _TileLowering:
                 refuse_mapping(self.columns.op, what)
 
     def _transposed_sum(
-        self, op: sched.ReduceOp, dims: Sequence[sched.ReduceOp], first: _Operand, second: _Operand
+        self, op: sched.ReduceOp, dims: tuple[sched.ReduceOp, ...], first: _Operand, second: _Operand
     ) -> _Sum:
         """Returns a sum whose vectors are along the rows: `rhs` is what is contiguous there."""
         assert self.rows is not None, "columns alone are transposed"
@@ -515,29 +513,25 @@ class _TileLowering:
         store = self._only_store(op)
         if op.init is not None:
             refuse_mapping(self.rows.op, "it is a vector, and a sum starts from another value than 0")
-        return _Sum(
-            op, tuple(dims), first, second, store, False, None if store is not None else self._private(op)
-        )
+        return _Sum(op, dims, first, second, store, False, None if store is not None else self._private(op))
 
     def _is_column(self, operand: _Operand) -> bool:
         return operand.column == 1 or (self.column_axis.tile == 1 and operand.row == 0)
 
     def _operand(self, value: SSAValue, depths: Sequence[Axis]) -> _Operand:
-        columns, owner = self.columns.op, value.owner
-        if isinstance(owner, arith.ExtFOp):
-            owner = owner.input.owner
-        if not isinstance(owner, memref.LoadOp):
-            name = owner.name if isinstance(owner, Operation) else "an argument"
+        columns, load = self.columns.op, loaded(value)
+        if load is None:
+            name = value.owner.name if isinstance(value.owner, Operation) else "an argument"
             refuse_mapping(columns, f"{name} is multiplied, expected what is loaded")
-        address = self.state.analysis.address(owner)
-        row, column = self._strides(owner, address)
+        address = self.state.analysis.address(load)
+        row, column = self._strides(load, address)
         steps: list[Extent] = []
         for axis in depths:
             step = address.stride(axis)
             if step is None:
-                refuse_mapping(columns, f"{owner.name} is not linear along %{axis.hint}")
+                refuse_mapping(columns, f"{load.name} is not linear along %{axis.hint}")
             steps.append(step)
-        return _Operand(owner, address, row, column, tuple(steps))
+        return _Operand(load, address, row, column, tuple(steps))
 
     def _strides(self, op: memref.LoadOp | memref.StoreOp, address: IndexExpr) -> tuple[Extent, Extent]:
         """Returns how far an access steps from row to row and from column to column of a tile."""

@@ -39,7 +39,7 @@ from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import memref, scf
-from xdsl.dialects.builtin import IndexType, IntegerType, ModuleOp, StringAttr
+from xdsl.dialects.builtin import IntegerType, ModuleOp, StringAttr
 from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 
@@ -47,8 +47,8 @@ from ....dialects import sched
 from ....dialects.element_types import NBYTES, element_type_of
 from ....dialects.sched import Level, MappingAttr
 from ...indices.analysis import IndexAnalysis, Loop
-from ...indices.expressions import Axis
 from ...indices.nests import interchange, nest_of
+from ...indices.products import lanes_for, runs_in_lanes
 from ...low.lowering.extremum_steps import is_extremum
 from ...machine.partial_results import partial_results
 from ...machine.target import L2_NBYTES, VECTOR_NBYTES, check_positive, usual_registers
@@ -285,26 +285,16 @@ class _KernelMapper:
         Returns how many lanes `loop` can run in, 0 if it cannot be a vector; the loads `turned` may have any
         stride.
         """
-        axis = self.analysis.axis(loop)
-        widest = 1
-        if self._has_counts_along(loop):
+        axis, ops = self.analysis.axis(loop), list(loop.walk())
+        if self._has_counts_along(loop) or any(not _may_be_vector(op) for op in ops):
             return 0
-        for op in loop.walk():
-            if isinstance(op, sched.AllocOp) or _is_serial(op):
-                return 0
-            if isinstance(op, memref.LoadOp | memref.StoreOp) and op not in turned:
-                stride = self.analysis.address(op).stride(axis)
-                if stride not in ((1,) if isinstance(op, memref.StoreOp) else (0, 1)):
-                    return 0
-            if not self._can_be_vector(op, axis):
-                return 0
-            for result in op.results:
-                widest = max(widest, NBYTES.get(result.type, 1))
+        if not all(op in turned or runs_in_lanes(op, axis, self.analysis) for op in ops):
+            return 0
         # Whether a loop is a vector at all must not depend on the width either.
         extent = self._most(loop)
         if extent < 4:
             return 0
-        return min(max(self.vector_nbytes // widest, 2), 16, 1 << (extent.bit_length() - 1))
+        return min(lanes_for(ops, self.vector_nbytes), 1 << (extent.bit_length() - 1))
 
     def _has_counts_along(self, loop: Loop) -> bool:
         """Returns whether a loop below `loop` has another number of iterations for each of its indices."""
@@ -312,20 +302,6 @@ class _KernelMapper:
         return any(
             isinstance(op, Loop) and op.count is not None and axis in self.analysis.expr(op.count).axes()
             for op in loop.walk()
-        )
-
-    def _can_be_vector(self, op: Operation, axis: Axis) -> bool:
-        """Returns whether an op that takes an index or gives a boolean reduction has a vector form."""
-        if isinstance(op, sched.ReduceOp):
-            return op.result.type != IntegerType(1)
-        takes_index = any(isinstance(operand.type, IndexType) for operand in op.operands)
-        if not takes_index or isinstance(op, memref.LoadOp | memref.StoreOp):
-            return True
-        if op.results and isinstance(op.results[0].type, IndexType):
-            return True
-        strides = [self.analysis.expr(v).stride(axis) for v in op.operands if isinstance(v.type, IndexType)]
-        return all(stride == 0 for stride in strides) or (
-            op.name == "arith.index_cast" and all(stride is not None for stride in strides)
         )
 
     def _map_blocks(self, kernel: sched.KernelOp) -> None:
@@ -360,6 +336,13 @@ class _KernelMapper:
         loops = [child for child in op.body.block.ops if isinstance(child, Loop | scf.ForOp | scf.IfOp)]
         times = self._most(op) if isinstance(op, Loop) else trip_count(op)
         return times * max(sum(self._work(child) for child in loops), 1)
+
+
+def _may_be_vector(op: Operation) -> bool:
+    """Returns whether an op has a vector form at all."""
+    if isinstance(op, sched.ReduceOp):
+        return op.result.type != IntegerType(1)
+    return not isinstance(op, sched.AllocOp) and not _is_serial(op)
 
 
 def _is_nest(outer: sched.AxisOp, inner: sched.AxisOp, known: Sequence[Operation] = ()) -> bool:

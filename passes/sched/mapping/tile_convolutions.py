@@ -47,18 +47,16 @@ from dataclasses import dataclass
 from enum import Enum
 
 from xdsl.context import Context
-from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import IndexType, ModuleOp, StringAttr
-from xdsl.ir import SSAValue
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.passes import ModulePass
 
 from ....dialects import sched
-from ....dialects.buffer_size import size_of
-from ....dialects.element_types import NBYTES, element_type_of
-from ....dialects.sched import CombineKind, Level, MappingAttr
+from ....dialects.sched import Level, MappingAttr
 from ...indices.analysis import IndexAnalysis
 from ...indices.expressions import Axis, FloorDiv, IndexExpr, Mod, variable
 from ...indices.nests import nest_of
+from ...indices.products import Product, Side, products_in, runs_in_lanes
 from ...machine.target import L2_NBYTES, VECTOR_NBYTES, check_positive, usual_registers
 from ..steps.reorder import reorder
 from ..steps.split import split
@@ -85,7 +83,7 @@ class TileConvolutionsPass(ModulePass):
                     self._map(kernel, convolution)
 
     def _map(self, kernel: sched.KernelOp, found: _Convolution) -> None:
-        lanes = max(self.vector_nbytes // NBYTES[found.sum.result.type], 1)
+        lanes = max(self.vector_nbytes // found.product.sum_nbytes, 1)
         registers = self.vector_registers or usual_registers(self.vector_nbytes)
         channels, places = found.channels, found.places
         count, along = _extent(channels), _extent(places)
@@ -97,7 +95,12 @@ class TileConvolutionsPass(ModulePass):
             rows = _share(along, _most_rows(registers, -(-width // lanes)))
         others = [axis for axis in found.nest if axis not in (channels, places)]
         vector = found.lanes(lanes, rows if found.form is _Form.TRANSPOSED else width)
-        if found.panel and self._is_large(found.weights) and count > width and count % width == 0:
+        if (
+            found.panel
+            and found.weights.buffer_nbytes > self.l2_nbytes
+            and count > width
+            and count % width == 0
+        ):
             panels, channels = _split(channels, width)
             others.insert(0, panels)
         if found.form is _Form.PLACES_BY_CHANNELS:
@@ -121,10 +124,6 @@ class TileConvolutionsPass(ModulePass):
             assert isinstance(axis, sched.AxisOp), f"{axis.name} is no axis"
             axis.mapping = mapping
         kernel.attributes["schedule"] = StringAttr(found.form.value.format(rows=rows, width=width))
-
-    def _is_large(self, weights: memref.LoadOp) -> bool:
-        type = weights.memref.type
-        return size_of(type) * NBYTES[element_type_of(type)] > self.l2_nbytes
 
 
 def _split(axis: sched.AxisOp, factor: int) -> tuple[sched.AxisOp, sched.AxisOp]:
@@ -159,11 +158,11 @@ class _Form(Enum):
 
 @dataclass(frozen=True, slots=True)
 class _Convolution:
-    """A kernel that is a convolution: its axes, its sum, and what of it the weights are."""
+    """A kernel that is a convolution: its axes, its sum of products, and the side that the weights are."""
 
     nest: list[sched.AxisOp]
-    sum: sched.ReduceOp
-    weights: memref.LoadOp
+    product: Product
+    weights: Side
     channels: sched.AxisOp
     places: sched.AxisOp
     panel: int | None
@@ -175,17 +174,8 @@ class _Convolution:
         """Returns in how many lanes what follows the sums can run, over `size` columns."""
         columns = self.channels if self.form is _Form.PLACES_BY_CHANNELS else self.places
         axis = self.analysis.axis(columns)
-        for op in self.nest[-1].body.block.ops:
-            if isinstance(op, memref.LoadOp | memref.StoreOp):
-                stride = self.analysis.address(op).stride(axis)
-                if stride not in ((1,) if isinstance(op, memref.StoreOp) else (0, 1)):
-                    return 1
-            elif (
-                op.results
-                and not isinstance(op.results[0].type, IndexType)
-                and any(isinstance(value.type, IndexType) for value in op.operands)
-            ):
-                return 1
+        if not all(runs_in_lanes(op, axis, self.analysis) for op in self.nest[-1].body.block.ops):
+            return 1
         return min(most, 1 << (size.bit_length() - 1))
 
 
@@ -197,28 +187,22 @@ def _find(kernel: sched.KernelOp) -> _Convolution | None:
             return None
         if not all(isinstance(axis.extent, int) and axis.extent > 0 for axis in nest):
             return None
-        sums = [op for op in nest[-1].body.block.ops if isinstance(op, sched.ReduceOp)]
-        if len(sums) != 1 or sums[0].kind.data is not CombineKind.FMA or sums[0].init is not None:
-            return None
-        dims = [sums[0]]
-        while (inner := dims[-1].continued) is not None:
-            dims.append(inner)
-        loads = [_load(value) for value in dims[-1].yielded]
-        first, second = loads
-        if first is None or second is None or any(dim.count or dim.mapping.step != 1 for dim in dims):
-            return None
         analysis = IndexAnalysis()
-        folded, axes = [analysis.axis(dim) for dim in dims], [analysis.axis(axis) for axis in nest]
-        if not _is_stepped(first, analysis, axes, folded):
-            first, second = second, first
-        if not _is_stepped(first, analysis, axes, folded) or _is_stepped(second, analysis, axes, folded):
-            return None
+        products = products_in(nest[-1], analysis)
         # The lowering of tiles goes on by one step from each summand to the next.
-        if any(analysis.address(load).stride(axis) is None for load in (first, second) for axis in folded):
+        if len(products) != 1 or not products[0].is_linear(analysis):
             return None
-        grouped = _grouped(analysis.address(first), nest, analysis)
+        (product,) = products
+        if any(dim.count or dim.mapping.step != 1 for dim in product.dims):
+            return None
+        axes = [analysis.axis(axis) for axis in nest]
+        stepped = [_is_stepped(side, product, analysis, axes) for side in product.sides]
+        if stepped.count(True) != 1:
+            return None
+        image, weights = product.sides[stepped.index(True)], product.sides[stepped.index(False)]
+        grouped = _grouped(image.address, nest, analysis)
         if grouped is None:
-            return _convolution(nest, sums[0], first, second, analysis)
+            return _convolution(nest, product, image, weights, analysis)
         _split(*grouped)
 
 
@@ -238,13 +222,12 @@ def _grouped(
 
 def _convolution(
     nest: list[sched.AxisOp],
-    sum: sched.ReduceOp,
-    image: memref.LoadOp,
-    weights: memref.LoadOp,
+    product: Product,
+    image: Side,
+    weights: Side,
     analysis: IndexAnalysis,
 ) -> _Convolution | None:
-    at_image, at_weights = analysis.address(image), analysis.address(weights)
-    of_image, of_weights = set(at_image.axes()), set(at_weights.axes())
+    of_image, of_weights = set(image.address.axes()), set(weights.address.axes())
     rows = [op for op in nest if analysis.axis(op) in of_image and analysis.axis(op) not in of_weights]
     columns = [op for op in nest if analysis.axis(op) in of_weights and analysis.axis(op) not in of_image]
     stores = [op for op in nest[-1].body.block.ops if isinstance(op, memref.StoreOp)]
@@ -252,19 +235,19 @@ def _convolution(
         return None
     channels, places = columns[0], rows[-1]
     channel, place = analysis.axis(channels), analysis.axis(places)
-    step = at_image.stride(place)
+    step = image.stride(place)
     if step is None:
         return None
-    panel = _panel(at_weights, channel)
+    panel = _panel(weights.address, channel)
     by_channels = all(analysis.address(store).stride(channel) == 1 for store in stores)
     by_places = all(analysis.address(store).stride(place) == 1 for store in stores)
     if panel != 0 and (by_channels or by_places):
         form = _Form.PLACES_BY_CHANNELS if by_channels else _Form.TRANSPOSED
-    elif by_places and step == 1 and at_weights.stride(channel) is not None:
+    elif by_places and step == 1 and weights.stride(channel) is not None:
         form = _Form.NATURAL
     else:
         return None
-    return _Convolution(nest, sum, weights, channels, places, panel, form, analysis)
+    return _Convolution(nest, product, weights, channels, places, panel, form, analysis)
 
 
 def _panel(address: IndexExpr, axis: Axis) -> int | None:
@@ -279,16 +262,10 @@ def _panel(address: IndexExpr, axis: Axis) -> int | None:
     return divisors[0] if len(divisors) == 1 and isinstance(divisors[0], int) else 0
 
 
-def _load(value: SSAValue) -> memref.LoadOp | None:
-    owner = value.owner
-    if isinstance(owner, arith.ExtFOp):
-        owner = owner.input.owner
-    return owner if isinstance(owner, memref.LoadOp) else None
-
-
-def _is_stepped(load: memref.LoadOp, analysis: IndexAnalysis, axes: list[Axis], folded: list[Axis]) -> bool:
+def _is_stepped(side: Side, product: Product, analysis: IndexAnalysis, axes: list[Axis]) -> bool:
     """Returns whether a subscript moves with an axis of the nest and one that is folded, or in steps."""
-    for subscript in load.indices:
+    folded = [analysis.axis(dim) for dim in product.dims]
+    for subscript in side.load.indices:
         expr = analysis.expr(subscript)
         outer = [axis for axis in axes if expr.stride(axis) not in (0, None)]
         inner = [axis for axis in folded if expr.stride(axis) not in (0, None)]

@@ -8,14 +8,15 @@ from math import prod
 from typing import Any
 
 from xdsl.dialects import memref, scf
-from xdsl.dialects.builtin import IndexType, IntegerType, MemRefType
-from xdsl.ir import Block, Operation
+from xdsl.dialects.builtin import IntegerType, MemRefType
+from xdsl.ir import Block
 
 from .....dialects import sched
 from .....dialects.element_types import NBYTES, element_type_of
 from .....dialects.sched import Level, MappingAttr, Scope, ScopeAttr
 from ....indices.analysis import IndexAnalysis, Loop
 from ....indices.nests import nest_in
+from ....indices.products import lanes_for, runs_in_lanes
 from ....machine.groups import GroupLimits, power_from, power_up_to
 from ...steps.fuse import fuse
 from .tiles import tile_sums, tile_transpose
@@ -171,24 +172,14 @@ class KernelSchedule:
 
     def _lanes(self, axis: sched.AxisOp) -> int:
         """Returns how many elements a work-item takes at once: several if all accesses are of vectors."""
-        along = self.analysis.axis(axis)
-        widest = 1
-        for op in axis.walk():
-            if op is axis:
-                continue
-            if isinstance(op, sched.AllocOp | scf.ForOp | scf.IfOp | scf.WhileOp | Loop):
-                return 1
-            if isinstance(op, memref.LoadOp | memref.StoreOp):
-                stride = self.analysis.address(op).stride(along)
-                if stride != 1 and (stride != 0 or isinstance(op, memref.StoreOp)):
-                    return 1
-            elif any(isinstance(operand.type, IndexType) for operand in op.operands) and not _is_index(op):
-                return 1
-            widest = max([widest, *(NBYTES.get(result.type, 1) for result in op.results)])
-        extent = self._most(axis)
-        lanes = power_up_to(max(self.limits.vector_nbytes // widest, 1))
+        along, ops = self.analysis.axis(axis), list(axis.body.walk())
+        if any(isinstance(op, sched.AllocOp | scf.ForOp | scf.IfOp | scf.WhileOp | Loop) for op in ops):
+            return 1
+        if not all(runs_in_lanes(op, along, self.analysis) for op in ops):
+            return 1
+        extent, lanes = self._most(axis), power_up_to(lanes_for(ops, self.limits.vector_nbytes, least=1))
         # What fills no vector runs element by element: not worth it for a short axis.
-        return min(lanes, 16) if extent >= self.limits.multiple * lanes else 1
+        return lanes if extent >= self.limits.multiple * lanes else 1
 
 
 def _fuse_axes(outer: sched.AxisOp, inner: sched.AxisOp) -> sched.AxisOp:
@@ -214,10 +205,6 @@ def _fuse_sums(kernel: sched.KernelOp) -> None:
             and inner.init is None
         ):
             fuse(op, inner, allow_reorder=True)
-
-
-def _is_index(op: Operation) -> bool:
-    return bool(op.results) and isinstance(op.results[0].type, IndexType)
 
 
 def _nest(block: Block) -> tuple[list[sched.AxisOp], Block]:

@@ -1,0 +1,195 @@
+"""
+Sums of products: what the two sides are, where they lie, and how their addresses go along an axis.
+
+    %s = sched.reduce fma %c = 64 : f32 {            Product: dims (%c, %t), sides
+      %t = sched.reduce fma %k = 3 : f32 {             %x[%c * 100 + %i + %k]
+        %v = memref.load %x[%c, %i + %k]               %w[%j * 192 + %c * 3 + %k]
+        %w = memref.load %w[%j, %c, %k]
+        sched.yield %v, %w : f32
+      }
+      sched.yield %t : f32
+    }
+
+Passes that schedule such sums, and those that lower them, see them here and nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import IndexType
+from xdsl.ir import Operation, SSAValue
+
+from ...dialects import sched
+from ...dialects.buffer_size import size_of
+from ...dialects.dims.expressions import Extent, upper_bound
+from ...dialects.element_types import NBYTES, element_type_of
+from ...dialects.sched import CombineKind
+from .analysis import IndexAnalysis, Loop
+from .expressions import Axis, IndexExpr, Leaf, Mod, opaque, variable
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One of the two that a sum multiplies: what is loaded, maybe widened then, and where it lies."""
+
+    load: memref.LoadOp
+    address: IndexExpr
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of one element."""
+        return NBYTES[element_type_of(self.load.memref.type)]
+
+    @property
+    def buffer_nbytes(self) -> int:
+        """Bytes of the buffer that it is loaded from, at most."""
+        return upper_bound(size_of(self.load.memref.type)) * self.nbytes
+
+    def run(self, axis: Axis) -> int | None:
+        """Returns how many iterations of an axis are neighbours before it goes on elsewhere: a panel."""
+        own = variable(axis)
+        divisors = [
+            atom.divisor for atom in self.address.terms if isinstance(atom, Mod) and atom.operand == own
+        ]
+        return divisors[0] if divisors and isinstance(divisors[0], int) else None
+
+    def stride(self, axis: Axis, run: int | None = None) -> Extent | None:
+        """
+        Returns by how much the address grows along an axis, inside of `run` iterations where that is given;
+        None where it does not grow evenly.
+        """
+        if run is None:
+            return self.address.stride(axis)
+        number, lane = Axis(1 << 31, axis.hint), Axis(run, axis.hint)
+
+        def replacement(leaf: Leaf) -> IndexExpr:
+            if leaf is axis:
+                return variable(number) * run + variable(lane)
+            return variable(leaf) if isinstance(leaf, Axis) else opaque(leaf.value, leaf.along)
+
+        return self.address.substitute(replacement).stride(lane)
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """A sum of products: its outermost reduction, all of them outermost first, and its two sides."""
+
+    op: sched.ReduceOp
+    dims: tuple[sched.ReduceOp, ...]
+    sides: tuple[Side, Side]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the wider of what is multiplied."""
+        return max(side.nbytes for side in self.sides)
+
+    @property
+    def sum_nbytes(self) -> int:
+        """Bytes of the sum."""
+        return NBYTES[self.op.result.type]
+
+    def is_linear(self, analysis: IndexAnalysis) -> bool:
+        """Returns whether both sides go evenly along all dims, and no dim's count depends on another one."""
+        axes = [analysis.axis(dim) for dim in self.dims]
+        if any(side.stride(axis) is None for side in self.sides for axis in axes):
+            return False
+        return not self.counting_axes(analysis).intersection(axes)
+
+    def counting_axes(self, analysis: IndexAnalysis) -> frozenset[Axis]:
+        """Returns the axes that the counts of the dims depend on."""
+        counts = [dim.count for dim in self.dims if dim.count is not None]
+        return frozenset[Axis]().union(*(analysis.expr(count).axes() for count in counts))
+
+    def depth(self, analysis: IndexAnalysis) -> int:
+        """Returns how many products are added up, at most."""
+        return prod(analysis.most(dim) for dim in self.dims)
+
+    def column_side(self, axis: Axis, run: int | None) -> int | None:
+        """Returns which side is contiguous along an axis, where the other one stays."""
+        strides = [side.stride(axis, run) for side in self.sides]
+        return strides.index(1) if sorted(map(str, strides)) == ["0", "1"] else None
+
+
+def product_of(op: sched.ReduceOp, analysis: IndexAnalysis) -> Product | None:
+    """
+    Returns the sum of products that a reduction is: of two values that are loaded, over its own dim and those
+    right inside of it, from 0 on, with nothing but their addresses beside.
+    """
+    dims = dims_of(op)
+    if op.kind.data is not CombineKind.FMA or op.init is not None:
+        return None
+    loads = [loaded(value) for value in dims[-1].yielded]
+    for number, dim in enumerate(dims):
+        inner = dims[min(number + 1, len(dims) - 1)]
+        if any(each is not inner and _does_more(each) for each in dim.body.block.ops):
+            return None
+    lhs, rhs = loads
+    if lhs is None or rhs is None:
+        return None
+    return Product(op, dims, (Side(lhs, analysis.address(lhs)), Side(rhs, analysis.address(rhs))))
+
+
+def products_in(axis: sched.AxisOp, analysis: IndexAnalysis) -> list[Product]:
+    """Returns the sums of products right in an axis; none where there is another loop, or a local buffer."""
+    found: list[Product] = []
+    for op in axis.body.block.ops:
+        if isinstance(op, sched.ReduceOp):
+            product = product_of(op, analysis)
+            if product is None:
+                return []
+            found.append(product)
+        elif op.regions or isinstance(op, sched.AllocOp):
+            return []
+    return found
+
+
+def dims_of(op: sched.ReduceOp) -> tuple[sched.ReduceOp, ...]:
+    """Returns a reduction and those that go on with it right inside, outermost first."""
+    dims = [op]
+    while (inner := dims[-1].continued) is not None:
+        dims.append(inner)
+    return tuple(dims)
+
+
+def loaded(value: SSAValue) -> memref.LoadOp | None:
+    """Returns what loads a value, which may be widened then."""
+    owner = value.owner
+    if isinstance(owner, arith.ExtFOp):
+        owner = owner.input.owner
+    return owner if isinstance(owner, memref.LoadOp) else None
+
+
+def _does_more(op: Operation) -> bool:
+    return bool(op.regions) or isinstance(op, memref.StoreOp)
+
+
+MOST_LANES = 16
+"""The most lanes of a vector: those of the widest of OpenCL."""
+
+
+def runs_in_lanes(op: Operation, axis: Axis, analysis: IndexAnalysis) -> bool:
+    """
+    Returns whether an op can do several iterations of an axis at once. A load reads neighbours or one
+    element, a store writes neighbours; what makes a number of an index has one for all lanes, but for
+    `arith.index_cast`.
+    """
+    if isinstance(op, memref.LoadOp | memref.StoreOp):
+        stride = analysis.address(op).stride(axis)
+        return stride == 1 or (stride == 0 and isinstance(op, memref.LoadOp))
+    if isinstance(op, Loop) or (op.results and isinstance(op.results[0].type, IndexType)):
+        return True
+    indices = [value for value in op.operands if isinstance(value.type, IndexType)]
+    strides = [analysis.expr(value).stride(axis) for value in indices]
+    if isinstance(op, arith.IndexCastOp):
+        return None not in strides
+    return all(stride == 0 for stride in strides)
+
+
+def lanes_for(ops: Sequence[Operation], vector_nbytes: int, least: int = 2) -> int:
+    """Returns how many lanes a vector has of the widest of what ops compute, `least` at least."""
+    widths = [NBYTES.get(result.type, 1) for op in ops for result in op.results]
+    return min(max(vector_nbytes // max(widths, default=1), least), MOST_LANES)

@@ -1,0 +1,196 @@
+"""A nest of axes around sums of products, and the register tile that is chosen for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+
+from xdsl.dialects import memref
+
+from .....dialects import sched
+from ....indices.analysis import IndexAnalysis
+from ....indices.products import Product, Side
+from ....machine.target import Target
+from ....machine.tile_shape import MOST_ROWS, most_rows, most_vectors, tile_shape
+
+LEAST_COLUMNS = 4
+"""An axis with fewer iterations is the columns only where no other one can be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """
+    A register tile: the axis that is its rows, if there is one, the axis that is its columns, and how many
+    iterations of each it has. `panel` is how many columns one side has side by side, None for all.
+    """
+
+    rows: sched.AxisOp | None
+    columns: sched.AxisOp
+    tall: int
+    wide: int
+    panel: int | None
+    is_one_row: bool
+    """Whether all rows are in one tile."""
+
+
+@dataclass(frozen=True)
+class Contraction:
+    """A nest of axes, outermost first, around sums of products, which run in a tile."""
+
+    nest: Sequence[sched.AxisOp]
+    products: Sequence[Product]
+    tile: Tile
+    analysis: IndexAnalysis
+
+    @cached_property
+    def tiled(self) -> list[sched.AxisOp]:
+        """The rows, if there are any, and the columns."""
+        return [self.tile.columns] if self.tile.rows is None else [self.tile.rows, self.tile.columns]
+
+    @cached_property
+    def outer(self) -> list[sched.AxisOp]:
+        """The other axes."""
+        return [axis for axis in self.nest if axis not in self.tiled]
+
+    @cached_property
+    def sizes(self) -> list[int]:
+        """How many iterations of each tiled axis a tile has."""
+        return [self.tile.tall, self.tile.wide][-len(self.tiled) :]
+
+    @cached_property
+    def extents(self) -> list[int]:
+        """How many iterations the tiled axes run, at most."""
+        return [self.analysis.most(axis) for axis in self.tiled]
+
+    @cached_property
+    def outer_extents(self) -> list[int]:
+        """The same of the other axes."""
+        return [self.analysis.most(axis) for axis in self.outer]
+
+    @cached_property
+    def depth(self) -> int:
+        """How many products the longest sum adds up."""
+        return max(product.depth(self.analysis) for product in self.products)
+
+    @cached_property
+    def nbytes(self) -> int:
+        """Bytes of the widest element that is multiplied."""
+        return max(product.nbytes for product in self.products)
+
+    @cached_property
+    def has_follow_up(self) -> bool:
+        """Whether more is done with the sums than to store them."""
+        uses = [use.operation for product in self.products for use in product.op.result.uses]
+        return not all(isinstance(use, memref.StoreOp) for use in uses)
+
+    def column_side(self, product: Product) -> Side:
+        """Returns what a product reads along the columns."""
+        side = product.column_side(self.analysis.axis(self.tile.columns), self.tile.panel)
+        assert side is not None, f"{self.tile.columns.name}: no columns"
+        return product.sides[side]
+
+
+def choose_tile(
+    nest: Sequence[sched.AxisOp], products: Sequence[Product], analysis: IndexAnalysis, target: Target
+) -> Contraction | None:
+    """
+    Returns a nest with the best tile for it, if there is one. Along the columns one side of every product is
+    contiguous and the other stays; along the rows that stays and the other is linear. The best tile has the
+    most products for each element that it loads; of equal ones it lies furthest inside.
+    """
+    best: tuple[tuple[float, ...], Tile] | None = None
+    lanes = max(1, target.vector_nbytes // max(product.sum_nbytes for product in products))
+    for number, columns in enumerate(nest):
+        extent = analysis.most(columns)
+        panel = _run(columns, products, analysis)
+        if extent < 2 or not _may_be_tiled(columns, products, analysis):
+            continue
+        if any(product.column_side(analysis.axis(columns), panel) is None for product in products):
+            continue
+        stores_apart = not _stores_are_contiguous(nest[-1], columns, analysis)
+        for rows in _rows(nest, products, columns, panel, analysis):
+            height = 1 if rows is None else analysis.most(nest[rows])
+            most = MOST_ROWS
+            if rows is not None:
+                most = _most_rows(nest[rows], products, columns, panel, analysis, target)
+            tall, wide = tile_shape(height, extent, lanes, target.registers, most)
+            if panel is not None and panel != wide:
+                wide = panel
+                while tall > 1 and most_vectors(tall, target.registers) * lanes < wide:
+                    tall -= 1
+            if rows is not None:
+                tall = _run(nest[rows], products, analysis) or tall
+            reuse = tall * wide / (tall + wide)
+            rank = (extent < LEAST_COLUMNS, stores_apart, -reuse, -number, -(rows or -1))
+            if best is None or rank < best[0]:
+                of_rows = None if rows is None else nest[rows]
+                best = rank, Tile(of_rows, columns, tall, wide, panel, tall >= height)
+    return None if best is None else Contraction(nest, products, best[1], analysis)
+
+
+def _may_be_tiled(axis: sched.AxisOp, products: Sequence[Product], analysis: IndexAnalysis) -> bool:
+    """Returns whether all sums along an axis have the same length."""
+    own = analysis.axis(axis)
+    return not any(own in product.counting_axes(analysis) for product in products)
+
+
+def _run(axis: sched.AxisOp, products: Sequence[Product], analysis: IndexAnalysis) -> int | None:
+    """Returns how wide the panels are in which one side lies along an axis, if it lies in some."""
+    own = analysis.axis(axis)
+    runs = (side.run(own) for product in products for side in product.sides)
+    return next((run for run in runs if run is not None), None)
+
+
+def _rows(
+    nest: Sequence[sched.AxisOp],
+    products: Sequence[Product],
+    columns: sched.AxisOp,
+    panel: int | None,
+    analysis: IndexAnalysis,
+) -> list[int | None]:
+    """Returns the axes that may be rows, by number: None is no rows at all, where there are no others."""
+    found: list[int | None] = []
+    for number, axis in enumerate(nest):
+        own, run = analysis.axis(axis), _run(axis, products, analysis)
+        if axis is columns or axis.extent == 1 or not _may_be_tiled(axis, products, analysis):
+            continue
+        for product in products:
+            side = product.column_side(analysis.axis(columns), panel)
+            assert side is not None, f"{columns.name}: no columns"
+            if product.sides[side].stride(own) != 0 or product.sides[1 - side].stride(own, run) is None:
+                break
+        else:
+            found.append(number)
+    return found or [None]
+
+
+def _most_rows(
+    rows: sched.AxisOp,
+    products: Sequence[Product],
+    columns: sched.AxisOp,
+    panel: int | None,
+    analysis: IndexAnalysis,
+    target: Target,
+) -> int:
+    """Returns how many rows a tile may have for the first cache to hold a line of each."""
+    own, most = analysis.axis(rows), MOST_ROWS
+    for product in products:
+        side = product.column_side(analysis.axis(columns), panel)
+        assert side is not None, f"{columns.name}: no columns"
+        stride = product.sides[1 - side].stride(own)
+        if isinstance(stride, int) and stride > 1:
+            most = min(most, most_rows(stride * product.sides[1 - side].nbytes, target.l1_nbytes))
+    return most
+
+
+def _stores_are_contiguous(inner: sched.AxisOp, axis: sched.AxisOp, analysis: IndexAnalysis) -> bool:
+    own = analysis.axis(axis)
+    stores = [op for op in inner.body.block.ops if isinstance(op, memref.StoreOp)]
+    return all(analysis.address(store).stride(own) == 1 for store in stores)
+
+
+def products_of_all(contraction: Contraction) -> int:
+    """Returns how many products all sums of a kernel add up."""
+    return prod(contraction.outer_extents) * contraction.depth * prod(contraction.extents)
