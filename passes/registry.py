@@ -47,6 +47,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "fuse-axes",
         "map-axis",
         "pack-buffer",
+        "record-recipes",
         "reorder-axes",
         "schedule-kernels",
         "split-axis",

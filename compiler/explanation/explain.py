@@ -13,10 +13,35 @@ from ...dialects.modules.entry import find_entry
 from ...errors import TenonError
 from ...passes.low.lowering.convert_sched_to_low import ConvertSchedToLowPass
 from ...passes.pass_manager import PassManager
+from ...passes.sched.mapping.contractions.tile_contractions import TileContractionsPass
+from ...passes.sched.mapping.gpu.map_work_groups import MapWorkGroupsPass
+from ...passes.sched.mapping.map_axes import MapAxesPass
+from ...passes.sched.mapping.merge_axes import MergeAxesPass
+from ...passes.sched.mapping.split_borders import SplitBordersPass
+from ...passes.sched.mapping.tile_columns import TileColumnsPass
+from ...passes.sched.mapping.tile_convolutions import TileConvolutionsPass
 from ...passes.sched.planning.convert_graph_to_sched import ConvertGraphToSchedPass
+from ...passes.sched.steps.functions import ScheduleByFunctions
+from ...passes.sched.steps.passes.apply_schedules import ApplySchedulesPass
+from ...passes.sched.steps.passes.record_recipes import RecordRecipesPass
+from ...passes.sched.steps.passes.schedule_kernels import ScheduleKernelsPass
 from ...runtime.reports.explanation import Explanation
 from .program import explained_program
 from .recorder import Recorder
+
+_SCHEDULING = (
+    ScheduleKernelsPass,
+    ScheduleByFunctions,
+    ApplySchedulesPass,
+    MergeAxesPass,
+    TileConvolutionsPass,
+    TileContractionsPass,
+    TileColumnsPass,
+    SplitBordersPass,
+    MapWorkGroupsPass,
+    MapAxesPass,
+)
+"""The passes that schedule kernels: what those before leave is what schedules of users begin from."""
 
 
 def explain_passes(module: ModuleOp, entry_name: str, passes: Sequence[ModulePass]) -> Explanation:
@@ -30,6 +55,8 @@ def explain_passes(module: ModuleOp, entry_name: str, passes: Sequence[ModulePas
     for pass_ in passes:
         if isinstance(pass_, ConvertSchedToLowPass):
             break
+        if isinstance(pass_, _SCHEDULING) and not any(isinstance(each, RecordRecipesPass) for each in wanted):
+            wanted.append(RecordRecipesPass())
         is_conversion = isinstance(pass_, ConvertGraphToSchedPass)
         wanted.append(replace(pass_, origins=True) if is_conversion else pass_)
     recorder = Recorder()

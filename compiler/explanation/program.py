@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, SSAValue
@@ -13,6 +14,7 @@ from ...dialects.dims.expressions import DimSymbol
 from ...dialects.modules.hazards import Item, accessed_buffers, all_items, base_of, items_in
 from ...dialects.modules.kernel_access import KernelAccess, accesses_of, kernels_of
 from ...passes.rewriting.value_names import value_names
+from ...passes.sched.steps.recipe import UNNOTED, recipe_of
 from ...runtime.reports.explanation import (
     Explanation,
     FusedOp,
@@ -89,6 +91,7 @@ class _Program:
             tuple(reasons),
             None if analysis is None else analysis.flops.data,
             None if analysis is None else analysis.read_nbytes.data + analysis.written_nbytes.data,
+            _recipe(kernel) if is_scheduled else (),
         )
 
     def _steps(self, block: Block, indent: str) -> Iterator[str]:
@@ -200,3 +203,11 @@ def _ops_of(launch: sched.LaunchOp) -> tuple[FusedOp, ...]:
         )
         for origin in launch.origins
     )
+
+
+def _recipe(kernel: sched.KernelOp) -> tuple[Mapping[str, Any], ...] | str:
+    """Returns the steps that made a schedule, or why there are none; nothing where nobody asked."""
+    recipe = recipe_of(kernel)
+    if isinstance(recipe, str):
+        return () if recipe == UNNOTED else recipe
+    return tuple(recipe)

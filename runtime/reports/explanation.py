@@ -11,8 +11,9 @@ What the compiler did with a program, as data and as a story.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from ..timeline.text_table import text_table
 
@@ -50,7 +51,8 @@ class FusedOp:
 class KernelExplanation:
     """
     A kernel: what it computes, as one of its launches says, its schedule as lines of a tree, why its axes are
-    mapped so, and what one launch costs; None where that was not analyzed.
+    mapped so, and what one launch costs; None where that was not analyzed. `recipe` are the steps that made
+    the schedule, which `tenon.compile(schedules=)` and `tenon.Schedule.replay` take, or why there are none.
     """
 
     name: str
@@ -60,6 +62,7 @@ class KernelExplanation:
     reasons: tuple[str, ...]
     flops: int | None = None
     nbytes: int | None = None
+    recipe: tuple[Mapping[str, Any], ...] | str = ()
 
     def lines(self) -> Iterator[str]:
         often = "" if self.launches == 1 else f", launched at {self.launches} places"
@@ -73,6 +76,11 @@ class KernelExplanation:
         if self.reasons:
             yield "  why:"
             yield from (f"    {reason}" for reason in self.reasons)
+        if isinstance(self.recipe, str):
+            yield f"  no recipe: {self.recipe}"
+        elif self.recipe:
+            yield "  recipe:"
+            yield from (f"    {json.dumps(step)}" for step in self.recipe)
         if self.flops is not None and self.nbytes is not None:
             rate = f", {self.flops / self.nbytes:.2g} operations per byte" if self.nbytes else ""
             yield f"  cost: {self.flops} operations, {self.nbytes} bytes moved{rate}"

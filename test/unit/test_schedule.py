@@ -33,7 +33,7 @@ PROGRAM = """func.func @mm(%a: tensor<20x30xf32>, %b: tensor<30x24xf32>) -> tens
 """
 
 
-STEPS = "split, reorder, fuse, map, distribute, compute_at, stage, pack"
+STEPS = "split, reorder, fuse, map, distribute, compute_at, stage, partition, prefetch, pack"
 
 
 def blocked(schedule: Schedule) -> None:

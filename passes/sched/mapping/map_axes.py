@@ -47,13 +47,14 @@ from ....dialects import sched
 from ....dialects.element_types import NBYTES, element_type_of
 from ....dialects.sched import Level, MappingAttr
 from ...indices.analysis import IndexAnalysis, Loop
-from ...indices.nests import interchange, nest_of
+from ...indices.nests import nest_of
 from ...indices.products import lanes_for, runs_in_lanes
 from ...low.lowering.extremum_steps import is_extremum
 from ...machine.partial_results import partial_results
 from ...machine.target import L2_NBYTES, VECTOR_NBYTES, check_positive, usual_registers
 from ..host.kernel_cost import trip_count
 from ..steps.fuse import fuse
+from ..steps.reorder import reorder_nest
 from ..steps.split import split
 from .kernel_stages import stages_of
 from .reasons import reasons_of
@@ -249,7 +250,7 @@ class _KernelMapper:
         ):
             return
         others = [axis for axis in nest if axis is not rows and axis is not columns]
-        interchange(nest, [*others, rows, columns])
+        reorder_nest(nest, [*others, rows, columns])
         while len(others) > 1:
             others[:2] = [_fused(others[0], others[1])]
         for axis in others:
@@ -259,7 +260,7 @@ class _KernelMapper:
         assert isinstance(outer, sched.AxisOp) and isinstance(inner, sched.AxisOp), (
             "parts of an axis are axes"
         )
-        interchange([rows, outer], [outer, rows])
+        reorder_nest([rows, outer], [outer, rows])
         inner.mapping = vector
         self._set(
             outer, MappingAttr.get(Level.BLOCK), f"{wide * nbytes} bytes of each row are stored at once"

@@ -63,10 +63,10 @@ from xdsl.utils.exceptions import PassFailedException
 
 from ....dialects import sched
 from ....dialects.sched import MappingAttr
-from ...indices.analysis import IndexAnalysis, Loop
+from ...indices.analysis import Loop
 from ...indices.nests import axes_inside, nest_of
-from .border_pieces import PieceWriter
-from .border_points import LEAST_LANES, indices_below, joined_pieces, pieces_of
+from ..steps.borders.points import LEAST_LANES
+from ..steps.partition import cut, longest_piece, pieces_along
 
 ROWS = 8
 """As many iterations of the axis around a vector may be unrolled."""
@@ -93,41 +93,31 @@ class SplitBordersPass(ModulePass):
         for axis in [op for op in kernel.walk() if isinstance(op, sched.AxisOp)]:
             if not _may_split(axis):
                 continue
-            analysis = IndexAnalysis()
-            indices = indices_below(axis, analysis)
-            if indices is None:
+            pieces = pieces_along(axis)
+            if pieces is None or not any(piece.is_linear for piece in pieces) or len(pieces) == 1:
                 continue
-            pieces = joined_pieces(pieces_of(analysis.axis(axis), indices))
-            if not any(piece.is_linear for piece in pieces) or len(pieces) == 1:
-                continue
-            writer = PieceWriter(kernel, axis)
-            longest = max(pieces, key=lambda piece: piece.is_linear * piece.extent)
-            if _is_all(axis, kernel) and longest.extent >= 2 * self.block_elements:
-                writer.write_in_parts(pieces, longest, self.block_elements)
-            else:
-                writer.write(pieces)
+            is_long = longest_piece(pieces).extent >= 2 * self.block_elements
+            cut(axis, pieces, self.block_elements if is_long and _is_all(axis, kernel) else 0)
 
     def _separate(self, kernel: sched.KernelOp, nest: list[sched.AxisOp]) -> None:
         """Separates what windows read inside of an array from what they read across its borders."""
         for number, axis in enumerate(nest[:-1]):
-            analysis = IndexAnalysis()
-            indices = indices_below(axis, analysis)
-            if indices is None:
+            pieces = pieces_along(axis, outer=True)
+            if pieces is None:
                 return
-            pieces = joined_pieces(pieces_of(analysis.axis(axis), indices, is_innermost=False))
-            longest = max(pieces, key=lambda piece: piece.is_linear * piece.extent)
-            if len(pieces) == 1 or 2 * longest.extent < analysis.axis(axis).extent:
+            longest = longest_piece(pieces).extent
+            assert isinstance(axis.extent, int), "an axis of a windowed nest"
+            if len(pieces) == 1 or 2 * longest < axis.extent:
                 continue
-            writer = PieceWriter(kernel, axis)
             if number < len(nest) - 2:
-                branch = writer.write_branches(longest)
-                (inner,) = [op for op in branch.true_region.block.ops if isinstance(op, sched.AxisOp)]
+                _, inner = cut(axis, pieces, branch=True, outer=True)
+                assert isinstance(inner, sched.AxisOp), "a branch around the next axis"
                 self._separate(kernel, axes_inside(inner))
             elif _is_all(axis, kernel):
                 rows = -(-self.block_elements // _iterations(axis) // ROWS) * ROWS
-                writer.write_in_parts(pieces, longest, min(rows, longest.extent), ROWS)
+                cut(axis, pieces, min(rows, longest), ROWS, outer=True)
             else:
-                writer.write(pieces)
+                cut(axis, pieces, outer=True)
             return
 
 

@@ -65,11 +65,11 @@ from ...rewriting.kernel_names import KernelNames
 from ..steps.code import copy_places, writer_before
 from ..steps.errors import ScheduleError
 from ..steps.loops import kernel_around
+from ..steps.partition import cut, pieces_along
+from ..steps.recipe import end_recipe
 from ..steps.region import read_region, reads_of
 from ..steps.split import split
 from ..steps.stage import stage
-from .border_pieces import PieceWriter
-from .border_points import indices_below, joined_pieces, pieces_of
 from .producing_kernels import ElementCode, add_inputs, element_code, launch_without, producer_of
 from .reasons import add_reason
 
@@ -178,6 +178,7 @@ class StageImagesPass(ModulePass):
         outer.mapping = mapping
         innermost = stage(outer, image)[-1]
         if code is not None:
+            end_recipe(kernel, "the image is computed where it is staged, by what was another kernel")
             (load,) = [use.operation for use in image.uses]
             assert isinstance(load, memref.LoadOp), f"{load.name}: a copy loads what it copies"
             value = code.write(writer_before(load), add_inputs(kernel, image, code), list(load.indices))
@@ -214,12 +215,11 @@ class StageImagesPass(ModulePass):
 
     def _map_copy(self, kernel: sched.KernelOp, axis: sched.AxisOp, nbytes: int) -> None:
         """Maps the innermost axis that fills a buffer to vectors, but for what is at the borders."""
-        analysis = IndexAnalysis()
-        indices = None if axis.count is not None else indices_below(axis, analysis)
-        if indices is None:
+        pieces = None if axis.count is not None else pieces_along(axis)
+        if pieces is None:
             return
-        pieces = joined_pieces(pieces_of(analysis.axis(axis), indices))
-        for piece, part in zip(pieces, PieceWriter(kernel, axis).write(pieces), strict=True):
+        for piece, part in zip(pieces, cut(axis, pieces), strict=True):
+            assert isinstance(part, sched.AxisOp), "a piece of an axis"
             widths = [1]
             while widths[-1] * 2 <= min(piece.extent, 16, self.vector_nbytes // max(nbytes, 4)):
                 widths.append(widths[-1] * 2)

@@ -2,22 +2,22 @@
 Lets sums of columns read long pieces of every row, in the order of the rows.
 
     sched.axis %i = 32768 {                         sched.axis %i_outer = 4 block {
-      %s = sched.reduce addf %r = 512 : f32 {         %sums = sched.alloc local : memref<8192xf32>
-        %v = memref.load %x[%r, %i]                   sched.axis %a = 8192 vector(8) {
-        sched.yield %v : f32                            memref.store %zero, %sums[%a]
+      %s = sched.reduce addf %r = 512 : f32 {         %so_far = sched.alloc local : memref<8192xf32>
+        %v = memref.load %x[%r, %i]                   sched.axis %i_inner = 8192 vector(8) {
+        sched.yield %v : f32                            memref.store %zero, %so_far[%i_inner]
       }                                               }
-      memref.store %s, %y[%i]                         scf.for %r_outer = %c0 to %c512 step %c8 {
-    }                                                   sched.axis %b = 8192 vector(8) unroll(8) {
-                                           -->            %so_far = memref.load %sums[%b]
-                                                          %s = sched.reduce addf %r = 8 init(%so_far) : f32 {
+      memref.store %s, %y[%i]                         scf.for %r_outer = %c0 to %c64 step %c1 {
+    }                                                   sched.axis %a = 8192 vector(8) unroll(8) {
+                                           -->            %s = memref.load %so_far[%a]
+                                                          %t = sched.reduce addf %r = 8 init(%s) : f32 {
                                                             ...
                                                           }
-                                                          memref.store %s, %sums[%b]
+                                                          memref.store %t, %so_far[%a]
                                                         }
                                                       }
-                                                      sched.axis %c = 8192 vector(8) {
-                                                        %s = memref.load %sums[%c]
-                                                        memref.store %s, %y[%i]
+                                                      sched.axis %b = 8192 vector(8) {
+                                                        %t = memref.load %so_far[%b]
+                                                        memref.store %t, %y[%i]
 
 Summed up in registers, a few hundred columns at once, every row is read in pieces that lie a row apart: too
 short for what processors fetch by themselves. The sums of a piece of the length that the first cache holds
@@ -31,25 +31,25 @@ Requires: unmapped `sched` kernels. Ensures: what each kernel computes is unchan
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects import memref, scf
-from xdsl.dialects.builtin import IndexType, MemRefType, ModuleOp, StringAttr
-from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import IndexType, ModuleOp, StringAttr
+from xdsl.ir import BlockArgument
 from xdsl.passes import ModulePass
 
 from ....dialects import sched
 from ....dialects.buffer_size import size_of
 from ....dialects.dims.expressions import upper_bound
 from ....dialects.element_types import NBYTES, element_type_of
-from ....dialects.sched import CombineKind, Level, MappingAttr, Scope
+from ....dialects.sched import CombineKind, Level, MappingAttr
 from ...indices.analysis import IndexAnalysis, Loop
+from ...indices.products import MOST_LANES
 from ...machine.target import L1_NBYTES, L2_NBYTES, VECTOR_NBYTES, check_positive
-from ...scalar.builder import INDEX, ScalarBuilder
-from ...scalar.reduction_identity import identity
-from ..steps.code import add, multiply, writer_before
+from ..steps.distribute import distribute
+from ..steps.reorder import reorder
+from ..steps.split import split
 
 _SERIAL = MappingAttr.get()
 
@@ -76,10 +76,10 @@ class TileColumnsPass(ModulePass):
                     continue
                 width = self._width(columns, reduce)
                 if width:
-                    _Tiling(columns, reduce, width, self.vector_nbytes).write()
-                    kernel.schedule = StringAttr(
-                        f"{columns.index.name_hint or 'axis'}: sums of {width} columns at once, row by row"
-                    )
+                    name = columns.index.name_hint or "axis"
+                    lanes = min(self.vector_nbytes // NBYTES[reduce.result.type], MOST_LANES)
+                    _tile(columns, reduce, width, lanes)
+                    kernel.schedule = StringAttr(f"{name}: sums of {width} columns at once, row by row")
 
     def _width(self, columns: sched.AxisOp, reduce: sched.ReduceOp) -> int:
         """Returns how many columns are summed at once; 0 where it does not pay."""
@@ -137,94 +137,18 @@ def _sum_in(columns: sched.AxisOp) -> sched.ReduceOp | None:
     return None
 
 
-_Body = Callable[[ScalarBuilder, SSAValue], None]
-"""Writes what an axis does at an index."""
-
-
-def _copy(ops: Sequence[Operation], values: dict[SSAValue, SSAValue], writer: ScalarBuilder) -> None:
-    """Copies ops without regions; `values` says what stands for those of outside, and learns theirs."""
-    for op in ops:
-        writer.insert(op.clone_without_regions(values))
-
-
-class _Tiling:
-    """Writes the sums of some columns at once in the place of an axis."""
-
-    def __init__(self, columns: sched.AxisOp, reduce: sched.ReduceOp, width: int, vector_nbytes: int):
-        self.columns, self.reduce, self.width = columns, reduce, width
-        self.lanes = min(vector_nbytes // NBYTES[reduce.result.type], 16)
-        self.hint = columns.index.name_hint or "i"
-        ops = list(columns.body.block.ops)
-        position = ops.index(reduce)
-        self.index_code, self.rest = ops[:position], ops[position + 1 :]
-
-    def write(self) -> None:
-        extent, type = self.columns.extent, self.reduce.result.type
-        assert isinstance(extent, int), "extents are numbers here"
-        outer = sched.AxisOp(extent // self.width, MappingAttr.get(Level.BLOCK, 1))
-        outer.index.name_hint = f"{self.hint}_outer"
-        writer_before(self.columns).insert(outer)
-        writer = self._writer(outer.body.block)
-        base = multiply(writer, outer.index, self.width, "base")
-        sums = writer.insert(sched.AllocOp(Scope.LOCAL, MemRefType(type, [self.width])), "sums").results[0]
-        self._axis(writer, 1, lambda inside, index: self._clear(inside, index, sums))
-        rows = Block(arg_types=[INDEX])
-        rows.args[0].name_hint = f"{self.reduce.index.name_hint or 'r'}_outer"
-        numbers = (0, self.reduce.extent, ROWS_AT_ONCE)
-        bounds = [writer.constant(number, INDEX) for number in numbers]
-        writer.insert(scf.ForOp.create(operands=bounds, regions=[Region(rows)]))
-        within = self._writer(rows)
-        self._axis(
-            within, VECTORS_AT_ONCE, lambda inside, index: self._add(inside, base, index, sums, rows.args[0])
-        )
-        within.insert(scf.YieldOp.create())
-        self._axis(writer, 1, lambda inside, index: self._finish(inside, base, index, sums))
-        self.columns.detach()
-        self.columns.erase()
-
-    def _writer(self, block: Block) -> ScalarBuilder:
-        writer = writer_before(self.columns)
-        writer.block, writer.anchor = block, None
-        return writer
-
-    def _axis(self, writer: ScalarBuilder, unroll: int, body: _Body) -> None:
-        axis = sched.AxisOp(self.width, MappingAttr.get(vector=self.lanes, unroll=unroll))
-        axis.index.name_hint = self.hint
-        writer.insert(axis)
-        body(self._writer(axis.body.block), axis.index)
-
-    def _clear(self, writer: ScalarBuilder, index: SSAValue, sums: SSAValue) -> None:
-        type = self.reduce.result.type
-        zero = writer.constant(identity(self.reduce.kind.data, type), type)
-        writer.insert(memref.StoreOp.create(operands=(zero, sums, index)))
-
-    def _add(
-        self, writer: ScalarBuilder, base: SSAValue, index: SSAValue, sums: SSAValue, first: SSAValue
-    ) -> None:
-        reduce = self.reduce
-        values = self._index_values(writer, base, index)
-        so_far = writer.op(memref.LoadOp, sums, index, result_type=reduce.result.type, hint="so_far")
-        inner = sched.ReduceOp(
-            reduce.kind.data, ROWS_AT_ONCE, reduce.result.type, fastmath=reduce.fastmath, init=so_far
-        )
-        inner.index.name_hint = reduce.index.name_hint
-        writer.insert(inner, reduce.result.name_hint)
-        inside = self._writer(inner.body.block)
-        values[reduce.index] = add(inside, first, inner.index, reduce.index.name_hint)
-        _copy(list(reduce.body.block.ops), values, inside)
-        writer.insert(memref.StoreOp.create(operands=(inner.result, sums, index)))
-
-    def _finish(self, writer: ScalarBuilder, base: SSAValue, index: SSAValue, sums: SSAValue) -> None:
-        reduce = self.reduce
-        values = self._index_values(writer, base, index)
-        values[reduce.result] = writer.op(
-            memref.LoadOp, sums, index, result_type=reduce.result.type, hint=reduce.result.name_hint
-        )
-        _copy(self.rest, values, writer)
-
-    def _index_values(
-        self, writer: ScalarBuilder, base: SSAValue, index: SSAValue
-    ) -> dict[SSAValue, SSAValue]:
-        values: dict[SSAValue, SSAValue] = {self.columns.index: add(writer, base, index, self.hint)}
-        _copy(self.index_code, values, writer)
-        return values
+def _tile(columns: sched.AxisOp, reduce: sched.ReduceOp, width: int, lanes: int) -> None:
+    """Sums up some columns at once, row by row: the sums so far stand in a local buffer."""
+    outer, inner = split(columns, width)
+    rows, _ = split(reduce, ROWS_AT_ONCE, serial=True)
+    clearing, adding = distribute(inner, rows)
+    adding, storing = distribute(adding, rows, after=True)
+    _, adding = reorder([rows, adding])
+    for loop, mapping in (
+        (outer, MappingAttr.get(Level.BLOCK)),
+        (clearing, MappingAttr.get(vector=lanes)),
+        (adding, MappingAttr.get(vector=lanes, unroll=VECTORS_AT_ONCE)),
+        (storing, MappingAttr.get(vector=lanes)),
+    ):
+        assert isinstance(loop, sched.AxisOp), f"{loop.name}: made of an axis"
+        loop.mapping = mapping

@@ -36,6 +36,7 @@ from .dependences import accesses_in, is_inside
 from .errors import refuse
 from .local_buffer import redirect, refuse_lanes, remaining
 from .loops import KernelLoop, kernel_around, loop_name
+from .recipe import note
 from .region import place_before, read_region, reads_of
 
 WHO = "compute-at"
@@ -63,6 +64,7 @@ def compute_at(buffer: SSAValue, loop: KernelLoop) -> list[sched.AxisOp]:
             refuse(
                 WHO, loop, f"{producer.name} is read from index {start.low} on in it, so a part is missing"
             )
+    note(loop, "compute_at", buffer=buffer, axis=loop)
     writer = writer_before(place)
     writer.location = producer.alloc.location
     type = MemRefType(element_type_of(buffer.type), list(box.extents))

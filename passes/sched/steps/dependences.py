@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from xdsl.dialects import memref, scf
+from xdsl.dialects import arith, memref, scf
 from xdsl.ir import Operation, SSAValue
 
 from ....dialects import sched
 from ....dialects.dims.expressions import Extent
+from ....dialects.low.constant_integer import constant_integer
 from ...indices.analysis import IndexAnalysis, Loop
 from ...indices.expressions import Atom, Axis, Clamp, FloorDiv, IndexExpr, Mod, Opaque
 from ...rewriting.value_names import value_names
 from .loops import kernel_around
+
+_EQUAL = 0
+"""The predicate `eq` of `arith.cmpi`."""
 
 Access = memref.LoadOp | memref.StoreOp
 
@@ -61,9 +65,28 @@ def overwritten(loop: Loop) -> str | None:
             and axis.extent != 1
             and _is_outside(access.memref, loop)
             and analysis.address(access).stride(axis) == 0
+            and not _happens_once(access, loop)
         ):
             return _text(loop, access, access)
     return None
+
+
+def _happens_once(access: Access, loop: Loop) -> bool:
+    """Returns whether only one iteration of an axis does an access: a branch asks for its number."""
+    op: Operation | None = access
+    while op is not None and op is not loop:
+        around = op.parent_op()
+        if isinstance(around, scf.IfOp) and op.parent_region() is around.true_region:
+            asked = around.cond.owner
+            if (
+                isinstance(asked, arith.CmpiOp)
+                and asked.predicate.value.data == _EQUAL
+                and asked.lhs is loop.index
+                and constant_integer(asked.rhs) is not None
+            ):
+                return True
+        op = around
+    return False
 
 
 def _is_outside(buffer: SSAValue, loop: Loop) -> bool:

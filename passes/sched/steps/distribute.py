@@ -25,7 +25,6 @@ from collections.abc import Sequence
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import IndexType, IntegerType, MemRefType
 from xdsl.ir import Block, Operation, Region, SSAValue
-from xdsl.traits import is_side_effect_free
 
 from ....dialects import sched
 from ....dialects.element_types import element_type_of
@@ -37,6 +36,8 @@ from .dependences import Access, accesses_in, carried_dependence, is_inside
 from .errors import refuse
 from .local_buffer import refuse_lanes
 from .loops import KernelLoop, fresh_hint, kernel_around, loop_name
+from .nest import is_movable
+from .recipe import note
 
 WHO = "distribute-axis"
 
@@ -73,7 +74,9 @@ def distribute(axis: KernelLoop, at: KernelLoop, after: bool = False) -> tuple[s
         found = carried_dependence(axis, axis, accesses_in(here), accesses_in(there))
         if found is not None:
             refuse(WHO, axis, found)
-    return _Distribution(axis, first, second).run()
+    distribution = _Distribution(axis, first, second)
+    note(axis, "distribute", axis=axis, at=at, after=after)
+    return distribution.run()
 
 
 class _Distribution:
@@ -99,7 +102,7 @@ class _Distribution:
             if op.scope.data is not Scope.LOCAL:
                 refuse(WHO, op, "only a local buffer can have elements for each iteration")
         elif _must_be_computed(value):
-            if op.regions or not is_side_effect_free(op):
+            if isinstance(op, memref.LoadOp) or not is_movable(op):
                 refuse(WHO, op, f"its {value.type} can be neither kept nor computed again")
             for operand in op.operands:
                 self._check(operand)

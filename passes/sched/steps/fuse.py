@@ -24,6 +24,7 @@ from .errors import refuse
 from .loops import KernelLoop, fresh_hint, kernel_around, loop_name
 from .nest import code_between, nest_of
 from .reassociation import rounds
+from .recipe import note
 
 WHO = "fuse-axes"
 
@@ -53,6 +54,7 @@ def fuse(first: KernelLoop, second: KernelLoop, allow_reorder: bool = False) -> 
         refuse(WHO, inner, "it has a count, so its iterations are not the same number each time")
     if isinstance(outer, sched.ReduceOp):
         _check_order(outer, inner, allow_reorder)
+    note(outer, "fuse", axes=(outer, inner), allow_reorder=allow_reorder)
     fused = _fused(outer, inner)
     block = fused.body.block
     for op in [*code, *inner.body.block.ops]:

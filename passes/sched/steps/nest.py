@@ -63,7 +63,7 @@ def code_between(who: str, outer: KernelLoop, inner: KernelLoop) -> list[Operati
         elif isinstance(op, sched.YieldOp):
             if not (isinstance(inner, sched.ReduceOp) and list(op.values) == [inner.result]):
                 refuse(who, outer, f"it does not combine just what {loop_name(inner)} gives")
-        elif after or op.regions or not _is_movable(op):
+        elif after or op.regions or not is_movable(op):
             refuse(who, outer, f"{op.name} stands beside {loop_name(inner)} in it (hint: distribute-axis)")
         elif isinstance(op, memref.LoadOp) and op.memref in stored:
             buffer = value_names(kernel_around(op))[op.memref]
@@ -73,6 +73,7 @@ def code_between(who: str, outer: KernelLoop, inner: KernelLoop) -> list[Operati
     return found
 
 
-def _is_movable(op: Operation) -> bool:
+def is_movable(op: Operation) -> bool:
+    """Returns whether an op may be computed elsewhere, as far as it and not its operands are concerned."""
     # Quotients have no effects either: none that a kernel computes is one by 0.
     return isinstance(op, sched.SCALAR_OPS) and not isinstance(op, memref.StoreOp)

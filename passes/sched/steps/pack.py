@@ -34,6 +34,7 @@ from .dependences import is_inside, is_known_at
 from .errors import refuse
 from .local_buffer import CopyNest, allocate, redirect, refuse_lanes
 from .loops import KernelLoop, index_of, kernel_around, loop_name
+from .recipe import note
 from .region import place_before, reads_of
 
 WHO = "pack-buffer"
@@ -59,6 +60,8 @@ def pack(
     packing = _Packing(loop, layout, analysis)
     extents = [packing.extent(inner) for inner in layout]
     where = packing.where(buffer, reads)
+    shared = scope is not Scope.LOCAL and scope.value
+    note(loop, "pack", axis=loop, buffer=buffer, layout=layout, scope=shared)
     writer = writer_before(place)
     writer.location = reads[0].location
     counts = packing.counts(place)

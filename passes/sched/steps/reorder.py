@@ -19,12 +19,14 @@ from xdsl.dialects import scf
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ....dialects import sched
+from ...indices.nests import interchange
 from ...scalar.builder import INDEX
 from .dependences import accesses_in, carried_dependence, overwritten
 from .errors import refuse
 from .loops import KernelLoop, index_of, loop_name
 from .nest import code_between, nest_of
 from .reassociation import rounds
+from .recipe import note
 
 WHO = "reorder-axes"
 
@@ -54,7 +56,16 @@ def reorder(loops: Sequence[KernelLoop], allow_reorder: bool = False) -> list[Ke
         if isinstance(op, sched.AxisOp) and (found := overwritten(op)) is not None:
             refuse(WHO, op, found)
     _check_serial(nest, loops)
-    return _Reordering(nest, loops, code).run()
+    reordering = _Reordering(nest, loops, code)
+    note(nest[0], "reorder", axes=loops, allow_reorder=allow_reorder and isinstance(nest[0], sched.ReduceOp))
+    return reordering.run()
+
+
+def reorder_nest(nest: Sequence[sched.AxisOp], order: Sequence[sched.AxisOp]) -> None:
+    """Puts the axes of a nest, which are known to be independent, into another order, and keeps them."""
+    if list(order) != list(nest):
+        note(nest[0], "reorder", axes=order)
+        interchange(list(nest), order)
 
 
 def _check_kinds(nest: Sequence[KernelLoop], allow_reorder: bool) -> None:

@@ -100,6 +100,29 @@ class Schedule:
         step = {"step": "map", "axes": list(mappings), "mappings": list(mappings.values())}
         self._named(step, allow_reorder)
 
+    def partition(
+        self,
+        axis: str,
+        *,
+        parts: int = 0,
+        multiple: int | None = None,
+        branch: bool = False,
+        outer: bool = False,
+    ) -> list[str]:
+        """
+        Cuts an axis where pads, rolls and concatenations begin and end, and returns the names of the loops
+        that run in its place. With `branch` it stays one axis, which branches; with `parts` the longest piece
+        runs in parts of about so many iterations, a multiple of `multiple` (64). `outer` says that it is
+        around what may be a vector, so that short pieces count too.
+        """
+        step: dict[str, Any] = {"step": "partition", "axis": axis}
+        given = {"parts": parts, "multiple": multiple or 0, "branch": branch, "outer": outer}
+        return self._named(step | {name: value for name, value in given.items() if value})
+
+    def prefetch(self, axis: str, buffer: str, distance: int) -> None:
+        """Has what a loop loads of a buffer fetched `distance` elements before it is needed."""
+        self._named({"step": "prefetch", "axis": axis, "buffer": buffer, "distance": distance})
+
     def distribute(self, axis: str, at: str, *, after: bool = False) -> tuple[str, str]:
         """
         Gives what stands in an axis before the loop `at`, or with `after` up to it, an axis of its own, and

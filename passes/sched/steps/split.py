@@ -29,6 +29,7 @@ from .code import add, least, multiply, subtract, writer_at_front, writer_before
 from .errors import refuse
 from .loops import KernelLoop, fresh_hint, index_of, kernel_around, loop_name
 from .reassociation import rounds
+from .recipe import note
 
 WHO = "split-axis"
 
@@ -61,6 +62,7 @@ def split(
         refuse(WHO, op, f"factor {factor} is more than the extent {extent}")
     splitting = _Splitting(op, extent, factor)
     if isinstance(op, sched.AxisOp):
+        note(op, "split", axis=op, factor=factor)
         return splitting.axis(op)
     if serial or (rounds(op) and op.kind.data is not CombineKind.FMA and not allow_reorder):
         around = op.parent_op()
@@ -68,7 +70,9 @@ def split(
             refuse(
                 WHO, op, f"it goes on with the sum of {loop_name(around)}, so it cannot begin a serial loop"
             )
+        note(op, "split", axis=op, factor=factor, serial=serial)
         return splitting.in_order(op)
+    note(op, "split", axis=op, factor=factor, allow_reorder=allow_reorder)
     return splitting.reduction(op)
 
 

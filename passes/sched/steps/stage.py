@@ -29,6 +29,7 @@ from ...scalar.builder import INDEX
 from .code import add, write_index, writer_before
 from .local_buffer import CopyNest, allocate, redirect, refuse_lanes, remaining
 from .loops import KernelLoop
+from .recipe import note
 from .region import place_before, read_region, reads_of
 
 WHO = "stage-buffer"
@@ -48,6 +49,7 @@ def stage(loop: KernelLoop, buffer: SSAValue, scope: Scope = Scope.LOCAL) -> lis
     refuse_lanes(WHO, loop)
     analysis = IndexAnalysis()
     box = read_region(WHO, analysis, buffer, loop, reads)
+    note(loop, "stage", axis=loop, buffer=buffer, scope=scope is not Scope.LOCAL and scope.value)
     writer = writer_before(place)
     writer.location = reads[0].location
     local = allocate(writer, buffer, box.extents, scope.value, scope)

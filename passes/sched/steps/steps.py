@@ -15,6 +15,7 @@ from xdsl.ir import SSAValue
 
 from ....dialects import sched
 from ....dialects.sched import Scope
+from .borders.pieces import WHOLE_LANES
 from .compute_at import WHO as COMPUTE_AT
 from .compute_at import compute_at
 from .distribute import WHO as DISTRIBUTE
@@ -27,6 +28,10 @@ from .map import WHO as MAP
 from .map import map_axes
 from .pack import WHO as PACK
 from .pack import pack
+from .partition import WHO as PARTITION
+from .partition import partition
+from .prefetch import WHO as PREFETCH
+from .prefetch import prefetch
 from .reorder import WHO as REORDER
 from .reorder import reorder
 from .split import WHO as SPLIT
@@ -121,6 +126,16 @@ def _compute_at(kernel: sched.KernelOp, buffer: str, axis: str) -> Sequence[Kern
     return compute_at(find_buffer(COMPUTE_AT, kernel, buffer), find_loop(COMPUTE_AT, kernel, axis))
 
 
+def _partition(
+    kernel: sched.KernelOp, axis: str, parts: int, multiple: int, branch: bool, outer: bool
+) -> Sequence[KernelLoop]:
+    return partition(find_loop(PARTITION, kernel, axis), parts, multiple, branch, outer)
+
+
+def _prefetch(kernel: sched.KernelOp, axis: str, buffer: str, distance: int) -> Sequence[KernelLoop]:
+    return prefetch(find_loop(PREFETCH, kernel, axis), find_buffer(PREFETCH, kernel, buffer), distance)
+
+
 @dataclass(frozen=True)
 class _Rule:
     """A kind of step: the types of its arguments, the optional ones with their default, and what does it."""
@@ -138,6 +153,10 @@ _RULES: dict[str, _Rule] = {
     "distribute": _Rule(_distribute, {"axis": str, "at": str}, {"after": False}),
     "compute_at": _Rule(_compute_at, {"buffer": str, "axis": str}, {}),
     "stage": _Rule(_stage, {"axis": str, "buffer": str}, {"scope": "local"}),
+    "partition": _Rule(
+        _partition, {"axis": str}, {"parts": 0, "multiple": WHOLE_LANES, "branch": False, "outer": False}
+    ),
+    "prefetch": _Rule(_prefetch, {"axis": str, "buffer": str, "distance": int}, {}),
     "pack": _Rule(_pack, {"axis": str, "buffer": str, "layout": list}, {"scope": "local"}),
 }
 

@@ -9,31 +9,33 @@
 // CHECK-SAME:    attributes {schedule = "i: sums of 8192 columns at once, row by row"} {
 // CHECK:         sched.axis %i_outer = 4 block {
 // CHECK-NEXT:      %base = arith.muli %i_outer, %c8192 : index
-// CHECK-NEXT:      %sums = sched.alloc local : memref<8192xf32>
-// CHECK-NEXT:      sched.axis %i = 8192 vector(8) {
-// CHECK-NEXT:        memref.store %cst, %sums[%i] : memref<8192xf32>
+// CHECK-NEXT:      %s_so_far = sched.alloc local : memref<8192xf32>
+// CHECK-NEXT:      sched.axis %i_inner = 8192 vector(8) {
+// CHECK-NEXT:        %i = arith.addi %base, %i_inner : index
+// CHECK-NEXT:        memref.store %cst, %s_so_far[%i_inner] : memref<8192xf32>
 // CHECK-NEXT:      }
-// CHECK-NEXT:      scf.for %r_outer = %c0 to %c512 step %c8 {
-// CHECK-NEXT:        sched.axis %i_1 = 8192 vector(8) unroll(8) {
-// CHECK-NEXT:          %i_2 = arith.addi %base, %i_1 : index
-// CHECK-NEXT:          %so_far = memref.load %sums[%i_1] : memref<8192xf32>
-// CHECK-NEXT:          %s = sched.reduce addf %r = 8 init(%so_far) : f32 {
-// CHECK-NEXT:            %r_1 = arith.addi %r_outer, %r : index
-// CHECK-NEXT:            %v = memref.load %x[%r_1, %i_2] : memref<512x32768xf32>
+// CHECK-NEXT:      scf.for %r_outer = %c0 to %c64 step %c1 {
+// CHECK-NEXT:        sched.axis %i_inner_a = 8192 vector(8) unroll(8) {
+// CHECK-NEXT:          %i_1 = arith.addi %base, %i_inner_a : index
+// CHECK-NEXT:          %base_1 = arith.muli %r_outer, %c8 : index
+// CHECK-NEXT:          %s = memref.load %s_so_far[%i_inner_a] : memref<8192xf32>
+// CHECK-NEXT:          %s_1 = sched.reduce addf %r_inner = 8 init(%s) : f32 {
+// CHECK-NEXT:            %r = arith.addi %base_1, %r_inner : index
+// CHECK-NEXT:            %v = memref.load %x[%r, %i_1] : memref<512x32768xf32>
 // CHECK-NEXT:            %q = arith.mulf %v, %v : f32
 // CHECK-NEXT:            sched.yield %q : f32
 // CHECK-NEXT:          }
-// CHECK-NEXT:          memref.store %s, %sums[%i_1] : memref<8192xf32>
+// CHECK-NEXT:          memref.store %s_1, %s_so_far[%i_inner_a] : memref<8192xf32>
 // CHECK-NEXT:        }
 // CHECK-NEXT:      }
-// CHECK-NEXT:      sched.axis %i_3 = 8192 vector(8) {
-// CHECK-NEXT:        %i_4 = arith.addi %base, %i_3 : index
-// CHECK-NEXT:        %s_1 = memref.load %sums[%i_3] : memref<8192xf32>
-// CHECK-NEXT:        %n = arith.negf %s_1 : f32
-// CHECK-NEXT:        memref.store %n, %y[%i_4] : memref<32768xf32>
+// CHECK-NEXT:      sched.axis %i_inner_a_a = 8192 vector(8) {
+// CHECK-NEXT:        %i_2 = arith.addi %base, %i_inner_a_a : index
+// CHECK-NEXT:        %s_2 = memref.load %s_so_far[%i_inner_a_a] : memref<8192xf32>
+// CHECK-NEXT:        %n = arith.negf %s_2 : f32
+// CHECK-NEXT:        memref.store %n, %y[%i_2] : memref<32768xf32>
 // SMALL-LABEL: sched.kernel @fires
 // SMALL:         sched.axis %i_outer = 8 block {
-// SMALL:           sched.axis %i_1 = 4096 vector(16) unroll(8) {
+// SMALL:           sched.axis %i_inner_a = 4096 vector(16) unroll(8) {
 sched.kernel @fires(%x: memref<512x32768xf32>, %y: memref<32768xf32>) {
   sched.axis %i = 32768 {
     %s = sched.reduce addf %r = 512 : f32 {

@@ -48,9 +48,10 @@ from xdsl.passes import ModulePass
 from .....dialects import sched
 from .....dialects.sched import Level, MappingAttr
 from ....indices.analysis import IndexAnalysis, Loop
-from ....indices.nests import interchange, nest_from, whole_nest
+from ....indices.nests import nest_from, whole_nest
 from ....indices.products import Product, lanes_for, products_in, runs_in_lanes
 from ....machine.target import L1_NBYTES, L2_NBYTES, N_THREADS, VECTOR_NBYTES, Target, check_positive
+from ...steps.reorder import reorder_nest
 from ..kernel_stages import stages_of
 from .chunks import WORK_OF_A_GROUP, chunks_of, depth_block, prefetches
 from .contraction import Contraction, choose_tile
@@ -114,7 +115,7 @@ class _KernelTiler:
             found = choose_tile(nest, products, self.analysis, self.target) if products else None
             if found is not None and found.tile.rows is not None:
                 lanes = self._lanes(found)
-                interchange(nest, [*found.outer, *found.tiled])
+                reorder_nest(nest, [*found.outer, *found.tiled])
                 for each, size in zip(found.tiled, found.sizes, strict=True):
                     vector = lanes if each is found.tile.columns else 1
                     each.mapping = MappingAttr.get(vector=vector, tile=size)
@@ -137,7 +138,7 @@ class _KernelTiler:
         if block is not None:
             dim = contraction.products[0].dims[0]
             dim.mapping = MappingAttr.get(tile=max(1, block * self.analysis.most(dim) // depth))
-        interchange(nest, [*contraction.outer, *contraction.tiled])
+        reorder_nest(nest, [*contraction.outer, *contraction.tiled])
         self._map_outer(contraction)
         self._map_tiled(contraction, chunks, lanes, fetches)
         ahead = fetch_ahead(contraction, stream, block)
@@ -173,7 +174,7 @@ class _KernelTiler:
         dim, rows, columns, across = product.dims[0], dots.rows, dots.columns, dots.across
         depth, extent = self.analysis.most(dim), self.analysis.most(columns)
         outer = [axis for axis in nest if axis is not rows and axis is not columns]
-        interchange(nest, [*outer, columns, rows])
+        reorder_nest(nest, [*outer, columns, rows])
         dim.mapping = MappingAttr.get(vector=dots.lanes, unroll=dots.partials // dots.lanes)
         rows.mapping = MappingAttr.get(unroll=dots.down)
         for axis in outer[:2]:

@@ -19,6 +19,7 @@ from ....indices.nests import nest_in
 from ....indices.products import lanes_for, runs_in_lanes
 from ....machine.groups import GroupLimits, power_from, power_up_to
 from ...steps.fuse import fuse
+from ...steps.recipe import end_recipe
 from .tiles import tile_sums, tile_transpose
 
 _FEW = 8
@@ -46,6 +47,7 @@ class KernelSchedule:
         for tile in (tile_sums, tile_transpose):
             reasons = tile(self.nest, self.analysis, self.limits)
             if reasons is not None:
+                end_recipe(self.kernel, "work-groups stage tiles in shared memory, which is no step")
                 return reasons
         leads = self._leads()
         if leads and self._is_shared(leads):
@@ -141,6 +143,7 @@ class KernelSchedule:
                 + (f", {items * unroll} partial results" if isinstance(lead, sched.ReduceOp) else ""),
             )
         for op in self._allocs():
+            end_recipe(self.kernel, "work-items share its local buffers, which is no step")
             op.properties["scope"] = ScopeAttr(Scope.SHARED)
 
     def _deal(self) -> None:

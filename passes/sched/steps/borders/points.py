@@ -9,9 +9,9 @@ from itertools import pairwise
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import IndexType
 
-from ....dialects import sched
-from ...indices.analysis import IndexAnalysis
-from ...indices.expressions import (
+from .....dialects import sched
+from ....indices.analysis import IndexAnalysis
+from ....indices.expressions import (
     Atom,
     Axis,
     Clamp,

@@ -8,12 +8,12 @@ from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from ....dialects import low, sched
-from ...indices.analysis import IndexAnalysis
-from ...indices.expressions import Axis, variable
-from ...scalar.builder import INDEX, ConstantPool, ScalarBuilder
-from ...scalar.ops import cmpi, integer_op
-from .border_points import Piece, decided
+from .....dialects import low, sched
+from ....indices.analysis import IndexAnalysis
+from ....indices.expressions import Axis, variable
+from ....scalar.builder import INDEX, ConstantPool, ScalarBuilder
+from ....scalar.ops import cmpi, integer_op
+from .points import Piece, decided
 
 WHOLE_LANES = 64
 """Parts are multiples of this, so that vectors of any width leave nothing over in them."""
@@ -36,11 +36,11 @@ class PieceWriter:
 
     def write_in_parts(
         self, pieces: Sequence[Piece], middle: Piece, part: int, whole: int = WHOLE_LANES
-    ) -> None:
+    ) -> sched.AxisOp:
         """
-        Writes an axis over parts of `middle`, about `part` iterations each, a multiple of `whole` if there
-        are as many. The first one does the pieces before, the last one what is left of `middle` and the
-        pieces after.
+        Writes an axis, which it returns, over parts of `middle`: about `part` iterations each, a multiple of
+        `whole` if there are as many. The first one does the pieces before, the last one what is left of
+        `middle` and the pieces after.
         """
         count = middle.extent // part
         size = middle.extent // count // whole * whole or middle.extent // count
@@ -60,6 +60,7 @@ class PieceWriter:
         self._write_piece(b, Piece(middle.begin, middle.begin + size, True), shift)
         self._write_if(b, parts.index, count - 1, after)
         self._erase()
+        return parts
 
     def write_branches(self, middle: Piece) -> scf.IfOp:
         """

@@ -1,0 +1,1 @@
+"""Where pads, rolls and concatenations begin and end along an axis, and the pieces between."""

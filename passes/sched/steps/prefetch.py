@@ -1,0 +1,36 @@
+"""
+Has what a loop loads of a buffer fetched before it is needed.
+
+    %v = memref.load %x[%i, %j]    -->    %v = memref.load %x[%i, %j] {tenon.prefetch = 1024 : index}
+
+Results do not change: what is named need not even be in the buffer.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects import memref
+from xdsl.ir import SSAValue
+
+from ....dialects.low.prefetch import set_prefetch_distance
+from .errors import refuse
+from .loops import KernelLoop, buffers_of, kernel_around
+
+WHO = "prefetch"
+
+
+def prefetch(loop: KernelLoop, buffer: SSAValue, distance: int) -> list[KernelLoop]:
+    """
+    Has the loads of a buffer right in a loop name the element `distance` further on.
+
+    Raises:
+        ScheduleError: the distance is below 1, or nothing is loaded of the buffer there.
+    """
+    if distance < 1:
+        refuse(WHO, loop, f"distance {distance} is not 1 or more")
+    loads = [op for op in loop.body.block.ops if isinstance(op, memref.LoadOp) and op.memref is buffer]
+    if not loads:
+        names = {value: name for name, value in buffers_of(kernel_around(loop)).items()}
+        refuse(WHO, loop, f"%{names[buffer]} is not loaded right in it")
+    for load in loads:
+        set_prefetch_distance(load, distance)
+    return [loop]
