@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..interface import ArrayBuffers, BufferLoc, CompiledArtifact, Step
-from .native_library import native_library
+from .native.library import native_library
 from .program import AddressedMemory
 from .step_image import StepImage
 
@@ -48,7 +48,7 @@ class _Frame:
 class DirectProgram:
     """
     Any number of threads may use it: each call has a frame of its own while it runs, with the addresses of
-    its buffers. `call` is the function that `native_call` describes.
+    its buffers. `call` is the function that `native/call.ll` describes.
 
     It keeps alive all that its machine code reads, and the memory of its frames until it is closed.
     """

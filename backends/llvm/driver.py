@@ -12,7 +12,7 @@ from ..interface import ArrayBuffers, BufferLoc, CallableKernel, CompiledArtifac
 from .compile import NativeCode
 from .direct_program import DirectProgram
 from .entry_points import EntryPoint
-from .object_layout import is_layout_known
+from .native.object_layout import is_layout_known
 from .program import CpuProgram
 from .threads import get_num_threads
 

@@ -10,7 +10,7 @@ import numpy as np
 from ...errors import DeviceError
 from ..interface import BufferLoc, CompiledArtifact, Step, StepTime
 from ..step_walk import StepTimes
-from .native_library import native_library
+from .native.library import native_library
 from .step_image import StepImage
 
 

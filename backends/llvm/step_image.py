@@ -26,8 +26,7 @@ from ..interface import (
 )
 from .compile import NativeCode
 from .host_call import native_call_of
-from .native_library import native_library
-from .native_steps import BRANCH, HOST, JUMP, LOOP, NEXT
+from .native.library import native_library
 
 LEAST_PARALLEL_NANOSECONDS = 10_000
 """Work that is expected to take less than this is done in the caller's thread."""
@@ -45,6 +44,9 @@ _UNKNOWN_LOOP_NANOSECONDS = 1_000_000
 
 _RECORD_WORDS = 4
 
+LOOP, NEXT, BRANCH, JUMP, HOST = -1, -2, -3, -4, -5
+"""What stands for `least` in the records of control steps."""
+
 _AIMED = (NEXT, BRANCH, JUMP)
 """The kinds of records whose extent is the number of a step."""
 
@@ -54,9 +56,9 @@ _COUNT, _N_ROWS, _ROWS = 3, 6, 7
 
 class StepImage:
     """
-    The records of `native_steps` for `steps`, and after them their tables: one word for each use of a buffer,
-    in which its address is to stand, one for each size that a kernel takes, and the words of loops. Made
-    once, and instantiated for every caller that runs the steps at the same time as others.
+    The records of `native/steps.ll` for `steps`, and after them their tables: one word for each use of a
+    buffer, in which its address is to stand, one for each size that a kernel takes, and the words of loops.
+    Made once, and instantiated for every caller that runs the steps at the same time as others.
 
     `slots_of` tells the words of each buffer that is used; `numbers` the step that each record is of: sync
     steps, which have nothing to wait for, and steps of no extent have none.

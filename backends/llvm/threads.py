@@ -85,7 +85,7 @@ def num_threads(count: int) -> Generator[None]:
 
 def _limit(count: int | None) -> None:
     # It follows the number of threads, so it imports this file.
-    from .native_library import native_library
+    from .native.library import native_library
 
     error = native_library().pool_limit(count or 0)
     if error:

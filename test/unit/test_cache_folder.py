@@ -339,7 +339,7 @@ FORKED = """
 import os, sys, threading
 import numpy as np
 import tenon
-from tenon.backends.llvm import native_library
+from tenon.backends.llvm.native import library as native_library
 from tenon.backends.cache.place import cache_folder
 from tenon.frontends.arrays import interned
 from tenon.compiler.kept_programs import _LOOKUPS

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -18,13 +19,17 @@ from tenon.backends.interface import Backend, BufferLoc, CompiledArtifact, Launc
 from tenon.backends.llvm import backend
 from tenon.backends.llvm.driver import CpuDriver
 from tenon.backends.llvm.library import llvmlite_binding
-from tenon.backends.llvm.native_library import native_library
-from tenon.backends.llvm.native_pool import pool_text
-from tenon.backends.llvm.native_steps import steps_text
+from tenon.backends.llvm.native.library import native_library
+from tenon.backends.llvm.native.object_layout import TUPLE_ITEMS
+from tenon.backends.llvm.native.source import interpreter_functions, native_text
 from tenon.dialects.modules.parsing import parse_module
+
+from .library import ROOT
 
 LONG = 1_000_000
 """So many nanoseconds of work are shared out."""
+
+NATIVE_FILES = sorted((ROOT / "backends" / "llvm" / "native").glob("*.ll"))
 
 
 @pytest.fixture(autouse=True)
@@ -242,19 +247,22 @@ def test_a_process_ends_while_workers_look_for_work():
         subprocess.run([sys.executable, "-c", AT_THE_END], check=True, timeout=600)
 
 
+def text_for(machine: str, system: str) -> str:
+    return native_text(machine, system, time.CLOCK_MONOTONIC, TUPLE_ITEMS)
+
+
 @pytest.mark.parametrize(
     ("machine", "system"), [("x86_64", "Darwin"), ("s390x", "Linux"), ("AMD64", "Windows")]
 )
 def test_where_futexes_are_not_known_the_caller_runs_everything(machine: str, system: str):
-    text = pool_text(machine, system)
-    assert "pthread" not in text and "syscall" not in text
+    text = text_for(machine, system)
+    assert "pthread" not in text and "syscall" not in text and "pause" not in text
     assert "@pool_run(" in text and "@pool_use(" in text and "@pool_forget(" in text
 
 
 @pytest.mark.parametrize("machine", ["x86_64", "aarch64", "riscv64", "loongarch64", "s390x"])
 def test_the_text_for_every_processor_is_valid(machine: str):
-    text = steps_text(time.CLOCK_MONOTONIC) + pool_text(machine, "Linux")
-    llvmlite_binding().parse_assembly(text).verify()
+    llvmlite_binding().parse_assembly(text_for(machine, "Linux")).verify()
 
 
 def test_the_record_of_a_job_is_written_behind_a_fence_on_processors_that_reorder():
@@ -262,7 +270,7 @@ def test_the_record_of_a_job_is_written_behind_a_fence_on_processors_that_reorde
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     machine = llvm.Target.from_triple("aarch64-linux-gnu").create_target_machine(opt=0)
-    module = llvm.parse_assembly(steps_text(time.CLOCK_MONOTONIC) + pool_text("aarch64", "Linux"))
+    module = llvm.parse_assembly(text_for("aarch64", "Linux"))
     module.triple = machine.triple
     functions = machine.emit_assembly(module).split(".cfi_endproc")
     for name, load, store in (("pool_drain", "ldr", "dmb\tishld"), ("pool_run", "stlr", "dmb\tish")):
@@ -271,6 +279,23 @@ def test_the_record_of_a_job_is_written_behind_a_fence_on_processors_that_reorde
 
 
 def test_every_processor_pauses_in_its_own_way():
-    assert "@llvm.x86.sse2.pause()" in pool_text("x86_64", "Linux")
-    assert "@llvm.aarch64.hint(i32 1)" in pool_text("aarch64", "Linux")
-    assert "i64 98," in pool_text("riscv64", "Linux")
+    assert "@llvm.x86.sse2.pause()" in text_for("x86_64", "Linux")
+    assert "@llvm.aarch64.hint(i32 1)" in text_for("aarch64", "Linux")
+    assert "@syscall(i64 98," in text_for("riscv64", "Linux")
+
+
+@pytest.mark.parametrize("path", NATIVE_FILES, ids=lambda path: path.name)
+def test_every_file_of_llvm_ir_is_valid_as_it_stands(path: Path):
+    llvmlite_binding().parse_assembly(path.read_text(encoding="utf-8")).verify()
+
+
+@pytest.mark.parametrize(("tuple_items", "skipped"), [(24, 0), (32, 8)])
+def test_numbers_that_differ_are_filled_in(tuple_items: int, skipped: int):
+    text = native_text("x86_64", "Linux", 6, tuple_items)
+    assert f"%tuple = type {{ %object, i64, [{skipped} x i8], [0 x ptr] }}" in text
+    assert "@clock_gettime(i32 6, ptr" in text and "ptrtoint (ptr @" not in text
+
+
+def test_what_is_called_of_the_interpreter_is_told_by_the_declarations():
+    names = interpreter_functions(text_for("x86_64", "Linux"))
+    assert len(names) == 13 and {"Py_IncRef", "PyEval_SaveThread", "PyTuple_SetItem"} < {*names}

@@ -15,7 +15,7 @@ import tenon
 import tenon.numpy as tnp
 from tenon.backends.llvm.compile import LLVMCompiler
 from tenon.backends.llvm.library import llvmlite_binding
-from tenon.backends.llvm.native_library import native_library
+from tenon.backends.llvm.native.library import native_library
 from scattered_memory import ScatteredMemory
 
 mode = sys.argv[1]

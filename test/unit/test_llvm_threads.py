@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 import tenon
-from tenon.backends.llvm import native_library as native_library_module
-from tenon.backends.llvm.native_library import native_library
+from tenon.backends.llvm.native import library as native_library_module
+from tenon.backends.llvm.native.library import native_library
 
 
 @pytest.fixture(autouse=True)

@@ -42,6 +42,7 @@ def test_the_wheel_holds_the_library_and_nothing_else(wheel: Path):
     with zipfile.ZipFile(wheel) as archive:
         names = {name for name in archive.namelist() if ".dist-info/" not in name}
     expected = {f"tenon/{path.relative_to(ROOT).as_posix()}" for path in library_files()}
+    expected |= {f"tenon/{path.relative_to(ROOT).as_posix()}" for path in (ROOT / "backends").rglob("*.ll")}
     expected.add("tenon/py.typed")
     assert names == expected
 

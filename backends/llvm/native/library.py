@@ -11,14 +11,11 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Any
 
-from ..cache.code import kept_bytes
-from .library import llvmlite_binding, new_engine
-from .native_call import FUNCTIONS, call_text
-from .native_pool import pool_text
-from .native_steps import FUNCTIONS as STEP_FUNCTIONS
-from .native_steps import steps_text
+from ...cache.code import kept_bytes
+from ..library import llvmlite_binding, new_engine
+from ..threads import follow_num_threads
 from .object_layout import TUPLE_ITEMS
-from .threads import follow_num_threads
+from .source import interpreter_functions, native_text
 
 _EXPORTED = (
     "steps_run",
@@ -48,7 +45,7 @@ class MethodDef(ctypes.Structure):
 @dataclass(frozen=True)
 class NativeLibrary:
     """
-    The functions of `native_steps`, `native_pool` and `native_call`. `frame_push` and `pool_limit` keep the
+    The functions of `steps.ll`, `pool.ll` and `call.ll`. `frame_push` and `pool_limit` keep the
     interpreter's lock, the others release it; `copy_part` is an address, `call_method` describes
     `program_call`.
     """
@@ -79,8 +76,7 @@ def _load() -> NativeLibrary:
     llvm = llvmlite_binding()
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    pool = pool_text(platform.machine(), platform.system())
-    text = "".join((steps_text(time.CLOCK_MONOTONIC), pool, call_text(TUPLE_ITEMS)))
+    text = native_text(platform.machine(), platform.system(), time.CLOCK_MONOTONIC, TUPLE_ITEMS)
 
     def compiled() -> bytes:
         module = llvm.parse_assembly(text)
@@ -95,7 +91,7 @@ def _load() -> NativeLibrary:
     code = kept_bytes("what runs programs", depends_on, compiled)
     engine = new_engine()
     builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
-    for name in (*FUNCTIONS, *STEP_FUNCTIONS):
+    for name in interpreter_functions(text):
         builder.import_symbol(name, ctypes.cast(ctypes.pythonapi[name], ctypes.c_void_p).value)
     for name in _EXPORTED:
         builder.export_symbol(name)

@@ -1,38 +1,24 @@
-"""
-Calling a program on numpy arrays, as LLVM IR: a function of the interpreter.
+; Calling a program on numpy arrays: a function of the interpreter.
+;
+;     @program_call(ptr %self, ptr %args, i64 %nargs)    call(arguments, out), METH_FASTCALL
+;     @frame_push(ptr %call, ptr %frame)                 adds a free frame
+;
+; `self` is an array whose bytes are a record `%call`; `arguments` is a tuple of arrays and `out` an array, a
+; tuple of arrays, or None for new ones. It returns the result, or a tuple of them (the very one that is given),
+; or null, with an exception set, where a signal ended a loop, or None, without having done anything, where
+;
+; - an argument is no plain array of the dtype (the very one, or one of the same number and byte order) and
+;   shape that the record says, contiguous and aligned;
+; - one of `out` is not either, or is not writeable, or overlaps an argument or another one of `out`;
+; - their number is another one, a new array cannot be made, there is no free frame, or the record was closed:
+;   its number of arguments is -1.
+;
+; Everything but the steps themselves runs under the interpreter's lock: it guards the list of frames.
 
-    @program_call(ptr %self, ptr %args, i64 %nargs)    call(arguments, out), METH_FASTCALL
-    @frame_push(ptr %call, ptr %frame)                 adds a free frame
-
-`self` is an array whose bytes are a record `%call`; `arguments` is a tuple of arrays and `out` an array, a
-tuple of arrays, or None for new ones. It returns the result, or a tuple of them (the very one that is given),
-or null, with an exception set, where a signal ended a loop, or None, without having done anything, where
-
-- an argument is no plain array of the dtype (the very one, or one of the same number and byte order) and
-  shape that the record says, contiguous and aligned;
-- one of `out` is not either, or is not writeable, or overlaps an argument or another one of `out`;
-- their number is another one, a new array cannot be made, there is no free frame, or the record was closed:
-  its number of arguments is -1.
-
-Everything but the steps themselves runs under the interpreter's lock: it guards the list of frames.
-"""
-
-from __future__ import annotations
-
-
-def call_text(tuple_items: int) -> str:
-    """Returns the functions, for an interpreter whose tuples have their items from a byte on."""
-    skipped = tuple_items - _TUPLE_COUNT_END
-    return (
-        f"%tuple = type {{ %object, i64, [{skipped} x i8], [0 x ptr] }}  ; object, count, -, items\n{_TEXT}"
-    )
-
-
-_TUPLE_COUNT_END = 24
-
-_TEXT = """
 ; Objects of the interpreter and of numpy, as far as they are looked into:
 %object = type { i64, ptr }  ; references, type
+; object, count, -, items. Python 3.14 keeps a hash before the items: source.py says how many bytes are skipped.
+%tuple = type { %object, i64, [0 x i8], [0 x ptr] }
 ; data, rank, extents, strides, base, dtype, flags
 %ndarray = type { %object, ptr, i32, ptr, ptr, ptr, ptr, i32 }
 ; scalar type, kind, character, byte order, -, number
@@ -68,6 +54,10 @@ declare ptr @PyObject_Call(ptr, ptr, ptr)
 declare void @PyErr_Clear()
 declare ptr @PyTuple_New(i64)
 declare i32 @PyTuple_SetItem(ptr, i64, ptr)
+declare void @Py_DecRef(ptr)
+declare ptr @PyEval_SaveThread()
+declare void @PyEval_RestoreThread(ptr)
+declare i1 @steps_walk(ptr, i64)
 
 ; Adds a frame to the free ones of a record. The caller has the interpreter's lock.
 define void @frame_push(ptr %call, ptr %frame) nounwind {
@@ -430,13 +420,3 @@ refuse:
   call void @Py_IncRef(ptr %none)
   ret ptr %none
 }
-"""
-
-FUNCTIONS = (
-    "Py_IncRef",
-    "PyObject_Call",
-    "PyErr_Clear",
-    "PyTuple_New",
-    "PyTuple_SetItem",
-)
-"""What is called of the interpreter here."""

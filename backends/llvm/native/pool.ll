@@ -1,68 +1,24 @@
-"""
-The thread pool, as LLVM IR: parallel ranges of work-groups, shared out in chunks.
+; The thread pool: parallel ranges of work-groups, shared out in chunks.
+;
+;     @pool_run(ptr %function, ptr %table, i64 %extent, i64 %least)
+;
+; calls `function(table, begin, end)` for parts that make up `0 <= i < extent`, each of at least `least` but the
+; last one. The caller claims parts as the workers do, and waits only for parts that a worker has claimed: never
+; for a worker to wake up. One caller has the pool at a time; another one meanwhile runs its range alone.
+;
+; Workers look for work for a while after the last piece, then sleep; one that finds itself on the caller's
+; processor sleeps at once. A caller watches the parts that workers have claimed for a while, then sleeps until
+; they are done, so that its processor is free for the worker. One that waited longer than it worked itself (its
+; worker lost the processor to another process) runs everything alone for eight times as long, a second at most.
+; Workers start when first needed, never end, and block all signals but those of faults.
+;
+;     @pool_limit(i32 %threads)
+;
+; makes what the calling thread runs from now on use so many threads at most; 0 is for no limit of its own.
+;
+; On systems other than Linux, or processors whose `futex` is not known, serial_pool.ll stands in for this file.
+; Its number and the way to pause are filled in by source.py.
 
-    @pool_run(ptr %function, ptr %table, i64 %extent, i64 %least)
-
-calls `function(table, begin, end)` for parts that make up `0 <= i < extent`, each of at least `least` but the
-last one. The caller claims parts as the workers do, and waits only for parts that a worker has claimed: never
-for a worker to wake up. One caller has the pool at a time; another one meanwhile runs its range alone.
-
-Workers look for work for a while after the last piece, then sleep; one that finds itself on the caller's
-processor sleeps at once. A caller watches the parts that workers have claimed for a while, then sleeps until
-they are done, so that its processor is free for the worker. One that waited longer than it worked itself (its
-worker lost the processor to another process) runs everything alone for eight times as long, a second at most.
-Workers start when first needed, never end, and block all signals but those of faults.
-
-    @pool_limit(i32 %threads)
-
-makes what the calling thread runs from now on use so many threads at most; 0 is for no limit of its own.
-
-On systems other than Linux, or processors whose `futex` is not known here, `@pool_run` runs the whole range
-in the caller's thread.
-"""
-
-from __future__ import annotations
-
-_FUTEX_NUMBERS = {"x86_64": 202, "aarch64": 98, "riscv64": 98, "loongarch64": 98}
-"""The system call `futex`, of processors whose lower half of an i64 comes first."""
-
-_PAUSES = {
-    "x86_64": ("declare void @llvm.x86.sse2.pause()", "call void @llvm.x86.sse2.pause()"),
-    "aarch64": ("declare void @llvm.aarch64.hint(i32)", "call void @llvm.aarch64.hint(i32 1)"),
-}
-"""How a thread that looks again and again says so: the declaration and the call."""
-
-SPIN_NANOSECONDS = 200_000
-"""How long a worker without work looks for some before it sleeps."""
-
-WATCH_NANOSECONDS = 50_000
-"""How long a caller watches the parts that workers have claimed before it sleeps until they are done."""
-
-MOST_PENALTY_NANOSECONDS = 1_000_000_000
-"""How long callers work alone at most: a process that was stopped for an hour has lost no processor."""
-
-PARTS_PER_THREAD = 8
-
-_SERIAL = """
-define i32 @pool_use(i32 %threads) nounwind {
-  ret i32 1
-}
-
-define void @pool_forget() nounwind {
-  ret void
-}
-
-define i32 @pool_limit(i32 %threads) nounwind {
-  ret i32 0
-}
-
-define void @pool_run(ptr %function, ptr %table, i64 %extent, i64 %least) nounwind {
-  call void %function(ptr %table, i64 0, i64 %extent)
-  ret void
-}
-"""
-
-_PARALLEL = """
 ; Fields that different threads write are two cache lines apart.
 %pool = type {
   i64, [15 x i64],       ; 0: the job's number << 32 | the next part
@@ -95,11 +51,16 @@ declare i32 @pthread_setspecific(i32, ptr)
 declare ptr @pthread_getspecific(i32)
 declare i64 @syscall(i64, ...)
 declare i32 @sched_getcpu()
-<declare pause>
+declare i64 @now()
+
+; How a thread that looks again and again says so.
+declare void @pause()
+@futex.number = external global i8
 
 ; Sleeps while the word has a value (operation 128), or wakes that many sleepers (129).
 define internal i64 @pool_futex(ptr %word, i64 %operation, i32 %value) nounwind {
-  %r = call i64 (i64, ...) @syscall(i64 <futex>, ptr %word, i64 %operation, i32 %value, ptr null)
+  %r = call i64 (i64, ...) @syscall(i64 ptrtoint (ptr @futex.number to i64),
+                                    ptr %word, i64 %operation, i32 %value, ptr null)
   ret i64 %r
 }
 
@@ -179,7 +140,7 @@ spin:
   %none = icmp eq i32 %job, %last
   br i1 %none, label %pause, label %found
 pause:
-  <pause>
+  call void @pause()
   %count.next = add i64 %count, 1
   %low = and i64 %count.next, 31
   %check = icmp eq i64 %low, 0
@@ -189,7 +150,8 @@ clock:
   %first = icmp eq i64 %since, 0
   %start = select i1 %first, i64 %now, i64 %since
   %elapsed = sub i64 %now, %start
-  %long = icmp ugt i64 %elapsed, <spin>
+  ; How many nanoseconds a worker without work looks for some before it sleeps.
+  %long = icmp ugt i64 %elapsed, 200000
   br i1 %long, label %asleep, label %patient
 patient:
   ; On the caller's own processor a worker is in its way.
@@ -355,7 +317,8 @@ start:
   br label %share
 share:
   %threads = zext i32 %threads.1 to i64
-  %wish = mul i64 %threads, <parts>
+  ; Eight parts for each thread.
+  %wish = mul i64 %threads, 8
   %wish.less = sub i64 %wish, 1
   %even.0 = add i64 %extent, %wish.less
   %even = udiv i64 %even.0, %wish
@@ -411,7 +374,7 @@ wait:
   %all.1 = icmp eq i64 %done.1, %parts
   br i1 %all.1, label %waited, label %pause
 pause:
-  <pause>
+  call void @pause()
   %count.next = add i64 %count, 1
   %low = and i64 %count.next, 31
   %is.time = icmp eq i64 %low, 0
@@ -419,7 +382,8 @@ pause:
 check:
   %now = call i64 @now()
   %elapsed = sub i64 %now, %worked
-  %patient = icmp ult i64 %elapsed, <watch>
+  ; How many nanoseconds a caller watches the parts of others before it sleeps.
+  %patient = icmp ult i64 %elapsed, 50000
   br i1 %patient, label %wait, label %sleep
 sleep:
   %waiting.at = getelementptr %pool, ptr @pool, i64 0, i32 3
@@ -444,13 +408,15 @@ judge:
   %lost = sub i64 %end, %worked
   %own = sub i64 %worked, %begun
   %worse = icmp ugt i64 %lost, %own
-  %much = icmp ugt i64 %lost, <watch>
+  ; As long as it watched.
+  %much = icmp ugt i64 %lost, 50000
   %stalled = and i1 %worse, %much
   br i1 %stalled, label %penalty, label %out
 penalty:
   %penalty.0 = shl i64 %lost, 3
-  %penalty.long = icmp ugt i64 %penalty.0, <most penalty>
-  %penalty.1 = select i1 %penalty.long, i64 <most penalty>, i64 %penalty.0
+  ; At most a second: a process that was stopped for an hour has lost no processor.
+  %penalty.long = icmp ugt i64 %penalty.0, 1000000000
+  %penalty.1 = select i1 %penalty.long, i64 1000000000, i64 %penalty.0
   %penalty.end = add i64 %end, %penalty.1
   store i64 %penalty.end, ptr %until.at
   br label %out
@@ -458,21 +424,3 @@ out:
   store atomic i32 0, ptr %busy.at release, align 4
   ret void
 }
-"""
-
-
-def pool_text(machine: str, system: str) -> str:
-    """Returns the functions for a processor and a system, by the names that `platform` has for them."""
-    futex = _FUTEX_NUMBERS.get(machine) if system == "Linux" else None
-    if futex is None:
-        return _SERIAL
-    declaration, pause = _PAUSES.get(machine, ("", ""))
-    return (
-        _PARALLEL.replace("<futex>", str(futex))
-        .replace("<declare pause>", declaration)
-        .replace("<pause>", pause)
-        .replace("<spin>", str(SPIN_NANOSECONDS))
-        .replace("<watch>", str(WATCH_NANOSECONDS))
-        .replace("<parts>", str(PARTS_PER_THREAD))
-        .replace("<most penalty>", str(MOST_PENALTY_NANOSECONDS))
-    )

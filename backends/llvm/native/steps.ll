@@ -1,45 +1,25 @@
-"""
-Running the steps of a program, as LLVM IR.
+; Running the steps of a program.
+;
+; A step is `{ptr function, ptr table, i64 extent, i64 least}`: `function(table, begin, end)` is called for the
+; whole range `0 <= i < extent`, or through the pool for parts of at least `least`; `least` 0 is for never.
+;
+; A negative `least` is a step that says which step is next:
+;
+;     LOOP      begins a loop: `table` is a `%loop`
+;     NEXT      ends an iteration of the loop of `table`, which begins with step `extent`
+;     BRANCH    goes on with step `extent` where the byte that `table` points to is 0
+;     JUMP      goes on with step `extent`
+;     HOST      calls the interpreter's object `function` with the address of `table`, an int
+;
+;     @steps_walk(ptr %steps, i64 %count)                    runs steps
+;     @steps_walk_timed(ptr %steps, i64 %count, ptr %times)  ... and notes for each when, how long and how often
+;     @steps_run, @steps_run_timed                           the same, without the interpreter's lock meanwhile
+;     @copy_part(ptr %table, i64 %begin, i64 %end)           a step's function: bytes of table[1] to table[0]
+;
+; Words are counted from the first step on. `times` begin as zeros. A loop without a count looks every now and
+; then whether a signal wants an exception raised. Where one is, or an object that is called raises one, steps
+; end early, with true or 1 and the exception set.
 
-A step is `{ptr function, ptr table, i64 extent, i64 least}`: `function(table, begin, end)` is called for the
-whole range `0 <= i < extent`, or through the pool for parts of at least `least`; `least` 0 is for never.
-
-A negative `least` is a step that says which step is next:
-
-    LOOP      begins a loop: `table` is a `%loop`
-    NEXT      ends an iteration of the loop of `table`, which begins with step `extent`
-    BRANCH    goes on with step `extent` where the byte that `table` points to is 0
-    JUMP      goes on with step `extent`
-    HOST      calls the interpreter's object `function` with the address of `table`, an int
-
-    @steps_walk(ptr %steps, i64 %count)                    runs steps
-    @steps_walk_timed(ptr %steps, i64 %count, ptr %times)  ... and notes for each when, how long and how often
-    @steps_run, @steps_run_timed                           the same, without the interpreter's lock meanwhile
-    @copy_part(ptr %table, i64 %begin, i64 %end)           a step's function: bytes of table[1] to table[0]
-
-Words are counted from the first step on. `times` begin as zeros. A loop without a count looks every now and
-then whether a signal wants an exception raised. Where one is, or an object that is called raises one, steps
-end early, with true or 1 and the exception set.
-"""
-
-LOOP, NEXT, BRANCH, JUMP, HOST = -1, -2, -3, -4, -5
-
-SIGNALS_NANOSECONDS = 20_000_000
-"""How long a loop without a count runs before it looks for signals, and looks again."""
-
-FUNCTIONS = (
-    "PyGILState_Ensure",
-    "PyGILState_Release",
-    "PyErr_CheckSignals",
-    "PyEval_SaveThread",
-    "PyEval_RestoreThread",
-    "PyLong_FromVoidPtr",
-    "PyObject_CallFunctionObjArgs",
-    "Py_DecRef",
-)
-"""What is called of the interpreter here."""
-
-_TEXT = """
 %step = type { ptr, ptr, i64, i64 }
 %timespec = type { i64, i64 }
 %time = type { i64, i64, i64 }  ; when it first began, the sum of what its runs took, runs
@@ -55,7 +35,10 @@ _TEXT = """
   i64   ; 7: the word that the rows begin with
 }
 
+; Asked for the time of the monotonic clock, whose number source.py fills in.
 declare i32 @clock_gettime(i32, ptr)
+@clock.number = external global i8
+
 declare ptr @memmove(ptr, ptr, i64)
 declare i32 @PyGILState_Ensure()
 declare void @PyGILState_Release(i32)
@@ -65,12 +48,13 @@ declare void @PyEval_RestoreThread(ptr)
 declare ptr @PyLong_FromVoidPtr(ptr)
 declare ptr @PyObject_CallFunctionObjArgs(ptr, ...)
 declare void @Py_DecRef(ptr)
+declare void @pool_run(ptr, ptr, i64, i64)
 
 @signals.looked = internal global i64 0
 
 define internal i64 @now() nounwind {
   %time = alloca %timespec
-  %r = call i32 @clock_gettime(i32 <clock>, ptr %time)
+  %r = call i32 @clock_gettime(i32 ptrtoint (ptr @clock.number to i32), ptr %time)
   %seconds = load i64, ptr %time
   %rest.at = getelementptr %timespec, ptr %time, i64 0, i32 1
   %rest = load i64, ptr %rest.at
@@ -149,12 +133,12 @@ out:
   ret void
 }
 
-; Whether a handler of a signal, that of Ctrl-C say, raised an exception. It looks every now and then.
+; Whether a handler of a signal, that of Ctrl-C say, raised an exception. It looks every 20 ms.
 define internal i1 @interrupted() nounwind {
   %now = call i64 @now()
   %last = load atomic i64, ptr @signals.looked monotonic, align 8
   %passed = sub i64 %now, %last
-  %due = icmp ugt i64 %passed, <every>
+  %due = icmp ugt i64 %passed, 20000000
   br i1 %due, label %look, label %go
 look:
   store atomic i64 %now, ptr @signals.looked monotonic, align 8
@@ -339,9 +323,3 @@ define i32 @steps_run_timed(ptr %steps, i64 %count, ptr %times) nounwind {
   %result = zext i1 %stopped to i32
   ret i32 %result
 }
-"""
-
-
-def steps_text(clock: int) -> str:
-    """Returns the functions, which ask the clock of number `clock` for the time."""
-    return _TEXT.replace("<clock>", str(clock)).replace("<every>", str(SIGNALS_NANOSECONDS))

@@ -1,4 +1,4 @@
-"""Where the interpreter and numpy keep what `native_call` reads, and whether they keep it there."""
+"""Where the interpreter and numpy keep what `call.ll` reads, and whether they keep it there."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TUPLE_ITEMS = max(24, tuple.__basicsize__)
 @cache
 def is_layout_known() -> bool:
     """
-    Returns whether tuples, arrays and dtypes of this process are laid out as `native_call` reads them, and
+    Returns whether tuples, arrays and dtypes of this process are laid out as `call.ll` reads them, and
     one lock guards the interpreter. It looks at real ones, of versions that are known.
     """
     if sys.version_info[:2] not in KNOWN_PYTHONS or int(np.__version__.split(".")[0]) not in KNOWN_NUMPYS:

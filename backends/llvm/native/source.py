@@ -1,0 +1,74 @@
+"""
+The LLVM IR of what runs programs, made of the `.ll` files beside this one for a processor, a system and an
+interpreter. Each file is valid as it stands: it declares what it calls of another one, and a number that
+differs from one machine to the next is the address of something external.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+_FUTEX_NUMBERS = {"x86_64": 202, "aarch64": 98, "riscv64": 98, "loongarch64": 98}
+"""The system call `futex`, of processors whose lower half of an i64 comes first."""
+
+_PAUSES = {
+    "x86_64": "call void @llvm.x86.sse2.pause()",
+    "aarch64": "call void @llvm.aarch64.hint(i32 1)",
+}
+"""How a thread that looks again and again says so."""
+
+_TUPLE_COUNT_END = 24
+
+_DECLARATION = re.compile(r"^declare [^@\n]*@(\w+)\(.*\n", re.MULTILINE)
+_DEFINITION = re.compile(r"^define [^@\n]*@(\w+)\(", re.MULTILINE)
+
+
+def native_text(machine: str, system: str, clock: int, tuple_items: int) -> str:
+    """
+    Returns the functions for a processor and a system, by the names that `platform` has for them, which ask
+    the clock of a number, and for an interpreter whose tuples have their items from byte `tuple_items` on.
+    """
+    files = (
+        _filled("steps", {"ptrtoint (ptr @clock.number to i32)": str(clock)}),
+        _pool_text(machine, system),
+        _filled("call", {"[0 x i8]": f"[{tuple_items - _TUPLE_COUNT_END} x i8]"}),
+    )
+    return _joined("\n".join(files))
+
+
+def interpreter_functions(text: str) -> list[str]:
+    """Returns the names of the interpreter's functions that a text calls."""
+    return [name for name in _DECLARATION.findall(text) if name.startswith("Py")]
+
+
+def _pool_text(machine: str, system: str) -> str:
+    futex = _FUTEX_NUMBERS.get(machine) if system == "Linux" else None
+    if futex is None:
+        return _filled("serial_pool", {})
+    pause = _PAUSES.get(machine, "")
+    number = "ptrtoint (ptr @futex.number to i64)"
+    return _filled("pool", {number: str(futex), "call void @pause()": pause})
+
+
+def _filled(name: str, numbers: dict[str, str]) -> str:
+    """Returns the text of a file, with what stands for numbers replaced by them."""
+    text = Path(__file__).with_name(f"{name}.ll").read_text(encoding="utf-8")
+    for stands_for, number in numbers.items():
+        assert stands_for in text, f"{name}.ll has no {stands_for}"
+        text = text.replace(stands_for, number)
+    return text
+
+
+def _joined(text: str) -> str:
+    """Returns several files as one, where a name has one definition or else one declaration."""
+    known = set(_DEFINITION.findall(text))
+
+    def kept(match: re.Match[str]) -> str:
+        name = match.group(1)
+        if name in known:
+            return ""
+        known.add(name)
+        return match.group()
+
+    return _DECLARATION.sub(kept, text)
