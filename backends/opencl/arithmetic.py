@@ -6,6 +6,8 @@ A product that may be contracted into the sum or difference that alone uses it i
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
@@ -22,7 +24,8 @@ from ...dialects.element_types import element_type_of, is_float, is_narrow_float
 from ...dialects.low.constant_integer import constant_integer
 from ...dialects.low.lane_exchange import exchanges
 from ...dialects.xdsl_fixes import dense_values
-from .kernel import KernelWriter
+from .helpers import Helpers
+from .kernel import KernelWriter, Rule
 from .types import (
     MASK_ELEMENTS,
     NBITS,
@@ -34,14 +37,13 @@ from .types import (
     vector_type,
 )
 
-_INDEX = IndexType()
+Combine = Callable[[KernelWriter, Operation, Attribute, str, str], str]
+"""
+Returns what an op makes of two operands of a type, given as expressions, as one that may bind loosely. An
+error names the op that is given.
+"""
 
-_FLOAT_INFIX: dict[str, str] = {"addf": "+", "subf": "-", "mulf": "*", "divf": "/"}
-_WRAPPING_INFIX: dict[str, str] = {"addi": "+", "subi": "-", "muli": "*"}
-_BIT_INFIX: dict[str, str] = {"andi": "&", "ori": "|", "xori": "^"}
-_DIVISIONS = {"divsi": "/", "remsi": "%", "divui": "/", "remui": "%"}
-_SHIFTS = {"shli": "<<", "shrsi": ">>", "shrui": ">>"}
-_EXTREMES = {"minsi": "<", "maxsi": ">", "minui": "<", "maxui": ">"}
+_INDEX = IndexType()
 
 _CMPF = (
     "{false}",
@@ -96,157 +98,203 @@ def constant(kernel: KernelWriter, op: arith.ConstantOp) -> None:
             raise kernel.fail(op, f"no C constant for {value}")
 
 
-def binary(kernel: KernelWriter, op: Operation, kind: str) -> None:
-    result = op.results[0]
-    if kind == "mulf" and _sum_that_absorbs(op) is not None:
-        return
+def _float_infix(operator: str) -> Combine:
+    def combine(kernel: KernelWriter, op: Operation, type: Attribute, a: str, b: str) -> str:
+        float_type(kernel, op, type)
+        return f"{a} {operator} {b}"
+
+    return combine
+
+
+def _float_helper(helper: Callable[[Helpers, str, int | None], str]) -> Combine:
+    def combine(kernel: KernelWriter, op: Operation, type: Attribute, a: str, b: str) -> str:
+        return f"{helper(kernel.helpers, float_type(kernel, op, type), lanes_of(type))}({a}, {b})"
+
+    return combine
+
+
+def _bits(operator: str) -> Combine:
+    """Bit by bit, on masks too."""
+
+    def combine(kernel: KernelWriter, op: Operation, type: Attribute, a: str, b: str) -> str:
+        element, text = kernel.element(type, op), f"{a} {operator} {b}"
+        is_narrow = lanes_of(type) is None and element in ("char", "short", "bool")
+        return f"({element})({text})" if is_narrow else text
+
+    return combine
+
+
+def _wrapping(operator: str) -> Combine:
+    """In the unsigned type; an index that overflows is out of range wherever it is used."""
+
+    def combine(kernel: KernelWriter, op: Operation, type: Attribute, a: str, b: str) -> str:
+        element, lanes = integer_type(kernel, op, type), lanes_of(type)
+        if element_type_of(type) == _INDEX:
+            return f"{a} {operator} {b}"
+        if lanes is None and NBITS[element] < 32:
+            return f"({element})({a} {operator} {b})"
+        a, b = as_unsigned(element, lanes, a), as_unsigned(element, lanes, b)
+        return as_signed(element, lanes, f"{a} {operator} {b}")
+
+    return combine
+
+
+def _shift(operator: str, *, signed: bool = False) -> Combine:
+    """Shifts by the amount modulo the width, as OpenCL C does once it has promoted narrow scalars."""
+
+    def combine(kernel: KernelWriter, op: Operation, type: Attribute, a: str, b: str) -> str:
+        element, lanes = integer_type(kernel, op, type), lanes_of(type)
+        is_narrow = lanes is None and NBITS[element] < 32
+        if is_narrow:
+            b = f"({b} & {NBITS[element] - 1})"
+        if signed:
+            text = f"{a} {operator} {b}"
+            return f"({element})({text})" if is_narrow else text
+        amount = b if lanes is None else as_unsigned(element, lanes, b)
+        return as_signed(element, lanes, f"{as_unsigned(element, lanes, a)} {operator} {amount}")
+
+    return combine
+
+
+def _division(kind: str) -> Combine:
+    def combine(kernel: KernelWriter, op: Operation, type: Attribute, a: str, b: str) -> str:
+        element = integer_type(kernel, op, type)
+        return f"{kernel.helpers.division(kind, element, lanes_of(type))}({a}, {b})"
+
+    return combine
+
+
+def _extremum(operator: str, *, signed: bool) -> Combine:
+    def combine(kernel: KernelWriter, op: Operation, type: Attribute, a: str, b: str) -> str:
+        element, lanes = integer_type(kernel, op, type), lanes_of(type)
+        left, right = (a, b) if signed else (as_unsigned(element, lanes, x) for x in (a, b))
+        return f"{left} {operator} {right} ? {a} : {b}"
+
+    return combine
+
+
+COMBINERS: dict[type[Operation], Combine] = {
+    arith.AddfOp: _float_infix("+"),
+    arith.SubfOp: _float_infix("-"),
+    arith.MulfOp: _float_infix("*"),
+    arith.DivfOp: _float_infix("/"),
+    arith.MaximumfOp: _float_helper(Helpers.maximum),
+    arith.MinimumfOp: _float_helper(Helpers.minimum),
+    math.CopySignOp: _float_helper(Helpers.copysign),
+    low.RemfOp: _float_helper(Helpers.remainder),
+    low.LdexpOp: _float_helper(Helpers.ldexp),
+    arith.AddiOp: _wrapping("+"),
+    arith.SubiOp: _wrapping("-"),
+    arith.MuliOp: _wrapping("*"),
+    arith.AndIOp: _bits("&"),
+    arith.OrIOp: _bits("|"),
+    arith.XOrIOp: _bits("^"),
+    arith.ShLIOp: _shift("<<"),
+    arith.ShRSIOp: _shift(">>", signed=True),
+    arith.ShRUIOp: _shift(">>"),
+    arith.DivSIOp: _division("divsi"),
+    arith.DivUIOp: _division("divui"),
+    arith.RemSIOp: _division("remsi"),
+    arith.RemUIOp: _division("remui"),
+    arith.MinSIOp: _extremum("<", signed=True),
+    arith.MinUIOp: _extremum("<", signed=False),
+    arith.MaxSIOp: _extremum(">", signed=True),
+    arith.MaxUIOp: _extremum(">", signed=False),
+}
+"""Ops of two operands of the result's type."""
+
+
+def binary(kernel: KernelWriter, op: Operation) -> None:
+    """Writes an op of `COMBINERS`."""
     lhs, rhs = op.operands
-    if kind in ("addf", "subf"):
-        product = _absorbed_product(op)
-        if product is not None:
-            _multiply_add(kernel, op, product, kind)
+    a, b = kernel.expressions[lhs], kernel.like(rhs, lhs)
+    kernel.define(op, COMBINERS[type(op)](kernel, op, op.results[0].type, a, b), kernel.masks.get(lhs))
+
+
+def product(kernel: KernelWriter, op: arith.MulfOp) -> None:
+    if _sum_that_absorbs(op) is None:
+        binary(kernel, op)
+
+
+def total(kernel: KernelWriter, op: arith.AddfOp | arith.SubfOp) -> None:
+    """Writes a sum or a difference, with the product that it takes in."""
+    absorbed = _absorbed_product(op)
+    if absorbed is None:
+        binary(kernel, op)
+        return
+    type = op.result.type
+    sign = "-" if isinstance(op, arith.SubfOp) else ""
+    a, b = (kernel.expressions[factor] for factor in absorbed.operands)
+    if absorbed.result is op.lhs:
+        c = f"{sign}{kernel.expressions[op.rhs]}"
+    else:
+        a, c = f"{sign}{a}", kernel.expressions[op.lhs]
+    muladd = kernel.helpers.muladd(float_type(kernel, op, type), lanes_of(type))
+    kernel.define(op, f"{muladd}({a}, {b}, {c})")
+
+
+def division(operator: str, *, signed: bool) -> Rule:
+    """Divisions of integers, without a helper where the divisor is known to be harmless."""
+
+    def rule(kernel: KernelWriter, op: Operation) -> None:
+        lhs, rhs = op.operands
+        if not _is_safe_divisor(rhs):
+            binary(kernel, op)
             return
-    if kind in _DIVISIONS and _is_safe_divisor(rhs):
-        type = arithmetic_type(kernel, op, result.type, integer=True)
+        element = integer_type(kernel, op, op.results[0].type)
         a, b = kernel.expressions[lhs], kernel.expressions[rhs]
-        kernel.define(op, _plain_division(kind, type, a, b))
-        return
-    if lhs in kernel.masks:
-        kernel.define(op, _combine_masks(kernel, op, kind, lhs, rhs), kernel.masks[lhs])
-        return
-    a, b = kernel.expressions[lhs], kernel.expressions[rhs]
-    kernel.define(op, combine(kernel, op, kind, result.type, a, b))
-
-
-def _combine_masks(kernel: KernelWriter, op: Operation, kind: str, lhs: SSAValue, rhs: SSAValue) -> str:
-    if kind not in _BIT_INFIX:
-        raise kernel.fail(op, f"no arithmetic in {lhs.type}")
-    return f"{kernel.expressions[lhs]} {_BIT_INFIX[kind]} {kernel.mask(rhs, kernel.masks[lhs])}"
-
-
-def _plain_division(kind: str, element: str, a: str, b: str) -> str:
-    operator = _DIVISIONS[kind]
-    if kind.endswith("si"):
+        if not signed:
+            unsigned = UNSIGNED[element]
+            a, b = f"({unsigned}){a}", f"({unsigned}){b}"
         text = f"{a} {operator} {b}"
-        return text if NBITS[element] >= 32 else f"({element})({text})"
-    unsigned = UNSIGNED[element]
-    return f"({element})(({unsigned}){a} {operator} ({unsigned}){b})"
+        kernel.define(op, text if signed and NBITS[element] >= 32 else f"({element})({text})")
+
+    return rule
 
 
-def arithmetic_type(kernel: KernelWriter, op: Operation, type: Attribute, *, integer: bool) -> str:
-    """Returns the C element type, having checked that there is arithmetic in it."""
+def float_type(kernel: KernelWriter, op: Operation, type: Attribute) -> str:
+    """Returns the C element type, having checked that it is one of floats that there is arithmetic in."""
+    return _arithmetic_type(kernel, op, type, is_integer=False)
+
+
+def integer_type(kernel: KernelWriter, op: Operation, type: Attribute) -> str:
+    """Returns the C element type, having checked that it is one of integers that there is arithmetic in."""
+    return _arithmetic_type(kernel, op, type, is_integer=True)
+
+
+def _arithmetic_type(kernel: KernelWriter, op: Operation, type: Attribute, *, is_integer: bool) -> str:
     element = element_type_of(type)
     spelled = kernel.element(type, op)
     if is_narrow_float(element):
         raise kernel.fail(op, f"no arithmetic in {type} (kernels compute in f32)")
-    if element == i1 or is_float(element) == integer:
+    if element == i1 or is_float(element) == is_integer:
         raise kernel.fail(op, f"no arithmetic in {type}")
     return spelled
 
 
-def combine(kernel: KernelWriter, op: Operation, kind: str, type: Attribute, a: str, b: str) -> str:
-    """Returns the expression of `kind` on two operands of `type`, which is not a mask."""
-    lanes = lanes_of(type)
-    if kind in _BIT_INFIX:
-        spelled = kernel.element(type, op)
-        text = f"{a} {_BIT_INFIX[kind]} {b}"
-        is_narrow = lanes is None and spelled in ("char", "short", "bool")
-        return f"({spelled})({text})" if is_narrow else text
-    if kind in _FLOAT_INFIX:
-        arithmetic_type(kernel, op, type, integer=False)
-        return f"{a} {_FLOAT_INFIX[kind]} {b}"
-    if kind in ("maximumf", "minimumf", "copysign", "remf", "ldexp"):
-        spelled = arithmetic_type(kernel, op, type, integer=False)
-        helper = {
-            "maximumf": kernel.helpers.maximum,
-            "minimumf": kernel.helpers.minimum,
-            "copysign": kernel.helpers.copysign,
-            "remf": kernel.helpers.remainder,
-            "ldexp": kernel.helpers.ldexp,
-        }[kind]
-        return f"{helper(spelled, lanes)}({a}, {b})"
-    spelled = arithmetic_type(kernel, op, type, integer=True)
-    if kind in _DIVISIONS:
-        return f"{kernel.helpers.division(kind, spelled, lanes)}({a}, {b})"
-    if kind in _EXTREMES:
-        left, right = (a, b) if kind.endswith("si") else (as_unsigned(spelled, lanes, x) for x in (a, b))
-        return f"{left} {_EXTREMES[kind]} {right} ? {a} : {b}"
-    if element_type_of(type) == _INDEX and kind in _WRAPPING_INFIX:
-        # an index that overflows is out of range wherever it is used
-        return f"{a} {_WRAPPING_INFIX[kind]} {b}"
-    if kind in _SHIFTS:
-        return _shift(kind, spelled, lanes, a, b)
-    infix = _WRAPPING_INFIX[kind]
-    if lanes is None and NBITS[spelled] < 32:
-        return f"({spelled})({a} {infix} {b})"
-    unsigned = (as_unsigned(spelled, lanes, x) for x in (a, b))
-    return as_signed(spelled, lanes, f" {infix} ".join(unsigned))
-
-
-def _shift(kind: str, element: str, lanes: int | None, a: str, b: str) -> str:
-    """Shifts by the amount modulo the width, as OpenCL C does once it has promoted narrow scalars."""
-    is_narrow = lanes is None and NBITS[element] < 32
-    if is_narrow:
-        b = f"({b} & {NBITS[element] - 1})"
-    if kind == "shrsi":
-        text = f"{a} >> {b}"
-        return f"({element})({text})" if is_narrow else text
-    amount = b if lanes is None else as_unsigned(element, lanes, b)
-    return as_signed(element, lanes, f"{as_unsigned(element, lanes, a)} {_SHIFTS[kind]} {amount}")
-
-
-def _multiply_add(kernel: KernelWriter, op: Operation, product: Operation, kind: str) -> None:
-    result = op.results[0]
-    lhs, rhs = op.operands
-    spelled = arithmetic_type(kernel, op, result.type, integer=False)
-    a, b = (kernel.expressions[factor] for factor in product.operands)
-    if product.results[0] is lhs:
-        c = kernel.expressions[rhs]
-        c = f"-{c}" if kind == "subf" else c
-    else:
-        c = kernel.expressions[lhs]
-        a = f"-{a}" if kind == "subf" else a
-    kernel.define(op, f"{kernel.helpers.muladd(spelled, lanes_of(result.type))}({a}, {b}, {c})")
-
-
 def negf(kernel: KernelWriter, op: arith.NegfOp) -> None:
-    arithmetic_type(kernel, op, op.result.type, integer=False)
+    float_type(kernel, op, op.result.type)
     kernel.define(op, f"-{kernel.expressions[op.operand]}")
 
 
-def call(kernel: KernelWriter, op: Operation, function: str) -> None:
-    arithmetic_type(kernel, op, op.results[0].type, integer=False)
-    kernel.define(op, f"{function}({', '.join(kernel.expressions[operand] for operand in op.operands)})")
+def call(helper: Callable[[Helpers, str, int | None], str]) -> Rule:
+    """Calls of a function on floats of one type."""
+
+    def rule(kernel: KernelWriter, op: Operation) -> None:
+        type = op.results[0].type
+        function = helper(kernel.helpers, float_type(kernel, op, type), lanes_of(type))
+        kernel.define(op, f"{function}({', '.join(kernel.expressions[operand] for operand in op.operands)})")
+
+    return rule
 
 
-def absf(kernel: KernelWriter, op: math.AbsFOp) -> None:
-    type = op.result.type
-    call(kernel, op, kernel.helpers.absolute(_float_type(kernel, op, type), lanes_of(type)))
-
-
-def sqrt(kernel: KernelWriter, op: math.SqrtOp) -> None:
-    type = op.result.type
-    call(kernel, op, kernel.helpers.sqrt(_float_type(kernel, op, type), lanes_of(type)))
-
-
-def fma(kernel: KernelWriter, op: math.FmaOp) -> None:
-    type = op.result.type
-    call(kernel, op, kernel.helpers.fma(_float_type(kernel, op, type), lanes_of(type)))
-
-
-def _float_type(kernel: KernelWriter, op: Operation, type: Attribute) -> str:
-    return arithmetic_type(kernel, op, type, integer=False)
-
-
-def rounding(kernel: KernelWriter, op: Operation, kind: str) -> None:
-    type = op.results[0].type
-    element = arithmetic_type(kernel, op, type, integer=False)
-    call(kernel, op, kernel.helpers.rounding(kind, element, lanes_of(type)))
+def rounding(kind: str) -> Rule:
+    return call(lambda helpers, element, lanes: helpers.rounding(kind, element, lanes))
 
 
 def cmpf(kernel: KernelWriter, op: arith.CmpfOp) -> None:
     type = op.lhs.type
-    element = arithmetic_type(kernel, op, type, integer=False)
+    element = float_type(kernel, op, type)
     mask = MASK_ELEMENTS[element]
     lanes = lanes_of(type)
     is_true, is_false = ("true", "false") if lanes is None else (f"({mask}{lanes})({x})" for x in (-1, 0))
@@ -311,7 +359,7 @@ def _may_contract(op: Operation) -> bool:
     return isinstance(fastmath, arith.FastMathFlagsAttr) and FastMathFlag.ALLOW_CONTRACT in fastmath.data
 
 
-def _absorbed_product(op: Operation) -> Operation | None:
+def _absorbed_product(op: Operation) -> arith.MulfOp | None:
     """Returns the product that the sum or difference `op` takes in, the left one if it could be either."""
     if not _may_contract(op):
         return None

@@ -10,7 +10,8 @@ from string import Template
 from ...dialects import low
 from ...dialects.element_types import is_float
 from ...dialects.low.atomic_rmw import AtomicRmwKind
-from .arithmetic import combine
+from ...dialects.low.combining import ATOMICS
+from .arithmetic import COMBINERS
 from .device import I64_ATOMICS, has_i64_atomics
 from .kernel import KernelWriter
 from .names import HELPER_PREFIX
@@ -48,22 +49,6 @@ $T $name(volatile $space$B *at, $T value) {
 """)
 """Compares bits: no NaN is equal to itself, and the zeros are equal."""
 
-_COMBINED: dict[AtomicRmwKind, str] = {
-    AtomicRmwKind.ADDF: "addf",
-    AtomicRmwKind.MULF: "mulf",
-    AtomicRmwKind.MAXIMUMF: "maximumf",
-    AtomicRmwKind.MINIMUMF: "minimumf",
-    AtomicRmwKind.MULI: "muli",
-    AtomicRmwKind.MAXS: "maxsi",
-    AtomicRmwKind.MINS: "minsi",
-    AtomicRmwKind.MAXU: "maxui",
-    AtomicRmwKind.MINU: "minui",
-    AtomicRmwKind.ANDI: "andi",
-    AtomicRmwKind.ORI: "ori",
-    AtomicRmwKind.XORI: "xori",
-}
-"""What a helper makes of an element and a value, as the op of `arith` of that name does."""
-
 
 def atomic_rmw(kernel: KernelWriter, op: low.AtomicRmwOp) -> None:
     element = kernel.element(op.value.type, op)
@@ -93,7 +78,7 @@ def _helper(kernel: KernelWriter, op: low.AtomicRmwOp, element: str, space: str,
     """Returns the name of the function that combines an element in an address space with a value."""
     kind, type = op.kind.data, op.value.type
     name = f"{HELPER_PREFIX}atomic_{kind.value}_{type}_{space.strip('_ ')}"
-    new = combine(kernel, op, _COMBINED[kind], type, "old", "value")
+    new = COMBINERS[ATOMICS[kind]](kernel, op, type, "old", "value")
     bits, is_bits = _BITS[element], not is_float(type)
     text = _RETRY.substitute(
         T=element,

@@ -7,23 +7,9 @@ from xdsl.ir import Attribute, SSAValue
 
 from ...dialects import low
 from ...dialects.element_types import is_float, lanes_of
-from .arithmetic import combine
+from ...dialects.low.combining import FLOAT_REDUCTIONS, INTEGER_REDUCTIONS
+from .arithmetic import COMBINERS
 from .kernel import KernelWriter
-
-_REDUCTIONS: dict[str, tuple[str, str]] = {
-    "add": ("addf", "addi"),
-    "mul": ("mulf", "muli"),
-    "maximumf": ("maximumf", ""),
-    "minimumf": ("minimumf", ""),
-    "minsi": ("", "minsi"),
-    "minui": ("", "minui"),
-    "maxsi": ("", "maxsi"),
-    "maxui": ("", "maxui"),
-    "and": ("", "andi"),
-    "or": ("", "ori"),
-    "xor": ("", "xori"),
-}
-"""What a kind of `vector.reduction` does on floats, and on integers."""
 
 
 def load(kernel: KernelWriter, op: memref.LoadOp) -> None:
@@ -72,10 +58,10 @@ def reduction(kernel: KernelWriter, op: vector.ReductionOp) -> None:
     type = op.dest.type
     lanes = lanes_of(op.vector.type)
     assert lanes is not None
-    on_floats, on_integers = _REDUCTIONS.get(op.kind.data.value, ("", ""))
-    kind = on_floats if is_float(type) else on_integers
-    if not kind:
+    combining = (FLOAT_REDUCTIONS if is_float(type) else INTEGER_REDUCTIONS).get(op.kind.data)
+    if combining is None:
         raise kernel.fail(op, f"no rule for {op.kind.data.value} of {op.vector.type}")
+    combine = COMBINERS[combining]
     result = kernel.c_type(op.dest, op)
     numbers = kernel.expressions[op.vector]
     values = [f"{numbers}.s{lane:x}" for lane in range(lanes)]
@@ -85,11 +71,11 @@ def reduction(kernel: KernelWriter, op: vector.ReductionOp) -> None:
     while len(values) > 2:
         half = len(values) // 2
         for lane in range(half):
-            combined = combine(kernel, op, kind, type, values[lane], values[lane + half])
+            combined = combine(kernel, op, type, values[lane], values[lane + half])
             values[lane] = kernel.temporary(result, combined)
         del values[half:]
-    combined = combine(kernel, op, kind, type, values[0], values[1])
+    combined = combine(kernel, op, type, values[0], values[1])
     if op.acc is not None:
         partial = kernel.temporary(result, combined)
-        combined = combine(kernel, op, kind, type, kernel.expressions[op.acc], partial)
+        combined = combine(kernel, op, type, kernel.expressions[op.acc], partial)
     kernel.line(f"{result} {name} = {combined};")

@@ -39,60 +39,28 @@ from ..interface import DeviceInfo
 from . import arithmetic, control, conversions, memory
 from .atomic_rmw import atomic_rmw
 from .device import I64_ATOMICS
+from .helpers import Helpers
 from .kernel import KernelWriter, Rule
 from .names import kernel_name
 from .source import Source
 from .tile_fma import tile_fma
 
-_BINARY: dict[type[Operation], str] = {
-    arith.AddfOp: "addf",
-    arith.SubfOp: "subf",
-    arith.MulfOp: "mulf",
-    arith.DivfOp: "divf",
-    arith.MaximumfOp: "maximumf",
-    arith.MinimumfOp: "minimumf",
-    math.CopySignOp: "copysign",
-    low.RemfOp: "remf",
-    low.LdexpOp: "ldexp",
-    arith.AddiOp: "addi",
-    arith.SubiOp: "subi",
-    arith.MuliOp: "muli",
-    arith.AndIOp: "andi",
-    arith.OrIOp: "ori",
-    arith.XOrIOp: "xori",
-    arith.ShLIOp: "shli",
-    arith.ShRSIOp: "shrsi",
-    arith.ShRUIOp: "shrui",
-    arith.DivSIOp: "divsi",
-    arith.DivUIOp: "divui",
-    arith.RemSIOp: "remsi",
-    arith.RemUIOp: "remui",
-    arith.MinSIOp: "minsi",
-    arith.MinUIOp: "minui",
-    arith.MaxSIOp: "maxsi",
-    arith.MaxUIOp: "maxui",
-}
-"""Ops of two operands of the result's type."""
-
-_ROUNDINGS: dict[type[Operation], str] = {
-    math.FloorOp: "floor",
-    math.CeilOp: "ceil",
-    math.TruncOp: "trunc",
-    math.RoundEvenOp: "roundeven",
-}
-
-
-def _binary_rule(kind: str) -> Rule:
-    return lambda kernel, op: arithmetic.binary(kernel, op, kind)
-
-
-def _rounding_rule(kind: str) -> Rule:
-    return lambda kernel, op: arithmetic.rounding(kernel, op, kind)
-
-
 RULES: dict[type[Operation], Rule] = {
-    **{type: _binary_rule(kind) for type, kind in _BINARY.items()},
-    **{type: _rounding_rule(kind) for type, kind in _ROUNDINGS.items()},
+    **dict.fromkeys(arithmetic.COMBINERS, arithmetic.binary),
+    arith.AddfOp: arithmetic.total,
+    arith.SubfOp: arithmetic.total,
+    arith.MulfOp: arithmetic.product,
+    arith.DivSIOp: arithmetic.division("/", signed=True),
+    arith.DivUIOp: arithmetic.division("/", signed=False),
+    arith.RemSIOp: arithmetic.division("%", signed=True),
+    arith.RemUIOp: arithmetic.division("%", signed=False),
+    math.AbsFOp: arithmetic.call(Helpers.absolute),
+    math.SqrtOp: arithmetic.call(Helpers.sqrt),
+    math.FmaOp: arithmetic.call(Helpers.fma),
+    math.FloorOp: arithmetic.rounding("floor"),
+    math.CeilOp: arithmetic.rounding("ceil"),
+    math.TruncOp: arithmetic.rounding("trunc"),
+    math.RoundEvenOp: arithmetic.rounding("roundeven"),
     scf.ForOp: control.for_loop,
     scf.IfOp: control.if_else,
     scf.WhileOp: control.while_loop,
@@ -112,9 +80,6 @@ RULES: dict[type[Operation], Rule] = {
     arith.ExtFOp: conversions.extf,
     arith.TruncFOp: conversions.truncf,
     arith.IndexCastOp: conversions.index_cast,
-    math.AbsFOp: arithmetic.absf,
-    math.SqrtOp: arithmetic.sqrt,
-    math.FmaOp: arithmetic.fma,
     low.BlockIdOp: lambda kernel, op: control.work_item_id(kernel, op, "get_group_id"),
     low.ThreadIdOp: lambda kernel, op: control.work_item_id(kernel, op, "get_local_id"),
     low.BarrierOp: control.barrier,

@@ -4,34 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
 from xdsl.ir import Operation
 
 from ...dialects import low
 from ...dialects.low.atomic_rmw import AtomicRmwKind
-from ...semantics import numerics
+from ...dialects.low.combining import ATOMICS
 from ...semantics.numpy_types import Array
+from .scalars import FUNCTIONS, Function
 from .tile_fma import Run
 
-Combine = Callable[[Array, Array], Array]
-"""What an element becomes, of the element and the value."""
 
-_COMBINE: dict[AtomicRmwKind, Combine] = {
-    AtomicRmwKind.ADDF: numerics.add,
-    AtomicRmwKind.MULF: numerics.multiply,
-    AtomicRmwKind.MAXIMUMF: numerics.maximum,
-    AtomicRmwKind.MINIMUMF: numerics.minimum,
-    AtomicRmwKind.ADDI: numerics.on_signed(np.add),
-    AtomicRmwKind.MULI: numerics.on_signed(np.multiply),
-    AtomicRmwKind.MAXS: numerics.on_signed(np.maximum),
-    AtomicRmwKind.MINS: numerics.on_signed(np.minimum),
-    AtomicRmwKind.MAXU: numerics.on_unsigned(np.maximum),
-    AtomicRmwKind.MINU: numerics.on_unsigned(np.minimum),
-    AtomicRmwKind.ANDI: np.bitwise_and,
-    AtomicRmwKind.ORI: np.bitwise_or,
-    AtomicRmwKind.XORI: np.bitwise_xor,
-    AtomicRmwKind.ASSIGN: lambda element, value: value,
+def _assign(element: Array, value: Array) -> Array:
+    return value
+
+
+_COMBINE: dict[AtomicRmwKind, Function] = {
+    **{kind: FUNCTIONS[op] for kind, op in ATOMICS.items()},
+    AtomicRmwKind.ASSIGN: _assign,
 }
+"""What an element becomes, of the element and the value."""
 
 
 def run_atomic_rmw(op: Operation) -> Callable[[Run], None]:

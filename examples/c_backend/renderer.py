@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from tenon.backends.interface import DeviceInfo
 from tenon.dialects import low
 from tenon.dialects.element_types import element_type_of, is_float, width_of
+from tenon.dialects.low import combining
 from tenon.dialects.low.atomic_rmw import AtomicRmwKind
 from xdsl.dialects import arith, math, memref, scf
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, MemRefType, ModuleOp, f32, f64, i1
@@ -82,19 +83,7 @@ or unsigned (`ua`); `f` is the suffix that the functions of `math.h` have for th
 """
 
 ATOMICS: dict[AtomicRmwKind, str] = {
-    AtomicRmwKind.ADDF: RULES[arith.AddfOp],
-    AtomicRmwKind.MULF: RULES[arith.MulfOp],
-    AtomicRmwKind.MAXIMUMF: RULES[arith.MaximumfOp],
-    AtomicRmwKind.MINIMUMF: RULES[arith.MinimumfOp],
-    AtomicRmwKind.ADDI: RULES[arith.AddiOp],
-    AtomicRmwKind.MULI: RULES[arith.MuliOp],
-    AtomicRmwKind.MAXS: RULES[arith.MaxSIOp],
-    AtomicRmwKind.MINS: RULES[arith.MinSIOp],
-    AtomicRmwKind.MAXU: RULES[arith.MaxUIOp],
-    AtomicRmwKind.MINU: RULES[arith.MinUIOp],
-    AtomicRmwKind.ANDI: RULES[arith.AndIOp],
-    AtomicRmwKind.ORI: RULES[arith.OrIOp],
-    AtomicRmwKind.XORI: RULES[arith.XOrIOp],
+    **{kind: RULES[op] for kind, op in combining.ATOMICS.items()},
     AtomicRmwKind.ASSIGN: "{b}",
 }
 """What an element becomes: `a` is the element, `b` the value."""

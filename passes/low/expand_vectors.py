@@ -36,13 +36,13 @@ from xdsl.dialects.builtin import (
     IntegerType,
     ModuleOp,
 )
-from xdsl.dialects.vector import CombiningKindFlag
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
 from ...dialects import low
 from ...dialects.element_types import element_type_of, is_float, lanes_of
+from ...dialects.low.combining import FLOAT_REDUCTIONS, INTEGER_REDUCTIONS
 from ...dialects.xdsl_fixes import dense_values, is_splat
 from .kernel_front import KernelFront
 
@@ -51,24 +51,6 @@ _LANE_BY_LANE = frozenset(
 ) | {low.SelectOp, low.ConvertOp, low.RemfOp, low.LdexpOp}
 
 _CONTROL = (scf.ForOp, scf.IfOp, scf.WhileOp, scf.YieldOp, scf.ConditionOp)
-
-_FLOAT_COMBINERS: dict[CombiningKindFlag, type[Operation]] = {
-    CombiningKindFlag.ADD: arith.AddfOp,
-    CombiningKindFlag.MUL: arith.MulfOp,
-    CombiningKindFlag.MAXIMUMF: arith.MaximumfOp,
-    CombiningKindFlag.MINIMUMF: arith.MinimumfOp,
-}
-_INTEGER_COMBINERS: dict[CombiningKindFlag, type[Operation]] = {
-    CombiningKindFlag.ADD: arith.AddiOp,
-    CombiningKindFlag.MUL: arith.MuliOp,
-    CombiningKindFlag.MAXSI: arith.MaxSIOp,
-    CombiningKindFlag.MINSI: arith.MinSIOp,
-    CombiningKindFlag.MAXUI: arith.MaxUIOp,
-    CombiningKindFlag.MINUI: arith.MinUIOp,
-    CombiningKindFlag.AND: arith.AndIOp,
-    CombiningKindFlag.OR: arith.OrIOp,
-    CombiningKindFlag.XOR: arith.XOrIOp,
-}
 
 
 @dataclass(frozen=True)
@@ -213,7 +195,7 @@ class _Expansion:
     def reduce(self, op: Operation) -> None:
         """Combines the upper half of the lanes into the lower half until one is left, and the accumulator."""
         assert isinstance(op, vector.ReductionOp), f"{op.name} is no reduction"
-        combiners = _FLOAT_COMBINERS if is_float(op.dest.type) else _INTEGER_COMBINERS
+        combiners = FLOAT_REDUCTIONS if is_float(op.dest.type) else INTEGER_REDUCTIONS
         combiner = combiners.get(op.kind.data)
         if combiner is None:
             raise PassFailedException(f"{op.name}: cannot combine {op.vector.type} by {op.kind.data.value}")
