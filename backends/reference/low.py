@@ -10,7 +10,7 @@ different ways, each way runs under a mask of those who take it. A large grid ru
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
 
 import numpy as np
@@ -24,6 +24,7 @@ from ...dialects import low
 from ...dialects.dims.expressions import evaluated
 from ...dialects.element_types import lanes_of
 from ...dialects.low.atomic_rmw import has_atomics
+from ...dialects.low.combining import FLOAT_REDUCTIONS, INTEGER_REDUCTIONS
 from ...errors import CallError
 from ...semantics import numerics
 from ...semantics.errors import InterpreterError, describe
@@ -32,7 +33,8 @@ from .atomic_access_log import AtomicAccessLog
 from .atomic_rmw import run_atomic_rmw
 from .element_watch import ElementWatch, element_watch, origin_of_stored
 from .kernel_memory import KernelMemory, Mask
-from .scalars import DIVISIONS, check_division, function_of
+from .masked_control import run_control
+from .scalars import DIVISIONS, FUNCTIONS, check_division, function_of
 from .shared_access_log import AccessLog, SharedAccessLog
 from .tile_fma import run_tile_fma
 from .undefined_memory import as_undefined, filled
@@ -68,7 +70,7 @@ class PreparedKernel:
         self.kernel = kernel
         self._check_races = check_races
         self.block = kernel.block_extents
-        self._steps = _steps_of(kernel.body.block)
+        self._steps = {block: _steps_of(block) for block in _blocks(kernel.body)}
         self._elements_per_item = _elements_per_item(kernel)
         arguments = kernel.body.block.args
         self._atomic = [argument for argument in arguments if has_atomics(argument)] if check_races else []
@@ -89,7 +91,8 @@ class PreparedKernel:
         logs = {argument: AtomicAccessLog(arguments[argument.index].size) for argument in self._atomic}
         with np.errstate(all="ignore"):
             for begin in range(0, n_groups, groups_at_once):
-                run = _Run(grid, block, begin, min(begin + groups_at_once, n_groups), self._check_races)
+                end = min(begin + groups_at_once, n_groups)
+                run = _Run(self._steps, grid, block, begin, end, self._check_races)
                 run.logs.extend(logs.values())
                 for log in logs.values():
                     log.begin(run.groups + begin, begin * n_threads)
@@ -98,8 +101,7 @@ class PreparedKernel:
                         run.values[argument] = array
                     else:
                         run.memories[argument] = KernelMemory(array, log=logs.get(argument))
-                for step in self._steps:
-                    step(run)
+                run.block(self.kernel.body.block)
 
 
 def _check_arguments(kernel: low.KernelOp, arguments: Sequence[Array]) -> None:
@@ -144,6 +146,7 @@ class _Run:
         "_block",
         "_first_group",
         "_grid",
+        "_steps",
         "check_races",
         "groups",
         "logs",
@@ -156,9 +159,15 @@ class _Run:
     )
 
     def __init__(
-        self, grid: tuple[int, ...], block: tuple[int, ...], begin: int, end: int, check_races: bool
+        self,
+        steps: Mapping[Block, Sequence[_Step]],
+        grid: tuple[int, ...],
+        block: tuple[int, ...],
+        begin: int,
+        end: int,
+        check_races: bool,
     ):
-        self._grid, self._block = grid, block
+        self._steps, self._grid, self._block = steps, grid, block
         self.n_threads = prod(block)
         self.n_groups = end - begin
         self.n_items = self.n_groups * self.n_threads
@@ -170,6 +179,23 @@ class _Run:
         self.memories: dict[SSAValue, KernelMemory] = {}
         self.logs: list[AccessLog] = []
         self.mask: Mask | None = None
+
+    def block(self, block: Block) -> None:
+        """Runs the code of a block."""
+        for step in self._steps[block]:
+            step(self)
+
+    def value(self, value: SSAValue) -> Array:
+        return self.values[value]
+
+    def bind(self, names: Sequence[SSAValue], values: Sequence[Array]) -> None:
+        self.values.update(zip(names, values, strict=True))
+
+    def active(self, condition: Mask) -> Mask:
+        return condition if self.mask is None else condition & self.mask
+
+    def merged(self, mask: Mask, chosen: Array, other: Array, type: Attribute) -> Array:
+        return np.where(mask if lanes_of(type) is None else mask[:, np.newaxis], chosen, other)
 
     def block_id(self, dimension: int) -> Array:
         groups = self.groups[:1] if self.n_groups == 1 else self.groups
@@ -189,6 +215,12 @@ def _coordinates(numbers: npt.NDArray[np.int64], extents: tuple[int, ...], dimen
 
 _Step = Callable[[_Run], None]
 """What one op does."""
+
+
+def _blocks(region: Region) -> list[Block]:
+    """Returns the blocks of a region, and of those in it."""
+    inner = [op_region for block in region.blocks for op in block.ops for op_region in op.regions]
+    return [*region.blocks, *(block for op_region in inner for block in _blocks(op_region))]
 
 
 def _steps_of(block: Block) -> list[_Step]:
@@ -413,24 +445,11 @@ def _transpose(op: Operation) -> _Step:
 
 
 _COMBINE_FLOATS: dict[CombiningKindFlag, Callable[..., Array]] = {
-    CombiningKindFlag.ADD: numerics.add,
-    CombiningKindFlag.MUL: numerics.multiply,
-    CombiningKindFlag.MAXIMUMF: numerics.maximum,
-    CombiningKindFlag.MINIMUMF: numerics.minimum,
+    **{kind: FUNCTIONS[op] for kind, op in FLOAT_REDUCTIONS.items()},
     CombiningKindFlag.MAXNUMF: numerics.maximum_number,
     CombiningKindFlag.MINNUMF: numerics.minimum_number,
 }
-_COMBINE_INTEGERS: dict[CombiningKindFlag, Callable[..., Array]] = {
-    CombiningKindFlag.ADD: numerics.on_signed(np.add),
-    CombiningKindFlag.MUL: numerics.on_signed(np.multiply),
-    CombiningKindFlag.MAXSI: numerics.on_signed(np.maximum),
-    CombiningKindFlag.MINSI: numerics.on_signed(np.minimum),
-    CombiningKindFlag.MAXUI: numerics.on_unsigned(np.maximum),
-    CombiningKindFlag.MINUI: numerics.on_unsigned(np.minimum),
-    CombiningKindFlag.AND: np.bitwise_and,
-    CombiningKindFlag.OR: np.bitwise_or,
-    CombiningKindFlag.XOR: np.bitwise_xor,
-}
+_COMBINE_INTEGERS = {kind: FUNCTIONS[op] for kind, op in INTEGER_REDUCTIONS.items()}
 
 
 def _reduction(op: Operation) -> _Step:
@@ -458,171 +477,19 @@ _ENDS = (scf.YieldOp, scf.ConditionOp)
 """The ops that end a block: those around it read what they give."""
 
 
-def _yielded(op: Operation, block: Block) -> tuple[SSAValue, ...]:
-    values = tuple(block.last_op.operands) if isinstance(block.last_op, scf.YieldOp) else ()
-    for value in values:
-        type = value.type
-        if isinstance(type, MemRefType):
+def _control(op: Operation) -> _Step:
+    assert isinstance(op, scf.ForOp | scf.IfOp | scf.WhileOp)
+    for region in op.regions:
+        last = region.blocks.last.last_op if region.blocks.last is not None else None
+        if isinstance(last, scf.YieldOp) and any(isinstance(type, MemRefType) for type in last.operand_types):
             raise InterpreterError(f"{describe(op)}: cannot yield a memref")
-    return values
-
-
-def _merged(mask: Mask, chosen: Array, other: Array, type: Attribute) -> Array:
-    """`chosen` for the work-items in `mask`, else `other`."""
-    return np.where(mask if lanes_of(type) is None else mask[:, np.newaxis], chosen, other)
-
-
-def _for(op: Operation) -> _Step:
-    assert isinstance(op, scf.ForOp)
-    block = op.body.block
-    steps, yields = _steps_of(block), _yielded(op, block)
-    bounds, starts, results = (op.lb, op.ub, op.step), tuple(op.iter_args), tuple(op.results)
-    counter, carried = block.args[0], tuple(block.args[1:])
-    scalar = dtype_of(counter.type).type
-
-    def step(run: _Run) -> None:
-        values = run.values
-        lower, upper, stride = (values[bound] for bound in bounds)
-        current = [values[start] for start in starts]
-        active = _active(stride, counter.type, run.mask) if run.mask is not None else stride
-        if np.any(active <= 0):
-            wrong = np.ravel(active)[np.ravel(active <= 0)][0]
-            raise InterpreterError(f"{describe(op)}: step {wrong} is not positive")
-        if lower.ndim or upper.ndim or stride.ndim:
-            current = diverging(run, lower, upper, stride, current)
-        else:
-            for index in range(int(lower), int(upper), int(stride)):
-                values[counter] = scalar(index)
-                for argument, value in zip(carried, current, strict=True):
-                    values[argument] = value
-                for inner in steps:
-                    inner(run)
-                current = [values[value] for value in yields]
-        for result, value in zip(results, current, strict=True):
-            values[result] = value
-
-    def diverging(run: _Run, lower: Array, upper: Array, stride: Array, current: list[Array]) -> list[Array]:
-        values, outer = run.values, run.mask
-        lower, upper, stride = (np.asarray(bound, np.int64) for bound in (lower, upper, stride))
-        one = np.uint64(1)
-        span = upper.view(np.uint64) - lower.view(np.uint64)  # right where upper > lower, even across 2**63
-        trips = (span - one) // np.maximum(stride, 1).view(np.uint64) + one
-        trips = np.where(upper > lower, trips, np.uint64(0))
-        trips = np.broadcast_to(trips, (run.n_items,))
-        if outer is not None:
-            trips = np.where(outer, trips, np.uint64(0))
-        for trip in range(int(trips.max())):
-            mask = trips > trip
-            run.mask = None if mask.all() else mask
-            values[counter] = (lower + trip * stride).astype(scalar)
-            for argument, value in zip(carried, current, strict=True):
-                values[argument] = value
-            for inner in steps:
-                inner(run)
-            current = [
-                values[value] if run.mask is None else _merged(mask, values[value], before, value.type)
-                for value, before in zip(yields, current, strict=True)
-            ]
-        run.mask = outer
-        return current
-
-    return step
-
-
-def _while(op: Operation) -> _Step:
-    assert isinstance(op, scf.WhileOp)
-    before, body = op.before_region.block, op.after_region.block
-    condition = before.last_op
-    if not isinstance(condition, scf.ConditionOp):
-        raise InterpreterError(f"{describe(op)}: the first region ends in no scf.condition")
-    begin, steps, yields = _steps_of(before), _steps_of(body), _yielded(op, body)
-    starts, results, passed = tuple(op.arguments), tuple(op.results), tuple(condition.args)
-    holds = condition.condition
-
-    def step(run: _Run) -> None:
-        values, outer = run.values, run.mask
-        current = [values[start] for start in starts]
-        given: list[Array] | None = None
-        while True:
-            values.update(zip(before.args, current, strict=True))
-            for inner in begin:
-                inner(run)
-            given = _kept(run, [values[value] for value in passed], given, results)
-            wanted = values[holds]
-            if run.mask is not None:
-                wanted = wanted & run.mask
-            if not wanted.any():
-                break
-            if wanted.ndim:
-                run.mask = outer if wanted.all() else wanted
-            values.update(zip(body.args, given, strict=True))
-            for inner in steps:
-                inner(run)
-            current = _kept(run, [values[value] for value in yields], current, starts)
-        run.mask = outer
-        values.update(zip(results, given, strict=True))
-
-    return step
-
-
-def _kept(run: _Run, new: list[Array], old: Sequence[Array] | None, named: Sequence[SSAValue]) -> list[Array]:
-    """Returns new values for the work-items that are active, and the old ones of the others."""
-    if run.mask is None or old is None:
-        return new
-    return [_merged(run.mask, a, b, name.type) for a, b, name in zip(new, old, named, strict=True)]
-
-
-def _if(op: Operation) -> _Step:
-    assert isinstance(op, scf.IfOp)
-    condition, results = op.cond, tuple(op.results)
-    on_true, on_false = _branch(op, op.true_region), _branch(op, op.false_region)
-
-    def step(run: _Run) -> None:
-        holds = run.values[condition]
-        if not holds.ndim:
-            chosen = on_true(run) if holds else on_false(run)
-        else:
-            outer = run.mask
-            wants_true = holds if outer is None else holds & outer
-            wants_false = ~holds if outer is None else ~holds & outer
-            if not wants_false.any():
-                chosen = on_true(run)
-            elif not wants_true.any():
-                chosen = on_false(run)
-            else:
-                run.mask = wants_true
-                if_true = on_true(run)
-                run.mask = wants_false
-                if_false = on_false(run)
-                run.mask = outer
-                chosen = [
-                    _merged(holds, value, other, result.type)
-                    for value, other, result in zip(if_true, if_false, results, strict=True)
-                ]
-        for result, value in zip(results, chosen, strict=True):
-            run.values[result] = value
-
-    return step
-
-
-def _branch(op: Operation, region: Region) -> Callable[[_Run], list[Array]]:
-    """Returns what runs a branch and gives what it yields; a branch that is not there yields nothing."""
-    if not region.blocks:
-        return lambda run: []
-    steps, yields = _steps_of(region.block), _yielded(op, region.block)
-
-    def branch(run: _Run) -> list[Array]:
-        for step in steps:
-            step(run)
-        return [run.values[value] for value in yields]
-
-    return branch
+    return lambda run: run_control(run, op)
 
 
 _STEPS: dict[type[Operation], Callable[[Operation], _Step]] = {
-    scf.ForOp: _for,
-    scf.IfOp: _if,
-    scf.WhileOp: _while,
+    scf.ForOp: _control,
+    scf.IfOp: _control,
+    scf.WhileOp: _control,
     memref.LoadOp: _load,
     memref.StoreOp: _store,
     low.AllocaOp: _alloca,

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import MemRefType
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...dialects import sched
 from ...dialects.dims.expressions import evaluated
@@ -25,8 +25,9 @@ from ...semantics.errors import InterpreterError, describe
 from ...semantics.numerics import COMBINE, fma, identity
 from ...semantics.numpy_types import dtype_of, storage_dtype
 from .element_watch import element_watch, origin_of_stored
+from .kernel_memory import Mask
+from .masked_control import run_control
 from .scalars import DIVISIONS, evaluate
-from .serial_code import Mask, run_for, run_if, run_while
 from .undefined_memory import as_undefined
 
 Array = npt.NDArray[Any]
@@ -94,12 +95,8 @@ class _Run:
                         self._watch.origin = self._origin(op, array, where, extents, self._watch.address)
                 case sched.YieldOp() | scf.YieldOp() | scf.ConditionOp():
                     pass
-                case scf.ForOp():
-                    run_for(self, op, extents)
-                case scf.IfOp():
-                    run_if(self, op, extents)
-                case scf.WhileOp():
-                    run_while(self, op, extents)
+                case scf.ForOp() | scf.IfOp() | scf.WhileOp():
+                    run_control(_SerialRun(self, extents), op)
                 case _:
                     operands = [self.value(operand, len(extents)) for operand in op.operands]
                     if self.mask is not None and type(op) in DIVISIONS:
@@ -108,13 +105,12 @@ class _Run:
 
     def value(self, value: SSAValue, depth: int) -> Array:
         """The value of a scalar, with a dim for each of `depth` axes."""
-        array = np.asarray(self.values[value])
-        return array.reshape(array.shape + (1,) * (depth - array.ndim))
+        return _deep(np.asarray(self.values[value]), depth)
 
     def mask_at(self, depth: int) -> Mask:
         """The mask, with a dim for each of `depth` axes."""
         assert self.mask is not None, "all iterations take part"
-        return self.mask.reshape(self.mask.shape + (1,) * (depth - self.mask.ndim))
+        return _deep(self.mask, depth)
 
     def _store(
         self, array: Array, where: tuple[Array, ...], stored: SSAValue, extents: tuple[int, ...]
@@ -273,6 +269,42 @@ class _Run:
                     f"{describe(op)}: index {wrong} is out of bounds for dim {dim} of extent {extent}"
                 )
         return (*own, *subscripts)
+
+
+@dataclass(slots=True)
+class _SerialRun:
+    """Serial code inside of axes of some extents, whose control flow is run."""
+
+    run: _Run
+    extents: tuple[int, ...]
+
+    @property
+    def mask(self) -> Mask | None:
+        return self.run.mask
+
+    @mask.setter
+    def mask(self, mask: Mask | None) -> None:
+        self.run.mask = mask
+
+    def block(self, block: Block) -> None:
+        self.run.block(block, self.extents)
+
+    def value(self, value: SSAValue) -> Array:
+        return self.run.value(value, len(self.extents))
+
+    def bind(self, names: Sequence[SSAValue], values: Sequence[Array]) -> None:
+        self.run.values.update(zip(names, values, strict=True))
+
+    def active(self, condition: Mask) -> Mask:
+        return condition if self.run.mask is None else condition & self.run.mask_at(len(self.extents))
+
+    def merged(self, mask: Mask, chosen: Array, other: Array, type: Attribute) -> Array:
+        return np.where(_deep(mask, len(self.extents)), chosen, other)
+
+
+def _deep(array: Array, depth: int) -> Array:
+    """Returns an array with a dim for each of `depth` axes."""
+    return array.reshape(array.shape + (1,) * (depth - array.ndim))
 
 
 def _add_product(total: Array, lhs: Array, rhs: Array) -> Array:

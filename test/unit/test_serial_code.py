@@ -245,3 +245,19 @@ def test_a_while_that_carries_nothing() -> None:
     for row, count in enumerate(N):
         expected[row, : max(count, 0)] = 0
     np.testing.assert_array_equal(y, expected)
+
+
+def test_a_step_counts_only_where_the_loop_is_reached() -> None:
+    body = """%some = arith.cmpi sgt, %e, %c0 : index
+    %sum = scf.if %some -> (i64) {
+      %steps = scf.for %k = %c0 to %c15 step %e iter_args(%s = %zero) -> (i64) {
+        %next = arith.addi %s, %one : i64
+        scf.yield %next : i64
+      }
+      scf.yield %steps : i64
+    } else {
+      scf.yield %zero : i64
+    }
+    memref.store %sum, %z[%i] : memref<6xi64>"""
+    _, counts = run(body)
+    np.testing.assert_array_equal(counts, [0, 5, 1, 0, 1, 3])
