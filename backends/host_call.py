@@ -8,7 +8,8 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from .interface import BufferLoc, HostStep
+from .interface import BufferLoc
+from .steps import HostStep
 
 
 class Copies(Protocol):

@@ -9,7 +9,7 @@ driver.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol, runtime_checkable
 
@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute
 
 from ..dialects.memory_modes import MemoryMode
+from .steps import Step, StepTime
 
 
 @dataclass(frozen=True, slots=True)
@@ -410,139 +411,6 @@ class Streams(Protocol):
         and each can wait for the events of the other. Any thread may call this, at any time.
         """
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class LaunchStep:
-    """Runs a kernel on the buffers of these numbers. `grid` counts work-groups, `block` work-items of one."""
-
-    kernel: str
-    grid: tuple[int, int, int]
-    block: tuple[int, int, int]
-    buffers: tuple[int, ...]
-    after: tuple[int, ...] = ()
-    """The steps, by number, that must be done before."""
-    nanoseconds: int = 0
-    """What the run is expected to take on one thread; 0 where nothing is known."""
-    sizes: tuple[int, ...] = ()
-    """The values of the kernel's dims, which are its arguments before the buffers."""
-    reads: tuple[int, ...] = field(default=(), compare=False)
-    writes: tuple[int, ...] = field(default=(), compare=False)
-    """Which of `buffers` the kernel reads and writes, for people; both are empty where nobody has looked."""
-
-
-@dataclass(frozen=True, slots=True)
-class CopyStep:
-    """Copies one buffer to another."""
-
-    source: int
-    target: int
-    nbytes: int
-    after: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class SyncStep:
-    """Makes all later steps wait for all earlier ones."""
-
-
-HostFunction = Callable[[Sequence[npt.NDArray[np.uint8]], Sequence[npt.NDArray[np.uint8]]], None]
-"""
-What a program calls on the host: it is given the bytes of the buffers that it reads, and fills those that it
-writes. Both are views that are not to be used after it returns.
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class HostStep:
-    """
-    Calls a function in the thread that runs the program, after all steps before it; those that come later
-    wait for it. Where it raises no later step runs, and the error is the caller's. `what` says what it does
-    for people, `call` is its number among the program's calls of the host. `function` is None until the
-    program is linked; meanwhile no lock of the driver is held that others wait for.
-    """
-
-    what: str
-    call: int
-    reads: tuple[int, ...]
-    writes: tuple[int, ...]
-    after: tuple[int, ...] = ()
-    nbytes: tuple[int, ...] = ()
-    """The bytes of each buffer that it reads, then of those that it writes."""
-    function: HostFunction | None = field(default=None, compare=False)
-
-    @property
-    def buffers(self) -> tuple[int, ...]:
-        return (*self.reads, *self.writes)
-
-
-@dataclass(frozen=True, slots=True)
-class RowPlace:
-    """
-    A buffer that is a part of another one, and moves: in iteration `i` of its loop buffer `row` begins
-    `i * stride_nbytes` bytes into buffer `source`.
-    """
-
-    row: int
-    source: int
-    stride_nbytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class LoopStep:
-    """
-    Begins a counted loop: the steps behind it, up to step `end`, which is its `NextStep`, run `count` times,
-    once or more. While iteration `i` runs, buffer `counter`, an i64, holds `i`, and `rows` lie where they
-    say; `i` counts up from 0, or with `reverse` down to 0.
-    """
-
-    count: int
-    end: int
-    reverse: bool = False
-    counter: int | None = None
-    rows: tuple[RowPlace, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class NextStep:
-    """Ends an iteration of the loop that step `begin` begins: goes on behind that, or behind this one."""
-
-    begin: int
-
-
-@dataclass(frozen=True, slots=True)
-class BranchStep:
-    """Goes on with step `target`, which is further down, where the byte in buffer `condition` is 0."""
-
-    condition: int
-    target: int
-
-
-@dataclass(frozen=True, slots=True)
-class JumpStep:
-    """Goes on with step `target`. One further up is the condition of a loop without a count."""
-
-    target: int
-
-
-ControlStep = LoopStep | NextStep | BranchStep | JumpStep
-
-CONTROL_STEPS = (LoopStep, NextStep, BranchStep, JumpStep)
-"""The steps that say which step is next. Programs with such steps run in the order that they give."""
-
-Step = LaunchStep | CopyStep | SyncStep | HostStep | ControlStep
-
-
-@dataclass(frozen=True, slots=True)
-class StepTime:
-    """
-    When one step of a timed run began and ended, in nanoseconds since the run began, and how often it ran.
-    One that ran several times began when it first did, and ends as much later as all its runs took together.
-    """
-
-    begin_ns: int
-    end_ns: int
-    n_runs: int = 1
 
 
 class Program(Protocol):

@@ -10,20 +10,10 @@ import numpy as np
 
 from ..errors import DeviceError
 from .host_call import call_host
-from .interface import (
-    BufferLoc,
-    CallableKernel,
-    CompiledArtifact,
-    CopyStep,
-    Driver,
-    HostStep,
-    LaunchStep,
-    RowPlace,
-    Step,
-    StepTime,
-)
+from .interface import BufferLoc, CallableKernel, CompiledArtifact, Driver
 from .step_order import check_order
 from .step_walk import StepTimes, walk
+from .steps import CopyStep, HostStep, LaunchStep, RowPlace, Step, StepTime
 
 
 class SerialProgram:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .interface import CONTROL_STEPS, CopyStep, HostStep, LaunchStep, Step, SyncStep
+from .steps import CONTROL_STEPS, CopyStep, HostStep, LaunchStep, Step, SyncStep
 
 
 def check_order(steps: Sequence[Step]) -> None:

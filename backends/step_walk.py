@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-from .interface import BranchStep, JumpStep, LoopStep, NextStep, RowPlace, Step, StepTime
+from .steps import BranchStep, JumpStep, LoopStep, NextStep, RowPlace, Step, StepTime
 
 
 class ControlHost(Protocol):

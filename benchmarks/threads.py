@@ -18,8 +18,9 @@ from pathlib import Path
 
 import numpy as np
 import tenon
-from tenon.backends.interface import BufferLoc, LaunchStep
+from tenon.backends.interface import BufferLoc
 from tenon.backends.registry import get_backend
+from tenon.backends.steps import LaunchStep
 from tenon.dialects.modules.parsing import parse_module
 
 from .harness import Thunk, Times, format_table, time_interleaved

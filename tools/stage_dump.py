@@ -10,7 +10,8 @@ from pathlib import Path
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from ..backends.interface import Backend, CopyStep, LaunchStep, MachineCode
+from ..backends.interface import Backend, MachineCode
+from ..backends.steps import CopyStep, LaunchStep
 from ..errors import TenonError
 from ..passes.instruments.interface import PassInstrument
 from ..runtime.executables.device_executable import DeviceExecutable

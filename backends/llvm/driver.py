@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..host_memory import HostMemory
-from ..interface import ArrayBuffers, BufferLoc, CallableKernel, CompiledArtifact, Step
+from ..interface import ArrayBuffers, BufferLoc, CallableKernel, CompiledArtifact
+from ..steps import Step
 from .compile import NativeCode
 from .direct_program import DirectProgram
 from .entry_points import EntryPoint

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..interface import (
+from ..interface import CompiledArtifact
+from ..steps import (
     BranchStep,
-    CompiledArtifact,
     ControlStep,
     CopyStep,
     HostStep,

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import DeviceError
-from ..interface import BufferLoc, CompiledArtifact, CopyStep, HostStep, LaunchStep, LoopStep, Step, StepTime
+from ..interface import BufferLoc, CompiledArtifact
 from ..step_order import is_chain, leaves_of, runs_as_written, waits_of
 from ..step_walk import StepTimes, walk
+from ..steps import CopyStep, HostStep, LaunchStep, LoopStep, Step, StepTime
 from .failures import device_error
 from .queue_control import Placed, QueueControl
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import DeviceError
-from ..interface import BufferLoc, CallableKernel, CompiledArtifact, NativeEvent, Program, Step
+from ..interface import BufferLoc, CallableKernel, CompiledArtifact, NativeEvent, Program
 from ..launch_errors import no_kernel, wrong_arity
+from ..steps import Step
 from .batch_program import BatchProgram
 from .failures import device_error
 from .names import kernel_name

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..host_call import call_host
-from ..interface import BufferLoc, HostStep, RowPlace
+from ..interface import BufferLoc
+from ..steps import HostStep, RowPlace
 
 if TYPE_CHECKING:
     import pyopencl

@@ -13,9 +13,10 @@ from ...errors import CallError, DeviceError
 from ...semantics.errors import InterpreterError
 from ...semantics.numpy_types import Array, dtype_of
 from ..host_memory import HostMemory
-from ..interface import BufferLoc, CallableKernel, CompiledArtifact, Program, Step
+from ..interface import BufferLoc, CallableKernel, CompiledArtifact, Program
 from ..launch_errors import check_extents, no_kernel, wrong_arity
 from ..serial_program import SerialProgram
+from ..steps import Step
 from .low import PreparedKernel
 
 

@@ -21,10 +21,10 @@ from tenon.backends.interface import (
     CompileOptions,
     DeviceInfo,
     Program,
-    Step,
 )
 from tenon.backends.launch_errors import check_extents, no_kernel, wrong_arity
 from tenon.backends.serial_program import SerialProgram
+from tenon.backends.steps import Step
 from tenon.errors import KernelCompileError
 
 DEFAULTS: CompileOptions = MappingProxyType({"flags": ("-O3", "-march=native")})

@@ -16,12 +16,11 @@ from ...backends.interface import (
     Backend,
     BufferLoc,
     CompiledArtifact,
-    CopyStep,
     DirectCalls,
     DirectProgram,
     HostMapped,
-    Step,
 )
+from ...backends.steps import CopyStep, Step
 from ...errors import TenonError
 from ...semantics.host_calls import HostFunctions
 from ..memory.segments import ALIGNMENT, aligned

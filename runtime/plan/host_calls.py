@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...backends.interface import HostFunction, HostStep, Step
+from ...backends.steps import HostFunction, HostStep, Step
 from ...semantics.host_calls import HostFunctions, call_function, function_called, print_values
 from ..device_lock import DeviceLock
 from .signature import Array, ArrayType

@@ -15,7 +15,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from ...backends.interface import (
+from ...backends.steps import (
     BranchStep,
     CopyStep,
     HostStep,

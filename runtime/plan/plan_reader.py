@@ -10,7 +10,7 @@ import numpy.typing as npt
 from xdsl.dialects.builtin import IndexType, ModuleOp, f64, i1
 from xdsl.ir import Attribute, Block, BlockArgument, SSAValue
 
-from ...backends.interface import (
+from ...backends.steps import (
     BranchStep,
     CopyStep,
     HostStep,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...backends.interface import CopyStep, JumpStep, LaunchStep, LoopStep, Step, SyncStep
+from ...backends.steps import CopyStep, JumpStep, LaunchStep, LoopStep, Step, SyncStep
 from ...dialects.dims.expressions import Extent, evaluated
 from ...dialects.memory_modes import MemoryMode
 from ...dialects.modules.dim_values import DimTable

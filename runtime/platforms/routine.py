@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...backends.interface import BufferLoc, CopyStep, HostVisible, LaunchStep, PeerCopies, Program, Step
+from ...backends.interface import BufferLoc, HostVisible, PeerCopies, Program
+from ...backends.steps import CopyStep, LaunchStep, Step
 from ...errors import CallError, DeviceError
 from ..nodes.tensor_node import TensorNode
 from ..plan.program_plan import Launch, ProgramPlan

@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from statistics import median
 from typing import Any
 
-from ...backends.interface import CopyStep, LaunchStep, Step
+from ...backends.steps import CopyStep, LaunchStep, Step
 from ..plan.program_plan import ProgramPlan
 from ..timeline.step_cost import StepCost
 from ..timeline.text_table import text_table

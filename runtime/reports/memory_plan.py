@@ -16,7 +16,8 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from ...backends.interface import BufferLoc, CopyStep, LaunchStep, Step
+from ...backends.interface import BufferLoc
+from ...backends.steps import CopyStep, LaunchStep, Step
 from ..plan.program_plan import BufferKind, BufferPlan, ProgramPlan, SymbolIndex
 from ..timeline.text import control_text
 from ..timeline.text_table import text_table

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from xdsl.dialects.builtin import f32, f64
 
-from ...backends.interface import Backend, BufferLoc, CompiledArtifact, LaunchStep, Program, workers_of
+from ...backends.interface import Backend, BufferLoc, CompiledArtifact, Program, workers_of
+from ...backends.steps import LaunchStep
 from ...dialects.element_types import NBYTES
 from ...dialects.modules.parsing import parse_module
 from ..memory.segments import ALIGNMENT

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...backends.interface import BranchStep, ControlStep, HostStep, JumpStep, LoopStep, NextStep, SyncStep
+from ...backends.steps import BranchStep, ControlStep, HostStep, JumpStep, LoopStep, NextStep, SyncStep
 
 
 def control_text(step: ControlStep | SyncStep | HostStep) -> str:

@@ -18,7 +18,7 @@ from pathlib import Path
 from threading import Lock, current_thread
 from time import perf_counter_ns
 
-from ...backends.interface import CopyStep, HostStep, LaunchStep, Step, StepTime, SyncStep
+from ...backends.steps import CopyStep, HostStep, LaunchStep, Step, StepTime, SyncStep
 from ...errors import TenonError
 from .step_cost import StepCost
 from .text import control_text

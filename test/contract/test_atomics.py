@@ -7,7 +7,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import tenon
-from tenon.backends.interface import Backend, BufferLoc, CompiledArtifact, LaunchStep
+from tenon.backends.interface import Backend, BufferLoc, CompiledArtifact
+from tenon.backends.steps import LaunchStep
 from tenon.dialects.modules.parsing import parse_module, verify_module
 from xdsl.utils.exceptions import DiagnosticException
 

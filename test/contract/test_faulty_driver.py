@@ -6,7 +6,6 @@ import tenon
 from tenon.backends.interface import (
     BufferLoc,
     CompiledArtifact,
-    CopyStep,
     DirectCalls,
     HostMapped,
     HostVisible,
@@ -15,6 +14,7 @@ from tenon.backends.interface import (
     Queued,
 )
 from tenon.backends.registry import DEVICE_NAMES, get_backend, open_backends
+from tenon.backends.steps import CopyStep
 from tenon.errors import DeviceError, DeviceLostError, KernelCompileError, OutOfMemoryError
 
 from .faulty_driver import CALLS, inject_faults, mend_compilers

@@ -7,15 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tenon.backends.interface import (
-    Backend,
-    BufferLoc,
-    CompiledArtifact,
-    CopyStep,
-    LaunchStep,
-    Step,
-    SyncStep,
-)
+from tenon.backends.interface import Backend, BufferLoc, CompiledArtifact
+from tenon.backends.steps import CopyStep, LaunchStep, Step, SyncStep
 from tenon.dialects.modules.parsing import parse_module, verify_module
 from tenon.errors import DeviceError, KernelCompileError
 

@@ -8,16 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 import tenon
-from tenon.backends.interface import (
-    Backend,
-    BufferLoc,
-    CallableKernel,
-    DirectCalls,
-    HostVisible,
-    LaunchStep,
-)
+from tenon.backends.interface import Backend, BufferLoc, CallableKernel, DirectCalls, HostVisible
 from tenon.backends.registry import get_backend
 from tenon.backends.serial_program import SerialProgram
+from tenon.backends.steps import LaunchStep
 from tenon.errors import ContextError
 from tenon.runtime.memory.slab_pool import slab_pool_of
 from tenon.runtime.platforms.platform import Platform

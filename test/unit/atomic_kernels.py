@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from tenon.backends.interface import Backend, BufferLoc, LaunchStep
+from tenon.backends.interface import Backend, BufferLoc
 from tenon.backends.llvm import backend as llvm_backend
 from tenon.backends.opencl import backend as opencl_backend
 from tenon.backends.reference.low import run_kernel
+from tenon.backends.steps import LaunchStep
 from tenon.dialects.low import AtomicRmwOp, KernelOp
 from tenon.dialects.modules.parsing import parse_module, verify_module
 from xdsl.dialects.builtin import ModuleOp

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 import tenon
-from tenon.backends.interface import BufferLoc, LaunchStep
+from tenon.backends.interface import BufferLoc
 from tenon.backends.llvm import backend as llvm_backend
 from tenon.backends.llvm.driver import CpuDriver
 from tenon.backends.opencl import backend as opencl_backend
 from tenon.backends.opencl.device import UNLIMITED
 from tenon.backends.opencl.renderer import OpenCLRenderer
+from tenon.backends.steps import LaunchStep
 from xdsl.utils.exceptions import DiagnosticException
 
 from .atomic_kernels import (

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tenon
-from tenon.backends.interface import BranchStep, CopyStep, JumpStep, LaunchStep, LoopStep, NextStep
+from tenon.backends.steps import BranchStep, CopyStep, JumpStep, LaunchStep, LoopStep, NextStep
 from tenon.runtime.executables.device_executable import DeviceExecutable
 from tenon.runtime.reports.kernel_statistics import kernel_statistics
 

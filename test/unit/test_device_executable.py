@@ -8,19 +8,10 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import tenon
-from tenon.backends.interface import (
-    Backend,
-    BufferLoc,
-    CallableKernel,
-    CompiledArtifact,
-    CopyStep,
-    LaunchStep,
-    Step,
-    StepTime,
-    SyncStep,
-)
+from tenon.backends.interface import Backend, BufferLoc, CallableKernel, CompiledArtifact
 from tenon.backends.llvm.device import CpuDevice
 from tenon.backends.llvm.processors import Processor
+from tenon.backends.steps import CopyStep, LaunchStep, Step, StepTime, SyncStep
 from tenon.dialects.memory_modes import MemoryMode
 from tenon.errors import CallError, DeviceError, DeviceLostError, OutOfMemoryError, TenonError
 from tenon.runtime.executables.device_executable import DeviceExecutable

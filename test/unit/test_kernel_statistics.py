@@ -3,7 +3,7 @@ import json
 import numpy as np
 import pytest
 import tenon
-from tenon.backends.interface import CopyStep, LaunchStep, Step, StepTime, SyncStep
+from tenon.backends.steps import CopyStep, LaunchStep, Step, StepTime, SyncStep
 from tenon.errors import TenonError
 from tenon.runtime.plan.program_plan import ProgramPlan
 from tenon.runtime.plan.signature import Signature

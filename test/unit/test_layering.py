@@ -23,6 +23,7 @@ MAY_IMPORT = {
         "backends.cache",
         "backends.interface",
         "backends.registry",
+        "backends.steps",
     ),
     "compiler": ("errors", "dialects", "semantics", "passes", "backends", "runtime", "compiler"),
     "frontends": (

@@ -15,13 +15,14 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import tenon
-from tenon.backends.interface import Backend, BufferLoc, CompiledArtifact, LaunchStep
+from tenon.backends.interface import Backend, BufferLoc, CompiledArtifact
 from tenon.backends.llvm import backend
 from tenon.backends.llvm.driver import CpuDriver
 from tenon.backends.llvm.library import llvmlite_binding
 from tenon.backends.llvm.native.library import native_library
 from tenon.backends.llvm.native.object_layout import TUPLE_ITEMS
 from tenon.backends.llvm.native.source import interpreter_functions, native_text
+from tenon.backends.steps import LaunchStep
 from tenon.dialects.modules.parsing import parse_module
 
 from .library import ROOT

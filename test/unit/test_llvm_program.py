@@ -5,10 +5,11 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from tenon.backends.interface import BufferLoc, CompiledArtifact, CopyStep, LaunchStep, Program, SyncStep
+from tenon.backends.interface import BufferLoc, CompiledArtifact, Program
 from tenon.backends.llvm import backend
 from tenon.backends.llvm.driver import CpuDriver
 from tenon.backends.llvm.step_image import StepImage
+from tenon.backends.steps import CopyStep, LaunchStep, SyncStep
 from tenon.dialects.modules.parsing import parse_module
 from tenon.errors import DeviceError
 

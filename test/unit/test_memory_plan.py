@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tenon
-from tenon.backends.interface import BufferLoc, CopyStep, LaunchStep, Step, SyncStep
+from tenon.backends.interface import BufferLoc
+from tenon.backends.steps import CopyStep, LaunchStep, Step, SyncStep
 from tenon.errors import MissingExtraError, TenonError
 from tenon.runtime.plan.program_plan import BufferKind, BufferPlan, ProgramPlan, SymbolIndex
 from tenon.runtime.plan.signature import Signature

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tenon.backends.interface import Backend, BufferLoc, CompiledArtifact, CopyStep, LaunchStep, SyncStep
+from tenon.backends.interface import Backend, BufferLoc, CompiledArtifact
 from tenon.backends.opencl import backend
+from tenon.backends.steps import CopyStep, LaunchStep, SyncStep
 from tenon.errors import DeviceError, DeviceLostError
 
 cl = pytest.importorskip("pyopencl")

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from tenon.backends.cache.frame import Record
 from tenon.backends.cache.place import cache_folder
-from tenon.backends.interface import Backend, BufferLoc, CompiledArtifact, LaunchStep, StepTime
+from tenon.backends.interface import Backend, BufferLoc, CompiledArtifact
 from tenon.backends.registry import get_backend
+from tenon.backends.steps import LaunchStep, StepTime
 from tenon.dialects.modules.parsing import parse_module, verify_module
 from tenon.runtime.reports import measured_rooflines, peak_measurement
 from tenon.runtime.reports.measured_rooflines import device_roofline

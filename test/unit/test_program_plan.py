@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from tenon.backends.interface import CopyStep, LaunchStep, SyncStep
+from tenon.backends.steps import CopyStep, LaunchStep, SyncStep
 from tenon.dialects import memory_modes, sched
 from tenon.dialects.modules.entry import find_entry
 from tenon.dialects.modules.parsing import parse_module, verify_module

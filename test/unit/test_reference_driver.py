@@ -5,9 +5,10 @@ from typing import Any
 import numpy as np
 import pytest
 import tenon
-from tenon.backends.interface import Backend, BufferLoc, LaunchStep
+from tenon.backends.interface import Backend, BufferLoc
 from tenon.backends.reference.device import ReferenceDevice
 from tenon.backends.registry import get_backend
+from tenon.backends.steps import LaunchStep
 from tenon.dialects.modules.parsing import parse_module
 from tenon.errors import DeviceError, KernelCompileError, OutOfMemoryError
 from xdsl.dialects.builtin import Float80Type, f16, f32

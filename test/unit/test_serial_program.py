@@ -4,15 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from tenon.backends.interface import (
-    BufferLoc,
-    CallableKernel,
-    CompiledArtifact,
-    CopyStep,
-    LaunchStep,
-    SyncStep,
-)
+from tenon.backends.interface import BufferLoc, CallableKernel, CompiledArtifact
 from tenon.backends.serial_program import SerialProgram
+from tenon.backends.steps import CopyStep, LaunchStep, SyncStep
 from tenon.errors import DeviceError
 
 PLACES = [BufferLoc(1, 8 * number) for number in range(3)]

@@ -1,8 +1,8 @@
 """Which steps wait for which."""
 
 import pytest
-from tenon.backends.interface import CopyStep, Step, SyncStep
 from tenon.backends.step_order import check_order, is_chain, leaves_of, waits_of
+from tenon.backends.steps import CopyStep, Step, SyncStep
 
 
 def step(*after: int) -> Step:

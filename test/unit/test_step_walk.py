@@ -1,18 +1,9 @@
 """Which steps run, and in which order, where the host decides."""
 
 import pytest
-from tenon.backends.interface import (
-    BranchStep,
-    JumpStep,
-    LoopStep,
-    NextStep,
-    RowPlace,
-    Step,
-    StepTime,
-    SyncStep,
-)
 from tenon.backends.step_order import runs_as_written, waits_of
 from tenon.backends.step_walk import StepTimes, walk
+from tenon.backends.steps import BranchStep, JumpStep, LoopStep, NextStep, RowPlace, Step, StepTime, SyncStep
 from tenon.runtime.timeline.text import control_text
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import tenon
-from tenon.backends.interface import CopyStep, LaunchStep, StepTime, SyncStep
+from tenon.backends.steps import CopyStep, LaunchStep, StepTime, SyncStep
 from tenon.errors import TenonError
 from tenon.runtime.timeline.step_cost import StepCost
 from tenon.runtime.timeline.timeline import (

@@ -11,8 +11,9 @@ import numpy.typing as npt
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Attribute
 
-from ...backends.interface import Backend, BufferLoc, LaunchStep, Program
+from ...backends.interface import Backend, BufferLoc, Program
 from ...backends.reference.comparison import differences
+from ...backends.steps import LaunchStep
 from ...dialects import sched
 from ...dialects.buffer_size import size_of
 from ...dialects.dims.expressions import evaluated
