@@ -17,6 +17,7 @@ from tenon.backends.opencl import backend as opencl_backend
 from tenon.backends.opencl.device import UNLIMITED
 from tenon.backends.opencl.renderer import OpenCLRenderer
 from tenon.backends.steps import LaunchStep
+from tenon.test.contract.op_cases import assert_same_bits
 from xdsl.utils.exceptions import DiagnosticException
 
 from .atomic_kernels import (
@@ -32,7 +33,6 @@ from .atomic_kernels import (
     run_reference,
     scatter,
 )
-from .test_llvm_ops import assert_same
 
 NUMPY: dict[str, Callable[..., Any]] = {
     "addi": np.add,
@@ -101,7 +101,7 @@ def test_no_update_is_lost(way: str, type: str, bins: int):
     WAYS[way](module, calls)
     for kind, (x, _, y, old) in calls.items():
         if kind != "assign":
-            assert_same(y, combined(kind, before, at, x))
+            assert_same_bits(y, combined(kind, before, at, x))
             continue
         # Each value is found by the one that comes next, or left at the end.
         for bin in range(bins):
@@ -206,7 +206,7 @@ def test_elements_become_what_the_plain_op_gives(way: str, type: str):
     WAYS[way](module, found)
     for kind in kinds_of(type):
         for word in ("plain", "atomic"):
-            assert_same(found[f"{word}_{kind}"][1], expected[f"plain_{kind}"][1])
+            assert_same_bits(found[f"{word}_{kind}"][1], expected[f"plain_{kind}"][1])
 
 
 TICKETS = f"""
@@ -316,7 +316,7 @@ def test_memory_of_a_group_takes_every_kind_on_opencl(type: str):
     y, expected = np.full(n, 5, x.dtype), np.full(n, 5, x.dtype)
     run_reference(parse(text), {"k": [x, expected]})
     run_opencl(parse(text), {"k": [x, y]})
-    assert_same(y, expected)
+    assert_same_bits(y, expected)
 
 
 @pytest.mark.parametrize("type", ["i64", "f64"])

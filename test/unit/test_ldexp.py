@@ -1,4 +1,4 @@
-"""`low.ldexp`, a product with a power of two, on every backend and in vectors of every width."""
+"""`low.ldexp`, a product with a power of two: its expansion on arrays, and the instruction of processors."""
 
 import numpy as np
 import pytest
@@ -7,13 +7,8 @@ from tenon.backends.llvm.processors import Processor
 from tenon.backends.llvm.renderer import LLVMRenderer
 from tenon.passes.low.math.array_arithmetic import ArrayArithmetic
 from tenon.passes.low.math.float_format import F32, F64
+from tenon.test.contract.op_cases import assert_same_bits, ldexp, parse, powers_of_two
 
-from . import test_llvm_ops as on_llvm
-from . import test_opencl_ops as on_opencl
-from .test_llvm_ops import Array, assert_same, parse
-
-BIAS = {"f32": 127, "f64": 1023}
-DTYPES = {"f32": np.float32, "f64": np.float64}
 N = 4096
 
 
@@ -37,51 +32,12 @@ def kernel(element: str, lanes: int, n: int = N) -> str:
     """
 
 
-def operands(element: str) -> tuple[Array, Array]:
-    """Returns significands and exponents, those of subnormal and of about infinite results among them."""
-    random, dtype, bias = np.random.default_rng(0), DTYPES[element], BIAS[element]
-    mantissa_bits = np.finfo(dtype).nmant
-    x = (random.choice([-1, 1], N) * random.uniform(0.5, 2, N)).astype(dtype)
-    n = random.integers(-2 * bias, 2 * bias + 1, N).astype(dtype)
-    n[1000:2000] = random.integers(-bias - mantissa_bits - 3, -bias + 3, 1000)
-    n[2000:3000] = random.integers(bias - 1, bias + 3, 1000)
-    significands = [0.5, -0.5, 1.0, -1.0, 2.0, -2.0, np.nan]
-    exponents = [-2.0 * bias, -1.0, 0.0, 1.0, 2.0 * bias, np.nan]
-    pairs = np.array([(number, exponent) for number in significands for exponent in exponents], dtype)
-    pairs = pairs[np.isnan(pairs[:, 0]) | ~np.isnan(pairs[:, 1])]
-    x[: len(pairs)], n[: len(pairs)] = pairs.T
-    return x, n
-
-
-def expected(x: Array, n: Array) -> Array:
-    with np.errstate(all="ignore"):
-        exponents = np.where(np.isnan(n), 0, n).astype(int)
-        return np.ldexp(x, exponents).astype(x.dtype)
-
-
-@pytest.mark.parametrize("lanes", [1, 2, 4, 8, 16])
-@pytest.mark.parametrize("element", ["f32", "f64"])
-def test_products_with_powers_of_two_are_rounded_once_on_llvm(element: str, lanes: int):
-    x, n = operands(element)
-    y = np.zeros_like(x)
-    on_llvm.run(kernel(element, lanes), x, n, y)
-    assert_same(y, expected(x, n))
-
-
-@pytest.mark.parametrize("lanes", [1, 4, 16])
-@pytest.mark.parametrize("element", ["f32", "f64"])
-def test_products_with_powers_of_two_are_rounded_once_on_opencl(element: str, lanes: int):
-    x, n = operands(element)
-    y = np.zeros_like(x)
-    on_opencl.run(kernel(element, lanes), x, n, y)
-    assert_same(y, expected(x, n))
-
-
 @pytest.mark.parametrize("element", ["f32", "f64"])
 def test_expansions_on_arrays_compute_the_same(element: str):
-    x, n = operands(element)
+    x, n = powers_of_two(element).values()
     with np.errstate(all="ignore"):
-        assert_same(ArrayArithmetic(F32 if element == "f32" else F64).ldexp(x, n), expected(x, n))
+        found = ArrayArithmetic(F32 if element == "f32" else F64).ldexp(x, n)
+        assert_same_bits(found, ldexp(x, n))
 
 
 @pytest.mark.parametrize(("lanes", "nbytes"), [(16, 64), (8, 32), (4, 16), (2, 8), (1, 4)])

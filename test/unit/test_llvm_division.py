@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from tenon.backends.llvm import backend
 from tenon.backends.llvm.device import host_device
 from tenon.backends.llvm.renderer import LLVMRenderer
-
-from .test_llvm_ops import assert_same, parse, run
+from tenon.test.contract.op_cases import assert_same_bits, parse, run
 
 Array = npt.NDArray[Any]
 
@@ -46,9 +46,9 @@ def kernel(element: str, rows: int, columns: int, lanes: int, flags: str = "") -
 def check(element: str, dividends: Array, divisors: Array) -> None:
     """Divides each row of `dividends` by one of `divisors`, and compares with numpy."""
     result = np.zeros_like(dividends)
-    run(kernel(element, *dividends.shape, LANES[element]), dividends, divisors, result)
+    run(backend(), kernel(element, *dividends.shape, LANES[element]), dividends, divisors, result)
     with np.errstate(all="ignore"):
-        assert_same(result, dividends / divisors[:, None])
+        assert_same_bits(result, dividends / divisors[:, None])
 
 
 def special_numbers(element: str) -> Array:
@@ -173,6 +173,6 @@ def test_loops_beside_one_another_have_reciprocals_of_their_own():
     assert rendered(twice).count("= fdiv <16 x float> splat") == 2
     x, s = np.arange(256, dtype=np.float32), np.array([3, 0, 7, 11], np.float32)
     y = np.zeros_like(x)
-    run(twice, x, s, y)
+    run(backend(), twice, x, s, y)
     with np.errstate(all="ignore"):
-        assert_same(y, (x.reshape(4, 64) / s[:, None]).ravel())
+        assert_same_bits(y, (x.reshape(4, 64) / s[:, None]).ravel())

@@ -12,7 +12,8 @@ from tenon.backends.llvm.compile import LLVMCompiler
 from tenon.backends.llvm.device import cpu_device, host_device
 from tenon.backends.llvm.names import ValueNames, function_stem, symbol_of_stem
 from tenon.backends.llvm.renderer import LLVMRenderer
-from tenon.dialects.low import LOW
+from tenon.backends.llvm.rules import RULES
+from tenon.dialects.low import BODY_OPS, EXPANDED_OPS, LOW
 from tenon.dialects.modules.parsing import parse_module
 from xdsl.context import Context
 from xdsl.dialects import arith, func, math, memref, scf, vector
@@ -414,3 +415,7 @@ def test_the_largest_vector_is_written():
             "%x: memref<16384xf32>",
         )
     )
+
+
+def test_every_op_of_a_body_has_a_rule_or_must_be_expanded():
+    assert {*RULES, *EXPANDED_OPS, scf.ConditionOp, scf.YieldOp} == {*BODY_OPS}
