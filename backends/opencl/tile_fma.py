@@ -3,6 +3,10 @@ Writes `low.tile_fma`: variables for the sums, loops over the depth, one fma per
 
 Columns that fill no whole vector are narrower ones, down to one lane. With a number of columns that is known
 at run time only, each vector of them is a tile of its own, and then each column.
+
+The pass `expand-tiles` would do instead: it gives the same bits, and on PoCL as fast (0.97 to 1.01 of the
+time for each of 26 products and convolutions). A first call takes 10 to 20 % longer, though, when nothing is
+cached (1.4 s -> 1.5 s for a 3x3 convolution), as what an op does for each vector is an op of its own then.
 """
 
 from __future__ import annotations
