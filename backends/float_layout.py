@@ -53,6 +53,11 @@ class FloatLayout:
         """A NaN, the quiet one with a mantissa of one bit where there are several."""
         return self.least_special | 1 << self.n_mantissa_bits - 1
 
+    @cached_property
+    def exponent_rounder(self) -> float:
+        """A float whose sum with a whole number n has n and twice the exponent's bias as its low bits."""
+        return 1.5 * 2.0**self.n_mantissa_bits + 2 * self.bias
+
 
 LAYOUTS: dict[Attribute, FloatLayout] = {
     f64: FloatLayout(11, 52),

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import f64
 
 from ...dialects.element_types import element_type_of, lanes_of
 from ...dialects.low import LdexpOp
+from ..float_layout import LAYOUTS
 from .emitter import Emitter
 from .types import float_text, shaped, splat
 
@@ -17,13 +18,12 @@ _CURRENT_ROUNDING = ("i32", "4")
 
 def write_ldexp(emitter: Emitter, op: LdexpOp) -> None:
     """Defines the result of `op`."""
-    nbits = 64 if element_type_of(op.result.type) == f64 else 32
-    nbytes = (lanes_of(op.result.type) or 1) * nbits // 8
+    nbytes = (lanes_of(op.result.type) or 1) * LAYOUTS[element_type_of(op.result.type)].nbits // 8
     needed = "avx512f" if nbytes == 64 else "avx512vl"
     if nbytes in (16, 32, 64) and emitter.processor.has(needed):
         _scalef(emitter, op, nbytes)
     else:
-        _product(emitter, op, nbits)
+        _product(emitter, op)
 
 
 def _scalef(emitter: Emitter, op: LdexpOp, nbytes: int) -> None:
@@ -37,25 +37,24 @@ def _scalef(emitter: Emitter, op: LdexpOp, nbytes: int) -> None:
     emitter.define(op.result, emitter.call(name, type, arguments))
 
 
-def _product(emitter: Emitter, op: LdexpOp, nbits: int) -> None:
+def _product(emitter: Emitter, op: LdexpOp) -> None:
     element, lanes = element_type_of(op.result.type), lanes_of(op.result.type)
-    type, integers = emitter.type(op, op.result.type), shaped(f"i{nbits}", lanes)
-    mantissa_bits, bias = (52, 1023) if nbits == 64 else (23, 127)
+    layout = LAYOUTS[element]
+    integer = f"i{layout.nbits}"
+    type, integers = emitter.type(op, op.result.type), shaped(integer, lanes)
 
     def number(value: int) -> str:
-        return splat(str(value), f"i{nbits}", lanes)
+        return splat(str(value), integer, lanes)
 
-    # Its low bits are n + 2 * bias, which is never negative.
-    rounder = splat(
-        float_text(1.5 * 2.0**mantissa_bits + 2 * bias, element), emitter.type(op, element), lanes
-    )
+    # The low bits of the sum, n + 2 * bias, are never negative.
+    rounder = splat(float_text(layout.exponent_rounder, element), emitter.type(op, element), lanes)
     shifted = emitter.emit(f"fadd {type} {emitter.values[op.n]}, {rounder}")
     bits = emitter.emit(f"bitcast {type} {shifted} to {integers}")
     half = emitter.emit(f"lshr {integers} {bits}, {number(1)}")
     rest = emitter.emit(f"sub {integers} {bits}, {half}")
     product = emitter.values[op.x]
     for exponent in (half, rest):
-        encoded = emitter.emit(f"shl {integers} {exponent}, {number(mantissa_bits)}")
+        encoded = emitter.emit(f"shl {integers} {exponent}, {number(layout.n_mantissa_bits)}")
         factor = emitter.emit(f"bitcast {integers} {encoded} to {type}")
         product = emitter.emit(f"fmul {type} {product}, {factor}")
     emitter.values[op.result] = product

@@ -12,6 +12,7 @@ from __future__ import annotations
 from xdsl.dialects.builtin import f64
 from xdsl.ir import Attribute
 
+from ..float_layout import LAYOUTS
 from .emitter import Emitter
 from .multiply_add import write_multiply_add
 from .types import shaped, splat
@@ -19,7 +20,8 @@ from .types import shaped, splat
 
 def write_remainder(emitter: Emitter, lhs: str, rhs: str, element_type: Attribute, lanes: int) -> str:
     """Returns the remainders of two vectors of f32 or f64, with the signs of the first."""
-    element, n_digits = ("double", 52) if element_type == f64 else ("float", 23)
+    element = "double" if element_type == f64 else "float"
+    n_digits = LAYOUTS[element_type].n_mantissa_bits
     type, mask = shaped(element, lanes), shaped("i1", lanes)
 
     def call(intrinsic: str, *operands: str) -> str:

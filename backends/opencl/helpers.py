@@ -20,7 +20,7 @@ from .types import MASK_ELEMENTS, NBITS, SCALARS, UNSIGNED, nbytes_of, vector_ty
 
 _SHORT = {"float": "f32", "double": "f64", "char": "i8", "short": "i16", "int": "i32", "long": "i64"}
 
-_MANTISSA_NBITS = {"float": 23, "double": 52}
+_LAYOUTS = {"float": LAYOUTS[f32], "double": LAYOUTS[f64]}
 
 _MAXIMUM = Template("""\
 $F $name($F a, $F b) {
@@ -277,9 +277,10 @@ class Helpers:
         return self._float("fma", _FMA, element, lanes)
 
     def ldexp(self, element: str, lanes: int | None) -> str:
-        nbits, bias = _MANTISSA_NBITS[element], 127 if element == "float" else 1023
-        rounder = f"{float(1.5 * 2.0**nbits + 2 * bias).hex()}{'f' if element == 'float' else ''}"
-        return self._float("ldexp", _LDEXP, element, lanes, nbits=str(nbits), rounder=rounder)
+        layout = _LAYOUTS[element]
+        nbits, rounder = str(layout.n_mantissa_bits), layout.exponent_rounder.hex()
+        rounder += "f" if element == "float" else ""
+        return self._float("ldexp", _LDEXP, element, lanes, nbits=nbits, rounder=rounder)
 
     def unaligned(self, element: str, lanes: int) -> str:
         """Returns the name of the vector type that needs no more alignment than its elements."""
@@ -293,19 +294,18 @@ class Helpers:
         return self._float("muladd", _MULADD, element, lanes)
 
     def remainder(self, element: str, lanes: int | None) -> str:
-        nbits = _MANTISSA_NBITS[element]
-        width = NBITS[element]
-        exponents = (1 << width - 1) - (1 << nbits)
+        layout = _LAYOUTS[element]
+        nbits = layout.n_mantissa_bits
         scalar = self._float(
             "remf",
             _REMAINDER,
             element,
             None,
             nbits=str(nbits),
-            mantissa=_hex((1 << nbits) - 1, element),
+            mantissa=_hex(layout.mantissa, element),
             hidden=_hex(1 << nbits, element),
-            infinity=_hex(exponents, element),
-            nan=_hex(exponents | 1 << nbits - 1, element),
+            infinity=_hex(layout.exponents, element),
+            nan=_hex(layout.quiet_nan, element),
             step=str(63 - nbits),
             leading=str(63 - nbits),
         )
@@ -397,7 +397,7 @@ class Helpers:
         name = f"{HELPER_PREFIX}{_SHORT[source]}_to_{kind}{_lane_suffix(lanes)}"
         if name in self._texts:
             return name
-        wide, narrow = LAYOUTS[f32 if source == "float" else f64], LAYOUTS[kind]
+        wide, narrow = _LAYOUTS[source], LAYOUTS[kind]
         rounding = Rounding(wide, narrow)
         self._texts[name] = _ROUND_TO_NARROW.substitute(
             name=name,
@@ -450,14 +450,14 @@ class Helpers:
     def _float(self, kind: str, template: Template, element: str, lanes: int | None, **more: str) -> str:
         name = _name(kind, element, lanes)
         if name not in self._texts:
-            mask = MASK_ELEMENTS[element]
+            mask, layout = MASK_ELEMENTS[element], _LAYOUTS[element]
             arguments = {
                 "name": name,
                 "F": vector_type(element, lanes),
                 "I": vector_type(mask, lanes),
                 "U": vector_type(UNSIGNED[mask], lanes),
-                "sign": _hex(1 << NBITS[element] - 1, element),
-                "whole": f"0x1p{_MANTISSA_NBITS[element]}{'f' if element == 'float' else ''}",
+                "sign": _hex(layout.sign, element),
+                "whole": f"0x1p{layout.n_mantissa_bits}{'f' if element == 'float' else ''}",
             }
             self._texts[name] = template.substitute(arguments, **more)
         return name
