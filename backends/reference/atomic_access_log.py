@@ -8,7 +8,8 @@ from xdsl.ir import Operation
 
 from ...semantics.errors import InterpreterError, describe
 from ...semantics.numpy_types import Array
-from .shared_access_log import NOBODY, SEVERAL, AccessLog, note
+from .masked_control import Mask
+from .shared_access_log import NOBODY, SEVERAL, AccessLog, elements_of, note
 
 Numbers = npt.NDArray[np.int64]
 
@@ -58,29 +59,22 @@ class AtomicAccessLog(AccessLog):
         self._groups = groups
         self._items = first_item + np.arange(len(groups))
 
-    def forget(self, mask: npt.NDArray[np.bool_] | None) -> None:
+    def forget(self, mask: Mask | None) -> None:
         groups = self._groups if mask is None else self._groups[mask]
         self._plain.forget(groups)
         self._atomic.forget(groups)
 
-    def read(self, op: Operation, index: Array, mask: npt.NDArray[np.bool_] | None, lanes: int) -> None:
+    def read(self, op: Operation, index: Array, mask: Mask | None, lanes: int) -> None:
         self._use(op, "reads", index, mask, lanes)
 
-    def write(self, op: Operation, index: Array, mask: npt.NDArray[np.bool_] | None, lanes: int) -> None:
+    def write(self, op: Operation, index: Array, mask: Mask | None, lanes: int) -> None:
         self._use(op, "writes", index, mask, lanes)
 
-    def update(self, op: Operation, index: Array, mask: npt.NDArray[np.bool_] | None) -> None:
+    def update(self, op: Operation, index: Array, mask: Mask | None) -> None:
         self._use(op, "updates", index, mask, 1)
 
-    def _use(
-        self, op: Operation, does: str, index: Array, mask: npt.NDArray[np.bool_] | None, lanes: int
-    ) -> None:
-        index = np.broadcast_to(index, self._items.shape)
-        items, groups = self._items, self._groups
-        if mask is not None:
-            index, items, groups = index[mask], items[mask], groups[mask]
-        elements = index[:, None] + np.arange(lanes)
-        items, groups = (np.broadcast_to(each[:, None], elements.shape) for each in (items, groups))
+    def _use(self, op: Operation, does: str, index: Array, mask: Mask | None, lanes: int) -> None:
+        elements, items, groups = elements_of(index, mask, lanes, self._items, self._groups)
         is_update = does == "updates"
         mine, theirs = (self._atomic, self._plain) if is_update else (self._plain, self._atomic)
         conflicts = theirs.has_others(elements, items, groups)

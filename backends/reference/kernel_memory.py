@@ -10,10 +10,10 @@ from xdsl.ir import Operation
 
 from ...semantics.errors import InterpreterError, describe
 from ...semantics.numpy_types import Array, strided_view
+from .masked_control import Mask
 from .shared_access_log import AccessLog
 
 Rows = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 
 class KernelMemory:

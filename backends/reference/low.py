@@ -32,8 +32,8 @@ from ...semantics.numpy_types import Array, dtype_of, is_floating
 from .atomic_access_log import AtomicAccessLog
 from .atomic_rmw import run_atomic_rmw
 from .element_watch import ElementWatch, element_watch, origin_of_stored
-from .kernel_memory import KernelMemory, Mask
-from .masked_control import run_control
+from .kernel_memory import KernelMemory
+from .masked_control import Mask, run_control
 from .scalars import DIVISIONS, FUNCTIONS, check_division, function_of
 from .shared_access_log import AccessLog, SharedAccessLog
 from .tile_fma import run_tile_fma

@@ -10,12 +10,15 @@ from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
+import numpy.typing as npt
 from xdsl.dialects import scf
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from ...semantics.errors import InterpreterError, describe
 from ...semantics.numpy_types import Array, dtype_of
-from .kernel_memory import Mask
+
+Mask = npt.NDArray[np.bool_]
+"""Who takes part."""
 
 
 class Run(Protocol):

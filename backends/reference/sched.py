@@ -25,8 +25,7 @@ from ...semantics.errors import InterpreterError, describe
 from ...semantics.numerics import COMBINE, fma, identity
 from ...semantics.numpy_types import dtype_of, storage_dtype
 from .element_watch import element_watch, origin_of_stored
-from .kernel_memory import Mask
-from .masked_control import run_control
+from .masked_control import Mask, run_control
 from .scalars import DIVISIONS, evaluate
 from .undefined_memory import as_undefined
 

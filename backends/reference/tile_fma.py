@@ -15,7 +15,8 @@ from ...dialects.low.tile import sizes_of_tile
 from ...semantics.errors import InterpreterError, describe
 from ...semantics.numerics import fma
 from ...semantics.numpy_types import Array, dtype_of
-from .kernel_memory import KernelMemory, Mask
+from .kernel_memory import KernelMemory
+from .masked_control import Mask
 
 STEPS_AT_ONCE = 256
 """The most steps of the depth whose elements are loaded at once."""
