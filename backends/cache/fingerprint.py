@@ -20,6 +20,9 @@ _ROOT = Path(__file__).parents[2]
 _NOT_COMPILING = frozenset(("benchmarks",))
 """Packages in the folder of the sources that compile nothing."""
 
+_SOURCES = (".py", ".ll")
+"""How the names of source files end."""
+
 _NUMPY = ("NPY_DISABLE_CPU_FEATURES", "NPY_ENABLE_CPU_FEATURES")
 """Environment variables that decide which of its functions numpy folds constants with."""
 
@@ -66,7 +69,7 @@ def _source_files(folder: str, inside: str = "") -> Iterator[tuple[str, int]]:
     """Yields a line for each source file of a package, and when anything of the file was changed last."""
     with os.scandir(folder) as listing:
         for item in listing:
-            if item.name.endswith(".py"):
+            if item.name.endswith(_SOURCES):
                 found = item.stat()
                 times = f"{found.st_size} {found.st_mtime_ns}"
                 if found.st_mtime_ns < _FIRST_TIME_NS:

@@ -17,7 +17,7 @@ def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder that stands for that of Tenon's sources, imported after it was written."""
     folder = tmp_path / "sources"
     (folder / "passes").mkdir(parents=True)
-    for name in ("__init__.py", "driver.py", "passes/__init__.py", "passes/fuse.py"):
+    for name in ("__init__.py", "driver.py", "passes/__init__.py", "passes/fuse.py", "passes/pool.ll"):
         (folder / name).write_text("x = 1\n")
     monkeypatch.setattr(fingerprint, "_ROOT", folder)
     monkeypatch.setattr(fingerprint, "IMPORT_TIME_NS", time.time_ns() + 10**9)
@@ -45,7 +45,7 @@ def test_each_source_counts_and_nothing_else(sources: Path) -> None:
     (sources / "venv" / "other" / "__init__.py").write_text("")
     (sources / "notes.txt").write_text("")
     assert found() == before
-    for name in ("driver.py", "passes/fuse.py"):
+    for name in ("driver.py", "passes/fuse.py", "passes/pool.ll"):
         changed = (sources / name).stat().st_mtime_ns + 10**9
         edit(sources / name, "x = 2\n", changed)
         assert found() != before
