@@ -19,13 +19,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import tenon
-from tenon.passes.low.math import BINARY_EXPANSIONS, UNARY_EXPANSIONS
+from tenon.passes.low import math
 
 Array = npt.NDArray[Any]
 
-TWO_OPERANDS = tuple(op.name.removeprefix("math.") for op in BINARY_EXPANSIONS)
+TWO_OPERANDS = ("powf", "atan2")
 
-EXPANSIONS = tuple(op.name.removeprefix("math.") for op in (*UNARY_EXPANSIONS, *BINARY_EXPANSIONS))
+EXPANSIONS = tuple(op.name.removeprefix("math.") for op in math.EXPANSIONS)
 
 
 @cache

@@ -22,14 +22,14 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, f32, f64
 from xdsl.dialects.math import Math
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
 from ...dialects.element_types import element_type_of, lanes_of
 from ...dialects.low import BODY_OPS, EXPANDED_OPS, KernelOp
 from .kernel_front import KernelFront
-from .math import BINARY_EXPANSIONS, UNARY_EXPANSIONS
+from .math import EXPANSIONS
 from .math.arithmetic import Float
 from .math.emitter import Emitter, KernelConstants
 from .math.float_format import F32, F64, FloatFormat
@@ -76,10 +76,7 @@ def _replace(op: Operation, constants: KernelConstants) -> None:
         )
     emitter = Emitter(op, format, lanes_of(result.type), constants)
     operands = [Float(emitter, operand) for operand in op.operands]
-    if (unary := UNARY_EXPANSIONS.get(type(op))) is not None:
-        value = unary(*operands).value
-    else:
-        value = BINARY_EXPANSIONS[type(op)](*operands).value
+    value: SSAValue = EXPANSIONS[type(op)].function(*operands).value
     block = op.parent
     assert block is not None, f"{op.name} stands in no block"
     block.insert_ops_before(emitter.ops, op)

@@ -9,8 +9,7 @@ Says what each item of a program costs, and what the program costs.
            registers 2, shared_nbytes 0, occupancy 128, estimated_ns 1052> : ...
     and on the program {summary = #sched.summary<critical_path_ns 1052, total_ns 1052, flops 128>}
 
-* `flops`: operations on floats and on integers other than `index`, in all work-items (`FLOPS` in
-  kernel_cost.py)
+* `flops`: operations on floats and on integers other than `index`, in all work-items (`low.FLOPS`)
 * `read_nbytes`, `written_nbytes`: as if each element of each buffer moved once, and no more than are accessed
 * `registers`: the most scalar or vector values, constants apart, that one iteration holds at once
 * `shared_nbytes`: memory of one work-group

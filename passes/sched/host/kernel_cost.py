@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from xdsl.dialects import arith, math, memref, scf, vector
+from xdsl.dialects import arith, memref, scf, vector
 from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
@@ -20,70 +20,6 @@ from ....dialects.buffer_size import nbytes_bound, nbytes_of
 from ....dialects.dims.expressions import DimSymbol, Extent, bounded, upper_bound
 from ....dialects.element_types import NBYTES, element_type_of, lanes_of
 from ....dialects.low.atomic_rmw import AtomicRmwKind
-
-FLOPS: dict[type[Operation], int] = {
-    arith.AddiOp: 1,
-    arith.SubiOp: 1,
-    arith.MuliOp: 1,
-    arith.DivSIOp: 1,
-    arith.DivUIOp: 1,
-    arith.RemSIOp: 1,
-    arith.RemUIOp: 1,
-    arith.MinSIOp: 1,
-    arith.MinUIOp: 1,
-    arith.MaxSIOp: 1,
-    arith.MaxUIOp: 1,
-    arith.AndIOp: 1,
-    arith.OrIOp: 1,
-    arith.XOrIOp: 1,
-    arith.ShLIOp: 1,
-    arith.ShRSIOp: 1,
-    arith.ShRUIOp: 1,
-    arith.CmpiOp: 1,
-    arith.AddfOp: 1,
-    arith.SubfOp: 1,
-    arith.MulfOp: 1,
-    arith.DivfOp: 1,
-    arith.NegfOp: 1,
-    arith.MaximumfOp: 1,
-    arith.MinimumfOp: 1,
-    arith.CmpfOp: 1,
-    low.RemfOp: 1,
-    math.AbsFOp: 1,
-    math.SqrtOp: 1,
-    math.FloorOp: 1,
-    math.CeilOp: 1,
-    math.TruncOp: 1,
-    math.RoundEvenOp: 1,
-    math.CopySignOp: 1,
-    math.FmaOp: 2,
-    math.ExpOp: 20,
-    math.LogOp: 25,
-    math.TanhOp: 30,
-    math.ErfOp: 40,
-    math.SinOp: 30,
-    math.CosOp: 30,
-    math.ExpM1Op: 30,
-    math.Exp2Op: 18,
-    math.Log1pOp: 35,
-    math.Log2Op: 60,
-    math.Log10Op: 60,
-    math.TanOp: 35,
-    math.AsinOp: 30,
-    math.AcosOp: 30,
-    math.AtanOp: 30,
-    math.SinhOp: 35,
-    math.CoshOp: 30,
-    math.AsinhOp: 45,
-    math.AcoshOp: 45,
-    math.AtanhOp: 40,
-    math.PowFOp: 60,
-    math.Atan2Op: 45,
-}
-"""
-Operations that an op counts for, in each lane: fma is two, and what `expand-math` replaces counts for about
-as many as its polynomial takes. Constants, selects, conversions and arithmetic on `index` count nothing.
-"""
 
 
 @dataclass
@@ -192,7 +128,7 @@ class _Counter:
                 if op.is_shared:
                     cost.shared_nbytes += nbytes_of(op.type)
             case _:
-                flops = FLOPS.get(type(op), 0)
+                flops = low.FLOPS.get(type(op), 0)
                 if flops and not isinstance(op.operands[0].type, IndexType):
                     cost.flops += times * flops * (lanes_of(op.operands[0].type) or 1)
 
