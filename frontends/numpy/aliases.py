@@ -21,6 +21,26 @@ from .elementwise import (
 )
 from .manipulation import concat
 
+__all__ = [
+    "absolute",
+    "arccos",
+    "arccosh",
+    "arcsin",
+    "arcsinh",
+    "arctan",
+    "arctan2",
+    "arctanh",
+    "bitwise_not",
+    "concatenate",
+    "conjugate",
+    "invert",
+    "left_shift",
+    "mod",
+    "power",
+    "right_shift",
+    "true_divide",
+]
+
 absolute = abs
 arccos = acos
 arccosh = acosh

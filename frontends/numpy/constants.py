@@ -2,6 +2,8 @@
 
 import math
 
+__all__ = ["e", "inf", "nan", "newaxis", "pi"]
+
 e = math.e
 inf = math.inf
 nan = math.nan

@@ -39,6 +39,28 @@ from .operands import (
     shape_of,
 )
 
+__all__ = [
+    "arange",
+    "array",
+    "asarray",
+    "diag",
+    "empty",
+    "empty_like",
+    "eye",
+    "from_dlpack",
+    "full",
+    "full_like",
+    "identity",
+    "linspace",
+    "meshgrid",
+    "ones",
+    "ones_like",
+    "tril",
+    "triu",
+    "zeros",
+    "zeros_like",
+]
+
 DType = np.dtype[Any]
 Shape = int | Sequence[int]
 

@@ -14,6 +14,29 @@ from ..calls.dispatch import array_function
 from ..tracing import graph_ops as ops
 from .operands import operands
 
+__all__ = [
+    "astype",
+    "bfloat16",
+    "bool",
+    "finfo",
+    "float8_e4m3",
+    "float8_e4m3fn",
+    "float8_e5m2",
+    "float16",
+    "float32",
+    "float64",
+    "iinfo",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "isdtype",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+]
+
 DType = np.dtype[Any]
 
 bool = np.dtype(np.bool_)

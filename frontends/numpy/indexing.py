@@ -24,6 +24,8 @@ from .axes import axis_of, broadcast_shapes, is_known
 from .index_plan import Box, IndexPlan, check_bounds, parts_of, plan_index
 from .operands import INT64, extent_like, is_integer, operands, reshaped, scalar_like, together
 
+__all__ = ["get_item", "take", "take_along_axis"]
+
 ArrayLike = Array | npt.NDArray[Any]
 
 

@@ -19,6 +19,8 @@ from .dtypes import (
     isdtype,
 )
 
+__all__ = ["__array_namespace_info__"]
+
 
 class NamespaceInfo:
     """What `__array_namespace_info__` returns, by the Array API standard."""

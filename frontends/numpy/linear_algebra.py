@@ -14,6 +14,19 @@ from .manipulation import check_rank
 from .operands import common, operands, reshaped
 from .statistics import sum_dtype, total
 
+__all__ = [
+    "diagonal",
+    "dot",
+    "inner",
+    "kron",
+    "matmul",
+    "matrix_transpose",
+    "outer",
+    "tensordot",
+    "trace",
+    "vecdot",
+]
+
 
 @array_function
 def matmul(x1: Array, x2: Array, /) -> Array:

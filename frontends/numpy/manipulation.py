@@ -28,6 +28,37 @@ from .operands import INT64, common, extent_like, operands, part_of, reshaped, s
 from .values import values_of
 from .varying_axes import VaryingAxis
 
+__all__ = [
+    "array_split",
+    "atleast_1d",
+    "atleast_2d",
+    "broadcast_arrays",
+    "broadcast_to",
+    "column_stack",
+    "concat",
+    "dstack",
+    "expand_dims",
+    "flip",
+    "fliplr",
+    "flipud",
+    "hstack",
+    "moveaxis",
+    "permute_dims",
+    "ravel",
+    "repeat",
+    "reshape",
+    "roll",
+    "rot90",
+    "split",
+    "squeeze",
+    "stack",
+    "swapaxes",
+    "tile",
+    "transpose",
+    "unstack",
+    "vstack",
+]
+
 Axes = int | Sequence[int] | None
 
 

@@ -14,6 +14,8 @@ from .axes import axis_of, checked_shape, integer_of
 from .operands import Operand, array_of, operands, shape_of
 from .varying_axes import check_not_empty
 
+__all__ = ["pad"]
+
 MODES = ("constant", "edge", "reflect", "symmetric", "wrap")
 
 

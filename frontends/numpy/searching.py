@@ -19,6 +19,8 @@ from .operands import (
 )
 from .varying_axes import check_not_empty
 
+__all__ = ["argmax", "argmin", "searchsorted", "where"]
+
 
 def _arg_reduced(who: str, kind: str, x: Array, axis: int | None, keepdims: bool) -> Array:
     (x,) = operands(who, x)

@@ -13,6 +13,8 @@ from ..arrays.array import Array
 from ..arrays.concrete import NumpyArray, as_concrete
 from .values import values_of
 
+__all__ = ["unique_all", "unique_counts", "unique_inverse", "unique_values"]
+
 _HINT = "call it outside of the function, or tenon.numpy.sort and tenon.numpy.diff inside"
 
 

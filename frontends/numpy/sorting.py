@@ -10,6 +10,8 @@ from .axes import axis_of, integer_of
 from .indexing import gathered_along
 from .operands import operands, part_of, reshaped
 
+__all__ = ["argsort", "sort", "top_k"]
+
 _STATIC = ("axis", "descending", "stable")
 
 

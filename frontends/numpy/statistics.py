@@ -38,6 +38,29 @@ from .operands import (
 )
 from .varying_axes import check_not_empty
 
+__all__ = [
+    "all",
+    "allclose",
+    "any",
+    "array_equal",
+    "count_nonzero",
+    "cumprod",
+    "cumsum",
+    "cumulative_max",
+    "cumulative_min",
+    "cumulative_prod",
+    "cumulative_sum",
+    "diff",
+    "logsumexp",
+    "max",
+    "mean",
+    "min",
+    "prod",
+    "std",
+    "sum",
+    "var",
+]
+
 Axes = int | Sequence[int] | None
 DType = np.dtype[Any]
 

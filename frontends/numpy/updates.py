@@ -35,6 +35,8 @@ from .operands import (
     together,
 )
 
+__all__ = ["IndexUpdate"]
+
 _COMBINED: dict[str, Callable[[TracedArray, TracedArray], TracedArray]] = {
     "set": lambda old, new: new,
     "add": ops.add,

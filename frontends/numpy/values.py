@@ -9,6 +9,8 @@ from ..arrays.concrete import NumpyArray, as_concrete
 from ..arrays.tracing_state import note_values_read
 from ..tracing.traced import TracedArray
 
+__all__ = ["nonzero"]
+
 
 def values_of(who: str, x: object, hint: str) -> NumpyArray:
     """
