@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from tenon.dialects.graph import GRAPH
+from tenon.dialects.graph import GRAPH, ElementwiseOp
 from tenon.dialects.low import LOW
 from tenon.dialects.sched import SCHED
 from xdsl.ir import Operation
@@ -61,6 +61,8 @@ def _section(op: type[Operation]) -> Iterator[str]:
             is_example = not is_example
         else:
             yield f"    {line}".rstrip() if is_example else line
+    if issubclass(op, ElementwiseOp) and op.EXAMPLE:
+        yield f"\n    {op.example()}"
     yield f"\n`{source}`\n"
 
 

@@ -4,7 +4,8 @@ What one element of an op's result is, exactly, in the element type's own precis
 Shared by the interpreters of all levels. Functions take arrays (or numpy scalars) of one dtype and return
 that dtype. Arithmetic on narrow floats is done in f32 and rounded once. Functions that are not exactly
 rounded by IEEE 754 (exp, log, tan, ...) are computed in a wider type and rounded; exp, log, tanh, erf, sin,
-cos and pow of f64 are numpy's. Callers run them under `np.errstate(all="ignore")`.
+cos and pow of f64 are numpy's. `ELEMENTWISE` has the function of each elementwise op of `graph`. Callers run
+them under `np.errstate(all="ignore")`.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, Operation
 
+from ..dialects import graph
 from ..dialects.sched import CombineKind
 from .fused_multiply_add import fma, round_to_odd
 from .numpy_types import BOOL, F16, F32, F64, Array, dtype_of, is_floating, is_narrow
@@ -90,52 +92,16 @@ def _minimum(lhs: Array, rhs: Array) -> Array:
     return -_maximum(-lhs, -rhs)
 
 
-negate = _rounded_once(np.negative)
-absolute = _rounded_once(np.absolute)
-sqrt = _rounded_once(np.sqrt)
-reciprocal = _rounded_once(_reciprocal)
-rsqrt = _rounded_once(_reciprocal_of_sqrt)
-floor = _rounded_once(np.floor)
-ceil = _rounded_once(np.ceil)
-trunc = _rounded_once(np.trunc)
-round_even = _rounded_once(np.rint)
-exp = _through_f64(np.exp)
-log = _through_f64(np.log)
-tanh = _through_f64(np.tanh)
-erf = _through_f64(_erf)
-sin = _through_f64(np.sin)
-cos = _through_f64(np.cos)
-expm1 = _through_wider(np.expm1)
-exp2 = _through_wider(np.exp2)
-log1p = _through_wider(np.log1p)
-log2 = _through_wider(np.log2)
-log10 = _through_wider(np.log10)
-tan = _through_wider(np.tan)
-asin = _through_wider(np.arcsin)
-acos = _through_wider(np.arccos)
-atan = _through_wider(np.arctan)
-sinh = _through_wider(np.sinh)
-cosh = _through_wider(np.cosh)
-asinh = _through_wider(np.arcsinh)
-acosh = _through_wider(np.arccosh)
-atanh = _through_wider(np.arctanh)
-atan2 = _through_wider(np.arctan2)
-hypot = _through_wider(np.hypot)
-logaddexp = _through_wider(np.logaddexp)
-
 add = _rounded_once(np.add)
 subtract = _rounded_once(np.subtract)
 multiply = _rounded_once(np.multiply)
 maximum = _rounded_once(_maximum)
 minimum = _rounded_once(_minimum)
-copy_sign = _rounded_once(np.copysign)
-floor_divide = _rounded_once(np.floor_divide)
-"""The quotient of floats, rounded down; see `divide` for integers."""
+
+truncated_remainder = _rounded_once(np.fmod)
+"""The remainder with the sign of the dividend, as C has it; of integers 0 for a divisor of 0."""
 
 _divide_floats = _rounded_once(np.divide)
-_remainder_of_floats = _rounded_once(np.mod)
-_truncated_remainder_of_floats = _rounded_once(np.fmod)
-_sign_of_floats = _rounded_once(np.sign)
 _power_of_floats = _through_f64(np.power)
 
 
@@ -144,19 +110,9 @@ def divide(lhs: Array, rhs: Array) -> Array:
     return _divide_floats(lhs, rhs) if is_floating(lhs.dtype) else np.floor_divide(lhs, rhs)
 
 
-def remainder(lhs: Array, rhs: Array) -> Array:
-    """Returns the remainder with the sign of the divisor; for integers 0 for a divisor of 0."""
-    return _remainder_of_floats(lhs, rhs) if is_floating(lhs.dtype) else np.remainder(lhs, rhs)
-
-
-def next_after(value: Array, target: Array) -> Array:
+def _next_after(value: Array, target: Array) -> Array:
     """Returns the neighbour of `value` in the direction of `target`; `target` itself where they are equal."""
     return np.where(value == target, target, np.nextafter(value, target))
-
-
-def truncated_remainder(lhs: Array, rhs: Array) -> Array:
-    """Returns the remainder with the sign of the dividend, as C does; for integers 0 for a divisor of 0."""
-    return _truncated_remainder_of_floats(lhs, rhs) if is_floating(lhs.dtype) else np.fmod(lhs, rhs)
 
 
 def ldexp(value: Array, exponent: Array) -> Array:
@@ -165,19 +121,14 @@ def ldexp(value: Array, exponent: Array) -> Array:
     return np.ldexp(value, known.astype(np.int32))
 
 
-def truncated_divide(lhs: Array, rhs: Array) -> Array:
+def _truncated_divide(lhs: Array, rhs: Array) -> Array:
     """Returns the quotient of integers cut towards zero: 0 for division by 0, the least by -1 wraps."""
     floored = np.floor_divide(lhs, rhs)
     is_cut = (np.remainder(lhs, rhs) != 0) & ((lhs < 0) != (rhs < 0))
     return floored + is_cut.astype(lhs.dtype)
 
 
-def sign(value: Array) -> Array:
-    """Returns -1, 0 or 1; 0.0 for -0.0, NaN for NaN."""
-    return _sign_of_floats(value) if is_floating(value.dtype) else np.sign(value)
-
-
-def power(base: Array, exponent: Array) -> Array:
+def _power(base: Array, exponent: Array) -> Array:
     """Returns the power; integers wrap, and 1 / base**-exponent is cut to an integer, 0 for a base of 0."""
     if is_floating(base.dtype):
         return _power_of_floats(base, exponent)
@@ -194,18 +145,18 @@ def power(base: Array, exponent: Array) -> Array:
     return np.where(exponent < 0, inverse, result)
 
 
-def relu(value: Array) -> Array:
+def _relu(value: Array) -> Array:
     """Returns the greater of the value and +0."""
     return maximum(value, np.zeros((), value.dtype))
 
 
-def shift_left(value: Array, amount: Array) -> Array:
+def _shift_left(value: Array, amount: Array) -> Array:
     """Returns `value << amount`, 0 if the amount is negative or not below the width."""
     fits, safe = _shift_amount(amount)
     return np.where(fits, np.left_shift(value, safe), np.zeros((), value.dtype))
 
 
-def shift_right(value: Array, amount: Array) -> Array:
+def _shift_right(value: Array, amount: Array) -> Array:
     """Returns `value >> amount`; an amount that is negative or not below the width leaves only the sign."""
     fits, safe = _shift_amount(amount)
     sign = np.where(value < 0, -1, 0).astype(value.dtype)
@@ -215,6 +166,81 @@ def shift_right(value: Array, amount: Array) -> Array:
 def _shift_amount(amount: Array) -> tuple[Array, Array]:
     fits = (amount >= 0) & (amount < amount.dtype.itemsize * 8)
     return fits, np.where(fits, amount, np.zeros((), amount.dtype))
+
+
+ELEMENTWISE: dict[type[graph.ElementwiseOp], Function] = {
+    graph.NegOp: _rounded_once(np.negative),
+    graph.AbsOp: _rounded_once(np.absolute),
+    graph.SignOp: _rounded_once(np.sign),
+    graph.ReluOp: _relu,
+    graph.NotOp: np.invert,
+    graph.FloorOp: _rounded_once(np.floor),
+    graph.CeilOp: _rounded_once(np.ceil),
+    graph.TruncOp: _rounded_once(np.trunc),
+    graph.RoundOp: _rounded_once(np.rint),
+    graph.ExpOp: _through_f64(np.exp),
+    graph.LogOp: _through_f64(np.log),
+    graph.SqrtOp: _rounded_once(np.sqrt),
+    graph.RsqrtOp: _rounded_once(_reciprocal_of_sqrt),
+    graph.RecipOp: _rounded_once(_reciprocal),
+    graph.TanhOp: _through_f64(np.tanh),
+    graph.ErfOp: _through_f64(_erf),
+    graph.SinOp: _through_f64(np.sin),
+    graph.CosOp: _through_f64(np.cos),
+    graph.Expm1Op: _through_wider(np.expm1),
+    graph.Exp2Op: _through_wider(np.exp2),
+    graph.Log1pOp: _through_wider(np.log1p),
+    graph.Log2Op: _through_wider(np.log2),
+    graph.Log10Op: _through_wider(np.log10),
+    graph.TanOp: _through_wider(np.tan),
+    graph.AsinOp: _through_wider(np.arcsin),
+    graph.AcosOp: _through_wider(np.arccos),
+    graph.AtanOp: _through_wider(np.arctan),
+    graph.SinhOp: _through_wider(np.sinh),
+    graph.CoshOp: _through_wider(np.cosh),
+    graph.AsinhOp: _through_wider(np.arcsinh),
+    graph.AcoshOp: _through_wider(np.arccosh),
+    graph.AtanhOp: _through_wider(np.arctanh),
+    graph.AddOp: add,
+    graph.SubOp: subtract,
+    graph.MulOp: multiply,
+    graph.DivOp: divide,
+    graph.ModOp: _rounded_once(np.remainder),
+    graph.FloordivOp: _rounded_once(np.floor_divide),
+    graph.TruncdivOp: _truncated_divide,
+    graph.RemOp: truncated_remainder,
+    graph.PowOp: _power,
+    graph.Atan2Op: _through_wider(np.arctan2),
+    graph.HypotOp: _through_wider(np.hypot),
+    graph.LogaddexpOp: _through_wider(np.logaddexp),
+    graph.CopysignOp: _rounded_once(np.copysign),
+    graph.NextafterOp: _next_after,
+    graph.MaxOp: maximum,
+    graph.MinOp: minimum,
+    graph.AndOp: np.bitwise_and,
+    graph.OrOp: np.bitwise_or,
+    graph.XorOp: np.bitwise_xor,
+    graph.ShlOp: _shift_left,
+    graph.ShrOp: _shift_right,
+    graph.EqOp: np.equal,
+    graph.NeOp: np.not_equal,
+    graph.LtOp: np.less,
+    graph.LeOp: np.less_equal,
+    graph.GtOp: np.greater,
+    graph.GeOp: np.greater_equal,
+    graph.IsnanOp: np.isnan,
+    graph.IsinfOp: np.isinf,
+    graph.IsfiniteOp: np.isfinite,
+    graph.SignbitOp: np.signbit,
+    graph.SelectOp: np.where,
+    graph.FmaOp: fma,
+}
+"""What one element of the result of each elementwise op is, but of conversions, which look at its type."""
+
+MATH: dict[type[Operation], Function] = {
+    op.MATH: function for op, function in ELEMENTWISE.items() if op.MATH is not None
+}
+"""What the ops of `math` compute: each what the op of `graph` does whose scalar code it is."""
 
 
 def cast(value: Array, dtype: np.dtype[Any]) -> Array:

@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from xdsl.dialects import arith, math
+from xdsl.dialects import arith
 from xdsl.dialects.arith import CMPF_COMPARISON_OPERATIONS, CMPI_COMPARISON_OPERATIONS
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation
 
-from ...dialects import low
+from ...dialects import graph, low
 from ...dialects.element_types import lanes_of
 from ...semantics import numerics
 from ...semantics.errors import InterpreterError, describe
@@ -231,39 +231,10 @@ FUNCTIONS: dict[type[Operation], Function] = {
     arith.SubfOp: numerics.subtract,
     arith.MulfOp: numerics.multiply,
     arith.DivfOp: numerics.divide,
-    arith.NegfOp: numerics.negate,
+    arith.NegfOp: numerics.ELEMENTWISE[graph.NegOp],
     arith.MaximumfOp: numerics.maximum,
     arith.MinimumfOp: numerics.minimum,
-    math.AbsFOp: numerics.absolute,
-    math.SqrtOp: numerics.sqrt,
-    math.FloorOp: numerics.floor,
-    math.CeilOp: numerics.ceil,
-    math.TruncOp: numerics.trunc,
-    math.RoundEvenOp: numerics.round_even,
-    math.CopySignOp: numerics.copy_sign,
-    math.FmaOp: numerics.fma,
-    math.ExpOp: numerics.exp,
-    math.LogOp: numerics.log,
-    math.TanhOp: numerics.tanh,
-    math.ErfOp: numerics.erf,
-    math.SinOp: numerics.sin,
-    math.CosOp: numerics.cos,
-    math.ExpM1Op: numerics.expm1,
-    math.Exp2Op: numerics.exp2,
-    math.Log1pOp: numerics.log1p,
-    math.Log2Op: numerics.log2,
-    math.Log10Op: numerics.log10,
-    math.TanOp: numerics.tan,
-    math.AsinOp: numerics.asin,
-    math.AcosOp: numerics.acos,
-    math.AtanOp: numerics.atan,
-    math.SinhOp: numerics.sinh,
-    math.CoshOp: numerics.cosh,
-    math.AsinhOp: numerics.asinh,
-    math.AcoshOp: numerics.acosh,
-    math.AtanhOp: numerics.atanh,
-    math.PowFOp: numerics.power,
-    math.Atan2Op: numerics.atan2,
+    **numerics.MATH,
     low.SelectOp: _where,
     low.RemfOp: numerics.truncated_remainder,
     low.LdexpOp: numerics.ldexp,

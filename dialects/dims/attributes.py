@@ -14,6 +14,8 @@ from xdsl.utils.exceptions import VerifyException
 from .expressions import DimExpr, Extent, is_at_least, unbounded
 from .text import parse_extent
 
+__all__ = ["DimExprAttr", "DimsAttr"]
+
 
 @irdl_attr_definition
 class DimExprAttr(Data[DimExpr]):

@@ -18,6 +18,27 @@ from ..dims.expressions import Extent, unbounded
 from ..dims.text import parse_extent
 from ..memory_modes import MemoryMode, ModeKind
 
+__all__ = [
+    "VALUE_MODES",
+    "AxisAttr",
+    "Combination",
+    "CombinationAttr",
+    "CountAttr",
+    "CumulateKind",
+    "CumulateKindAttr",
+    "ExtentsAttr",
+    "IntsAttr",
+    "MemoryModeAttr",
+    "ModeAttr",
+    "NodeModeAttr",
+    "ReduceKind",
+    "ReduceKindAttr",
+    "ScatterKind",
+    "ScatterKindAttr",
+    "SideAttr",
+    "SortedSide",
+]
+
 
 @irdl_attr_definition
 class IntsAttr(Data[tuple[int, ...]], SpacedOpaqueSyntaxAttribute):

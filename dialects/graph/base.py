@@ -6,28 +6,44 @@ from abc import ABC
 from typing import Any, ClassVar
 
 from xdsl.dialects.arith import FastMathFlagsAttr
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.builtin import TensorType, f32, i32
 from xdsl.ir import Attribute, Operation
 from xdsl.irdl import IRDLOperation, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from .types import ANY, FLOATS, ElementKind, difference, tensor_type_of
+from .types import FLOATS, ElementKind, difference, tensor_type_of
+
+__all__ = ["ElementwiseOp", "GraphOp", "MovementOp"]
 
 
 class GraphOp(IRDLOperation, ABC):
-    """An op of the `graph` dialect: pure, with one tensor as its result."""
+    """
+    An op of the `graph` dialect: pure, with one tensor as its result. `IS_HEAVY` says whether it is worth a
+    store and a load to not do it twice.
+    """
 
+    IS_HEAVY: ClassVar[bool] = False
     traits = traits_def(Pure())
 
 
 class ElementwiseOp(GraphOp, ABC):
     """
-    An op whose result has at each index what it makes of the elements of its operands at that index.
-    `ELEMENTS` says which element types its operands may have.
+    An op whose result has at each index what it makes of the elements of its operands at that index. Each op,
+    or its family, says which element types its operands may have (`ELEMENTS`) and whether it is heavy.
     """
 
-    ELEMENTS: ClassVar[ElementKind] = ANY
+    ELEMENTS: ClassVar[ElementKind]
+    MATH: ClassVar[type[Operation] | None] = None
+    """The op of `math` that computes one element of a float, in f32 for narrower ones."""
+    EXAMPLE: ClassVar[str] = ""
+    """How an op of the family is written, with `{name}` and `{type}`; empty where the docstring shows it."""
+
+    @classmethod
+    def example(cls) -> str:
+        """Returns the op of this class as `EXAMPLE` writes it, on a type that it takes."""
+        element_type = f32 if f32 in cls.ELEMENTS.types else i32
+        return cls.EXAMPLE.format(name=cls.name, type=f"tensor<4x{element_type}>")
 
     def verify_(self) -> None:
         type = tensor_type_of(self.operands[-1], self.name)

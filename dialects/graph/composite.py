@@ -37,6 +37,8 @@ from .types import (
     tensor_type_of,
 )
 
+__all__ = ["ArgReduceOp", "CompositeOp", "Extremum", "ExtremumAttr", "LogsumexpOp"]
+
 _KEEP = UnitAttr()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from xdsl.dialects.arith import FastMathFlagsAttr
 from xdsl.dialects.builtin import DYNAMIC_INDEX, AffineMapAttr, ArrayAttr, TensorType, UnitAttr
@@ -43,6 +43,8 @@ from .types import (
     tensor_type_of,
 )
 
+__all__ = ["ContractOp", "ReduceOp", "iteration_extents", "reduced_type"]
+
 _KEEP = UnitAttr()
 
 _REDUCE_ELEMENTS = {kind: BITS if kind in (ReduceKind.AND, ReduceKind.OR) else NUMBERS for kind in ReduceKind}
@@ -78,6 +80,7 @@ class ReduceOp(GraphOp):
     """
 
     name = "graph.reduce"
+    IS_HEAVY: ClassVar = True
     kind = prop_def(ReduceKindAttr)
     source = operand_def(TENSOR)
     axes = prop_def(IntsAttr)
@@ -145,6 +148,7 @@ class ContractOp(GraphOp):
     """
 
     name = "graph.contract"
+    IS_HEAVY: ClassVar = True
     inputs = var_operand_def(TENSOR)
     maps = prop_def(ArrayAttr[AffineMapAttr])
     bounds = opt_prop_def(ExtentsAttr)

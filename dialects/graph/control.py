@@ -36,6 +36,8 @@ from ..dims.expressions import Extent, is_at_least
 from ..dims.text import parse_extent
 from .types import TENSOR, difference, shape_of, tensor_of, tensor_type_of
 
+__all__ = ["ConditionOp", "ControlOp", "IfOp", "ScanOp", "WhileOp", "YieldOp", "slice_type"]
+
 CONDITION = tensor_of(i1, ())
 """The type of what decides: one boolean."""
 

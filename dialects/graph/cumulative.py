@@ -12,6 +12,8 @@ from .attributes import AxisAttr, CumulateKind, CumulateKindAttr
 from .base import GraphOp
 from .types import NUMBERS, TENSOR_T, ElementKind, check_axes, tensor_type_of
 
+__all__ = ["CumulateOp"]
+
 _UNIT = UnitAttr()
 
 

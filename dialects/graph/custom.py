@@ -6,6 +6,8 @@ from abc import ABC
 
 from .base import GraphOp
 
+__all__ = ["CustomOp"]
+
 
 class CustomOp(GraphOp, ABC):
     """

@@ -14,6 +14,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..dims.expressions import KEYWORDS, LARGEST_DIM, DimSymbol, Extent, symbols_of
 
+__all__ = ["DimOp", "dims_around", "dims_of"]
+
 
 @irdl_op_definition
 class DimOp(IRDLOperation):

@@ -26,6 +26,8 @@ from xdsl.utils.exceptions import VerifyException
 from ..print_format import check_format
 from .types import TENSOR
 
+__all__ = ["CallbackOp", "HostCallOp", "PrintOp"]
+
 
 class HostCallOp(IRDLOperation, ABC):
     """An op at which the host is called: with its operands, all tensors, for its results, any number."""

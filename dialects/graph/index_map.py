@@ -16,6 +16,8 @@ from xdsl.ir.affine import (
 
 from ..dims.expressions import Extent
 
+__all__ = ["LinearIndex", "linear_index"]
+
 
 @dataclass(frozen=True, slots=True)
 class LinearIndex:

@@ -43,6 +43,15 @@ from .types import (
     tensor_type_of,
 )
 
+__all__ = [
+    "DynamicSliceOp",
+    "DynamicUpdateOp",
+    "GatherOp",
+    "ScatterOp",
+    "dynamic_slice_type",
+    "gathered_type",
+]
+
 
 def _check_index_types(who: str, types: Sequence[TensorType[Any]]) -> tuple[int, ...]:
     """Returns the shape of index tensors. Raises `VerifyException` unless all are integers of one shape."""

@@ -10,6 +10,8 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def
 from .base import GraphOp
 from .types import TENSOR_T
 
+__all__ = ["DetachOp", "MarkerOp", "MaterializeOp"]
+
 
 class MarkerOp(GraphOp, ABC):
     """An op whose result is its operand."""

@@ -41,6 +41,20 @@ from .types import (
     tensor_type_of,
 )
 
+__all__ = [
+    "BroadcastOp",
+    "ConcatOp",
+    "FlipOp",
+    "PadOp",
+    "PermuteOp",
+    "ReshapeOp",
+    "SliceOp",
+    "concatenated_type",
+    "padded_type",
+    "permuted_type",
+    "sliced_type",
+]
+
 
 def _ints(variable: str) -> VarConstraint[IntsAttr]:
     return VarConstraint(variable, base(IntsAttr))

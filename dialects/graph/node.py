@@ -42,6 +42,17 @@ from .attributes import NodeModeAttr
 from .dim import module_around
 from .types import NUMBERS, TENSOR, tensor_of, tensor_type_of
 
+__all__ = [
+    "MergeOp",
+    "NodeAccessOp",
+    "ReadOp",
+    "TnodeOp",
+    "WriteOp",
+    "check_node_access",
+    "find_node",
+    "node_type",
+]
+
 _INDEX = IndexType()
 
 _WITHIN_A_RUN = (ModeKind.LOCAL, ModeKind.VIRTUAL)

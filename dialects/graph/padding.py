@@ -20,6 +20,8 @@ from .dim import dims_around, dims_text
 from .movement import padded_type
 from .types import ANY, TENSOR_T, Computed, ElementKind, is_symbolic, shape_of, tensor_type_of
 
+__all__ = ["PadMode", "PadModeAttr", "PadWithOp"]
+
 
 class PadMode(StrEnum):
     """

@@ -13,6 +13,8 @@ from .attributes import CountAttr
 from .base import GraphOp
 from .types import TENSOR, TENSOR_T, ElementKind, are_equal_extents, shape_of, tensor_of, tensor_type_of
 
+__all__ = ["THREEFRY_PARITY", "THREEFRY_ROTATIONS", "ThreefryOp"]
+
 _WORD = ui32
 
 MAX_ROUNDS = 72

@@ -14,6 +14,8 @@ from .attributes import AxisAttr, SideAttr, SortedSide
 from .base import GraphOp, check_exact_result
 from .types import TENSOR, TENSOR_T, Computed, check_axes, shape_of, tensor_of, tensor_type_of
 
+__all__ = ["ArgsortOp", "SearchSortedOp", "SortOp", "positions_type"]
+
 _UNIT = UnitAttr()
 
 

@@ -15,6 +15,8 @@ from .attributes import AxisAttr
 from .base import GraphOp
 from .types import NUMBERS, TENSOR_T, check_axes, tensor_type_of
 
+__all__ = ["ConstantOp", "IotaOp"]
+
 
 @irdl_op_definition
 class ConstantOp(GraphOp):

@@ -18,6 +18,8 @@ from ..dims.attributes import DimsAttr
 from ..dims.expressions import Extent
 from ..element_types import ELEMENT_TYPES, is_float
 
+__all__ = ["shape_of", "tensor_of", "tensor_type_of"]
+
 MAX_ELEMENTS = 2**63 - 1
 
 _ELEMENTS = frozenset(ELEMENT_TYPES)

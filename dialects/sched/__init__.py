@@ -1,129 +1,18 @@
-"""The `sched` dialect: how, where and when. Kernels are trees of annotated axes; a program launches them."""
+"""
+The `sched` dialect: how, where and when. Kernels are trees of annotated axes; a program launches them.
 
-from xdsl.ir import Dialect
+Each module lists in its `__all__` what `sched` has of it.
+"""
 
-from .attributes import (
-    AnalysisAttr,
-    CombineKind,
-    CombineKindAttr,
-    Level,
-    LevelAttr,
-    LifetimeAttr,
-    MappingAttr,
-    MemoryPlanAttr,
-    Role,
-    RoleAttr,
-    Scope,
-    ScopeAttr,
-    SlabAttr,
-    SummaryAttr,
-    TokenType,
-)
-from .control import ITEMS, ControlItem, ForOp, IfOp, RowOp, WhileOp, row_type
-from .dim import DimOp
-from .host_call import CallbackOp, HostItem, PrintOp, orders_items
-from .kernel import SCALAR_OPS, AllocOp, AxisOp, KernelOp, ReduceOp, YieldOp
-from .node import MergeBufferOp, NodeOp
-from .origin import OriginAttr
-from .program import (
-    TOKEN,
-    BufferOp,
-    ConstantOp,
-    LaunchOp,
-    ProgramOp,
-    ReturnOp,
-    SyncOp,
-    TransferOp,
-)
-from .program_types import argument_type, buffer_type
+from ..definition import dialect_of
+from .attributes import *
+from .control import *
+from .dim import *
+from .host_call import *
+from .kernel import *
+from .node import *
+from .origin import *
+from .program import *
+from .program_types import *
 
-SCHED = Dialect(
-    "sched",
-    [
-        KernelOp,
-        AxisOp,
-        ReduceOp,
-        YieldOp,
-        AllocOp,
-        ProgramOp,
-        BufferOp,
-        ConstantOp,
-        DimOp,
-        NodeOp,
-        MergeBufferOp,
-        LaunchOp,
-        TransferOp,
-        SyncOp,
-        CallbackOp,
-        PrintOp,
-        ForOp,
-        WhileOp,
-        IfOp,
-        RowOp,
-        ReturnOp,
-    ],
-    [
-        MappingAttr,
-        LevelAttr,
-        CombineKindAttr,
-        ScopeAttr,
-        RoleAttr,
-        LifetimeAttr,
-        SlabAttr,
-        AnalysisAttr,
-        SummaryAttr,
-        MemoryPlanAttr,
-        OriginAttr,
-        TokenType,
-    ],
-)
-
-__all__ = [
-    "ITEMS",
-    "SCALAR_OPS",
-    "SCHED",
-    "TOKEN",
-    "AllocOp",
-    "AnalysisAttr",
-    "AxisOp",
-    "BufferOp",
-    "CallbackOp",
-    "CombineKind",
-    "CombineKindAttr",
-    "ConstantOp",
-    "ControlItem",
-    "DimOp",
-    "ForOp",
-    "HostItem",
-    "IfOp",
-    "KernelOp",
-    "LaunchOp",
-    "Level",
-    "LevelAttr",
-    "LifetimeAttr",
-    "MappingAttr",
-    "MemoryPlanAttr",
-    "MergeBufferOp",
-    "NodeOp",
-    "OriginAttr",
-    "PrintOp",
-    "ProgramOp",
-    "ReduceOp",
-    "ReturnOp",
-    "Role",
-    "RoleAttr",
-    "RowOp",
-    "Scope",
-    "ScopeAttr",
-    "SlabAttr",
-    "SummaryAttr",
-    "SyncOp",
-    "TokenType",
-    "TransferOp",
-    "WhileOp",
-    "YieldOp",
-    "argument_type",
-    "buffer_type",
-    "orders_items",
-    "row_type",
-]
+SCHED = dialect_of("sched", globals())

@@ -19,6 +19,24 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
+__all__ = [
+    "AnalysisAttr",
+    "CombineKind",
+    "CombineKindAttr",
+    "Level",
+    "LevelAttr",
+    "LifetimeAttr",
+    "MappingAttr",
+    "MemoryPlanAttr",
+    "Role",
+    "RoleAttr",
+    "Scope",
+    "ScopeAttr",
+    "SlabAttr",
+    "SummaryAttr",
+    "TokenType",
+]
+
 
 def _integer(value: int | IntAttr) -> IntAttr:
     return value if isinstance(value, IntAttr) else IntAttr(value)

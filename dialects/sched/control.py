@@ -52,6 +52,8 @@ from .program import (
 )
 from .program_types import buffer_type
 
+__all__ = ["ITEMS", "ControlItem", "ForOp", "IfOp", "RowOp", "WhileOp", "row_type"]
+
 CONDITION = buffer_type(tensor_of(i1, ()))
 """The type of a buffer that decides."""
 

@@ -10,6 +10,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..graph import dims_around
 
+__all__ = ["DimOp"]
+
 
 @irdl_op_definition
 class DimOp(IRDLOperation):

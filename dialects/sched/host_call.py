@@ -24,6 +24,8 @@ from ..print_format import check_format
 from .program import TOKEN, check_tensor, parse_after, print_after
 from .program_types import buffer_type
 
+__all__ = ["CallbackOp", "HostItem", "PrintOp", "orders_items"]
+
 
 class HostItem(IRDLOperation, ABC):
     """

@@ -54,6 +54,8 @@ from ..kernel_dims import dims_properties, parse_dims, print_dims, sizes_of, ver
 from ..low.static_bounds import Counter, verify_accesses
 from .attributes import CombineKind, CombineKindAttr, MappingAttr, Scope, ScopeAttr
 
+__all__ = ["SCALAR_OPS", "AllocOp", "AxisOp", "KernelOp", "ReduceOp", "YieldOp"]
+
 INDEX = IndexType()
 
 

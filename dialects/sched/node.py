@@ -13,6 +13,8 @@ from xdsl.utils.exceptions import VerifyException
 from ..graph import TnodeOp, check_node_access, node_type
 from .program_types import buffer_type
 
+__all__ = ["MergeBufferOp", "NodeOp"]
+
 
 def _check_type(op: Operation, node: TnodeOp, n_indices: int, found: Attribute) -> None:
     expected = buffer_type(node_type(node, n_indices))

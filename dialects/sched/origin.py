@@ -13,6 +13,8 @@ from xdsl.printer import Printer
 from ..graph.attributes import ModeAttr
 from ..memory_modes import ModeKind
 
+__all__ = ["OriginAttr"]
+
 
 def _text(text: str | StringAttr) -> StringAttr:
     return text if isinstance(text, StringAttr) else StringAttr(text)

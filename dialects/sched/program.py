@@ -54,6 +54,8 @@ from .kernel import KernelOp
 from .origin import OriginAttr
 from .program_types import argument_type, buffer_type
 
+__all__ = ["TOKEN", "BufferOp", "ConstantOp", "LaunchOp", "ProgramOp", "ReturnOp", "SyncOp", "TransferOp"]
+
 TOKEN = TokenType()
 
 

@@ -12,6 +12,8 @@ from ..buffer_size import memref_of
 from ..element_types import element_type_of, storage_type
 from ..graph.types import shape_of
 
+__all__ = ["argument_type", "buffer_type"]
+
 
 @lru_cache(1024)
 def buffer_type(tensor: Attribute) -> MemRefType:

@@ -7,6 +7,7 @@ python scalars take the dtype of the arrays. Functions that give floats promote 
 
 from __future__ import annotations
 
+from ...dialects import graph
 from ..arrays.array import Array
 from ..calls.dispatch import array_function
 from ..tracing import graph_ops as ops
@@ -21,12 +22,12 @@ from .operands import (
     as_float,
     bits,
     common,
-    elementwise,
     floats,
     is_float,
     no_loop,
     numbers,
     operands,
+    rounded,
     scalar_like,
     small_numbers,
     together,
@@ -121,13 +122,13 @@ def abs(x: Array, /) -> Array:
 @array_function
 def acos(x: Array, /) -> Array:
     """The inverse cosine of each element, in [0, pi]: NaN outside [-1, 1]."""
-    return ops.acos(as_float("acos", x))
+    return ops.unary(graph.AcosOp, as_float("acos", x))
 
 
 @array_function
 def acosh(x: Array, /) -> Array:
     """The inverse hyperbolic cosine of each element: NaN below 1."""
-    return ops.acosh(as_float("acosh", x))
+    return ops.unary(graph.AcoshOp, as_float("acosh", x))
 
 
 @array_function
@@ -140,31 +141,31 @@ def add(x1: Operand, x2: Operand, /) -> Array:
 @array_function
 def asin(x: Array, /) -> Array:
     """The inverse sine of each element, in [-pi/2, pi/2]: NaN outside [-1, 1]."""
-    return ops.asin(as_float("asin", x))
+    return ops.unary(graph.AsinOp, as_float("asin", x))
 
 
 @array_function
 def asinh(x: Array, /) -> Array:
     """The inverse hyperbolic sine of each element."""
-    return ops.asinh(as_float("asinh", x))
+    return ops.unary(graph.AsinhOp, as_float("asinh", x))
 
 
 @array_function
 def atan(x: Array, /) -> Array:
     """The inverse tangent of each element, in [-pi/2, pi/2]."""
-    return ops.atan(as_float("atan", x))
+    return ops.unary(graph.AtanOp, as_float("atan", x))
 
 
 @array_function
 def atan2(x1: Operand, x2: Operand, /) -> Array:
     """The angle of the point (x2, x1), in [-pi, pi], with the signs of zeros told apart."""
-    return ops.atan2(*floats("atan2", x1, x2))
+    return ops.binary(graph.Atan2Op, *floats("atan2", x1, x2))
 
 
 @array_function
 def atanh(x: Array, /) -> Array:
     """The inverse hyperbolic tangent of each element: infinite at -1 and 1, NaN beyond."""
-    return ops.atanh(as_float("atanh", x))
+    return ops.unary(graph.AtanhOp, as_float("atanh", x))
 
 
 @array_function
@@ -217,7 +218,7 @@ def bitwise_xor(x1: Operand, x2: Operand, /) -> Array:
 @array_function
 def ceil(x: Array, /) -> Array:
     """The least integer from the element up; integers and booleans stay as they are."""
-    return elementwise(ops.ceil, *operands("ceil", x))
+    return rounded(graph.CeilOp, *operands("ceil", x))
 
 
 @array_function
@@ -243,7 +244,7 @@ def conj(x: Array, /) -> Array:
 @array_function
 def copysign(x1: Operand, x2: Operand, /) -> Array:
     """`x1` with the sign of `x2`, also where that is -0.0."""
-    return ops.copysign(*floats("copysign", x1, x2))
+    return ops.binary(graph.CopysignOp, *floats("copysign", x1, x2))
 
 
 @array_function
@@ -255,7 +256,7 @@ def cos(x: Array, /) -> Array:
 @array_function
 def cosh(x: Array, /) -> Array:
     """The hyperbolic cosine of each element."""
-    return ops.cosh(as_float("cosh", x))
+    return ops.unary(graph.CoshOp, as_float("cosh", x))
 
 
 @array_function
@@ -288,19 +289,19 @@ def exp(x: Array, /) -> Array:
 @array_function
 def exp2(x: Array, /) -> Array:
     """2 to the power of each element."""
-    return ops.exp2(as_float("exp2", x))
+    return ops.unary(graph.Exp2Op, as_float("exp2", x))
 
 
 @array_function
 def expm1(x: Array, /) -> Array:
     """e to the power of each element, less 1, exact near 0."""
-    return ops.expm1(as_float("expm1", x))
+    return ops.unary(graph.Expm1Op, as_float("expm1", x))
 
 
 @array_function
 def floor(x: Array, /) -> Array:
     """The greatest integer up to the element; integers and booleans stay as they are."""
-    return elementwise(ops.floor, *operands("floor", x))
+    return rounded(graph.FloorOp, *operands("floor", x))
 
 
 @array_function
@@ -311,7 +312,7 @@ def floor_divide(x1: Operand, x2: Operand, /) -> Array:
     Booleans count as int8.
     """
     lhs, rhs = small_numbers("floor_divide", x1, x2)
-    return ops.floordiv(lhs, rhs) if is_float(lhs.dtype) else ops.div(lhs, rhs)
+    return ops.binary(graph.FloordivOp, lhs, rhs) if is_float(lhs.dtype) else ops.div(lhs, rhs)
 
 
 @array_function
@@ -319,7 +320,7 @@ def fmod(x1: Operand, x2: Operand, /) -> Array:
     """
     The remainder with the sign of `x1`, as C's. An integer's remainder by zero is 0. Booleans count as int8.
     """
-    return ops.rem(*small_numbers("fmod", x1, x2))
+    return ops.binary(graph.RemOp, *small_numbers("fmod", x1, x2))
 
 
 @array_function
@@ -337,7 +338,7 @@ def greater_equal(x1: Operand, x2: Operand, /) -> Array:
 @array_function
 def hypot(x1: Operand, x2: Operand, /) -> Array:
     """The square root of the sum of squares, without overflow on the way; inf where one is infinite."""
-    return ops.hypot(*floats("hypot", x1, x2))
+    return ops.binary(graph.HypotOp, *floats("hypot", x1, x2))
 
 
 @array_function
@@ -382,7 +383,7 @@ def isfinite(x: Array, /) -> Array:
 def isinf(x: Array, /) -> Array:
     """Whether the element is infinite."""
     (x,) = operands("isinf", x)
-    return ops.isinf(x) if is_float(x.dtype) else ops.full(False, BOOL, x.shape)
+    return ops.unary(graph.IsinfOp, x) if is_float(x.dtype) else ops.full(False, BOOL, x.shape)
 
 
 @array_function
@@ -413,19 +414,19 @@ def log(x: Array, /) -> Array:
 @array_function
 def log10(x: Array, /) -> Array:
     """The logarithm to base 10 of each element: -inf for 0, NaN below."""
-    return ops.log10(as_float("log10", x))
+    return ops.unary(graph.Log10Op, as_float("log10", x))
 
 
 @array_function
 def log1p(x: Array, /) -> Array:
     """The natural logarithm of 1 plus the element, exact near 0."""
-    return ops.log1p(as_float("log1p", x))
+    return ops.unary(graph.Log1pOp, as_float("log1p", x))
 
 
 @array_function
 def log2(x: Array, /) -> Array:
     """The logarithm to base 2 of each element: -inf for 0, NaN below."""
-    return ops.log2(as_float("log2", x))
+    return ops.unary(graph.Log2Op, as_float("log2", x))
 
 
 @array_function
@@ -511,7 +512,7 @@ def negative(x: Array, /) -> Array:
 @array_function
 def nextafter(x1: Operand, x2: Operand, /) -> Array:
     """The float next to `x1` on the way to `x2`; `x2` where they are equal."""
-    return ops.nextafter(*floats("nextafter", x1, x2))
+    return ops.binary(graph.NextafterOp, *floats("nextafter", x1, x2))
 
 
 @array_function
@@ -560,13 +561,13 @@ def reciprocal(x: Array, /) -> Array:
     """1 divided by the element; of integers, 0 but for 1 and -1. Booleans count as int8."""
     (x,) = small_numbers("reciprocal", x)
     one = scalar_like(x, 1)
-    return ops.div(one, x) if is_float(x.dtype) else ops.truncdiv(one, x)
+    return ops.div(one, x) if is_float(x.dtype) else ops.binary(graph.TruncdivOp, one, x)
 
 
 @array_function
 def relu(x: Array, /) -> Array:
     """The element, but 0 where it is less; NaN for NaN. Raises TypeError for booleans."""
-    return ops.relu(*numbers("relu", x))
+    return ops.unary(graph.ReluOp, *numbers("relu", x))
 
 
 @array_function
@@ -582,13 +583,13 @@ def remainder(x1: Operand, x2: Operand, /) -> Array:
 def round(x: Array, /) -> Array:
     """The nearest integer, the even one of two; integers stay as they are, booleans become float16."""
     (x,) = operands("round", x)
-    return ops.cast(x, FLOAT16) if x.dtype == BOOL else elementwise(ops.round, x)
+    return ops.cast(x, FLOAT16) if x.dtype == BOOL else rounded(graph.RoundOp, x)
 
 
 @array_function
 def rsqrt(x: Array, /) -> Array:
     """1 divided by the square root of the element: inf for 0, NaN below."""
-    return ops.rsqrt(as_float("rsqrt", x))
+    return ops.unary(graph.RsqrtOp, as_float("rsqrt", x))
 
 
 @array_function
@@ -597,7 +598,7 @@ def sign(x: Array, /) -> Array:
     -1, 0 or 1 as the element is less than, equal to or more than 0; NaN for NaN. Raises TypeError for
     booleans.
     """
-    return ops.sign(*numbers("sign", x))
+    return ops.unary(graph.SignOp, *numbers("sign", x))
 
 
 @array_function
@@ -605,7 +606,7 @@ def signbit(x: Array, /) -> Array:
     """Whether the sign bit is set: also of -0.0. Of integers, whether they are less than 0."""
     (x,) = operands("signbit", x)
     if is_float(x.dtype):
-        return ops.signbit(x)
+        return ops.unary(graph.SignbitOp, x)
     return ops.full(False, BOOL, x.shape) if x.dtype.kind in "bu" else ops.lt(x, scalar_like(x, 0))
 
 
@@ -618,7 +619,7 @@ def sin(x: Array, /) -> Array:
 @array_function
 def sinh(x: Array, /) -> Array:
     """The hyperbolic sine of each element."""
-    return ops.sinh(as_float("sinh", x))
+    return ops.unary(graph.SinhOp, as_float("sinh", x))
 
 
 @array_function
@@ -643,16 +644,16 @@ def subtract(x1: Operand, x2: Operand, /) -> Array:
 @array_function
 def tan(x: Array, /) -> Array:
     """The tangent of each element: NaN for infinities."""
-    return ops.tan(as_float("tan", x))
+    return ops.unary(graph.TanOp, as_float("tan", x))
 
 
 @array_function
 def tanh(x: Array, /) -> Array:
     """The hyperbolic tangent of each element."""
-    return ops.tanh(as_float("tanh", x))
+    return ops.unary(graph.TanhOp, as_float("tanh", x))
 
 
 @array_function
 def trunc(x: Array, /) -> Array:
     """The element without its fraction; integers and booleans stay as they are."""
-    return elementwise(ops.trunc, *operands("trunc", x))
+    return rounded(graph.TruncOp, *operands("trunc", x))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
 
 from ...dialects.dims.expressions import Extent
+from ...dialects.graph import RoundingOp
 from ..arrays.array import Array
 from ..arrays.promotion import kind_of, result_type
 from ..tracing import graph_ops as ops
@@ -174,9 +174,6 @@ def truths(who: str, *values: Operand) -> list[TracedArray]:
     return together(who, [array_of(value, BOOL) for value in values])
 
 
-def elementwise(op: Callable[[TracedArray], TracedArray], x: TracedArray) -> TracedArray:
-    """
-    Returns `op` of a float array, and an integer or boolean array itself: what rounds has nothing to do
-    there.
-    """
-    return op(x) if is_float(x.dtype) else x
+def rounded(op: type[RoundingOp], x: TracedArray) -> TracedArray:
+    """Returns a float array rounded, and an integer or boolean array itself."""
+    return ops.unary(op, x) if is_float(x.dtype) else x

@@ -1,11 +1,12 @@
 """
-The ops of `graph` on traced arrays, one function each, at the user's line. Nothing is promoted or broadcast:
-operands must have what the op asks for.
+The ops of `graph` on traced arrays, at the user's line. Nothing is promoted or broadcast: operands must have
+what the op asks for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,6 @@ from ...dialects.dims.expressions import (
     parts_of,
     terms_of,
 )
-from ...dialects.graph.types import ElementKind
 from ...errors import TenonError
 from ...semantics.numpy_types import element_type_of_dtype
 from .extents import check_divisors
@@ -42,44 +42,39 @@ def _failed(error: Exception) -> TenonError:
     return with_excerpt(TenonError(message, location=frame_text(user_location())))
 
 
-def _check_elements(op: Any, x: TracedArray) -> None:
-    elements: ElementKind = op.ELEMENTS
+def _check_elements(op: type[graph.ElementwiseOp], x: TracedArray) -> None:
     try:
-        elements.check(op.name, x.aval.type)
+        op.ELEMENTS.check(op.name, x.aval.type)
     except VerifyException as error:
         raise _failed(error) from None
     x.aval.fits.add(op)
 
 
-def _check_same(op: Any, x: TracedArray, y: TracedArray) -> None:
+def _check_same(op: type[graph.ElementwiseOp], x: TracedArray, y: TracedArray) -> None:
     if x.value.type != y.value.type:
         raise _failed(VerifyException(f"{op.name}: operands are {x.value.type} and {y.value.type}"))
 
 
-def _unary(op: Callable[[Any], Operation]) -> Callable[[TracedArray], TracedArray]:
-    def apply(x: TracedArray) -> TracedArray:
-        x.check_usable()
-        if op not in x.aval.fits:
-            _check_elements(op, x)
-        made = op(x.value)
-        return x.trace.add(made, x.aval.weak, x.aval if made.results[0].type is x.value.type else None)
-
-    return apply
+def unary(op: type[graph.UnaryOp] | type[graph.PredicateOp], x: TracedArray) -> TracedArray:
+    """Returns what an elementwise op of one operand gives."""
+    x.check_usable()
+    if op not in x.aval.fits:
+        _check_elements(op, x)
+    made = op(x.value)
+    return x.trace.add(made, x.aval.weak, x.aval if made.results[0].type is x.value.type else None)
 
 
-def _binary(op: Callable[[Any, Any], Operation]) -> Callable[[TracedArray, TracedArray], TracedArray]:
-    def apply(x: TracedArray, y: TracedArray) -> TracedArray:
-        x.check_usable()
-        y.check_usable()
-        if x.value.type is not y.value.type:
-            _check_same(op, x, y)
-        if op not in x.aval.fits:
-            _check_elements(op, x)
-        made = op(x.value, y.value)
-        same = made.results[0].type is x.value.type and x.aval.weak is y.aval.weak
-        return x.trace.add(made, x.aval.weak and y.aval.weak, x.aval if same else None)
-
-    return apply
+def binary(op: type[graph.BinaryOp] | type[graph.CompareOp], x: TracedArray, y: TracedArray) -> TracedArray:
+    """Returns what an elementwise op of two operands gives, which must be of one type."""
+    x.check_usable()
+    y.check_usable()
+    if x.value.type is not y.value.type:
+        _check_same(op, x, y)
+    if op not in x.aval.fits:
+        _check_elements(op, x)
+    made = op(x.value, y.value)
+    same = made.results[0].type is x.value.type and x.aval.weak is y.aval.weak
+    return x.trace.add(made, x.aval.weak and y.aval.weak, x.aval if same else None)
 
 
 def _built(build: Callable[[], Operation], x: TracedArray, weak: bool = False) -> TracedArray:
@@ -91,73 +86,41 @@ def _built(build: Callable[[], Operation], x: TracedArray, weak: bool = False) -
     return x.trace.add(op, weak)
 
 
-neg = _unary(graph.NegOp)
-abs = _unary(graph.AbsOp)
-exp = _unary(graph.ExpOp)
-log = _unary(graph.LogOp)
-sqrt = _unary(graph.SqrtOp)
-rsqrt = _unary(graph.RsqrtOp)
-recip = _unary(graph.RecipOp)
-tanh = _unary(graph.TanhOp)
-erf = _unary(graph.ErfOp)
-sin = _unary(graph.SinOp)
-cos = _unary(graph.CosOp)
-floor = _unary(graph.FloorOp)
-ceil = _unary(graph.CeilOp)
-trunc = _unary(graph.TruncOp)
-relu = _unary(graph.ReluOp)
-not_ = _unary(graph.NotOp)
-round = _unary(graph.RoundOp)
-sign = _unary(graph.SignOp)
+# Names for those that functions of several ops are written with; `unary` and `binary` take every other.
 
-expm1 = _unary(graph.Expm1Op)
-exp2 = _unary(graph.Exp2Op)
-log1p = _unary(graph.Log1pOp)
-log2 = _unary(graph.Log2Op)
-log10 = _unary(graph.Log10Op)
-tan = _unary(graph.TanOp)
-asin = _unary(graph.AsinOp)
-acos = _unary(graph.AcosOp)
-atan = _unary(graph.AtanOp)
-sinh = _unary(graph.SinhOp)
-cosh = _unary(graph.CoshOp)
-asinh = _unary(graph.AsinhOp)
-acosh = _unary(graph.AcoshOp)
-atanh = _unary(graph.AtanhOp)
-atan2 = _binary(graph.Atan2Op)
-hypot = _binary(graph.HypotOp)
-logaddexp = _binary(graph.LogaddexpOp)
-copysign = _binary(graph.CopysignOp)
-nextafter = _binary(graph.NextafterOp)
-
-isnan = _unary(graph.IsnanOp)
-isinf = _unary(graph.IsinfOp)
-isfinite = _unary(graph.IsfiniteOp)
-signbit = _unary(graph.SignbitOp)
-
-add = _binary(graph.AddOp)
-sub = _binary(graph.SubOp)
-mul = _binary(graph.MulOp)
-div = _binary(graph.DivOp)
-mod = _binary(graph.ModOp)
-rem = _binary(graph.RemOp)
-floordiv = _binary(graph.FloordivOp)
-truncdiv = _binary(graph.TruncdivOp)
-pow = _binary(graph.PowOp)
-max = _binary(graph.MaxOp)
-min = _binary(graph.MinOp)
-and_ = _binary(graph.AndOp)
-or_ = _binary(graph.OrOp)
-xor = _binary(graph.XorOp)
-shl = _binary(graph.ShlOp)
-shr = _binary(graph.ShrOp)
-
-eq = _binary(graph.EqOp)
-ne = _binary(graph.NeOp)
-lt = _binary(graph.LtOp)
-le = _binary(graph.LeOp)
-gt = _binary(graph.GtOp)
-ge = _binary(graph.GeOp)
+add = partial(binary, graph.AddOp)
+sub = partial(binary, graph.SubOp)
+mul = partial(binary, graph.MulOp)
+div = partial(binary, graph.DivOp)
+mod = partial(binary, graph.ModOp)
+pow = partial(binary, graph.PowOp)
+max = partial(binary, graph.MaxOp)
+min = partial(binary, graph.MinOp)
+neg = partial(unary, graph.NegOp)
+abs = partial(unary, graph.AbsOp)
+exp = partial(unary, graph.ExpOp)
+log = partial(unary, graph.LogOp)
+sqrt = partial(unary, graph.SqrtOp)
+sin = partial(unary, graph.SinOp)
+cos = partial(unary, graph.CosOp)
+recip = partial(unary, graph.RecipOp)
+erf = partial(unary, graph.ErfOp)
+floor = partial(unary, graph.FloorOp)
+logaddexp = partial(binary, graph.LogaddexpOp)
+and_ = partial(binary, graph.AndOp)
+or_ = partial(binary, graph.OrOp)
+xor = partial(binary, graph.XorOp)
+shl = partial(binary, graph.ShlOp)
+shr = partial(binary, graph.ShrOp)
+not_ = partial(unary, graph.NotOp)
+isnan = partial(unary, graph.IsnanOp)
+isfinite = partial(unary, graph.IsfiniteOp)
+eq = partial(binary, graph.EqOp)
+ne = partial(binary, graph.NeOp)
+lt = partial(binary, graph.LtOp)
+le = partial(binary, graph.LeOp)
+gt = partial(binary, graph.GtOp)
+ge = partial(binary, graph.GeOp)
 
 
 def constant(values: Any, dtype: np.dtype[Any] | None = None) -> TracedArray:
@@ -221,12 +184,6 @@ def select(condition: TracedArray, on_true: TracedArray, on_false: TracedArray) 
     )
 
 
-def fma(a: TracedArray, b: TracedArray, c: TracedArray) -> TracedArray:
-    b.check_usable()
-    c.check_usable()
-    return _built(lambda: graph.FmaOp(a.value, b.value, c.value), a)
-
-
 def cast(x: TracedArray, dtype: np.dtype[Any], weak: bool = False) -> TracedArray:
     """
     Returns the elements in another dtype; `weak` says whether the result, like a Python scalar, gives way to
@@ -240,12 +197,6 @@ def cast(x: TracedArray, dtype: np.dtype[Any], weak: bool = False) -> TracedArra
     if x.aval.weak and not weak and (known := x.trace.scalar_cast(x, dtype)) is not None:
         return known
     return _built(lambda: graph.CastOp(x.value, _type(dtype, x.shape)), x, weak)
-
-
-def bitcast(x: TracedArray, dtype: np.dtype[Any]) -> TracedArray:
-    """Returns the bits of the elements read as another dtype of the same width."""
-    x.check_usable()
-    return _built(lambda: graph.BitcastOp(x.value, _type(dtype, x.shape)), x)
 
 
 def reshape(x: TracedArray, shape: Sequence[int]) -> TracedArray:

@@ -18,7 +18,6 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects import low
 from ...dialects.element_types import is_float, is_narrow_float, is_unsigned
-from ...dialects.graph.base import fastmath_of
 from ...semantics.numpy_types import dtype_of
 from .builder import ScalarBuilder
 from .ops import cmpf, cmpi, constant_divisor, float_op, hint_of, integer_op, safe_divisor, select
@@ -51,10 +50,6 @@ def is_finite(b: ScalarBuilder, op: Operation, args: Sequence[SSAValue], type: A
 def signbit(b: ScalarBuilder, op: Operation, args: Sequence[SSAValue], type: Attribute) -> SSAValue:
     bits = _bits(b, args[0])
     return cmpi(b, "slt", bits, b.constant(0, bits.type), hint=hint_of(op))
-
-
-def copysign(b: ScalarBuilder, op: Operation, args: Sequence[SSAValue], type: Attribute) -> SSAValue:
-    return float_op(b, math.CopySignOp, *args, fastmath=fastmath_of(op), hint=hint_of(op))
 
 
 def sign(b: ScalarBuilder, op: Operation, args: Sequence[SSAValue], type: Attribute) -> SSAValue:

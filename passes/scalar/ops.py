@@ -1,4 +1,4 @@
-"""The scalar ops that rules of `scalar_lowering.py` are written in, each inserted by one call."""
+"""The scalar ops that rules of `rules.py` are written in, each inserted by one call."""
 
 from __future__ import annotations
 

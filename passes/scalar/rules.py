@@ -29,7 +29,6 @@ from ...dialects.graph.base import fastmath_of
 from .builder import INDEX, ScalarBuilder
 from .functions import hypot, logaddexp
 from .numbers import (
-    copysign,
     floordiv,
     is_finite,
     is_infinite,
@@ -53,29 +52,18 @@ from .ops import (
     select,
 )
 
-_CMPF: dict[type[Operation], str] = {
-    graph.EqOp: "oeq",
-    graph.NeOp: "une",
-    graph.LtOp: "olt",
-    graph.LeOp: "ole",
-    graph.GtOp: "ogt",
-    graph.GeOp: "oge",
+_PREDICATES: dict[type[Operation], tuple[str, str, str]] = {
+    graph.EqOp: ("oeq", "eq", "eq"),
+    graph.NeOp: ("une", "ne", "ne"),
+    graph.LtOp: ("olt", "slt", "ult"),
+    graph.LeOp: ("ole", "sle", "ule"),
+    graph.GtOp: ("ogt", "sgt", "ugt"),
+    graph.GeOp: ("oge", "sge", "uge"),
 }
-_CMPI: dict[type[Operation], str] = {
-    graph.EqOp: "eq",
-    graph.NeOp: "ne",
-    graph.LtOp: "slt",
-    graph.LeOp: "sle",
-    graph.GtOp: "sgt",
-    graph.GeOp: "sge",
-}
-_CMPUI: dict[type[Operation], str] = {
-    **_CMPI,
-    graph.LtOp: "ult",
-    graph.LeOp: "ule",
-    graph.GtOp: "ugt",
-    graph.GeOp: "uge",
-}
+"""How floats, signed and unsigned integers are compared."""
+
+_EXACT_OPS = (graph.RoundingOp, graph.CopysignOp)
+"""Ops whose result is of the element type as it is computed: nothing is left to round."""
 
 
 def from_storage(b: ScalarBuilder, value: SSAValue, element_type: Attribute) -> SSAValue:
@@ -122,7 +110,7 @@ def element_type(value: SSAValue) -> Attribute:
 
 def lower_elementwise(b: ScalarBuilder, op: Operation, operands: Sequence[SSAValue]) -> SSAValue:
     """Inserts the scalar code of an elementwise `graph` op and returns its value, in the compute type."""
-    rule = _RULES.get(type(op))
+    rule = RULES.get(type(op))
     assert rule is not None, f"{op.name}: no scalar code for it"
     return rule(b, op, operands, element_type(op.operands[-1]))
 
@@ -332,10 +320,10 @@ def _shift(left: bool) -> Lowering:
 
 
 def _compare(b: ScalarBuilder, op: Operation, args: Sequence[SSAValue], type: Attribute) -> SSAValue:
-    kind = op.__class__
+    of_floats, signed, unsigned = _PREDICATES[op.__class__]
     if is_float(type):
-        return cmpf(b, _CMPF[kind], *args, hint=hint_of(op))
-    return cmpi(b, (_CMPUI if is_unsigned(type) else _CMPI)[kind], *args, hint=hint_of(op))
+        return cmpf(b, of_floats, *args, hint=hint_of(op))
+    return cmpi(b, unsigned if is_unsigned(type) else signed, *args, hint=hint_of(op))
 
 
 def _select(b: ScalarBuilder, op: Operation, args: Sequence[SSAValue], type: Attribute) -> SSAValue:
@@ -414,36 +402,16 @@ def lower_iota(b: ScalarBuilder, index: SSAValue, type: Attribute) -> SSAValue:
     return b.op(arith.IndexCastOp, index, result_type=compute_type(type))
 
 
-_RULES: dict[type[Operation], Lowering] = {
+RULES: dict[type[Operation], Lowering] = {
+    **{
+        op: _float_function(op.MATH, exact=issubclass(op, _EXACT_OPS))
+        for op in graph.GRAPH.operations
+        if issubclass(op, graph.ElementwiseOp) and op.MATH is not None
+    },
     graph.NegOp: _neg,
     graph.AbsOp: _abs,
-    graph.ExpOp: _float_function(math.ExpOp),
-    graph.LogOp: _float_function(math.LogOp),
-    graph.SqrtOp: _float_function(math.SqrtOp),
     graph.RsqrtOp: _rsqrt,
     graph.RecipOp: _recip,
-    graph.TanhOp: _float_function(math.TanhOp),
-    graph.ErfOp: _float_function(math.ErfOp),
-    graph.SinOp: _float_function(math.SinOp),
-    graph.CosOp: _float_function(math.CosOp),
-    graph.Expm1Op: _float_function(math.ExpM1Op),
-    graph.Exp2Op: _float_function(math.Exp2Op),
-    graph.Log1pOp: _float_function(math.Log1pOp),
-    graph.Log2Op: _float_function(math.Log2Op),
-    graph.Log10Op: _float_function(math.Log10Op),
-    graph.TanOp: _float_function(math.TanOp),
-    graph.AsinOp: _float_function(math.AsinOp),
-    graph.AcosOp: _float_function(math.AcosOp),
-    graph.AtanOp: _float_function(math.AtanOp),
-    graph.SinhOp: _float_function(math.SinhOp),
-    graph.CoshOp: _float_function(math.CoshOp),
-    graph.AsinhOp: _float_function(math.AsinhOp),
-    graph.AcoshOp: _float_function(math.AcoshOp),
-    graph.AtanhOp: _float_function(math.AtanhOp),
-    graph.FloorOp: _float_function(math.FloorOp, exact=True),
-    graph.CeilOp: _float_function(math.CeilOp, exact=True),
-    graph.TruncOp: _float_function(math.TruncOp, exact=True),
-    graph.RoundOp: _float_function(math.RoundEvenOp, exact=True),
     graph.SignOp: sign,
     graph.ReluOp: _relu,
     graph.NotOp: _not,
@@ -456,10 +424,8 @@ _RULES: dict[type[Operation], Lowering] = {
     graph.TruncdivOp: truncated_quotient,
     graph.RemOp: remainder,
     graph.PowOp: _pow,
-    graph.Atan2Op: _float_function(math.Atan2Op),
     graph.HypotOp: _rounding(hypot),
     graph.LogaddexpOp: _rounding(logaddexp),
-    graph.CopysignOp: copysign,
     graph.NextafterOp: _rounding(nextafter),
     graph.MaxOp: _extremum(arith.MaximumfOp, arith.MaxSIOp, arith.MaxUIOp, arith.OrIOp),
     graph.MinOp: _extremum(arith.MinimumfOp, arith.MinSIOp, arith.MinUIOp, arith.AndIOp),
@@ -473,8 +439,8 @@ _RULES: dict[type[Operation], Lowering] = {
     graph.IsfiniteOp: is_finite,
     graph.SignbitOp: signbit,
     graph.SelectOp: _select,
-    graph.FmaOp: _float_function(math.FmaOp),
     graph.CastOp: _cast,
     graph.BitcastOp: _bitcast,
-    **dict.fromkeys(_CMPF, _compare),
+    **dict.fromkeys(_PREDICATES, _compare),
 }
+"""The scalar code of each elementwise op: its op of `math`, unless a line says otherwise."""

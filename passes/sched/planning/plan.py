@@ -93,43 +93,6 @@ VIEW_OPS = (
 )
 """Ops that cost an index computation at most."""
 
-HEAVY_OPS = (
-    graph.ExpOp,
-    graph.LogOp,
-    graph.SqrtOp,
-    graph.RsqrtOp,
-    graph.RecipOp,
-    graph.TanhOp,
-    graph.ErfOp,
-    graph.SinOp,
-    graph.CosOp,
-    graph.Expm1Op,
-    graph.Exp2Op,
-    graph.Log1pOp,
-    graph.Log2Op,
-    graph.Log10Op,
-    graph.TanOp,
-    graph.AsinOp,
-    graph.AcosOp,
-    graph.AtanOp,
-    graph.SinhOp,
-    graph.CoshOp,
-    graph.AsinhOp,
-    graph.AcoshOp,
-    graph.AtanhOp,
-    graph.DivOp,
-    graph.ModOp,
-    graph.FloordivOp,
-    graph.TruncdivOp,
-    graph.RemOp,
-    graph.PowOp,
-    graph.Atan2Op,
-    graph.HypotOp,
-    graph.LogaddexpOp,
-    *FOLDING_OPS,
-)
-"""Ops worth a store and a load to not do them twice."""
-
 
 @dataclass(slots=True)
 class Access:
@@ -487,7 +450,7 @@ class _Planner:
                 ModeKind.MATERIALIZED, "a product of matrices, which is a kernel, or a stage, of its own"
             )
         elements = upper_bound(element_count(op.results[0], op.name))
-        if isinstance(op, HEAVY_OPS):
+        if isinstance(op, graph.GraphOp) and op.IS_HEAVY:
             if len(accesses) == 1:
                 obstacle = self._hoist(op, accesses[0])
                 if obstacle is None:
@@ -609,7 +572,7 @@ class _Planner:
         if mode is ModeKind.VIRTUAL and not isinstance(op, FOLDING_OPS):
             if isinstance(op, graph.ConstantOp) and not op.value.is_splat():
                 raise refuse("a constant of several values")
-            if isinstance(op, HEAVY_OPS) and len(accesses) == 1:
+            if isinstance(op, graph.GraphOp) and op.IS_HEAVY and len(accesses) == 1:
                 self._hoist(op, accesses[0])
             return Decision(mode, why)
         inferred = self._decide(op, accesses)
