@@ -10,11 +10,18 @@ import inspect
 import re
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+import tenon.numpy
 from tenon.dialects.graph import GRAPH, ElementwiseOp
 from tenon.dialects.low import LOW
 from tenon.dialects.sched import SCHED
+from tenon.errors import TenonError
+from tenon.frontends.arrays.aval import aval_of
+from tenon.frontends.tracing.trace import Trace
 from xdsl.ir import Operation
 
 PAGE = Path(__file__).parent / "ops.md"
@@ -63,7 +70,45 @@ def _section(op: type[Operation]) -> Iterator[str]:
             yield f"    {line}".rstrip() if is_example else line
     if issubclass(op, ElementwiseOp) and op.EXAMPLE:
         yield f"\n    {op.example()}"
-    yield f"\n`{source}`\n"
+    parts = [f"`{source}`", *(_row(op) if issubclass(op, ElementwiseOp) else ())]
+    yield f"\n{', '.join(parts)}\n"
+
+
+def _row(op: type[ElementwiseOp]) -> Iterator[str]:
+    """Yields what the other parts of an elementwise op are."""
+    yield f"takes {op.ELEMENTS.name}"
+    if op.IS_HEAVY:
+        yield "heavy"
+    if op.MATH is not None:
+        yield f"`{op.MATH.name}`"
+    yield from (f"`tenon.numpy.{name}`" for name in functions().get(op, ()))
+
+
+@cache
+def functions() -> dict[type[Operation], list[str]]:
+    """Returns the functions of `tenon.numpy` that are one op, of arrays of one dtype at least."""
+    found: dict[type[Operation], list[str]] = {}
+    for name in sorted(tenon.numpy.__all__):
+        made = {
+            ops[0]
+            for dtype in ("float32", "int32", "bool")
+            for count in (1, 2, 3)
+            if len(ops := _traced(getattr(tenon.numpy, name), np.dtype(dtype), count)) == 1
+        }
+        for op in made:
+            found.setdefault(op, []).append(name)
+    return found
+
+
+def _traced(function: Any, dtype: np.dtype[Any], count: int) -> list[type[Operation]]:
+    """Returns the ops that a function of `count` arrays is made of; none if it takes no such arrays."""
+    with Trace("f") as trace:
+        arguments = [trace.argument(aval_of(dtype, (2, 2)), "x") for _ in range(count)]
+        try:
+            function(*arguments)
+        except (TenonError, TypeError, ValueError, IndexError, AttributeError):
+            return []
+        return [type(op) for op in trace.block.ops]
 
 
 def main() -> int:

@@ -1,7 +1,10 @@
 """What the library is, as pyproject.toml says: one list for all tests that look at all of it."""
 
 import tomllib
+from functools import cache
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import ModuleType
 
 ROOT = Path(__file__).parents[2]
 
@@ -22,3 +25,13 @@ def library_files() -> list[Path]:
     for folder in FOLDERS:
         files += (ROOT / folder).rglob("*.py")
     return sorted(files)
+
+
+@cache
+def reference_of_ops() -> ModuleType:
+    """Returns `docs/reference.py`."""
+    spec = spec_from_file_location("reference_of_ops", ROOT / "docs" / "reference.py")
+    assert spec is not None and spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
