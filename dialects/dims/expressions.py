@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import gcd, prod
-from typing import Any, ClassVar, Protocol, TypeAlias, cast
+from typing import TypeAlias
 
 LARGEST_DIM = 2**31 - 1
 """The greatest value that a dim may be declared to have."""
@@ -70,37 +70,15 @@ Monomial: TypeAlias = tuple[DimAtom, ...]
 """Atoms multiplied with one another, in the order of their texts; none for 1."""
 
 
-class PythonNumbers(Protocol):
-    """What an extent is to Python code that takes it for a number; a front end knows where that runs."""
-
-    def compare(self, lhs: DimExpr, relation: str, rhs: Extent) -> bool:
-        """Returns `lhs relation rhs` where all values of the dims agree on it; else it raises."""
-        ...
-
-    def is_true(self, extent: DimExpr) -> bool:
-        """Returns whether an extent is not 0 where all values of the dims agree on it; else it raises."""
-        ...
-
-    def compute(self, operation: str, lhs: float | Extent, rhs: float | Extent) -> Any:
-        """Returns the number that `add`, `sub`, `mul`, `div` or `pow` gives, which is no extent."""
-        ...
-
-    def value(self, extent: DimExpr, what: str) -> Any:
-        """Raises the error that the value of an extent, as a `what`, is not known."""
-        ...
-
-
 class DimExpr:
     """
     A sum of monomials with factors, of which one at least is not constant. Immutable.
 
-    `==` is about polynomials. Comparisons, fractions and powers are for the code that a front end traces,
-    which sets `PYTHON`; there are none without it.
+    `==` is about polynomials. There are no comparisons, fractions or values: a front end has those, for the
+    code that it traces, in a class of its own.
     """
 
     __slots__ = ("_hash", "_text", "terms")
-
-    PYTHON: ClassVar[PythonNumbers | None] = None
 
     terms: Mapping[Monomial, int]
 
@@ -127,7 +105,7 @@ class DimExpr:
 
     def __add__(self, other: Extent) -> Extent:
         if not isinstance(other, int | DimExpr):  # pyright: ignore[reportUnnecessaryIsInstance]
-            return self._computed("add", self, other)
+            return NotImplemented
         terms = dict(self.terms)
         for monomial, factor in terms_of(other):
             total = terms.get(monomial, 0) + factor
@@ -144,17 +122,17 @@ class DimExpr:
 
     def __sub__(self, other: Extent) -> Extent:
         if not isinstance(other, int | DimExpr):  # pyright: ignore[reportUnnecessaryIsInstance]
-            return self._computed("sub", self, other)
+            return NotImplemented
         return self + other * -1
 
     def __rsub__(self, other: int) -> Extent:
         if not isinstance(other, int):  # pyright: ignore[reportUnnecessaryIsInstance]
-            return self._computed("sub", other, self)
+            return NotImplemented
         return -self + other
 
     def __mul__(self, other: Extent) -> Extent:
         if not isinstance(other, int | DimExpr):  # pyright: ignore[reportUnnecessaryIsInstance]
-            return self._computed("mul", self, other)
+            return NotImplemented
         if isinstance(other, int):
             if other == 0:
                 return 0
@@ -186,62 +164,6 @@ class DimExpr:
 
     def __divmod__(self, divisor: Extent) -> tuple[Extent, Extent]:
         return self // divisor, self % divisor
-
-    def __pos__(self) -> Extent:
-        return self
-
-    def __pow__(self, exponent: object) -> Any:
-        if isinstance(exponent, int) and exponent >= 0:
-            return product([self] * exponent)
-        return self._computed("pow", self, exponent)
-
-    def __rpow__(self, base: object) -> Any:
-        return self._computed("pow", base, self)
-
-    def __truediv__(self, divisor: object) -> Any:
-        return self._computed("div", self, divisor)
-
-    def __rtruediv__(self, dividend: object) -> Any:
-        return self._computed("div", dividend, self)
-
-    def __lt__(self, other: object) -> bool:
-        return self._compared("<", other)
-
-    def __le__(self, other: object) -> bool:
-        return self._compared("<=", other)
-
-    def __gt__(self, other: object) -> bool:
-        return self._compared(">", other)
-
-    def __ge__(self, other: object) -> bool:
-        return self._compared(">=", other)
-
-    def __bool__(self) -> bool:
-        return self.PYTHON is None or self.PYTHON.is_true(self)
-
-    def __index__(self) -> int:
-        return self._value("index")
-
-    def __int__(self) -> int:
-        return self._value("int")
-
-    def __float__(self) -> float:
-        return self._value("float")
-
-    def _compared(self, relation: str, other: object) -> Any:
-        if self.PYTHON is None or not isinstance(other, int | DimExpr):
-            return NotImplemented
-        return self.PYTHON.compare(self, relation, other)
-
-    def _computed(self, operation: str, lhs: object, rhs: object) -> Any:
-        if self.PYTHON is None or not all(isinstance(each, int | float | DimExpr) for each in (lhs, rhs)):
-            return NotImplemented
-        return self.PYTHON.compute(operation, cast("float | Extent", lhs), cast("float | Extent", rhs))
-
-    def _value(self, what: str) -> Any:
-        if self.PYTHON is None:
-            raise TypeError(f"{what}: the extent {self} has no value")
-        return self.PYTHON.value(self, what)
 
 
 Extent: TypeAlias = int | DimExpr

@@ -102,7 +102,7 @@ class Array:
 
     @property
     def size(self) -> int:
-        return prod(self.aval.shape)
+        return prod(self.shape)
 
     @property
     def itemsize(self) -> int:
@@ -173,7 +173,7 @@ class Array:
 
     def _known_extent(self, who: str) -> int:
         """Returns the extent of axis 0, which must be no named dim."""
-        extent: Any = self.aval.shape[0]
+        extent: Any = self.shape[0]
         if not isinstance(extent, int):
             raise TracingError(
                 f"{who}: axis 0 of an array of shape {self.shape} is known at each call only "

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...dialects import graph
-from ...dialects.dims.expressions import LARGEST_DIM, DimExpr, dim
+from ...dialects.dims.expressions import LARGEST_DIM, dim
 from ..arrays.aval import Aval, aval_of
+from ..tracing.extents import TracedExtent, traced
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +33,9 @@ class Dim:
             )
 
     @property
-    def extent(self) -> DimExpr:
+    def extent(self) -> TracedExtent:
         """The dim as an extent of shapes: those of tensor types know no bounds."""
-        return dim(self.name)
+        return traced(dim(self.name))
 
 
 class DynamicAxes:

@@ -10,12 +10,9 @@ from typing import Any
 
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr
 
-from ...dialects.dims.expressions import DimExpr
 from ...errors import TenonError
 
 _OWN_FOLDER = str(Path(__file__).parents[1])
-_OF_EXTENTS = DimExpr.__bool__.__code__.co_filename
-"""Where operators of extents are, which the user's lines call."""
 
 _IS_OWN: dict[CodeType, bool] = {}
 _LOCATIONS: dict[tuple[CodeType, int], FileLineColLoc] = {}
@@ -31,7 +28,7 @@ def user_location() -> FileLineColLoc:
     while True:
         own = _IS_OWN.get(code)
         if own is None:
-            own = _IS_OWN[code] = code.co_filename.startswith((_OWN_FOLDER, _OF_EXTENTS))
+            own = _IS_OWN[code] = code.co_filename.startswith(_OWN_FOLDER)
         if not own:
             break
         frame = frame.f_back

@@ -9,6 +9,7 @@ from xdsl.ir import SSAValue
 
 from ..arrays.array import Array, function
 from ..arrays.aval import Aval
+from .extents import traced
 from .trace import Scope, Trace
 
 
@@ -25,6 +26,11 @@ class TracedArray(Array):
         self.scope = scope
         self.value = value
         self.aval = aval
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        shape = self.aval.shape
+        return shape if self.aval.is_static else tuple(map(traced, shape))
 
     def check_usable(self) -> None:
         """Raises TracingError where the trace is over, or written by another thread."""

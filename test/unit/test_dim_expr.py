@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 import pytest
-import tenon.frontends.tracing.extents  # noqa: F401
 from hypothesis import given
 from hypothesis import strategies as st
 from tenon.dialects import context
@@ -33,6 +32,7 @@ from tenon.dialects.dims.expressions import (
 )
 from tenon.dialects.dims.text import parse_extent
 from tenon.errors import TracingError
+from tenon.frontends.tracing.extents import TracedExtent, traced
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import ParseError
 
@@ -211,14 +211,24 @@ def test_lower_bounds_see_what_least_and_greatest_share_with_the_rest():
 )
 def test_extents_are_no_numbers_outside_of_a_trace(use: Callable[[Extent], object], message: str):
     with pytest.raises(TracingError, match=message):
-        use(dim("n"))
+        use(traced(dim("n")))
     with pytest.raises(TypeError, match="unsupported operand"):
-        _ = dim("n") / 2
+        _ = traced(dim("n")) / 2
 
 
-def test_extents_without_a_front_end_have_no_value(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(DimExpr, "PYTHON", None)
-    with pytest.raises(TypeError, match="index: the extent n has no value"):
+def test_an_extent_of_traced_code_stays_one_and_equals_its_polynomial():
+    n, plain = traced(dim("n")), dim("n")
+    computed = [n + 1, 1 + n, plain + n, n - plain * 2, 3 - n, n * plain, -n, n // 2, n % 3, n**2, 7 // n]
+    wanted = [plain + 1, plain + 1, plain * 2, -plain, 3 - plain, plain * plain, -plain, plain // 2]
+    wanted += [plain % 3, plain * plain, 7 // plain]
+    assert computed == wanted and list(map(hash, computed)) == list(map(hash, wanted))
+    assert {type(each) for each in computed} == {TracedExtent}
+    assert {type(each) for each in wanted} == {DimExpr}
+    assert traced(n - plain) == 0
+
+
+def test_extents_without_a_front_end_have_no_value():
+    with pytest.raises(TypeError, match="cannot be interpreted as an integer"):
         range(dim("n"))  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="'<' not supported"):
         _ = dim("n") < 3  # type: ignore[operator]
