@@ -80,32 +80,27 @@ class ExtentsAttr(Data[tuple[Extent, ...]], SpacedOpaqueSyntaxAttribute):
         printer.print_string(f"[{', '.join(map(str, self.data))}]")
 
 
+class _NumberAttr(Data[int], SpacedOpaqueSyntaxAttribute):
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> int:
+        return parser.parse_integer(allow_boolean=False)
+
+    def print_parameter(self, printer: Printer) -> None:
+        printer.print_int(self.data)
+
+
 @irdl_attr_definition
-class AxisAttr(Data[int], SpacedOpaqueSyntaxAttribute):
+class AxisAttr(_NumberAttr):
     """An axis of a tensor: `#graph<axis 1>`; printed bare (`1`) by ops."""
 
     name = "graph.axis"
 
-    @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> int:
-        return parser.parse_integer(allow_boolean=False)
-
-    def print_parameter(self, printer: Printer) -> None:
-        printer.print_int(self.data)
-
 
 @irdl_attr_definition
-class CountAttr(Data[int], SpacedOpaqueSyntaxAttribute):
+class CountAttr(_NumberAttr):
     """How often something is done: `#graph<count 20>`; printed bare (`20`) by ops."""
 
     name = "graph.count"
-
-    @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> int:
-        return parser.parse_integer(allow_boolean=False)
-
-    def print_parameter(self, printer: Printer) -> None:
-        printer.print_int(self.data)
 
 
 class ReduceKind(StrEnum):
