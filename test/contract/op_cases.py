@@ -17,7 +17,8 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 import pytest
-from tenon.backends.interface import Backend, BufferLoc, lacked_by
+from tenon.backends.interface import Backend, BufferLoc
+from tenon.compiler.target import target_of
 from tenon.dialects import context
 from tenon.dialects.element_types import ELEMENT_TYPES
 from tenon.dialects.modules.parsing import parse_module, verify_module
@@ -49,7 +50,7 @@ def parse(text: str) -> ModuleOp:
 def run(device: Backend, text: str, *arrays: Array) -> None:
     """Runs the one kernel of `text` on all the arrays, in place."""
     module = parse(text)
-    for expansion in expansions(device.device.vector_nbytes, lacked_by(device.device)):
+    for expansion in expansions(target_of(device.device)):
         expansion.apply(context(), module)
     artifact = device.compiler.compile(device.renderer.render(module, device.device), device.device)
     (kernel,) = module.body.block.ops
