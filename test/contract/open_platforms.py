@@ -5,8 +5,7 @@ The platforms that the runtime's contract holds for, and what its tests share. I
 """
 
 import gc
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -162,27 +161,6 @@ def hide_memory_from_host(backend: Backend) -> None:
     hidden = type(f"Distant{kind.__name__}", (kind,), {"__slots__": (), "host_view": None})
     object.__setattr__(backend.driver, "__class__", hidden)
     assert not isinstance(backend.driver, HostVisible)
-
-
-class Gate:
-    """Work that begins, and goes on only when `open` is set."""
-
-    def __init__(self) -> None:
-        self.begun = threading.Event()
-        self.open = threading.Event()
-
-    def __call__(self) -> None:
-        self.begun.set()
-        assert self.open.wait(10), "nobody opened the gate"
-
-    def then(self, work: Callable[[], object]) -> Callable[[], None]:
-        """Returns work that goes through the gate and does `work`."""
-
-        def both() -> None:
-            self()
-            work()
-
-        return both
 
 
 DOUBLE = """

@@ -12,6 +12,7 @@ from tenon.errors import CallError, ContextError, DeviceError, MemoryModeError, 
 from tenon.runtime.platforms.context import Context
 from tenon.runtime.platforms.device import Device
 from tenon.runtime.platforms.platform import Platform
+from tenon.test.gate import Gate
 
 from .open_platforms import (
     COUNT,
@@ -19,7 +20,6 @@ from .open_platforms import (
     KINDS,
     MERGE,
     MULTICORE,
-    Gate,
     check_all_is_free,
     code_of,
     context_with,

@@ -13,6 +13,7 @@ from tenon.errors import DeviceError, RoutineError, TenonError
 from tenon.runtime.memory.slab_pool import SlabStatistics
 from tenon.runtime.platforms.device import Device
 from tenon.runtime.platforms.platform import Platform
+from tenon.test.gate import Gate
 
 from .open_platforms import (
     COUNT,
@@ -21,7 +22,6 @@ from .open_platforms import (
     MULTICORE,
     OF_EACH_BACKEND,
     QUEUED,
-    Gate,
     code_of,
     context_with,
     device,

@@ -23,6 +23,7 @@ from tenon.runtime.memory.slab_pool import SlabStatistics
 from tenon.runtime.platforms.context import Context
 from tenon.runtime.platforms.device import Device
 from tenon.runtime.platforms.platform import Platform
+from tenon.test.gate import Gate
 
 from .faulty_driver import Faults, inject_faults
 from .open_platforms import (
@@ -32,7 +33,6 @@ from .open_platforms import (
     MERGE,
     MULTICORE,
     QUEUED,
-    Gate,
     context_with,
     hide_memory_from_host,
     node_of,

@@ -19,9 +19,10 @@ from tenon.runtime.platforms.platform import Platform
 from tenon.runtime.platforms.stream import Stream
 from tenon.runtime.streams.runner import SyncRunner
 from tenon.runtime.timeline.timeline import Category, Span, Track
+from tenon.test.gate import Gate
 
 from .faulty_driver import inject_faults
-from .open_platforms import COUNT, DOUBLE, KINDS, MERGE, Gate, node_of, numbers, open_kind
+from .open_platforms import COUNT, DOUBLE, KINDS, MERGE, node_of, numbers, open_kind
 from .stream_platforms import device, filled, open_with_streams
 
 __all__ = ["device"]

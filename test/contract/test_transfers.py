@@ -11,13 +11,13 @@ from tenon.runtime.nodes.padding import Padding
 from tenon.runtime.platforms.context import Context
 from tenon.runtime.platforms.device import Device
 from tenon.runtime.platforms.platform import Platform
+from tenon.test.gate import Gate
 
 from .open_platforms import (
     COUNT,
     MERGE,
     OF_EACH_BACKEND,
     Array,
-    Gate,
     check_all_is_free,
     code_of,
     context_with,

@@ -1,31 +1,7 @@
-"""A driver with a queue that does nothing, and work that is held until it may go on."""
-
-import threading
-from collections.abc import Callable
+"""A driver with a queue that does nothing."""
 
 from tenon.backends.interface import NativeEvent
 from tenon.errors import DeviceError
-
-
-class Gate:
-    """Work that begins and then waits until it is told to go on."""
-
-    def __init__(self) -> None:
-        self.begun = threading.Event()
-        self.open = threading.Event()
-
-    def __call__(self) -> None:
-        self.begun.set()
-        assert self.open.wait(10), "nobody opened the gate"
-
-    def then(self, work: Callable[[], object]) -> Callable[[], None]:
-        """Returns work that goes through the gate and does `work`."""
-
-        def both() -> None:
-            self()
-            work()
-
-        return both
 
 
 class FakeEvent:
