@@ -45,12 +45,15 @@ class Event(ProcessBound):
         Blocks until the work up to here has finished.
 
         Raises:
-            RoutineError: work of this stream failed that no call has reported yet.
+            RoutineError: work of a stream failed that no call has reported yet. Of several streams, the
+                failures of the others are left for the next synchronisation.
             DeviceLostError: the device is lost.
         """
-        with span(f"wait for {self.runner.name}", Category.WAIT):
-            self.runner.wait(self)
-        self.runner.raise_failures()
+        for part in self.parts:
+            with span(f"wait for {part.runner.name}", Category.WAIT):
+                part.runner.wait(part)
+        for part in self.parts:
+            part.runner.raise_failures()
 
     def __repr__(self) -> str:
         return f"<Event {self.ticket} of {self.runner.name}, {'done' if self.is_done else 'not done'}>"
@@ -73,17 +76,6 @@ class JoinedEvent(Event):
     @property
     def is_done(self) -> bool:
         return all(part.is_done for part in self._parts)
-
-    def sync(self) -> None:
-        """
-        Blocks until the work of all has finished. Raises what `Event.sync` raises, for the first stream of
-        which work failed; the failures of the others are left for the next synchronisation.
-        """
-        for part in self._parts:
-            with span(f"wait for {part.runner.name}", Category.WAIT):
-                part.runner.wait(part)
-        for part in self._parts:
-            part.runner.raise_failures()
 
     def __repr__(self) -> str:
         return f"<JoinedEvent of {', '.join(part.runner.name for part in self._parts)}>"

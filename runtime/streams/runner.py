@@ -142,15 +142,6 @@ class Runner(ABC):
         if names:
             self.submit(f"wait for {', '.join(names)}", _nothing, [event], category=Category.WAIT)
 
-    @property
-    def is_idle(self) -> bool:
-        """Whether all submitted work has finished."""
-        return self.is_done(self.all_work())
-
-    def await_idle(self) -> None:
-        """Blocks until all submitted work has finished; raises what `Event.sync` raises."""
-        self.all_work().sync()
-
     def raise_failures(self) -> None:
         """
         Raises the failures that were not raised yet: the first, with the others as notes.
@@ -397,12 +388,7 @@ def _work_through(inbox: _Inbox, owner: weakref.ref[WorkerRunner]) -> None:
             inbox.changed.notify_all()
 
 
-_queues: weakref.WeakSet[Runner] = weakref.WeakSet()
-
-
-def finished_at_exit(runner: Runner) -> None:
-    """Has what is queued waited for before the process ends, as long as there is the runner."""
-    _queues.add(runner)
+_queues: weakref.WeakSet[QueueingRunner] = weakref.WeakSet()
 
 
 @atexit.register
@@ -412,65 +398,44 @@ def _finish_queues() -> None:
         runner.wait(runner.all_work())
 
 
-class QueueRunner(Runner):
+class QueueingRunner(Runner):
     """
-    Hands work to a driver whose device has a queue: submitting it enqueues it. Waits for events of other
-    kinds of devices block the thread that submits. What fails in the device's own queue leaves it in a state
-    that nobody knows: it is lost.
+    Hands work to a driver whose device has a queue. What fails in the queue leaves the device in a state that
+    nobody knows: it is lost. What is queued is waited for before the process ends.
     """
 
     def __init__(self, track: Track, lock: Any, driver: Driver) -> None:
         super().__init__(track, lock)
         assert isinstance(driver, Queued), f"the driver of {track.thread} has no queue"
-        self._driver: Queued = driver
-        finished_at_exit(self)
-        self._in_flight: deque[tuple[Event, Task]] = deque()
+        self._queue: Queued = driver
+        _queues.add(self)
 
-    def _submit(self, ticket: int, task: Task) -> Event:
-        for event in task.waits:
-            native = event.runner.native_of(event)
-            if native is not None and self._driver.reaches_event(native):
-                with self._driver_lock:
-                    self._driver.wait_for(native)
-            else:
-                self._await(event)
-        if active() is not None:
-            # On a timeline the work is to last until the device has done it.
-            task = replace(task, work=partial(self._work_and_wait, task.work))
-        self._execute(task, self._labels)
-        event = self._mark(ticket)
+    @property
+    @abstractmethod
+    def _in_flight(self) -> deque[tuple[Event, Task]]:
+        """What is submitted and was not seen done."""
+
+    def all_work(self) -> Event:
+        with self._order:
+            self._prune()
+            in_flight = self._in_flight
+            return in_flight[-1][0] if in_flight else Event(self, self._n_submitted)
+
+    def _note_in_flight(self, event: Event, task: Task) -> None:
         self._prune()
         self._in_flight.append((event, task))
-        return event
-
-    def _work_and_wait(self, work: Work) -> None:
-        work()
-        self._driver.record().wait()
-
-    def _mark(self, ticket: int) -> Event:
-        if self._lost is not None:
-            return Event(self, ticket)
-        try:
-            with self._driver_lock:
-                return Event(self, ticket, self._driver.record())
-        except DeviceError as error:
-            self._lose(error, self._labels())
-            return Event(self, ticket)
 
     def is_done(self, event: Event) -> bool:
-        if event.native is None:
-            return True
         try:
-            return event.native.is_done()
+            return event.native is None or event.native.is_done()
         except DeviceError as error:
             self._lose(error, self._labels())
             return True
 
     def wait(self, event: Event) -> None:
-        if event.native is None:
-            return
         try:
-            event.native.wait()
+            if event.native is not None:
+                event.native.wait()
         except DeviceError as error:
             self._lose(error, self._labels())
         # Who submits just now may wait for the thread that is here, and forgets what is done itself.
@@ -480,17 +445,58 @@ class QueueRunner(Runner):
             finally:
                 self._order.release()
 
-    def all_work(self) -> Event:
-        with self._order:
-            self._prune()
-            return self._in_flight[-1][0] if self._in_flight else Event(self, self._n_submitted)
-
     def _prune(self) -> None:
-        while self._in_flight and self.is_done(self._in_flight[0][0]):
-            self._in_flight.popleft()
+        in_flight = self._in_flight
+        while in_flight and self.is_done(in_flight[0][0]):
+            in_flight.popleft()
 
     def _labels(self) -> list[str]:
-        return [task.label for _, task in self._in_flight]
+        return [task.label for _, task in list(self._in_flight)]
+
+
+class QueueRunner(QueueingRunner):
+    """
+    Hands work to the queue in the thread that submits it, which waits for events that the queue does not
+    reach.
+    """
+
+    def __init__(self, track: Track, lock: Any, driver: Driver) -> None:
+        super().__init__(track, lock, driver)
+        self._tasks: deque[tuple[Event, Task]] = deque()
+
+    @property
+    def _in_flight(self) -> deque[tuple[Event, Task]]:
+        return self._tasks
+
+    def _submit(self, ticket: int, task: Task) -> Event:
+        for event in task.waits:
+            native = event.runner.native_of(event)
+            if native is not None and self._queue.reaches_event(native):
+                with self._driver_lock:
+                    self._queue.wait_for(native)
+            else:
+                self._await(event)
+        if active() is not None:
+            # On a timeline the work is to last until the device has done it.
+            task = replace(task, work=partial(self._work_and_wait, task.work))
+        self._execute(task, self._labels)
+        event = self._mark(ticket)
+        self._note_in_flight(event, task)
+        return event
+
+    def _work_and_wait(self, work: Work) -> None:
+        work()
+        self._queue.record().wait()
+
+    def _mark(self, ticket: int) -> Event:
+        event = Event(self, ticket)
+        if self._lost is None:
+            try:
+                with self._driver_lock:
+                    event.native = self._queue.record()
+            except DeviceError as error:
+                self._lose(error, self._labels())
+        return event
 
 
 def _nothing() -> None:

@@ -97,7 +97,7 @@ def test_failures_after_the_third_are_counted(kind: str):
         for number in range(7):
             runner.submit(f"work {number}", fail)
         with pytest.raises(TenonError) as caught:
-            runner.await_idle()
+            runner.all_work().sync()
     assert str(caught.value) == "work 0: ValueError: no"
     assert caught.value.__notes__ == [
         "also failed: work 1: ValueError: no",

@@ -73,15 +73,15 @@ def test_work_runs_in_the_order_of_its_submission(runner: Runner):
     events = [runner.submit(f"work {i}", lambda i=i: done.append(i)) for i in range(100)]
     events[49].sync()
     assert done[:50] == [*range(50)]
-    runner.await_idle()
+    runner.all_work().sync()
     assert done == [*range(100)]
     assert all(event.is_done for event in events)
-    assert runner.is_idle
+    assert runner.all_work().is_done
 
 
 def test_a_runner_without_work_is_idle(runner: Runner):
-    assert runner.is_idle
-    runner.await_idle()
+    assert runner.all_work().is_done
+    runner.all_work().sync()
     assert runner.all_work().is_done
     assert runner.lost is None
 
@@ -103,30 +103,30 @@ def test_a_failure_is_raised_at_the_next_synchronisation_once_and_names_the_work
     assert isinstance(caught.value.__cause__, ValueError)
     assert done == ["after"]
     after.sync()
-    runner.await_idle()
+    runner.all_work().sync()
     assert runner.lost is None
 
 
 def test_the_message_of_a_device_error_is_kept_as_it_is(runner: Runner):
     runner.submit("copy x", Failing(DeviceError("pool 3 is not allocated")))
     with pytest.raises(RoutineError, match=r"^copy x: pool 3 is not allocated$"):
-        runner.await_idle()
+        runner.all_work().sync()
 
 
 def test_failures_that_meet_are_raised_together(runner: Runner):
     runner.submit("a", Failing(ValueError("1")))
     runner.submit("b", Failing(ValueError("2")))
     with pytest.raises(RoutineError, match=r"^a: ValueError: 1") as caught:
-        runner.await_idle()
+        runner.all_work().sync()
     assert caught.value.__notes__ == ["also failed: b: ValueError: 2"]
-    runner.await_idle()
+    runner.all_work().sync()
 
 
 def test_asking_whether_an_event_is_done_raises_nothing(runner: Runner):
     event = runner.submit("a", Failing(ValueError("1")))
     runner.wait(event)
     assert event.is_done
-    assert runner.is_idle
+    assert runner.all_work().is_done
     with pytest.raises(RoutineError):
         event.sync()
 
@@ -139,7 +139,7 @@ def test_a_lost_device_takes_no_more_work(runner: Runner):
         with pytest.raises(
             DeviceLostError, match=r"^d:0 is lost: the bus is gone \(in flight: step"
         ) as caught:
-            runner.await_idle()
+            runner.all_work().sync()
         assert caught.value.in_flight[0] == "step"
     with pytest.raises(DeviceLostError, match=r"^d:0 is lost: the bus is gone \(in flight: step"):
         runner.submit("later", lambda: done.append("later"))
@@ -154,7 +154,7 @@ def test_work_waits_for_events_of_other_runners(runner: Runner, worker: WorkerRu
     opener = Thread(target=gate.open.set)
     opener.start()
     runner.submit("second", lambda: order.append("second"), [event])
-    runner.await_idle()
+    runner.all_work().sync()
     opener.join()
     assert order == ["first", "second"]
 
@@ -167,7 +167,7 @@ def test_all_later_work_waits_for_an_event(runner: Runner, worker: WorkerRunner)
     opener.start()
     runner.wait_for(event)
     runner.submit("second", lambda: order.append("second"))
-    runner.await_idle()
+    runner.all_work().sync()
     opener.join()
     assert order == ["first", "second"]
 
@@ -185,7 +185,7 @@ def test_work_that_waits_for_failed_work_of_another_runner_runs(runner: Runner, 
     runner.submit("after", lambda: done.append("after"), [event]).sync()
     assert done == ["after"]
     with pytest.raises(RoutineError, match="broken: ValueError: 1"):
-        worker.await_idle()
+        worker.all_work().sync()
 
 
 def test_work_holds_the_lock_of_the_driver():
@@ -232,7 +232,7 @@ def test_work_appears_in_the_timeline(runner: Runner):
     with record_timeline() as timeline:
         runner.submit("train step", lambda: None)
         runner.submit("copy x", lambda: None, category=Category.TRANSFER)
-        runner.await_idle()
+        runner.all_work().sync()
     found = [
         (span.name, span.category, span.track.thread) for span in timeline.spans if span.track.thread == "d:0"
     ]
@@ -251,7 +251,7 @@ def test_a_worker_works_while_the_caller_goes_on(worker: WorkerRunner):
     event = worker.submit("a", gate)
     gate.begun.wait(10)
     assert not event.is_done
-    assert not worker.is_idle
+    assert not worker.all_work().is_done
     assert repr(event) == "<Event 1 of w:0, not done>"
     gate.open.set()
     event.sync()
@@ -284,14 +284,14 @@ def test_what_was_in_flight_when_a_worker_lost_its_device_is_named_and_skipped(w
     ):
         events[1].sync()
     assert done == []
-    assert worker.is_idle
+    assert worker.all_work().is_done
 
 
 def test_a_closed_worker_takes_no_work(worker: WorkerRunner):
     worker.close()
     with pytest.raises(DeviceError, match="w:0: the device is closed"):
         worker.submit("a", lambda: None)
-    assert worker.is_idle
+    assert worker.all_work().is_done
 
 
 def test_work_closes_the_worker_that_it_runs_on(worker: WorkerRunner):
@@ -320,7 +320,7 @@ def test_a_worker_that_nobody_uses_ends_with_its_thread():
 
 def test_a_worker_without_work_has_no_thread():
     runner = worker_runner("w:unused")
-    runner.await_idle()
+    runner.all_work().sync()
     assert "w:unused" not in [thread.name for thread in threading.enumerate()]
 
 
@@ -330,7 +330,7 @@ def test_a_worker_works_on_in_a_forked_process(worker: WorkerRunner):
     process = os.fork()
     if process == 0:
         try:
-            assert worker.is_idle
+            assert worker.all_work().is_done
             worker.submit("in the child", lambda: print_to(write_end)).sync()
         finally:
             os._exit(0)
@@ -363,10 +363,10 @@ def test_the_events_of_a_queue_are_its_driver_s():
     runner, queue = queue_runner()
     event = runner.submit("a", queue.enqueue)
     assert not event.is_done
-    assert not runner.is_idle
+    assert not runner.all_work().is_done
     queue.n_done = 1
     assert event.is_done
-    assert runner.is_idle
+    assert runner.all_work().is_done
     assert queue.n_waits == 0
 
 
@@ -437,7 +437,7 @@ def test_a_worker_does_not_wait_for_itself(worker: WorkerRunner):
 
     worker.submit("a", wait_for_own_end)
     with pytest.raises(RoutineError, match="a: AssertionError: w:0 waits for itself"):
-        worker.await_idle()
+        worker.all_work().sync()
 
 
 def test_a_queue_that_cannot_be_asked_loses_the_device():
@@ -512,9 +512,9 @@ def test_work_is_handed_to_the_queue_in_a_thread():
     assert not held.is_done and not event.is_done and event.native is None
     gate.open.set()
     assert runner.native_of(event) is event.native is not None
-    assert not event.is_done and not runner.is_idle
+    assert not event.is_done and not runner.all_work().is_done
     queue.n_done = 2
-    assert event.is_done and runner.is_idle
+    assert event.is_done and runner.all_work().is_done
     assert queue.n_waits == 0
     runner.close()
 
@@ -638,9 +638,9 @@ def test_failures_that_nobody_was_told_of_are_handed_over():
     first.submit("a", Failing(ValueError("1")))
     further.submit("b", Failing(ValueError("2")))
     first.take_failures(further)
-    further.await_idle()
+    further.all_work().sync()
     with pytest.raises(RoutineError, match=r"^a: ValueError: 1") as caught:
-        first.await_idle()
+        first.all_work().sync()
     assert caught.value.__notes__ == ["also failed: b: ValueError: 2"]
 
 
@@ -675,7 +675,7 @@ def test_work_waits_for_all_parts_of_an_event_but_its_own(runner: Runner, worker
     opener.start()
     runner.wait_for(JoinedEvent([*held, own]))
     runner.submit("behind", lambda: order.append("behind"), [JoinedEvent([own, *held])])
-    runner.await_idle()
+    runner.all_work().sync()
     assert order == ["own", "held", "held", "behind"]
     opener.join()
     other.close()
