@@ -8,6 +8,7 @@ import shlex
 import sys
 import traceback
 from collections.abc import Callable, Sequence
+from dataclasses import astuple
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from inspect import isfunction
@@ -24,6 +25,8 @@ from ..semantics.host_calls import HostFunctions
 _DIALECT = "--load-dialect"
 _PASSES = "--load-pass-plugin"
 _CALLBACKS = "--load-callbacks"
+_FLAGS = (_DIALECT, _PASSES, _CALLBACKS)
+"""The flag of each field of `Plugins`, in their order."""
 
 _LOADED: set[str] = set()
 """The names of the modules that were loaded."""
@@ -70,9 +73,7 @@ def load_plugins_of(arguments: Sequence[str]) -> Plugins:
 
 def plugin_flags(plugins: Plugins) -> list[str]:
     """Returns the flags that load plugins."""
-    dialects = [f"{_DIALECT}={name}" for name in plugins.dialects]
-    passes = [f"{_PASSES}={name}" for name in plugins.passes]
-    return dialects + passes + [f"{_CALLBACKS}={name}" for name in plugins.callbacks]
+    return [f"{flag}={name}" for flag, names in zip(_FLAGS, astuple(plugins), strict=True) for name in names]
 
 
 def check_plugins(needed: Plugins, loaded: Plugins) -> None:
@@ -81,11 +82,7 @@ def check_plugins(needed: Plugins, loaded: Plugins) -> None:
     not choose what is run: only who runs the tool does. A file may lie elsewhere than on the machine that
     wrote the reproducer.
     """
-    missing = Plugins(
-        _without(needed.dialects, loaded.dialects),
-        _without(needed.passes, loaded.passes),
-        _without(needed.callbacks, loaded.callbacks),
-    )
+    missing = Plugins(*map(_without, astuple(needed), astuple(loaded)))
     if flags := plugin_flags(missing):
         raise TenonError(f"the reproducer needs code of its own (hint: if you trust it, {shlex.join(flags)})")
 
