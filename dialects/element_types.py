@@ -6,6 +6,7 @@ the unsigned ui8 ui16 ui32 ui64, and i1 (a boolean). Buffers hold storage types:
 as the signless one of its width, an i1 as an i8.
 """
 
+from functools import cache
 from typing import cast
 
 from xdsl.dialects.builtin import (
@@ -84,6 +85,12 @@ def element_type_of(type: Attribute) -> Attribute:
 def lanes_of(type: Attribute) -> int | None:
     """Returns the number of lanes of a 1-d vector type, None for a scalar."""
     return type.get_shape()[0] if isinstance(type, VectorType) else None
+
+
+@cache
+def with_lanes(type: Attribute, lanes: int | None) -> Attribute:
+    """Returns the 1-d vector type of so many elements, `type` itself for None."""
+    return type if lanes is None else VectorType(type, [lanes])
 
 
 def width_of(type: Attribute) -> int:

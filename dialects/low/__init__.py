@@ -78,7 +78,7 @@ from ..argument_list import parse_arguments, print_arguments
 from ..buffer_size import is_strided, verify_layout
 from ..dims.expressions import Extent, is_at_least, unbounded
 from ..dims.text import parse_extent
-from ..element_types import element_type_of, is_float, lanes_of
+from ..element_types import element_type_of, is_float, lanes_of, with_lanes
 from ..kernel_dims import dims_properties, parse_dims, print_dims, sizes_of, verify_dims
 from .alloca import AllocaOp
 from .atomic_rmw import AtomicRmwKindAttr, AtomicRmwOp
@@ -336,7 +336,7 @@ class SelectOp(IRDLOperation):
         parser.parse_punctuation(":")
         type = parser.parse_type()
         lanes = lanes_of(type)
-        condition_type = IntegerType(1) if lanes is None else VectorType(IntegerType(1), [lanes])
+        condition_type = with_lanes(IntegerType(1), lanes)
         return cls.create(
             operands=[
                 parser.resolve_operand(condition, condition_type),

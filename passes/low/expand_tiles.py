@@ -45,7 +45,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 from xdsl.utils.hints import isa
 
-from ...dialects.element_types import NBYTES, element_type_of
+from ...dialects.element_types import NBYTES, element_type_of, with_lanes
 from ...dialects.low import AllocaOp, KernelOp, TileFmaOp
 from ...dialects.low.constant_integer import constant_integer
 from ...dialects.low.prefetch import set_prefetch_distance
@@ -225,7 +225,8 @@ class _TileWriter:
         """Returns elements from `at` on, converted to the type of the sums."""
         stored = element_type_of(buffer.type)
         assert isa(buffer.type, MemRefType), f"{buffer.type} is no buffer"
-        type = _shaped(stored, lanes)
+        shape = lanes if lanes > 1 else None
+        type = with_lanes(stored, shape)
         load = memref.LoadOp.get(buffer, [at])
         if isa(type, VectorType):
             load = vector.LoadOp(buffer, [at], type)
@@ -234,7 +235,7 @@ class _TileWriter:
         loaded = self.value(load, "element" if lanes == 1 else "elements")
         if stored == self.wide:
             return loaded
-        extended = arith.ExtFOp.create(operands=(loaded,), result_types=(_shaped(self.wide, lanes),))
+        extended = arith.ExtFOp.create(operands=(loaded,), result_types=(with_lanes(self.wide, shape),))
         return self.value(extended, loaded.name_hint or "")
 
     def _store(self, value: SSAValue, buffer: SSAValue, at: SSAValue, lanes: int) -> None:
@@ -299,7 +300,3 @@ class _TileWriter:
     def insert(self, op: Operation) -> Operation:
         op.location = self.op.location
         return self.builder.insert(op)
-
-
-def _shaped(element: Attribute, lanes: int) -> Attribute:
-    return element if lanes == 1 else VectorType(element, [lanes])

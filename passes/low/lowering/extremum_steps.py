@@ -26,10 +26,10 @@ from xdsl.dialects.vector import CombiningKindAttr, CombiningKindFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....dialects import low, sched
-from ....dialects.element_types import lanes_of
+from ....dialects.element_types import lanes_of, with_lanes
 from ....dialects.sched import CombineKind
 from ...scalar.reduction_identity import identity
-from .writer import KernelWriter, vector_type
+from .writer import KernelWriter
 
 _STRICT = arith.FastMathFlagsAttr("none")
 _PLAIN = arith.FastMathFlagsAttr([FastMathFlag.NO_NANS, FastMathFlag.NO_SIGNED_ZEROS])
@@ -81,7 +81,7 @@ class ExtremumSteps:
     def accumulate(self, partial: Partial, element: SSAValue) -> Partial:
         """Returns a partial result with one more element, or one more in each lane."""
         lanes = lanes_of(element.type)
-        bits = self._emit(arith.BitcastOp, (element,), self._shaped(self.integer_type, lanes))
+        bits = self._emit(arith.BitcastOp, (element,), with_lanes(self.integer_type, lanes))
         return self.combine(partial, (element, bits, bits))
 
     def combine(self, lhs: Partial, rhs: Partial) -> Partial:
@@ -90,7 +90,7 @@ class ExtremumSteps:
             "predicate": _OGT if self.is_maximum else _OLT,
             "fastmath": _STRICT,
         }
-        mask = self._shaped(i1, lanes_of(lhs[0].type))
+        mask = with_lanes(i1, lanes_of(lhs[0].type))
         is_better = self._emit(arith.CmpfOp, (rhs[0], lhs[0]), mask, properties)
         return (
             self._emit(low.SelectOp, (is_better, rhs[0], lhs[0]), lhs[0].type),
@@ -131,13 +131,10 @@ class ExtremumSteps:
     def _compare(self, predicate: IntegerAttr[Any], value: SSAValue, number: int) -> SSAValue:
         lanes = lanes_of(value.type)
         bound = self._constant(number, self.integer_type, lanes or 1)
-        return self._emit(arith.CmpiOp, (value, bound), self._shaped(i1, lanes), {"predicate": predicate})
+        return self._emit(arith.CmpiOp, (value, bound), with_lanes(i1, lanes), {"predicate": predicate})
 
     def _constant(self, number: int | float, type: Attribute, lanes: int) -> SSAValue:
         return self.writer.number(number, type, lanes)
-
-    def _shaped(self, type: Attribute, lanes: int | None) -> Attribute:
-        return type if lanes is None else vector_type(type, lanes)
 
     def _emit(
         self,

@@ -25,6 +25,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from ....dialects.element_types import with_lanes
 from ....dialects.low import Conversion, ConversionAttr, ConvertOp, LdexpOp, SelectOp
 from ...scalar.number_key import number_key
 from ..kernel_front import KernelFront
@@ -60,11 +61,6 @@ _EXTUI = ConversionAttr(Conversion.EXTUI)
 _TRUNCI = ConversionAttr(Conversion.TRUNCI)
 _AND = vector.CombiningKindAttr(vector.CombiningKindFlag.AND)
 _NO_OVERFLOW_FLAGS = arith.IntegerOverflowAttr("none")
-
-
-@cache
-def _shaped(element_type: Attribute, lanes: int | None) -> Attribute:
-    return element_type if lanes is None else VectorType(element_type, [lanes])
 
 
 @cache
@@ -117,10 +113,10 @@ class Emitter(Arithmetic[SSAValue]):
         self._constants = constants
         self._hint = op.name.rpartition(".")[2]
         self._lanes = lanes
-        self._float_type = _shaped(f64 if format is F64 else f32, lanes)
-        self._integer_type = _shaped(i64 if format is F64 else i32, lanes)
-        self._wide_type = _shaped(i64, lanes)
-        self._mask_type = _shaped(i1, lanes)
+        self._float_type = with_lanes(f64 if format is F64 else f32, lanes)
+        self._integer_type = with_lanes(i64 if format is F64 else i32, lanes)
+        self._wide_type = with_lanes(i64, lanes)
+        self._mask_type = with_lanes(i1, lanes)
 
     def _insert(
         self,
