@@ -126,9 +126,8 @@ def room_within(module: str, house: str) -> str | None:
     """Returns the room of `house` that a module stands in, None where it stands in none."""
     if not module.startswith(f"{house}."):
         return None
-    room, _, rest = module.removeprefix(f"{house}.").partition(".")
-    is_room = (ROOT / Path(*house.split(".")) / room).is_dir()
-    return room if is_room and (rest or is_room) else None
+    room = module.removeprefix(f"{house}.").partition(".")[0]
+    return room if ROOT.joinpath(*house.split("."), room).is_dir() else None
 
 
 @pytest.mark.parametrize("house", INNER_FLOORS)
