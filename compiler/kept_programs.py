@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from hashlib import blake2b
 from threading import Lock
 from typing import NamedTuple
@@ -23,13 +22,11 @@ from ..backends.cache.frame import Record
 from ..backends.cache.place import cache_folder
 from ..backends.interface import Backend
 from ..dialects import CUSTOM_DIALECTS
-from ..dialects.dims.expressions import DimExpr
 from ..dialects.modules.canonical_text import canonical_text
 from ..passes.pass_manager import PassManager
 from ..runtime.plan.lowered_program import LoweredProgram
-from ..runtime.plan.plan_codec import UnknownDataError, decode, encode
-from ..runtime.plan.program_plan import NodePlan, ProgramPlan
-from ..runtime.plan.stages import Stages
+from ..runtime.plan.plan_codec import decode, encode
+from ..runtime.plan.stages import Stages, stage_makers
 
 _OWN_PACKAGES = (f"{__name__.partition('.')[0]}.", "xdsl.")
 
@@ -78,28 +75,6 @@ _LOOKUPS = _Lookups()
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_LOOKUPS.forget_lock)
-
-
-@dataclass(frozen=True, slots=True)
-class KeptProgram:
-    """A program as it is on disk."""
-
-    plan: ProgramPlan
-    code_digest: str
-    stage_names: tuple[str, ...]
-    vanishing: tuple[DimExpr, ...]
-    """The extents that a program of its own has where they are 0."""
-
-    def lowered(
-        self, key: str, again: Callable[[], Mapping[str, str]], accessed: Sequence[NodePlan] = ()
-    ) -> LoweredProgram:
-        """Returns the program; `again` makes the texts of its stages, and is called when one is asked for."""
-
-        def maker(stage: str) -> Callable[[], str]:
-            return lambda: again()[stage]
-
-        stages = Stages({name: maker(name) for name in self.stage_names})
-        return LoweredProgram(self.plan, stages, None, self.code_digest, accessed=tuple(accessed), key=key)
 
 
 def cache_info() -> CacheInfo:
@@ -164,29 +139,32 @@ def program_key(
     return f"program-{digest.hexdigest()}"
 
 
-def load_program(key: str) -> KeptProgram | None:
-    """Returns what is kept under a key, None where there is nothing."""
+def load_program(key: str, texts: Callable[[], Mapping[str, str]]) -> LoweredProgram | None:
+    """
+    Returns what is kept under a key, None where there is nothing. `texts` makes the texts of its stages, and
+    is called when one is asked for.
+    """
     folder = cache_folder()
     record = None if folder is None else folder.load(key)
     if folder is None or record is None:
         return None
     try:
-        found = decode(record.data, record.sections)
-        kept = KeptProgram(*found)
-    except (UnknownDataError, TypeError):
+        plan, code_digest, stages, vanishing = decode(record.data, record.sections)
+    except (TypeError, ValueError):
         folder.discard(key)
         return None
-    return kept
+    stages = Stages(stage_makers(stages, texts))
+    return LoweredProgram(plan, stages, None, code_digest, key=key, vanishing=vanishing)
 
 
-def store_program(lowered: LoweredProgram, backend: Backend, vanishing: Sequence[DimExpr] = ()) -> None:
-    """Keeps a program that was compiled, if it has a key."""
+def store_program(lowered: LoweredProgram, backend: Backend) -> None:
+    """Keeps a program that was compiled, if it has a key and does not come from there."""
     folder = cache_folder()
-    if folder is None or lowered.key is None:
+    if folder is None or lowered.key is None or lowered.module is None:
         return
     sections: list[bytes] = []
-    data = encode((lowered.plan, lowered.code_digest, tuple(lowered.stages), tuple(vanishing)), sections)
-    about = f"@{lowered.plan.signature.name} for {backend.device.name}: {lowered.plan}"
+    data = encode((lowered.plan, lowered.code_digest, tuple(lowered.stages), lowered.vanishing), sections)
+    about = f"@{lowered.name} for {backend.device.name}: {lowered.plan}"
     folder.store(lowered.key, Record(data, tuple(sections), about))
 
 

@@ -5,23 +5,20 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cache
 from types import NoneType
 from typing import Any
 
 from xdsl.dialects.builtin import IndexType, ModuleOp, StringAttr
-from xdsl.utils.exceptions import PassFailedException, VerifyException
+from xdsl.utils.exceptions import VerifyException
 
-from ..backends.cache.code import has_code
 from ..backends.interface import Backend, unmet_by_host
 from ..backends.registry import open_backends
 from ..dialects import graph, low
 from ..dialects.memory_modes import NEVER_VIRTUAL, OPEN_MODES, most_local
 from ..dialects.modules.canonical_text import canonical_text
-from ..dialects.modules.entry import Entry, IRLevel, find_entry, keep_only
+from ..dialects.modules.entry import Entry, find_entry, keep_only
 from ..dialects.modules.parsing import location_text, parse_module, verify_module
 from ..errors import DeviceError, MemoryModeError, TenonError
-from ..passes.rewriting.failing_location import failing_location
 from ..runtime.nodes.tensor_node import TensorNode
 from ..runtime.nodes.tensor_node_memory import LOCAL_NBYTES
 from ..runtime.plan.argument_kinds import check_kind
@@ -29,11 +26,13 @@ from ..runtime.plan.entry_state import nodes_of
 from ..runtime.plan.lowered_program import LoweredProgram
 from ..runtime.plan.program_plan import NodePlan
 from ..runtime.platforms.device import Scheduler
-from ..runtime.platforms.platform import Platform, Program
+from ..runtime.platforms.optimize_context import OptimizeContext
+from ..runtime.platforms.platform import FunctionRequest, Platform
 from ..runtime.timeline.timeline import Category, span
-from .compile import ModuleLowering, render
-from .kept_programs import digest_of_source, load_program, note_lookup, program_key, store_program
-from .tuning import tuning_pass, tuning_path
+from .kept_programs import digest_of_source, store_program
+from .linking import lowered_program
+from .lowering import located_failures
+from .source import CompileRequest, ProgramSource
 
 
 def open_platform(
@@ -112,72 +111,45 @@ def _own_backends(
 class _GraphLowering:
     """The default passes, for functions over tensor nodes."""
 
-    def function_name(self, program: Program, filename: str) -> str:
+    def function_name(self, request: FunctionRequest) -> str:
         """What `runtime.platforms.platform.Lowering` says."""
-        module = parse_module(program, filename) if isinstance(program, str) else program
+        program = request.program
+        module = parse_module(program, request.filename) if isinstance(program, str) else program
         return find_entry(module, None).sym_name.data
 
     def lower(
-        self,
-        backend: Backend,
-        program: Program,
-        *,
-        name: str | None,
-        entry: str | None,
-        filename: str,
-        nodes: Mapping[str, TensorNode],
-        computations: Mapping[str, Any],
+        self, backend: Backend, request: FunctionRequest, known: OptimizeContext
     ) -> tuple[LoweredProgram, Mapping[str, Any]]:
         """What `runtime.platforms.platform.Lowering` says."""
         from ..passes.graph.scratch_nodes import scratch_nodes
         from ..passes.graph.virtual_nodes import extract_virtual, inline_virtual
 
+        program, nodes = request.program, known.nodes
         with span("parse", Category.COMPILE):
-            module = parse_module(program, filename) if isinstance(program, str) else program.clone()
+            is_module = isinstance(program, ModuleOp)
+            module = program.clone() if is_module else parse_module(program, request.filename)
             verify_module(module)
-        chosen = find_entry(module, entry)
+        chosen = find_entry(module, request.entry)
         _check_arguments(chosen)
-        if name is not None:
-            chosen.properties["sym_name"] = StringAttr(name)
+        if request.name is not None:
+            chosen.properties["sym_name"] = StringAttr(request.name)
         _take_modes(module, nodes)
         scratch = scratch_nodes(module)
         keep_only(module, chosen)
         _check_accesses(module, nodes, chosen)
         accessed = nodes_of(module, chosen, with_local=True)
         local = _make_local(scratch, accessed)
-        try:
+        with located_failures():
             found = extract_virtual(module)
-            _warn_of_replaced(computations, found, chosen)
-            inline_virtual(module, {**computations, **found})
-        except PassFailedException as error:
-            raise TenonError(str(error), location=failing_location(error)) from error
-        path = tuning_path(None)
-        schedule = None if path is None else tuning_pass(path, backend)
-        key = program_key(module, backend, None, (), "platform", str(schedule))
-        again = module.clone
-
-        def lowered() -> LoweredProgram:
-            module = again()
-            work = ModuleLowering(
-                module, find_entry(module, None), None, IRLevel.LOW, backend.device, (), again, schedule
-            )
-            return render(work, backend)
-
-        kept = None if key is None else load_program(key)
-        if kept is not None and kept.code_digest:
-            compiler, digest = backend.compiler, kept.code_digest
-            kept = kept if has_code(compiler, digest, backend.device) else None
-        if key is not None:
-            note_lookup(hit=kept is not None)
-            if kept is not None:
-                known = kept.lowered(key, cache(lambda: lowered().stages), accessed)
-                return replace(known, scratch=local), found
-        return replace(lowered(), accessed=accessed, scratch=local, key=key), found
+            _warn_of_replaced(known.computations, found, chosen)
+            inline_virtual(module, {**known.computations, **found})
+        source = ProgramSource(module, is_verified=True)
+        lowered = lowered_program(CompileRequest(source, backend), "platform", loads=False)
+        return replace(lowered, accessed=accessed, scratch=local), found
 
     def keep(self, backend: Backend, program: LoweredProgram) -> None:
         """What `runtime.platforms.platform.Lowering` says."""
-        if program.module is not None:
-            store_program(program, backend)
+        store_program(program, backend)
 
     def join(self, backend: Backend, programs: Sequence[LoweredProgram]) -> list[LoweredProgram]:
         """

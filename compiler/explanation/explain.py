@@ -1,15 +1,13 @@
-"""Runs the passes of a program and tells what they did."""
+"""Runs the passes of a program again and tells what they did."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from ...dialects import context, sched
-from ...dialects.modules.entry import find_entry
+from ...dialects.modules.entry import IRLevel, find_entry
 from ...errors import TenonError
 from ...passes.low.lowering.convert_sched_to_low import ConvertSchedToLowPass
 from ...passes.pass_manager import PassManager
@@ -26,6 +24,8 @@ from ...passes.sched.steps.passes.apply_schedules import ApplySchedulesPass
 from ...passes.sched.steps.passes.record_recipes import RecordRecipesPass
 from ...passes.sched.steps.passes.schedule_kernels import ScheduleKernelsPass
 from ...runtime.reports.explanation import Explanation
+from ..lowering import default_phases
+from ..source import CompileRequest
 from .program import explained_program
 from .recorder import Recorder
 
@@ -44,13 +44,23 @@ _SCHEDULING = (
 """The passes that schedule kernels: what those before leave is what schedules of users begin from."""
 
 
-def explain_passes(module: ModuleOp, entry_name: str, passes: Sequence[ModulePass]) -> Explanation:
+def explain_request(request: CompileRequest) -> Explanation:
     """
-    Returns what `passes` do with a module, up to its kernels at `sched`; the module becomes that.
+    Returns what the passes do with a function, up to its kernels at `sched`.
 
     Raises:
-        TenonError: a pass cannot handle the module, or they leave no program of kernels.
+        TenonError: a pass cannot handle it, or they leave no program of kernels.
     """
+    module, entry = request.source.prepared()
+    entry_name = entry.sym_name.data
+    pipeline = request.pipeline
+    if isinstance(pipeline, str):
+        pipeline = PassManager(pipeline)
+    if pipeline is None:
+        phases = default_phases(module, entry, IRLevel.LOW, request.device, request.source.schedule)
+        passes = tuple(pass_ for phase in phases.values() for pass_ in phase)
+    else:
+        passes = tuple(pipeline.passes)
     wanted: list[ModulePass] = []
     for pass_ in passes:
         if isinstance(pass_, ConvertSchedToLowPass):

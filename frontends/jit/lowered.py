@@ -9,7 +9,7 @@ from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 
-from ...compiler.compile import code_text
+from ...compiler.lowering import code_text
 from ...errors import TenonError
 from ...runtime.process_bound import ProcessBound
 from ..calls.compiled_trace import CompiledTrace

@@ -36,7 +36,7 @@ from ..reports.memory_plan import MemoryPlan, memory_plan_of
 from ..reports.roofline import Roofline
 from ..timeline.timeline import Category, Track, active, record_timeline, span
 from .device_array import DeviceArray
-from .executable import Executable
+from .executable import CompiledFunction, Executable
 from .node_arrays import NodeArrays
 from .ordered_calls import OrderedCalls
 from .placed_calls import PlacedCalls
@@ -68,7 +68,7 @@ class DeviceExecutable(Executable):
         Where there is a `keeper`, the tensor nodes are its: the same program for other sizes. `callbacks` are
         the functions that the program may call.
         """
-        super().__init__(plan.signature, backend.name, stages, plan.symbols)
+        super().__init__(CompiledFunction(plan.signature, backend.name, stages, plan.symbols))
         if plan.merge_node is not None:
             raise TenonError(
                 f"{self.name}: reads the merge buffer of node '{plan.merge_node}', which an executable has "
@@ -121,10 +121,6 @@ class DeviceExecutable(Executable):
         except BaseException:
             self.close()
             raise
-
-    @property
-    def source(self) -> str:
-        return self.stages["source"]
 
     @property
     def node_places(self) -> Mapping[str, BufferLoc]:

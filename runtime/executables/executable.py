@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 
@@ -29,6 +30,18 @@ DirectCall = Callable[[tuple[Any, ...], Any], Any]
 """Runs a program on the arguments and `out` of a call, or returns None where that takes a closer look."""
 
 
+@dataclass(frozen=True)
+class CompiledFunction:
+    """What a function takes and gives, and the texts that it went through, whatever runs it."""
+
+    signature: Signature
+    backend_name: str
+    stages: Stages
+    symbols: Sequence[SymbolPlan] = ()
+    executed_stage: str = "source"
+    """The stage whose text runs."""
+
+
 class Executable(ProcessBound, ABC):
     """
     A compiled program. Any number of threads may call it; it holds device memory until `close`, the end of a
@@ -40,18 +53,13 @@ class Executable(ProcessBound, ABC):
     nodes: NodeArrays
     """The tensor nodes of the program, which keep their values from call to call."""
 
-    def __init__(
-        self,
-        signature: Signature,
-        backend_name: str,
-        stages: Stages,
-        symbols: Sequence[SymbolPlan] = (),
-    ) -> None:
-        self.signature = signature
-        self.backend_name = backend_name
-        self.stages = stages
+    def __init__(self, function: CompiledFunction) -> None:
+        self.signature = signature = function.signature
+        self.backend_name = function.backend_name
+        self.stages = function.stages
         """The text of each stage by its name: `graph`, `sched`, `low`, `source`."""
-        self._symbols = SymbolArguments(signature, symbols) if symbols else None
+        self._executed_stage = function.executed_stage
+        self._symbols = SymbolArguments(signature, function.symbols) if function.symbols else None
         self._takes_out = "out" in signature.argument_names
         self._returns_one = len(signature.result_types) == 1
         self._call_directly: DirectCall | None = None
@@ -87,9 +95,9 @@ class Executable(ProcessBound, ABC):
         return self._call_directly
 
     @property
-    @abstractmethod
     def source(self) -> str:
         """The text that runs: LLVM IR, OpenCL C, or for the reference interpreter the IR it executes."""
+        return self.stages[self._executed_stage]
 
     def assembly(self) -> str:
         """

@@ -10,13 +10,12 @@ import numpy as np
 from ...backends.interface import Backend, BufferLoc
 from ...backends.registry import REFERENCE, get_backend
 from ...errors import DeviceError, TenonError
-from ..plan.program_plan import NodePlan, SymbolPlan
-from ..plan.signature import Array, Signature
-from ..plan.stages import Stages
+from ..plan.program_plan import NodePlan
+from ..plan.signature import Array
 from ..reports.memory_plan import MemoryPlan
 from ..timeline.timeline import Category, Track, span
 from .device_array import DeviceArray
-from .executable import Executable
+from .executable import CompiledFunction, Executable
 from .node_arrays import NodeArrays
 from .turn import Turn
 
@@ -30,23 +29,19 @@ Interpret = Callable[[Sequence[Array], dict[str, Array], Mapping[str, int]], Seq
 
 class ReferenceExecutable(Executable):
     """
-    Calls `interpret`. `executed_stage` is the stage whose text that interprets. Calls of a program with
-    tensor nodes run one after the other; one that fails leaves the nodes as they were.
+    Calls `interpret`. Calls of a program with tensor nodes run one after the other; one that fails leaves the
+    nodes as they were.
     """
 
     def __init__(
         self,
-        signature: Signature,
-        stages: Stages,
-        executed_stage: str,
+        function: CompiledFunction,
         interpret: Interpret,
-        symbols: Sequence[SymbolPlan] = (),
         nodes: Sequence[NodePlan] = (),
         keeper: ReferenceExecutable | None = None,
     ) -> None:
         """Where there is a `keeper`, the tensor nodes are its: the same program for other sizes."""
-        super().__init__(signature, "reference", stages, symbols)
-        self._executed_stage = executed_stage
+        super().__init__(function)
         self._interpret: Interpret | None = interpret
         self._lock = Turn(self.name)
         self._node_plans = tuple(nodes)
@@ -58,10 +53,6 @@ class ReferenceExecutable(Executable):
         places = {node.name: BufferLoc(number, 0) for number, node in enumerate(nodes)}
         self.nodes = NodeArrays(self.name, nodes, places, self._read_node, self._write_node)
         """The tensor nodes of the program, which keep their values from call to call."""
-
-    @property
-    def source(self) -> str:
-        return self.stages[self._executed_stage]
 
     def memory_plan(self) -> MemoryPlan:
         raise TenonError(f"{self.name}: the reference interpreter has no memory plan")

@@ -13,14 +13,13 @@ import numpy as np
 from ...dialects.dims.expressions import DimExpr, evaluated, symbols_of
 from ...dialects.modules.dim_values import DimTable
 from ...errors import TenonError
-from ..plan.program_plan import Launch, SymbolPlan
-from ..plan.signature import Array, Signature, checked_array
-from ..plan.stages import Stages
+from ..plan.program_plan import Launch
+from ..plan.signature import Array, checked_array
 from ..reports.kernel_statistics import ProgramStatistics
 from ..reports.memory_plan import MemoryPlan
 from ..reports.roofline import Roofline
 from .device_array import DeviceArray
-from .executable import Executable
+from .executable import CompiledFunction, Executable
 from .node_arrays import NodeArrays
 
 MOST_SIZES = 256
@@ -38,23 +37,15 @@ class SizedExecutable(Executable):
 
     def __init__(
         self,
-        signature: Signature,
-        backend_name: str,
-        stages: Stages,
+        function: CompiledFunction,
         dims: DimTable,
         make: Callable[[Sizes], Executable],
-        executed_stage: str,
-        symbols: Sequence[SymbolPlan] = (),
         keeper: Executable | None = None,
     ) -> None:
-        """
-        `executed_stage` is the stage whose text runs. `keeper` has the tensor nodes of the program, if there
-        are any; it is closed with this.
-        """
-        super().__init__(signature, backend_name, stages, symbols)
+        """`keeper` has the tensor nodes of the program, if there are any; it is closed with this."""
+        super().__init__(function)
         self._dims = dims
         self._make: Callable[[Sizes], Executable] | None = make
-        self._executed_stage = executed_stage
         self._ready: OrderedDict[tuple[int, ...], Executable] = OrderedDict()
         self._by_shapes: dict[tuple[tuple[int, ...], ...], Executable] = {}
         self._special: Mapping[str, frozenset[int]] = {}
@@ -67,19 +58,16 @@ class SizedExecutable(Executable):
 
     def specialize(
         self,
-        special: Mapping[str, frozenset[int]],
+        special: Mapping[str, Sequence[int]],
         vanishing: Sequence[DimExpr],
         build_for: Callable[[Sizes], Executable],
     ) -> None:
         """
-        Sends calls in which dims have these values, or in which one of the extents `vanishing` is 0, to what
-        `build_for` gives for those dims.
+        Sends calls in which dims have these values or 0, or in which one of the extents `vanishing` is 0, to
+        what `build_for` gives for those dims.
         """
-        self._special, self._vanishing, self._build_for = special, tuple(vanishing), build_for
-
-    @property
-    def source(self) -> str:
-        return self.stages[self._executed_stage]
+        self._special = {name: frozenset((0, *special.get(name, ()))) for name in self._dims.names}
+        self._vanishing, self._build_for = tuple(vanishing), build_for
 
     def __call__(self, /, *arguments: Any, out: Any = None, **named: Any) -> Any:
         """As `Executable.__call__`; an argument may have every shape that the bounds of the dims allow."""

@@ -12,7 +12,7 @@ from ..plan.signature import Array
 from ..plan.stages import Stages
 from ..reports.memory_plan import MemoryPlan
 from .device_array import DeviceArray
-from .executable import Executable
+from .executable import CompiledFunction, Executable
 from .node_arrays import NodeArrays
 
 
@@ -20,15 +20,11 @@ class UnlinkedExecutable(Executable):
     """Says at each call, and wherever a tensor node is read or written, why the program does not run."""
 
     def __init__(self, backend_name: str, plan: ProgramPlan, stages: Stages, unmet: str) -> None:
-        super().__init__(plan.signature, backend_name, stages, plan.symbols)
+        super().__init__(CompiledFunction(plan.signature, backend_name, stages, plan.symbols))
         self.program = plan
         self._unmet = unmet
         places = {node.name: BufferLoc(number, 0) for number, node in enumerate(plan.nodes)}
         self.nodes = NodeArrays(self.name, plan.nodes, places, self._refuse, self._refuse)
-
-    @property
-    def source(self) -> str:
-        return self.stages["source"]
 
     def memory_plan(self) -> MemoryPlan:
         self._refuse()

@@ -6,6 +6,10 @@ from dataclasses import dataclass, replace
 
 from xdsl.dialects.builtin import ModuleOp
 
+from ...backends.cache.code import compile_code, load_code
+from ...backends.interface import Backend, CompiledArtifact, unmet_by_host
+from ...dialects.dims.expressions import DimExpr
+from ..timeline.timeline import Category, span
 from .program_plan import NodePlan, ProgramPlan
 from .stages import Stages
 
@@ -31,11 +35,37 @@ class LoweredProgram:
     """Those of `accessed` that need nothing which outlives a run; nothing had said where they live."""
     key: str | None = None
     """What the program is kept under on disk; None where it is not."""
+    vanishing: tuple[DimExpr, ...] = ()
+    """The extents that a program of its own has where they are 0."""
+    artifact: CompiledArtifact | None = None
+    """The code, where it was loaded already, by the device that it was looked up for."""
+
+    @property
+    def name(self) -> str:
+        return self.plan.signature.name
 
     @property
     def source(self) -> str:
         """The text to compile; empty where the program launches no kernel."""
         return self.stages["source"] if self.joint_source is None else self.joint_source
+
+    def compiled(self, backend: Backend) -> CompiledArtifact:
+        """
+        Returns the code for a device: from the cache on disk, if it is there. None in it where there are no
+        kernels, or where they are for another processor than the host's.
+
+        Raises:
+            KernelCompileError: the backend's compiler rejects the source.
+        """
+        compiler, device = backend.compiler, backend.device
+        if not self.code_digest or unmet_by_host(device):
+            return CompiledArtifact(None, ())
+        if self.artifact is not None:
+            return self.artifact
+        if self.module is None and (kept := load_code(compiler, self.code_digest, device)) is not None:
+            return kept
+        with span("compile", Category.COMPILE, program=self.name, device=device.name):
+            return compile_code(compiler, self.source, device)
 
     def joined(self, source: str, digest: str) -> LoweredProgram:
         """Returns the program with a text to compile that has the kernels of other functions too."""

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
+
+
+def stage_makers(
+    stages: Iterable[str], texts: Callable[[], Mapping[str, str]]
+) -> dict[str, Callable[[], str]]:
+    """Returns what makes each stage's text, of those that `texts` makes together, when one is asked for."""
+    made = cache(texts)
+    return {stage: lambda stage=stage: made()[stage] for stage in stages}
 
 
 class Stages(Mapping[str, str]):

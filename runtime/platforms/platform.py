@@ -10,7 +10,6 @@ from typing import Any, Protocol, Self
 
 from xdsl.dialects.builtin import ModuleOp
 
-from ...backends.cache.code import compile_code, load_code
 from ...backends.interface import Backend, CompiledArtifact, Queued
 from ...errors import ContextError, TenonError
 from ...semantics.host_calls import HostFunctions
@@ -20,7 +19,6 @@ from ..plan.argument_kinds import check_kind
 from ..plan.host_calls import check_callbacks
 from ..plan.lowered_program import LoweredProgram
 from ..process_bound import ProcessBound
-from ..timeline.timeline import Category, span
 from .code import Code, CodeBatch
 from .device import SCHEDULERS, Device, Scheduler, scheduler_name
 from .node_matching import match_nodes, node_names, note_compiled
@@ -31,10 +29,22 @@ Program = ModuleOp | str
 _NO_LIMIT = 1 << 62
 
 
+@dataclass(frozen=True)
+class FunctionRequest:
+    """A function that is to be compiled, and what it is to be called."""
+
+    program: Program
+    name: str | None
+    """None is the name that it has."""
+    entry: str | None
+    """Which one of the program; may be left out where there is only one."""
+    filename: str
+
+
 class Lowering(Protocol):
     """What takes programs from their text to the source of a backend: the passes, which stand above here."""
 
-    def function_name(self, program: Program, filename: str) -> str:
+    def function_name(self, request: FunctionRequest) -> str:
         """
         Returns the name of the function that a program is compiled as where nobody names one. Raises
         `TenonError` where the program is wrong, or has several.
@@ -42,20 +52,12 @@ class Lowering(Protocol):
         ...
 
     def lower(
-        self,
-        backend: Backend,
-        program: Program,
-        *,
-        name: str | None,
-        entry: str | None,
-        filename: str,
-        nodes: Mapping[str, TensorNode],
-        computations: Mapping[str, Any],
+        self, backend: Backend, request: FunctionRequest, known: OptimizeContext
     ) -> tuple[LoweredProgram, Mapping[str, Any]]:
         """
-        Returns one function, lowered, as `name`, and the computations of the virtual nodes that it writes.
-        `nodes` have the memory modes that declarations leave open, `computations` are what virtual nodes are
-        replaced by.
+        Returns one function, lowered, and the computations of the virtual nodes that it writes. The nodes
+        that are `known` have the memory modes that declarations leave open, and virtual ones are replaced by
+        their computations.
         """
         ...
 
@@ -66,14 +68,6 @@ class Lowering(Protocol):
     def keep(self, backend: Backend, program: LoweredProgram) -> None:
         """Keeps a program that was compiled for later processes, where it may be kept."""
         ...
-
-
-@dataclass(frozen=True)
-class _Request:
-    program: Program
-    name: str | None
-    entry: str | None
-    filename: str
 
 
 class Platform(ProcessBound):
@@ -174,7 +168,7 @@ class Platform(ProcessBound):
             MemoryModeError: it says another memory mode than the node has.
             KernelCompileError: the backend's compiler rejected its input.
         """
-        requests = [_Request(program, name, entry, filename)]
+        requests = [FunctionRequest(program, name, entry, filename)]
         batch = self._compile(requests, None, nodes, optimize_context, callbacks)
         (code,) = batch
         assert code is not None, "nothing was left out"
@@ -203,7 +197,7 @@ class Platform(ProcessBound):
             if values is not None and len(values) != len(programs):
                 raise TenonError(f"compile_batch: {len(values)} {what} for {len(programs)} programs")
         requests = [
-            _Request(
+            FunctionRequest(
                 program,
                 None if names is None else names[number],
                 None if entries is None else entries[number],
@@ -215,7 +209,7 @@ class Platform(ProcessBound):
 
     def _compile(
         self,
-        requests: Sequence[_Request],
+        requests: Sequence[FunctionRequest],
         occupancy: Callable[[str, int], bool] | None,
         nodes: Sequence[TensorNode],
         optimize_context: OptimizeContext | None,
@@ -232,18 +226,10 @@ class Platform(ProcessBound):
             if occupancy is not None:
                 called = request.name or request.entry
                 if called is None:
-                    called = self._lowering.function_name(request.program, request.filename)
+                    called = self._lowering.function_name(request)
                 if not occupancy(called, number):
                     continue
-            one, computations = self._lowering.lower(
-                backend,
-                request.program,
-                name=request.name,
-                entry=request.entry,
-                filename=request.filename,
-                nodes=context.nodes,
-                computations=context.computations,
-            )
+            one, computations = self._lowering.lower(backend, request, context)
             check_callbacks(one.plan.host_calls, callbacks or {})
             context = context.extended(match_nodes(one, context.nodes), computations)
             kept.append(number)
@@ -265,7 +251,7 @@ class Platform(ProcessBound):
         """Returns what each source compiles to, by its digest, for each compiler of the platform."""
         backends = {id(device.backend.compiler): device.backend for device in self._devices}
         return {
-            digest: {key: _compiled(backend, program) for key, backend in backends.items()}
+            digest: {key: program.compiled(backend) for key, backend in backends.items()}
             for digest, program in {program.code_digest: program for program in programs}.items()
         }
 
@@ -303,15 +289,3 @@ def _named(nodes: Sequence[TensorNode], context: OptimizeContext) -> dict[str, T
         if other is not node:
             raise ContextError(f"compile: @{name} is the name of {other.debug_name} and of {node.debug_name}")
     return named
-
-
-def _compiled(backend: Backend, program: LoweredProgram) -> CompiledArtifact:
-    """Returns what the source of a program compiles to; those without kernels have none."""
-    if not program.code_digest:
-        return CompiledArtifact(None, ())
-    if program.module is None:
-        kept = load_code(backend.compiler, program.code_digest, backend.device)
-        if kept is not None:
-            return kept
-    with span("compile", Category.COMPILE, device=backend.device.name):
-        return compile_code(backend.compiler, program.source, backend.device)

@@ -12,7 +12,7 @@ from typing import Any
 
 import tenon
 from tenon.backends.registry import get_backend
-from tenon.compiler.compile import ProgramSource
+from tenon.compiler.source import ProgramSource
 from tenon.compiler.tuning import device_key
 from tenon.passes.sched.steps.database import ScheduleEntry
 from tenon.passes.sched.steps.loops import loops_of

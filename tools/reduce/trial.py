@@ -22,10 +22,11 @@ from ...backends.interface import Backend
 from ...backends.reference.execute import run_module
 from ...backends.reference.undefined_memory import undefined_bytes
 from ...backends.registry import REFERENCE, compiling_names, get_backend
-from ...compiler.compile import compile, phases_of
+from ...compiler.compile import compile
+from ...compiler.lowering import default_phases
 from ...dialects import context, sched
 from ...dialects.graph import dims_of
-from ...dialects.modules.entry import Entry, find_entry, keep_only
+from ...dialects.modules.entry import Entry, IRLevel, find_entry, keep_only
 from ...errors import TenonError
 from ...passes.instruments.interface import PassInstrument
 from ...passes.instruments.random_inputs import random_inputs
@@ -227,7 +228,7 @@ def _check_defined(
 def _passes(trial: Trial, module: ModuleOp, entry: Entry, backend: Backend | None) -> Sequence[ModulePass]:
     if trial.pipeline is not None or backend is None:
         return PassManager(trial.pipeline or "").passes
-    phases = phases_of(module, entry, backend, None)
+    phases = default_phases(module, entry, IRLevel.LOW, backend.device, None)
     return [pass_ for phase in phases.values() for pass_ in phase]
 
 

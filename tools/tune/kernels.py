@@ -9,10 +9,10 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from ...backends.interface import Backend
-from ...compiler.compile import phases_of
+from ...compiler.lowering import default_phases
 from ...dialects import context, graph, low, sched
 from ...dialects.modules.dim_values import DimTable
-from ...dialects.modules.entry import Entry, find_entry
+from ...dialects.modules.entry import Entry, IRLevel, find_entry
 from ...dialects.modules.hazards import all_items
 from ...errors import TenonError
 from ...passes.pass_manager import PassManager
@@ -82,7 +82,7 @@ def tunable_program(module: ModuleOp, entry: Entry, backend: Backend) -> Tunable
         TenonError: a pass cannot handle the module, or it is at `low` already.
     """
     name = entry.sym_name.data
-    phases = phases_of(module, entry, backend, ApplySchedulesPass("", ""))
+    phases = default_phases(module, entry, IRLevel.LOW, backend.device, ApplySchedulesPass("", ""))
     passes = [pass_ for phase in phases.values() for pass_ in phase]
     here = next(n for n, pass_ in enumerate(passes) if isinstance(pass_, ApplySchedulesPass))
     table = DimTable.of(module, entry)

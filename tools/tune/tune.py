@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ...backends.interface import Backend, unmet_by_host
 from ...backends.registry import REFERENCE, get_backend
-from ...compiler.compile import ProgramSource
+from ...compiler.source import ProgramSource
 from ...compiler.tuning import device_key, tuning_path
 from ...dialects.modules.entry import argument_names
 from ...errors import DeviceError, TenonError
@@ -210,7 +210,7 @@ def _source_of(
     arrays: list[Any] = []
     lowered.parameters.signature_of(lowered.parameters.canonical(tuple(arguments), named), arrays)
     return (
-        ProgramSource(lowered.module, None),
+        ProgramSource(lowered.module),
         _opened(backend, target),
         [np.shape(array) for array in arrays],
     )

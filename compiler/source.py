@@ -1,0 +1,113 @@
+"""A function that is to be compiled, as it was given, and what is asked of the compile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from ..backends.interface import Backend, DeviceInfo
+from ..dialects.modules.entry import Entry, IRLevel, argument_names, find_entry, keep_only
+from ..dialects.modules.parsing import location_text, parse_module, verify_module
+from ..dialects.modules.record import ModuleRecord
+from ..errors import TenonError
+from ..passes.pass_manager import PassManager
+from ..runtime.plan.signature import Signature
+from ..runtime.timeline.timeline import Category, span
+from ..semantics.host_calls import HostFunctions
+from .tuning import tuning_pass, tuning_path
+
+
+@dataclass(eq=False)
+class ProgramSource:
+    """
+    A function that is to be compiled, as it was given: `program` does not change, where it is the caller's
+    from `keep` on.
+    """
+
+    program: ModuleOp | ModuleRecord | str
+    entry: str | None = None
+    filename: str = "<string>"
+    schedule: ModulePass | None = None
+    """What schedules some of its kernels."""
+    tuning: str | Path | None = None
+    """The database that may have schedules for them; None is the environment's."""
+    is_tuned: bool = True
+    callbacks: HostFunctions = field(default_factory=dict[str, Callable[..., Any]])
+    """The functions that it may call."""
+    is_verified: bool = False
+
+    def keep(self) -> None:
+        """Keeps what the program is now: from here on the caller may change the module."""
+        if isinstance(self.program, ModuleOp):
+            self.program = ModuleRecord(self.program)
+
+    def tune(self, backend: Backend) -> None:
+        """
+        Finds the schedules that a database has for kernels on a device, unless something else schedules them.
+
+        Raises:
+            TuningError: the database cannot be read, or is none.
+        """
+        if self.is_tuned and self.schedule is None and (path := tuning_path(self.tuning)) is not None:
+            self.schedule = tuning_pass(path, backend)
+
+    def prepared(self) -> tuple[ModuleOp, Entry]:
+        """
+        Returns a module of the caller's own with the function and what it calls, and the function.
+
+        Raises:
+            TenonError: the module is wrong, has no such function, or the function takes or gives no tensors.
+        """
+        program = self.program
+        with span("parse", Category.COMPILE):
+            match program:
+                case str():
+                    module = parse_module(program, self.filename)
+                case ModuleOp():
+                    module = program.clone()
+                case ModuleRecord():
+                    module = program.module()
+            if not self.is_verified:
+                verify_module(module)
+                self.is_verified = True
+        chosen = find_entry(module, self.entry)
+        # What is no tensor is an error of the program as it was written, before passes change it.
+        signature_of(chosen)
+        keep_only(module, chosen)
+        return module, chosen
+
+    def module(self) -> ModuleOp:
+        """Returns the module of `prepared`."""
+        return self.prepared()[0]
+
+
+@dataclass(frozen=True)
+class CompileRequest:
+    """A function, what it is compiled for, and how."""
+
+    source: ProgramSource
+    backend: Backend | None
+    """None is the interpreter."""
+    pipeline: PassManager | str | None = None
+    level: IRLevel | None = IRLevel.LOW
+    """Where the default passes end; None runs none of them."""
+    instruments: Sequence[object] = ()
+    specialize: Mapping[str, Sequence[int]] = field(default_factory=dict[str, Sequence[int]])
+    """Values of dims that get a program of their own."""
+
+    @property
+    def device(self) -> DeviceInfo | None:
+        return None if self.backend is None else self.backend.device
+
+
+def signature_of(entry: Entry) -> Signature:
+    """Returns what `entry` takes and gives. Raises TenonError, with its place, where that is no tensor."""
+    try:
+        return Signature.of(entry.sym_name.data, argument_names(entry), entry.function_type)
+    except TenonError as error:
+        raise TenonError(error.message, location=location_text(entry.location)) from error
