@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import cast
 
@@ -14,6 +14,23 @@ from ..errors import TenonError
 from .dims.attributes import DimsAttr, dims_of_space, space_with_dims
 from .dims.expressions import DimSymbol, Extent, bounded, product, row_major, upper_bound
 from .element_types import NBYTES
+
+ALIGNMENT = 64
+"""
+Bytes that pools, the buffers within them and the arrays of the host are aligned to: a line of the cache, the
+widest vectors, and what any backend asks for to share memory with the host.
+"""
+
+
+def in_a_row(sizes: Iterable[int], alignment: int = ALIGNMENT) -> list[int]:
+    """
+    Returns where buffers of these bytes begin that lie one after the other, each at a multiple of
+    `alignment`; last, where the next one would begin.
+    """
+    offsets = [0]
+    for nbytes in sizes:
+        offsets.append(offsets[-1] + -(-nbytes // alignment) * alignment)
+    return offsets
 
 
 def row_major_strides(shape: Sequence[int]) -> tuple[int, ...]:

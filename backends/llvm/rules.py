@@ -24,6 +24,7 @@ from xdsl.dialects.vector import CombiningKindFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
+from ...dialects.buffer_size import ALIGNMENT
 from ...dialects.element_types import NBYTES, element_type_of, is_float, is_narrow_float, lanes_of
 from ...dialects.low import (
     AllocaOp,
@@ -52,8 +53,6 @@ from .remainder import write_remainder
 from .tile_fma import write_tile_fma
 from .transposition import transposed
 from .types import constant_text, flags_text, llvm_type, mangled
-
-_ALLOCA_ALIGNMENT = 64
 
 
 def _float_type(emitter: Emitter, op: Operation, type: Attribute) -> str:
@@ -336,7 +335,7 @@ def _alloca(emitter: Emitter, op: AllocaOp) -> None:
             f"{PRIVATE_NBYTES_LIMIT} is the limit"
         )
     name = emitter.values[op.memref] = emitter.names.fresh(op.memref.name_hint)
-    emitter.entry_lines.append(f"  {name} = alloca [{count} x {element}], align {_ALLOCA_ALIGNMENT}")
+    emitter.entry_lines.append(f"  {name} = alloca [{count} x {element}], align {ALIGNMENT}")
 
 
 def _broadcast(emitter: Emitter, op: vector.BroadcastOp) -> None:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ...backends.interface import Backend, BufferLoc
 from ...errors import CallError
-from ..memory.segments import ALIGNMENT, aligned
+from ..memory.segments import aligned
 from ..memory.slab_pool import slab_pool_of
 from ..nodes.delayed_dtype import DtypeLike, normalize_dtype
 from ..plan.argument_kinds import check_kind
@@ -35,7 +35,7 @@ class DeviceArray(ProcessBound):
         self.size = int(np.prod(shape, dtype=np.int64))
         self.nbytes = self.size * dtype.itemsize
         self._pool = slab_pool_of(backend.driver)
-        slab = self._pool.allocate(aligned(self.nbytes), ALIGNMENT, None, self.nbytes)
+        slab = self._pool.allocate(aligned(self.nbytes), None, self.nbytes)
         self.location: BufferLoc = slab.at(0)
         """Where it lies: no address, which stays in the driver."""
         weakref.finalize(self, self._pool.free, [slab]).atexit = False

@@ -5,7 +5,6 @@ from __future__ import annotations
 import weakref
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from itertools import accumulate
 from threading import RLock, Thread
 from typing import Any
 
@@ -23,7 +22,7 @@ from ...backends.interface import (
 from ...backends.steps import CopyStep, Step
 from ...errors import TenonError
 from ...semantics.host_calls import HostFunctions
-from ..memory.segments import ALIGNMENT, aligned
+from ..memory.segments import aligned, places
 from ..memory.slab_pool import Slab, SlabPool, slab_pool_of
 from ..plan.argument_kinds import check_kind
 from ..plan.host_calls import is_called_back
@@ -176,7 +175,7 @@ class DeviceExecutable(Executable):
     def _place_buffers(self) -> dict[int, BufferLoc]:
         """Allocates the slabs that all calls use, and returns where the buffers in them lie."""
         plan = self.program
-        empty = self._allocate(ALIGNMENT if any(not buffer.nbytes for buffer in plan.buffers) else 0)
+        empty = self._allocate(aligned(0) if any(not buffer.nbytes for buffer in plan.buffers) else 0)
         constants = self._allocate(plan.constants.nbytes)
         if constants is not None:
             with self._pool.lock:
@@ -204,19 +203,18 @@ class DeviceExecutable(Executable):
 
     def _place_nodes(self) -> dict[str, BufferLoc]:
         """Allocates the nodes, all bytes 0, and returns where they lie."""
-        sizes = [aligned(node.nbytes) for node in self.program.nodes]
-        slab = self._allocate(sum(sizes))
+        *offsets, nbytes = places(node.nbytes for node in self.program.nodes)
+        slab = self._allocate(nbytes)
         if slab is None:
             return {}
         with self._pool.lock:
             self._driver.memset_zero(slab.at(0), slab.nbytes)
-        offsets = accumulate(sizes, initial=0)
-        return {node.name: slab.at(offset) for node, offset in zip(self.program.nodes, offsets, strict=False)}
+        return {node.name: slab.at(offset) for node, offset in zip(self.program.nodes, offsets, strict=True)}
 
     def _allocate(self, nbytes: int) -> Slab | None:
         if not nbytes:
             return None
-        slab = self._pool.allocate(nbytes, ALIGNMENT)
+        slab = self._pool.allocate(nbytes)
         self._slabs.append(slab)
         if not self._finalizer.alive:
             self._pool.free([slab])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import accumulate
 from time import perf_counter_ns
 
 import numpy as np
@@ -11,7 +10,7 @@ import numpy.typing as npt
 
 from ...backends.interface import BufferLoc, CompiledArtifact, Driver, HostMapped, Program
 from ...errors import DeviceError, DeviceLostError, OutOfMemoryError
-from ..memory.segments import ALIGNMENT, aligned
+from ..memory.segments import places
 from ..memory.slab_pool import Slab, SlabPool
 from ..plan.host_calls import is_of_callback
 from ..plan.program_plan import BufferKind, ProgramPlan
@@ -91,12 +90,9 @@ class OrderedCalls:
         self, callers: Sequence[int], pool: SlabPool, slabs: list[Slab]
     ) -> Iterator[tuple[int, BufferLoc]]:
         if callers:
-            sizes = [aligned(self._plan.buffers[number].nbytes) for number in callers]
-            slabs.append(pool.allocate(sum(sizes), ALIGNMENT))
-            offsets = accumulate(sizes, initial=0)
-            yield from (
-                (number, slabs[-1].at(offset)) for number, offset in zip(callers, offsets, strict=False)
-            )
+            *offsets, nbytes = places(self._plan.buffers[number].nbytes for number in callers)
+            slabs.append(pool.allocate(nbytes))
+            yield from zip(callers, map(slabs[-1].at, offsets), strict=True)
 
     def _run_in_place(self, mapper: HostMapped, arrays: Sequence[Array], results: Sequence[Array]) -> None:
         driver = self._driver

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from ...backends.interface import BufferLoc
 from ...errors import ContextError, DeviceError
-from .segments import ALIGNMENT, aligned
+from .segments import aligned
 from .slab_pool import MERGE_POOL_ID, SlabPool
 
 
@@ -44,7 +44,7 @@ class MergeBuffer:
         """
         self.node = None
         self._nbytes = 0
-        self._nbytes = self._pools.grow_merge_buffer(aligned(nbytes), ALIGNMENT, self.location.pool_id).nbytes
+        self._nbytes = self._pools.grow_merge_buffer(aligned(nbytes), self.location.pool_id).nbytes
 
     def check(self, routine: str, node: Held) -> None:
         """Raises `ContextError` where the values there will not be those of `node`."""

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from ...dialects.buffer_size import in_a_row
 from ...errors import OutOfMemoryError
-
-ALIGNMENT = 64
-"""Bytes that tensors within a pool, and pools, are aligned to."""
 
 POOL_LIMIT = 1 << 32
 """The most bytes of a pool whose offsets are 32 bits."""
@@ -32,8 +30,13 @@ class Segment:
 
 
 def aligned(nbytes: int) -> int:
-    """Returns `nbytes` rounded up to `ALIGNMENT`, and at least that: what has no elements has a place."""
-    return max(-(-nbytes // ALIGNMENT), 1) * ALIGNMENT
+    """Returns `nbytes` rounded up to the alignment, and at least that: what has no elements has a place."""
+    return places([nbytes])[-1]
+
+
+def places(sizes: Iterable[int]) -> list[int]:
+    """Returns what `in_a_row` of dialects/buffer_size.py does, where what has no elements has a place too."""
+    return in_a_row(max(nbytes, 1) for nbytes in sizes)
 
 
 def pack(requests: Sequence[Request], limit: int) -> list[Segment]:
@@ -44,8 +47,7 @@ def pack(requests: Sequence[Request], limit: int) -> list[Segment]:
         OutOfMemoryError: one alone is above the limit; the message names it.
     """
     sizes: list[int] = []
-    payloads: list[int] = []
-    offsets: list[dict[int, int]] = []
+    pools: list[list[int]] = []
     for number, request in enumerate(requests):
         nbytes = aligned(request.nbytes)
         if nbytes > limit:
@@ -56,9 +58,12 @@ def pack(requests: Sequence[Request], limit: int) -> list[Segment]:
         pool = next((i for i, size in enumerate(sizes) if size + nbytes <= limit), len(sizes))
         if pool == len(sizes):
             sizes.append(0)
-            payloads.append(0)
-            offsets.append({})
-        offsets[pool][number] = sizes[pool]
+            pools.append([])
+        pools[pool].append(number)
         sizes[pool] += nbytes
-        payloads[pool] += request.nbytes
-    return [Segment(*parts) for parts in zip(sizes, payloads, offsets, strict=True)]
+    return [_segment({number: requests[number].nbytes for number in pool}) for pool in pools]
+
+
+def _segment(sizes: Mapping[int, int]) -> Segment:
+    *offsets, nbytes = places(sizes.values())
+    return Segment(nbytes, sum(sizes.values()), dict(zip(sizes, offsets, strict=True)))

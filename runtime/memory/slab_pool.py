@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...backends.interface import BufferLoc, HostMapped, Memory
+from ...dialects.buffer_size import ALIGNMENT
 from ...dialects.memory_modes import MemoryMode
 from ...errors import DeviceLostError
 from ..device_lock import DeviceLock
@@ -85,7 +86,7 @@ class SlabPool:
     _statistics: SlabStatistics = SlabStatistics(0, 0, 0, 0)
 
     def allocate(
-        self, nbytes: int, alignment: int, mode: MemoryMode | None = None, payload_nbytes: int | None = None
+        self, nbytes: int, mode: MemoryMode | None = None, payload_nbytes: int | None = None
     ) -> Slab:
         """
         Returns a slab of `nbytes` from 1 up, for tensors of memory mode `mode`, of which `payload_nbytes` are
@@ -101,7 +102,7 @@ class SlabPool:
             slab = self._take(nbytes, payload_nbytes)
             try:
                 with span(f"pool {slab.pool_id}", Category.ALLOCATE, nbytes=nbytes):
-                    self.memory.alloc_pool(slab.pool_id, nbytes, alignment, mode)
+                    self.memory.alloc_pool(slab.pool_id, nbytes, ALIGNMENT, mode)
             except BaseException:
                 self._give_back(slab)
                 raise
@@ -135,7 +136,7 @@ class SlabPool:
         """
         self.free([Slab(pool_id, 0)])
 
-    def grow_merge_buffer(self, nbytes: int, alignment: int, pool_id: int = MERGE_POOL_ID) -> Slab:
+    def grow_merge_buffer(self, nbytes: int, pool_id: int = MERGE_POOL_ID) -> Slab:
         """
         Returns the merge buffer in a pool, which then has `nbytes` at least. What it held is lost where it
         grows: the caller sees to it that no work that uses it is queued.
@@ -150,7 +151,7 @@ class SlabPool:
                 return held
             self._free_merge_buffer(pool_id)
             slab = Slab(pool_id, nbytes, nbytes)
-            self.memory.alloc_pool(pool_id, nbytes, alignment)
+            self.memory.alloc_pool(pool_id, nbytes, ALIGNMENT)
             self._merge_slabs[pool_id] = slab
             self._count(slab)
             self._count_slabs()

@@ -9,13 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ...dialects.buffer_size import ALIGNMENT
 from ...errors import TenonError
 from ...semantics.numerics import cast
 from ...semantics.numpy_types import is_floating
 from .padding import Padding
-
-ALIGNMENT = 64
-"""Bytes: what any backend asks for to share memory with the host."""
 
 
 def plain_array(array: object, who: str) -> npt.NDArray[Any]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...backends.interface import BufferLoc
 from ...errors import ContextError
-from ..memory.segments import ALIGNMENT, Request, pack
+from ..memory.segments import Request, aligned, pack
 from ..memory.slab_pool import Slab
 from ..nodes.tensor_node import TensorNode
 from ..plan.program_plan import BufferKind, ProgramPlan
@@ -32,7 +32,7 @@ class ConstantSlab:
         device = stream.device
         constants = code.plan.constants
         pack([Request(f"{code.name}: the constants", constants.nbytes)], device.pool_limit)
-        self.slab = device.pools.allocate(constants.nbytes, ALIGNMENT)
+        self.slab = device.pools.allocate(constants.nbytes)
         weakref.finalize(self, device.pools.free, [self.slab]).atexit = False
         # Done when this returns: other streams read it too.
         with stream.lock:
@@ -94,7 +94,7 @@ def _link(context: Context, code: Code, merged: TensorNode | None) -> ProgramRou
             ("constants", code.id), ConstantSlab, lambda: ConstantSlab(stream, code)
         )
     has_empty = any(not buffer.nbytes for buffer in plan.buffers)
-    nowhere = _allocate(context, code.name, ALIGNMENT if has_empty else 0)
+    nowhere = _allocate(context, code.name, aligned(0) if has_empty else 0)
     locations: list[BufferLoc] = []
     moving: list[MovingBuffer] = []
     for number, buffer in enumerate(plan.buffers):
@@ -160,7 +160,7 @@ def _allocate(context: Context, name: str, nbytes: int) -> Slab | None:
         return None
     device = context.device
     (segment,) = pack([Request(name, nbytes)], device.pool_limit)
-    slab = device.pools.allocate(segment.nbytes, ALIGNMENT, None, nbytes)
+    slab = device.pools.allocate(segment.nbytes, None, nbytes)
     context.own([slab])
     return slab
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...dialects.memory_modes import MATERIALIZED
 from ...errors import ContextError
-from ..memory.segments import ALIGNMENT, Request, aligned, pack
+from ..memory.segments import Request, pack
 from ..memory.slab_pool import Slab
 from ..nodes.tensor_node import TensorNode
 from ..plan.signature import Array
@@ -34,7 +34,7 @@ def allocate(device: Device, nodes: Sequence[TensorNode], slabs: list[Slab]) -> 
         requests = [Request(node.debug_name, node.nbytes) for node in group]
         for segment in pack(requests, device.pool_limit):
             mode = group[0].memory_mode
-            slab = device.pools.allocate(segment.nbytes, ALIGNMENT, mode, segment.payload_nbytes)
+            slab = device.pools.allocate(segment.nbytes, mode, segment.payload_nbytes)
             slabs.append(slab)
             for number, offset in segment.offsets.items():
                 node = group[number]
@@ -75,7 +75,7 @@ def _shared(device: Device, node: TensorNode, make: Callable[[], NodeBuffer]) ->
 
 def _allocated(device: Device, node: TensorNode) -> NodeBuffer:
     (segment,) = pack([Request(node.debug_name, node.nbytes)], device.pool_limit)
-    slab = device.pools.allocate(aligned(node.nbytes), ALIGNMENT, node.memory_mode, segment.payload_nbytes)
+    slab = device.pools.allocate(segment.nbytes, node.memory_mode, segment.payload_nbytes)
     return _freed_with_it(NodeBuffer(node, device, slab.at(0), node.nbytes, is_shared=True), slab)
 
 

@@ -12,7 +12,6 @@ from ...backends.interface import Backend, BufferLoc, CompiledArtifact, Program,
 from ...backends.steps import LaunchStep
 from ...dialects.element_types import NBYTES
 from ...dialects.modules.parsing import parse_module
-from ..memory.segments import ALIGNMENT
 from ..memory.slab_pool import slab_pool_of
 from .peak_kernels import (
     COPY,
@@ -76,7 +75,7 @@ def measure_roofline(backend: Backend) -> Roofline:
 def _measurement(backend: Backend) -> Generator[_Measurement]:
     pool = slab_pool_of(backend.driver)
     limit = min(MOST_NBYTES, backend.device.max_buffer_nbytes)
-    slabs = [pool.allocate(limit // 2, ALIGNMENT) for _ in range(2)]
+    slabs = [pool.allocate(limit // 2) for _ in range(2)]
     try:
         with pool.lock:
             for slab in slabs:

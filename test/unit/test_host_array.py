@@ -3,9 +3,9 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from tenon.dialects.buffer_size import ALIGNMENT
 from tenon.errors import TenonError
 from tenon.runtime.nodes.host_array import (
-    ALIGNMENT,
     aligned_copy,
     aligned_zeros,
     converted,

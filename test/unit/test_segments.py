@@ -1,8 +1,9 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tenon.dialects.buffer_size import ALIGNMENT, in_a_row
 from tenon.errors import OutOfMemoryError
-from tenon.runtime.memory.segments import ALIGNMENT, POOL_LIMIT, Request, Segment, aligned, pack
+from tenon.runtime.memory.segments import POOL_LIMIT, Request, Segment, aligned, pack, places
 
 
 @pytest.mark.parametrize(("nbytes", "expected"), [(0, 64), (1, 64), (64, 64), (65, 128), (1 << 32, 1 << 32)])
@@ -63,3 +64,13 @@ def test_no_two_tensors_overlap_and_no_pool_is_above_the_limit(sizes: list[int],
             assert offset == end and offset % ALIGNMENT == 0
             end = offset + aligned(sizes[number])
         assert end == segment.nbytes
+
+
+def test_a_row_ends_where_the_next_buffer_would_begin():
+    assert in_a_row([]) == [0]
+    assert in_a_row([1, 64, 0, 65]) == [0, 64, 128, 128, 256]
+    assert in_a_row([5, 8, 0], 8) == [0, 8, 16, 16]
+
+
+def test_what_has_no_elements_has_a_place_in_a_pool():
+    assert places([1, 64, 0, 65]) == [0, 64, 128, 192, 320]

@@ -56,15 +56,15 @@ class MappingMemory(FakeMemory):
 
 def test_a_slab_gets_the_lowest_free_id_from_1_up():
     pool = SlabPool(FakeMemory())
-    slabs = [pool.allocate(10, 64), pool.reserve(20), pool.allocate(30, 64)]
+    slabs = [pool.allocate(10), pool.reserve(20), pool.allocate(30)]
     assert [slab.pool_id for slab in slabs] == [1, 2, 3]
     pool.free([slabs[2], slabs[0]])
-    assert [pool.allocate(1, 64).pool_id for _ in range(3)] == [1, 3, 4]
+    assert [pool.allocate(1).pool_id for _ in range(3)] == [1, 3, 4]
 
 
 def test_statistics_count_what_is_allocated_and_not_what_is_reserved():
     pool = SlabPool(FakeMemory())
-    slabs = [pool.allocate(10, 64), pool.reserve(500), pool.allocate(30, 64)]
+    slabs = [pool.allocate(10), pool.reserve(500), pool.allocate(30)]
     pool.free(slabs[:1])
     assert pool.statistics() == SlabStatistics(n_slabs=2, nbytes=30, peak_nbytes=40, payload_nbytes=30)
 
@@ -72,7 +72,7 @@ def test_statistics_count_what_is_allocated_and_not_what_is_reserved():
 def test_fragmentation_is_the_share_of_what_nothing_lies_in():
     pool = SlabPool(FakeMemory())
     assert pool.statistics().fragmentation == 0
-    slabs = [pool.allocate(128, 64, payload_nbytes=32), pool.allocate(72, 64, payload_nbytes=68)]
+    slabs = [pool.allocate(128, payload_nbytes=32), pool.allocate(72, payload_nbytes=68)]
     assert pool.statistics() == SlabStatistics(n_slabs=2, nbytes=200, peak_nbytes=200, payload_nbytes=100)
     assert pool.statistics().fragmentation == 0.5
     pool.free(slabs[:1])
@@ -82,8 +82,8 @@ def test_fragmentation_is_the_share_of_what_nothing_lies_in():
 def test_the_device_is_told_what_a_slab_is_for():
     memory = FakeMemory()
     pool = SlabPool(memory)
-    pool.allocate(8, 64, HOSTED)
-    pool.allocate(8, 64)
+    pool.allocate(8, HOSTED)
+    pool.allocate(8)
     assert memory.modes == {1: HOSTED, 2: None}
 
 
@@ -91,19 +91,19 @@ def test_an_allocation_that_fails_holds_nothing():
     memory = FakeMemory(100)
     pool = SlabPool(memory)
     with pytest.raises(DeviceError, match="no room for 200 bytes"):
-        pool.allocate(200, 64)
+        pool.allocate(200)
     assert pool.statistics().n_slabs == 0
-    assert pool.allocate(100, 64).pool_id == 1
+    assert pool.allocate(100).pool_id == 1
 
 
 def test_what_is_freed_while_the_device_is_busy_is_freed_with_the_next_call():
     memory = FakeMemory()
     pool = SlabPool(memory)
-    slab = pool.allocate(10, 64)
+    slab = pool.allocate(10)
     with pool.lock:
         pool.free([slab])
         assert memory.pools == {1: 10}
-    assert pool.allocate(5, 64).pool_id == 1
+    assert pool.allocate(5).pool_id == 1
     assert memory.pools == {1: 5}
 
 
@@ -114,7 +114,7 @@ def test_a_reserved_id_is_not_freed_on_the_device():
 
 
 def test_a_slab_knows_its_places():
-    slab = SlabPool(FakeMemory()).allocate(128, 64)
+    slab = SlabPool(FakeMemory()).allocate(128)
     assert slab.at(64) == BufferLoc(1, 64)
     with pytest.raises(AssertionError, match=r"0x81 is outside pool 1 \(128 bytes\)"):
         slab.at(129)
@@ -133,16 +133,16 @@ def test_all_users_of_a_device_share_its_pool_while_there_are_any():
 
 def test_a_slab_has_bytes():
     with pytest.raises(AssertionError, match="a slab of 0 bytes"):
-        SlabPool(FakeMemory()).allocate(0, 64)
+        SlabPool(FakeMemory()).allocate(0)
 
 
 def test_the_merge_buffer_is_pool_0_and_grows_in_place():
     memory = FakeMemory()
     pool = SlabPool(memory)
-    first = pool.allocate(10, 64)
-    merge = pool.grow_merge_buffer(100, 64)
+    first = pool.allocate(10)
+    merge = pool.grow_merge_buffer(100)
     assert (merge.pool_id, merge.nbytes) == (MERGE_POOL_ID, 100) == (0, 100)
-    assert pool.grow_merge_buffer(300, 64).nbytes == 300
+    assert pool.grow_merge_buffer(300).nbytes == 300
     assert memory.pools == {first.pool_id: 10, 0: 300}
     assert pool.statistics() == SlabStatistics(n_slabs=2, nbytes=310, peak_nbytes=310, payload_nbytes=310)
 
@@ -150,25 +150,25 @@ def test_the_merge_buffer_is_pool_0_and_grows_in_place():
 def test_the_merge_buffer_does_not_shrink():
     memory = FakeMemory()
     pool = SlabPool(memory)
-    merge = pool.grow_merge_buffer(100, 64)
-    assert pool.grow_merge_buffer(50, 64) is merge
+    merge = pool.grow_merge_buffer(100)
+    assert pool.grow_merge_buffer(50) is merge
     assert memory.pools == {0: 100}
 
 
 def test_a_merge_buffer_that_cannot_grow_is_gone():
     pool = SlabPool(FakeMemory(100))
-    pool.grow_merge_buffer(50, 64)
+    pool.grow_merge_buffer(50)
     with pytest.raises(DeviceError, match="no room for 200 bytes"):
-        pool.grow_merge_buffer(200, 64)
+        pool.grow_merge_buffer(200)
     assert pool.statistics() == SlabStatistics(n_slabs=0, nbytes=0, peak_nbytes=50, payload_nbytes=0)
-    assert pool.grow_merge_buffer(60, 64).nbytes == 60
+    assert pool.grow_merge_buffer(60).nbytes == 60
 
 
 def test_freeing_the_merge_buffer_twice_is_freeing_it_once():
     memory = FakeMemory()
     pool = SlabPool(memory)
     pool.free_merge_buffer()
-    pool.grow_merge_buffer(50, 64)
+    pool.grow_merge_buffer(50)
     pool.free_merge_buffer()
     pool.free_merge_buffer()
     assert memory.pools == {}
@@ -180,9 +180,9 @@ def test_each_further_stream_has_a_merge_buffer_in_a_pool_below_the_first():
     pool = SlabPool(memory)
     first, second = pool.take_merge_pool(), pool.take_merge_pool()
     assert (first, second) == (-1, -2)
-    pool.grow_merge_buffer(50, 64)
-    pool.grow_merge_buffer(100, 64, second)
-    assert pool.grow_merge_buffer(200, 64, second).pool_id == second
+    pool.grow_merge_buffer(50)
+    pool.grow_merge_buffer(100, second)
+    assert pool.grow_merge_buffer(200, second).pool_id == second
     assert memory.pools == {MERGE_POOL_ID: 50, second: 200}
     assert pool.sizes() == {MERGE_POOL_ID: 50, second: 200}
     assert pool.statistics() == SlabStatistics(n_slabs=2, nbytes=250, peak_nbytes=250, payload_nbytes=250)
@@ -195,7 +195,7 @@ def test_the_merge_buffer_of_a_stream_that_is_gone_is_freed_with_its_id():
     memory = FakeMemory()
     pool = SlabPool(memory)
     taken = pool.take_merge_pool()
-    pool.grow_merge_buffer(100, 64, taken)
+    pool.grow_merge_buffer(100, taken)
     with pool.lock:
         pool.give_merge_pool_back(taken)
         assert memory.pools == {taken: 100}
@@ -213,7 +213,7 @@ def test_a_mapped_array_is_a_slab_without_bytes_of_the_device():
     pool.free([slab])
     assert memory.pools == {}
     assert pool.statistics().n_slabs == 0
-    assert pool.allocate(10, 64).pool_id == 1
+    assert pool.allocate(10).pool_id == 1
     assert pool.statistics().nbytes == 10
 
 
@@ -222,7 +222,7 @@ def test_a_mapping_that_fails_holds_nothing():
     with pytest.raises(DeviceError, match="cannot map 48 bytes"):
         pool.map_host(np.zeros(48, np.uint8))
     assert pool.statistics().n_slabs == 0
-    assert pool.allocate(1, 64).pool_id == 1
+    assert pool.allocate(1).pool_id == 1
 
 
 def test_only_memory_that_works_in_host_arrays_maps_them():
@@ -232,16 +232,16 @@ def test_only_memory_that_works_in_host_arrays_maps_them():
 
 def test_what_is_freed_while_the_device_is_busy_makes_room_for_the_merge_buffer():
     pool = SlabPool(FakeMemory(100))
-    slab = pool.allocate(80, 64)
+    slab = pool.allocate(80)
     with pool.lock:
         pool.free([slab])
-    assert pool.grow_merge_buffer(90, 64).nbytes == 90
+    assert pool.grow_merge_buffer(90).nbytes == 90
 
 
 def test_statistics_and_sizes_say_what_is_held():
     pool = SlabPool(FakeMemory())
-    slabs = [pool.allocate(256, 64, payload_nbytes=192), pool.allocate(64, 64)]
-    pool.grow_merge_buffer(128, 64)
+    slabs = [pool.allocate(256, payload_nbytes=192), pool.allocate(64)]
+    pool.grow_merge_buffer(128)
     assert str(pool.statistics()) == "3 pools, 448 bytes (448 at most), 14.3% gaps"
     assert pool.sizes() == {0: 128, 1: 256, 2: 64}
     pool.free_merge_buffer()

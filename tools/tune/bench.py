@@ -20,7 +20,6 @@ from ...dialects.dims.expressions import evaluated
 from ...dialects.element_types import NBYTES, element_type_of
 from ...dialects.modules.kernel_access import access_of
 from ...passes.sched.steps.reassociation import rounds
-from ...runtime.memory.segments import ALIGNMENT
 from ...runtime.memory.slab_pool import Slab, slab_pool_of
 from ...semantics.numpy_types import dtype_of
 from .kernels import TunableKernel, TunableProgram
@@ -151,7 +150,7 @@ class KernelBench:
         dtype = dtype_of(element)
         count = evaluated(size_of(type), self._sizes)
         content = _random_array(dtype, count, generator)
-        slab = self._pool.allocate(max(count * NBYTES[element], 1), ALIGNMENT)
+        slab = self._pool.allocate(max(count * NBYTES[element], 1))
         self._slabs.append(slab)
         return _Buffer(slab.at(0), content, element)
 

@@ -32,6 +32,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -40,8 +41,7 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
 from ....dialects import graph, sched
-from ....dialects.buffer_size import nbytes_bound
-from ....dialects.dims.expressions import DimSymbol
+from ....dialects.buffer_size import ALIGNMENT, in_a_row, nbytes_bound
 from ....dialects.modules.kernel_access import accesses_of
 from .dependencies import fill_dependencies
 from .lifetimes import lifetimes_of
@@ -60,7 +60,7 @@ class PlanMemoryPass(ModulePass):
 
     name = "plan-memory"
 
-    alignment: int = 64
+    alignment: int = ALIGNMENT
     max_nbytes: int = 2**63 - 1
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
@@ -74,12 +74,12 @@ class PlanMemoryPass(ModulePass):
                 fill_dependencies(program, accesses)
 
     def _place_constants(self, program: sched.ProgramOp) -> None:
-        offset, dims = 0, graph.dims_around(program)
-        for constant in program.body.block.ops:
-            if isinstance(constant, sched.ConstantOp):
-                constant.slab = sched.SlabAttr(CONSTANT_POOL, offset)
-                offset += self._aligned_nbytes(constant.result, dims)
-                self._check(constant.result, offset, "constant")
+        constants = [op for op in program.body.block.ops if isinstance(op, sched.ConstantOp)]
+        dims = graph.dims_around(program)
+        sizes = [nbytes_bound(constant.result.type, dims) for constant in constants]
+        for constant, (offset, end) in zip(constants, pairwise(in_a_row(sizes, self.alignment)), strict=True):
+            constant.slab = sched.SlabAttr(CONSTANT_POOL, offset)
+            self._check(constant.result, end, "constant")
 
     def _place_temporaries(
         self, program: sched.ProgramOp, lifetimes: Mapping[SSAValue, tuple[int, int]]
@@ -95,7 +95,8 @@ class PlanMemoryPass(ModulePass):
             buffer.lifetime = None if lifetime is None else sched.LifetimeAttr(*lifetime)
             if buffer.role.data is sched.Role.TEMPORARY and lifetime is not None:
                 temporaries.append(buffer)
-                spans.append(Span(*lifetime, self._aligned_nbytes(buffer.result, dims)))
+                nbytes = in_a_row([nbytes_bound(buffer.result.type, dims)], self.alignment)[-1]
+                spans.append(Span(*lifetime, nbytes))
         offsets = lay_out(spans)
         pool_nbytes = 0
         for buffer, span, offset in zip(temporaries, spans, offsets, strict=True):
@@ -106,9 +107,6 @@ class PlanMemoryPass(ModulePass):
         program.attributes["memory_plan"] = sched.MemoryPlanAttr(
             pool_nbytes, unshared_nbytes, peak_nbytes(spans)
         )
-
-    def _aligned_nbytes(self, buffer: SSAValue, dims: Mapping[str, DimSymbol]) -> int:
-        return -(-nbytes_bound(buffer.type, dims) // self.alignment) * self.alignment
 
     def _check(self, buffer: SSAValue, end: int, pool: str) -> None:
         if end > self.max_nbytes:
