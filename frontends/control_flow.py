@@ -24,8 +24,7 @@ from .tracing import graph_ops
 from .tracing.extents import greatest, is_at_least
 from .tracing.leaves import aval_of_value, lift
 from .tracing.source_lines import user_location
-from .tracing.trace import Trace, current_trace
-from .tracing.traced import TracedArray
+from .tracing.trace import Trace, TracedArray, current_trace
 
 
 def cond(condition: Any, on_true: Callable[..., Any], on_false: Callable[..., Any], /, *operands: Any) -> Any:

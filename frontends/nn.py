@@ -32,7 +32,7 @@ from .numpy.operands import (
     scalar_like,
 )
 from .tracing import graph_ops as ops
-from .tracing.traced import TracedArray
+from .tracing.trace import TracedArray
 
 __all__ = [
     "avg_pool",

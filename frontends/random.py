@@ -22,7 +22,7 @@ from .arrays.array import Array
 from .arrays.concrete import ConcreteArray, as_concrete
 from .calls.dispatch import array_function
 from .tracing import graph_ops as g
-from .tracing.traced import TracedArray
+from .tracing.trace import TracedArray
 
 __all__ = [
     "bernoulli",

@@ -14,8 +14,7 @@ from ..arrays.aval import aval_of
 from ..arrays.concrete import ConcreteArray
 from ..tracing.leaves import check_range, values_of
 from ..tracing.source_lines import frame_text, user_location, with_excerpt
-from ..tracing.trace import Captured, Trace
-from ..tracing.traced import TracedArray
+from ..tracing.trace import Captured, Trace, TracedArray
 
 DirectCall = Callable[[tuple[Any, ...], None], Any]
 

@@ -19,8 +19,7 @@ from ..arrays.concrete import ConcreteArray
 from ..arrays.static_key import static_key
 from ..arrays.tree import flatten
 from ..tracing.leaves import WEAK, aval_of_value, lift
-from ..tracing.trace import Trace, current_trace
-from ..tracing.traced import TracedArray
+from ..tracing.trace import Trace, TracedArray, current_trace
 from .compiled_trace import CompiledTrace
 from .fast_calls import fast_call
 from .versions import TracedCall, Version

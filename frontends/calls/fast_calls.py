@@ -1,29 +1,37 @@
 """
 The functions that eager calls go through. Those of one or two arrays look their program up by what stands for
-these, and call it; all else, and every first call, is left to `EagerFunction.call`.
+these, and call it; all else, and every first call, is left to `Eager.call`.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
 
 import numpy as np
 
 from ...runtime.timeline import timeline
 from ..arrays.concrete import ConcreteArray
 from ..arrays.tracing_state import ENTERED
-from ..tracing.traced import TracedArray
-
-if TYPE_CHECKING:
-    from .dispatch import EagerFunction
+from ..tracing.trace import TracedArray
 
 _new = object.__new__
 _SCALARS = (float, int, bool)
 
 
-def fast_call(eager: EagerFunction) -> Callable[..., Any]:
+class Eager(Protocol):
+    """A function of arrays, as the functions here know it."""
+
+    function: Callable[..., Any]
+    signature: inspect.Signature
+    static: frozenset[str]
+    fast: dict[Any, tuple[Any, ...]]
+
+    def call(self, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Any: ...
+
+
+def fast_call(eager: Eager) -> Callable[..., Any]:
     """Returns a function that calls `eager`, fit for its parameters."""
     parameters = eager.signature.parameters.values()
     if (
@@ -40,7 +48,7 @@ def fast_call(eager: EagerFunction) -> Callable[..., Any]:
     return _of_any(eager)
 
 
-def _of_one(eager: EagerFunction) -> Callable[..., Any]:
+def _of_one(eager: Eager) -> Callable[..., Any]:
     find, new, concrete, entered = eager.fast.get, _new, ConcreteArray, ENTERED
     function, traced = eager.function, TracedArray
 
@@ -61,7 +69,7 @@ def _of_one(eager: EagerFunction) -> Callable[..., Any]:
     return call
 
 
-def _of_two(eager: EagerFunction) -> Callable[..., Any]:
+def _of_two(eager: Eager) -> Callable[..., Any]:
     find, new, concrete, entered, array = eager.fast.get, _new, ConcreteArray, ENTERED, np.array
     function, traced = eager.function, TracedArray
 
@@ -101,7 +109,7 @@ def _of_two(eager: EagerFunction) -> Callable[..., Any]:
     return call
 
 
-def _of_any(eager: EagerFunction) -> Callable[..., Any]:
+def _of_any(eager: Eager) -> Callable[..., Any]:
     find, concrete, entered = eager.fast.get, ConcreteArray, ENTERED
 
     def call(*arguments: Any, **named: Any) -> Any:

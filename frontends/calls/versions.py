@@ -13,8 +13,7 @@ import numpy as np
 from ..arrays.concrete import ConcreteArray, as_concrete
 from ..arrays.tree import Node, unflatten
 from ..tracing.leaves import values_of
-from ..tracing.trace import Trace
-from ..tracing.traced import TracedArray
+from ..tracing.trace import Trace, TracedArray
 from .compiled_trace import CompiledTrace
 from .guards import Guard
 

@@ -9,7 +9,10 @@ from typing import Any
 from ...dialects import graph
 from ...dialects.dims.expressions import LARGEST_DIM, dim
 from ..arrays.aval import Aval, aval_of
-from ..tracing.extents import TracedExtent, traced
+from ..tracing.python_numbers import TracedNumbers
+from ..tracing.traced_extent import TracedExtent, traced
+
+TracedExtent.NUMBERS = TracedNumbers()
 
 
 @dataclass(frozen=True, slots=True)

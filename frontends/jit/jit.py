@@ -27,8 +27,7 @@ from ..calls.guards import Guard, guards_of
 from ..calls.versions import TracedCall, Version
 from ..tracing.leaves import lift, plain_values
 from ..tracing.source_lines import note_place
-from ..tracing.trace import Captured, Trace, current_trace
-from ..tracing.traced import TracedArray
+from ..tracing.trace import Captured, Trace, TracedArray, current_trace
 from .call_signature import CallSignature, Parameters
 from .dims import Dim
 from .lowered import Lowered

@@ -9,7 +9,7 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 
 from ..tracing import graph_ops as ops
 from ..tracing.extents import greatest, least
-from ..tracing.traced import TracedArray
+from ..tracing.trace import TracedArray
 from .axes import is_known
 from .operands import BOOL, INT64, is_float, reshaped, scalar_like
 

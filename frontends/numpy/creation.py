@@ -18,8 +18,7 @@ from ..arrays.promotion import result_type
 from ..calls.dispatch import array_function
 from ..tracing import graph_ops as ops
 from ..tracing.extents import greatest, is_at_least, quotient_up
-from ..tracing.trace import current_trace
-from ..tracing.traced import TracedArray
+from ..tracing.trace import TracedArray, current_trace
 from .axes import checked_shape, extent_of, extents_of, integer_of, is_known
 from .contraction import diagonal_of
 from .dtypes import astype, check_device, dtype_of

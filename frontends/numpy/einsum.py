@@ -9,7 +9,7 @@ from itertools import combinations
 
 from ..arrays.array import Array
 from ..calls.dispatch import array_function
-from ..tracing.traced import TracedArray
+from ..tracing.trace import TracedArray
 from .axes import is_known
 from .contraction import Names, permuted, product, summed, without_repeats
 from .operands import common

@@ -11,7 +11,7 @@ from ...dialects import graph
 from ..arrays.array import Array
 from ..calls.dispatch import array_function
 from ..tracing import graph_ops as ops
-from ..tracing.traced import TracedArray
+from ..tracing.trace import TracedArray
 from .dtypes import finfo
 from .operands import (
     BOOL,

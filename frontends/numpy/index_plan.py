@@ -12,7 +12,7 @@ from ..arrays.array import Array
 from ..arrays.concrete import ConcreteArray, NumpyArray, as_concrete
 from ..arrays.tracing_state import note_values_read
 from ..tracing.extents import least
-from ..tracing.traced import TracedArray
+from ..tracing.trace import TracedArray
 from .axes import extent_of, integer_of, is_known
 from .operands import BOOL, is_integer
 from .values import values_of

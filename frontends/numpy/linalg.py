@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from ..arrays.array import Array
 from ..calls.dispatch import array_function
 from ..tracing import graph_ops as ops
-from ..tracing.traced import TracedArray
+from ..tracing.trace import TracedArray
 from .axes import axes_of, axis_of, integer_of
 from .contraction import multiplied, product
 from .linear_algebra import (

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Sequence
 from ..arrays.array import Array
 from ..calls.dispatch import array_function
 from ..tracing import graph_ops as ops
-from ..tracing.traced import TracedArray
+from ..tracing.trace import TracedArray
 from .axes import axes_of, axis_of, broadcast_shapes, integer_of
 from .contraction import diagonal_of, multiplied, product
 from .manipulation import check_rank

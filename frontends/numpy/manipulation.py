@@ -13,7 +13,7 @@ from ..arrays.array import Array
 from ..calls.dispatch import array_function
 from ..tracing import graph_ops as ops
 from ..tracing.extents import is_at_least, least
-from ..tracing.traced import TracedArray
+from ..tracing.trace import TracedArray
 from .axes import (
     axes_of,
     axis_of,

@@ -11,7 +11,7 @@ from ...dialects.graph import RoundingOp
 from ..arrays.array import Array
 from ..arrays.promotion import kind_of, result_type
 from ..tracing import graph_ops as ops
-from ..tracing.traced import TracedArray
+from ..tracing.trace import TracedArray
 from .axes import broadcast_shapes
 
 BOOL = np.dtype(np.bool_)

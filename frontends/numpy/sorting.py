@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..arrays.array import Array
 from ..calls.dispatch import array_function
 from ..tracing import graph_ops as ops
-from ..tracing.traced import TracedArray
+from ..tracing.trace import TracedArray
 from .axes import axis_of, integer_of
 from .indexing import gathered_along
 from .operands import operands, part_of, reshaped

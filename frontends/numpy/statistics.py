@@ -14,7 +14,7 @@ from ..arrays.array import Array
 from ..calls.dispatch import array_function
 from ..tracing import graph_ops as ops
 from ..tracing.extents import greatest
-from ..tracing.traced import TracedArray
+from ..tracing.trace import TracedArray
 from .axes import axes_of, axis_of, integer_of, is_known
 from .dtypes import dtype_of
 from .elementwise import isclose

@@ -17,8 +17,7 @@ from ..arrays.array import Array
 from ..arrays.promotion import result_type
 from ..calls.dispatch import array_function
 from ..tracing import graph_ops as ops
-from ..tracing.trace import current_trace
-from ..tracing.traced import TracedArray
+from ..tracing.trace import TracedArray, current_trace
 from .axes import is_known
 from .index_plan import Box, IndexPlan, check_mask, parts_of, plan_index
 from .indexing import ArrayLike, box_of, get_item, wrapped

@@ -7,7 +7,7 @@ import numpy as np
 from ..arrays.array import Array
 from ..arrays.concrete import NumpyArray, as_concrete
 from ..arrays.tracing_state import note_values_read
-from ..tracing.traced import TracedArray
+from ..tracing.trace import TracedArray
 
 __all__ = ["nonzero"]
 

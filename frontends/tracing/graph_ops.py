@@ -32,8 +32,7 @@ from ...errors import TenonError
 from ...semantics.numpy_types import element_type_of_dtype
 from .extents import check_divisors
 from .source_lines import frame_text, user_location, with_excerpt
-from .trace import Trace, current_trace
-from .traced import TracedArray
+from .trace import Trace, TracedArray, current_trace
 
 
 def _failed(error: Exception) -> TenonError:

@@ -11,8 +11,7 @@ from ...errors import TenonError
 from ..arrays.aval import BOOL, FLOAT, INT, UINT, Aval, aval_of
 from ..arrays.concrete import ConcreteArray, as_concrete
 from ..arrays.static_key import shown
-from .trace import Trace
-from .traced import TracedArray
+from .trace import Trace, TracedArray
 
 WEAK: dict[type, Aval] = {
     bool: aval_of(BOOL, (), True),

@@ -1,10 +1,10 @@
-"""A trace: a function of `graph` that is being written by a Python function which runs."""
+"""A trace: a function of `graph` that is being written by a Python function which runs, and its arrays."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -16,15 +16,16 @@ from ...dialects import graph
 from ...dialects.modules.entry import DONATED
 from ...errors import TracingError
 from ...semantics.numpy_types import dense_of
+from ..arrays.array import Array, function
 from ..arrays.aval import Aval, aval_of, dtype_of_type, shape_of_type
 from ..arrays.promotion import kind_of
 from ..arrays.tracing_state import ENTERED, STACK
 from .source_lines import frame_text, user_location, with_excerpt
+from .traced_extent import traced
 
 if TYPE_CHECKING:
     from ..arrays.concrete import ConcreteArray
     from .host_callback import HostCallback
-    from .traced import TracedArray
 
 NumpyArray = npt.NDArray[Any]
 
@@ -83,9 +84,6 @@ class Trace:
         self.callbacks: dict[str, HostCallback] = {}
         """The functions that the program calls, by the names that it has for them."""
         self._captured: dict[int, TracedArray] = {}
-        from .traced import TracedArray
-
-        self._traced_array = TracedArray
         self._scalars: dict[SSAValue, bool | int | float] = {}
 
     def __enter__(self) -> Trace:
@@ -114,7 +112,7 @@ class Trace:
         root = self.scope
         while root.parent is not None:
             root = root.parent
-        return self._traced_array(self, root, value, aval)
+        return TracedArray(self, root, value, aval)
 
     def add(self, op: Operation, weak: bool = False, aval: Aval | None = None) -> TracedArray:
         """
@@ -126,15 +124,14 @@ class Trace:
         value = op.results[0]
         if aval is None:
             aval = aval_of(dtype_of_type(cast(Any, value.type)), shape_of_type(value.type), weak)
-        return self._traced_array(self, self.scope, value, aval)
+        return TracedArray(self, self.scope, value, aval)
 
     def add_all(self, op: Operation, avals: Sequence[Aval]) -> list[TracedArray]:
         """Adds an op of the user's line, and returns its results, for which `avals` stand."""
         op.location = user_location()
         self.scope.block.add_op(op)
         return [
-            self._traced_array(self, self.scope, value, aval)
-            for value, aval in zip(op.results, avals, strict=True)
+            TracedArray(self, self.scope, value, aval) for value, aval in zip(op.results, avals, strict=True)
         ]
 
     def callback(self, function: HostCallback) -> str:
@@ -205,7 +202,7 @@ class Trace:
 
     def with_weakness(self, x: TracedArray, weak: bool) -> TracedArray:
         """Returns the same value as one that gives way to other dtypes, or does not."""
-        return self._traced_array(self, x.scope, x.value, aval_of(x.aval.dtype, x.aval.shape, weak))
+        return TracedArray(self, x.scope, x.value, aval_of(x.aval.dtype, x.aval.shape, weak))
 
     def scalar_cast(self, x: TracedArray, dtype: np.dtype[Any]) -> TracedArray | None:
         """
@@ -265,3 +262,121 @@ class Trace:
 def _identifier(name: str) -> str:
     text = "".join(char if char.isascii() and (char.isalnum() or char == "_") else "_" for char in name)
     return f"f_{text}" if not text or text[0].isdigit() else text
+
+
+class TracedArray(Array):
+    """
+    A value of a function that is being traced. It has a dtype and a shape; reading its elements is a
+    `TracingError` that names the line and says what to do. After the trace it cannot be used at all.
+    """
+
+    __slots__ = ("scope", "trace", "value")
+
+    def __init__(self, trace: Trace, scope: Scope, value: SSAValue, aval: Aval):
+        self.trace = trace
+        self.scope = scope
+        self.value = value
+        self.aval = aval
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        shape = self.aval.shape
+        return shape if self.aval.is_static else tuple(map(traced, shape))
+
+    def check_usable(self) -> None:
+        """Raises TracingError where the trace is over, or written by another thread."""
+        if not self.scope.is_open:
+            raise self.trace.error(
+                f"an array of shape {self.shape} of @{self.trace.name} is used after {self.scope.what} ended "
+                "(hint: return it; do not keep it in a global, an attribute or a container)"
+            )
+        if self.trace.thread != threading.get_ident():
+            raise self.trace.error(
+                f"an array of the trace of @{self.trace.name} is used in another thread "
+                "(hint: start threads outside of the function, each with a trace of its own)"
+            )
+
+    def _no_value(self, what: str, hint: str) -> NoReturn:
+        raise self.trace.error(
+            f"{what}: the values of an array of dtype {self.dtype} and shape {self.shape} are not known "
+            f"while @{self.trace.name} is traced (hint: {hint})"
+        )
+
+    def __bool__(self) -> bool:
+        self._no_value(
+            "bool",
+            "tenon.numpy.where or tenon.cond instead of if, tenon.while_loop instead of while, & and | "
+            "instead of and and or, or a static argument",
+        )
+
+    def __int__(self) -> int:
+        self._no_value("int", "x.astype, or a static argument")
+
+    def __float__(self) -> float:
+        self._no_value("float", "x.astype, or a static argument")
+
+    def __complex__(self) -> complex:
+        self._no_value("complex", "compute it outside of the function")
+
+    def __index__(self) -> int:
+        self._no_value("index", "tenon.numpy.take for an element, a static argument for an extent or a range")
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
+        self._no_value("numpy", "the function of tenon.numpy instead of numpy's")
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **named: Any) -> Any:
+        """Numpy's ufuncs are those of `tenon.numpy`, where that has them."""
+        found = _namesake(ufunc.__name__) if method == "__call__" and not named else None
+        if found is None:
+            asked = ", ".join(named)
+            self._no_value(
+                f"numpy.{ufunc.__name__}{'' if method == '__call__' else '.' + method}",
+                f"a function of tenon.numpy{', which takes no ' + asked if asked else ''}",
+            )
+        return found(*inputs)
+
+    def __array_function__(self, called: Any, types: Any, arguments: Any, named: Any) -> Any:
+        """Numpy's functions are those of `tenon.numpy`, where that has them."""
+        found = _namesake(called.__name__)
+        if found is None:
+            self._no_value(f"numpy.{called.__name__}", "functions of tenon.numpy")
+        return found(*arguments, **named)
+
+    def __dlpack__(self, **named: Any) -> NoReturn:
+        self._no_value("dlpack", "return the array, and hand over what the call gives")
+
+    def item(self, *index: int) -> NoReturn:
+        """Raises TracingError: there is no value."""
+        self._no_value("item", "return the array, and read what the call gives")
+
+    def tolist(self) -> NoReturn:
+        """Raises TracingError: there are no values."""
+        self._no_value("tolist", "return the array, and read what the call gives")
+
+    def numpy(self) -> NoReturn:
+        """Raises TracingError: there are no values."""
+        self._no_value("numpy", "return the array, and read what the call gives")
+
+    def __reduce__(self) -> NoReturn:
+        self._no_value("pickle", "return the array, and pickle what the call gives")
+
+    def __copy__(self) -> TracedArray:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> TracedArray:
+        return self
+
+    def __repr__(self) -> str:
+        return f"<traced {self.aval} of @{self.trace.name}>"
+
+    def __format__(self, spec: str) -> str:
+        if spec:
+            self._no_value("format", "print what the call gives")
+        return repr(self)
+
+
+def _namesake(name: str) -> Any:
+    try:
+        return function(name)
+    except AttributeError:
+        return None
