@@ -18,8 +18,9 @@ from .exit_codes import DIAGNOSTICS, SUCCESS
 from .plugins import callbacks_of, check_plugins
 from .reduce.command import CommandSucceeds
 from .reduce.failures import Failure, FailureKind
+from .reduce.module_reduction import reduce_module
 from .reduce.predicates import FailsLike
-from .reduce.search import Progress, Question, reduce_module
+from .reduce.search import Progress, Question
 from .reduce.trial import Trial
 from .reduce_arguments import parse_arguments
 from .source_text import display_name, read_source

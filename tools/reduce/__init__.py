@@ -7,8 +7,9 @@ that need no more. `tenon-reduce` is the command.
 
 from .command import CommandSucceeds
 from .failures import Failure, FailureKind
+from .module_reduction import reduce_module
 from .predicates import ChangesSemantics, FailsLike, WrongNumbers
-from .search import Progress, Reduction, reduce_module
+from .search import Progress, Reduction
 from .trial import Trial
 
 __all__ = [
