@@ -44,11 +44,10 @@ if TYPE_CHECKING:
     from .runtime.nodes.tensor_node import TensorNode
     from .runtime.platforms.code import Code, CodeBatch
     from .runtime.platforms.context import Context
-    from .runtime.platforms.device import Device
+    from .runtime.platforms.device import Device, Stream
     from .runtime.platforms.optimize_context import OptimizeContext
     from .runtime.platforms.platform import Platform
     from .runtime.platforms.routine import Routine
-    from .runtime.platforms.stream import Stream
     from .runtime.streams.event import Event
     from .runtime.timeline.timeline import record_timeline
     from .tools.explain import explain
@@ -134,7 +133,7 @@ _WHEN_ASKED_FOR = {
     "OptimizeContext": "runtime.platforms.optimize_context",
     "Platform": "runtime.platforms.platform",
     "Routine": "runtime.platforms.routine",
-    "Stream": "runtime.platforms.stream",
+    "Stream": "runtime.platforms.device",
     "TensorNode": "runtime.nodes.tensor_node",
     "cache_info": "compiler.kept_programs",
     "ShapeDtype": "frontends.callbacks",

@@ -27,7 +27,8 @@ from ..runtime.plan.lowered_program import LoweredProgram
 from ..runtime.plan.signature import Array
 from ..runtime.plan.stages import Stages
 from ..runtime.reports.explanation import Explanation
-from ..runtime.timeline.timeline import Category, span
+from ..runtime.timeline.spans import Category
+from ..runtime.timeline.timeline import span
 from ..semantics.errors import describe
 from ..semantics.host_calls import HostFunctions, function_called
 from .kept_programs import load_program, note_lookup, program_key, store_program

@@ -27,7 +27,8 @@ from ..passes.rewriting.failing_location import failing_location
 from ..runtime.plan.lowered_program import LoweredProgram
 from ..runtime.plan.plan_reader import plan_program
 from ..runtime.plan.stages import Stages, stage_makers
-from ..runtime.timeline.timeline import Category, active, host_track, span
+from ..runtime.timeline.spans import Category
+from ..runtime.timeline.timeline import active, host_track, span
 from .kept_programs import digest_of_source
 from .source import CompileRequest
 from .target import target_of

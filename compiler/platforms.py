@@ -28,7 +28,8 @@ from ..runtime.plan.program_plan import NodePlan
 from ..runtime.platforms.device import Scheduler
 from ..runtime.platforms.optimize_context import OptimizeContext
 from ..runtime.platforms.platform import FunctionRequest, Platform
-from ..runtime.timeline.timeline import Category, span
+from ..runtime.timeline.spans import Category
+from ..runtime.timeline.timeline import span
 from .kept_programs import digest_of_source, store_program
 from .linking import lowered_program
 from .lowering import located_failures

@@ -17,7 +17,8 @@ from ..dialects.modules.record import ModuleRecord
 from ..errors import TenonError
 from ..passes.pass_manager import PassManager
 from ..runtime.plan.signature import Signature
-from ..runtime.timeline.timeline import Category, span
+from ..runtime.timeline.spans import Category
+from ..runtime.timeline.timeline import span
 from ..semantics.host_calls import HostFunctions
 from .tuning import tuning_pass, tuning_path
 

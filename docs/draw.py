@@ -22,7 +22,7 @@ import tenon
 import tenon.numpy as tnp
 from matplotlib.figure import Figure
 from tenon.passes.registry import module_of
-from tenon.runtime.timeline.timeline import Span
+from tenon.runtime.timeline.spans import Span
 
 PHASES = ("trace", "parse", "graph", "sched", "low", "render", "compile", "load", "run")
 """What a call spends its time on, in the order of a first one."""

@@ -39,7 +39,9 @@ class TracedExtent(DimExpr):
     """What makes arrays of extents, and decides on them: a trace, which stands above."""
 
     def __add__(self, other: Any) -> Any:
-        return traced(super().__add__(other)) if _is_extent(other) else self.NUMBERS.compute("add", self, other)
+        return (
+            traced(super().__add__(other)) if _is_extent(other) else self.NUMBERS.compute("add", self, other)
+        )
 
     __radd__ = __add__
 
@@ -56,7 +58,9 @@ class TracedExtent(DimExpr):
         return -self + other if _is_extent(other) else self.NUMBERS.compute("sub", other, self)
 
     def __mul__(self, other: Any) -> Any:
-        return traced(super().__mul__(other)) if _is_extent(other) else self.NUMBERS.compute("mul", self, other)
+        return (
+            traced(super().__mul__(other)) if _is_extent(other) else self.NUMBERS.compute("mul", self, other)
+        )
 
     __rmul__ = __mul__
 

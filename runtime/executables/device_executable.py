@@ -33,7 +33,8 @@ from ..reports.kernel_statistics import ProgramStatistics, kernel_statistics
 from ..reports.measured_rooflines import device_roofline
 from ..reports.memory_plan import MemoryPlan, memory_plan_of
 from ..reports.roofline import Roofline
-from ..timeline.timeline import Category, Track, active, record_timeline, span
+from ..timeline.spans import Category, Track
+from ..timeline.timeline import active, record_timeline, span
 from .device_array import DeviceArray
 from .executable import CompiledFunction, Executable
 from .node_arrays import NodeArrays

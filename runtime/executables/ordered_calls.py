@@ -15,7 +15,8 @@ from ..memory.slab_pool import Slab, SlabPool
 from ..plan.host_calls import is_of_callback
 from ..plan.program_plan import BufferKind, ProgramPlan
 from ..plan.signature import Array
-from ..timeline.timeline import Category, Track, active, report_steps, span
+from ..timeline.spans import Category, Track
+from ..timeline.timeline import active, report_steps, span
 
 
 class OrderedCalls:

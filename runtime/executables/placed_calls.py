@@ -8,7 +8,7 @@ from ...backends.interface import Backend, BufferLoc, CompiledArtifact
 from ..memory.slab_pool import SlabPool
 from ..plan.program_plan import BufferKind, ProgramPlan
 from ..plan.signature import Array
-from ..timeline.timeline import Track
+from ..timeline.spans import Track
 from .device_array import DeviceArray
 from .ordered_calls import run_steps
 

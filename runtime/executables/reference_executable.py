@@ -13,7 +13,8 @@ from ...errors import DeviceError, TenonError
 from ..plan.program_plan import NodePlan
 from ..plan.signature import Array
 from ..reports.memory_plan import MemoryPlan
-from ..timeline.timeline import Category, Track, span
+from ..timeline.spans import Category, Track
+from ..timeline.timeline import span
 from .device_array import DeviceArray
 from .executable import CompiledFunction, Executable
 from .node_arrays import NodeArrays

@@ -19,7 +19,8 @@ from ...dialects.buffer_size import ALIGNMENT
 from ...dialects.memory_modes import MemoryMode
 from ...errors import DeviceLostError
 from ..device_lock import DeviceLock
-from ..timeline.timeline import Category, span
+from ..timeline.spans import Category
+from ..timeline.timeline import span
 
 MERGE_POOL_ID = 0
 """The pool of every device that is the merge buffer of its first stream; those of others are below it."""

@@ -34,7 +34,7 @@ from .lazy import Lazy
 from .padding import Padding
 from .tensor_identifiers import IdentStyle
 from .tensor_node_host import TensorNodeHost
-from .tensor_registry import LOGGER, REGISTRY
+from .tensor_registry import LOGGER, TensorRegistry
 
 Dims = Sequence[int] | Callable[[], Sequence[int]]
 """Extents, or what computes them when they are needed."""
@@ -88,7 +88,7 @@ class TensorNode(ProcessBound, TensorNodeHost):
         code_name: str | None,
     ) -> None:
         """Use `create` and its kin. `make_array` is called once, when the host's array is first needed."""
-        self.id = REGISTRY.reserve_id() if id is None else id
+        self.id: int = REGISTRY.reserve_id() if id is None else id
         """Unique in the process."""
         self.label = (label,) if isinstance(label, str) else tuple(label)
         self._code_name = code_name
@@ -481,6 +481,10 @@ class TensorNode(ProcessBound, TensorNodeHost):
     def __repr__(self) -> str:
         mode = self._mode or "no mode"
         return f"<TensorNode {self.ident} {self.debug_name}: {self.dims_to_string()}, {mode}>"
+
+
+REGISTRY: TensorRegistry[TensorNode] = TensorRegistry()
+"""The registry of every tensor node."""
 
 
 def _zeros_if_hosted(node: TensorNode) -> npt.NDArray[Any] | None:

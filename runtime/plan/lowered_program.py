@@ -9,7 +9,8 @@ from xdsl.dialects.builtin import ModuleOp
 from ...backends.cache.code import compile_code, load_code
 from ...backends.interface import Backend, CompiledArtifact, unmet_by_host
 from ...dialects.dims.expressions import DimExpr
-from ..timeline.timeline import Category, span
+from ..timeline.spans import Category
+from ..timeline.timeline import span
 from .program_plan import NodePlan, ProgramPlan
 from .stages import Stages
 

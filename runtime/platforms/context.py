@@ -23,12 +23,11 @@ from ..process_bound import ProcessBound
 from ..streams.event import Event
 from . import transfer
 from .code import Code
-from .device import Device
+from .device import Device, Stream
 from .hosted import held_for_sending, note_written_on_device, ready_to_read
 from .link import link_batch, link_code
 from .node_allocation import allocate, live_in
 from .node_buffer import NodeBuffer
-from .stream import Stream
 
 if TYPE_CHECKING:
     from .code import CodeBatch

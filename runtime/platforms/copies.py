@@ -9,9 +9,9 @@ from ..nodes.region import Region
 from ..plan.signature import Array
 from ..streams.event import Event
 from ..streams.runner import Work
-from ..timeline.timeline import Category
+from ..timeline.spans import Category
+from .device import Stream
 from .node_buffer import NodeBuffer, fills
-from .stream import Stream
 
 if TYPE_CHECKING:
     from .context import Context

@@ -1,4 +1,4 @@
-"""A device of a platform: its memory, its streams, and the contexts made on it."""
+"""A device of a platform, its streams, and the contexts made on them."""
 
 from __future__ import annotations
 
@@ -11,20 +11,31 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ...backends.interface import Backend, HostMapped, HostVisible, PeerCopies, PinnedHost, Queued, Streams
+from ...backends.interface import (
+    Backend,
+    Driver,
+    HostMapped,
+    HostVisible,
+    PeerCopies,
+    PinnedHost,
+    Queued,
+    Streams,
+)
 from ..device_lock import DeviceLock
 from ..memory.merge_buffer import MergeBuffer
 from ..memory.segments import Request, pack
 from ..memory.shared_buffers import SharedBuffers
 from ..memory.slab_pool import SlabPool, SlabStatistics, slab_pool_of
 from ..plan.argument_kinds import check_kind
+from ..process_bound import ProcessBound
 from ..streams.event import Event, JoinedEvent
 from ..streams.queue_worker import QueueWorkerRunner
 from ..streams.runner import QueueRunner, Runner, SyncRunner, WorkerRunner
-from ..timeline.timeline import Track
-from .stream import Stream
+from ..timeline.spans import Track
 
 if TYPE_CHECKING:
+    from .context import Buffers, Context
+    from .optimize_context import OptimizeContext
     from .platform import Platform
 
 _next_device_id = count()
@@ -44,6 +55,113 @@ def scheduler_name(scheduler: str | Scheduler | None) -> str:
     if scheduler is None:
         return "queue"
     return scheduler if isinstance(scheduler, str) else getattr(scheduler, "__name__", "own")
+
+
+class Stream(ProcessBound):
+    """
+    A queue of a device, with a merge buffer of its own. What is scheduled on a stream runs in the order it
+    was scheduled; work of two streams may run at the same time, but for what reads or overwrites what the
+    other one's writes or reads, which waits for it. Memory is the device's.
+
+    A device is its own first stream; `Device.new_stream` makes further ones. A stream lives as long as
+    something refers to it: a context, or work that is scheduled. Any thread may use it; what several threads
+    schedule on one stream is ordered by who comes first.
+    """
+
+    COPY_HINT = "make one there: Device.new_stream"
+
+    def __init__(
+        self,
+        device: Device,
+        number: int,
+        name: str,
+        driver: Driver,
+        lock: DeviceLock,
+        runner: Runner,
+        merge_buffer: MergeBuffer,
+    ) -> None:
+        self.device = device
+        self.number = number
+        """Its number on the device, from 0 up: 0 is the device itself."""
+        self.name = name
+        """The device's for the first stream, which others add a number to: `llvm:0`, `llvm:0.1`."""
+        self.driver = driver
+        """The device's driver as this stream's work uses it."""
+        self.lock = lock
+        """Held while `driver` is used."""
+        self.runner = runner
+        self.merge_buffer = merge_buffer
+
+    def make_context(
+        self, *, buffers: Buffers | None = None, optimize_context: OptimizeContext | None = None
+    ) -> Context:
+        """
+        Returns a context without a parent, whose routines and copies are scheduled on this stream. Its nodes
+        are those of `buffers`, in that memory, which is another context's of the device (`Context.buffers`):
+        that one lives as long as this, and finalizing it finalizes this. `optimize_context` is what later
+        compiles are to know.
+
+        Raises:
+            ContextError: memory of `buffers` is another node's, another device's, or freed.
+        """
+        from .context import Context
+
+        return Context.root(self, buffers, optimize_context)
+
+    def new_stream(self) -> Stream:
+        """Returns what `Device.new_stream` of its device returns. Raises what that raises."""
+        return self.device.new_stream()
+
+    def make_room_for_merging(self, nbytes: int) -> None:
+        """
+        Makes the merge buffer hold `nbytes`. Where it must grow, this waits for what is scheduled on the
+        stream, and what it held is lost.
+
+        Raises:
+            OutOfMemoryError: that is more than the device has; the merge buffer is then gone.
+        """
+        with self.device.schedule_lock:
+            if self.merge_buffer.needs_growth(nbytes):
+                self.runner.wait(self.runner.all_work())
+                self.merge_buffer.grow(nbytes)
+
+    def all_work(self) -> Event:
+        """Returns the event of the end of all that is scheduled by now."""
+        return self.runner.all_work()
+
+    def wait_for(self, event: Event) -> None:
+        """
+        Makes what is scheduled later on this stream wait for an event, of this device or another one. Seldom
+        needed: what uses the same nodes does it.
+
+        Raises:
+            DeviceError: the device is closed.
+            DeviceLostError: it is lost.
+        """
+        self.runner.wait_for(event)
+
+    def await_idle(self) -> None:
+        """
+        Blocks until everything scheduled has finished.
+
+        Raises:
+            RoutineError: something failed that was not reported yet.
+            DeviceLostError: the device is lost.
+        """
+        self.all_work().sync()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether everything scheduled has finished."""
+        return self.all_work().is_done
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the device failed for good: all that is scheduled on it raises `DeviceLostError`."""
+        return self.runner.lost is not None
+
+    def __repr__(self) -> str:
+        return f"<Stream {self.name}{', lost' if self.is_lost else ''}>"
 
 
 _ABILITIES: tuple[type[Any], ...] = (HostMapped, HostVisible, PinnedHost, PeerCopies, Queued, Streams)

@@ -16,9 +16,9 @@ from ..nodes.tensor_node import TensorNode
 from ..plan.program_plan import BufferKind, ProgramPlan
 from ..plan.signature import Array
 from . import transfer
+from .device import Stream
 from .node_buffer import NodeBuffer
 from .routine import MovingBuffer, ProgramRoutine, Routine
-from .stream import Stream
 
 if TYPE_CHECKING:
     from .code import Code, CodeBatch

@@ -21,12 +21,12 @@ from ..process_bound import ProcessBound
 from ..reports.memory_plan import MemoryPlan, memory_plan_of
 from ..streams.event import Event
 from ..streams.runner import Work
+from ..timeline.spans import Category, Track
 from ..timeline.text import control_text
-from ..timeline.timeline import Category, Track, active, report_steps
-from .device import Device
+from ..timeline.timeline import active, report_steps
+from .device import Device, Stream
 from .hosted import held_for_sending, note_written_on_device, ready_to_read
 from .node_buffer import NodeBuffer, events_of, fills
-from .stream import Stream
 
 if TYPE_CHECKING:
     from .context import Context

@@ -18,9 +18,9 @@ from typing import Any
 
 from ...backends.steps import CopyStep, LaunchStep, Step
 from ..plan.program_plan import ProgramPlan
+from ..timeline.spans import Span
 from ..timeline.step_cost import StepCost
 from ..timeline.text_table import text_table
-from ..timeline.timeline import Span
 from .roofline import Bound, Roofline
 
 COPIES = "copies"

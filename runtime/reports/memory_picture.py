@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from ...errors import MissingExtraError, TenonError
-from .memory_plan import MemoryPlan, PlannedBuffer, PlannedPool
+from .planned_memory import PlannedBuffer, PlannedPool
 
 SUFFIXES = (".svg", ".png", ".pdf")
 """The formats that a plan is drawn in."""
@@ -29,9 +30,12 @@ _LEAST_LABEL_SHARE = 0.045
 """The part of a panel's height that a buffer has at least, to have its name written into it."""
 
 
-def save_picture(plan: MemoryPlan, path: Path) -> None:
+def save_picture(
+    path: Path, name: str, n_steps: int, pools: Sequence[PlannedPool], buffers: Sequence[PlannedBuffer]
+) -> None:
     """
-    Draws `plan` in the format that the suffix of `path` names. The same plan gives the same bytes.
+    Draws the memory of a program in the format that the suffix of `path` names. The same plan gives the same
+    bytes.
 
     Raises:
         MissingExtraError: matplotlib is not installed.
@@ -39,17 +43,17 @@ def save_picture(plan: MemoryPlan, path: Path) -> None:
     """
     if path.suffix not in SUFFIXES:
         raise TenonError(f"memory plan: cannot draw {path} (its suffix is none of {', '.join(SUFFIXES)})")
-    panels = max(len(plan.pools), 1)
+    panels = max(len(pools), 1)
     with _matplotlib("matplotlib").rc_context(_STYLE):
-        width = max(6.0, min(24.0, 2 + 0.35 * len(plan.steps)))
+        width = max(6.0, min(24.0, 2 + 0.35 * n_steps))
         figure: Any = _matplotlib("matplotlib.figure").Figure(figsize=(width, 0.8 + _PANEL_INCHES * panels))
         grid = figure.subplots(panels, 1, sharex=True, squeeze=False)
-        for number, pool in enumerate(plan.pools):
-            _draw_pool(grid[number, 0], plan, pool)
-        figure.suptitle(f"@{plan.name}: {plan.nbytes} bytes", x=0.02, ha="left")
+        for number, pool in enumerate(pools):
+            _draw_pool(grid[number, 0], n_steps, pool, buffers)
+        figure.suptitle(f"@{name}: {sum(pool.nbytes for pool in pools)} bytes", x=0.02, ha="left")
         grid[-1, 0].set_xlabel("step (the last is the return)")
         figure.tight_layout()
-        drawn = {buffer.kind for buffer in plan.buffers if buffer.pool_id is not None}
+        drawn = {buffer.kind for buffer in buffers if buffer.pool_id is not None}
         patch: Any = _matplotlib("matplotlib.patches").Patch
         handles = [patch(color=colour, label=kind) for kind, colour in _COLOURS.items() if kind in drawn]
         if handles:
@@ -69,14 +73,14 @@ def _matplotlib(name: str) -> ModuleType:
         raise MissingExtraError(message) from None
 
 
-def _draw_pool(axes: Any, plan: MemoryPlan, pool: PlannedPool) -> None:
+def _draw_pool(axes: Any, n_steps: int, pool: PlannedPool, buffers: Sequence[PlannedBuffer]) -> None:
     ticker = _matplotlib("matplotlib.ticker")
-    for buffer in plan.buffers:
+    for buffer in buffers:
         if buffer.pool_id == pool.pool_id and buffer.first_step is not None:
             _draw_buffer(axes, buffer, pool)
     sizes = f"{pool.nbytes} bytes, {pool.peak_nbytes} live at most"
     axes.set_title(f"pool {pool.pool_id}: {pool.content}, {sizes}", loc="left")
-    n_columns = len(plan.steps) + 1
+    n_columns = n_steps + 1
     axes.set_xlim(0, n_columns)
     axes.set_ylim(0, max(pool.nbytes, 1))
     axes.set_ylabel("byte")

@@ -18,9 +18,11 @@ from typing import Any
 
 from ...backends.interface import BufferLoc
 from ...backends.steps import CopyStep, LaunchStep, Step
-from ..plan.program_plan import BufferKind, BufferPlan, ProgramPlan, SymbolIndex
+from ..plan.program_plan import BufferKind, BufferPlan, ProgramPlan
 from ..timeline.text import control_text
 from ..timeline.text_table import text_table
+from .memory_picture import save_picture
+from .planned_memory import PlannedBuffer, PlannedPool, reach_of
 
 _IN_POOL = {
     BufferKind.ARGUMENT: "arguments",
@@ -38,64 +40,6 @@ _MOST_LISTED = 6
 
 _LIVE_WHILE_USED = (BufferKind.TEMPORARY, BufferKind.RESULT)
 """The kinds of buffers that hold nothing before their first use."""
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedBuffer:
-    """
-    One buffer; a node's is called `@` and the node's name. It lies `offset` bytes into pool `pool_id`, or in
-    the caller's own array where that is None. A buffer that is a part of a node moves with the values of
-    static symbols: `moves` are they, the bytes that each moves it by, and how many values each has; `offset`
-    is for all symbols 0.
-
-    `first_step` and `last_step` are the steps that it holds something for: a temporary from its first use to
-    its last, a result from its first use to the return (the step after the last), everything else from the
-    first step to the return. They are None where nothing uses it. `shares_with` are the numbers of the
-    buffers that have bytes in common with it.
-    """
-
-    number: int
-    name: str
-    kind: str
-    pool_id: int | None
-    offset: int
-    nbytes: int
-    moves: tuple[SymbolIndex, ...]
-    first_step: int | None
-    last_step: int | None
-    shares_with: tuple[int, ...]
-
-    @property
-    def end(self) -> int:
-        """The byte of the pool after the last that the buffer can have."""
-        return self.offset + self.nbytes + _reach(self.moves)
-
-    def is_live(self, step: int) -> bool:
-        """Returns whether the buffer holds something at `step`."""
-        return (
-            self.first_step is not None
-            and self.last_step is not None
-            and (self.first_step <= step <= self.last_step)
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedPool:
-    """
-    One pool of the device: its bytes, those that a buffer lies in (`covered_nbytes`; the others are gaps),
-    and the most that are live at one step (`peak_nbytes`).
-    """
-
-    pool_id: int
-    content: str
-    nbytes: int
-    covered_nbytes: int
-    peak_nbytes: int
-
-    @property
-    def fragmentation(self) -> float:
-        """The share of the pool that no buffer lies in, from 0 to 1."""
-        return 1 - self.covered_nbytes / self.nbytes if self.nbytes else 0.0
 
 
 @dataclass(frozen=True)
@@ -134,9 +78,7 @@ class MemoryPlan:
             MissingExtraError: matplotlib is not installed.
             TenonError: the suffix is none that can be drawn, or the file cannot be written.
         """
-        from .memory_picture import save_picture
-
-        save_picture(self, Path(path))
+        save_picture(Path(path), self.name, len(self.steps), self.pools, self.buffers)
 
     def __str__(self) -> str:
         pools, steps = len(self.pools), len(self.steps)
@@ -211,11 +153,6 @@ def step_text(step: Step) -> str:
             return control_text(step)
 
 
-def _reach(moves: Sequence[SymbolIndex]) -> int:
-    """Returns how far a buffer moves, at most, in bytes."""
-    return sum((index.extent - 1) * index.stride_nbytes for index in moves if index.extent)
-
-
 def _lifetime(buffer: BufferPlan, end: int) -> tuple[int, int] | tuple[None, None]:
     if buffer.lifetime is None:
         return None, None
@@ -225,7 +162,7 @@ def _lifetime(buffer: BufferPlan, end: int) -> tuple[int, int] | tuple[None, Non
 def _shared(buffers: Sequence[BufferPlan], places: Sequence[BufferLoc | None]) -> list[list[int]]:
     """Returns, for each buffer, the others that have bytes in common with it."""
     spans = sorted(
-        (place.pool_id, place.offset, place.offset + buffer.nbytes + _reach(buffer.indices), number)
+        (place.pool_id, place.offset, place.offset + buffer.nbytes + reach_of(buffer.indices), number)
         for number, (buffer, place) in enumerate(zip(buffers, places, strict=True))
         if place is not None
     )

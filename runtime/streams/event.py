@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from ...backends.interface import NativeEvent
 from ..process_bound import ProcessBound
-from ..timeline.timeline import Category, span
+from ..timeline.spans import Category, Track
+from ..timeline.timeline import span
 
-if TYPE_CHECKING:
-    from .runner import Runner
+
+class Queue(Protocol):
+    """What events know of the runner of their stream."""
+
+    name: str
+    track: Track
+
+    def is_done(self, event: Event) -> bool: ...
+
+    def wait(self, event: Event) -> None: ...
+
+    def native_of(self, event: Event) -> NativeEvent | None: ...
+
+    def raise_failures(self) -> None: ...
 
 
 class Event(ProcessBound):
@@ -23,7 +36,7 @@ class Event(ProcessBound):
 
     __slots__ = ("native", "runner", "ticket")
 
-    def __init__(self, runner: Runner, ticket: int, native: NativeEvent | None = None) -> None:
+    def __init__(self, runner: Queue, ticket: int, native: NativeEvent | None = None) -> None:
         self.runner = runner
         self.ticket = ticket
         """The number of the last piece of work before this point, counted from 1 on its stream."""

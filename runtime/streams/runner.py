@@ -24,7 +24,8 @@ from ...backends.interface import Driver, NativeEvent, Queued
 from ...errors import DeviceError, DeviceLostError, RoutineError
 from ..device_lock import WAITS_FOR_ITSELF
 from ..plan.host_calls import is_called_back
-from ..timeline.timeline import Category, Track, active, span
+from ..timeline.spans import Category, Track
+from ..timeline.timeline import active, span
 from .event import Event
 
 Work = Callable[[], None]
@@ -71,7 +72,7 @@ class Runner(ABC):
     def __init__(self, track: Track, lock: Any) -> None:
         self.name = track.thread
         """What events and errors call the stream."""
-        self._track = track
+        self.track = track
         self._driver_lock = lock
         self._order = RLock()
         self._n_submitted = 0
@@ -212,12 +213,12 @@ class Runner(ABC):
 
     def _await(self, event: Event) -> None:
         """Waits for an event of another stream, of this device or another one."""
-        with span(f"wait for {event.runner.name}", Category.WAIT, self._track):
+        with span(f"wait for {event.runner.name}", Category.WAIT, self.track):
             event.runner.wait(event)
         timeline = active()
         if timeline is not None:
             now = perf_counter_ns()
-            timeline.add_flow("wait", event.runner._track, now, self._track, now)
+            timeline.add_flow("wait", event.runner.track, now, self.track, now)
 
     def _lost_error(self) -> DeviceLostError:
         """Returns a fresh error: one that is raised again and again would keep everybody's frames."""
@@ -232,7 +233,7 @@ class Runner(ABC):
     def _execute(self, task: Task, in_flight: Callable[[], list[str]]) -> None:
         """Runs `task`; whatever it raises is kept for whoever waits next."""
         try:
-            with self._driver_lock, span(task.label, task.category, self._track):
+            with self._driver_lock, span(task.label, task.category, self.track):
                 self._device.executing.add(get_ident())
                 try:
                     task.work()

@@ -10,65 +10,19 @@ While nothing is recorded, `active()` is None and costs one look-up; what report
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
-from enum import StrEnum
 from pathlib import Path
 from threading import Lock, current_thread
 from time import perf_counter_ns
 
 from ...backends.steps import CopyStep, HostStep, LaunchStep, Step, StepTime, SyncStep
 from ...errors import TenonError
+from .spans import HOST, Category, Flow, Span, Track
 from .step_cost import StepCost
 from .text import control_text
-
-HOST = "host"
-"""The process, in a timeline, of the threads that call Tenon."""
-
-
-class Category(StrEnum):
-    """What kind of work a span is."""
-
-    COMPILE = "compile"
-    ALLOCATE = "allocate"
-    TRANSFER = "transfer"
-    KERNEL = "kernel"
-    ROUTINE = "routine"
-    WAIT = "wait"
-    CONTROL = "control"
-    HOST = "host"
-
-
-@dataclass(frozen=True, slots=True)
-class Track:
-    """A row: `thread` is a device's stream or a host thread, `process` a device's platform or the host."""
-
-    process: str
-    thread: str
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """One piece of work. Times are `time.perf_counter_ns()`."""
-
-    name: str
-    category: Category
-    track: Track
-    begin_ns: int
-    end_ns: int
-    args: Mapping[str, object]
-
-
-@dataclass(frozen=True, slots=True)
-class Flow:
-    """An arrow from a moment on one track to a later moment on another: what waits for what."""
-
-    name: str
-    source: Track
-    source_ns: int
-    target: Track
-    target_ns: int
+from .trace_json import trace_json
 
 
 def host_track() -> Track:
@@ -120,8 +74,6 @@ class Timeline:
 
     def to_json(self) -> str:
         """Returns the timeline in Chrome's trace event format, which Perfetto reads too."""
-        from .trace_json import trace_json
-
         return trace_json(self.spans, self.flows, self.start_ns)
 
     def save(self, path: str | Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 
-from .timeline import HOST, Flow, Span, Track
+from .spans import HOST, Flow, Span, Track
 
 _NS_PER_US = 1000
 

@@ -10,7 +10,8 @@ from tenon.runtime.nodes.padding import Padding
 from tenon.runtime.platforms.device import Device
 from tenon.runtime.platforms.platform import Platform
 from tenon.runtime.platforms.routine import Routine
-from tenon.runtime.timeline.timeline import Category, record_timeline
+from tenon.runtime.timeline.spans import Category
+from tenon.runtime.timeline.timeline import record_timeline
 
 from .open_platforms import COUNT, code_of, device, node_of, numbers, platform
 

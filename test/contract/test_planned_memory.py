@@ -16,7 +16,8 @@ from tenon.errors import ContextError
 from tenon.runtime.memory.slab_pool import slab_pool_of
 from tenon.runtime.platforms.platform import Platform
 from tenon.runtime.platforms.routine import ProgramRoutine
-from tenon.runtime.reports.memory_plan import MemoryPlan, PlannedBuffer
+from tenon.runtime.reports.memory_plan import MemoryPlan
+from tenon.runtime.reports.planned_memory import PlannedBuffer
 
 from .open_platforms import MERGE, STEP, code_of, context_with, numbers, platform
 

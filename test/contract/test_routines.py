@@ -7,7 +7,8 @@ from tenon.errors import CallError, ContextError, MemoryModeError, TenonError
 from tenon.runtime.platforms.device import Device
 from tenon.runtime.platforms.platform import Platform
 from tenon.runtime.platforms.routine import ProgramRoutine
-from tenon.runtime.timeline.timeline import Category, record_timeline
+from tenon.runtime.timeline.spans import Category
+from tenon.runtime.timeline.timeline import record_timeline
 
 from .open_platforms import (
     COUNT,

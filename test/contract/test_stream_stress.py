@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 from tenon.runtime.platforms.code import Code
 from tenon.runtime.platforms.context import Context
-from tenon.runtime.platforms.device import Device
+from tenon.runtime.platforms.device import Device, Stream
 from tenon.runtime.platforms.routine import Routine
-from tenon.runtime.platforms.stream import Stream
 
 from .open_platforms import Array
 from .stream_platforms import device

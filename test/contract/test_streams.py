@@ -14,11 +14,10 @@ from tenon.backends.interface import Streams
 from tenon.backends.registry import DEVICE_NAMES, REFERENCE
 from tenon.errors import CallError, ContextError, DeviceError, DeviceLostError, RoutineError
 from tenon.runtime.platforms.code import Code
-from tenon.runtime.platforms.device import Device
+from tenon.runtime.platforms.device import Device, Stream
 from tenon.runtime.platforms.platform import Platform
-from tenon.runtime.platforms.stream import Stream
 from tenon.runtime.streams.runner import SyncRunner
-from tenon.runtime.timeline.timeline import Category, Span, Track
+from tenon.runtime.timeline.spans import Category, Span, Track
 from tenon.test.gate import Gate
 
 from .faulty_driver import inject_faults

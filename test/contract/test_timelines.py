@@ -6,7 +6,7 @@ import numpy as np
 import tenon
 from tenon.backends.interface import Queued
 from tenon.runtime.platforms.platform import Platform
-from tenon.runtime.timeline.timeline import Category, Span, Track
+from tenon.runtime.timeline.spans import Category, Span, Track
 
 from .open_platforms import COUNT, DOUBLE, code_of, context_with, numbers, platform
 

@@ -32,7 +32,7 @@ from tenon.dialects.dims.expressions import (
 )
 from tenon.dialects.dims.text import parse_extent
 from tenon.errors import TracingError
-from tenon.frontends.tracing.extents import TracedExtent, traced
+from tenon.frontends.tracing.traced_extent import TracedExtent, traced
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import ParseError
 

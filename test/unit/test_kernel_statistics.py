@@ -9,8 +9,9 @@ from tenon.runtime.plan.program_plan import ProgramPlan
 from tenon.runtime.plan.signature import Signature
 from tenon.runtime.reports.kernel_statistics import kernel_statistics
 from tenon.runtime.reports.roofline import MemoryLevel, Roofline
+from tenon.runtime.timeline.spans import Category, Span, Track
 from tenon.runtime.timeline.step_cost import StepCost
-from tenon.runtime.timeline.timeline import Category, Span, Timeline, Track, report_steps
+from tenon.runtime.timeline.timeline import Timeline, report_steps
 
 STREAM = Track("llvm", "device 0")
 

@@ -9,7 +9,7 @@ from tenon.runtime.nodes.tensor_node import TensorNode
 from tenon.runtime.platforms.node_buffer import NodeBuffer, events_of
 from tenon.runtime.streams.event import Event
 from tenon.runtime.streams.runner import SyncRunner
-from tenon.runtime.timeline.timeline import Track
+from tenon.runtime.timeline.spans import Track
 
 
 class NeverDone(SyncRunner):

@@ -10,7 +10,8 @@ from tenon.errors import DeviceError, DeviceLostError, RoutineError
 from tenon.runtime.streams.event import Event, JoinedEvent
 from tenon.runtime.streams.queue_worker import QueueWorkerRunner
 from tenon.runtime.streams.runner import QueueRunner, Runner, SyncRunner, WorkerRunner
-from tenon.runtime.timeline.timeline import Category, Track, record_timeline
+from tenon.runtime.timeline.spans import Category, Track
+from tenon.runtime.timeline.timeline import record_timeline
 from tenon.test.gate import Gate
 
 from .fake_queue import FakeQueue

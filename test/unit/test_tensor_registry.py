@@ -3,8 +3,8 @@ import logging
 
 import pytest
 from tenon.errors import TenonError
-from tenon.runtime.nodes.tensor_node import TensorNode
-from tenon.runtime.nodes.tensor_registry import REGISTRY, TensorRegistry
+from tenon.runtime.nodes.tensor_node import REGISTRY, TensorNode
+from tenon.runtime.nodes.tensor_registry import TensorRegistry
 
 
 def make(label: str, id: int | None = None) -> TensorNode:

@@ -8,17 +8,9 @@ import pytest
 import tenon
 from tenon.backends.steps import CopyStep, LaunchStep, StepTime, SyncStep
 from tenon.errors import TenonError
+from tenon.runtime.timeline.spans import Category, Track
 from tenon.runtime.timeline.step_cost import StepCost
-from tenon.runtime.timeline.timeline import (
-    Category,
-    Timeline,
-    Track,
-    active,
-    host_track,
-    record_timeline,
-    report_steps,
-    span,
-)
+from tenon.runtime.timeline.timeline import Timeline, active, host_track, record_timeline, report_steps, span
 
 STREAM = Track("llvm", "device 0")
 OTHER = Track("opencl", "device 1")
