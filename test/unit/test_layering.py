@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -114,6 +115,7 @@ INNER_FLOORS = {
         ("nodes", "streams", "reports"),
         ("executables", "platforms"),
     ),
+    "backends": (("cache",), ("llvm", "opencl", "reference")),
     "frontends": (("arrays",), ("tracing",), ("calls",), ("jit", "numpy")),
 }
 """
@@ -150,3 +152,37 @@ def test_rooms_import_only_what_stands_on_lower_floors(house: str):
     assert arrows, f"{house}: no room imports another"
     up = sorted(f"{name} imports {other}" for room, other, name in arrows if floors[other] >= floors[room])
     assert not up
+
+
+TOGETHER = ("runtime.platforms", "backends.llvm", "backends.opencl")
+"""
+The rooms whose files may name one another in a circle. In `runtime.platforms` contexts, devices and routines
+have one another as attributes, whose types users see: each file imports what stands above it for its types,
+and `Stream.make_context` when it is called.
+"""
+
+
+def test_no_files_import_one_another_in_a_circle():
+    files = {module_name(path): path for path in library_files() if path.parent != ROOT}
+    arrows: dict[str, set[str]] = {}
+    for name, path in files.items():
+        room = name.rpartition(".")[0]
+        found = {file_of(module, files) for module, library in imports(path) if library is None}
+        arrows[name] = {
+            other
+            for other in found
+            if other is not None
+            and other != name
+            and not (room in TOGETHER and other.rpartition(".")[0] == room)
+        }
+    try:
+        TopologicalSorter(arrows).prepare()
+    except CycleError as error:
+        pytest.fail(" imports ".join(reversed(error.args[1])))
+
+
+def file_of(module: str, files: dict[str, Path]) -> str | None:
+    """Returns the file that an imported name is or stands in, None for none of `files`."""
+    while module and module not in files:
+        module = module.rpartition(".")[0]
+    return module or None
