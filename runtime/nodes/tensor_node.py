@@ -7,7 +7,8 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from functools import total_ordering
 from math import prod
 from operator import index as as_index
-from typing import Any
+from threading import RLock
+from typing import Any, Generic, TypedDict, TypeVar, Unpack, overload
 
 import numpy.typing as npt
 from xdsl.ir import Attribute
@@ -34,6 +35,7 @@ from .lazy import Lazy
 from .padding import Padding
 from .tensor_identifiers import IdentStyle
 from .tensor_node_host import TensorNodeHost
+from .tensor_node_memory import TensorNodeMemory
 from .tensor_registry import LOGGER, TensorRegistry
 
 Dims = Sequence[int] | Callable[[], Sequence[int]]
@@ -46,12 +48,54 @@ Label = str | Sequence[str]
 """The words of a label, the last the most telling; a text is one word."""
 
 
+class ArrayOptions(TypedDict, total=False):
+    """The further options of `TensorNode.create_with_reshape`, which says what they are."""
+
+    label: Label
+    id: int | None
+    code_name: str | None
+    memory_mode: MemoryMode | str
+    copy: bool
+
+
+T = TypeVar("T")
+
+
+class _OfPart(Generic[T]):
+    """What a part of a node has, as the node's own, under the same name."""
+
+    def __init__(self, described: object, get: Callable[[TensorNode], T]) -> None:
+        self._described, self._get = described, get
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    @overload
+    def __get__(self, node: None, owner: type) -> Any: ...
+    @overload
+    def __get__(self, node: TensorNode, owner: type) -> T: ...
+    def __get__(self, node: TensorNode | None, owner: type) -> Any:
+        return getattr(self._described, self._name) if node is None else self._get(node)
+
+
+def _memory(get: Callable[[TensorNodeMemory], T]) -> _OfPart[T]:
+    return _OfPart(TensorNodeMemory, lambda node: get(node.memory))
+
+
+def _mode(question: Callable[[MemoryMode | None], bool]) -> _OfPart[bool]:
+    return _OfPart(modes, lambda node: question(node.memory.memory_mode))
+
+
+def _host(get: Callable[[TensorNodeHost], T]) -> _OfPart[T]:
+    return _OfPart(TensorNodeHost, lambda node: get(node.host))
+
+
 @total_ordering
-class TensorNode(ProcessBound, TensorNodeHost):
+class TensorNode(ProcessBound):
     """
     A named n-dimensional array that programs of any device share. It knows what it is (id, label, dtype,
-    extents), where it may live (`TensorNodeMemory`), and, if it is hosted, the host's copy of its values
-    (`TensorNodeHost`); where devices keep theirs is known to contexts only.
+    extents), where it may live (`memory`), and, if it is hosted, the host's copy of its values (`host`);
+    where devices keep theirs is known to contexts only. What its parts can do it does under the same names.
 
     Nodes are equal if they are the same, and ordered by id. What a node is may be decided late: dtype,
     extents, padding and the host's array are computed once, when first asked for.
@@ -71,9 +115,12 @@ class TensorNode(ProcessBound, TensorNodeHost):
         "_delayed_dtype",
         "_dims",
         "_dtype",
+        "_lock",
         "_padding",
+        "host",
         "id",
         "label",
+        "memory",
     )
 
     def __init__(
@@ -93,10 +140,12 @@ class TensorNode(ProcessBound, TensorNodeHost):
         self.label = (label,) if isinstance(label, str) else tuple(label)
         self._code_name = code_name
         who = f"tensor node {self.debug_name}"
-        super().__init__(Lazy(f"{who}: array", make_array))
+        self._lock = RLock()
+        self.memory = TensorNodeMemory(self, self._lock)
+        self.host = TensorNodeHost(self, self._lock, Lazy(f"{who}: array", make_array))
         self._delayed_dtype: DelayedDtype = dtype
         self._backend_info: dict[str, str] = {}
-        # None of these refers to the node: without cycles, a node dies with its last reference.
+        # Neither these nor the parts refer to the node: without cycles, it dies with its last reference.
         self._padding: Lazy[TensorNode, Padding | None] = Lazy(
             f"{who}: padding", lambda node: padding() if callable(padding) else padding
         )
@@ -145,52 +194,24 @@ class TensorNode(ProcessBound, TensorNodeHost):
         return node
 
     @classmethod
-    def from_array(
-        cls,
-        array: npt.NDArray[Any],
-        *,
-        label: Label = (),
-        id: int | None = None,
-        code_name: str | None = None,
-        memory_mode: MemoryMode | str = modes.HOSTED,
-        copy: bool = True,
-    ) -> TensorNode:
+    def from_array(cls, array: npt.NDArray[Any], **options: Unpack[ArrayOptions]) -> TensorNode:
         """
         Returns a new hosted node with the values of `array`. With `copy=False` the array itself is the host's
         array: see `create_with_reshape`, which this is without the reshaping.
         """
-        return cls.create_from_padded(
-            array, padding=None, label=label, id=id, code_name=code_name, memory_mode=memory_mode, copy=copy
-        )
+        return cls.create_from_padded(array, padding=None, **options)
 
     @classmethod
     def create_from_padded(
-        cls,
-        array: npt.NDArray[Any],
-        *,
-        padding: Padding | None,
-        label: Label = (),
-        id: int | None = None,
-        code_name: str | None = None,
-        memory_mode: MemoryMode | str = modes.HOSTED,
-        copy: bool = True,
+        cls, array: npt.NDArray[Any], *, padding: Padding | None, **options: Unpack[ArrayOptions]
     ) -> TensorNode:
         """
         Returns a new hosted node with the values of `array`, which has the margins already: its shape is the
         node's padded extents. Raises as `create_with_reshape`.
         """
         given = plain_array(array, "create_from_padded")
-        return cls.create_with_reshape(
-            given,
-            dims=given.shape if padding is None else padding.unpadded(given.shape),
-            padding=padding,
-            from_padded=True,
-            label=label,
-            id=id,
-            code_name=code_name,
-            memory_mode=memory_mode,
-            copy=copy,
-        )
+        dims = given.shape if padding is None else padding.unpadded(given.shape)
+        return cls.create_with_reshape(given, dims=dims, padding=padding, from_padded=True, **options)
 
     @classmethod
     def create_with_reshape(
@@ -240,12 +261,54 @@ class TensorNode(ProcessBound, TensorNodeHost):
             code_name=code_name,
         )
         if node._dims.is_forced:
-            node._array.force(node, node._lock)
+            assert node.array is not None, "an array was given"
         node.update_memory_mode(modes.HOSTED, "created from an array")
         if memory_mode != modes.HOSTED:
             node.update_memory_mode(memory_mode, "created from an array with this mode")
-        node._is_initialized = True
+        node.host.is_initialized = True
         return node
+
+    memory_mode = _memory(lambda memory: memory.memory_mode)
+    memory_provenance = _memory(lambda memory: memory.memory_provenance)
+    debug_memory_mode = _memory(lambda memory: memory.debug_memory_mode)
+    update_memory_mode = _memory(lambda memory: memory.update_memory_mode)
+    update_memory_sharing = _memory(lambda memory: memory.update_memory_sharing)
+    note_own_memory = _memory(lambda memory: memory.note_own_memory)
+    default_to_most_local = _memory(lambda memory: memory.default_to_most_local)
+    is_virtual_force = _memory(lambda memory: memory.is_virtual_force)
+    is_hosted_force = _memory(lambda memory: memory.is_hosted_force)
+    is_materialized_force = _memory(lambda memory: memory.is_materialized_force)
+    is_in_context_force = _memory(lambda memory: memory.is_in_context_force)
+    is_hosted = _memory(lambda memory: memory.is_hosted)
+
+    known_not_materialized = _mode(modes.known_not_materialized)
+    known_constant = _mode(modes.known_constant)
+    known_volatile = _mode(modes.known_volatile)
+    known_virtual = _mode(modes.known_virtual)
+    known_non_virtual = _mode(modes.known_non_virtual)
+    known_shared_cross_streams = _mode(modes.known_shared_cross_streams)
+    known_non_cross_stream = _mode(modes.known_non_cross_stream)
+    potentially_cross_stream = _mode(modes.potentially_cross_stream)
+    mode_is_unspecified = _mode(modes.mode_is_unspecified)
+
+    host_lock = _host(lambda host: host.host_lock)
+    array = _host(lambda host: host.array)
+    has_array = _host(lambda host: host.has_array)
+    is_initialized = _host(lambda host: host.is_initialized)
+    host_version = _host(lambda host: host.host_version)
+    devices_not_lagging_host = _host(lambda host: host.devices_not_lagging_host)
+    add_device_not_lagging_host = _host(lambda host: host.add_device_not_lagging_host)
+    discard_device_not_lagging_host = _host(lambda host: host.discard_device_not_lagging_host)
+    prepare_read = _host(lambda host: host.prepare_read)
+    prepare_write = _host(lambda host: host.prepare_write)
+    do_read = _host(lambda host: host.do_read)
+    do_write = _host(lambda host: host.do_write)
+    get_value = _host(lambda host: host.get_value)
+    set_value = _host(lambda host: host.set_value)
+    get_values = _host(lambda host: host.get_values)
+    set_values = _host(lambda host: host.set_values)
+    points_1d = _host(lambda host: host.points_1d)
+    points_2d = _host(lambda host: host.points_2d)
 
     @staticmethod
     def find(id: int) -> TensorNode | None:
@@ -434,12 +497,7 @@ class TensorNode(ProcessBound, TensorNodeHost):
     @property
     def header(self) -> str:
         """One line about the node for people. Decides nothing."""
-        if not self._array.is_forced:
-            host = "no array on the host yet"
-        elif (array := self._array.force(self, self._lock)) is None:
-            host = "not on the host"
-        else:
-            host = f"{array.nbytes:,} bytes on the host"
+        host = self.host.size_text
         named = f"{self.ident} {self.label_text}".rstrip()
         ident = self.styled_ident(IdentStyle.HEURISTIC_DOT_GRAD)
         return f"{named} as {ident}: {self.debug_memory_mode}; {self.dims_to_string()}; {host}"
@@ -479,7 +537,7 @@ class TensorNode(ProcessBound, TensorNodeHost):
         return hash(self.id)
 
     def __repr__(self) -> str:
-        mode = self._mode or "no mode"
+        mode = self.memory_mode or "no mode"
         return f"<TensorNode {self.ident} {self.debug_name}: {self.dims_to_string()}, {mode}>"
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from operator import index as as_index
 from threading import RLock
-from typing import Any
+from typing import Any, Protocol
+from weakref import proxy
 
 import numpy as np
 import numpy.typing as npt
@@ -20,44 +20,57 @@ from .padding import Padding
 from .tensor_node_memory import TensorNodeMemory
 
 
-class TensorNodeHost(TensorNodeMemory):
+class _Node(Protocol):
+    @property
+    def debug_name(self) -> str: ...
+
+    @property
+    def dtype(self) -> np.dtype[Any]: ...
+
+    @property
+    def padding(self) -> Padding | None: ...
+
+    @property
+    def memory(self) -> TensorNodeMemory: ...
+
+
+class TensorNodeHost:
     """
-    The part of a tensor node that keeps the host's copy, if the node is hosted, and keeps it in step with
-    devices lazily: whoever changes the node on a device says how to fetch its values (`prepare_read`),
-    whoever reads the host's copy says what to wait for before it is changed (`prepare_write`).
+    The host's copy of a tensor node, if that is hosted, kept in step with devices lazily: whoever changes the
+    node on a device says how to fetch its values (`prepare_read`), whoever reads the host's copy says what to
+    wait for before it is changed (`prepare_write`).
 
     Any thread may call any method. `do_read`, `do_write` and the methods that get and set values hold
     `host_lock` while they wait for devices and transfer: work that devices do, and whoever holds what such
-    work needs, must call none of these. `array` itself is not guarded.
+    work needs, must call none of these. `array` itself is not guarded. Lives as long as its node, whose lock
+    it takes.
     """
 
     __slots__ = (
         "_array",
-        "_devices_not_lagging_host",
-        "_host_version",
-        "_is_initialized",
+        "_lock",
+        "_node",
         "_prepare_read",
         "_prepare_write",
+        "devices_not_lagging_host",
         "host_lock",
+        "host_version",
+        "is_initialized",
     )
 
-    def __init__(self, array: Lazy[Any, npt.NDArray[Any] | None]) -> None:
-        super().__init__()
+    def __init__(self, node: _Node, lock: RLock, array: Lazy[Any, npt.NDArray[Any] | None]) -> None:
+        self._node: _Node = proxy(node)
+        self._lock = lock
         self._array = array
         self.host_lock = RLock()
         self._prepare_read: HostPreparation | None = None
         self._prepare_write: HostPreparation | None = None
-        self._is_initialized = False
-        self._devices_not_lagging_host: frozenset[int] = frozenset()
-        self._host_version = 0
-
-    @property
-    @abstractmethod
-    def dtype(self) -> np.dtype[Any]: ...
-
-    @property
-    @abstractmethod
-    def padding(self) -> Padding | None: ...
+        self.is_initialized = False
+        """Whether the host's copy ever got values: from an array, by `do_write`, or from a device."""
+        self.devices_not_lagging_host: frozenset[int] = frozenset()
+        """The ids of the devices that have the host's last change, or computed the last change themselves."""
+        self.host_version = 0
+        """How often the host has changed its copy, by `do_write`."""
 
     @property
     def array(self) -> npt.NDArray[Any] | None:
@@ -66,27 +79,20 @@ class TensorNodeHost(TensorNodeMemory):
         now if it was open. Neither waits for devices nor tells them: call `do_read` before reading it,
         `do_write` before changing it.
         """
-        return self._array.force(self, self._lock)
+        return self._array.force(self._node, self._lock)
 
     @property
     def has_array(self) -> bool:
         """Whether the host has an array by now: it is made when it is first needed. Decides nothing."""
-        return self._array.is_forced and self._array.force(self, self._lock) is not None
+        return self._array.is_forced and self.array is not None
 
     @property
-    def is_initialized(self) -> bool:
-        """Whether the host's copy ever got values: from an array, by `do_write`, or from a device."""
-        return self._is_initialized
-
-    @property
-    def host_version(self) -> int:
-        """How often the host has changed its copy, by `do_write`."""
-        return self._host_version
-
-    @property
-    def devices_not_lagging_host(self) -> frozenset[int]:
-        """The ids of the devices that have the host's last change, or computed the last change themselves."""
-        return self._devices_not_lagging_host
+    def size_text(self) -> str:
+        """What the host has, for people. Decides nothing."""
+        if not self._array.is_forced:
+            return "no array on the host yet"
+        array = self.array
+        return "not on the host" if array is None else f"{array.nbytes:,} bytes on the host"
 
     def add_device_not_lagging_host(self, device_id: int) -> None:
         """
@@ -94,17 +100,17 @@ class TensorNodeHost(TensorNodeMemory):
         the host changes it meanwhile, the device lags again.
         """
         with self._lock:
-            self._devices_not_lagging_host |= {device_id}
+            self.devices_not_lagging_host |= {device_id}
 
     def discard_device_not_lagging_host(self, device_id: int) -> None:
         """Notes that a device may not have the latest values, as after a transfer that failed."""
         with self._lock:
-            self._devices_not_lagging_host -= {device_id}
+            self.devices_not_lagging_host -= {device_id}
 
     def _note_all_devices_lag(self) -> None:
         with self._lock:
-            self._devices_not_lagging_host = frozenset()
-            self._host_version += 1
+            self.devices_not_lagging_host = frozenset()
+            self.host_version += 1
 
     def prepare_read(
         self,
@@ -147,7 +153,7 @@ class TensorNodeHost(TensorNodeMemory):
                 if pending.transfer is not None:
                     self._wait_for_device_reads()
                     pending.transfer()
-                    self._is_initialized = True
+                    self.is_initialized = True
             except BaseException:
                 with self._lock:
                     later = self._prepare_read
@@ -166,14 +172,14 @@ class TensorNodeHost(TensorNodeMemory):
                 the host's copy.
         """
         with self.host_lock:
-            self._check_changed_by_host(f"tensor node {self.debug_name}: do_write")
+            self._check_changed_by_host(f"tensor node {self._node.debug_name}: do_write")
             if overwrite:
                 with self._lock:
                     self._prepare_read = None
             else:
                 self.do_read()
             self._wait_for_device_reads()
-            self._is_initialized = True
+            self.is_initialized = True
             self._note_all_devices_lag()
 
     def _wait_for_device_reads(self) -> None:
@@ -190,7 +196,7 @@ class TensorNodeHost(TensorNodeMemory):
             MemoryModeError: the node is not hosted.
             TenonError: `index` has another rank or is out of bounds.
         """
-        who = f"tensor node {self.debug_name}: get_value"
+        who = f"tensor node {self._node.debug_name}: get_value"
         with self.host_lock:
             data = self._data(who)
             place = _checked_index(who, index, data.shape)
@@ -206,13 +212,13 @@ class TensorNodeHost(TensorNodeMemory):
             MemoryModeError: the node is not hosted, or constant, or only devices change it.
             TenonError: `index` has another rank or is out of bounds, or `value` does not fit the dtype.
         """
-        who = f"tensor node {self.debug_name}: set_value"
+        who = f"tensor node {self._node.debug_name}: set_value"
         with self.host_lock:
             self._check_changed_by_host(who)
-            self.update_memory_mode(modes.HOSTED_NONCONSTANT, "a value is set on the host")
+            self._node.memory.update_memory_mode(modes.HOSTED_NONCONSTANT, "a value is set on the host")
             data = self._data(who)
             place = _checked_index(who, index, data.shape)
-            element = converted(value, self.dtype, who)
+            element = converted(value, self._node.dtype, who)
             if element.ndim:
                 raise TenonError(f"{who}: the value has shape {list(element.shape)}, expected one number")
             self.do_write()
@@ -226,7 +232,7 @@ class TensorNodeHost(TensorNodeMemory):
             MemoryModeError: the node is not hosted.
         """
         with self.host_lock:
-            data = self._data(f"tensor node {self.debug_name}: get_values")
+            data = self._data(f"tensor node {self._node.debug_name}: get_values")
             self.do_read()
             return data.copy()
 
@@ -241,14 +247,15 @@ class TensorNodeHost(TensorNodeMemory):
             MemoryModeError: the node is not hosted, or a constant that has values, or only devices change it.
             TenonError: `values` have another shape or dtype.
         """
-        who = f"tensor node {self.debug_name}: set_values"
+        who = f"tensor node {self._node.debug_name}: set_values"
         with self.host_lock:
             self._check_changed_by_host(who)
-            is_first_of_constant = self._mode == modes.HOSTED_CONSTANT and not self._is_initialized
+            memory = self._node.memory
+            is_first_of_constant = memory.memory_mode == modes.HOSTED_CONSTANT and not self.is_initialized
             if not is_first_of_constant:
-                self.update_memory_mode(modes.HOSTED_NONCONSTANT, "values are set on the host")
+                memory.update_memory_mode(modes.HOSTED_NONCONSTANT, "values are set on the host")
             data = self._data(who)
-            new = converted(values, self.dtype, who)
+            new = converted(values, self._node.dtype, who)
             if new.shape not in (data.shape, (data.size,)):
                 raise TenonError(
                     f"{who}: the values have shape {list(new.shape)}, expected {list(data.shape)} or "
@@ -266,7 +273,7 @@ class TensorNodeHost(TensorNodeMemory):
             MemoryModeError: the node is not hosted.
             TenonError: there is no such axis, or `xdim` is out of its bounds.
         """
-        who = f"tensor node {self.debug_name}: points_1d"
+        who = f"tensor node {self._node.debug_name}: points_1d"
         values = self.get_values()
         return values.reshape(1) if values.ndim == 0 else _taken(who, values, xdim, from_axis)
 
@@ -279,7 +286,7 @@ class TensorNodeHost(TensorNodeMemory):
             MemoryModeError: the node is not hosted.
             TenonError: there is no such axis, or `xdim` or `ydim` is out of its bounds.
         """
-        who = f"tensor node {self.debug_name}: points_2d"
+        who = f"tensor node {self._node.debug_name}: points_2d"
         values = self.get_values()
         if values.ndim == 0:
             return np.empty((0, 2), values.dtype)
@@ -288,17 +295,18 @@ class TensorNodeHost(TensorNodeMemory):
 
     def _check_changed_by_host(self, who: str) -> None:
         """Raises `MemoryModeError` where only devices change the node: the host's copy is fetched only."""
-        if modes.known_changed_on_devices(self._mode):
+        memory = self._node.memory
+        if modes.known_changed_on_devices(memory.memory_mode):
             raise MemoryModeError(
-                f"{who}: only devices change it, {self.debug_memory_mode} (hint: Context.from_host)"
+                f"{who}: only devices change it, {memory.debug_memory_mode} (hint: Context.from_host)"
             )
 
     def _data(self, who: str) -> npt.NDArray[Any]:
         """Returns the host's array without its margins, in its memory."""
         array = self.array
         if array is None:
-            raise MemoryModeError(f"{who}: not hosted, {self.debug_memory_mode}")
-        padding = self.padding
+            raise MemoryModeError(f"{who}: not hosted, {self._node.memory.debug_memory_mode}")
+        padding = self._node.padding
         return array if padding is None else array[padding.interior(array.shape)]
 
 

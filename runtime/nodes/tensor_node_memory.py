@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from threading import RLock
-from weakref import WeakKeyDictionary
+from typing import Protocol
+from weakref import WeakKeyDictionary, proxy
 
 from ...dialects import memory_modes as modes
 from ...dialects.memory_modes import MemoryMode, ModeKind, Sharing
@@ -14,44 +14,42 @@ LOCAL_NBYTES = 16384
 """The most bytes that are kept local where a node may be local or on a device."""
 
 
-class TensorNodeMemory(ABC):
-    """
-    The part of a tensor node that says where it may live. Requests narrow the mode by the lattice of
-    dialects/memory_modes.py, each with a text that says why. Any thread may call any method; none blocks.
-    """
-
-    __slots__ = ("_lock", "_mode", "_own_memory", "_provenance")
-
-    def __init__(self) -> None:
-        self._lock = RLock()
-        self._mode: MemoryMode | None = None
-        self._provenance = ""
-        self._own_memory: WeakKeyDictionary[object, str] = WeakKeyDictionary()
-        """The buffers that a context has for itself, as long as they are used, with the devices' names."""
-
+class _Node(Protocol):
     @property
-    @abstractmethod
     def debug_name(self) -> str: ...
 
     @property
-    @abstractmethod
     def nbytes(self) -> int: ...
 
-    @property
-    def memory_mode(self) -> MemoryMode | None:
-        """Where it may live, None if nothing is asked for yet."""
-        return self._mode
 
-    @property
-    def memory_provenance(self) -> str:
+class TensorNodeMemory:
+    """
+    Where a tensor node may live. Requests narrow the mode by the lattice of dialects/memory_modes.py, each
+    with a text that says why. Any thread may call any method; none blocks. Lives as long as its node, whose
+    lock it takes.
+    """
+
+    __slots__ = ("_lock", "_node", "_own_memory", "memory_mode", "memory_provenance")
+
+    def __init__(self, node: _Node, lock: RLock) -> None:
+        self._node: _Node = proxy(node)
+        self._lock = lock
+        self.memory_mode: MemoryMode | None = None
+        """Where it may live, None if nothing is asked for yet."""
+        self.memory_provenance = ""
         """Why it has its memory mode; empty if it has none."""
-        return self._provenance
+        self._own_memory: WeakKeyDictionary[object, str] = WeakKeyDictionary()
+        """The buffers that a context has for itself, as long as they are used, with the devices' names."""
 
     @property
     def debug_memory_mode(self) -> str:
         """The memory mode and its reason, for people."""
         with self._lock:
-            return "no memory mode" if self._mode is None else f"{self._mode} ({self._provenance})"
+            return (
+                "no memory mode"
+                if self.memory_mode is None
+                else f"{self.memory_mode} ({self.memory_provenance})"
+            )
 
     def update_memory_mode(self, mode: MemoryMode | str, provenance: str) -> None:
         """
@@ -64,7 +62,7 @@ class TensorNodeMemory(ABC):
         """
         new = MemoryMode.parse(mode) if isinstance(mode, str) else mode
         with self._lock:
-            self._set_mode(modes.merge(self._mode, new), new, str(new), provenance)
+            self._set_mode(modes.merge(self.memory_mode, new), new, str(new), provenance)
 
     def update_memory_sharing(self, sharing: Sharing, provenance: str) -> None:
         """
@@ -76,7 +74,7 @@ class TensorNodeMemory(ABC):
                 memory of their own for.
         """
         with self._lock:
-            merged = modes.merge_sharing(self._mode, sharing)
+            merged = modes.merge_sharing(self.memory_mode, sharing)
             self._set_mode(merged, merged, f"sharing {sharing}", provenance)
 
     def _set_mode(
@@ -84,21 +82,21 @@ class TensorNodeMemory(ABC):
     ) -> None:
         if merged is None:
             raise MemoryModeError(
-                f"tensor node {self.debug_name}: {request} ({provenance}) conflicts with {self._mode} "
-                f"({self._provenance})"
+                f"tensor node {self._node.debug_name}: {request} ({provenance}) conflicts with "
+                f"{self.debug_memory_mode}"
             )
-        if merged == self._mode:
+        if merged == self.memory_mode:
             return
         if self._own_memory and modes.known_shared_cross_streams(merged):
             devices = ", ".join(sorted(set(self._own_memory.values())))
             raise MemoryModeError(
-                f"tensor node {self.debug_name}: {request} ({provenance}) comes too late: contexts on "
+                f"tensor node {self._node.debug_name}: {request} ({provenance}) comes too late: contexts on "
                 f"{devices} have memory of their own for it"
             )
-        if self._mode is not None and merged != asked:
-            provenance = f"{self._mode}: {self._provenance}; {request}: {provenance}"
-        self._mode = merged
-        self._provenance = provenance
+        if self.memory_mode is not None and merged != asked:
+            provenance = f"{self.memory_mode}: {self.memory_provenance}; {request}: {provenance}"
+        self.memory_mode = merged
+        self.memory_provenance = provenance
 
     def note_own_memory(self, buffer: object, device_name: str) -> None:
         """
@@ -114,24 +112,24 @@ class TensorNodeMemory(ABC):
         bytes, else on devices. Sharing stays open.
         """
         with self._lock:
-            old = self._mode
+            old = self.memory_mode
             may_be_local = old in (modes.NEVER_VIRTUAL, modes.DEVICE_ONLY)
-            new = modes.most_local(old, fits_locally=may_be_local and self.nbytes <= LOCAL_NBYTES)
+            new = modes.most_local(old, fits_locally=may_be_local and self._node.nbytes <= LOCAL_NBYTES)
             if new != old:
-                self._mode = new
-                self._provenance = f"{self._provenance}; {provenance}" if self._provenance else provenance
+                old_reason = f"{self.memory_provenance}; " if self.memory_provenance else ""
+                self.memory_mode, self.memory_provenance = new, old_reason + provenance
 
     def is_virtual_force(self, provenance: str) -> bool:
         """Returns whether it is virtual, and makes it so if it may be."""
         with self._lock:
-            if self._mode in (None, modes.EFFECTIVELY_CONSTANT):
+            if self.memory_mode in (None, modes.EFFECTIVELY_CONSTANT):
                 self.default_to_most_local(provenance)
-            return self._mode == modes.VIRTUAL
+            return self.memory_mode == modes.VIRTUAL
 
     def is_hosted_force(self, provenance: str) -> bool:
         """Returns whether the host keeps a copy; if that is open, decides for the most local mode."""
         with self._lock:
-            if self._mode in (
+            if self.memory_mode in (
                 None,
                 modes.NEVER_VIRTUAL,
                 modes.MATERIALIZED,
@@ -143,9 +141,9 @@ class TensorNodeMemory(ABC):
     def is_materialized_force(self, provenance: str) -> bool:
         """Returns whether it outlives a run; if that is open, decides for the most local mode."""
         with self._lock:
-            if self._mode != modes.MATERIALIZED:
+            if self.memory_mode != modes.MATERIALIZED:
                 self.default_to_most_local(provenance)
-            return not modes.known_not_materialized(self._mode)
+            return not modes.known_not_materialized(self.memory_mode)
 
     def is_in_context_force(self, provenance: str, *, use_host_memory: bool = False) -> bool:
         """
@@ -154,57 +152,14 @@ class TensorNodeMemory(ABC):
         changes, or nobody, needs none.
         """
         with self._lock:
-            if self._mode == modes.MATERIALIZED and not use_host_memory:
+            if self.memory_mode == modes.MATERIALIZED and not use_host_memory:
                 return True
             self.default_to_most_local(provenance)
-            if use_host_memory and self._mode in (modes.HOSTED_CONSTANT, modes.HOSTED_VOLATILE):
+            if use_host_memory and self.memory_mode in (modes.HOSTED_CONSTANT, modes.HOSTED_VOLATILE):
                 return False
-            return not modes.known_not_materialized(self._mode)
+            return not modes.known_not_materialized(self.memory_mode)
 
     @property
     def is_hosted(self) -> bool:
         """Whether the host keeps a copy, as far as that is decided."""
-        return self._mode is not None and self._mode.kind is ModeKind.HOSTED
-
-    @property
-    def known_not_materialized(self) -> bool:
-        """Whether nothing is kept from one run to the next."""
-        return modes.known_not_materialized(self._mode)
-
-    @property
-    def known_constant(self) -> bool:
-        """Whether nobody changes it once it is initialised."""
-        return modes.known_constant(self._mode)
-
-    @property
-    def known_volatile(self) -> bool:
-        """Whether only the host changes it."""
-        return modes.known_volatile(self._mode)
-
-    @property
-    def known_virtual(self) -> bool:
-        return modes.known_virtual(self._mode)
-
-    @property
-    def known_non_virtual(self) -> bool:
-        return modes.known_non_virtual(self._mode)
-
-    @property
-    def known_shared_cross_streams(self) -> bool:
-        """Whether the streams of a device share one buffer of it."""
-        return modes.known_shared_cross_streams(self._mode)
-
-    @property
-    def known_non_cross_stream(self) -> bool:
-        """Whether every stream of a device has a buffer of its own."""
-        return modes.known_non_cross_stream(self._mode)
-
-    @property
-    def potentially_cross_stream(self) -> bool:
-        """Whether streams may still come to share a buffer of it."""
-        return modes.potentially_cross_stream(self._mode)
-
-    @property
-    def mode_is_unspecified(self) -> bool:
-        """Whether too little is asked for to tell where it lives and who changes it."""
-        return modes.mode_is_unspecified(self._mode)
+        return self.memory_mode is not None and self.memory_mode.kind is ModeKind.HOSTED

@@ -42,8 +42,8 @@ _NONE_HELD: AbstractContextManager[Collection[TensorNode]] = nullcontext(())
 def _held(nodes: Collection[TensorNode]) -> Generator[Collection[TensorNode]]:
     with ExitStack() as locks:
         for node in sorted(nodes):
-            locks.enter_context(node.host_lock)
-            node.do_read()
+            locks.enter_context(node.host.host_lock)
+            node.host.do_read()
         yield nodes
 
 
@@ -57,18 +57,18 @@ def ready_to_read(context: Context, buffer: NodeBuffer, who: str, held: Collecti
         ContextError: the node has no values, here or on the host.
     """
     node = buffer.node
-    if node in held and node.is_initialized and _is_lagging(buffer):
+    if node in held and node.host.is_initialized and _is_lagging(buffer):
         _send(context, buffer)
     buffer.check_initialized(who, "" if buffer.is_initialized else context.namesake_hint(node))
 
 
 def _send(context: Context, buffer: NodeBuffer) -> None:
     node = buffer.node
-    array = node.array
+    array = node.host.array
     assert array is not None, f"{node.debug_name} is hosted without an array"
     # Noted first: what the host writes from now on makes the device lag again.
-    buffer.host_version = node.host_version
-    node.add_device_not_lagging_host(buffer.device.id)
+    buffer.host_version = node.host.host_version
+    node.host.add_device_not_lagging_host(buffer.device.id)
     send = copy_to_device(context.stream, buffer, whole_region(node), array, may_queue=False)
 
     def copy() -> None:
@@ -76,25 +76,25 @@ def _send(context: Context, buffer: NodeBuffer) -> None:
             send()
         except BaseException:
             buffer.host_version = -1
-            node.discard_device_not_lagging_host(buffer.device.id)
+            node.host.discard_device_not_lagging_host(buffer.device.id)
             raise
 
     event = fill(context, buffer, f"send {node.debug_name}", copy)
-    node.prepare_write(is_done=lambda: event.is_done, sync=event.sync)
+    node.host.prepare_write(is_done=lambda: event.is_done, sync=event.sync)
 
 
 def note_written_on_device(buffer: NodeBuffer, event: Event) -> None:
     """Notes of a hosted node that the device's values are the newest once `event` is done."""
     node = buffer.node
-    if not node.is_hosted:
+    if not node.memory.is_hosted:
         return
-    buffer.host_version = node.host_version
-    node.add_device_not_lagging_host(buffer.device.id)
+    buffer.host_version = node.host.host_version
+    node.host.add_device_not_lagging_host(buffer.device.id)
     # A node outlives contexts, and is not to keep their memory.
     reference = weakref.ref(buffer)
 
     def fetch() -> None:
-        buffer, array = reference(), node.array
+        buffer, array = reference(), node.host.array
         owner = None if buffer is None or buffer.owner is None else buffer.owner()
         is_gone = owner is None or owner.is_finalized
         if buffer is None or (buffer.owner is not None and is_gone):
@@ -106,8 +106,8 @@ def note_written_on_device(buffer: NodeBuffer, event: Event) -> None:
         copy = copy_from_device(stream, buffer, whole_region(node), array, may_queue=False)
         read(owner, buffer, f"fetch {node.debug_name}", copy).sync()
 
-    node.prepare_read(is_done=lambda: event.is_done, sync=event.sync, transfer=fetch)
+    node.host.prepare_read(is_done=lambda: event.is_done, sync=event.sync, transfer=fetch)
 
 
 def _is_lagging(buffer: NodeBuffer) -> bool:
-    return buffer.node.is_hosted and buffer.host_version != buffer.node.host_version
+    return buffer.node.memory.is_hosted and buffer.host_version != buffer.node.host.host_version

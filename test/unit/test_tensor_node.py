@@ -8,11 +8,14 @@ import numpy as np
 import pytest
 from tenon.dialects import memory_modes as modes
 from tenon.dialects.element_types import ui8
+from tenon.dialects.memory_modes import known_virtual
 from tenon.errors import MemoryModeError, TenonError
 from tenon.runtime.nodes.delayed_dtype import DefaultDtype, InferredDtype, SpecifiedDtype
 from tenon.runtime.nodes.padding import Padding
 from tenon.runtime.nodes.tensor_identifiers import IdentStyle
 from tenon.runtime.nodes.tensor_node import TensorNode
+from tenon.runtime.nodes.tensor_node_host import TensorNodeHost
+from tenon.runtime.nodes.tensor_node_memory import TensorNodeMemory
 from xdsl.dialects.builtin import f32, i1
 
 F16, F32, F64 = np.dtype(np.float16), np.dtype(np.float32), np.dtype(np.float64)
@@ -363,3 +366,14 @@ def test_a_node_dies_with_its_last_reference():
         assert [reference() for reference in references] == [None] * 4
     finally:
         gc.enable()
+
+
+def test_a_node_has_what_its_parts_have():
+    node = make(memory_mode="hosted")
+    assert TensorNode.do_read is TensorNodeHost.do_read
+    assert TensorNode.update_memory_mode is TensorNodeMemory.update_memory_mode
+    assert TensorNode.known_virtual is known_virtual
+    assert node.memory_mode is node.memory.memory_mode
+    assert node.array is node.host.array
+    with pytest.raises(AttributeError):
+        node.is_initialized = True  # pyright: ignore
