@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -161,28 +162,38 @@ have one another as attributes, whose types users see: each file imports what st
 and `Stream.make_context` when it is called.
 """
 
+FILES = {module_name(path): path for path in library_files() if path.parent != ROOT}
 
-def test_no_files_import_one_another_in_a_circle():
-    files = {module_name(path): path for path in library_files() if path.parent != ROOT}
+PARTS = {name[:end] for name in FILES for end, char in enumerate(f"{name}.") if char == "."}
+"""All files and rooms."""
+
+HOUSES = sorted({name.rpartition(".")[0] for name in FILES} - set(TOGETHER))
+
+
+@pytest.mark.parametrize("house", HOUSES, ids=lambda house: house or "root")
+def test_files_and_rooms_of_a_room_import_one_another_in_no_circle(house: str):
     arrows: dict[str, set[str]] = {}
-    for name, path in files.items():
-        room = name.rpartition(".")[0]
-        found = {file_of(module, files) for module, library in imports(path) if library is None}
-        arrows[name] = {
-            other
-            for other in found
-            if other is not None
-            and other != name
-            and not (room in TOGETHER and other.rpartition(".")[0] == room)
-        }
+    for name, path in FILES.items():
+        here = part_of(name, house)
+        if not here:
+            continue
+        others = {part_of(module, house) for module in imported_modules(path)}
+        arrows.setdefault(here, set()).update(others - {"", here})
     try:
         TopologicalSorter(arrows).prepare()
     except CycleError as error:
         pytest.fail(" imports ".join(reversed(error.args[1])))
 
 
-def file_of(module: str, files: dict[str, Path]) -> str | None:
-    """Returns the file that an imported name is or stands in, None for none of `files`."""
-    while module and module not in files:
-        module = module.rpartition(".")[0]
-    return module or None
+@cache
+def imported_modules(path: Path) -> list[str]:
+    return [module for module, library in imports(path) if library is None]
+
+
+def part_of(module: str, house: str) -> str:
+    """Returns which file or room of a house a module is or stands in, nothing where it stands outside."""
+    if not is_within(module, house or module):
+        return ""
+    name = module.removeprefix(f"{house}.").partition(".")[0] if house else module.partition(".")[0]
+    part = f"{house}.{name}".lstrip(".")
+    return part if part in PARTS else ""
