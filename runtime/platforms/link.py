@@ -18,7 +18,7 @@ from ..plan.signature import Array
 from . import transfer
 from .device import Stream
 from .node_buffer import NodeBuffer
-from .routine import MovingBuffer, ProgramRoutine, Routine
+from .routine import LinkedProgram, MovingBuffer, ProgramRoutine, Routine
 
 if TYPE_CHECKING:
     from .code import Code, CodeBatch
@@ -120,17 +120,13 @@ def _link(context: Context, code: Code, merged: TensorNode | None) -> ProgramRou
     with stream.lock:
         program = stream.driver.bind(code.artifact_for(device.backend), plan.steps, locations)
     reads = dict.fromkeys([*plan.reads, *_written_in_part(plan)])
+    linked = LinkedProgram(program, plan, locations, moving, constants)
     return ProgramRoutine(
-        code.name,
         context,
+        linked,
         [context.buffer_of(code.nodes[name], code.name) for name in reads],
         [context.buffer_of(code.nodes[name], code.name) for name in plan.writes],
         merged,
-        program,
-        plan,
-        locations,
-        moving,
-        constants,
     )
 
 

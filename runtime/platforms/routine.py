@@ -120,30 +120,34 @@ class MovingBuffer:
         return BufferLoc(self.base.pool_id, self.base.offset + self.offset_of(values))
 
 
+@dataclass(frozen=True)
+class LinkedProgram:
+    """A program on the device, and where each of its buffers lies."""
+
+    program: Program
+    plan: ProgramPlan
+    locations: Sequence[BufferLoc]
+    moving: Sequence[MovingBuffer]
+    constants: object
+    """What keeps the memory of its constants."""
+
+
 class ProgramRoutine(Routine):
     """A compiled program, linked to the buffers of a context."""
 
     def __init__(
         self,
-        name: str,
         context: Context,
+        linked: LinkedProgram,
         reads: Sequence[NodeBuffer],
         writes: Sequence[NodeBuffer],
         merge_buffer_input: TensorNode | None,
-        program: Program,
-        plan: ProgramPlan,
-        locations: Sequence[BufferLoc],
-        moving: Sequence[MovingBuffer],
-        keeps: object,
     ) -> None:
-        super().__init__(name, context, reads, writes, merge_buffer_input)
-        self._program = program
-        self._plan = plan
-        self._locations = tuple(locations)
-        self._symbols = {symbol.name: symbol for symbol in plan.symbols}
+        super().__init__(linked.plan.signature.name, context, reads, writes, merge_buffer_input)
+        self._linked = linked
+        self._plan = linked.plan
+        self._symbols = {symbol.name: symbol for symbol in linked.plan.symbols}
         self._values: dict[str, int] = {}
-        self._moving = tuple(moving)
-        self._keeps = keeps
         self._track = Track(context.device.platform.name, context.stream.name)
 
     @property
@@ -164,7 +168,7 @@ class ProgramRoutine(Routine):
             ContextError: the context is finalized.
         """
         self.context.check_usable(self.name)
-        return memory_plan_of(self._plan, self._locations, self.device.pools.sizes())
+        return memory_plan_of(self._plan, self._linked.locations, self.device.pools.sizes())
 
     @property
     def bindings(self) -> dict[str, int | None]:
@@ -202,7 +206,7 @@ class ProgramRoutine(Routine):
                 ready_to_read(self.context, buffer, self.name, held)
             if self.merge_buffer_input is not None:
                 stream.merge_buffer.check(self.name, self.merge_buffer_input)
-            places = [(buffer.number, buffer.at(self._values)) for buffer in self._moving]
+            places = [(buffer.number, buffer.at(self._values)) for buffer in self._linked.moving]
             waits = events_of(self.reads, self.writes)
             event = stream.runner.submit(self.name, partial(self._work, places), waits, keeps=self)
             for buffer in self.reads:
@@ -218,14 +222,15 @@ class ProgramRoutine(Routine):
                 buffer.check_defined()
             if self.merge_buffer_input is not None:
                 self.context.stream.merge_buffer.check_defined()
+            program = self._linked.program
             for number, location in places:
-                self._program.place(number, location)
+                program.place(number, location)
             timeline = active()
             if timeline is None:
-                self._program.run()
+                program.run()
             else:
                 start = perf_counter_ns()
-                times = self._program.run_timed()
+                times = program.run_timed()
                 report_steps(timeline, self._track, self._plan.steps, times, start, self._plan.costs or None)
 
 
