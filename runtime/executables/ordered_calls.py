@@ -45,7 +45,7 @@ class OrderedCalls:
         self._mapper = driver if isinstance(driver, HostMapped) else None
         provide = self._allocated if self._mapper is None else self._reserved
         exchanged = dict(provide(callers, pool, slabs))
-        self.locations = [places[n] if n in places else exchanged[n] for n in range(len(plan.buffers))]
+        self.locations = tuple(places[n] if n in places else exchanged[n] for n in range(len(plan.buffers)))
         """Where each buffer lies; arguments and results that are mapped lie there during calls only."""
         self._program = driver.bind(artifact, plan.steps, self.locations)
         self._inputs = [
@@ -61,9 +61,6 @@ class OrderedCalls:
             if plan.buffers[index].nbytes:
                 is_own = plan.is_computed_in_place(number)
                 (self._outputs if is_own else self._copied).append((number, self.locations[index]))
-        self._moving = [
-            (number, buffer, places[number]) for number, buffer in enumerate(plan.buffers) if buffer.indices
-        ]
 
     def run(self, arrays: Sequence[Array], results: Sequence[Array], values: Mapping[str, int]) -> None:
         """
@@ -72,9 +69,8 @@ class OrderedCalls:
         Raises:
             DeviceError: the device failed.
         """
-        for number, buffer, base in self._moving:
-            offset = base.offset + buffer.node_offset(values)
-            self._program.place(number, BufferLoc(base.pool_id, offset))
+        for number, buffer in self._plan.moving:
+            self._program.place(number, buffer.moved(self.locations[number], values))
         if self._mapper is None:
             self._run_with_copies(arrays, results)
         else:

@@ -73,8 +73,7 @@ class PlacedCalls:
         for number, buffer in enumerate(self._plan.buffers):
             if number in self._places:
                 if buffer.indices:
-                    base = self._places[number]
-                    places[number] = BufferLoc(base.pool_id, base.offset + buffer.node_offset(values))
+                    places[number] = buffer.moved(self._places[number], values)
                     self._program.place(number, places[number])
                 continue
             array = (arguments if buffer.kind is BufferKind.ARGUMENT else results)[buffer.number]

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from functools import cached_property
 from heapq import heappop, heappush
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ...backends.interface import BufferLoc
 from ...backends.steps import CopyStep, JumpStep, LaunchStep, LoopStep, Step, SyncStep
 from ...dialects.dims.expressions import Extent, evaluated
 from ...dialects.memory_modes import MemoryMode
@@ -75,9 +77,10 @@ class BufferPlan:
         name = self.node or self.name or f"{self.kind.value} {self.number or self.offset:#x}"
         return f"{name}[{indices}]" if indices else name
 
-    def node_offset(self, bindings: Mapping[str, int]) -> int:
-        """Returns where the buffer begins in its node, in bytes, for these values of the symbols."""
-        return sum(bindings[index.symbol] * index.stride_nbytes for index in self.indices)
+    def moved(self, node: BufferLoc, bindings: Mapping[str, int]) -> BufferLoc:
+        """Returns where the buffer lies for these values of the symbols, of a node that lies there."""
+        offset = sum(bindings[index.symbol] * index.stride_nbytes for index in self.indices)
+        return BufferLoc(node.pool_id, node.offset + offset)
 
 
 @dataclass(frozen=True)
@@ -292,6 +295,12 @@ class ProgramPlan:
         if not self.host_calls:
             return self
         return replace(self, steps=linked_steps(self.steps, self.host_calls, callbacks, lock))
+
+    @cached_property
+    def moving(self) -> tuple[tuple[int, BufferPlan], ...]:
+        """The buffers, by their numbers, that lie somewhere else for other values of the symbols."""
+        numbered = enumerate(self.buffers)
+        return tuple((number, buffer) for number, buffer in numbered if buffer.indices and buffer.nbytes)
 
     @property
     def taken_arguments(self) -> dict[int, int]:

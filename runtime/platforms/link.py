@@ -18,7 +18,7 @@ from ..plan.signature import Array
 from . import transfer
 from .device import Stream
 from .node_buffer import NodeBuffer
-from .routine import LinkedProgram, MovingBuffer, ProgramRoutine, Routine
+from .routine import LinkedProgram, ProgramRoutine, Routine
 
 if TYPE_CHECKING:
     from .code import Code, CodeBatch
@@ -96,17 +96,13 @@ def _link(context: Context, code: Code, merged: TensorNode | None) -> ProgramRou
     has_empty = any(not buffer.nbytes for buffer in plan.buffers)
     nowhere = _allocate(context, code.name, aligned(0) if has_empty else 0)
     locations: list[BufferLoc] = []
-    moving: list[MovingBuffer] = []
-    for number, buffer in enumerate(plan.buffers):
+    for buffer in plan.buffers:
         match buffer.kind:
             case _ if not buffer.nbytes:
                 assert nowhere is not None
                 locations.append(nowhere.at(0))
             case BufferKind.NODE:
-                location = context.buffer_of(code.nodes[buffer.node], code.name).location
-                locations.append(location)
-                if buffer.indices:
-                    moving.append(MovingBuffer(number, location, buffer.node_offset))
+                locations.append(context.buffer_of(code.nodes[buffer.node], code.name).location)
             case BufferKind.MERGE:
                 locations.append(stream.merge_buffer.location)
             case BufferKind.TEMPORARY:
@@ -120,7 +116,7 @@ def _link(context: Context, code: Code, merged: TensorNode | None) -> ProgramRou
     with stream.lock:
         program = stream.driver.bind(code.artifact_for(device.backend), plan.steps, locations)
     reads = dict.fromkeys([*plan.reads, *_written_in_part(plan)])
-    linked = LinkedProgram(program, plan, locations, moving, constants)
+    linked = LinkedProgram(program, plan, tuple(locations), constants)
     return ProgramRoutine(
         context,
         linked,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -108,26 +108,12 @@ class Routine(ProcessBound, ABC):
 
 
 @dataclass(frozen=True)
-class MovingBuffer:
-    """A buffer of a program that lies somewhere else for other values of static symbols."""
-
-    number: int
-    base: BufferLoc
-    offset_of: Callable[[Mapping[str, int]], int]
-    """How many bytes after `base`, for the values of the symbols."""
-
-    def at(self, values: Mapping[str, int]) -> BufferLoc:
-        return BufferLoc(self.base.pool_id, self.base.offset + self.offset_of(values))
-
-
-@dataclass(frozen=True)
 class LinkedProgram:
     """A program on the device, and where each of its buffers lies."""
 
     program: Program
     plan: ProgramPlan
     locations: Sequence[BufferLoc]
-    moving: Sequence[MovingBuffer]
     constants: object
     """What keeps the memory of its constants."""
 
@@ -206,7 +192,10 @@ class ProgramRoutine(Routine):
                 ready_to_read(self.context, buffer, self.name, held)
             if self.merge_buffer_input is not None:
                 stream.merge_buffer.check(self.name, self.merge_buffer_input)
-            places = [(buffer.number, buffer.at(self._values)) for buffer in self._linked.moving]
+            places = [
+                (number, buffer.moved(self._linked.locations[number], self._values))
+                for number, buffer in self._plan.moving
+            ]
             waits = events_of(self.reads, self.writes)
             event = stream.runner.submit(self.name, partial(self._work, places), waits, keeps=self)
             for buffer in self.reads:

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from tenon.backends.interface import BufferLoc
 from tenon.backends.steps import CopyStep, LaunchStep, SyncStep
 from tenon.dialects import memory_modes, sched
 from tenon.dialects.modules.entry import find_entry
@@ -114,7 +115,7 @@ sched.program @p(%i: index, %x: memref<8xf32>, %j: index, %k: index)
         BufferPlan(BufferKind.MERGE, 32, node="w", name="m", lifetime=(2, 2)),
         BufferPlan(BufferKind.NODE, 8, node="flags", name="f", lifetime=(3, 3)),
     )
-    assert found.buffers[1].node_offset({"i": 2, "j": 1}) == 224
+    assert found.buffers[1].moved(BufferLoc(1, 64), {"i": 2, "j": 1}) == BufferLoc(1, 64 + 224)
     assert found.symbols == (SymbolPlan("i", 5), SymbolPlan("j", 3), SymbolPlan("k", None))
     assert found.reads == ("rows", "flags")
     assert found.writes == ("w", "rows", "flags")
