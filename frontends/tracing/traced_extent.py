@@ -117,7 +117,7 @@ class TracedExtent(DimExpr):
     def _no_value(self, what: str) -> NoReturn:
         self.NUMBERS.refuse_value(self, what)
 
-    def _compared(self, relation: str, other: object) -> Any:
+    def _compared(self, relation: str, other: Any) -> Any:
         return self.NUMBERS.compare(self, relation, other) if _is_extent(other) else NotImplemented
 
 
