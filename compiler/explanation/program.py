@@ -198,6 +198,7 @@ def _ops_of(launch: sched.LaunchOp) -> tuple[FusedOp, ...]:
             origin.operation.data,
             origin.type.data,
             origin.mode.data.value,
+            origin.rule.data,
             origin.why.data,
             place_text(origin.place.data),
         )

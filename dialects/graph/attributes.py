@@ -217,25 +217,35 @@ def _text(value: str | StringAttr) -> StringAttr:
 @irdl_attr_definition
 class MemoryModeAttr(ParametrizedAttribute):
     """
-    Where the result of an op lives, and why: `#graph.memory_mode<virtual, "read once">`. Ops carry it as
-    their attribute `memory_mode`.
+    Where the result of an op lives, why, and the rule that decided so, if one did:
+    `#graph.memory_mode<virtual, "computed where it is read", "inline">`. Ops carry it as their attribute
+    `memory_mode`.
     """
 
     name = "graph.memory_mode"
-    mode: ModeAttr = param_def(converter=_mode)
-    why: StringAttr = param_def(converter=_text)
+    mode: ModeAttr = param_def()
+    why: StringAttr = param_def()
+    rule: StringAttr = param_def()
+
+    def __init__(self, mode: ModeKind | ModeAttr, why: str | StringAttr, rule: str | StringAttr = "") -> None:
+        super().__init__(_mode(mode), _text(why), _text(rule))
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
         with parser.in_angle_brackets():
             mode = ModeAttr(parser.parse_str_enum(ModeKind))
             parser.parse_punctuation(",")
-            return (mode, StringAttr(parser.parse_str_literal()))
+            why = parser.parse_str_literal()
+            rule = "" if parser.parse_optional_punctuation(",") is None else parser.parse_str_literal()
+            return (mode, StringAttr(why), StringAttr(rule))
 
     def print_parameters(self, printer: Printer) -> None:
         with printer.in_angle_brackets():
             printer.print_string(f"{self.mode.data.value}, ")
             printer.print_string_literal(self.why.data)
+            if self.rule.data:
+                printer.print_string(", ")
+                printer.print_string_literal(self.rule.data)
 
 
 @irdl_attr_definition

@@ -28,8 +28,8 @@ def _mode(mode: ModeKind | ModeAttr) -> ModeAttr:
 class OriginAttr(ParametrizedAttribute):
     """
     An op of `graph` that a launch computes: its value, what it does, the value's type, the memory mode with
-    the reason for it, and the op's place in the source, which may be empty:
-    `#sched.origin<"%s", "reduce add", "4xf32", local, "combined in registers", "f.mlir:3:8">`.
+    the reason for it and the rule that decided, and the op's place in the source, which may be empty:
+    `#sched.origin<"%s", "reduce add", "4xf32", local, "combined in registers", "reduction", "f.mlir:3:8">`.
 
     Launches carry them in `origins`, in the order of the text, where `convert-graph-to-sched{origins=true}`
     made them. They are for people.
@@ -41,6 +41,7 @@ class OriginAttr(ParametrizedAttribute):
     type: StringAttr = param_def(converter=_text)
     mode: ModeAttr = param_def(converter=_mode)
     why: StringAttr = param_def(converter=_text)
+    rule: StringAttr = param_def(converter=_text)
     place: StringAttr = param_def(converter=_text)
 
     @classmethod
@@ -53,7 +54,7 @@ class OriginAttr(ParametrizedAttribute):
             parser.parse_punctuation(",")
             mode = ModeAttr(parser.parse_str_enum(ModeKind))
             reasons: list[StringAttr] = []
-            for _ in range(2):
+            for _ in range(3):
                 parser.parse_punctuation(",")
                 reasons.append(StringAttr(parser.parse_str_literal()))
         return (*words, mode, *reasons)
@@ -64,6 +65,6 @@ class OriginAttr(ParametrizedAttribute):
                 printer.print_string_literal(text.data)
                 printer.print_string(", ")
             printer.print_string(self.mode.data.value)
-            for text in (self.why, self.place):
+            for text in (self.why, self.rule, self.place):
                 printer.print_string(", ")
                 printer.print_string_literal(text.data)

@@ -35,14 +35,15 @@ class PassEffect:
 @dataclass(frozen=True, slots=True)
 class FusedOp:
     """
-    An op of `graph` that a kernel computes: where its value lives (virtual, local or materialized) and why,
-    and its place in the source, `file:line`, which may be empty.
+    An op of `graph` that a kernel computes: where its value lives (virtual, local or materialized), the rule
+    of fusion that decided so and its reason, and the place in the source, `file:line`, which may be empty.
     """
 
     value: str
     operation: str
     type: str
     mode: str
+    rule: str
     why: str
     place: str
 
@@ -69,8 +70,8 @@ class KernelExplanation:
         result = f" computes {self.ops[-1].value}: {self.ops[-1].type}" if self.ops else ""
         yield f"kernel @{self.name}{result}{often}"
         if self.ops:
-            rows = [(op.value, op.operation, op.type, op.mode, op.why, op.place) for op in self.ops]
-            yield from (f"  {line}" for line in text_table(rows[0], "<<<<<<", rows[1:]))
+            rows = [(op.value, op.operation, op.type, op.mode, op.rule, op.why, op.place) for op in self.ops]
+            yield from (f"  {line}" for line in text_table(rows[0], "<<<<<<<", rows[1:]))
         yield "  schedule:"
         yield from (f"    {line}" for line in self.schedule)
         if self.reasons:

@@ -48,7 +48,7 @@ passes that changed the program:
   canonicalize-graph: drop neutral operand; -1 graph.constant, -1 graph.mul
 
 kernel @f_0 computes %y: 4x8xf32
-  %y  exp  4x8xf32  materialized  read by 2 kernels  f.mlir:3
+  %y  exp  4x8xf32  materialized  several-consumers  read by 2 kernels  f.mlir:3
   schedule:
     for i < 4: one after the other
       for j < 8: one after the other
@@ -56,9 +56,9 @@ kernel @f_0 computes %y: 4x8xf32
   cost: 640 operations, 256 bytes moved, 2.5 operations per byte
 
 kernel @f_1 computes %2: 4x8xf32
-  %0  reduce add  4x1xf32  local         combined in registers, once for each (i)  f.mlir:5
-  %1  broadcast   4x8xf32  virtual       a view: only the index changes            f.mlir:6
-  %2  div         4x8xf32  materialized  returned by the function                  f.mlir:7
+  %0  reduce add  4x1xf32  local         reduction  combined in registers, once for each (i)  f.mlir:5
+  %1  broadcast   4x8xf32  virtual       view       a view: only the index changes            f.mlir:6
+  %2  div         4x8xf32  materialized  needed     returned by the function                  f.mlir:7
   schedule:
     for i < 4: one after the other
       combine by addf for j < 8: one after the other
@@ -68,7 +68,7 @@ kernel @f_1 computes %2: 4x8xf32
   cost: 64 operations, 256 bytes moved, 0.25 operations per byte
 
 kernel @f_2 computes %3: f32
-  %3  reduce add  f32  materialized  returned by the function  f.mlir:8
+  %3  reduce add  f32  materialized  needed  returned by the function  f.mlir:8
   schedule:
     combine by addf for i < 4: one after the other
       combine by addf for j < 8: one after the other

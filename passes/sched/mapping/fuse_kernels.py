@@ -312,6 +312,8 @@ def _join_origins(new: sched.LaunchOp, launches: Sequence[sched.LaunchOp]) -> No
         if launch is not launches[-1] and origins:
             last = origins[-1]
             why = "handed from stage to stage of one kernel, block by block"
-            origins[-1] = OriginAttr(last.value, last.operation, last.type, ModeKind.LOCAL, why, last.place)
+            origins[-1] = OriginAttr(
+                last.value, last.operation, last.type, ModeKind.LOCAL, why, FuseKernelsPass.name, last.place
+            )
         joined.extend(origins)
     new.origins = ArrayAttr(joined)

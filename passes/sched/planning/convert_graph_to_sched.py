@@ -76,12 +76,14 @@ from ...graph.node_accesses import simplify_accesses
 from ...indices.access import shape_of
 from ...rewriting.kernel_names import KernelNames
 from ...rewriting.value_names import value_names
+from .accesses import Kernel
 from .code import KernelCode
 from .emission import emit_kernel
 from .launch_origins import origin_of
 from .node_placement import CarriedRead, CarriedWrite, Item, Placement, ResultCopy, Write, place_nodes
+from .op_kinds import UPDATING_OPS
 from .own import OWN_KERNELS
-from .plan import UPDATING_OPS, Kernel, Plan, plan_kernels
+from .plan import Plan, plan_kernels
 from .region_preparation import prepare_regions
 from .updates_in_place import updated_in_place
 

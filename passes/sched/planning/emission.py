@@ -41,7 +41,8 @@ from ...scalar.rules import (
     rounded,
     to_storage,
 )
-from .plan import FOLDING_OPS, Access, Kernel, folding_operand_indices
+from .accesses import Access, Kernel, folding_operand_indices
+from .op_kinds import FOLDING_OPS
 
 
 @dataclass(eq=False, slots=True)

@@ -6,12 +6,12 @@ Decides, for every value of a function, whether it becomes a buffer, and says wh
 
 -->
 
-    %e = graph.exp %d {memory_mode = #graph.memory_mode<local, "a buffer that is read in 2 ways ...">} ...
-    %s = graph.reduce add %e axes [1] keep {memory_mode = #graph.memory_mode<local, "combined in ...">} ...
+    %e = graph.exp %d {memory_mode = #graph.memory_mode<local, "...", "local-buffer">} ...
+    %s = graph.reduce add %e axes [1] keep {memory_mode = #graph.memory_mode<local, "...", "reduction">} ...
 
-The modes and the rules are those of passes/sched/planning/plan.py. A mode that is there already is a
-request: it is kept, and everything else is decided around it. Markers become requests, and what costs nothing
-moves into the regions that read it (passes/sched/planning/region_preparation.py).
+The rules are those of passes/sched/planning/fusion_rules.py; each mode names its rule. A mode that is there
+already is a request: it is kept, and everything else is decided around it. Markers become requests, and what
+costs nothing moves into the regions that read it (passes/sched/planning/region_preparation.py).
 
 Requires: functions of `graph` ops only, over tensors whose extents are numbers or named dims. Ensures: every
 op that computes a value has a `memory_mode`, but those with regions and those that read nodes; one that is
@@ -41,4 +41,6 @@ class InferMemoryModesPass(ModulePass):
             if isinstance(function, func.FuncOp) and not function.is_declaration:
                 prepare_regions(function)
                 for graph_op, decision in plan_kernels(function).all_decisions():
-                    graph_op.attributes["memory_mode"] = MemoryModeAttr(decision.mode, decision.why)
+                    graph_op.attributes["memory_mode"] = MemoryModeAttr(
+                        decision.mode, decision.why, decision.rule
+                    )

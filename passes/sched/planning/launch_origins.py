@@ -11,7 +11,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from ....dialects import sched
 from ....dialects.memory_modes import ModeKind
 from ....dialects.modules.parsing import location_text
-from .plan import Decision
+from .fusion_rules import Decision
 
 
 def origin_of(op: Operation, names: dict[SSAValue, str], decision: Decision | None) -> sched.OriginAttr:
@@ -23,6 +23,7 @@ def origin_of(op: Operation, names: dict[SSAValue, str], decision: Decision | No
         _type_text(value.type),
         ModeKind.MATERIALIZED if decision is None else decision.mode,
         "computed by a kernel of its own" if decision is None else decision.why,
+        "own-kernel" if decision is None else decision.rule,
         location_text(op.location) or "",
     )
 

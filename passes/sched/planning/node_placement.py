@@ -26,8 +26,10 @@ from xdsl.ir import Operation, SSAValue
 from ....dialects import graph
 from ...graph.node_accesses import accessed_nodes
 from ...indices.access import Indices
+from .accesses import Kernel
 from .incremental_order import IncrementalOrder
-from .plan import UPDATING_OPS, Kernel, Plan
+from .op_kinds import UPDATING_OPS
+from .plan import Plan
 
 
 @dataclass(frozen=True, eq=False)

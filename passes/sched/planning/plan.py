@@ -2,8 +2,8 @@
 Which values of a function become buffers, and which kernel computes each of the others, how often and where.
 
 A plan is made backwards, from results to arguments: when an op is reached, every use of its value is known
-as an `Access`: the kernel, the index in terms of the kernel's axes, and the loops around it. From these
-follows the op's memory mode:
+as an `Access`: the kernel, the index in terms of the kernel's axes, and the loops around it. From these the
+rules of `fusion_rules.py` find the op's memory mode:
 
 * `materialized`: a buffer in global memory, computed by a kernel of its own (its root)
 * `local`: computed inside the one kernel that uses it, once per iteration of the outer axes it depends on: a
@@ -18,148 +18,43 @@ with the reason kept; the multi-stage kernels are those of Halide's compute_at, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from math import prod
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.ir.affine import AffineExpr
 from xdsl.utils.exceptions import PassFailedException
 
 from ....dialects import graph
-from ....dialects.dims.expressions import Extent, is_at_least, product, upper_bound
-from ....dialects.element_types import NBYTES, element_type_of, is_float
-from ....dialects.graph import Combination, LinearIndex, MemoryModeAttr, ReduceKind, iteration_extents
+from ....dialects.dims.expressions import Extent, product, upper_bound
+from ....dialects.graph import MemoryModeAttr
 from ....dialects.memory_modes import ModeKind
 from ....dialects.modules.entry import check_single_block
-from ...indices.access import (
-    Indices,
-    box_starts,
-    is_plain_iota,
-    joined_at,
-    operand_indices,
-    shape_of,
-    with_bounds,
+from ...indices.access import Indices, box_starts, is_plain_iota, joined_at, operand_indices, shape_of
+from ...indices.expressions import Axis, variable
+from .accesses import (
+    Access,
+    Kernel,
+    element_count,
+    folded_axes,
+    folding_operand_indices,
+    hint_of,
+    hoisted_loops,
 )
-from ...indices.expressions import Axis, IndexExpr, constant, variable
+from .fusion_rules import Candidate, Decision, decide, obey
+from .local_values import Hoisting, LocalBuffer
+from .op_kinds import FOLDING_OPS, UPDATING_OPS
 from .own import OWN_KERNELS
 
-LOCAL_NBYTES_LIMIT = 32 * 1024
-"""The most bytes of local buffers in one kernel: they should stay in a core's first-level cache."""
-
-SERIAL_ELEMENTS_LIMIT = 4096
-"""Up to this many elements, a kernel whose stages share no parallel axis is still worth one launch."""
-
-PARALLEL_LIMIT = 8
-"""From this many iterations on, the shared outer axes of a kernel's stages keep a device busy."""
-
-KERNEL_OPS_LIMIT = 192
-"""The most ops in one kernel: compile time grows faster than linearly with a kernel's size."""
-
-RECOMPUTE_LIMIT = 4
-"""The most places in one kernel where a cheap op is done again rather than stored and loaded."""
-
-INSIDE_OF_ROWS, INSIDE_OF_VECTORS = 8, 128
-"""How many times as many elements as are padded a dim has where windows read through the pad."""
-
-UPDATING_OPS = (graph.DynamicUpdateOp, graph.ScatterOp)
-"""Ops whose kernel stores a part of the result only: the rest is their source's, copied before."""
-
+# By design: what is read of carried values are counters and rows, a few ops from where they are stored.
 DEPENDENCE_LIMIT = 64
 """The most values that are looked at to find out whether one is computed from another."""
 
+# By design: a kernel of all parts computes each of them for every element, and saves a launch for each part,
+# about 1 us. Up to 3 parts of 4096 elements one core shows no difference.
 PART_READS_LIMIT = 16384
 """Up to this many reads, a kernel joins several inputs of a concatenation, reading all for each element."""
-
-LEAST_TILED_EXTENT = 4
-LEAST_TILED_PRODUCTS = 1 << 15
-"""The least rows, columns and products of a contraction that does not become a part of another kernel."""
-
-FOLDING_OPS = (graph.ReduceOp, graph.ContractOp)
-"""Ops with axes of their own beside those of their result."""
-
-VIEW_OPS = (
-    graph.ReshapeOp,
-    graph.PermuteOp,
-    graph.BroadcastOp,
-    graph.SliceOp,
-    graph.FlipOp,
-    graph.PadWithOp,
-    graph.IotaOp,
-    graph.GatherOp,
-    graph.DynamicSliceOp,
-)
-"""Ops that cost an index computation at most."""
-
-
-@dataclass(slots=True)
-class Access:
-    """One use of a value: at `indices`, inside of `loops` (outermost first)."""
-
-    kernel: Kernel
-    indices: Indices
-    loops: tuple[Axis, ...]
-
-    def dependences(self) -> dict[Axis, None]:
-        """The axes that the indices depend on."""
-        return {axis: None for index in self.indices for axis in index.axes()}
-
-
-@dataclass(eq=False)
-class Kernel:
-    """The kernel that computes the materialized value of `root`."""
-
-    root: Operation
-    axes: tuple[Axis, ...]
-    stored: Indices
-    """Where the root's value is stored."""
-    prefixes: list[frozenset[Axis]] = field(default_factory=list)
-    """Sets of root axes that must each be outermost, smallest first."""
-    members: dict[Operation, list[Access]] = field(default_factory=dict)
-    """The ops computed here, the root first and every op after those that read it, and where."""
-    stage_axes: dict[Operation, tuple[Axis, ...]] = field(default_factory=dict)
-    """The axes that a reduction or contraction folds."""
-    local_dims: dict[Operation, tuple[int, ...]] = field(default_factory=dict)
-    """The dims of a value that its local buffer has."""
-    fill_axes: dict[Operation, tuple[Axis, ...]] = field(default_factory=dict)
-    """The axes that a local buffer is filled over, one for each of its dims."""
-    local_nbytes: int = 0
-    """Bytes of all local buffers."""
-    in_result: Operation | None = None
-    """The op whose local buffer is the root's own, row by row, until the root's elements are stored there."""
-
-    def ordered_axes(self) -> tuple[Axis, ...]:
-        """The root's axes, outermost first: those of each prefix before the others, else in dim order."""
-        last = len(self.prefixes)
-        return tuple(
-            sorted(
-                self.axes, key=lambda axis: next((n for n, p in enumerate(self.prefixes) if axis in p), last)
-            )
-        )
-
-    def accepts_prefix(self, axes: frozenset[Axis]) -> bool:
-        """Returns whether `axes` can be outermost together with all that must be already."""
-        return all(axes <= other or other <= axes for other in self.prefixes)
-
-    def add_prefix(self, axes: frozenset[Axis]) -> None:
-        if axes not in self.prefixes:
-            self.prefixes.append(axes)
-            self.prefixes.sort(key=len)
-
-    def keeps_busy(self, axes: frozenset[Axis]) -> bool:
-        """Returns whether stages under `axes` leave enough to do side by side, or little to do at all."""
-        total = _most(self.axes)
-        return _most(axes) >= min(PARALLEL_LIMIT, total) or total <= SERIAL_ELEMENTS_LIMIT
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """The memory mode of an op's value, and why."""
-
-    mode: ModeKind
-    why: str
 
 
 @dataclass
@@ -194,16 +89,6 @@ class Plan:
         for bodies in self.bodies.values():
             for body in bodies:
                 yield from body.all_decisions()
-
-
-def element_count(value: SSAValue, who: str) -> Extent:
-    """Returns the number of elements of a tensor value."""
-    return product(shape_of(value, who))
-
-
-def _most(axes: Iterable[Axis]) -> int:
-    """Returns the number of iterations of some axes together; the most where their extents vary."""
-    return prod(upper_bound(axis.extent) for axis in axes)
 
 
 def plan_kernels(function: func.FuncOp) -> Plan:
@@ -311,20 +196,22 @@ class _Planner:
                 "it was given lower, run decompose-composites)"
             )
         accesses = self.accesses.get(op.results[0], [])
+        value = Candidate(op, accesses, self.kept.get(op.results[0]))
         requested = op.attributes.get("memory_mode")
-        if isinstance(requested, MemoryModeAttr):
-            decision = self._obey(op, accesses, requested)
-        else:
-            decision = self._decide(op, accesses)
+        decision = obey(value, requested) if isinstance(requested, MemoryModeAttr) else decide(value)
         self.decisions[op] = decision
         if decision.mode is ModeKind.MATERIALIZED:
             if self._needs_kernel(op) and element_count(op.results[0], op.name):
                 self._start_kernel(op)
             return
         self.accesses.pop(op.results[0], None)
+        if decision.mode is ModeKind.LOCAL and accesses and isinstance(value.place, LocalBuffer):
+            self._add(op, value.place.take(op))
+            return
+        if value.is_heavy and len(accesses) == 1 and isinstance(value.place, Hoisting):
+            value.place.take()
         for access in accesses:
-            if op not in access.kernel.local_dims:
-                self._add(op, access)
+            self._add(op, access)
 
     def _needs_kernel(self, op: Operation) -> bool:
         if not isinstance(op, graph.ConstantOp):
@@ -361,7 +248,7 @@ class _Planner:
         if isinstance(op, graph.DynamicUpdateOp):
             self._keep_apart(op)
         shape = shape_of(computed, op.name)
-        axes = tuple(Axis(extent, _hint(dim)) for dim, extent in enumerate(shape))
+        axes = tuple(Axis(extent, hint_of(dim)) for dim, extent in enumerate(shape))
         indices = tuple(variable(axis) for axis in axes)
         stored = indices
         if isinstance(op, graph.DynamicUpdateOp):
@@ -397,7 +284,7 @@ class _Planner:
         if isinstance(op, FOLDING_OPS):
             kernel.stage_axes[op] = folded = folded_axes(op)
             found = folding_operand_indices(op, access.indices, folded)
-            loops = (*_hoisted_loops(access), *(axis for axis in folded if axis.extent != 1))
+            loops = (*hoisted_loops(access), *(axis for axis in folded if axis.extent != 1))
             if any(axis.extent == 0 for axis in folded):
                 return
         elif isinstance(op, graph.DynamicUpdateOp):
@@ -422,205 +309,6 @@ class _Planner:
             if other.kernel is access.kernel and other.indices == access.indices:
                 return
         known.append(access)
-
-    def _decide(self, op: Operation, accesses: list[Access]) -> Decision:
-        kept = self.kept.get(op.results[0])
-        if kept is not None:
-            return Decision(ModeKind.MATERIALIZED, kept)
-        if not accesses:
-            return Decision(ModeKind.VIRTUAL, "never read")
-        if isinstance(op, UPDATING_OPS):
-            return Decision(ModeKind.MATERIALIZED, "stored over a copy of its source")
-        if type(op) in OWN_KERNELS:
-            return Decision(ModeKind.MATERIALIZED, "computed by a kernel of its own")
-        if isinstance(op, graph.ConstantOp):
-            if op.value.is_splat():
-                return Decision(ModeKind.VIRTUAL, "one value, written where it is used")
-            return Decision(ModeKind.MATERIALIZED, "a constant of several values")
-        full = next((a.kernel for a in accesses if len(a.kernel.members) >= KERNEL_OPS_LIMIT), None)
-        if full is not None:
-            return Decision(ModeKind.MATERIALIZED, f"its kernel has {len(full.members)} ops already")
-        if isinstance(op, VIEW_OPS):
-            return Decision(ModeKind.VIRTUAL, "a view: only the index changes")
-        kernels = {id(access.kernel) for access in accesses}
-        if len(kernels) > 1:
-            return Decision(ModeKind.MATERIALIZED, f"read by {len(kernels)} kernels")
-        if isinstance(op, graph.ContractOp) and is_worth_tiles(op) and not _is_all_of_kernel(accesses):
-            return Decision(
-                ModeKind.MATERIALIZED, "a product of matrices, which is a kernel, or a stage, of its own"
-            )
-        elements = upper_bound(element_count(op.results[0], op.name))
-        if isinstance(op, graph.GraphOp) and op.IS_HEAVY:
-            if len(accesses) == 1:
-                obstacle = self._hoist(op, accesses[0])
-                if obstacle is None:
-                    return self._inline_decision(op, accesses[0])
-                return Decision(ModeKind.MATERIALIZED, obstacle)
-            obstacle = self._make_local(op, accesses)
-            if obstacle is None:
-                count = len(accesses)
-                place = ", in its result's memory" if accesses[0].kernel.in_result is op else ""
-                why = f"a buffer that is read in {count} ways by one kernel{place}"
-                return Decision(ModeKind.LOCAL, why)
-            if isinstance(op, FOLDING_OPS) or len(accesses) > 2 or _most_repeated(accesses, elements) > 1:
-                return Decision(ModeKind.MATERIALIZED, obstacle)
-            return Decision(ModeKind.VIRTUAL, f"computed twice, as {obstacle}")
-        repeated = _most_repeated(accesses, elements)
-        if repeated > 1:
-            if isinstance(op, graph.PadOp) and len(accesses) == 1 and _is_mostly_inside(op, accesses[0]):
-                return Decision(ModeKind.VIRTUAL, "read in windows, most of which pad nothing")
-            return Decision(ModeKind.MATERIALIZED, f"would be computed {repeated} times inside a reduction")
-        if len(accesses) > RECOMPUTE_LIMIT:
-            return Decision(ModeKind.MATERIALIZED, f"read in {len(accesses)} ways by one kernel")
-        return self._inline_decision(op, accesses[0])
-
-    def _inline_decision(self, op: Operation, access: Access) -> Decision:
-        if isinstance(op, FOLDING_OPS):
-            hints = ", ".join(axis.hint for axis in access.dependences()) or "kernel"
-            return Decision(ModeKind.LOCAL, f"combined in registers, once for each ({hints})")
-        return Decision(ModeKind.VIRTUAL, "computed where it is read")
-
-    def _hoist(self, op: Operation, access: Access) -> str | None:
-        """Gives a heavy op with one use its place in the kernel, or returns why it has none."""
-        kernel, dependences = access.kernel, access.dependences()
-        prefix = frozenset(axis for axis in dependences if axis in kernel.axes)
-        if len(prefix) < len(dependences):
-            repeated = _repetitions(access, upper_bound(element_count(op.results[0], op.name)))
-            return None if repeated == 1 else f"would be computed {repeated} times inside a reduction"
-        elements = element_count(op.results[0], op.name)
-        is_counted = isinstance(op, FOLDING_OPS) or any(index.has_elements() for index in access.indices)
-        places = product(axis.extent for axis in dependences)
-        if is_counted and not is_at_least(elements, places):
-            return f"would be computed more often than it has elements ({elements})"
-        if not kernel.accepts_prefix(prefix):
-            return "its axes cannot be outermost in the kernel that reads it"
-        if isinstance(op, FOLDING_OPS) and not kernel.keeps_busy(prefix):
-            return "the kernel that reads it would have too little to do side by side"
-        if isinstance(op, FOLDING_OPS) or prefix:
-            kernel.add_prefix(prefix)
-        return None
-
-    def _make_local(self, op: Operation, accesses: list[Access]) -> str | None:
-        """Gives a value with several uses in one kernel a local buffer, or returns why it cannot have one."""
-        kernel = accesses[0].kernel
-        shape = shape_of(op.results[0], op.name)
-        columns = list(zip(*(access.indices for access in accesses), strict=True))
-        outer = [
-            all(index == column[0] for index in column)
-            and all(axis in kernel.axes for axis in column[0].axes())
-            for column in columns
-        ]
-        prefix = frozenset(
-            axis
-            for column, is_outer in zip(columns, outer, strict=True)
-            if is_outer
-            for axis in column[0].axes()
-        )
-        dims = tuple(dim for dim, is_outer in enumerate(outer) if not is_outer)
-        fits_result = _fits_result(op, kernel, accesses, dims)
-        nbytes = prod(upper_bound(shape[dim]) for dim in dims) * NBYTES[element_type_of(op.results[0].type)]
-        if nbytes <= LOCAL_NBYTES_LIMIT and kernel.local_nbytes + nbytes <= LOCAL_NBYTES_LIMIT:
-            fits_result = False
-        elif nbytes > LOCAL_NBYTES_LIMIT and not fits_result:
-            return f"a local buffer of {nbytes} bytes would be too large"
-        elif not fits_result:
-            return f"its kernel has {kernel.local_nbytes} bytes of local buffers already"
-        if not kernel.accepts_prefix(prefix):
-            return "its axes cannot be outermost in the kernel that reads it"
-        if not kernel.keeps_busy(prefix):
-            return "the kernel that reads it would have too little to do side by side"
-        if any(
-            is_outer and upper_bound(shape[dim]) > 1
-            for dim, is_outer in enumerate(outer)
-            if dims and dim > dims[-1]
-        ):
-            return "a local buffer would not be contiguous in the last dim"
-        kernel.add_prefix(prefix)
-        inner = {dim: Axis(shape[dim], _hint(dim)) for dim in dims}
-        indices = tuple(
-            variable(inner[dim]) if dim in inner else column[0] for dim, column in enumerate(columns)
-        )
-        axes = tuple(inner.values())
-        kernel.local_dims[op] = tuple(range(len(shape))) if fits_result else dims
-        if fits_result:
-            kernel.in_result = op
-        else:
-            kernel.local_nbytes += nbytes
-        loops = (*(axis for axis in kernel.axes if axis in prefix), *axes)
-        kernel.fill_axes[op] = axes
-        self._add(op, Access(kernel, indices, loops))
-        return None
-
-    def _obey(self, op: Operation, accesses: list[Access], requested: MemoryModeAttr) -> Decision:
-        """Applies a memory mode that was asked for. Raises PassFailedException where that is impossible."""
-        mode, why = requested.mode.data, requested.why.data
-
-        def refuse(reason: str) -> PassFailedException:
-            return PassFailedException(f'{op.name}: cannot be {mode.value} ({reason}), asked for by "{why}"')
-
-        if mode is ModeKind.MATERIALIZED:
-            return Decision(mode, why)
-        kept = self.kept.get(op.results[0])
-        if kept is not None:
-            raise refuse(kept)
-        if not accesses:
-            return Decision(mode, why)
-        if isinstance(op, UPDATING_OPS):
-            raise refuse("stored over a copy of its source")
-        if type(op) in OWN_KERNELS:
-            raise refuse("computed by a kernel of its own")
-        if mode is ModeKind.VIRTUAL and not isinstance(op, FOLDING_OPS):
-            if isinstance(op, graph.ConstantOp) and not op.value.is_splat():
-                raise refuse("a constant of several values")
-            if isinstance(op, graph.GraphOp) and op.IS_HEAVY and len(accesses) == 1:
-                self._hoist(op, accesses[0])
-            return Decision(mode, why)
-        inferred = self._decide(op, accesses)
-        if inferred.mode is not mode:
-            raise refuse(f"{inferred.mode.value}: {inferred.why}")
-        return Decision(mode, why)
-
-
-def _fits_result(op: Operation, kernel: Kernel, accesses: Sequence[Access], dims: Sequence[int]) -> bool:
-    """
-    Returns whether the value of `op` may lie in the buffer of the kernel's root until the root's elements,
-    each computed of the element in its place, take that place.
-    """
-    root = kernel.root
-    if kernel.in_result is not None or type(root) in OWN_KERNELS or isinstance(root, UPDATING_OPS):
-        return False
-    if isinstance(root, (graph.ConcatOp, *FOLDING_OPS)) or len(dims) != 1:
-        return False
-    value, result = op.results[0], root.results[0]
-    if element_type_of(value.type) != element_type_of(result.type):
-        return False
-    if shape_of(value, op.name) != shape_of(result, root.name):
-        return False
-    at_root = [access for access in accesses if access.loops == kernel.axes]
-    return len(at_root) == 1 and at_root[0].indices == kernel.stored
-
-
-def _is_all_of_kernel(accesses: Sequence[Access]) -> bool:
-    """Returns whether a kernel only goes on with each element of a value that is computed in it."""
-    (access, *others) = accesses
-    return (
-        not others and access.loops == access.kernel.axes and set(access.dependences()) == set(access.loops)
-    )
-
-
-def is_worth_tiles(op: graph.ContractOp) -> bool:
-    """Returns whether a contraction is a product of matrices, large enough to run in register tiles."""
-    if not is_float(element_type_of(op.result.type)) or len(op.inputs) != 2:
-        return False
-    if op.accumulate.data is not ReduceKind.ADD or op.combine.data is not Combination.MUL:
-        return False
-    extents = [upper_bound(extent) for extent in with_bounds(iteration_extents(op), op)]
-    used = [map.used_dims() for map in op.operand_maps]
-    sides = [
-        prod(extents[dim] for dim in op.result_dims if dim in mine and dim not in others)
-        for mine, others in (used, used[::-1])
-    ]
-    return min(sides) >= LEAST_TILED_EXTENT and prod(extents) >= LEAST_TILED_PRODUCTS
 
 
 def concat_parts(op: graph.ConcatOp) -> list[tuple[Extent, Extent]]:
@@ -656,53 +344,6 @@ def _any_element(value: SSAValue, op: Operation) -> Indices:
     )
 
 
-def folded_axes(op: Operation) -> tuple[Axis, ...]:
-    """Returns new axes for the dims that a reduction or contraction folds."""
-    if isinstance(op, graph.ReduceOp):
-        shape = shape_of(op.source, op.name)
-        return tuple(Axis(shape[dim], _hint(dim)) for dim in op.axes.data)
-    assert isinstance(op, graph.ContractOp), f"{op.name} folds nothing"
-    kept, last = op.result_dims, op.result_map.num_dims - 1
-    extents = with_bounds(iteration_extents(op), op)
-    return tuple(
-        Axis(extent, "k" if dim == last else f"k{dim}")
-        for dim, extent in enumerate(extents)
-        if dim not in kept
-    )
-
-
-def folding_operand_indices(op: Operation, indices: Indices, folded: tuple[Axis, ...]) -> list[Indices]:
-    """Returns the index of each operand of a reduction or contraction, with `folded` for the folded dims."""
-    if isinstance(op, graph.ReduceOp):
-        kept = iter(indices)
-        inner = dict(zip(op.axes.data, folded, strict=True))
-        found: list[IndexExpr] = []
-        for dim in range(len(shape_of(op.source, op.name))):
-            if dim in inner:
-                if op.keep:
-                    next(kept)
-                found.append(variable(inner[dim]))
-            else:
-                found.append(next(kept))
-        return [tuple(found)]
-    assert isinstance(op, graph.ContractOp), f"{op.name} folds nothing"
-    position = dict(zip(op.result_dims, indices, strict=True))
-    rest = iter(folded)
-    for dim in range(op.result_map.num_dims):
-        if dim not in position:
-            position[dim] = variable(next(rest))
-    return [tuple(_index_at(expr, position) for expr in map_.results) for map_ in op.operand_maps]
-
-
-def _index_at(expr: AffineExpr, position: dict[int, IndexExpr]) -> IndexExpr:
-    """Returns the index that an affine expression is where its dims are at `position`."""
-    index = LinearIndex.of(expr)
-    total = constant(index.constant)
-    for dim, factor in index.factors:
-        total = total + position[dim] * factor
-    return total
-
-
 def _depends_on(value: SSAValue, source: SSAValue) -> bool:
     """Returns whether `value` is computed from `source` by few ops of one block."""
     seen: dict[SSAValue, None] = {value: None}
@@ -723,52 +364,3 @@ def _operands_of(value: SSAValue) -> Sequence[SSAValue]:
 
 def _is_splat(value: SSAValue) -> bool:
     return isinstance(value.owner, graph.ConstantOp) and value.owner.value.is_splat()
-
-
-def _hint(dim: int) -> str:
-    return "ijklmn"[dim] if dim < 6 else f"i{dim}"
-
-
-def _hoisted_loops(access: Access) -> tuple[Axis, ...]:
-    """The loops around an access, without those further in than all that its indices depend on."""
-    dependences, loops = access.dependences(), access.loops
-    if all(axis in access.kernel.axes for axis in dependences):
-        return tuple(axis for axis in loops if axis in dependences)
-    while loops and loops[-1] not in dependences:
-        loops = loops[:-1]
-    return loops
-
-
-def _repetitions(access: Access, elements: int) -> int:
-    """
-    How often each of `elements` would be computed at `access`, inside the loops of the stages around it: for
-    every iteration of the loops that do not change it, and in every window that it lies in.
-    """
-    dependences = access.dependences()
-    if all(axis in access.kernel.axes for axis in dependences):
-        return 1
-    windows = -(-_most(dependences) // max(elements, 1))
-    return _most(axis for axis in _hoisted_loops(access) if axis not in dependences) * max(windows, 1)
-
-
-def _is_mostly_inside(op: graph.PadOp, access: Access) -> bool:
-    """
-    Returns whether what reads a pad reads each element of it in its windows only, and in most of the windows
-    no padding; along the last dim, where neighbours run as vectors, in nearly all of them.
-    """
-    dependences = access.dependences()
-    if not all(axis in dependences for axis in _hoisted_loops(access)):
-        return False
-    if any(not isinstance(axis.extent, int) for axis in dependences) or any(step != 1 for step in op.steps):
-        return False
-    shape = shape_of(op.source, op.name)
-    last = max((dim for dim, extent in enumerate(shape) if extent != 1), default=0)
-    for dim, (extent, low, high) in enumerate(zip(shape, op.low.data, op.high.data, strict=True)):
-        share = INSIDE_OF_VECTORS if dim == last else INSIDE_OF_ROWS
-        if not isinstance(extent, int) or extent < (low + high) * share:
-            return False
-    return True
-
-
-def _most_repeated(accesses: list[Access], elements: int) -> int:
-    return max(_repetitions(access, elements) for access in accesses)

@@ -17,7 +17,7 @@ from xdsl.utils.exceptions import PassFailedException
 from ....dialects import graph
 from ....dialects.graph import MemoryModeAttr
 from ....dialects.memory_modes import ModeKind
-from .plan import VIEW_OPS
+from .op_kinds import VIEW_OPS
 
 _ASKED = "asked for by graph.materialize"
 

@@ -8,8 +8,10 @@ from collections.abc import Set as AbstractSet
 from xdsl.ir import SSAValue
 
 from ....dialects import graph
+from .accesses import Kernel
 from .node_placement import CarriedWrite, Item, Placement, ResultCopy
-from .plan import UPDATING_OPS, Kernel, Plan
+from .op_kinds import UPDATING_OPS
+from .plan import Plan
 
 
 def updated_in_place(

@@ -2,13 +2,13 @@
 
 // Reductions of one kernel are local, and so is what two of its stages read; the rest is virtual.
 // CHECK-LABEL: func.func @softmax
-// CHECK-NEXT:    graph.reduce max {{.*}}#graph.memory_mode<local, "combined in registers, once for each (i)">
-// CHECK-NEXT:    graph.broadcast {{.*}}#graph.memory_mode<virtual, "a view: only the index changes">
-// CHECK-NEXT:    graph.sub {{.*}}#graph.memory_mode<virtual, "computed where it is read">
-// CHECK-NEXT:    graph.exp {{.*}}#graph.memory_mode<local, "a buffer that is read in 2 ways by one kernel">
-// CHECK-NEXT:    graph.reduce add {{.*}}#graph.memory_mode<local, "combined in registers, once for each (i)">
+// CHECK-NEXT:    graph.reduce max {{.*}}#graph.memory_mode<local, "combined in registers, once for each (i)", "reduction">
+// CHECK-NEXT:    graph.broadcast {{.*}}#graph.memory_mode<virtual, "a view: only the index changes", "view">
+// CHECK-NEXT:    graph.sub {{.*}}#graph.memory_mode<virtual, "computed where it is read", "inline">
+// CHECK-NEXT:    graph.exp {{.*}}#graph.memory_mode<local, "a buffer that is read in 2 ways by one kernel", "local-buffer">
+// CHECK-NEXT:    graph.reduce add {{.*}}#graph.memory_mode<local, "combined in registers, once for each (i)", "reduction">
 // CHECK-NEXT:    graph.broadcast
-// CHECK-NEXT:    graph.div {{.*}}#graph.memory_mode<materialized, "returned by the function">
+// CHECK-NEXT:    graph.div {{.*}}#graph.memory_mode<materialized, "returned by the function", "needed">
 func.func @softmax(%x : tensor<128x1000xf32>) -> tensor<128x1000xf32> {
   %max  = graph.reduce max %x axes [1] keep : tensor<128x1000xf32> -> tensor<128x1xf32>
   %base = graph.broadcast %max : tensor<128x1xf32> -> tensor<128x1000xf32>
@@ -25,11 +25,11 @@ func.func @softmax(%x : tensor<128x1000xf32>) -> tensor<128x1000xf32> {
 // What several stages read of a row too long for a local buffer lies in the result's memory. Where the result has
 // another type it is computed twice; read thrice, it is a buffer in global memory.
 // CHECK-LABEL: func.func @in_the_result
-// CHECK:         graph.exp {{.*}}#graph.memory_mode<local, "a buffer that is read in 3 ways by one kernel, in its result's memory">
+// CHECK:         graph.exp {{.*}}#graph.memory_mode<local, "a buffer that is read in 3 ways by one kernel, in its result's memory", "local-buffer">
 // CHECK-LABEL: func.func @long_rows
-// CHECK:         graph.exp {{.*}}#graph.memory_mode<virtual, "computed twice, as a local buffer of 200000 bytes would be too large">
+// CHECK:         graph.exp {{.*}}#graph.memory_mode<virtual, "computed twice, as a local buffer of 200000 bytes would be too large", "computed-twice">
 // CHECK-LABEL: func.func @longer_rows
-// CHECK:         graph.exp {{.*}}#graph.memory_mode<materialized, "a local buffer of 200000 bytes would be too large">
+// CHECK:         graph.exp {{.*}}#graph.memory_mode<materialized, "a local buffer of 200000 bytes would be too large", "no-local-buffer">
 func.func @in_the_result(%x : tensor<128x50000xf32>) -> tensor<128x50000xf32> {
   %e   = graph.exp %x : tensor<128x50000xf32>
   %sum = graph.reduce add %e axes [1] keep : tensor<128x50000xf32> -> tensor<128x1xf32>
@@ -64,8 +64,8 @@ func.func @longer_rows(%x : tensor<128x50000xf32>) -> tensor<128x50000xf64> {
 
 // Two kernels that read a value share a buffer of it; a contraction's operand is computed once.
 // CHECK-LABEL: func.func @shared
-// CHECK-NEXT:    graph.neg {{.*}}#graph.memory_mode<materialized, "read by 2 kernels">
-// CHECK-NEXT:    graph.abs {{.*}}#graph.memory_mode<materialized, "would be computed 4 times inside a reduction">
+// CHECK-NEXT:    graph.neg {{.*}}#graph.memory_mode<materialized, "read by 2 kernels", "several-consumers">
+// CHECK-NEXT:    graph.abs {{.*}}#graph.memory_mode<materialized, "would be computed 4 times inside a reduction", "repeated">
 func.func @shared(%x: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>) {
   %n = graph.neg %x : tensor<4x4xf32>
   %a = graph.abs %x : tensor<4x4xf32>
@@ -78,8 +78,8 @@ func.func @shared(%x: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>) {
 
 // A request is kept, with its reason; a reduction over everything is too little work for one kernel with the rest.
 // CHECK-LABEL: func.func @requested
-// CHECK-NEXT:    graph.neg {{.*}}#graph.memory_mode<materialized, "the user wants to see it">
-// CHECK-NEXT:    graph.reduce {{.*}}#graph.memory_mode<materialized, "the kernel that reads it would have too little to do side by side">
+// CHECK-NEXT:    graph.neg {{.*}}#graph.memory_mode<materialized, "the user wants to see it", "request">
+// CHECK-NEXT:    graph.reduce {{.*}}#graph.memory_mode<materialized, "the kernel that reads it would have too little to do side by side", "no-place">
 func.func @requested(%x: tensor<1000x1000xf32>) -> tensor<1000x1000xf32> {
   %n = graph.neg %x {memory_mode = #graph.memory_mode<materialized, "the user wants to see it">} : tensor<1000x1000xf32>
   %s = graph.reduce add %n axes [0, 1] keep : tensor<1000x1000xf32> -> tensor<1x1xf32>
@@ -125,9 +125,9 @@ func.func @dynamic(%x: tensor<4x?xf32>) -> tensor<4x?xf32> {
 
 // A request for a view, a splat and what nobody reads is obeyed.
 // CHECK-LABEL: func.func @obeyed
-// CHECK-NEXT:    graph.constant {memory_mode = #graph.memory_mode<materialized, "a buffer, please">}
-// CHECK-NEXT:    graph.broadcast {{.*}}#graph.memory_mode<materialized, "a copy, please">
-// CHECK-NEXT:    graph.neg {{.*}}#graph.memory_mode<local, "nobody reads it">
+// CHECK-NEXT:    graph.constant {memory_mode = #graph.memory_mode<materialized, "a buffer, please", "request">}
+// CHECK-NEXT:    graph.broadcast {{.*}}#graph.memory_mode<materialized, "a copy, please", "request">
+// CHECK-NEXT:    graph.neg {{.*}}#graph.memory_mode<local, "nobody reads it", "request">
 func.func @obeyed(%x: tensor<4xf32>) -> tensor<2x4xf32> {
   %c = graph.constant {memory_mode = #graph.memory_mode<materialized, "a buffer, please">} dense<1.0> : tensor<2x4xf32>
   %b = graph.broadcast %x {memory_mode = #graph.memory_mode<materialized, "a copy, please">} : tensor<4xf32> -> tensor<2x4xf32>
@@ -163,7 +163,7 @@ func.func @edges(%x: tensor<f32>, %e: tensor<0xf32>) -> (tensor<f32>, tensor<0xf
 // What is written to a node is in memory; reads and writes themselves have no mode.
 // CHECK-LABEL: func.func @nodes
 // CHECK-NEXT:    %w = graph.read @w : tensor<4xf32>
-// CHECK-NEXT:    %e = graph.exp %w {memory_mode = #graph.memory_mode<materialized, "written to node @w">}
+// CHECK-NEXT:    %e = graph.exp %w {memory_mode = #graph.memory_mode<materialized, "written to node @w", "needed">}
 // CHECK-NEXT:    graph.write @w, %e : tensor<4xf32>
 graph.tnode @w : tensor<4xf32>
 func.func @nodes() {

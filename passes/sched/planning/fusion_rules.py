@@ -1,0 +1,316 @@
+"""
+What is fused: the ordered rules that give each value of a function its memory mode.
+
+A value is planned after all that read it. The first rule that has a reason decides; `infer-memory-modes` and
+`tenon.explain` tell the rule and its reason. A mode that is written on an op is obeyed in place of the rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+
+from xdsl.ir import Operation
+from xdsl.utils.exceptions import PassFailedException
+
+from ....dialects import graph
+from ....dialects.dims.expressions import upper_bound
+from ....dialects.element_types import element_type_of, is_float
+from ....dialects.graph import Combination, MemoryModeAttr, ReduceKind, iteration_extents
+from ....dialects.memory_modes import ModeKind
+from ...indices.access import shape_of, with_bounds
+from .accesses import Access, element_count, hoisted_loops, is_all_of_kernel, repetitions
+from .local_values import Hoisting, LocalBuffer, hoisting, local_buffer
+from .op_kinds import FOLDING_OPS, UPDATING_OPS, VIEW_OPS
+from .own import OWN_KERNELS
+
+# `python -m benchmarks.fusion_limits` shows what each limit is worth; times here: one core, AVX-512.
+
+# LLVM takes more than linear time: 1600 sums of products compile in 5.0 s, and in 7.1 s as one kernel.
+KERNEL_OPS_LIMIT = 192
+"""The most ops in one kernel."""
+
+# 8 reads of a value of six ops take 127 us by way of a buffer, 249 us with the ops done at each of them.
+RECOMPUTE_LIMIT = 4
+"""The most places in one kernel where a cheap op is done again rather than stored and loaded."""
+
+# Windows of 3x3 of 16 images of 512x512 take 831 us through the pad, 1385 us of a padded copy.
+INSIDE_OF_ROWS = 8
+"""How many times as many elements as are padded a dim has, at least, where windows read through the pad."""
+
+# Vectors stop at a pad: windows of 3x3 of 16 images of 56x56 take 36 us through it, 19 us of a padded copy.
+INSIDE_OF_VECTORS = 128
+"""The same for the last dim."""
+
+# By design: a register tile has 4 rows and a vector of columns, or more.
+LEAST_TILED_EXTENT = 4
+"""The least rows, and columns, of a contraction that does not become a part of another kernel."""
+
+# A product of 64x64 by 64x64 takes 5 us as a stage in register tiles, 78 us as a sum in another kernel.
+LEAST_TILED_PRODUCTS = 1 << 15
+"""The least products of such a contraction."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The memory mode of an op's value, the rule that decided, and the rule's reason."""
+
+    mode: ModeKind
+    rule: str
+    why: str
+
+
+@dataclass(eq=False)
+class Candidate:
+    """A value that rules decide about: the op that computes it, and every use of it that is an access."""
+
+    op: Operation
+    accesses: Sequence[Access]
+    needed: str | None
+    """Why it has to be in a buffer, whatever its accesses are."""
+
+    @property
+    def is_heavy(self) -> bool:
+        return isinstance(self.op, graph.GraphOp) and self.op.IS_HEAVY
+
+    @property
+    def is_folding(self) -> bool:
+        return isinstance(self.op, FOLDING_OPS)
+
+    @cached_property
+    def repeated(self) -> int:
+        """How often each element would be computed where the value is read."""
+        elements = upper_bound(element_count(self.op.results[0], self.op.name))
+        return max(repetitions(access, elements) for access in self.accesses)
+
+    @cached_property
+    def place(self) -> Hoisting | LocalBuffer | str:
+        """Where the one kernel that reads the value computes it once, or why nowhere."""
+        if len(self.accesses) == 1:
+            return hoisting(self.op, self.accesses[0])
+        return local_buffer(self.op, self.accesses)
+
+    @property
+    def obstacle(self) -> str | None:
+        """Why the kernel that reads a heavy value cannot compute it once."""
+        return self.place if self.is_heavy and isinstance(self.place, str) else None
+
+
+@dataclass(frozen=True, slots=True)
+class FusionRule:
+    """A rule: its name, the mode that it gives, and the function that returns its reason, if it has one."""
+
+    name: str
+    mode: ModeKind
+    reason: Callable[[Candidate], str | None]
+
+
+def _needed(value: Candidate) -> str | None:
+    return value.needed
+
+
+def _unread(value: Candidate) -> str | None:
+    return None if value.accesses else "never read"
+
+
+def _update(value: Candidate) -> str | None:
+    return "stored over a copy of its source" if isinstance(value.op, UPDATING_OPS) else None
+
+
+def _own_kernel(value: Candidate) -> str | None:
+    return "computed by a kernel of its own" if type(value.op) in OWN_KERNELS else None
+
+
+def _splat(value: Candidate) -> str | None:
+    op = value.op
+    is_splat = isinstance(op, graph.ConstantOp) and op.value.is_splat()
+    return "one value, written where it is used" if is_splat else None
+
+
+def _constant(value: Candidate) -> str | None:
+    return "a constant of several values" if isinstance(value.op, graph.ConstantOp) else None
+
+
+def _full_kernel(value: Candidate) -> str | None:
+    for access in value.accesses:
+        n_ops = len(access.kernel.members)
+        if n_ops >= KERNEL_OPS_LIMIT:
+            return f"its kernel has {n_ops} ops already"
+    return None
+
+
+def _view(value: Candidate) -> str | None:
+    return "a view: only the index changes" if isinstance(value.op, VIEW_OPS) else None
+
+
+def _several_consumers(value: Candidate) -> str | None:
+    n_kernels = len({id(access.kernel) for access in value.accesses})
+    return f"read by {n_kernels} kernels" if n_kernels > 1 else None
+
+
+def _tiled_product(value: Candidate) -> str | None:
+    op = value.op
+    if not isinstance(op, graph.ContractOp) or not is_worth_tiles(op) or is_all_of_kernel(value.accesses):
+        return None
+    return "a product of matrices, which is a kernel, or a stage, of its own"
+
+
+def _no_place(value: Candidate) -> str | None:
+    return value.obstacle if len(value.accesses) == 1 else None
+
+
+def _reduction(value: Candidate) -> str | None:
+    if not value.is_folding or len(value.accesses) > 1:
+        return None
+    hints = ", ".join(axis.hint for axis in value.accesses[0].dependences()) or "kernel"
+    return f"combined in registers, once for each ({hints})"
+
+
+def _local_buffer(value: Candidate) -> str | None:
+    if not value.is_heavy or not isinstance(value.place, LocalBuffer):
+        return None
+    place = ", in its result's memory" if value.place.is_in_result else ""
+    return f"a buffer that is read in {len(value.accesses)} ways by one kernel{place}"
+
+
+def _computed_twice(value: Candidate) -> str | None:
+    if value.obstacle is None or value.is_folding or len(value.accesses) > 2 or value.repeated > 1:
+        return None
+    return f"computed twice, as {value.obstacle}"
+
+
+def _no_local_buffer(value: Candidate) -> str | None:
+    return value.obstacle
+
+
+def _thin_padding(value: Candidate) -> str | None:
+    op, accesses = value.op, value.accesses
+    if value.repeated == 1 or not isinstance(op, graph.PadOp) or len(accesses) > 1:
+        return None
+    return "read in windows, most of which pad nothing" if _is_mostly_inside(op, accesses[0]) else None
+
+
+def _repeated(value: Candidate) -> str | None:
+    return f"would be computed {value.repeated} times inside a reduction" if value.repeated > 1 else None
+
+
+def _many_reads(value: Candidate) -> str | None:
+    if value.is_heavy or len(value.accesses) <= RECOMPUTE_LIMIT:
+        return None
+    return f"read in {len(value.accesses)} ways by one kernel"
+
+
+def _inline(value: Candidate) -> str | None:
+    return "computed where it is read"
+
+
+FORCED_RULES: tuple[FusionRule, ...] = (
+    FusionRule("needed", ModeKind.MATERIALIZED, _needed),
+    # Before the rules below and all others, which take a value to have an access.
+    FusionRule("unread", ModeKind.VIRTUAL, _unread),
+    FusionRule("update", ModeKind.MATERIALIZED, _update),
+    FusionRule("own-kernel", ModeKind.MATERIALIZED, _own_kernel),
+    FusionRule("splat", ModeKind.VIRTUAL, _splat),
+    # After `splat`: a kernel writes one number where it uses it, and loads what several are in.
+    FusionRule("constant", ModeKind.MATERIALIZED, _constant),
+)
+"""The rules that leave no choice: a mode that is asked for cannot go against those that materialize."""
+
+FUSION_RULES: tuple[FusionRule, ...] = (
+    *FORCED_RULES,
+    # Before all rules that add to a kernel.
+    FusionRule("full-kernel", ModeKind.MATERIALIZED, _full_kernel),
+    # Before `several-consumers`: a copy of a view would cost each kernel more than the index does.
+    FusionRule("view", ModeKind.VIRTUAL, _view),
+    # Before all rules below, which ask what the one kernel does with the value.
+    FusionRule("several-consumers", ModeKind.MATERIALIZED, _several_consumers),
+    # Before `reduction`: a product of matrices that another kernel sums up per element has no register tiles.
+    FusionRule("tiled-product", ModeKind.MATERIALIZED, _tiled_product),
+    # The kernel computes a heavy value once, hoisted or in a local buffer; else the value is materialized. A
+    # value with two uses is the exception: arithmetic done twice costs less than a pass over memory.
+    FusionRule("no-place", ModeKind.MATERIALIZED, _no_place),
+    FusionRule("reduction", ModeKind.LOCAL, _reduction),
+    FusionRule("local-buffer", ModeKind.LOCAL, _local_buffer),
+    FusionRule("computed-twice", ModeKind.VIRTUAL, _computed_twice),
+    FusionRule("no-local-buffer", ModeKind.MATERIALIZED, _no_local_buffer),
+    # A light value is computed wherever it is read. Before `repeated`, to which windows through a pad are an
+    # exception.
+    FusionRule("thin-padding", ModeKind.VIRTUAL, _thin_padding),
+    FusionRule("repeated", ModeKind.MATERIALIZED, _repeated),
+    FusionRule("many-reads", ModeKind.MATERIALIZED, _many_reads),
+    # Last: what nothing speaks against.
+    FusionRule("inline", ModeKind.VIRTUAL, _inline),
+)
+"""The rules in the order in which they are asked; the last one always has a reason."""
+
+
+def decide(value: Candidate) -> Decision:
+    """Returns what the first rule says that has a reason."""
+    decision = _first(FUSION_RULES, value)
+    assert decision is not None, f"{value.op.name}: no rule decides"
+    return decision
+
+
+def _first(rules: Sequence[FusionRule], value: Candidate) -> Decision | None:
+    for rule in rules:
+        why = rule.reason(value)
+        if why is not None:
+            return Decision(rule.mode, rule.name, why)
+    return None
+
+
+def obey(value: Candidate, requested: MemoryModeAttr) -> Decision:
+    """
+    Returns the memory mode that an op asks for. Raises PassFailedException where that is impossible: a rule
+    leaves no choice, or a value that is to be local has no place, or costs nothing, in its kernel.
+    """
+    mode, why = requested.mode.data, requested.why.data
+    decision = Decision(mode, requested.rule.data or "request", why)
+    if mode is ModeKind.MATERIALIZED:
+        return decision
+    forced = _first(FORCED_RULES, value)
+    if forced is None and mode is ModeKind.VIRTUAL and not value.is_folding:
+        return decision
+    inferred = forced or decide(value)
+    if inferred.mode is mode or (not value.accesses and value.needed is None):
+        return decision
+    reason = inferred.why
+    if forced is None or forced.mode is not ModeKind.MATERIALIZED:
+        reason = f"{inferred.mode.value}: {reason}"
+    raise PassFailedException(f'{value.op.name}: cannot be {mode.value} ({reason}), asked for by "{why}"')
+
+
+def is_worth_tiles(op: graph.ContractOp) -> bool:
+    """Returns whether a contraction is a product of matrices, large enough to run in register tiles."""
+    if not is_float(element_type_of(op.result.type)) or len(op.inputs) != 2:
+        return False
+    if op.accumulate.data is not ReduceKind.ADD or op.combine.data is not Combination.MUL:
+        return False
+    extents = [upper_bound(extent) for extent in with_bounds(iteration_extents(op), op)]
+    used = [map.used_dims() for map in op.operand_maps]
+    sides = [
+        prod(extents[dim] for dim in op.result_dims if dim in mine and dim not in others)
+        for mine, others in (used, used[::-1])
+    ]
+    return min(sides) >= LEAST_TILED_EXTENT and prod(extents) >= LEAST_TILED_PRODUCTS
+
+
+def _is_mostly_inside(op: graph.PadOp, access: Access) -> bool:
+    """
+    Returns whether what reads a pad reads each element of it in its windows only, and in most of the windows
+    no padding; along the last dim, where neighbours run as vectors, in nearly all of them.
+    """
+    dependences = access.dependences()
+    if not all(axis in dependences for axis in hoisted_loops(access)):
+        return False
+    if any(not isinstance(axis.extent, int) for axis in dependences) or any(step != 1 for step in op.steps):
+        return False
+    shape = shape_of(op.source, op.name)
+    last = max((dim for dim, extent in enumerate(shape) if extent != 1), default=0)
+    for dim, (extent, low, high) in enumerate(zip(shape, op.low.data, op.high.data, strict=True)):
+        share = INSIDE_OF_VECTORS if dim == last else INSIDE_OF_ROWS
+        if not isinstance(extent, int) or extent < (low + high) * share:
+            return False
+    return True

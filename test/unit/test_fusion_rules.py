@@ -1,0 +1,177 @@
+"""Every rule of fusion decides about a value, with its mode and its reason."""
+
+from __future__ import annotations
+
+import pytest
+from tenon.dialects import graph
+from tenon.dialects.memory_modes import ModeKind
+from tenon.dialects.modules.parsing import parse_module
+from tenon.passes.sched.planning.fusion_rules import (
+    FORCED_RULES,
+    FUSION_RULES,
+    KERNEL_OPS_LIMIT,
+    Decision,
+    FusionRule,
+)
+from tenon.passes.sched.planning.plan import plan_kernels
+from xdsl.dialects import func
+
+T, V = "tensor<64x64xf32>", "tensor<64xf32>"
+LONG, ROW = "tensor<16x50000xf32>", "tensor<16x1xf32>"
+IMAGE, PADDED = "tensor<512x512xf32>", "tensor<514x514xf32>"
+MATMUL = (
+    "maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]"
+)
+WINDOWS = (
+    "maps [affine_map<(i, j, m, n) -> (i + m, j + n)>, affine_map<(i, j, m, n) -> (m, n)>, "
+    "affine_map<(i, j, m, n) -> (i, j)>]"
+)
+
+
+def flips(count: int) -> str:
+    """Returns the text of ops that read %v in so many ways, with the result %y."""
+    lines = [f"%y1 = graph.neg %v : {T}"]
+    for number in range(1, count):
+        first, second = (number & 1, 0), (number & 2, 1)
+        axes = ", ".join(str(axis) for bit, axis in (first, second) if bit)
+        source = "%v" if number < 4 else "%t"
+        if number == 4:
+            lines.append(f"%t = graph.permute %v [1, 0] : {T}")
+        read = f"graph.flip {source} axes [{axes}] : {T}" if axes else f"graph.neg {source} : {T}"
+        lines += [f"%r{number} = {read}", f"%y{number + 1} = graph.add %y{number}, %r{number} : {T}"]
+    return "\n".join([*lines, f"%y = graph.neg %y{count} : {T}"])
+
+
+PROGRAMS: dict[str, tuple[str, str, str, str]] = {
+    "needed": (T, T, f"%v = graph.exp %x : {T}", "%v"),
+    "unread": (T, T, f"%v = graph.exp %x : {T}\n%y = graph.neg %x : {T}", "%y"),
+    "update": (
+        T,
+        T,
+        f"""%i = graph.constant dense<1> : tensor<i32>
+        %part = graph.slice %x offsets [0, 0] sizes [8, 8] strides [1, 1] : {T}
+        %v = graph.dynamic_update %x[%i, %i], %part : {T}[tensor<i32>, tensor<i32>], tensor<8x8xf32>
+        %y = graph.neg %v : {T}""",
+        "%y",
+    ),
+    "own-kernel": (T, T, f"%v = graph.sort %x axis 0 : {T}\n%y = graph.neg %v : {T}", "%y"),
+    "splat": (T, T, f"%v = graph.constant dense<2.0> : {T}\n%y = graph.add %x, %v : {T}", "%y"),
+    "constant": (
+        "tensor<2xf32>",
+        "tensor<2xf32>",
+        "%v = graph.constant dense<[1.0, 2.0]> : tensor<2xf32>\n%y = graph.add %x, %v : tensor<2xf32>",
+        "%y",
+    ),
+    "full-kernel": (
+        T,
+        T,
+        f"%v = graph.exp %x : {T}\n%y0 = graph.neg %v : {T}\n"
+        + "\n".join(f"%y{n + 1} = graph.neg %y{n} : {T}" for n in range(KERNEL_OPS_LIMIT - 1)),
+        f"%y{KERNEL_OPS_LIMIT - 1}",
+    ),
+    "view": (T, T, f"%v = graph.permute %x [1, 0] : {T}\n%y = graph.neg %v : {T}", "%y"),
+    "several-consumers": (
+        T,
+        V,
+        f"""%v = graph.neg %x : {T}
+        %a = graph.reduce add %v axes [0] : {T} -> {V}
+        %b = graph.sort %a axis 0 : {V}
+        %c = graph.reduce add %v axes [1] : {T} -> {V}
+        %y = graph.add %b, %c : {V}""",
+        "%y",
+    ),
+    "tiled-product": (
+        T,
+        V,
+        f"""%v = graph.contract %x, %x {MATMUL} : {T}, {T} -> {T}
+        %y = graph.reduce add %v axes [1] : {T} -> {V}""",
+        "%y",
+    ),
+    "no-place": (
+        T,
+        T,
+        f"""%v = graph.exp %x : {T}
+        %y = graph.contract %v, %x {MATMUL} : {T}, {T} -> {T}""",
+        "%y",
+    ),
+    "reduction": (T, V, f"%v = graph.reduce add %x axes [1] : {T} -> {V}\n%y = graph.neg %v : {V}", "%y"),
+    "local-buffer": (
+        T,
+        T,
+        f"""%v = graph.exp %x : {T}
+        %s = graph.reduce add %v axes [1] keep : {T} -> tensor<64x1xf32>
+        %b = graph.broadcast %s : tensor<64x1xf32> -> {T}
+        %y = graph.div %v, %b : {T}""",
+        "%y",
+    ),
+    "computed-twice": (
+        LONG,
+        "tensor<16x50000xf64>",
+        f"""%v = graph.exp %x : {LONG}
+        %s = graph.reduce add %v axes [1] keep : {LONG} -> {ROW}
+        %b = graph.broadcast %s : {ROW} -> {LONG}
+        %d = graph.div %v, %b : {LONG}
+        %y = graph.cast %d : {LONG} -> tensor<16x50000xf64>""",
+        "%y",
+    ),
+    "no-local-buffer": (
+        LONG,
+        "tensor<16x50000xf64>",
+        f"""%v = graph.exp %x : {LONG}
+        %s = graph.reduce add %v axes [1] keep : {LONG} -> {ROW}
+        %m = graph.reduce max %v axes [1] keep : {LONG} -> {ROW}
+        %a = graph.add %s, %m : {ROW}
+        %b = graph.broadcast %a : {ROW} -> {LONG}
+        %d = graph.div %v, %b : {LONG}
+        %y = graph.cast %d : {LONG} -> tensor<16x50000xf64>""",
+        "%y",
+    ),
+    "thin-padding": (
+        IMAGE,
+        IMAGE,
+        f"""%zero = graph.constant dense<0.0> : tensor<f32>
+        %w = graph.constant dense<1.0> : tensor<3x3xf32>
+        %v = graph.pad %x, %zero low [1, 1] high [1, 1] : {IMAGE}
+        %y = graph.contract %v, %w {WINDOWS} bounds [512, 512, 3, 3]
+          : {PADDED}, tensor<3x3xf32> -> {IMAGE}""",
+        "%y",
+    ),
+    "repeated": (
+        T,
+        T,
+        f"%v = graph.neg %x : {T}\n%y = graph.contract %v, %x {MATMUL} : {T}, {T} -> {T}",
+        "%y",
+    ),
+    "many-reads": (T, T, f"%v = graph.neg %x : {T}\n{flips(5)}", "%y"),
+    "inline": (T, T, f"%v = graph.neg %x : {T}\n%y = graph.exp %v : {T}", "%y"),
+}
+"""For each rule: the types of the argument and the result, ops with %v that it decides about, the result."""
+
+
+def decided(text: str) -> Decision:
+    """Returns the decision about %v."""
+    (function,) = parse_module(text).ops
+    assert isinstance(function, func.FuncOp)
+    (decision,) = (
+        decision
+        for op, decision in plan_kernels(function).all_decisions()
+        if isinstance(op, graph.GraphOp) and op.results[0].name_hint == "v"
+    )
+    return decision
+
+
+@pytest.mark.parametrize("rule", FUSION_RULES, ids=lambda rule: rule.name)
+def test_a_rule_decides_with_its_mode(rule: FusionRule):
+    argument, result, ops, value = PROGRAMS[rule.name]
+    decision = decided(
+        f"func.func @f(%x: {argument}) -> {result} {{\n{ops}\nfunc.return {value} : {result}\n}}"
+    )
+    assert (decision.rule, decision.mode) == (rule.name, rule.mode)
+    assert decision.why
+
+
+def test_rules_have_names_of_their_own_and_those_without_a_choice_come_first():
+    names = [rule.name for rule in FUSION_RULES]
+    assert len(set(names)) == len(names)
+    assert FUSION_RULES[: len(FORCED_RULES)] == FORCED_RULES
+    assert FUSION_RULES[-1].mode is ModeKind.VIRTUAL
