@@ -20,7 +20,7 @@ from ..timeline.text_table import text_table
 
 @dataclass(frozen=True, slots=True)
 class PassEffect:
-    """What a pass changed: the rules that fired, and of which ops there are more or fewer, with counts."""
+    """What a pass did: the rules that fired or decided, and of which ops there are more or fewer."""
 
     name: str
     rules: tuple[tuple[str, int], ...]
@@ -124,7 +124,7 @@ class Temporary:
 @dataclass(frozen=True, slots=True)
 class Explanation:
     """
-    What became of a program. `passes` are those that changed something, in order; `steps` is the program
+    What became of a program. `passes` are those that did or decided something; `steps` is the program
     that the host runs, one line each, indented where it is in a loop or a branch; `constants` are names with
     bytes. Printed it is a story; the same program gives the same text.
     """
@@ -146,7 +146,7 @@ class Explanation:
 
     def __str__(self) -> str:
         sections = [
-            _section("passes that changed the program", self.passes),
+            _section("what the passes did", self.passes),
             *("\n".join(kernel.lines()) for kernel in self.kernels),
             _section("not fused", self.not_fused),
             _section("steps", self.steps),

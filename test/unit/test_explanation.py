@@ -44,7 +44,7 @@ def test_an_explanation_is_a_story():
         == """\
 @f: 5 operations in 3 kernels
 
-passes that changed the program:
+what the passes did:
   canonicalize-graph: drop neutral operand; -1 graph.constant, -1 graph.mul
 
 kernel @f_0 computes %y: 4x8xf32

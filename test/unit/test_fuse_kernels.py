@@ -163,14 +163,53 @@ UNFUSED = {
         ),
         {},
     ),
+    "a copy": (
+        PROGRAM.replace(
+            "  %1 = sched",
+            "  %n = sched.buffer global temporary : memref<8x6x10xf32>\n"
+            "  %2 = sched.transfer %t to %n after() : memref<8x6x10xf32>\n"
+            "  %1 = sched",
+        ),
+        {},
+    ),
+    "waited for": (PROGRAM.replace("@product(%t, %y, %z) after()", "@product(%t, %y, %z) after(%0)"), {}),
     "a sync on the way": (PROGRAM.replace("  %1 = sched", "  %2 = sched.sync after()\n  %1 = sched"), {}),
 }
+
+
+RULES = {
+    "too few blocks": "no-blocks",
+    "too large blocks": "no-blocks",
+    "no sum of products": "no-products",
+    "a side that stays from block to block": "no-blocks",
+    "blocks in another order": "no-blocks",
+    "mapped already": "no-nest",
+    "a result": None,
+    "read by somebody else": "several-consumers",
+    "its input changes on the way": "hazard",
+    "a sync on the way": "hazard",
+    "a copy": "other-users",
+    "waited for": "waiting",
+}
+"""The rule that keeps the kernels apart; a result is never looked at."""
 
 
 @pytest.mark.parametrize("name", UNFUSED)
 def test_kernels_stay_apart(name: str):
     text, options = UNFUSED[name]
     assert kernels(fused(text, **options)) == ["rows", "product"]
+
+
+@pytest.mark.parametrize("name", UNFUSED)
+def test_a_launch_that_has_origins_says_which_rule_keeps_it_apart(name: str):
+    text, options = UNFUSED[name]
+    origin = '#sched.origin<"%t", "add", "8x6x10xf32", materialized, "asked for", "request", "f.mlir:1:1">'
+    module = fused(text.replace(", %t) after() :", f", %t) after() {{origins = [{origin}]}} :"), **options)
+    (found,) = (op.origins for op in module.walk() if isinstance(op, sched.LaunchOp) and op.origins)
+    why = next(iter(found)).why.data
+    rule = RULES[name]
+    assert why == "asked for" if rule is None else why.endswith(f"({rule})")
+    assert why.startswith("asked for")
 
 
 def test_the_edge_of_what_is_fused():

@@ -17,6 +17,8 @@ whose scores never leave the cache. The buffer must be a temporary that nobody e
 all kernels must count the same blocks of it, be it in other steps (8 by 12 here, 96 there), and each
 iteration touch its own block only.
 
+What keeps kernels apart are the rules of handovers.py and kernel_stages.py; `tenon.explain` tells which.
+
 One of the kernels must add up products of two sides which both differ from block to block: a kernel without
 such sums has been given what it can take in already, and one of whose sides stays is better off with all its
 rows. There must be enough blocks to keep a device busy, and the blocks be small enough for a core's caches.
@@ -35,7 +37,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects import memref
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp
 from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.passes import ModulePass
@@ -43,12 +44,12 @@ from xdsl.utils.exceptions import PassFailedException
 
 from ....dialects import sched
 from ....dialects.memory_modes import ModeKind
-from ....dialects.modules.hazards import Item, accessed_buffers, base_of, item_blocks, items_in
+from ....dialects.modules.hazards import item_blocks, items_in
 from ....dialects.modules.kernel_access import KernelAccess, access_of
-from ....dialects.sched import OriginAttr, Role
-from ...indices.analysis import IndexAnalysis
+from ....dialects.sched import OriginAttr
 from ...rewriting.kernel_names import KernelNames
-from .kernel_stages import StagePlan, StageSource, plan_stages, write_stages
+from .handovers import Handover, handovers, kernel_name, obstacle_of, takes_steps
+from .kernel_stages import Obstacle, StagePlan, StageSource, plan_stages, write_stages
 
 _Key = tuple[sched.KernelOp | int, ...]
 
@@ -58,7 +59,9 @@ class FuseKernelsPass(ModulePass):
     """Runs kernels that hand a buffer to one another as stages of one kernel, block by block."""
 
     name = "fuse-kernels"
+    # By design: what a second-level cache of 256 KiB has left beside the rows that are read meanwhile.
     local_nbytes: int = 224 << 10
+    # By design: a block for each thread of a processor of 8 cores.
     least_blocks: int = 8
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
@@ -74,14 +77,6 @@ class FuseKernelsPass(ModulePass):
         fuser.erase_unused()
 
 
-@dataclass(frozen=True, slots=True)
-class _Handover:
-    """A buffer that some launches of a block fill for another one."""
-
-    buffer: SSAValue
-    producers: tuple[sched.LaunchOp, ...]
-
-
 class _Fuser:
     def __init__(self, module: ModuleOp, local_nbytes: int, least_blocks: int):
         self.local_nbytes, self.least_blocks = local_nbytes, least_blocks
@@ -93,11 +88,13 @@ class _Fuser:
         """How many launches of each kernel there are."""
         for op in module.walk():
             if isinstance(op, sched.LaunchOp):
-                name = _kernel_name(op)
+                name = kernel_name(op)
                 self.launches[name] = self.launches.get(name, 0) + 1
-        self.plans: dict[_Key, StagePlan | None] = {}
+        self.plans: dict[_Key, StagePlan | Obstacle] = {}
         self.fused: dict[_Key, sched.KernelOp] = {}
         """What was found and made of kernels, for other launches of the same."""
+        self.obstacles: dict[sched.LaunchOp, Obstacle] = {}
+        """What kept the launches of a block apart from what reads their result."""
         self.names = KernelNames(module)
         self.base_names: dict[sched.KernelOp, str] = {}
         """What a fused kernel is named after: the kernel of the last launch that it takes the place of."""
@@ -106,8 +103,12 @@ class _Fuser:
         launches = [item for item in items_in(block) if isinstance(item, sched.LaunchOp)]
         # The last first: what it reads may be blocks of what another one computes as a whole.
         for consumer in reversed(launches):
-            while consumer.parent is not None and (fused := self._fuse_into(consumer, block)) is not None:
+            while consumer.parent is not None and (fused := self._fuse_into(consumer)) is not None:
                 consumer = fused
+        for launch, obstacle in self.obstacles.items():
+            if launch.parent is not None:
+                _note_obstacle(launch, obstacle)
+        self.obstacles.clear()
 
     def erase_unused(self) -> None:
         for name, kernel in self.kernels.items():
@@ -115,96 +116,42 @@ class _Fuser:
                 kernel.detach()
                 kernel.erase()
 
-    def _fuse_into(self, consumer: sched.LaunchOp, block: Block) -> sched.LaunchOp | None:
+    def _fuse_into(self, consumer: sched.LaunchOp) -> sched.LaunchOp | None:
         """Fuses a launch with those that fill a buffer for it; returns the launch of all, if it can."""
-        if _kernel_name(consumer) not in self.kernels:
+        if kernel_name(consumer) not in self.kernels:
             return None
-        for handover in self._handovers(consumer, block):
-            launches = (*handover.producers, consumer)
-            kernels = [self.kernels[_kernel_name(launch)] for launch in launches]
-            key = _key(kernels, launches, handover.buffer)
-            if key not in self.plans:
-                sources = [
-                    StageSource(kernel, list(launch.arguments).index(handover.buffer))
-                    for kernel, launch in zip(kernels, launches, strict=True)
-                ]
-                plan = plan_stages(sources, self.local_nbytes, self.least_blocks)
-                self.plans[key] = None if plan is None or any(map(_takes_steps, kernels)) else plan
-            plan = self.plans[key]
-            if plan is not None:
-                return self._launch_fused(launches, handover.buffer, plan, key)
+        for handover in handovers(consumer, self.kernels, self.accesses):
+            obstacle = obstacle_of(handover)
+            if obstacle is None:
+                key = _key(handover)
+                plan = self.plans.get(key)
+                if plan is None:
+                    plan = self.plans[key] = self._plan(handover)
+                if isinstance(plan, StagePlan):
+                    return self._launch_fused(handover, plan, key)
+                obstacle = plan
+            self.obstacles[handover.producers[0]] = obstacle
         return None
 
-    def _handovers(self, consumer: sched.LaunchOp, block: Block) -> list[_Handover]:
-        """Returns the buffers that are filled for a launch, and for nobody else, as kernels can be fused."""
-        reads, _ = accessed_buffers(consumer, self.accesses)
-        found: list[_Handover] = []
-        for buffer in dict.fromkeys(reads):
-            owner = buffer.owner
-            if not isinstance(owner, sched.BufferOp) or owner.role.data is not Role.TEMPORARY:
-                continue
-            producers: dict[sched.LaunchOp, None] = {}
-            for use in buffer.uses:
-                op = use.operation
-                if not isinstance(op, sched.LaunchOp) or op.parent is not block:
-                    break
-                if op is not consumer:
-                    producers[op] = None
-            else:
-                items = items_in(block)
-                ordered = tuple(op for op in items if isinstance(op, sched.LaunchOp) and op in producers)
-                if ordered and self._can_move(ordered, consumer, buffer, items):
-                    found.append(_Handover(buffer, ordered))
-        return found
+    def _plan(self, handover: Handover) -> StagePlan | Obstacle:
+        kernels = handover.kernels_of()
+        sources = [
+            StageSource(kernel, list(launch.arguments).index(handover.buffer))
+            for kernel, launch in zip(kernels, handover.launches, strict=True)
+        ]
+        plan = plan_stages(sources, self.local_nbytes, self.least_blocks)
+        if isinstance(plan, StagePlan) and any(map(takes_steps, kernels)):
+            return Obstacle("steps", "a kernel reads an array in steps along its innermost axis")
+        return plan
 
-    def _can_move(
-        self,
-        producers: Sequence[sched.LaunchOp],
-        consumer: sched.LaunchOp,
-        buffer: SSAValue,
-        items: Sequence[Item],
-    ) -> bool:
-        """
-        Returns whether launches that fill a buffer may run where another one does: they write nothing else,
-        and nothing that they read is written before or there.
-        """
-        if items.index(producers[-1]) > items.index(consumer):
-            return False
-        inputs: list[SSAValue] = []
-        for launch in (*producers, consumer):
-            arguments = list(launch.arguments)
-            if _kernel_name(launch) not in self.kernels or arguments.count(buffer) != 1:
-                return False
-            if self.kernels[_kernel_name(launch)].sizes or launch.token.first_use is not None:
-                return False
-        for launch in producers:
-            reads, writes = accessed_buffers(launch, self.accesses)
-            if writes != [buffer] or buffer in reads:
-                return False
-            inputs.extend(reads)
-        for item in items[items.index(producers[0]) : items.index(consumer) + 1]:
-            if item in producers:
-                continue
-            if isinstance(item, sched.SyncOp):
-                return False
-            _, writes = accessed_buffers(item, self.accesses)
-            if any(_may_overlap(written, read) for written in writes for read in (*inputs, buffer)):
-                return False
-        return True
-
-    def _launch_fused(
-        self,
-        launches: Sequence[sched.LaunchOp],
-        buffer: SSAValue,
-        plan: StagePlan,
-        key: _Key,
-    ) -> sched.LaunchOp:
+    def _launch_fused(self, handover: Handover, plan: StagePlan, key: _Key) -> sched.LaunchOp:
         """Replaces launches by one of a kernel that does what theirs do."""
+        launches, buffer = handover.launches, handover.buffer
         arguments: dict[tuple[SSAValue, Attribute], int] = {}
         operands: list[SSAValue] = []
         places: list[list[int | None]] = []
         for launch in launches:
-            kernel = self.kernels[_kernel_name(launch)]
+            kernel = self.kernels[kernel_name(launch)]
             own: list[int | None] = []
             for operand, argument in zip(launch.arguments, kernel.body.block.args, strict=True):
                 if operand is buffer:
@@ -217,7 +164,7 @@ class _Fuser:
             places.append(own)
         consumer = launches[-1]
         for launch in launches:
-            self.launches[_kernel_name(launch)] -= 1
+            self.launches[kernel_name(launch)] -= 1
         kernel = self.fused.get(key)
         if kernel is None:
             kernel = self.fused[key] = self._write(launches, plan, places)
@@ -245,7 +192,7 @@ class _Fuser:
         self, launches: Sequence[sched.LaunchOp], plan: StagePlan, places: Sequence[Sequence[int | None]]
     ) -> sched.KernelOp:
         """Writes the fused kernel in front of the consumer's, under a name of its own."""
-        old = self.kernels[_kernel_name(launches[-1])]
+        old = self.kernels[kernel_name(launches[-1])]
         base = self.base_names.get(old, old.sym_name.data)
         name = self.names.fresh(f"{base}_fused")
         new = write_stages(plan, places, name)
@@ -258,48 +205,24 @@ class _Fuser:
         return new
 
 
-def _takes_steps(kernel: sched.KernelOp) -> bool:
-    """
-    Returns whether an innermost axis of a kernel reads an array in steps of more than one element: it is no
-    vector, and LLVM makes vectors of kernels only in which there is none.
-    """
-    analysis = IndexAnalysis()
-    for loop in kernel.walk():
-        if not isinstance(loop, sched.AxisOp):
-            continue
-        inside = list(loop.body.walk())
-        if any(isinstance(op, sched.AxisOp) for op in inside):
-            continue
-        axis = analysis.axis(loop)
-        for load in inside:
-            if isinstance(load, memref.LoadOp):
-                strides = [analysis.expr(index).stride(axis) for index in load.indices]
-                if any(isinstance(stride, int) and stride > 1 for stride in strides):
-                    return True
-    return False
-
-
-def _kernel_name(launch: sched.LaunchOp) -> str:
-    return launch.kernel.root_reference.data
-
-
-def _key(kernels: Sequence[sched.KernelOp], launches: Sequence[sched.LaunchOp], buffer: SSAValue) -> _Key:
+def _key(handover: Handover) -> _Key:
     """Returns what the fused kernel is made of: the kernels, and which of their arguments are the same."""
-    numbers: dict[SSAValue, int] = {buffer: 0}
+    numbers: dict[SSAValue, int] = {handover.buffer: 0}
     arguments = (
-        numbers.setdefault(operand, len(numbers)) for launch in launches for operand in launch.arguments
+        numbers.setdefault(operand, len(numbers))
+        for launch in handover.launches
+        for operand in launch.arguments
     )
-    return (*kernels, *arguments)
+    return (*handover.kernels_of(), *arguments)
 
 
-def _may_overlap(first: SSAValue, second: SSAValue) -> bool:
-    first, second = base_of(first), base_of(second)
-    if first is second:
-        return True
-    one, other = first.owner, second.owner
-    if isinstance(one, sched.NodeOp) and isinstance(other, sched.NodeOp):
-        return one.node_name == other.node_name
-    return isinstance(one, sched.MergeBufferOp) and isinstance(other, sched.MergeBufferOp)
+def _note_obstacle(launch: sched.LaunchOp, obstacle: Obstacle) -> None:
+    """Says of the result of a launch, where it says what it computes, what keeps it a buffer."""
+    if launch.origins is not None and len(launch.origins):
+        *others, last = launch.origins
+        why = f"{last.why.data}; not handed on block by block, as {obstacle.why} ({obstacle.rule})"
+        noted = OriginAttr(last.value, last.operation, last.type, last.mode, why, last.rule, last.place)
+        launch.origins = ArrayAttr([*others, noted])
 
 
 def _join_origins(new: sched.LaunchOp, launches: Sequence[sched.LaunchOp]) -> None:

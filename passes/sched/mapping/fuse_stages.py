@@ -10,16 +10,15 @@ Runs two stages of a kernel in one loop where the second reads just what the fir
       sched.yield %v : f32
     }
 
-The first loop must be next before the second but for code that does not touch memory, have its extent, hold
-no loop of its own, and store one local buffer at the loop's index; the second must hold no loop either and
-read that buffer at its own index only. Every element is then stored before it is read, and the reduction's
-order stays.
+Every element is stored before it is read, and the reduction's order stays. `_RULES` has what keeps loops
+apart; `tenon.explain` tells it of a loop and of the reduction next to it that reads what the loop stores.
 
 Requires: unmapped `sched` kernels. Ensures: what each kernel computes is unchanged, bit for bit.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -29,6 +28,7 @@ from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
 
 from ....dialects import sched
+from ...rewriting.rewrite_counts import rewrite_counter
 
 
 @dataclass(frozen=True)
@@ -38,12 +38,39 @@ class FuseStagesPass(ModulePass):
     name = "fuse-stages"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        counts = rewrite_counter()
         for reduce in [inner for inner in op.walk() if isinstance(inner, sched.ReduceOp)]:
             fill = _loop_before(reduce)
-            if fill is not None:
-                stored = _stored_value(fill)
-                if stored is not None and _can_fuse(fill, reduce, stored):
-                    _fuse(fill, reduce, stored)
+            pair = None if fill is None else _pair(fill, reduce)
+            if pair is None:
+                continue
+            rule = next((rule for rule in _RULES if not rule.holds(pair)), None)
+            if rule is None:
+                _fuse(pair.fill, reduce, pair.store)
+            if counts is not None:
+                counts[
+                    "a loop fused into the reduction that reads it"
+                    if rule is None
+                    else f"kept apart, as {rule.why} ({rule.name})"
+                ] += 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """A loop, its one store, and the reduction after it that reads the buffer which is stored."""
+
+    fill: sched.AxisOp
+    store: memref.StoreOp
+    reduce: sched.ReduceOp
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    """A rule for loops that are fused: its name, what holds of them, and why others are kept apart."""
+
+    name: str
+    holds: Callable[[_Pair], bool]
+    why: str
 
 
 def _loop_before(reduce: sched.ReduceOp) -> sched.AxisOp | None:
@@ -54,36 +81,61 @@ def _loop_before(reduce: sched.ReduceOp) -> sched.AxisOp | None:
     return op if isinstance(op, sched.AxisOp) else None
 
 
-def _stored_value(fill: sched.AxisOp) -> memref.StoreOp | None:
-    """
-    Returns the one store of a loop, if it fills a local buffer, or a row of an argument, at the loop's index.
-    """
+def _pair(fill: sched.AxisOp, reduce: sched.ReduceOp) -> _Pair | None:
+    """Returns a loop and a reduction, if the reduction reads the one buffer that the loop stores."""
     stores = [op for op in fill.body.block.ops if isinstance(op, memref.StoreOp)]
-    if len(stores) != 1 or any(op.regions for op in fill.body.block.ops):
+    if len(stores) != 1:
         return None
-    (store,) = stores
-    if isinstance(store.memref.owner, sched.AllocOp):
-        return store if list(store.indices) == [fill.index] else None
-    *row, last = store.indices
-    return store if last is fill.index and all(_is_before(index, fill) for index in row) else None
+    pair = _Pair(fill, stores[0], reduce)
+    return pair if _reads(pair) else None
+
+
+def _reads(pair: _Pair) -> list[memref.LoadOp]:
+    ops = pair.reduce.body.block.ops
+    return [op for op in ops if isinstance(op, memref.LoadOp) and op.memref is pair.store.memref]
+
+
+def _have_no_loops(pair: _Pair) -> bool:
+    return not any(op.regions for loop in (pair.fill, pair.reduce) for op in loop.body.block.ops)
+
+
+def _stores_its_element(pair: _Pair) -> bool:
+    """Returns whether a loop fills a local buffer, or a row of an argument, at the loop's index."""
+    indices = list(pair.store.indices)
+    if isinstance(pair.store.memref.owner, sched.AllocOp):
+        return indices == [pair.fill.index]
+    return indices[-1:] == [pair.fill.index] and all(_is_before(index, pair.fill) for index in indices[:-1])
+
+
+def _have_equal_extents(pair: _Pair) -> bool:
+    fill, reduce = pair.fill, pair.reduce
+    return (fill.extent, fill.mapping, fill.count) == (reduce.extent, reduce.mapping, reduce.count)
+
+
+def _reads_its_element(pair: _Pair) -> bool:
+    expected = [*list(pair.store.indices)[:-1], pair.reduce.index]
+    return all(list(read.indices) == expected for read in _reads(pair))
+
+
+def _stores_nothing_more(pair: _Pair) -> bool:
+    return not any(isinstance(op, memref.StoreOp) for op in pair.reduce.body.block.ops)
+
+
+_RULES = (
+    _Rule("no-loops", _have_no_loops, "one of them holds a loop"),
+    # Before `own-element`, which takes the store to be at the loop's index.
+    _Rule("own-store", _stores_its_element, "the loop does not store at its own index"),
+    _Rule("extents", _have_equal_extents, "they have different extents"),
+    _Rule("own-element", _reads_its_element, "the reduction reads other elements than its own"),
+    _Rule("one-store", _stores_nothing_more, "the reduction stores something itself"),
+)
+"""What holds of loops that are fused, in the order in which it is looked at."""
 
 
 def _is_before(value: SSAValue, loop: sched.AxisOp) -> bool:
     """Returns whether a value is known outside of a loop."""
     block = value.owner if isinstance(value.owner, Block) else value.owner.parent
     return block is not loop.body.block
-
-
-def _can_fuse(fill: sched.AxisOp, reduce: sched.ReduceOp, store: memref.StoreOp) -> bool:
-    if (fill.extent, fill.mapping, fill.count) != (reduce.extent, reduce.mapping, reduce.count):
-        return False
-    body = reduce.body.block
-    reads = [op for op in body.ops if isinstance(op, memref.LoadOp) and op.memref is store.memref]
-    return (
-        bool(reads)
-        and all(list(read.indices) == [*list(store.indices)[:-1], reduce.index] for read in reads)
-        and not any(op.regions or isinstance(op, memref.StoreOp) for op in body.ops)
-    )
 
 
 def _fuse(fill: sched.AxisOp, reduce: sched.ReduceOp, store: memref.StoreOp) -> None:

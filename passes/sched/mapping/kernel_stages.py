@@ -25,9 +25,11 @@ from ..steps.split import split
 _SERIAL = MappingAttr.get()
 
 
+# By design: no fewer rows than a register tile has.
 LEAST_ROWS = 8
 """The rows of a block, at least, where a kernel takes those of one product of matrices in parts."""
 
+# By design: half of a second-level cache of 1 MiB.
 STAYING_NBYTES = 1 << 19
 """The most bytes of a side that stays from one such part to the next: the second cache holds it."""
 
@@ -75,21 +77,32 @@ class StagePlan:
     block: tuple[int, ...]
 
 
-def plan_stages(sources: Sequence[StageSource], local_nbytes: int, least_blocks: int) -> StagePlan | None:
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """What keeps kernels apart: the name of a rule, and its reason in one clause."""
+
+    rule: str
+    why: str
+
+
+def plan_stages(sources: Sequence[StageSource], local_nbytes: int, least_blocks: int) -> StagePlan | Obstacle:
     """
     Returns how kernels that hand over a buffer, the last one reading it, can be stages of one kernel with at
-    least so many blocks and at most so many bytes of local buffers; None where they cannot, or need not.
+    least so many blocks and at most so many bytes of local buffers, or why they cannot, or need not.
 
     The first buffer of a kernel takes no more than half of them, or a third if it is a part of the rows: what
     it is computed from may be a block of the same size.
     """
     readings = [_Reading(source) for source in sources]
-    if not all(reading.nest for reading in readings) or not any(reading.sums for reading in readings):
-        return None
+    if not all(reading.nest for reading in readings):
+        return Obstacle("no-nest", "a kernel has no axes, is mapped, or has one whose extent varies")
+    # A kernel without sums of products has been given what it can take in when it was planned.
+    if not any(reading.sums for reading in readings):
+        return Obstacle("no-products", "no kernel of them sums up products")
     shape = sources[-1].shape
     size, each = prod(shape), NBYTES[element_type_of(readings[-1].buffer.type)]
     if min(shape, default=1) < 1:
-        return None
+        return Obstacle("empty", "it has no elements")
     consumer, taken = readings[-1], sum(reading.taken_nbytes for reading in readings)
     most = local_nbytes - taken if consumer.has_blocks else local_nbytes // 2
     for blocks, in_parts in _block_counts(consumer.extents):
@@ -109,7 +122,10 @@ def plan_stages(sources: Sequence[StageSource], local_nbytes: int, least_blocks:
             extents = _refined(nests)
             if extents is not None:
                 return StagePlan(tuple(stages), extents, _block_shape(stages))
-    return None
+    return Obstacle(
+        "no-blocks",
+        f"their outer axes count no {least_blocks} or more blocks of up to {most} bytes that each touch one",
+    )
 
 
 def _block_counts(extents: Sequence[int]) -> Iterator[tuple[int, bool]]:

@@ -1,0 +1,193 @@
+"""
+Buffers that kernels hand to one another, and the ordered rules that keep such kernels apart.
+
+The first rule that has an obstacle decides; `tenon.explain` tells it. Kernels that pass all of these rules
+are fused if they can be stages of one kernel (`kernel_stages.py` has the rules for that).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from xdsl.dialects import memref
+from xdsl.ir import Block, SSAValue
+
+from ....dialects import sched
+from ....dialects.modules.hazards import accessed_buffers, base_of, items_in
+from ....dialects.modules.kernel_access import KernelAccess
+from ....dialects.sched import Role
+from ...indices.analysis import IndexAnalysis
+from .kernel_stages import Obstacle
+
+
+def kernel_name(launch: sched.LaunchOp) -> str:
+    return launch.kernel.root_reference.data
+
+
+@dataclass(frozen=True, slots=True)
+class Handover:
+    """
+    A temporary that launches of a block, the producers, store for another one, the consumer; `kernels` and
+    `accesses` are those of the program by name.
+    """
+
+    buffer: SSAValue
+    producers: tuple[sched.LaunchOp, ...]
+    consumer: sched.LaunchOp
+    kernels: Mapping[str, sched.KernelOp]
+    accesses: Mapping[str, KernelAccess]
+
+    @property
+    def launches(self) -> tuple[sched.LaunchOp, ...]:
+        return (*self.producers, self.consumer)
+
+    @property
+    def block(self) -> Block:
+        block = self.consumer.parent
+        assert block is not None, "a launch that stands nowhere"
+        return block
+
+    def kernels_of(self) -> list[sched.KernelOp]:
+        """Returns the kernels of the launches."""
+        return [self.kernels[kernel_name(launch)] for launch in self.launches]
+
+
+def handovers(
+    consumer: sched.LaunchOp, kernels: Mapping[str, sched.KernelOp], accesses: Mapping[str, KernelAccess]
+) -> Iterator[Handover]:
+    """Yields what other launches of its block store for a launch, in the order of its arguments."""
+    block = consumer.parent
+    assert block is not None, "a launch that stands nowhere"
+    reads, _ = accessed_buffers(consumer, accesses)
+    for buffer in dict.fromkeys(reads):
+        owner = buffer.owner
+        if not isinstance(owner, sched.BufferOp) or owner.role.data is not Role.TEMPORARY:
+            continue
+        users = dict.fromkeys(use.operation for use in buffer.uses)
+        launches = [op for op in users if isinstance(op, sched.LaunchOp) and op.parent is block]
+        producers = [launch for launch in launches if launch is not consumer]
+        if len(producers) > 1:
+            order = {item: number for number, item in enumerate(items_in(block))}
+            producers.sort(key=order.__getitem__)
+        if producers:
+            yield Handover(buffer, tuple(producers), consumer, kernels, accesses)
+
+
+@dataclass(frozen=True, slots=True)
+class HandoverRule:
+    """A rule: its name, and the function that returns what keeps the kernels apart, if anything does."""
+
+    name: str
+    obstacle: Callable[[Handover], str | None]
+
+
+def _other_users(it: Handover) -> str | None:
+    for use in it.buffer.uses:
+        if not isinstance(use.operation, sched.LaunchOp) or use.operation.parent is not it.block:
+            return "something else than the kernels beside it uses the buffer"
+    return None
+
+
+def _order(it: Handover) -> str | None:
+    return "a kernel stores it after it is read" if it.consumer.is_before_in_block(it.producers[-1]) else None
+
+
+def _unknown_kernel(it: Handover) -> str | None:
+    if any(kernel_name(launch) not in it.kernels for launch in it.launches):
+        return "one of the kernels is written by hand"
+    if any(list(launch.arguments).count(it.buffer) != 1 for launch in it.launches):
+        return "a kernel takes the buffer twice"
+    return None
+
+
+def _sizes(it: Handover) -> str | None:
+    if any(kernel.sizes for kernel in it.kernels_of()):
+        return "extents of a kernel vary from call to call"
+    return None
+
+
+def _waiting(it: Handover) -> str | None:
+    if any(launch.token.first_use is not None for launch in it.launches):
+        return "something waits for one of the kernels"
+    return None
+
+
+def _several_consumers(it: Handover) -> str | None:
+    for launch in it.producers:
+        reads, writes = accessed_buffers(launch, it.accesses)
+        if it.buffer in reads:
+            return "several kernels read it"
+        if writes != [it.buffer]:
+            return "a kernel that stores it stores something else too"
+    return None
+
+
+def _hazard(it: Handover) -> str | None:
+    inputs = [it.buffer]
+    for launch in it.producers:
+        inputs.extend(accessed_buffers(launch, it.accesses)[0])
+    items = items_in(it.block)
+    for item in items[items.index(it.producers[0]) : items.index(it.consumer) + 1]:
+        if item in it.producers:
+            continue
+        if isinstance(item, sched.SyncOp):
+            return "the program waits between them"
+        _, writes = accessed_buffers(item, it.accesses)
+        if any(_may_overlap(written, read) for written in writes for read in inputs):
+            return "what it is computed from changes before it is read"
+    return None
+
+
+HANDOVER_RULES: tuple[HandoverRule, ...] = (
+    HandoverRule("other-users", _other_users),
+    # Before the rules below, which look at the kernels and at the items from the first producer on.
+    HandoverRule("unknown-kernel", _unknown_kernel),
+    HandoverRule("several-consumers", _several_consumers),
+    HandoverRule("order", _order),
+    HandoverRule("varying-extents", _sizes),
+    HandoverRule("waiting", _waiting),
+    # Last: the one rule that looks at all items between the kernels.
+    HandoverRule("hazard", _hazard),
+)
+"""The rules in the order in which they are asked."""
+
+
+def obstacle_of(handover: Handover) -> Obstacle | None:
+    """Returns what the first rule says that has an obstacle."""
+    for rule in HANDOVER_RULES:
+        why = rule.obstacle(handover)
+        if why is not None:
+            return Obstacle(rule.name, why)
+    return None
+
+
+def takes_steps(kernel: sched.KernelOp) -> bool:
+    """
+    Returns whether an innermost axis of a kernel reads an array in steps of more than one element: it is no
+    vector, and LLVM makes vectors of kernels only in which there is none.
+    """
+    analysis = IndexAnalysis()
+    for loop in kernel.walk():
+        if not isinstance(loop, sched.AxisOp):
+            continue
+        inside = list(loop.body.walk())
+        if any(isinstance(op, sched.AxisOp) for op in inside):
+            continue
+        axis = analysis.axis(loop)
+        for load in inside:
+            if isinstance(load, memref.LoadOp):
+                strides = [analysis.expr(index).stride(axis) for index in load.indices]
+                if any(isinstance(stride, int) and stride > 1 for stride in strides):
+                    return True
+    return False
+
+
+def _may_overlap(first: SSAValue, second: SSAValue) -> bool:
+    first, second = base_of(first), base_of(second)
+    if first is second:
+        return True
+    one, other = first.owner, second.owner
+    if isinstance(one, sched.NodeOp) and isinstance(other, sched.NodeOp):
+        return one.node_name == other.node_name
+    return isinstance(one, sched.MergeBufferOp) and isinstance(other, sched.MergeBufferOp)
