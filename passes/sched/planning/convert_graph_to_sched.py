@@ -49,7 +49,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, cast
 
 from xdsl.context import Context
@@ -63,7 +63,7 @@ from xdsl.dialects.builtin import (
     StringAttr,
     TensorType,
 )
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
@@ -78,9 +78,10 @@ from ...rewriting.kernel_names import KernelNames
 from ...rewriting.value_names import value_names
 from .accesses import Kernel
 from .code import KernelCode
+from .control_flow import Scope, write_control
 from .emission import emit_kernel
 from .launch_origins import origin_of
-from .node_placement import CarriedRead, CarriedWrite, Item, Placement, ResultCopy, Write, place_nodes
+from .node_placement import CarriedRead, CarriedWrite, Item, ResultCopy, place_nodes
 from .op_kinds import UPDATING_OPS
 from .own import OWN_KERNELS
 from .plan import Plan, plan_kernels
@@ -179,27 +180,11 @@ def _check_local(op: func.FuncOp, local: AbstractSet[str]) -> None:
 
 
 @dataclass
-class _Scope:
-    """
-    A block that is being written: `items` takes its items, `targets` are the buffers for the values that it
-    yields or returns, `carried` those of the values that the loop around it carries; `in_place` are the
-    values that a kernel computes in the memory of a node or of a carried value.
-    """
-
-    plan: Plan
-    placement: Placement
-    items: Block
-    targets: dict[int, SSAValue] = field(default_factory=dict[int, SSAValue])
-    carried: dict[int, SSAValue] = field(default_factory=dict[int, SSAValue])
-    in_place: dict[SSAValue, Write] = field(default_factory=dict[SSAValue, Write])
-
-
-@dataclass
 class _Part:
     """Where the kernels of an op that are written by hand go; see passes/sched/planning/own/interface.py."""
 
     builder: _ProgramBuilder
-    scope: _Scope
+    scope: Scope
     origin: Operation
 
     def buffer_of(self, value: SSAValue) -> SSAValue:
@@ -251,7 +236,7 @@ class _ProgramBuilder:
         self._add(sched.ReturnOp(buffers), terminator, None)
         return self.kernels, self.program
 
-    def _function_scope(self, terminator: func.ReturnOp, copies: Sequence[ResultCopy]) -> _Scope:
+    def _function_scope(self, terminator: func.ReturnOp, copies: Sequence[ResultCopy]) -> Scope:
         """Places the function's nodes, and as many results as possible in the memory of donated arguments."""
         copied = {copy.number for copy in copies}
         waiting = {n: value for n, value in enumerate(terminator.operands) if n not in copied}
@@ -276,7 +261,7 @@ class _ProgramBuilder:
             numbers = tuple(read.number for read, _ in pairs)
             self.program.attributes["donated"] = graph.IntsAttr(numbers)
         carried = {read.number: self.buffers[read.result] for read, _ in pairs}
-        return _Scope(self.plan, placement, self.block, carried=carried)
+        return Scope(self.plan, placement, self.block, carried=carried)
 
     def _result_copies(self, terminator: func.ReturnOp) -> list[ResultCopy]:
         """Every result is a buffer of its own: a value that is not computed, or returned twice, is copied."""
@@ -289,13 +274,13 @@ class _ProgramBuilder:
             in_place.add(value)
         return copies
 
-    def _write_item(self, item: Item, scope: _Scope, terminator: Operation) -> None:
+    def _write_item(self, item: Item, scope: Scope, terminator: Operation) -> None:
         match item:
             case Kernel():
                 self._launch(item, scope)
             case graph.ReadOp():
                 if item not in scope.placement.direct_reads:
-                    self._copy(
+                    self.copy(
                         self._node_buffer(item),
                         self.buffers[item.result],
                         scope,
@@ -304,7 +289,7 @@ class _ProgramBuilder:
                     )
             case graph.WriteOp():
                 if scope.in_place.get(item.value) is not item:
-                    self._copy(
+                    self.copy(
                         self.buffers[item.value],
                         self._node_buffer(item),
                         scope,
@@ -313,7 +298,7 @@ class _ProgramBuilder:
                     )
             case CarriedRead():
                 if item not in scope.placement.direct_reads:
-                    self._copy(
+                    self.copy(
                         scope.carried[item.number],
                         self.buffers[item.result],
                         scope,
@@ -322,7 +307,7 @@ class _ProgramBuilder:
                     )
             case CarriedWrite():
                 if scope.in_place.get(item.value) is not item:
-                    self._copy(
+                    self.copy(
                         self.buffers[item.value],
                         scope.carried[item.number],
                         scope,
@@ -330,7 +315,7 @@ class _ProgramBuilder:
                         "no kernel can compute it where it is carried",
                     )
             case ResultCopy():
-                self._copy(
+                self.copy(
                     self.buffers[item.value],
                     scope.targets[item.number],
                     scope,
@@ -339,18 +324,12 @@ class _ProgramBuilder:
                 )
             case graph.CallbackOp():
                 called = sched.CallbackOp(item.callee, _type_of(item), *self._handed_over(item))
-                self._add_item(called, scope, item)
+                self.add_item(called, scope, item)
             case graph.PrintOp():
                 printed = sched.PrintOp(item.format, _type_of(item), *self._handed_over(item))
-                self._add_item(printed, scope, item)
-            case graph.IfOp():
-                self._write_if(item, scope)
-            case graph.WhileOp():
-                self._write_while(item, scope)
-            case graph.ScanOp():
-                self._write_scan(item, scope)
+                self.add_item(printed, scope, item)
             case graph.ControlOp():
-                raise PassFailedException(f"{item.name}: cannot schedule (control flow of an unknown kind)")
+                write_control(item, self, scope)
             case graph.HostCallOp():
                 raise PassFailedException(
                     f"{item.name}: cannot schedule (a call of the host of another kind)"
@@ -361,74 +340,13 @@ class _ProgramBuilder:
         buffers = self.buffers
         return [buffers[value] for value in op.operands], [buffers[value] for value in op.results]
 
-    def _write_if(self, op: graph.IfOp, scope: _Scope) -> None:
-        item = sched.IfOp(self.buffers[op.condition])
-        targets = dict(enumerate(self.buffers[result] for result in op.results))
-        for plan, block in zip(scope.plan.bodies[op], item.blocks, strict=True):
-            self._write_region(plan, block, targets)
-        self._add_item(item, scope, op)
-
-    def _write_while(self, op: graph.WhileOp, scope: _Scope) -> None:
-        carried = self._begin_loop(op, scope)
-        before, body = scope.plan.bodies[op]
-        before_block, body_block = Block(), Block()
-        self.buffers.update(zip(op.before.block.args, carried.values(), strict=True))
-        self._write_region(before, before_block, {})
-        self._write_region(body, body_block, {}, dict(zip(op.body.block.args, carried.values(), strict=True)))
-        condition = self.buffers[op.condition]
-        self._add_item(sched.WhileOp(condition, (), Region(before_block), Region(body_block)), scope, op)
-
-    def _write_scan(self, op: graph.ScanOp, scope: _Scope) -> None:
-        carried = self._begin_loop(op, scope)
-        counter = None
-        if op.counter.first_use is not None:
-            counter = self.temporary(op.counter.type, op, op.counter.name_hint)
-            self.buffers[op.counter] = counter
-        item = sched.ForOp(op.trip_count, counter, op.reverse is not None)
-        item.index.location = op.location
-        item.index.name_hint = op.counter.name_hint
-        inner = item.body.block
-        for argument, value in zip(op.slices, op.inputs, strict=True):
-            if argument.first_use is not None:
-                self.buffers[argument] = self._row(value, item, op, argument.name_hint)
-        (plan,) = scope.plan.bodies[op]
-        targets: dict[int, SSAValue] = {}
-        last = op.body.block.last_op
-        assert isinstance(last, graph.YieldOp), f"{op.name}: the body ends in no graph.yield"
-        for number, stack in enumerate(op.stacks, len(op.initial)):
-            targets[number] = self._row(stack, item, op, last.values[number].name_hint)
-        self._write_region(plan, inner, targets, dict(zip(op.carried, carried.values(), strict=True)))
-        self._add_item(item, scope, op)
-
-    def _row(self, value: SSAValue, loop: sched.ForOp, origin: Operation, hint: str | None) -> SSAValue:
-        row = sched.RowOp(self.buffers[value], loop.index)
-        row.location = origin.location
-        row.result.name_hint = hint
-        loop.body.block.add_op(row)
-        return row.result
-
-    def _begin_loop(self, op: graph.WhileOp | graph.ScanOp, scope: _Scope) -> dict[int, SSAValue]:
-        """Puts the values that a loop begins with where it carries them; returns the buffers by number."""
-        carried: dict[int, SSAValue] = {}
-        for number, value in enumerate(op.initial):
-            carried[number] = buffer = self.buffers[op.results[number]]
-            if self.buffers[value] is not buffer:
-                self._copy(
-                    self.buffers[value], buffer, scope, op, "a loop begins with it, and changes its copy"
-                )
-        return carried
-
-    def _write_region(
+    def write_region(
         self,
         plan: Plan,
         block: Block,
         targets: dict[int, SSAValue],
         carried: Mapping[SSAValue, SSAValue] | None = None,
     ) -> None:
-        """
-        Writes the items of a region. `targets` are the buffers that take the values it yields, by number;
-        `carried` are the buffers of its first arguments, which take the first of the values, all at once.
-        """
         terminator = plan.block.last_op
         assert terminator is not None, "a region is empty"
         pairs: list[tuple[CarriedRead, CarriedWrite]] = []
@@ -452,7 +370,7 @@ class _ProgramBuilder:
             else:
                 copies.append(ResultCopy(number, value))
         placement = place_nodes(plan, copies, taken, pairs)
-        scope = _Scope(plan, placement, block, targets, buffers)
+        scope = Scope(plan, placement, block, targets, buffers)
         for read, _ in pairs:
             if read not in placement.direct_reads:
                 self.buffers[read.result] = self.temporary(
@@ -462,7 +380,7 @@ class _ProgramBuilder:
         for item in placement.items:
             self._write_item(item, scope, terminator)
 
-    def _add_buffers(self, scope: _Scope, returned: AbstractSet[SSAValue]) -> None:
+    def _add_buffers(self, scope: Scope, returned: AbstractSet[SSAValue]) -> None:
         """Adds a buffer for each value of a block that has one of its own; `returned` are results."""
         plan = scope.plan
         scope.in_place = {write.value: write for write in scope.placement.written.values()}
@@ -487,7 +405,7 @@ class _ProgramBuilder:
         for source, result in reversed(updated.items()):
             self.buffers[source] = self.buffers[result]
 
-    def _share_initial(self, op: graph.WhileOp | graph.ScanOp, scope: _Scope) -> None:
+    def _share_initial(self, op: graph.WhileOp | graph.ScanOp, scope: Scope) -> None:
         """Has what a loop begins with computed where the loop carries it, if nothing else is kept there."""
         made = {kernel.root for kernel in scope.plan.kernels} | set(scope.plan.bodies)
         for value, result in zip(op.initial, op.results, strict=False):
@@ -496,7 +414,7 @@ class _ProgramBuilder:
             if value.owner in made and value.has_one_use() and value not in self.buffers:
                 self.buffers[value] = self.buffers[result]
 
-    def _add_node_buffers(self, scope: _Scope) -> None:
+    def _add_node_buffers(self, scope: Scope) -> None:
         """Adds the buffers of nodes, of the merge buffer and of what is copied from nodes."""
         for write in scope.in_place.values():
             if isinstance(write, CarriedWrite):
@@ -531,14 +449,14 @@ class _ProgramBuilder:
             self.node_buffers[key] = known = node.result
         return known
 
-    def _launch(self, kernel: Kernel, scope: _Scope) -> None:
+    def _launch(self, kernel: Kernel, scope: Scope) -> None:
         in_place = scope.placement.overwritten.get(kernel)
         if isinstance(kernel.root, UPDATING_OPS):
             source, result = kernel.root.source, kernel.root.result
             if self.buffers[source] is self.buffers[result]:
                 in_place = source
             else:
-                self._copy(
+                self.copy(
                     self.buffers[source],
                     self.buffers[result],
                     scope,
@@ -574,7 +492,7 @@ class _ProgramBuilder:
         self,
         kernel: sched.KernelOp,
         buffers: Sequence[SSAValue],
-        scope: _Scope,
+        scope: Scope,
         origin: Operation,
         ops: Sequence[Operation],
     ) -> None:
@@ -584,15 +502,15 @@ class _ProgramBuilder:
         sizes = [self._size(dim) for dim in kernel.sizes]
         launch = sched.LaunchOp(kernel.sym_name.data, [*sizes, *buffers])
         self._note_origins(launch, ops)
-        self._add_item(launch, scope, origin)
+        self.add_item(launch, scope, origin)
         self.kernels.append(kernel)
 
-    def _copy(self, source: SSAValue, target: SSAValue, scope: _Scope, origin: Operation, why: str) -> None:
+    def copy(self, source: SSAValue, target: SSAValue, scope: Scope, origin: Operation, why: str) -> None:
         if size_of(source.type) != 0:
             transfer = sched.TransferOp(source, target)
             if self.names is not None:
                 transfer.why = StringAttr(why)
-            self._add_item(transfer, scope, origin)
+            self.add_item(transfer, scope, origin)
 
     def _result_buffer(self, value: SSAValue, terminator: Operation) -> SSAValue:
         shape_of(value, terminator.name)
@@ -609,7 +527,7 @@ class _ProgramBuilder:
         self._add(new, origin, hint)
         return new.result
 
-    def _add_item(self, item: Operation, scope: _Scope, origin: Operation) -> None:
+    def add_item(self, item: Operation, scope: Scope, origin: Operation) -> None:
         item.location = origin.location
         item.results[0].name_hint = "t"
         scope.items.add_op(item)
