@@ -1,4 +1,4 @@
-"""Runs steps on the kernels of a module, for passes."""
+"""The kernels of a module by name, for passes that do steps to them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 
 from ....dialects import sched
 from .errors import ScheduleError
-from .steps import Step, run_step
+from .steps import Step
 
 
 def kernels_of(op: ModuleOp) -> dict[str, sched.KernelOp]:
@@ -24,11 +24,6 @@ def find_kernel(who: str, op: ModuleOp, name: str) -> sched.KernelOp:
         known = ", ".join(f"@{known}" for known in kernels) or "none"
         raise ScheduleError(f"{who}: there is no sched.kernel @{name} (kernels: {known})")
     return kernel
-
-
-def run_step_on(who: str, op: ModuleOp, kernel: str, step: Step) -> None:
-    """Does one step to the kernel of that name. Raises ScheduleError as `find_kernel` and `run_step` do."""
-    run_step(find_kernel(who, op, kernel), step)
 
 
 def note_steps(kernel: sched.KernelOp, steps: Sequence[Step]) -> None:

@@ -18,22 +18,14 @@ Requires: `sched` kernels. Ensures: what the kernel computes is unchanged, bit f
 
 from dataclasses import dataclass
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
-
-from ..kernels import run_step_on
+from ..kernel_step import KernelStep
 
 
 @dataclass(frozen=True)
-class ComputeAtPass(ModulePass):
+class ComputeAtPass(KernelStep):
     """Computes a local buffer of a kernel in a loop that reads it."""
 
     name = "compute-at"
-    kernel: str
+    step = "compute_at"
     buffer: str
     axis: str
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        step = {"step": "compute_at", "buffer": self.buffer, "axis": self.axis}
-        run_step_on(self.name, op, self.kernel, step)

@@ -17,23 +17,15 @@ Requires: `sched` kernels. Ensures: what the kernel computes is unchanged, bit f
 
 from dataclasses import dataclass
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
-
-from ..kernels import run_step_on
+from ..kernel_step import KernelStep
 
 
 @dataclass(frozen=True)
-class DistributeAxisPass(ModulePass):
+class DistributeAxisPass(KernelStep):
     """Gives two parts of an axis's body an axis each."""
 
     name = "distribute-axis"
-    kernel: str
+    step = "distribute"
     axis: str
     at: str
     after: bool = False
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        step = {"step": "distribute", "axis": self.axis, "at": self.at, "after": self.after}
-        run_step_on(self.name, op, self.kernel, step)

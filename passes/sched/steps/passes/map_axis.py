@@ -13,28 +13,15 @@ Requires: `sched` kernels. Ensures: what the kernel computes is unchanged, bit f
 
 from dataclasses import dataclass
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
-
-from ..kernels import run_step_on
+from ..kernel_step import KernelStep
 
 
 @dataclass(frozen=True)
-class MapAxisPass(ModulePass):
+class MapAxisPass(KernelStep):
     """Maps loops of a kernel to work-groups, work-items, vectors or unrolled code."""
 
     name = "map-axis"
-    kernel: str
+    step = "map"
     axes: tuple[str, ...]
     mappings: tuple[str, ...]
     allow_reorder: bool = False
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        step = {
-            "step": "map",
-            "axes": list(self.axes),
-            "mappings": list(self.mappings),
-            "allow_reorder": self.allow_reorder,
-        }
-        run_step_on(self.name, op, self.kernel, step)

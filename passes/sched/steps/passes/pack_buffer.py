@@ -16,30 +16,16 @@ Requires: `sched` kernels. Ensures: what the kernel computes is unchanged, bit f
 
 from dataclasses import dataclass
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
-
-from ..kernels import run_step_on
+from ..kernel_step import KernelStep
 
 
 @dataclass(frozen=True)
-class PackBufferPass(ModulePass):
+class PackBufferPass(KernelStep):
     """Packs what a loop of a kernel reads of a buffer in the order of loops in it."""
 
     name = "pack-buffer"
-    kernel: str
+    step = "pack"
     axis: str
     buffer: str
     layout: tuple[str, ...]
     scope: str = "local"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        step = {
-            "step": "pack",
-            "axis": self.axis,
-            "buffer": self.buffer,
-            "layout": list(self.layout),
-            "scope": self.scope,
-        }
-        run_step_on(self.name, op, self.kernel, step)

@@ -14,22 +14,14 @@ Requires: `sched` kernels. Ensures: what the kernel computes is unchanged, bit f
 
 from dataclasses import dataclass
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
-
-from ..kernels import run_step_on
+from ..kernel_step import KernelStep
 
 
 @dataclass(frozen=True)
-class ReorderAxesPass(ModulePass):
+class ReorderAxesPass(KernelStep):
     """Puts nested loops of a kernel in the order given."""
 
     name = "reorder-axes"
-    kernel: str
+    step = "reorder"
     axes: tuple[str, ...]
     allow_reorder: bool = False
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        step = {"step": "reorder", "axes": list(self.axes), "allow_reorder": self.allow_reorder}
-        run_step_on(self.name, op, self.kernel, step)

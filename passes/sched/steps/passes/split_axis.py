@@ -17,30 +17,16 @@ Requires: `sched` kernels. Ensures: what the kernel computes is unchanged, bit f
 
 from dataclasses import dataclass
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
-
-from ..kernels import run_step_on
+from ..kernel_step import KernelStep
 
 
 @dataclass(frozen=True)
-class SplitAxisPass(ModulePass):
+class SplitAxisPass(KernelStep):
     """Splits a loop of a kernel into an outer one and an inner one."""
 
     name = "split-axis"
-    kernel: str
+    step = "split"
     axis: str
     factor: int
     allow_reorder: bool = False
     serial: bool = False
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        step = {
-            "step": "split",
-            "axis": self.axis,
-            "factor": self.factor,
-            "allow_reorder": self.allow_reorder,
-            "serial": self.serial,
-        }
-        run_step_on(self.name, op, self.kernel, step)

@@ -16,23 +16,15 @@ Requires: `sched` kernels. Ensures: what the kernel computes is unchanged, bit f
 
 from dataclasses import dataclass
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
-
-from ..kernels import run_step_on
+from ..kernel_step import KernelStep
 
 
 @dataclass(frozen=True)
-class StageBufferPass(ModulePass):
+class StageBufferPass(KernelStep):
     """Copies what a loop of a kernel reads of a buffer into a local one."""
 
     name = "stage-buffer"
-    kernel: str
+    step = "stage"
     axis: str
     buffer: str
     scope: str = "local"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        step = {"step": "stage", "axis": self.axis, "buffer": self.buffer, "scope": self.scope}
-        run_step_on(self.name, op, self.kernel, step)
