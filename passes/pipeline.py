@@ -36,11 +36,11 @@ from .sched.host.analyze_schedule import AnalyzeSchedulePass
 from .sched.host.build_dependencies import BuildDependenciesPass
 from .sched.host.plan_memory import PlanMemoryPass
 from .sched.mapping.contractions.tile_contractions import TileContractionsPass
+from .sched.mapping.collapse_axes import CollapseAxesPass
 from .sched.mapping.fuse_kernels import FuseKernelsPass
 from .sched.mapping.fuse_stages import FuseStagesPass
 from .sched.mapping.gpu.map_work_groups import MapWorkGroupsPass
 from .sched.mapping.map_axes import MapAxesPass
-from .sched.mapping.merge_axes import MergeAxesPass
 from .sched.mapping.merge_kernels import MergeKernelsPass
 from .sched.mapping.prefetch_rows import PrefetchRowsPass
 from .sched.mapping.split_borders import SplitBordersPass
@@ -97,7 +97,7 @@ def sched_passes(target: Target, schedule: ModulePass | None = None) -> tuple[Mo
     """
     first: tuple[ModulePass, ...] = (
         # Before all that maps axes: the fewer there are, the less is left over at their ends.
-        MergeAxesPass(),
+        CollapseAxesPass(),
         # Before tile-contractions, which takes them for products of matrices, one for each row of an image.
         target.pass_of(TileConvolutionsPass),
         # After tile-convolutions, which says what is a convolution; before split-borders and map-axes, which
@@ -105,13 +105,13 @@ def sched_passes(target: Target, schedule: ModulePass | None = None) -> tuple[Mo
         target.pass_of(StageImagesPass),
         # Before split-borders and map-axes, which leave alone what is mapped: panels are no borders.
         target.pass_of(TileContractionsPass),
-        # After merge-axes, which makes one axis of the columns.
+        # After collapse-axes, which makes one axis of the columns.
         target.pass_of(TileColumnsPass),
         # After fuse-stages, which fuses whole loops; before map-axes, which finds no vector where an index is
         # clamped.
         SplitBordersPass(),
     )
-    # Before merge-axes, which would make one axis of the blocks of a buffer and what is in them; before what
+    # Before collapse-axes, which would make one axis of the blocks of a buffer and what is in them; before what
     # schedules kernels, which sees them whole.
     stages: tuple[ModulePass, ...] = (target.pass_of(FuseKernelsPass),)
     if target.groups is not None:

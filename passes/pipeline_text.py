@@ -21,6 +21,7 @@ from xdsl.utils.hints import isa, type_repr
 from ..errors import TenonError
 from .machine.target import DEFAULT_TARGET, Target
 from .named_pipelines import NAMED_PIPELINES
+from .registry import RENAMED_PASSES
 
 _NESTED = re.compile(r"([\w.-]+)\s*\((.*)\)", re.DOTALL)
 
@@ -100,7 +101,7 @@ def make_pass(spec: ArgSpec, available: Mapping[str, Callable[[], type[ModulePas
     """
     if spec.name not in available:
         known = (*available, *NAMED_PIPELINES)
-        raise TenonError(f"pipeline: unknown pass '{spec.name}'{did_you_mean(spec.name, known)}")
+        raise TenonError(f"pipeline: {unknown_pass(spec.name, known)}")
     pass_type = available[spec.name]()
     options = {field.name.replace("_", "-"): field for field in dataclasses.fields(pass_type) if field.init}
     given = {name.replace("_", "-") for name in spec.parameters}
@@ -151,6 +152,13 @@ def _fits(value: ParameterListType, type_: Any) -> bool:
     if isinstance(value[0], bool) and type_ is int:
         return False
     return (len(value) == 1 and isa(value[0], type_)) or isa(value, type_)
+
+
+def unknown_pass(name: str, known: Iterable[str]) -> str:
+    """Returns that `name` is no pass in `known`, and what it is called now or may be meant to be."""
+    now = RENAMED_PASSES.get(name)
+    hint = did_you_mean(name, known) if now is None else f", it is called '{now}' now"
+    return f"unknown pass '{name}'{hint}"
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

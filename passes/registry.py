@@ -54,10 +54,10 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "stage-buffer",
     ),
     "sched.mapping": (
+        "collapse-axes",
         "fuse-kernels",
         "fuse-stages",
         "map-axes",
-        "merge-axes",
         "merge-kernels",
         "prefetch-rows",
         "split-borders",
@@ -90,6 +90,12 @@ TENON_PASS_NAMES: tuple[str, ...] = tuple(sorted(_ROOM_OF))
 
 XDSL_PASS_NAMES: tuple[str, ...] = ("canonicalize", "cse", "dce", "licm")
 """xDSL's passes that work on Tenon's dialects, sorted."""
+
+
+RENAMED_PASSES: dict[str, str] = {
+    "merge-axes": "collapse-axes",
+}
+"""What passes were called before, and what they are called now."""
 
 
 def module_of(pass_name: str) -> str:

@@ -39,7 +39,7 @@ from ..passes.instruments.timing import Timing
 from ..passes.machine.target import DEFAULT_TARGET
 from ..passes.machine.target import Target as Machine
 from ..passes.pass_manager import PassManager
-from ..passes.pipeline_text import did_you_mean, parse_passes
+from ..passes.pipeline_text import did_you_mean, parse_passes, unknown_pass
 from ..passes.registry import ALL_PASSES
 from ..passes.rewriting.debug_counter import DebugCounters, counting_actions
 from ..passes.rewriting.failing_location import failing_location, failure_text
@@ -114,9 +114,7 @@ class TenonOpt(xDSLOptMain):
 
     def _known_pass(self, name: str) -> str:
         if name not in self.available_passes:
-            raise argparse.ArgumentTypeError(
-                f"unknown pass '{name}'{did_you_mean(name, self.available_passes)}"
-            )
+            raise argparse.ArgumentTypeError(unknown_pass(name, self.available_passes))
         return name
 
     def setup_pipeline(self) -> None:

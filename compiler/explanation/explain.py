@@ -14,7 +14,7 @@ from ...passes.pass_manager import PassManager
 from ...passes.sched.mapping.contractions.tile_contractions import TileContractionsPass
 from ...passes.sched.mapping.gpu.map_work_groups import MapWorkGroupsPass
 from ...passes.sched.mapping.map_axes import MapAxesPass
-from ...passes.sched.mapping.merge_axes import MergeAxesPass
+from ...passes.sched.mapping.collapse_axes import CollapseAxesPass
 from ...passes.sched.mapping.split_borders import SplitBordersPass
 from ...passes.sched.mapping.tile_columns import TileColumnsPass
 from ...passes.sched.mapping.tile_convolutions import TileConvolutionsPass
@@ -33,7 +33,7 @@ _SCHEDULING = (
     ScheduleKernelsPass,
     ScheduleByFunctions,
     ApplySchedulesPass,
-    MergeAxesPass,
+    CollapseAxesPass,
     TileConvolutionsPass,
     TileContractionsPass,
     TileColumnsPass,

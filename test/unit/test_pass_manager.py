@@ -18,7 +18,8 @@ from tenon.passes.instruments.timing import Timing
 from tenon.passes.instruments.tree_dump import TreeDump
 from tenon.passes.instruments.verify_semantics import SemanticsError, VerifySemantics
 from tenon.passes.pass_manager import InvalidModuleError, PassError, PassManager
-from tenon.passes.registry import ALL_PASSES
+from tenon.passes.pipeline_text import parse_passes
+from tenon.passes.registry import ALL_PASSES, RENAMED_PASSES
 from xdsl.context import Context
 from xdsl.dialects import arith, func, test
 from xdsl.dialects.builtin import (
@@ -161,6 +162,14 @@ def test_module_nesting_and_spaces_are_read_past():
 def test_names_of_ops_need_no_quotes():
     text = 'append{label=graph.add},append{label="a=b.c,d.e" times=1}'
     assert str(parse(text)) == 'append{label="graph.add"},append{label="a=b.c,d.e"}'
+
+
+@pytest.mark.parametrize(("old", "new"), RENAMED_PASSES.items())
+def test_an_old_name_of_a_pass_is_an_error_that_has_the_new_one(old: str, new: str):
+    assert old not in ALL_PASSES and new in ALL_PASSES
+    with pytest.raises(TenonError) as error:
+        parse_passes(f"cse,{old}", ALL_PASSES)
+    assert str(error.value) == f"pipeline: unknown pass '{old}', it is called '{new}' now"
 
 
 @pytest.mark.parametrize("text", ["", "  ", "builtin.module()"])

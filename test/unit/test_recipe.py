@@ -16,7 +16,7 @@ from tenon.passes.machine.groups import GroupLimits
 from tenon.passes.machine.target import Target
 from tenon.passes.pass_manager import PassManager
 from tenon.passes.pipeline import phases
-from tenon.passes.sched.mapping.merge_axes import MergeAxesPass
+from tenon.passes.sched.mapping.collapse_axes import CollapseAxesPass
 from tenon.passes.sched.steps.passes.record_recipes import RecordRecipesPass
 from tenon.passes.sched.steps.recipe import RECIPE, UNNOTED, end_recipe, recipe_of
 from tenon.passes.sched.steps.schedule import Schedule
@@ -62,7 +62,7 @@ def scheduled(name: str, target: Target) -> tuple[dict[str, sched.KernelOp], dic
     module = parse_module(str(tenon.jit(function, name="f").lower(*arguments).module))
     passes = [*phases(target)["graph"], *phases(target)["sched"]]
     names = [pass_.name for pass_ in passes]
-    begin = names.index("map-work-groups" if target.groups else MergeAxesPass.name)
+    begin = names.index("map-work-groups" if target.groups else CollapseAxesPass.name)
     end = names.index("build-dependencies")
     PassManager(passes[:begin]).run(context(), module)
     before = {op.sym_name.data: op.clone() for op in module.ops if isinstance(op, sched.KernelOp)}

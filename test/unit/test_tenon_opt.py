@@ -192,6 +192,10 @@ def test_nothing_is_written_to_a_file_on_failure(run, tmp_path: Path):
         ),
         (("-t", "{"), "argument -t/--emit: cannot read '{'"),
         (("--mlir-print-ir-after=csee",), "unknown pass 'csee', did you mean 'cse'?"),
+        (
+            ("--mlir-print-ir-after=merge-axes",),
+            "unknown pass 'merge-axes', it is called 'collapse-axes' now",
+        ),
         (("--verify-each=perhaps",), "expected true or false, found 'perhaps'"),
         (("--verify-semantics=0",), "expected a number from 1 up, found '0'"),
         (("--no-such-flag",), "unrecognized arguments: --no-such-flag"),

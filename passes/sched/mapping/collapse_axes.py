@@ -1,5 +1,5 @@
 """
-Makes one axis of two around a reduction, where every access goes on from the end of the inner one.
+Collapses two axes around a reduction into one, where every access is contiguous over both.
 
     sched.axis %i = 56 {                                   sched.axis %i_j = 3136 {
       sched.axis %j = 56 {                                   %i = arith.divui %i_j, %c56 : index
@@ -39,10 +39,10 @@ _SERIAL = MappingAttr.get()
 
 
 @dataclass(frozen=True)
-class MergeAxesPass(ModulePass):
-    """Makes one axis of two around a reduction that go on from one another in every access."""
+class CollapseAxesPass(ModulePass):
+    """Collapses two axes around a reduction into one, where they are contiguous in every access."""
 
-    name = "merge-axes"
+    name = "collapse-axes"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for kernel in op.ops:

@@ -1,4 +1,4 @@
-// RUN: tenon-opt -p merge-axes %s | filecheck %s
+// RUN: tenon-opt -p collapse-axes %s | filecheck %s
 
 // Rows and columns of an image are one axis where nothing tells them apart.
 // CHECK-LABEL: sched.kernel @places
