@@ -37,11 +37,11 @@ from .sched.host.build_dependencies import BuildDependenciesPass
 from .sched.host.plan_memory import PlanMemoryPass
 from .sched.mapping.contractions.tile_contractions import TileContractionsPass
 from .sched.mapping.collapse_axes import CollapseAxesPass
+from .sched.mapping.deduplicate_kernels import DeduplicateKernelsPass
 from .sched.mapping.fuse_kernels import FuseKernelsPass
 from .sched.mapping.fuse_stages import FuseStagesPass
 from .sched.mapping.gpu.map_work_groups import MapWorkGroupsPass
 from .sched.mapping.map_axes import MapAxesPass
-from .sched.mapping.merge_kernels import MergeKernelsPass
 from .sched.mapping.prefetch_rows import PrefetchRowsPass
 from .sched.mapping.split_borders import SplitBordersPass
 from .sched.mapping.stage_images import StageImagesPass
@@ -125,7 +125,7 @@ def sched_passes(target: Target, schedule: ModulePass | None = None) -> tuple[Mo
         ConvertGraphToSchedPass(),
         VerifyStagePass(absent=("func", "graph"), allowed=("graph.dim", "graph.tnode")),
         # Before all passes over kernels, which then see equal ones once.
-        MergeKernelsPass(),
+        DeduplicateKernelsPass(),
         # Before map-axes, which maps the loops that there are.
         FuseStagesPass(),
         *stages,

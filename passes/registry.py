@@ -55,10 +55,10 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     ),
     "sched.mapping": (
         "collapse-axes",
+        "deduplicate-kernels",
         "fuse-kernels",
         "fuse-stages",
         "map-axes",
-        "merge-kernels",
         "prefetch-rows",
         "split-borders",
         "stage-images",
@@ -93,6 +93,7 @@ XDSL_PASS_NAMES: tuple[str, ...] = ("canonicalize", "cse", "dce", "licm")
 
 
 RENAMED_PASSES: dict[str, str] = {
+    "merge-kernels": "deduplicate-kernels",
     "merge-axes": "collapse-axes",
 }
 """What passes were called before, and what they are called now."""

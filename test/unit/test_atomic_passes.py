@@ -72,7 +72,7 @@ LOW_PASSES = (
     "expand-math",
     "expand-vectors",
     "expand-tiles",
-    "merge-kernels",
+    "deduplicate-kernels",
     "canonicalize",
     "cse",
     "dce",

@@ -1,4 +1,4 @@
-// RUN: tenon-opt -p merge-kernels %s | filecheck %s
+// RUN: tenon-opt -p deduplicate-kernels %s | filecheck %s
 
 // Names of kernels and values do not matter; the first kernel stays, and launches in regions follow too.
 // CHECK:      sched.kernel @double(%x: memref<8xf32>, %y: memref<8xf32>)

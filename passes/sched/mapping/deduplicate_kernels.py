@@ -28,10 +28,10 @@ from ..steps.kernel_key import kernel_text
 
 
 @dataclass(frozen=True)
-class MergeKernelsPass(ModulePass):
+class DeduplicateKernelsPass(ModulePass):
     """Makes one kernel of kernels that are equal but for their names."""
 
-    name = "merge-kernels"
+    name = "deduplicate-kernels"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         kernels = [kernel for kernel in op.ops if isinstance(kernel, sched.KernelOp | low.KernelOp)]
