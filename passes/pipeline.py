@@ -30,13 +30,13 @@ from .low.hoist_invariant_ops import HoistInvariantOpsPass
 from .low.lowering.convert_sched_to_low import ConvertSchedToLowPass
 from .low.simplify_low import SimplifyLowPass
 from .machine.target import DEFAULT_TARGET, Target
-from .rewriting.merge_equal_ops import MergeEqualOpsPass
+from .rewriting.eliminate_common_subexpressions import EliminateCommonSubexpressionsPass
 from .rewriting.verify_stage import VerifyStagePass
 from .sched.host.analyze_schedule import AnalyzeSchedulePass
 from .sched.host.build_dependencies import BuildDependenciesPass
 from .sched.host.plan_memory import PlanMemoryPass
-from .sched.mapping.contractions.tile_contractions import TileContractionsPass
 from .sched.mapping.collapse_axes import CollapseAxesPass
+from .sched.mapping.contractions.tile_contractions import TileContractionsPass
 from .sched.mapping.deduplicate_kernels import DeduplicateKernelsPass
 from .sched.mapping.fuse_kernels import FuseKernelsPass
 from .sched.mapping.fuse_stages import FuseStagesPass
@@ -74,16 +74,17 @@ def graph_passes(target: Target) -> tuple[ModulePass, ...]:
         # After simplify-contractions, which tells convolutions from products of matrices; before
         # pack-operands, which leaves alone what is packed. What the weights are copied by is simplified then.
         *((target.pass_of(PackConvolutionsPass), SimplifyContractionsPass()) if has_tiles else ()),
-        # After infer-precision: what is copied is as narrow as it gets. Before merge-equal-ops and the
+        # After infer-precision: what is copied is as narrow as it gets. Before eliminate-common-subexpressions and the
         # hoisting of invariants: two contractions, or all rounds of a loop, may share a copy.
         # Before pack-operands, which copies what is left and is not contiguous.
         *((target.pass_of(PackPanelsPass),) if has_tiles else ()),
         PackOperandsPass(),
-        # Before merge-equal-ops: what two loops compute alike is one op only where both can see it.
+        # Before eliminate-common-subexpressions: what two loops compute alike is one op only where both can
+        # see it.
         HoistLoopInvariantsPass(),
         # After canonicalize-graph: equal values are equal text only once they are in canonical form.
-        MergeEqualOpsPass(),
-        # After merge-equal-ops, which leaves the operands of what it merged without a use.
+        EliminateCommonSubexpressionsPass(),
+        # After eliminate-common-subexpressions, which leaves the operands of what it merged without a use.
         DeadCodeElimination(),
         # Last: every rewrite changes who reads what, and a memory mode is about just that.
         InferMemoryModesPass(),
@@ -170,8 +171,9 @@ def low_passes(target: Target) -> tuple[ModulePass, ...]:
         # Before simplify-low: the expansions bring constants and conversions of their own.
         ExpandMathPass(),
         SimplifyLowPass(),
-        MergeEqualOpsPass(),
-        # After merge-equal-ops: what two places share may be invariant in a loop that neither alone shows.
+        EliminateCommonSubexpressionsPass(),
+        # After eliminate-common-subexpressions: what two places share may be invariant in a loop that neither
+        # alone shows.
         HoistInvariantOpsPass(),
         # After all others, which have less to do as long as a tile is one op and a vector one value.
         *expansions(target),

@@ -16,7 +16,7 @@ from xdsl.transforms import get_all_passes
 
 _ROOMS: dict[str, tuple[str, ...]] = {
     "rewriting": (
-        "merge-equal-ops",
+        "eliminate-common-subexpressions",
         "specialize-dims",
         "verify-stage",
     ),
@@ -93,6 +93,7 @@ XDSL_PASS_NAMES: tuple[str, ...] = ("canonicalize", "cse", "dce", "licm")
 
 
 RENAMED_PASSES: dict[str, str] = {
+    "merge-equal-ops": "eliminate-common-subexpressions",
     "merge-kernels": "deduplicate-kernels",
     "merge-axes": "collapse-axes",
 }

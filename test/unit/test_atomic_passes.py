@@ -67,7 +67,7 @@ low.kernel @k(%x: memref<{n}xi32>, %h: memref<{BINS}xi32>, %sum: memref<1xi64>, 
 
 LOW_PASSES = (
     "simplify-low",
-    "merge-equal-ops",
+    "eliminate-common-subexpressions",
     "hoist-invariant-ops",
     "expand-math",
     "expand-vectors",
@@ -128,7 +128,7 @@ def test_every_stage_of_the_pipeline_gives_the_same(count: int, way: str):
 
 def test_loads_on_both_sides_of_an_update_stay_two():
     module = parse(kernel(N))
-    PassManager("merge-equal-ops,cse").run(context(), module)
+    PassManager("eliminate-common-subexpressions,cse").run(context(), module)
     assert str(module).count("memref.load %y[%i]") == 2
 
 

@@ -1,4 +1,4 @@
-// RUN: tenon-opt -p merge-equal-ops %s | filecheck %s
+// RUN: tenon-opt -p eliminate-common-subexpressions %s | filecheck %s
 
 // Equal ops are merged, also with one of a block around them; operands are compared after merging.
 // CHECK-LABEL: func.func @merges
