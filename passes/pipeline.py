@@ -38,7 +38,7 @@ from .sched.host.plan_memory import PlanMemoryPass
 from .sched.mapping.collapse_axes import CollapseAxesPass
 from .sched.mapping.contractions.tile_contractions import TileContractionsPass
 from .sched.mapping.deduplicate_kernels import DeduplicateKernelsPass
-from .sched.mapping.fuse_kernels import FuseKernelsPass
+from .sched.mapping.fuse_producers import FuseProducersPass
 from .sched.mapping.fuse_stages import FuseStagesPass
 from .sched.mapping.gpu.map_work_groups import MapWorkGroupsPass
 from .sched.mapping.map_axes import MapAxesPass
@@ -74,8 +74,8 @@ def graph_passes(target: Target) -> tuple[ModulePass, ...]:
         # After simplify-contractions, which tells convolutions from products of matrices; before
         # pack-operands, which leaves alone what is packed. What the weights are copied by is simplified then.
         *((target.pass_of(PackConvolutionsPass), SimplifyContractionsPass()) if has_tiles else ()),
-        # After infer-precision: what is copied is as narrow as it gets. Before eliminate-common-subexpressions and the
-        # hoisting of invariants: two contractions, or all rounds of a loop, may share a copy.
+        # After infer-precision: what is copied is as narrow as it gets. Before hoist-loop-invariants and
+        # eliminate-common-subexpressions: all rounds of a loop, or two contractions, may share a copy.
         # Before pack-operands, which copies what is left and is not contiguous.
         *((target.pass_of(PackPanelsPass),) if has_tiles else ()),
         PackOperandsPass(),
@@ -112,9 +112,9 @@ def sched_passes(target: Target, schedule: ModulePass | None = None) -> tuple[Mo
         # clamped.
         SplitBordersPass(),
     )
-    # Before collapse-axes, which would make one axis of the blocks of a buffer and what is in them; before what
-    # schedules kernels, which sees them whole.
-    stages: tuple[ModulePass, ...] = (target.pass_of(FuseKernelsPass),)
+    # Before collapse-axes, which would make one axis of the blocks of a buffer and what is in them; before
+    # what schedules kernels, which sees them whole.
+    stages: tuple[ModulePass, ...] = (target.pass_of(FuseProducersPass),)
     if target.groups is not None:
         # Without split-borders: loops beside one another would be one work-group. Before map-axes, which
         # leaves alone what is mapped.

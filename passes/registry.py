@@ -56,7 +56,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     "sched.mapping": (
         "collapse-axes",
         "deduplicate-kernels",
-        "fuse-kernels",
+        "fuse-producers",
         "fuse-stages",
         "map-axes",
         "prefetch-rows",
@@ -93,6 +93,7 @@ XDSL_PASS_NAMES: tuple[str, ...] = ("canonicalize", "cse", "dce", "licm")
 
 
 RENAMED_PASSES: dict[str, str] = {
+    "fuse-kernels": "fuse-producers",
     "merge-equal-ops": "eliminate-common-subexpressions",
     "merge-kernels": "deduplicate-kernels",
     "merge-axes": "collapse-axes",

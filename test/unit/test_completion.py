@@ -52,7 +52,7 @@ def offered(script: Path, *words: str) -> list[str]:
 @pytest.mark.parametrize(
     ("tool", "words", "expected"),
     [
-        ("tenon-opt", ("-p", "fuse-k"), ["fuse-kernels"]),
+        ("tenon-opt", ("-p", "fuse-p"), ["fuse-producers"]),
         ("tenon-opt", ("-p", "cse,low-"), ["cse,low-pipeline"]),
         ("tenon-opt", ("--mlir-print-ir-after", "=", "cse,plan"), ["cse,plan-memory"]),
         ("tenon-opt", ("--emit", "=", "llvm-i"), ["llvm-ir"]),

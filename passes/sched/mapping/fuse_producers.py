@@ -1,5 +1,5 @@
 """
-Runs kernels that hand a buffer to one another as stages of one kernel, block by block.
+Fuses the kernels that produce a buffer into the kernel that consumes it, block by block.
 
     sched.kernel @f_0(%x, %y, %s) {                       sched.kernel @f_1(%x, %y, %v, %r) {
       sched.axis %i = 96 {                                  sched.axis %i = 96 {
@@ -12,20 +12,21 @@ Runs kernels that hand a buffer to one another as stages of one kernel, block by
           ... load %s[%i, %j, ...]                            }
       }}}                                                 }}
 
-So a product of matrices, the softmax of its rows and the product of that with other matrices are one kernel,
-whose scores never leave the cache. The buffer must be a temporary that nobody else reads. The outer axes of
-all kernels must count the same blocks of it, be it in other steps (8 by 12 here, 96 there), and each
-iteration touch its own block only.
+A product of matrices, the softmax of its rows and the product of that with other matrices become one kernel;
+the scores never leave the cache.
 
-What keeps kernels apart are the rules of handovers.py and kernel_stages.py; `tenon.explain` tells which.
+The buffer must be a temporary that nobody else reads. The outer axes of all kernels must count the same
+blocks of it, be it in other steps (8 by 12 here, 96 there), and each iteration must touch its own block only.
+The blocks must be enough to keep a device busy, and small enough for a core's caches. A block that is too
+large is taken in parts: the pass splits the next axis, the rows of a product, where a cache holds the side
+that stays.
 
-One of the kernels must add up products of two sides which both differ from block to block: a kernel without
-such sums has been given what it can take in already, and one of whose sides stays is better off with all its
-rows. There must be enough blocks to keep a device busy, and the blocks be small enough for a core's caches.
-Where those of whole products are too large, the next axis, their rows, is taken in parts that divide it: the
-scores of some rows at a time, as long as a cache holds the side that stays meanwhile.
-What reads an array in steps along its innermost axis stays alone: LLVM makes vectors of that, in kernels only
-that have none.
+One of the kernels must sum up products of two sides that both differ from block to block. Planning has fused
+kernels without such sums as far as it pays. A side that stays is shared best by all rows of one kernel. A
+kernel that reads an array in steps along its innermost axis stays alone: LLVM makes vectors of such reads
+only in kernels without vectors.
+
+The rules of handovers.py and kernel_stages.py keep kernels apart; `tenon.explain` tells which one did.
 
 Requires: unmapped `sched` kernels, before `build-dependencies`.
 Ensures: what each program computes is unchanged, bit for bit.
@@ -55,10 +56,10 @@ _Key = tuple[sched.KernelOp | int, ...]
 
 
 @dataclass(frozen=True)
-class FuseKernelsPass(ModulePass):
-    """Runs kernels that hand a buffer to one another as stages of one kernel, block by block."""
+class FuseProducersPass(ModulePass):
+    """Fuses the kernels that produce a buffer into the kernel that consumes it, block by block."""
 
-    name = "fuse-kernels"
+    name = "fuse-producers"
     # By design: what a second-level cache of 256 KiB has left beside the rows that are read meanwhile.
     local_nbytes: int = 224 << 10
     # By design: a block for each thread of a processor of 8 cores.
@@ -236,7 +237,7 @@ def _join_origins(new: sched.LaunchOp, launches: Sequence[sched.LaunchOp]) -> No
             last = origins[-1]
             why = "handed from stage to stage of one kernel, block by block"
             origins[-1] = OriginAttr(
-                last.value, last.operation, last.type, ModeKind.LOCAL, why, FuseKernelsPass.name, last.place
+                last.value, last.operation, last.type, ModeKind.LOCAL, why, FuseProducersPass.name, last.place
             )
         joined.extend(origins)
     new.origins = ArrayAttr(joined)

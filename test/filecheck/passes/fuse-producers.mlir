@@ -1,5 +1,5 @@
-// RUN: tenon-opt -p fuse-kernels %s | filecheck %s
-// RUN: tenon-opt -p fuse-kernels{local_nbytes=100} %s | filecheck %s --check-prefix=LARGE
+// RUN: tenon-opt -p fuse-producers %s | filecheck %s
+// RUN: tenon-opt -p fuse-producers{local_nbytes=100} %s | filecheck %s --check-prefix=LARGE
 
 // The blocks of %t stay in the kernel that reads them; 8 blocks are 4 by 2.
 // CHECK-NOT:  @rows

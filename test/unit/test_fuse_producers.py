@@ -15,7 +15,7 @@ from tenon.passes.machine.target import Target
 from tenon.passes.pass_manager import PassError, PassManager
 from tenon.passes.pipeline import phases
 from tenon.passes.sched.mapping.contractions.tile_contractions import TileContractionsPass
-from tenon.passes.sched.mapping.fuse_kernels import FuseKernelsPass
+from tenon.passes.sched.mapping.fuse_producers import FuseProducersPass
 from tenon.passes.sched.mapping.map_axes import MapAxesPass
 from xdsl.dialects.builtin import ModuleOp
 
@@ -67,7 +67,7 @@ sched.program @f(%x: memref<8x6x10xf32>, %y: memref<4x2x10x5xf32>)
 
 def fused(text: str, **options: int) -> ModuleOp:
     module = parse_module(text)
-    PassManager([FuseKernelsPass(**options)]).run(context(), module)
+    PassManager([FuseProducersPass(**options)]).run(context(), module)
     verify_module(module)
     return module
 
@@ -358,7 +358,7 @@ def test_equal_layers_of_attention_are_fused_each_as_it_is():
 
 
 def test_options_are_checked():
-    message = "fuse-kernels: local-nbytes 0 and least-blocks 8 must be 1 or more"
+    message = "fuse-producers: local-nbytes 0 and least-blocks 8 must be 1 or more"
     with pytest.raises(PassError, match=message):
         fused(PROGRAM, local_nbytes=0)
 
@@ -368,7 +368,7 @@ def test_stages_are_mapped_each_by_itself():
     text = text.replace("%r = 6", "%r = 40").replace("%c = 10", "%c = 50").replace("%i = 6", "%i = 40")
     text = text.replace("%j = 5", "%j = 60").replace("%k = 10", "%k = 50")
     module = parse_module(text)
-    passes = [FuseKernelsPass(), TileContractionsPass(vector_nbytes=64), MapAxesPass(vector_nbytes=64)]
+    passes = [FuseProducersPass(), TileContractionsPass(vector_nbytes=64), MapAxesPass(vector_nbytes=64)]
     PassManager(passes).run(context(), module)
     found = [
         f"{op.index.name_hint}: {op.mapping.words()}".rstrip()
