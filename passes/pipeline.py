@@ -38,8 +38,8 @@ from .sched.host.plan_memory import PlanMemoryPass
 from .sched.mapping.collapse_axes import CollapseAxesPass
 from .sched.mapping.contractions.tile_contractions import TileContractionsPass
 from .sched.mapping.deduplicate_kernels import DeduplicateKernelsPass
+from .sched.mapping.fuse_loops import FuseLoopsPass
 from .sched.mapping.fuse_producers import FuseProducersPass
-from .sched.mapping.fuse_stages import FuseStagesPass
 from .sched.mapping.gpu.map_work_groups import MapWorkGroupsPass
 from .sched.mapping.map_axes import MapAxesPass
 from .sched.mapping.prefetch_rows import PrefetchRowsPass
@@ -108,7 +108,7 @@ def sched_passes(target: Target, schedule: ModulePass | None = None) -> tuple[Mo
         target.pass_of(TileContractionsPass),
         # After collapse-axes, which makes one axis of the columns.
         target.pass_of(TileColumnsPass),
-        # After fuse-stages, which fuses whole loops; before map-axes, which finds no vector where an index is
+        # After fuse-loops, which fuses whole loops; before map-axes, which finds no vector where an index is
         # clamped.
         SplitBordersPass(),
     )
@@ -128,7 +128,7 @@ def sched_passes(target: Target, schedule: ModulePass | None = None) -> tuple[Mo
         # Before all passes over kernels, which then see equal ones once.
         DeduplicateKernelsPass(),
         # Before map-axes, which maps the loops that there are.
-        FuseStagesPass(),
+        FuseLoopsPass(),
         *stages,
         # Before the default schedules, which leave alone what is mapped.
         *(() if schedule is None else (schedule,)),

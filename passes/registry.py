@@ -56,8 +56,8 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     "sched.mapping": (
         "collapse-axes",
         "deduplicate-kernels",
+        "fuse-loops",
         "fuse-producers",
-        "fuse-stages",
         "map-axes",
         "prefetch-rows",
         "split-borders",
@@ -93,6 +93,7 @@ XDSL_PASS_NAMES: tuple[str, ...] = ("canonicalize", "cse", "dce", "licm")
 
 
 RENAMED_PASSES: dict[str, str] = {
+    "fuse-stages": "fuse-loops",
     "fuse-kernels": "fuse-producers",
     "merge-equal-ops": "eliminate-common-subexpressions",
     "merge-kernels": "deduplicate-kernels",

@@ -18,7 +18,7 @@ from tenon.passes.low.lowering.convert_sched_to_low import ConvertSchedToLowPass
 from tenon.passes.low.lowering.kernel import lower_kernel
 from tenon.passes.low.simplify_low import SimplifyLowPass
 from tenon.passes.pass_manager import PassManager
-from tenon.passes.sched.mapping.fuse_stages import FuseStagesPass
+from tenon.passes.sched.mapping.fuse_loops import FuseLoopsPass
 from tenon.passes.sched.mapping.split_borders import SplitBordersPass
 from tenon.passes.sched.planning.convert_graph_to_sched import ConvertGraphToSchedPass
 from xdsl.dialects.builtin import ModuleOp
@@ -69,7 +69,7 @@ def test_lowered_kernels_give_the_bits_of_sched_under_any_mapping(
     module = parse_module(program.text)
     run_passes(module, DecomposeCompositesPass(), CanonicalizeGraphPass(), ConvertGraphToSchedPass())
     if fuses:
-        run_passes(module, FuseStagesPass())
+        run_passes(module, FuseLoopsPass())
     if splits:
         run_passes(module, SplitBordersPass(block_elements=4))
     for kernel in module.ops:

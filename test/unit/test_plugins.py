@@ -55,7 +55,7 @@ class AnotherMinePass(MinePass):
 class TakenPass(MinePass):
     """Has the name of a pass of Tenon's."""
 
-    name = "fuse-stages"
+    name = "fuse-loops"
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def test_a_registered_pass_can_be_named_in_text() -> None:
         ("mine", "'mine' is no pass that derives from ModulePass"),
         (ModulePass, "<class 'xdsl.passes.ModulePass'> is no pass that derives from ModulePass"),
         (NamelessPass, "NamelessPass has no name"),
-        (TakenPass, "fuse-stages is a name of Tenon's own"),
+        (TakenPass, "fuse-loops is a name of Tenon's own"),
         (PipelinePass, "low-pipeline is a name of Tenon's own"),
         (AnotherMinePass, "mine is registered already (as MinePass)"),
     ],

@@ -11,7 +11,7 @@ Kernels without an entry stay as they are.
 An entry that was made for this program, and matches no kernel of it any more, is a warning; one whose steps
 are not legal is an error.
 
-Requires: `sched` kernels, as `fuse-stages` leaves them. Ensures: what each kernel computes is unchanged but
+Requires: `sched` kernels, as `fuse-loops` leaves them. Ensures: what each kernel computes is unchanged but
 for the order of combination of reductions, which the mapping defines.
 """
 

@@ -1,5 +1,5 @@
 """
-Runs two stages of a kernel in one loop where the second reads just what the first stores.
+Fuses a loop of a kernel with the reduction next to it, where that reads just what the loop stores.
 
     sched.axis %j = 1000 {                                  %s = sched.reduce addf %j = 1000 : f32 {
       %e = math.exp %d : f32                                  %e = math.exp %d : f32
@@ -32,10 +32,10 @@ from ...rewriting.rewrite_counts import rewrite_counter
 
 
 @dataclass(frozen=True)
-class FuseStagesPass(ModulePass):
+class FuseLoopsPass(ModulePass):
     """Fuses a loop that fills a local buffer with the reduction that reads it."""
 
-    name = "fuse-stages"
+    name = "fuse-loops"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         counts = rewrite_counter()

@@ -8,7 +8,7 @@ import pytest
 from tenon.dialects import context
 from tenon.dialects.modules.parsing import parse_module
 from tenon.passes.rewriting.rewrite_counts import counted_rewrites
-from tenon.passes.sched.mapping.fuse_stages import FuseStagesPass
+from tenon.passes.sched.mapping.fuse_loops import FuseLoopsPass
 
 KERNEL = """
 sched.kernel @f(%x: memref<100xf32>, %y: memref<100xf32>) {
@@ -49,7 +49,7 @@ CASES = {
 def counted(text: str) -> Counter[str]:
     counts: Counter[str] = Counter()
     with counted_rewrites(counts):
-        FuseStagesPass().apply(context(), parse_module(text))
+        FuseLoopsPass().apply(context(), parse_module(text))
     return counts
 
 

@@ -1,4 +1,4 @@
-// RUN: tenon-opt -p fuse-stages %s | filecheck %s
+// RUN: tenon-opt -p fuse-loops %s | filecheck %s
 
 // The loop that fills the row becomes part of the sum over it; the last loop still reads the row.
 // CHECK-LABEL: sched.kernel @fires
