@@ -11,10 +11,10 @@ from ...dialects.modules.entry import IRLevel, find_entry
 from ...errors import TenonError
 from ...passes.low.lowering.convert_sched_to_low import ConvertSchedToLowPass
 from ...passes.pass_manager import PassManager
+from ...passes.sched.mapping.collapse_axes import CollapseAxesPass
 from ...passes.sched.mapping.contractions.tile_contractions import TileContractionsPass
 from ...passes.sched.mapping.gpu.map_work_groups import MapWorkGroupsPass
 from ...passes.sched.mapping.map_axes import MapAxesPass
-from ...passes.sched.mapping.collapse_axes import CollapseAxesPass
 from ...passes.sched.mapping.split_borders import SplitBordersPass
 from ...passes.sched.mapping.tile_columns import TileColumnsPass
 from ...passes.sched.mapping.tile_convolutions import TileConvolutionsPass
