@@ -47,6 +47,8 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "fuse-axes",
         "map-axis",
         "pack-buffer",
+        "partition-axis",
+        "prefetch-buffer",
         "record-recipes",
         "reorder-axes",
         "schedule-kernels",

@@ -41,10 +41,10 @@ KERNELS = array_kernels(tnp, conv2d=conv2d, softmax=nn.softmax)
 
 def program(workload: Workload, arguments: Mapping[str, Array], backend: str = "llvm") -> tenon.Executable:
     """Returns the work as a program of the arguments that are not constant."""
-    return tenon.compile(_traced(workload, arguments), backend=backend)
+    return tenon.compile(traced(workload, arguments), backend=backend)
 
 
-def _traced(workload: Workload, arguments: Mapping[str, Array]) -> ModuleOp:
+def traced(workload: Workload, arguments: Mapping[str, Array]) -> ModuleOp:
     function = KERNELS[workload.kind]
 
     def work(*values: Any) -> Any:
@@ -87,5 +87,5 @@ def compiler(workload: Workload, arguments: Mapping[str, Array]) -> Thunk:
 
 def loader(workload: Workload, arguments: Mapping[str, Array]) -> Thunk:
     """Returns what makes a program of what was traced already: from the cache, where that has it."""
-    module = _traced(workload, arguments)
+    module = traced(workload, arguments)
     return lambda: tenon.compile(module)

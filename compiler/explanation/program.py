@@ -23,6 +23,7 @@ from ...runtime.reports.explanation import (
     PassEffect,
     Temporary,
 )
+from .products import products_of
 from .schedule import schedule_lines
 from .words import place_text
 
@@ -81,17 +82,17 @@ class _Program:
         is_scheduled = isinstance(kernel, sched.KernelOp)
         reasons = kernel.schedule.data.split("; ") if is_scheduled and kernel.schedule is not None else []
         analysis = first.analysis
+        names = [self.names[buffer] for buffer in first.arguments]
         return KernelExplanation(
             name,
             len(launches),
             _ops_of(first),
-            schedule_lines(kernel, [self.names[buffer] for buffer in first.arguments])
-            if is_scheduled
-            else ("explicit loops, written by hand",),
+            schedule_lines(kernel, names) if is_scheduled else ("explicit loops, written by hand",),
             tuple(reasons),
             None if analysis is None else analysis.flops.data,
             None if analysis is None else analysis.read_nbytes.data + analysis.written_nbytes.data,
             _recipe(kernel) if is_scheduled else (),
+            products_of(kernel, names) if is_scheduled else (),
         )
 
     def _steps(self, block: Block, indent: str) -> Iterator[str]:

@@ -23,11 +23,16 @@ def schedule_lines(kernel: sched.KernelOp, arguments: Sequence[str]) -> tuple[st
     Returns a line for each axis, local buffer and run of scalar code of a kernel, indented by what is around
     it. `arguments` are names for those of its arguments that have none.
     """
+    return tuple(_lines(kernel.body.block, names_in(kernel, arguments), ""))
+
+
+def names_in(kernel: sched.KernelOp, arguments: Sequence[str]) -> dict[SSAValue, str]:
+    """Returns what the values of a kernel are called; `arguments` are names for those that have none."""
     names = {value: f"%{name}" for value, name in value_names(kernel).items()}
     for argument, name in zip(kernel.body.block.args, arguments, strict=True):
         if argument.name_hint is None:
             names[argument] = name
-    return tuple(_lines(kernel.body.block, names, ""))
+    return names
 
 
 def _lines(block: Block, names: dict[SSAValue, str], indent: str) -> Iterator[str]:

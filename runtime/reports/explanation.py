@@ -49,11 +49,42 @@ class FusedOp:
 
 
 @dataclass(frozen=True, slots=True)
+class ProductSide:
+    """
+    One side of a sum of products: the buffer that it lies in, and how many elements apart neighbours along
+    each axis are; None where they are not evenly so. `panel` is how many along such an axis lie side by side.
+    """
+
+    buffer: str
+    strides: Mapping[str, int | str | None]
+    panel: int | None = None
+
+    def __str__(self) -> str:
+        steps = [f"{axis}: {'uneven' if step is None else step}" for axis, step in self.strides.items()]
+        panel = "" if self.panel is None else f", in panels of {self.panel}"
+        return f"{self.buffer}[{', '.join(steps)}]{panel}"
+
+
+@dataclass(frozen=True, slots=True)
+class ProductExplanation:
+    """A sum of products: the axes that it adds up, how many products that is, and its two sides."""
+
+    axes: tuple[str, ...]
+    depth: int
+    sides: tuple[ProductSide, ProductSide]
+
+    def __str__(self) -> str:
+        lhs, rhs = self.sides
+        return f"{self.depth} over {' and '.join(self.axes)} of {lhs} by {rhs}"
+
+
+@dataclass(frozen=True, slots=True)
 class KernelExplanation:
     """
     A kernel: what it computes, as one of its launches says, its schedule as lines of a tree, why its axes are
     mapped so, and what one launch costs; None where that was not analyzed. `recipe` are the steps that made
-    the schedule, which `tenon.compile(schedules=)` and `tenon.Schedule.replay` take, or why there are none.
+    the schedule, which `tenon.compile(schedules=)` and `tenon.Schedule.replay` take, or why there are none;
+    `products` are its sums of products.
     """
 
     name: str
@@ -64,6 +95,7 @@ class KernelExplanation:
     flops: int | None = None
     nbytes: int | None = None
     recipe: tuple[Mapping[str, Any], ...] | str = ()
+    products: tuple[ProductExplanation, ...] = ()
 
     def lines(self) -> Iterator[str]:
         often = "" if self.launches == 1 else f", launched at {self.launches} places"
@@ -74,6 +106,9 @@ class KernelExplanation:
             yield from (f"  {line}" for line in text_table(rows[0], "<<<<<<<", rows[1:]))
         yield "  schedule:"
         yield from (f"    {line}" for line in self.schedule)
+        if self.products:
+            yield "  products:"
+            yield from (f"    {product}" for product in self.products)
         if self.reasons:
             yield "  why:"
             yield from (f"    {reason}" for reason in self.reasons)

@@ -337,3 +337,28 @@ def test_words():
     assert place_text("f.mlir:3:8") == "f.mlir:3"
     assert place_text("<string>:3:8") == "<string>:3"
     assert place_text("") == ""
+
+
+PRODUCT = """
+func.func @f(%a: tensor<700x800xf32>, %b: tensor<800x900xf32>) -> tensor<700x900xf32> {
+  %c = graph.contract %a, %b maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>,
+    affine_map<(m, n, k) -> (m, n)>] : tensor<700x800xf32>, tensor<800x900xf32> -> tensor<700x900xf32>
+  func.return %c : tensor<700x900xf32>
+}"""
+
+
+def test_sums_of_products_are_told_with_their_sides():
+    explanation = explained(PRODUCT)
+    copy, kernel = explanation.kernels[0], explanation.kernels[-1]
+    assert copy.products == ()
+    (product,) = kernel.products
+    lhs, rhs = product.sides
+    assert (product.axes, product.depth) == (("k",), 800)
+    assert (lhs.buffer, dict(lhs.strides), lhs.panel) == ("%a", {"i": 800, "k": 1}, None)
+    assert rhs.strides["j"] is None and rhs.panel == rhs.strides["k"]
+    line = (
+        f"800 over k of %a[i: 800, k: 1] by {rhs.buffer}[j: uneven, k: {rhs.panel}], in panels of {rhs.panel}"
+    )
+    assert f"  products:\n    {line}\n" in str(explanation)
+    found = json.loads(explanation.to_json())["kernels"][-1]["products"]
+    assert found[0]["sides"][0] == {"buffer": "%a", "strides": {"i": 800, "k": 1}, "panel": None}

@@ -358,7 +358,7 @@ def test_equal_layers_of_attention_are_fused_each_as_it_is():
 
 
 def test_options_are_checked():
-    message = "fuse-producers: local-nbytes 0 and least-blocks 8 must be 1 or more"
+    message = "fuse-producers: l2-nbytes 1048576, n-threads 2, local-nbytes 0 and least-blocks 8 must be 1 or"
     with pytest.raises(PassError, match=message):
         fused(PROGRAM, local_nbytes=0)
 

@@ -41,13 +41,13 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp
 from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.utils.exceptions import PassFailedException
 
 from ....dialects import sched
 from ....dialects.memory_modes import ModeKind
 from ....dialects.modules.hazards import item_blocks, items_in
 from ....dialects.modules.kernel_access import KernelAccess, access_of
 from ....dialects.sched import OriginAttr
+from ...machine.target import L2_NBYTES, N_THREADS, check_positive
 from ...rewriting.kernel_names import KernelNames
 from .handovers import Handover, handovers, kernel_name, obstacle_of, takes_steps
 from .kernel_stages import Obstacle, StagePlan, StageSource, plan_stages, write_stages
@@ -60,18 +60,16 @@ class FuseProducersPass(ModulePass):
     """Fuses the kernels that produce a buffer into the kernel that consumes it, block by block."""
 
     name = "fuse-producers"
-    # By design: what a second-level cache of 256 KiB has left beside the rows that are read meanwhile.
+    l2_nbytes: int = L2_NBYTES
+    n_threads: int = N_THREADS
+    # By design: what a work-group of any backend may have, less what its other values take.
     local_nbytes: int = 224 << 10
-    # By design: a block for each thread of a processor of 8 cores.
+    # By design: so few blocks are shared unevenly by two threads as well.
     least_blocks: int = 8
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if min(self.local_nbytes, self.least_blocks) < 1:
-            raise PassFailedException(
-                f"{self.name}: local-nbytes {self.local_nbytes} and least-blocks {self.least_blocks} must be "
-                "1 or more"
-            )
-        fuser = _Fuser(op, self.local_nbytes, self.least_blocks)
+        check_positive(self, "l2_nbytes", "n_threads", "local_nbytes", "least_blocks")
+        fuser = _Fuser(op, self)
         for program in [inner for inner in op.ops if isinstance(inner, sched.ProgramOp)]:
             for block in item_blocks(program):
                 fuser.fuse_block(block)
@@ -79,8 +77,10 @@ class FuseProducersPass(ModulePass):
 
 
 class _Fuser:
-    def __init__(self, module: ModuleOp, local_nbytes: int, least_blocks: int):
-        self.local_nbytes, self.least_blocks = local_nbytes, least_blocks
+    def __init__(self, module: ModuleOp, options: FuseProducersPass):
+        self.local_nbytes = min(options.local_nbytes, options.l2_nbytes // 2)
+        self.least_blocks = max(options.least_blocks, options.n_threads)
+        self.staying_nbytes = options.l2_nbytes // 2
         self.kernels = {op.sym_name.data: op for op in module.ops if isinstance(op, sched.KernelOp)}
         self.accesses: dict[str, KernelAccess] = {
             name: access_of(kernel) for name, kernel in self.kernels.items()
@@ -137,7 +137,7 @@ class _Fuser:
     def _plan(self, handover: Handover) -> StagePlan | Obstacle:
         kernels = handover.kernels_of()
         sources = [
-            StageSource(kernel, list(launch.arguments).index(handover.buffer))
+            StageSource(kernel, list(launch.arguments).index(handover.buffer), self.staying_nbytes)
             for kernel, launch in zip(kernels, handover.launches, strict=True)
         ]
         plan = plan_stages(sources, self.local_nbytes, self.least_blocks)

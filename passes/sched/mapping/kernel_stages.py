@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from xdsl.dialects import arith, memref
@@ -29,17 +29,17 @@ _SERIAL = MappingAttr.get()
 LEAST_ROWS = 8
 """The rows of a block, at least, where a kernel takes those of one product of matrices in parts."""
 
-# By design: half of a second-level cache of 1 MiB.
-STAYING_NBYTES = 1 << 19
-"""The most bytes of a side that stays from one such part to the next: the second cache holds it."""
-
 
 @dataclass(frozen=True, slots=True)
 class StageSource:
-    """A kernel that is to be a stage, and the number of its argument that is handed over."""
+    """
+    A kernel that is to be a stage, the number of its argument that is handed over, and the most bytes of a
+    side that stays from one block to the next, which a cache holds.
+    """
 
     kernel: sched.KernelOp
     argument: int
+    staying_nbytes: int
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -208,7 +208,7 @@ class _Reading:
             return None
         copy = self.source.kernel.clone()
         split(nest_of(copy)[n_axes], self.extents[n_axes] // parts)
-        return _Reading(StageSource(copy, self.source.argument))._stage(blocks, n_axes + 1)
+        return _Reading(replace(self.source, kernel=copy))._stage(blocks, n_axes + 1)
 
     def _stage(self, blocks: int, n_axes: int) -> _Stage | None:
         """Returns the kernel as a stage whose first axes count the blocks, if each touches its own only."""
@@ -260,7 +260,7 @@ class _Reading:
         return len(axes) > 1 and all(
             self._has_rows(address, last)
             if last in address.axes()
-            else self._most(address, axes) * NBYTES[op.result.type] <= STAYING_NBYTES
+            else self._most(address, axes) * NBYTES[op.result.type] <= self.source.staying_nbytes
             for address in addresses
         )
 
@@ -380,7 +380,7 @@ class _StageWriter:
         self, stage: _Stage, own: Sequence[int | None], axes: Sequence[sched.AxisOp], local: SSAValue
     ) -> None:
         copy = stage.source.kernel.clone()
-        reading = _Reading(StageSource(copy, stage.source.argument))
+        reading = _Reading(replace(stage.source, kernel=copy))
         nest = reading.nest[: stage.n_axes]
         accesses = [(access, reading.first_in_block(stage, access)) for access in reading.accesses]
         target = axes[-1].body.block

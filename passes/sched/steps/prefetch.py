@@ -15,7 +15,7 @@ from ....dialects.low.prefetch import set_prefetch_distance
 from .errors import refuse
 from .loops import KernelLoop, buffers_of, kernel_around
 
-WHO = "prefetch"
+WHO = "prefetch-buffer"
 
 
 def prefetch(loop: KernelLoop, buffer: SSAValue, distance: int) -> list[KernelLoop]:

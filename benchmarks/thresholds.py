@@ -1,0 +1,225 @@
+"""
+Shows what the numbers in passes are worth: times workloads with other values of them.
+
+    python -m benchmarks.thresholds                     lists the numbers, with the values that are tried
+    python -m benchmarks.thresholds chunks.LEAST_CHUNK  times one, or several
+
+Each row is a workload whose code depends on the number, each column how many times as fast another value is:
+above 1 it would be better there. Contenders take turns; medians are compared.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+
+if __package__ in (None, ""):
+    sys.path.insert(0, str(Path(__file__).parents[1]))
+
+import tenon
+from tenon.backends.cache.place import SWITCH
+from tenon.backends.llvm.device import cpu_device
+from tenon.compiler.target import target_of
+from tenon.passes.machine.tile_shape import tile_shape
+from tenon.passes.pass_manager import PassManager
+from tenon.passes.pipeline import phases
+
+from .harness import format_table, time_interleaved
+from .peers.tenon_peer import traced
+from .workloads import WORKLOADS
+from .workloads.workload import Workload
+
+Number = int | float
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """A number of a module of `passes`, other values of it, and the workloads that show what it is worth."""
+
+    module: str
+    name: str
+    tried: tuple[Number, ...]
+    workloads: tuple[str, ...]
+    """Parts of their names."""
+
+    @property
+    def key(self) -> str:
+        return f"{self.module.rpartition('.')[2]}.{self.name}"
+
+    @property
+    def value(self) -> Number:
+        return getattr(import_module(f"tenon.passes.{self.module}"), self.name)
+
+
+_CHUNKS = "sched.mapping.contractions.chunks"
+_FEW = "sched.mapping.contractions.few_rows"
+_SHAPE = "machine.tile_shape"
+_PANELS = "graph.packing.pack_panels"
+_LARGE = ("matmul 1024", "matmul 2048", "matmul 4096", "matmul 1000", "MLP")
+_SMALL = ("matmul 256", "matmul 257", "matmul 512", "1x1", "batched")
+
+THRESHOLDS: tuple[Threshold, ...] = (
+    Threshold(_SHAPE, "LATENCY", (4, 12), (*_SMALL, "matmul 1024")),
+    Threshold(_SHAPE, "ONCE", (0.95, 1.0), (*_SMALL, "matmul 1024")),
+    Threshold(_SHAPE, "ABOUT", (1.0, 1.02), (*_SMALL, "matmul 1024")),
+    Threshold(_SHAPE, "MOST_ROWS", (12, 20), (*_SMALL, "matmul 1024", "matmul 1x1024")),
+    Threshold(_SHAPE, "LEAST_ROWS_IN_ONE_PLACE", (4, 8), ("matmul 512", "matmul 1024")),
+    Threshold(_SHAPE, "MOST_VECTORS_OF_A_ROW", (8, 30), ("matmul 1x1024",)),
+    Threshold(_CHUNKS, "WORK_OF_A_GROUP", (1 << 18, 1 << 22), (*_SMALL, "attention")),
+    Threshold(_CHUNKS, "GROUPS_OF_A_THREAD", (4, 16), (*_SMALL, "matmul 1024")),
+    Threshold(_CHUNKS, "MOST_NBYTES_OF_CHUNKS", (1 << 19, 3 << 19, 1 << 21), _LARGE),
+    Threshold(_CHUNKS, "LEAST_CHUNK", (64, 256), _LARGE),
+    Threshold(_CHUNKS, "PRIVATE_SUMS", (64 * 64, 128 * 128), ("gelu", "MLP")),
+    Threshold(_CHUNKS, "PRIVATE_SUMS_OF_BLOCKS", (64 * 192, 64 * 512), ("gelu", "MLP")),
+    Threshold(_CHUNKS, "LEAST_BLOCKS", (2, 4), _LARGE),
+    Threshold(_FEW, "STEPS", (8, 32), ("matmul 1x1024", "matmul 8x1024")),
+    Threshold(_FEW, "WORK_OF_A_GROUP", (1 << 21, 1 << 25), ("matmul 1x1024", "matmul 8x1024")),
+    Threshold(_FEW, "GROUPS_OF_A_THREAD", (2, 8), ("matmul 1x1024", "matmul 8x1024")),
+    Threshold(_FEW, "MANY_ROWS", (32, 192), ("matmul 8x1024", "MLP")),
+    Threshold(_FEW, "FAR_NBYTES", (256, 8192), ("matmul 1x1024", "matmul 8x1024")),
+    Threshold(_FEW, "AHEAD_NBYTES", (1 << 11, 1 << 13), ("matmul 1x1024", "matmul 8x1024")),
+    Threshold("sched.mapping.contractions.dots", "LEAST_DEPTH", (4, 32), ("A B^T", "attention")),
+    Threshold(_PANELS, "LEAST_ITERATIONS", (1 << 12, 1 << 18), _SMALL),
+    Threshold(_PANELS, "LEAST_USES", (32, 256), (*_SMALL, "matmul 1024")),
+    Threshold(_PANELS, "LEAST_USES_OF_TRANSPOSED", (4, 64), ("A^T B", "A B^T", "attention")),
+    Threshold(_PANELS, "LEAST_USES_OF_TRANSPOSED_ROWS", (32, 512), ("A^T B",)),
+    Threshold(_PANELS, "PACKED_ROW_NBYTES", (16, 64), ("A^T B",)),
+    Threshold(_PANELS, "LEAST_NBYTES_OF_CONSTANT", (1 << 12, 1 << 18), ("constant",)),
+    Threshold("graph.packing.pack_operands", "LEAST_ITERATIONS", (1 << 12, 1 << 18), ("attention", "A B^T")),
+    Threshold("graph.packing.pack_operands", "LEAST_USES", (4, 64), ("attention", "A B^T")),
+    Threshold("graph.packing.pack_convolutions", "LEAST_IN_BLOCK", (8, 32), ("conv2d",)),
+    Threshold("graph.packing.pack_convolutions", "LEAST_PRODUCTS", (1 << 12, 1 << 18), ("conv2d",)),
+    Threshold("graph.packing.pack_convolutions", "LEAST_USES", (2, 16), ("conv2d",)),
+    Threshold("sched.mapping.tile_convolutions", "LEAST_CHANNELS", (4, 16), ("conv2d",)),
+    Threshold("sched.mapping.stage_images", "MOST_ROWS_COPIED", (1.25, 3.0), ("conv2d",)),
+    Threshold("sched.mapping.tile_columns", "ROWS_AT_ONCE", (4, 16), ("axis 0",)),
+    Threshold("sched.mapping.tile_columns", "VECTORS_AT_ONCE", (4, 16), ("axis 0",)),
+    Threshold("sched.mapping.map_axes", "MANY_ROWS", (16, 256), ("axis",)),
+    Threshold("sched.mapping.map_axes", "STORED_PIECE_NBYTES", (64, 256), ("transpose",)),
+    Threshold("sched.mapping.map_axes", "READ_PIECE_NBYTES", (1024, 4096), ("transpose",)),
+    Threshold("sched.mapping.prefetch_rows", "AHEAD_NBYTES", (2048, 8192), ("softmax", "layernorm", "norm")),
+    Threshold("sched.mapping.prefetch_rows", "LONG_NBYTES", (8192, 32768), ("softmax", "layernorm", "norm")),
+)
+"""The numbers that are there because they were measured."""
+
+BY_DESIGN: Mapping[str, str] = {
+    "target.VECTOR_NBYTES": "what is scheduled for where nobody says",
+    "target.L1_NBYTES": "what is scheduled for where nobody says",
+    "target.L2_NBYTES": "what is scheduled for where nobody says",
+    "target.N_THREADS": "what is scheduled for where nobody says",
+    "tile_shape.WAY_NBYTES": "a page: the first cache finds a place by what addresses are in one",
+    "contraction.LEAST_COLUMNS": "four floats are the narrowest vector",
+    "pack_operands.LEAST_LANES": "four floats are the narrowest vector",
+    "pack_convolutions.LEAST_CHANNELS": "as for tile-convolutions, which maps what is packed",
+    "pack_convolutions.MOST_CHANNELS": "twice LEAST_IN_BLOCK: blocks are from one to the other",
+    "kernel_stages.LEAST_ROWS": "a tile has so many rows where vectors have 64 bytes",
+    "split_borders.ROWS": "as many as map-axes unrolls",
+}
+"""The other numbers, and why they are what they are."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.thresholds", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="MODULE.NAME")
+    parser.add_argument("--rounds", type=int, default=21)
+    options = parser.parse_args(arguments)
+    known = {threshold.key: threshold for threshold in THRESHOLDS}
+    if unknown := [name for name in options.names if name not in known]:
+        parser.error(f"{', '.join(unknown)}: not one of {', '.join(known)}")
+    if not options.names:
+        rows = [("number", "is", "tried", "on")]
+        rows += [
+            (
+                key,
+                f"{each.value:g}",
+                " ".join(f"{value:g}" for value in each.tried),
+                ", ".join(each.workloads),
+            )
+            for key, each in known.items()
+        ]
+        print(format_table(rows))
+    # What is kept is found by the program, which does not tell what the numbers were.
+    os.environ[SWITCH] = "0"
+    for name in options.names:
+        print(format_table(compare(known[name], options.rounds)), flush=True)
+    return 0
+
+
+def compare(threshold: Threshold, rounds: int) -> list[tuple[str, ...]]:
+    """Returns how many times as fast each other value is, on the workloads whose code it changes."""
+    rows = [(f"{threshold.key} = {threshold.value:g}", *(f"{value:g}" for value in threshold.tried))]
+    for workload in WORKLOADS:
+        if any(part in workload.name for part in threshold.workloads):
+            ratios = _ratios(threshold, workload, rounds)
+            if ratios is not None:
+                rows.append((workload.name, *ratios))
+    return rows
+
+
+def _ratios(threshold: Threshold, workload: Workload, rounds: int) -> tuple[str, ...] | None:
+    """Returns the current value's time over that of each other value, None where no code changes."""
+    arguments = workload.arguments()
+    given = [array for name, array in arguments.items() if name not in workload.constants]
+    programs: dict[str, tenon.Executable] = {}
+    for value in (threshold.value, *threshold.tried):
+        with changed(threshold, value):
+            passes = [each for phase in phases(target_of(cpu_device())).values() for each in phase]
+            module = traced(workload, arguments)
+            programs[f"{value:g}"] = tenon.compile(module, pipeline=PassManager(passes))
+    current, *others = programs
+    texts = {value: program.stages["source"] for value, program in programs.items()}
+    if all(texts[value] == texts[current] for value in others):
+        return None
+    calls = {value: _Call(program, given) for value, program in programs.items()}
+    times = time_interleaved(calls, rounds)
+    return tuple(
+        "=" if texts[value] == texts[current] else f"{times[current].median / times[value].median:.3f}"
+        for value in others
+    )
+
+
+@dataclass(frozen=True)
+class _Call:
+    program: tenon.Executable
+    arguments: Sequence[object]
+
+    def __call__(self) -> object:
+        return self.program(*self.arguments)
+
+
+@contextmanager
+def changed(threshold: Threshold, value: Number) -> Iterator[None]:
+    """Has a number another value meanwhile, wherever it was imported to."""
+    owner, before = f"tenon.passes.{threshold.module}", threshold.value
+    users = [
+        module
+        for name, module in list(sys.modules.items())
+        if name == owner
+        or (name.startswith("tenon.passes.") and _imports(vars(module), threshold.name, before, owner))
+    ]
+    for module in users:
+        setattr(module, threshold.name, value)
+    tile_shape.cache_clear()
+    try:
+        yield
+    finally:
+        for module in users:
+            setattr(module, threshold.name, before)
+        tile_shape.cache_clear()
+
+
+def _imports(names: Mapping[str, object], name: str, value: Number, owner: str) -> bool:
+    """Returns whether a module has a number from its owner: the name, the value, and something else of it."""
+    if names.get(name) != value:
+        return False
+    return any(getattr(each, "__module__", None) == owner for each in names.values())
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
