@@ -21,6 +21,7 @@ from . import (
     linear_algebra,
     manipulation,
     padding,
+    predicates,
     searching,
     sets,
     sorting,
@@ -39,6 +40,7 @@ from .info import *
 from .linear_algebra import *
 from .manipulation import *
 from .padding import *
+from .predicates import *
 from .searching import *
 from .sets import *
 from .sorting import *
@@ -59,6 +61,7 @@ __all__ += info.__all__
 __all__ += linear_algebra.__all__
 __all__ += manipulation.__all__
 __all__ += padding.__all__
+__all__ += predicates.__all__
 __all__ += searching.__all__
 __all__ += sets.__all__
 __all__ += sorting.__all__

@@ -18,7 +18,6 @@ from .operands import (
     FLOAT16,
     FLOAT64,
     Operand,
-    array_of,
     as_float,
     bits,
     common,
@@ -31,7 +30,6 @@ from .operands import (
     scalar_like,
     small_numbers,
     together,
-    truths,
 )
 
 __all__ = [
@@ -57,7 +55,6 @@ __all__ = [
     "cos",
     "cosh",
     "divide",
-    "equal",
     "erf",
     "exp",
     "exp2",
@@ -65,32 +62,19 @@ __all__ = [
     "floor",
     "floor_divide",
     "fmod",
-    "greater",
-    "greater_equal",
     "hypot",
     "imag",
-    "isclose",
-    "isfinite",
-    "isinf",
-    "isnan",
-    "less",
-    "less_equal",
     "log",
     "log1p",
     "log2",
     "log10",
     "logaddexp",
-    "logical_and",
-    "logical_not",
-    "logical_or",
-    "logical_xor",
     "maximum",
     "minimum",
     "multiply",
     "nan_to_num",
     "negative",
     "nextafter",
-    "not_equal",
     "positive",
     "pow",
     "real",
@@ -100,7 +84,6 @@ __all__ = [
     "round",
     "rsqrt",
     "sign",
-    "signbit",
     "sin",
     "sinh",
     "sqrt",
@@ -269,12 +252,6 @@ def divide(x1: Operand, x2: Operand, /) -> Array:
 
 
 @array_function
-def equal(x1: Operand, x2: Operand, /) -> Array:
-    """Whether the elements are equal; false where one is NaN."""
-    return ops.eq(*operands("equal", x1, x2))
-
-
-@array_function
 def erf(x: Array, /) -> Array:
     """The error function of each element."""
     return ops.erf(as_float("erf", x))
@@ -324,18 +301,6 @@ def fmod(x1: Operand, x2: Operand, /) -> Array:
 
 
 @array_function
-def greater(x1: Operand, x2: Operand, /) -> Array:
-    """Whether `x1` is greater; false where one is NaN."""
-    return ops.gt(*operands("greater", x1, x2))
-
-
-@array_function
-def greater_equal(x1: Operand, x2: Operand, /) -> Array:
-    """Whether `x1` is greater or equal; false where one is NaN."""
-    return ops.ge(*operands("greater_equal", x1, x2))
-
-
-@array_function
 def hypot(x1: Operand, x2: Operand, /) -> Array:
     """The square root of the sum of squares, without overflow on the way; inf where one is infinite."""
     return ops.binary(graph.HypotOp, *floats("hypot", x1, x2))
@@ -345,64 +310,6 @@ def hypot(x1: Operand, x2: Operand, /) -> Array:
 def imag(x: Array, /) -> Array:
     """Raises TypeError: there are no complex dtypes."""
     raise no_loop("imag", x.dtype, hint="there are no complex dtypes")
-
-
-def isclose(
-    x1: Operand, x2: Operand, /, rtol: Operand = 1e-05, atol: Operand = 1e-08, *, equal_nan: bool = False
-) -> Array:
-    """
-    Whether the elements differ by no more than `atol` and `rtol` times the absolute value of `x2`. Infinities
-    are close to themselves, NaN to NaN if `equal_nan`.
-    """
-    return _isclose(x1, x2, rtol, atol, bool(equal_nan))
-
-
-@array_function(static=("equal_nan",))
-def _isclose(x1: Operand, x2: Operand, rtol: Operand, atol: Operand, equal_nan: bool) -> Array:
-    lhs, rhs = common("isclose", x1, x2)
-    dtype = lhs.dtype if is_float(lhs.dtype) else FLOAT64
-    lhs, rhs, relative, absolute = together(
-        "isclose", [lhs, rhs, array_of(rtol, dtype), array_of(atol, dtype)]
-    )
-    same = ops.eq(lhs, rhs)
-    lhs, rhs = ops.cast(lhs, dtype), ops.cast(rhs, dtype)
-    limit = ops.add(absolute, ops.mul(relative, ops.abs(rhs)))
-    near = ops.and_(ops.le(ops.abs(ops.sub(lhs, rhs)), limit), ops.isfinite(rhs))
-    near = ops.or_(near, same)
-    return ops.or_(near, ops.and_(ops.isnan(lhs), ops.isnan(rhs))) if equal_nan else near
-
-
-@array_function
-def isfinite(x: Array, /) -> Array:
-    """Whether the element is neither NaN nor infinite."""
-    (x,) = operands("isfinite", x)
-    return ops.isfinite(x) if is_float(x.dtype) else ops.full(True, BOOL, x.shape)
-
-
-@array_function
-def isinf(x: Array, /) -> Array:
-    """Whether the element is infinite."""
-    (x,) = operands("isinf", x)
-    return ops.unary(graph.IsinfOp, x) if is_float(x.dtype) else ops.full(False, BOOL, x.shape)
-
-
-@array_function
-def isnan(x: Array, /) -> Array:
-    """Whether the element is NaN."""
-    (x,) = operands("isnan", x)
-    return ops.isnan(x) if is_float(x.dtype) else ops.full(False, BOOL, x.shape)
-
-
-@array_function
-def less(x1: Operand, x2: Operand, /) -> Array:
-    """Whether `x1` is less; false where one is NaN."""
-    return ops.lt(*operands("less", x1, x2))
-
-
-@array_function
-def less_equal(x1: Operand, x2: Operand, /) -> Array:
-    """Whether `x1` is less or equal; false where one is NaN."""
-    return ops.le(*operands("less_equal", x1, x2))
 
 
 @array_function
@@ -433,30 +340,6 @@ def log2(x: Array, /) -> Array:
 def logaddexp(x1: Operand, x2: Operand, /) -> Array:
     """The logarithm of exp(x1) + exp(x2), without overflow on the way."""
     return ops.logaddexp(*floats("logaddexp", x1, x2))
-
-
-@array_function
-def logical_and(x1: Operand, x2: Operand, /) -> Array:
-    """Whether both elements are not zero."""
-    return ops.and_(*truths("logical_and", x1, x2))
-
-
-@array_function
-def logical_not(x: Array, /) -> Array:
-    """Whether the element is zero."""
-    return ops.not_(*truths("logical_not", x))
-
-
-@array_function
-def logical_or(x1: Operand, x2: Operand, /) -> Array:
-    """Whether one of the elements is not zero."""
-    return ops.or_(*truths("logical_or", x1, x2))
-
-
-@array_function
-def logical_xor(x1: Operand, x2: Operand, /) -> Array:
-    """Whether one of the elements is zero and the other is not."""
-    return ops.xor(*truths("logical_xor", x1, x2))
 
 
 def _maximum(lhs: TracedArray, rhs: TracedArray) -> TracedArray:
@@ -513,12 +396,6 @@ def negative(x: Array, /) -> Array:
 def nextafter(x1: Operand, x2: Operand, /) -> Array:
     """The float next to `x1` on the way to `x2`; `x2` where they are equal."""
     return ops.binary(graph.NextafterOp, *floats("nextafter", x1, x2))
-
-
-@array_function
-def not_equal(x1: Operand, x2: Operand, /) -> Array:
-    """Whether the elements differ; true where one is NaN."""
-    return ops.ne(*operands("not_equal", x1, x2))
 
 
 @array_function
@@ -599,15 +476,6 @@ def sign(x: Array, /) -> Array:
     booleans.
     """
     return ops.unary(graph.SignOp, *numbers("sign", x))
-
-
-@array_function
-def signbit(x: Array, /) -> Array:
-    """Whether the sign bit is set: also of -0.0. Of integers, whether they are less than 0."""
-    (x,) = operands("signbit", x)
-    if is_float(x.dtype):
-        return ops.unary(graph.SignbitOp, x)
-    return ops.full(False, BOOL, x.shape) if x.dtype.kind in "bu" else ops.lt(x, scalar_like(x, 0))
 
 
 @array_function

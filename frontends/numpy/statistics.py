@@ -17,7 +17,6 @@ from ..tracing.extents import greatest
 from ..tracing.trace import TracedArray
 from .axes import axes_of, axis_of, integer_of, is_known
 from .dtypes import dtype_of
-from .elementwise import isclose
 from .manipulation import joined
 from .operands import (
     BOOL,
@@ -36,6 +35,7 @@ from .operands import (
     scalar_like,
     truths,
 )
+from .predicates import isclose
 from .varying_axes import check_not_empty
 
 __all__ = [

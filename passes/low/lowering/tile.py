@@ -19,10 +19,8 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from ....dialects import low, sched
 from ....dialects.dims.expressions import Extent, upper_bound
 from ....dialects.low.prefetch import prefetch_distance
-from ....dialects.sched import CombineKind
 from ...indices.analysis import Loop
-from ...indices.expressions import Axis, IndexExpr, Leaf, constant, opaque, variable
-from ...indices.products import dims_of, loaded
+from ...indices.expressions import IndexExpr, constant
 from ...scalar.builder import INDEX
 from .axis import AxisLowering
 from .illegal_mapping import refuse_mapping
@@ -30,6 +28,7 @@ from .lanes import LanedValue
 from .loop_count import count_of
 from .state import KernelState
 from .tile_prefetch import Prefetched, prefetched
+from .tile_sums import TileOperand, TileReader, TileSum
 from .writer import vector_type
 
 
@@ -53,46 +52,12 @@ def lower_tile(state: KernelState, op: sched.AxisOp) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Operand:
-    """What one side of the products reads: where its tile begins, and how far a row and each depth step."""
-
-    load: memref.LoadOp
-    address: IndexExpr
-    row: Extent
-    column: Extent
-    depths: tuple[Extent, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class _Depth:
     """One dim of the depth: how many steps, and how far each goes on both sides."""
 
     extent: Extent | SSAValue
     lhs: Extent
     rhs: Extent
-
-
-@dataclass(frozen=True, slots=True)
-class _Sum:
-    """One reduction of a tile, its dims outermost first, and the buffer of its sums."""
-
-    op: sched.ReduceOp
-    dims: tuple[sched.ReduceOp, ...]
-    lhs: _Operand
-    rhs: _Operand
-    store: memref.StoreOp | None
-    accumulates: bool
-    private: SSAValue | None
-
-
-@dataclass(frozen=True, slots=True)
-class _TiledAxis:
-    """An axis as the number of a tile, of some size, and the place in it."""
-
-    axis: Axis
-    number: Axis
-    lane: Axis
-    tile: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,14 +78,13 @@ class _TileLowering:
         self.state = state
         self.rows = None if rows is None else AxisLowering(state, rows)
         self.columns = AxisLowering(state, columns)
-        self.row_axis = None if rows is None else self._in_tiles(rows)
-        self.column_axis = self._in_tiles(columns)
-        self.is_transposed = rows is not None and rows.mapping.vector.data > 1
-        self._check_bodies()
-        reductions = [op for op in columns.body.block.ops if isinstance(op, sched.ReduceOp)]
-        if not reductions:
-            refuse_mapping(columns, "nothing in it is a sum of products")
-        self.sums = [self._sum(op) for op in reductions]
+        reader = TileReader(state.analysis, rows, columns, state.ids)
+        self.row_axis, self.column_axis = reader.row_axis, reader.column_axis
+        self.is_transposed = reader.is_transposed
+        self.strides = reader.strides
+        self.sums = reader.sums()
+        self.private = {sum.op: self._private(sum.op) for sum in self.sums if sum.store is None}
+        """The buffers of sums that are not stored as they are."""
 
     def lower(self) -> None:
         before = dict(self.state.overrides)
@@ -231,14 +195,13 @@ class _TileLowering:
         state.overrides[(columns if self.rows is None else self.rows).op]()
         state.overrides = before
 
-    def _store_zero(self, sum: _Sum, rows: _Span, columns: _Span) -> None:
+    def _store_zero(self, sum: TileSum, rows: _Span, columns: _Span) -> None:
         """Stores 0.0 where a sum is added up, for the rows and columns that the axes are bound to."""
         state, op, lanes = self.state, sum.op, self.state.lanes.vector_axis
         type, writer = op.result.type, state.writer
-        if sum.private is not None:
-            buffer, place = sum.private, self._place_in_private(op, rows, columns)
+        if sum.store is None:
+            buffer, place = self.private[op], self._place_in_private(op, rows, columns)
         else:
-            assert sum.store is not None, f"{op.name}: sums of no buffer"
             buffer = state.buffers[sum.store.memref]
             place = state.indices.write_for(sum.store, state.analysis.address(sum.store))
         if lanes is None:
@@ -286,7 +249,7 @@ class _TileLowering:
 
     def _add_up(
         self,
-        sum: _Sum,
+        sum: TileSum,
         rows: _Span,
         columns: _Span,
         block: tuple[IndexExpr, Extent | SSAValue] | None = None,
@@ -302,16 +265,16 @@ class _TileLowering:
             state.indices.bindings[state.analysis.axis(dim)] = constant(0)
         if block is not None:
             state.indices.bindings[state.analysis.axis(sum.dims[0])] = block[0]
-        if sum.private is not None:
+        if sum.store is None:
             begin = whole or (rows, columns)
-            acc, acc_at = sum.private, self._place_in_private(sum.op, *begin)
+            acc, acc_at = self.private[sum.op], self._place_in_private(sum.op, *begin)
             acc_row = get(self._private_row(sum.op), INDEX)
         else:
             store = sum.store
             assert store is not None, f"{sum.op.name}: sums of no buffer"
             address = state.analysis.address(store)
             acc, acc_at = state.buffers[store.memref], write(store, address)
-            acc_row = get(self._strides(store, address)[0], INDEX)
+            acc_row = get(self.strides(store, address)[0], INDEX)
         steps = zip(sum.dims, sum.lhs.depths, sum.rhs.depths, strict=True)
         depths = [_Depth(self._extent(dim), lhs, rhs) for dim, lhs, rhs in steps]
         if block is not None:
@@ -343,7 +306,7 @@ class _TileLowering:
         state.writer.insert(new, location)
 
     def _next(
-        self, sum: _Sum, rows: _Span, columns: _Span, depth: _Depth
+        self, sum: TileSum, rows: _Span, columns: _Span, depth: _Depth
     ) -> list[tuple[SSAValue, int, int] | None]:
         """
         Returns what is prefetched of `lhs` and of `rhs`: what the next tile reads along an axis that says so,
@@ -375,7 +338,7 @@ class _TileLowering:
         return found
 
     def _prefetch(
-        self, operand: _Operand, axis: AxisLowering, span: _Span, share: IndexExpr, how: Prefetched
+        self, operand: TileOperand, axis: AxisLowering, span: _Span, share: IndexExpr, how: Prefetched
     ) -> tuple[SSAValue, int, int]:
         """Returns where a share of what the next tile reads begins, and the step and the count of it."""
         indices, location = self.state.indices, axis.op.location
@@ -426,167 +389,18 @@ class _TileLowering:
         else:
             self.columns.lower_guarded(columns.first, columns.live)
 
-    def _load_sum(self, sum: _Sum, rows: _Span, columns: _Span) -> None:
+    def _load_sum(self, sum: TileSum, rows: _Span, columns: _Span) -> None:
         """Loads a sum from the private buffer, for the rows and columns that the axes are bound to."""
         state, op = self.state, sum.op
-        assert sum.private is not None, f"{op.name}: sums that are stored already"
         lanes = state.lanes
         active, vector_axis = tuple(lanes.axes), lanes.vector_axis
         op_type, type = memref.LoadOp, op.result.type
         if vector_axis is not None:
             op_type, type = vector.LoadOp, vector_type(op.result.type, vector_axis.vector)
         place = self._place_in_private(op, rows, columns)
-        value = state.writer.emit(op_type, (sum.private, place), type, op.location, op.result.name_hint)
+        value = state.writer.emit(op_type, (self.private[op], place), type, op.location, op.result.name_hint)
         sets = {(0,) * len(active): value}
         state.scalars[op.result] = LanedValue.of(active, sets, vector_axis is not None)
-
-    def _in_tiles(self, op: sched.AxisOp) -> _TiledAxis:
-        tile, chunk, extent = op.mapping.tile.data, op.mapping.chunk.data, op.extent
-        if op in self.state.ids and chunk % tile and not (isinstance(extent, int) and chunk >= extent):
-            refuse_mapping(op, f"{chunk} is no multiple of {tile}")
-        axis = self.state.analysis.axis(op)
-        return _TiledAxis(axis, Axis(1 << 31, axis.hint), Axis(tile, axis.hint), tile)
-
-    def _check_bodies(self) -> None:
-        columns = self.columns.op
-        if self.rows is not None:
-            for op in self.rows.op.body.block.ops:
-                if op is not columns and (op.regions or isinstance(op, memref.StoreOp | sched.AllocOp)):
-                    refuse_mapping(self.rows.op, f"{op.name} stands beside axis %{columns.index.name_hint}")
-        for op in columns.body.block.ops:
-            if isinstance(op, sched.AllocOp) or (op.regions and not isinstance(op, sched.ReduceOp)):
-                refuse_mapping(columns, f"{op.name} in it, expected sums and what follows them")
-
-    def _sum(self, op: sched.ReduceOp) -> _Sum:
-        dims, columns = dims_of(op), self.columns.op
-        for dim in dims:
-            if dim.kind.data is not CombineKind.FMA or dim.mapping.step != 1:
-                what = f"{dim.kind.data.value} {dim.mapping.words()}".rstrip()
-                refuse_mapping(columns, f"a reduction by {what} in it, expected fma in serial order")
-            self._check_count(dim, dims)
-            for inner in dim.body.block.ops:
-                if isinstance(inner, memref.StoreOp | sched.AllocOp) or (inner.regions and inner not in dims):
-                    refuse_mapping(columns, f"{inner.name} in its sum, expected what is multiplied")
-        axes = [self.state.analysis.axis(dim) for dim in dims]
-        first, second = (self._operand(value, axes) for value in dims[-1].yielded)
-        if self.is_transposed:
-            return self._transposed_sum(op, dims, first, second)
-        if self._is_column(first) or not self._is_column(second):
-            first, second = second, first
-        if first.column != 0 or not self._is_column(second):
-            refuse_mapping(
-                columns,
-                f"what is multiplied steps by {first.column} and {second.column} along it, expected 0 and 1",
-            )
-        if second.row != 0:
-            refuse_mapping(columns, f"what is contiguous along it steps by {second.row} from row to row")
-        store = self._only_store(op)
-        accumulates = self._accumulates(op, store)
-        private = None if store is not None else self._private(op)
-        return _Sum(op, dims, first, second, store, accumulates, private)
-
-    def _check_count(self, dim: sched.ReduceOp, dims: Sequence[sched.ReduceOp]) -> None:
-        """Refuses a dim of the depth whose count is not one number for a whole tile."""
-        if dim.count is None:
-            return
-        analysis = self.state.analysis
-        depends = analysis.expr(dim.count).axes()
-        inside = [self.columns.op, *(() if self.rows is None else (self.rows.op,)), *dims]
-        for op in inside:
-            if analysis.axis(op) in depends:
-                what = f"the count of axis %{dim.index.name_hint} in it depends on axis %{op.index.name_hint}"
-                refuse_mapping(self.columns.op, what)
-
-    def _transposed_sum(
-        self, op: sched.ReduceOp, dims: tuple[sched.ReduceOp, ...], first: _Operand, second: _Operand
-    ) -> _Sum:
-        """Returns a sum whose vectors are along the rows: `rhs` is what is contiguous there."""
-        assert self.rows is not None, "columns alone are transposed"
-        if second.row != 1 or second.column != 0:
-            first, second = second, first
-        if (second.row, second.column, first.row) != (1, 0, 0):
-            refuse_mapping(
-                self.rows.op,
-                f"it is a vector, and what is multiplied steps by {first.row} and {second.row} along it, and "
-                f"by {first.column} and {second.column} along the columns (expected 0 and 1, anything and 0)",
-            )
-        store = self._only_store(op)
-        if op.init is not None:
-            refuse_mapping(self.rows.op, "it is a vector, and a sum starts from another value than 0")
-        return _Sum(op, dims, first, second, store, False, None if store is not None else self._private(op))
-
-    def _is_column(self, operand: _Operand) -> bool:
-        return operand.column == 1 or (self.column_axis.tile == 1 and operand.row == 0)
-
-    def _operand(self, value: SSAValue, depths: Sequence[Axis]) -> _Operand:
-        columns, load = self.columns.op, loaded(value)
-        if load is None:
-            name = value.owner.name if isinstance(value.owner, Operation) else "an argument"
-            refuse_mapping(columns, f"{name} is multiplied, expected what is loaded")
-        address = self.state.analysis.address(load)
-        row, column = self._strides(load, address)
-        steps: list[Extent] = []
-        for axis in depths:
-            step = address.stride(axis)
-            if step is None:
-                refuse_mapping(columns, f"{load.name} is not linear along %{axis.hint}")
-            steps.append(step)
-        return _Operand(load, address, row, column, tuple(steps))
-
-    def _strides(self, op: memref.LoadOp | memref.StoreOp, address: IndexExpr) -> tuple[Extent, Extent]:
-        """Returns how far an access steps from row to row and from column to column of a tile."""
-        tiled = [axis for axis in (self.row_axis, self.column_axis) if axis is not None]
-
-        def replacement(leaf: Leaf) -> IndexExpr:
-            for axis in tiled:
-                if leaf is axis.axis:
-                    return variable(axis.number) * axis.tile + variable(axis.lane)
-            if isinstance(leaf, Axis):
-                return variable(leaf)
-            parts = {axis.axis: (axis.number, axis.lane) for axis in tiled}
-            along = tuple(part for axis in leaf.along for part in parts.get(axis, (axis,)))
-            return opaque(leaf.value, along)
-
-        split = address.substitute(replacement)
-        row = 0 if self.row_axis is None else self._stride(op, split, self.row_axis)
-        return row, self._stride(op, split, self.column_axis)
-
-    def _stride(self, op: Operation, address: IndexExpr, axis: _TiledAxis) -> Extent:
-        stride = address.stride(axis.lane) if axis.tile != 1 else 0
-        if stride is None:
-            refuse_mapping(self.columns.op, f"{op.name} is not linear along %{axis.axis.hint} in a tile")
-        return stride
-
-    def _only_store(self, op: sched.ReduceOp) -> memref.StoreOp | None:
-        """Returns the store of a sum if nothing else is done with it, or in the tile."""
-        if not op.result.has_one_use():
-            return None
-        (use,) = op.result.uses
-        store = use.operation
-        if not isinstance(store, memref.StoreOp) or store.value is not op.result:
-            return None
-        _, column = self._strides(store, self.state.analysis.address(store))
-        tiles = self.column_axis.tile == 1 or column == 1
-        reads = any(
-            isinstance(each, memref.LoadOp) and each.memref is store.memref
-            for each in self.columns.op.walk()
-            if op.init is None or each is not op.init.owner
-        )
-        return store if tiles and not reads else None
-
-    def _accumulates(self, op: sched.ReduceOp, store: memref.StoreOp | None) -> bool:
-        """Returns whether a sum goes on from what is stored where it is stored to."""
-        if op.init is None:
-            return False
-        load, analysis = op.init.owner, self.state.analysis
-        if (
-            store is None
-            or not isinstance(load, memref.LoadOp)
-            or load.memref is not store.memref
-            or analysis.address(load) != analysis.address(store)
-        ):
-            refuse_mapping(self.columns.op, "a sum starts from what is not the element that it is stored to")
-        return True
 
     def _private(self, op: sched.ReduceOp) -> SSAValue:
         rows = 1 if self.rows is None else self._most_at_once(op, self.rows)
