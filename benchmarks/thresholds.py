@@ -13,40 +13,55 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 if __package__ in (None, ""):
     sys.path.insert(0, str(Path(__file__).parents[1]))
 
+import numpy as np
 import tenon
+import tenon.numpy as tnp
+from tenon import nn
 from tenon.backends.cache.place import SWITCH
 from tenon.backends.llvm.device import cpu_device
 from tenon.compiler.target import target_of
 from tenon.passes.machine.tile_shape import tile_shape
 from tenon.passes.pass_manager import PassManager
 from tenon.passes.pipeline import phases
+from xdsl.dialects.builtin import ModuleOp
 
 from .harness import format_table, time_interleaved
 from .peers.tenon_peer import traced
 from .workloads import WORKLOADS
-from .workloads.workload import Workload
+from .workloads.workload import Array, Workload
 
 Number = int | float
 
 
 @dataclass(frozen=True)
+class Program:
+    """Work that is no part of the contest: a function of f32 arrays of some shapes."""
+
+    name: str
+    function: Callable[..., Any]
+    shapes: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True)
 class Threshold:
-    """A number of a module of `passes`, other values of it, and the workloads that show what it is worth."""
+    """A number of a module of `passes`, other values of it, and the work that shows what it is worth."""
 
     module: str
     name: str
     tried: tuple[Number, ...]
-    workloads: tuple[str, ...]
-    """Parts of their names."""
+    workloads: tuple[str, ...] = ()
+    """Parts of the names of workloads."""
+    programs: tuple[Program, ...] = ()
 
     @property
     def key(self) -> str:
@@ -57,12 +72,59 @@ class Threshold:
         return getattr(import_module(f"tenon.passes.{self.module}"), self.name)
 
 
+def _chain(x: Any) -> Any:
+    y = x
+    for _ in range(1600):
+        y = y * x + tnp.abs(y)
+    return y
+
+
+def _stencil(x: Any) -> Any:
+    v = tnp.sqrt(x * x + 1.0) * 0.5 + x
+    return sum((tnp.roll(v, step, axis=0) for step in range(1, 8)), start=v)
+
+
+def _depthwise(x: Any, w: Any) -> Any:
+    return nn.conv(x, w, padding=1, groups=16)
+
+
+def _row_sums(a: Any, b: Any) -> Any:
+    return tnp.sum(tnp.exp(a @ b), axis=1)
+
+
+def _softmax(x: Any) -> Any:
+    return nn.softmax(x, axis=1)
+
+
+def _normalized(x: Any) -> Any:
+    return x / (1.0 + tnp.sum(x * x))
+
+
 _CHUNKS = "sched.mapping.contractions.chunks"
 _FEW = "sched.mapping.contractions.few_rows"
 _SHAPE = "machine.tile_shape"
 _PANELS = "graph.packing.pack_panels"
 _LARGE = ("matmul 1024", "matmul 2048", "matmul 4096", "matmul 1000", "MLP")
 _SMALL = ("matmul 256", "matmul 257", "matmul 512", "1x1", "batched")
+
+_RULES = "sched.planning.fusion_rules"
+_LOCAL = "sched.planning.local_values"
+_CHAINED = Program("1600 sums of products", _chain, ((64, 64),))
+_STENCIL = Program("8 reads of a value", _stencil, ((512, 512),))
+_WINDOWS = (
+    Program("windows of 3x3, 512x512", _depthwise, ((1, 16, 512, 512), (16, 1, 3, 3))),
+    Program("windows of 3x3, 56x56", _depthwise, ((1, 16, 56, 56), (16, 1, 3, 3))),
+)
+_PRODUCTS = (
+    Program("sums of rows of 64x64x64", _row_sums, ((64, 64), (64, 64))),
+    Program("sums of rows of 16x16x64", _row_sums, ((16, 64), (64, 16))),
+    Program("sums of rows of 2x128x128", _row_sums, ((2, 128), (128, 128))),
+)
+_LONG_ROWS = Program("softmax of rows of 48 KB", _softmax, ((32, 12000),))
+_ALL_SUMS = (
+    Program("one sum of 64x64", _normalized, ((64, 64),)),
+    Program("one sum of 512x512", _normalized, ((512, 512),)),
+)
 
 THRESHOLDS: tuple[Threshold, ...] = (
     Threshold(_SHAPE, "LATENCY", (4, 12), (*_SMALL, "matmul 1024")),
@@ -104,6 +166,14 @@ THRESHOLDS: tuple[Threshold, ...] = (
     Threshold("sched.mapping.map_axes", "STORED_PIECE_NBYTES", (64, 256), ("transpose",)),
     Threshold("sched.mapping.map_axes", "READ_PIECE_NBYTES", (1024, 4096), ("transpose",)),
     Threshold("sched.mapping.prefetch_rows", "AHEAD_NBYTES", (2048, 8192), ("softmax", "layernorm", "norm")),
+    Threshold(_RULES, "KERNEL_OPS_LIMIT", (1 << 30,), (), (_CHAINED,)),
+    Threshold(_RULES, "RECOMPUTE_LIMIT", (99,), (), (_STENCIL,)),
+    Threshold(_RULES, "INSIDE_OF_ROWS", (1 << 30,), (), _WINDOWS),
+    Threshold(_RULES, "INSIDE_OF_VECTORS", (1,), (), _WINDOWS),
+    Threshold(_RULES, "LEAST_TILED_EXTENT", (1,), (), _PRODUCTS),
+    Threshold(_RULES, "LEAST_TILED_PRODUCTS", (1 << 12, 1 << 60), (), _PRODUCTS),
+    Threshold(_LOCAL, "LOCAL_NBYTES_LIMIT", (1 << 20,), (), (_LONG_ROWS,)),
+    Threshold(_LOCAL, "SERIAL_ELEMENTS_LIMIT", (0, 1 << 60), (), _ALL_SUMS),
     Threshold("sched.mapping.prefetch_rows", "LONG_NBYTES", (8192, 32768), ("softmax", "layernorm", "norm")),
 )
 """The numbers that are there because they were measured."""
@@ -119,6 +189,10 @@ BY_DESIGN: Mapping[str, str] = {
     "pack_convolutions.LEAST_CHANNELS": "as for tile-convolutions, which maps what is packed",
     "pack_convolutions.MOST_CHANNELS": "twice LEAST_IN_BLOCK: blocks are from one to the other",
     "kernel_stages.LEAST_ROWS": "a tile has so many rows where vectors have 64 bytes",
+    "local_values.PARALLEL_LIMIT": "a unit of work for each thread of a processor of 8 cores",
+    "plan.DEPENDENCE_LIMIT": "how much of a program is looked through for one value",
+    "plan.PART_READS_LIMIT": "no difference was seen on one core: it bounds what a kernel reads in vain",
+    "tiles.TILE": "rows and columns that a sort moves at once",
     "split_borders.ROWS": "as many as map-axes unrolls",
 }
 """The other numbers, and why they are what they are."""
@@ -154,24 +228,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def compare(threshold: Threshold, rounds: int) -> list[tuple[str, ...]]:
     """Returns how many times as fast each other value is, on the workloads whose code it changes."""
     rows = [(f"{threshold.key} = {threshold.value:g}", *(f"{value:g}" for value in threshold.tried))]
-    for workload in WORKLOADS:
-        if any(part in workload.name for part in threshold.workloads):
-            ratios = _ratios(threshold, workload, rounds)
-            if ratios is not None:
-                rows.append((workload.name, *ratios))
+    chosen = [each for each in WORKLOADS if any(part in each.name for part in threshold.workloads)]
+    for work in (*chosen, *threshold.programs):
+        ratios = _ratios(threshold, work, rounds)
+        if ratios is not None:
+            rows.append((work.name, *ratios))
     return rows
 
 
-def _ratios(threshold: Threshold, workload: Workload, rounds: int) -> tuple[str, ...] | None:
+def _ratios(threshold: Threshold, work: Workload | Program, rounds: int) -> tuple[str, ...] | None:
     """Returns the current value's time over that of each other value, None where no code changes."""
-    arguments = workload.arguments()
-    given = [array for name, array in arguments.items() if name not in workload.constants]
+    given = _arguments(work)
     programs: dict[str, tenon.Executable] = {}
     for value in (threshold.value, *threshold.tried):
         with changed(threshold, value):
             passes = [each for phase in phases(target_of(cpu_device())).values() for each in phase]
-            module = traced(workload, arguments)
-            programs[f"{value:g}"] = tenon.compile(module, pipeline=PassManager(passes))
+            programs[f"{value:g}"] = tenon.compile(_module(work), pipeline=PassManager(passes))
     current, *others = programs
     texts = {value: program.stages["source"] for value, program in programs.items()}
     if all(texts[value] == texts[current] for value in others):
@@ -182,6 +254,20 @@ def _ratios(threshold: Threshold, workload: Workload, rounds: int) -> tuple[str,
         "=" if texts[value] == texts[current] else f"{times[current].median / times[value].median:.3f}"
         for value in others
     )
+
+
+def _arguments(work: Workload | Program) -> list[Array]:
+    """Returns what a program of some work is called with."""
+    if isinstance(work, Workload):
+        return [array for name, array in work.arguments().items() if name not in work.constants]
+    generator = np.random.default_rng(0)
+    return [generator.standard_normal(shape).astype(np.float32) for shape in work.shapes]
+
+
+def _module(work: Workload | Program) -> ModuleOp:
+    if isinstance(work, Workload):
+        return traced(work, work.arguments())
+    return tenon.jit(lambda *values: work.function(*values), name="work").lower(*_arguments(work)).module
 
 
 @dataclass(frozen=True)

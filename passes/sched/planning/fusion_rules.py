@@ -26,7 +26,7 @@ from .local_values import Hoisting, LocalBuffer, hoisting, local_buffer
 from .op_kinds import FOLDING_OPS, UPDATING_OPS, VIEW_OPS
 from .own import OWN_KERNELS
 
-# `python -m benchmarks.fusion_limits` shows what each limit is worth; times here: one core, AVX-512.
+# `python -m benchmarks.thresholds` shows what each limit is worth; times here: one core, AVX-512.
 
 # LLVM takes more than linear time: 1600 sums of products compile in 5.0 s, and in 7.1 s as one kernel.
 KERNEL_OPS_LIMIT = 192

@@ -26,12 +26,12 @@ from .op_kinds import FOLDING_OPS, UPDATING_OPS
 from .own import OWN_KERNELS
 
 # By design: the first-level data cache of most processors. Softmax of rows of 48 KB takes 76 us with a local
-# buffer of a row, 69 us in the result's memory (`python -m benchmarks.fusion_limits LOCAL_NBYTES_LIMIT`).
+# buffer of a row, 69 us in the result's memory (`python -m benchmarks.thresholds`).
 LOCAL_NBYTES_LIMIT = 32 * 1024
 """The most bytes of local buffers in one kernel."""
 
 # By design: one thread takes about 1 us for as many elements, no less than a launch costs. One core shows no
-# difference (`python -m benchmarks.fusion_limits SERIAL_ELEMENTS_LIMIT`): others would wait meanwhile.
+# difference (`python -m benchmarks.thresholds`): others would wait meanwhile.
 SERIAL_ELEMENTS_LIMIT = 4096
 """Up to this many elements, a kernel whose stages share no parallel axis is still worth one launch."""
 
