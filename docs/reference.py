@@ -1,15 +1,17 @@
 """
-Writes `docs/ops.md`, the reference of all ops, from their classes.
+Writes `docs/ops.md` and `docs/pass-reference.md`, the references of all ops and passes, from their classes.
 
     python docs/reference.py
 """
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
+import json
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -22,9 +24,9 @@ from tenon.dialects.sched import SCHED
 from tenon.errors import TenonError
 from tenon.frontends.arrays.aval import aval_of
 from tenon.frontends.tracing.trace import Trace
+from tenon.passes.named_pipelines import NAMED_PIPELINES
+from tenon.passes.registry import TENON_PASSES, XDSL_PASS_NAMES, module_of
 from xdsl.ir import Operation
-
-PAGE = Path(__file__).parent / "ops.md"
 
 DIALECTS = ((GRAPH, "ir-graph.md"), (SCHED, "ir-sched.md"), (LOW, "ir-low.md"))
 """Each dialect, and the page that says what holds for all of its ops."""
@@ -32,8 +34,12 @@ DIALECTS = ((GRAPH, "ir-graph.md"), (SCHED, "ir-sched.md"), (LOW, "ir-low.md"))
 _ROOT = Path(__file__).parents[1]
 
 
-def reference() -> str:
-    """Returns the text of the page."""
+LEVELS = ("graph", "sched", "low", "rewriting")
+"""The rooms of the passes; those of the last are for any level."""
+
+
+def reference_of_ops() -> str:
+    """Returns the text of `ops.md`."""
     parts = [
         "# The ops\n\n"
         "What the classes of the ops say, made from them by `python docs/reference.py`. A kernel of\n"
@@ -60,7 +66,6 @@ def _anchor(op: type[Operation]) -> str:
 
 
 def _section(op: type[Operation]) -> Iterator[str]:
-    source = Path(inspect.getfile(op)).relative_to(_ROOT).as_posix()
     yield f"### {op.name}\n"
     is_example = False
     for line in inspect.cleandoc(op.__doc__ or "").splitlines():
@@ -70,7 +75,7 @@ def _section(op: type[Operation]) -> Iterator[str]:
             yield f"    {line}".rstrip() if is_example else line
     if issubclass(op, ElementwiseOp) and op.EXAMPLE:
         yield f"\n    {op.example()}"
-    parts = [f"`{source}`", *(_row(op) if issubclass(op, ElementwiseOp) else ())]
+    parts = [f"`{_source(op)}`", *(_row(op) if issubclass(op, ElementwiseOp) else ())]
     yield f"\n{', '.join(parts)}\n"
 
 
@@ -111,8 +116,72 @@ def _traced(function: Any, dtype: np.dtype[Any], count: int) -> list[type[Operat
         return [type(op) for op in trace.block.ops]
 
 
+def _source(documented: type) -> str:
+    return Path(inspect.getfile(documented)).relative_to(_ROOT).as_posix()
+
+
+def reference_of_passes() -> str:
+    """Returns the text of `pass-reference.md`."""
+    parts = [
+        "# The passes\n\n"
+        "What the files of the passes say, made from them by `python docs/reference.py`;\n"
+        "[passes.md](passes.md) says in which order they run. Of xDSL's passes these work on Tenon's\n"
+        f"dialects: {', '.join(f'`{name}`' for name in XDSL_PASS_NAMES)}.\n"
+    ]
+    for level in LEVELS:
+        passes = {name: load for name, load in TENON_PASSES.items() if _level(name) == level}
+        parts += _pass_sections(f"`passes/{level}/`", {name: load() for name, load in passes.items()})
+    parts += _pass_sections("Pipelines", NAMED_PIPELINES)
+    return "\n".join(parts)
+
+
+def _level(pass_name: str) -> str:
+    return module_of(pass_name).partition(".")[0]
+
+
+def _pass_sections(title: str, passes: Mapping[str, type[Any]]) -> Iterator[str]:
+    """Yields the list of some passes, and a section for each."""
+    yield f"## {title}\n\n| pass | |\n|---|---|"
+    for name, pass_type in passes.items():
+        summary = " ".join((pass_type.__doc__ or "").split())
+        yield f"| [{name}](#{name}) | {summary} |"
+    yield ""
+    for name, pass_type in passes.items():
+        yield f"### {name}\n"
+        if pass_type not in NAMED_PIPELINES.values():
+            yield f"{inspect.cleandoc(sys.modules[pass_type.__module__].__doc__ or '')}\n"
+        options = dataclasses.fields(pass_type)
+        if options:
+            yield "| option | type | default |\n|---|---|---|"
+            yield from (f"| `{each.name}` | `{_type(each)}` | {_default(each)} |" for each in options)
+            yield ""
+        yield f"`{_source(pass_type)}`\n"
+
+
+def _type(option: dataclasses.Field[Any]) -> str:
+    written: Any = option.type
+    text = written if isinstance(written, str) else inspect.formatannotation(written)
+    return text.replace("|", "\\|")
+
+
+def _default(option: dataclasses.Field[Any]) -> str:
+    """Returns the default as the text of a pipeline has it."""
+    if option.default is dataclasses.MISSING:
+        return "required"
+    values = option.default if isinstance(option.default, tuple) else (option.default,)
+    return f"`{','.join(map(json.dumps, values))}`" if values else "none"
+
+
+PAGES: Mapping[str, Callable[[], str]] = {
+    "ops.md": reference_of_ops,
+    "pass-reference.md": reference_of_passes,
+}
+"""What writes each page of this folder that is made."""
+
+
 def main() -> int:
-    PAGE.write_text(reference(), encoding="utf-8")
+    for name, write in PAGES.items():
+        (_ROOT / "docs" / name).write_text(write(), encoding="utf-8")
     return 0
 
 

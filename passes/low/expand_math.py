@@ -9,7 +9,7 @@ Replaces exp, log, sin and the other functions of floats by plain arithmetic.
     ...
     %y = arith.mulf %almost, %second_factor : f32
 
-The functions are in `math/`, their accuracy in docs/accuracy.md. Constants go to the front of the
+The functions are in `passes/low/math/`, their accuracy in docs/accuracy.md. Constants go to the front of the
 kernel, each once. Every backend and the interpreter compute the same bits, as multiply-adds are fused by
 definition (`math.fma`); fast-math flags ask for nothing that the expansions could give.
 

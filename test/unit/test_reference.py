@@ -1,15 +1,24 @@
-"""The reference of the ops, and the pages of the IRs, name every op."""
+"""The references of ops and passes are what the code says, and the pages of the IRs name every op."""
 
 import re
 
+import pytest
+from tenon.passes.named_pipelines import NAMED_PIPELINES
+from tenon.passes.registry import TENON_PASS_NAMES
 from xdsl.ir import Dialect
 
 from .library import ROOT, reference_of_ops
 
 
-def test_the_reference_is_what_the_classes_say():
-    page = (ROOT / "docs" / "ops.md").read_text(encoding="utf-8")
-    assert page == reference_of_ops().reference(), "run python docs/reference.py"
+@pytest.mark.parametrize("name", ["ops.md", "pass-reference.md"])
+def test_a_reference_is_what_the_classes_say(name: str):
+    page = (ROOT / "docs" / name).read_text(encoding="utf-8")
+    assert page == reference_of_ops().PAGES[name](), "run python docs/reference.py"
+
+
+def test_every_pass_and_pipeline_has_a_section():
+    headings = re.findall(r"^### (.+)$", reference_of_ops().reference_of_passes(), re.MULTILINE)
+    assert sorted(headings) == sorted((*TENON_PASS_NAMES, *NAMED_PIPELINES))
 
 
 def test_the_page_of_each_ir_names_its_ops():
