@@ -3,9 +3,11 @@
 # make check   lints, type-checks, and looks at the subjects of commits
 # make fuzz    runs random structured programs for MINUTES (30), and shrinks what fails into out/fuzz
 # make oclgrind  runs tests of OpenCL kernels in a simulator that checks their accesses; needs Oclgrind
+# make docs    builds the site of the documents and of the API in out/docs/site
 # make bench   compares the speed with that of other libraries, and writes out/bench/report.md
 #
-# Each sets up .venv first (bench: .venv-bench), with the newest Python >= 3.11 that it finds, and needs nothing else.
+# Each sets up .venv first (bench: .venv-bench, docs: .venv-docs), with the newest Python >= 3.11 that it finds, and
+# needs nothing else.
 # PYTHON=python3.12, or a path, chooses another one, which has an environment of its own: .venv-3.12.
 
 PYTHON ?=
@@ -30,7 +32,7 @@ ifneq ($(shell $(BIN)/python -c '$(IS_USABLE)' 2>/dev/null),True)
 .PHONY: $(VENV)/.python
 endif
 
-.PHONY: run test unit processors lit check fuzz oclgrind bench conformance clean which-python
+.PHONY: run test unit processors lit check fuzz oclgrind docs bench conformance clean which-python
 
 WHICH := import os, platform, sys; \
     print(f"tenon: Python {platform.python_version()} ({os.path.realpath(sys.executable)}), $(VENV)")
@@ -63,6 +65,9 @@ oclgrind: $(VENV)/.dev which-python
 conformance: $(VENV)/.dev which-python
 	$(BIN)/python test/conformance/run.py $(SUITE)
 
+docs: .venv-docs/.docs which-python
+	.venv-docs/bin/python docs/build_site.py out/docs
+
 bench: $(VENV)/.python which-python
 	$(BIN)/python benchmarks/environment.py .venv-bench
 	.venv-bench/bin/python -m benchmarks $(PARTS)
@@ -87,3 +92,8 @@ $(VENV)/.examples: $(VENV)/.python pyproject.toml
 $(VENV)/.dev: $(VENV)/.python pyproject.toml
 	$(PIP) --editable '.[dev]'
 	@touch $(VENV)/.examples $@
+
+.venv-docs/.docs: $(VENV)/.python pyproject.toml
+	$(BIN)/python -m venv --clear .venv-docs
+	$(PIP:$(BIN)/%=.venv-docs/bin/%) --editable '.[docs]'
+	@touch $@

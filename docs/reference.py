@@ -123,7 +123,7 @@ def _source(documented: type) -> str:
 def reference_of_passes() -> str:
     """Returns the text of `pass-reference.md`."""
     parts = [
-        "# The passes\n\n"
+        "# Reference of the passes\n\n"
         "What the files of the passes say, made from them by `python docs/reference.py`;\n"
         "[passes.md](passes.md) says in which order they run. Of xDSL's passes these work on Tenon's\n"
         f"dialects: {', '.join(f'`{name}`' for name in XDSL_PASS_NAMES)}.\n"

@@ -32,9 +32,11 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 
 DOCUMENTS = sorted(
-    path
-    for pattern in ("*.md", "docs/*.md", "*/README.md", "examples/*/README.md")
-    for path in ROOT.glob(pattern)
+    {
+        path
+        for pattern in ("*.md", "docs/*.md", "docs/api/*.md", "*/README.md", "examples/*/README.md")
+        for path in ROOT.glob(pattern)
+    }
 )
 
 _BLOCK = re.compile(
