@@ -34,6 +34,78 @@ DIALECTS = ((GRAPH, "ir-graph.md"), (SCHED, "ir-sched.md"), (LOW, "ir-low.md"))
 _ROOT = Path(__file__).parents[1]
 
 
+IN_STABLEHLO = {
+    "graph.abs": "abs",
+    "graph.add": "add",
+    "graph.and": "and",
+    "graph.arg_reduce": "reduce",
+    "graph.argsort": "sort",
+    "graph.atan2": "atan2",
+    "graph.bitcast": "bitcast_convert",
+    "graph.broadcast": "broadcast_in_dim",
+    "graph.callback": "custom_call",
+    "graph.cast": "convert",
+    "graph.ceil": "ceil",
+    "graph.concat": "concatenate",
+    "graph.constant": "constant",
+    "graph.contract": "dot_general, convolution",
+    "graph.cos": "cosine",
+    "graph.cumulate": "reduce_window",
+    "graph.div": "divide",
+    "graph.dynamic_slice": "dynamic_slice",
+    "graph.dynamic_update": "dynamic_update_slice",
+    "graph.eq": "compare",
+    "graph.exp": "exponential",
+    "graph.expm1": "exponential_minus_one",
+    "graph.flip": "reverse",
+    "graph.floor": "floor",
+    "graph.gather": "gather",
+    "graph.ge": "compare",
+    "graph.gt": "compare",
+    "graph.if": "if, case",
+    "graph.iota": "iota",
+    "graph.isfinite": "is_finite",
+    "graph.le": "compare",
+    "graph.log": "log",
+    "graph.log1p": "log_plus_one",
+    "graph.lt": "compare",
+    "graph.materialize": "optimization_barrier",
+    "graph.max": "maximum",
+    "graph.min": "minimum",
+    "graph.mul": "multiply",
+    "graph.ne": "compare",
+    "graph.neg": "negate",
+    "graph.not": "not",
+    "graph.or": "or",
+    "graph.pad": "pad",
+    "graph.permute": "transpose",
+    "graph.pow": "power",
+    "graph.reduce": "reduce",
+    "graph.rem": "remainder",
+    "graph.reshape": "reshape",
+    "graph.round": "round_nearest_even",
+    "graph.rsqrt": "rsqrt",
+    "graph.scan": "while",
+    "graph.scatter": "scatter",
+    "graph.select": "select",
+    "graph.shl": "shift_left",
+    "graph.shr": "shift_right_arithmetic, shift_right_logical",
+    "graph.sign": "sign",
+    "graph.sin": "sine",
+    "graph.slice": "slice",
+    "graph.sort": "sort",
+    "graph.sqrt": "sqrt",
+    "graph.sub": "subtract",
+    "graph.tan": "tan",
+    "graph.tanh": "tanh",
+    "graph.threefry": "rng_bit_generator",
+    "graph.truncdiv": "divide",
+    "graph.while": "while",
+    "graph.xor": "xor",
+    "graph.yield": "return",
+}
+"""What StableHLO calls ops, whose edge cases may differ; it has no op for the others."""
+
 LEVELS = ("graph", "sched", "low", "rewriting")
 """The rooms of the passes; those of the last are for any level."""
 
@@ -76,6 +148,8 @@ def _section(op: type[Operation]) -> Iterator[str]:
     if issubclass(op, ElementwiseOp) and op.EXAMPLE:
         yield f"\n    {op.example()}"
     parts = [f"`{_source(op)}`", *(_row(op) if issubclass(op, ElementwiseOp) else ())]
+    if op.name in IN_STABLEHLO:
+        parts.append(" or ".join(f"`stablehlo.{name}`" for name in IN_STABLEHLO[op.name].split(", ")))
     yield f"\n{', '.join(parts)}\n"
 
 

@@ -3,11 +3,16 @@
 import re
 
 import pytest
+from tenon import Schedule
+from tenon.dialects.graph import GRAPH
 from tenon.passes.named_pipelines import NAMED_PIPELINES
 from tenon.passes.registry import TENON_PASS_NAMES
 from xdsl.ir import Dialect
 
 from .library import ROOT, reference_of_ops
+
+NO_STEPS = {"steps", "keeps_order", "axes", "buffers", "replay"}
+"""What a `Schedule` has besides its steps."""
 
 
 @pytest.mark.parametrize("name", ["ops.md", "pass-reference.md"])
@@ -19,6 +24,17 @@ def test_a_reference_is_what_the_classes_say(name: str):
 def test_every_pass_and_pipeline_has_a_section():
     headings = re.findall(r"^### (.+)$", reference_of_ops().reference_of_passes(), re.MULTILINE)
     assert sorted(headings) == sorted((*TENON_PASS_NAMES, *NAMED_PIPELINES))
+
+
+def test_names_elsewhere_are_of_ops_that_there_are():
+    assert set(reference_of_ops().IN_STABLEHLO) <= {op.name for op in GRAPH.operations}
+
+
+def test_schedules_say_what_others_call_every_step():
+    text = (ROOT / "docs" / "schedules.md").read_text(encoding="utf-8")
+    table = text.partition("## What others call it")[2]
+    steps = {name for name in vars(Schedule) if not name.startswith("_")} - NO_STEPS
+    assert steps <= set(re.findall(r"^\| `(\w+)`", table, re.MULTILINE))
 
 
 def test_the_page_of_each_ir_names_its_ops():
