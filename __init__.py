@@ -26,7 +26,8 @@ from .errors import (
 )
 
 if TYPE_CHECKING:
-    from .backends.llvm.threads import get_num_threads, num_threads, set_num_threads
+    from .backends.llvm.thread_limit import num_threads
+    from .backends.llvm.threads import get_num_threads, set_num_threads
     from .backends.registry import register_backend
     from .compiler.compile import BACKENDS, compile
     from .compiler.custom import register_op, register_pass
@@ -145,7 +146,7 @@ _WHEN_ASKED_FOR = {
     "switch": "frontends.control_flow",
     "while_loop": "frontends.control_flow",
     "get_num_threads": "backends.llvm.threads",
-    "num_threads": "backends.llvm.threads",
+    "num_threads": "backends.llvm.thread_limit",
     "clear_caches": "frontends.jit.jit",
     "jit": "frontends.jit.jit",
     "register_tree": "frontends.arrays.tree",

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from operator import index
 from threading import Lock, local
 from typing import Any
@@ -57,43 +56,25 @@ def set_num_threads(count: int) -> None:
     Raises:
         TenonError: `count` is no integer from 1 to 1024.
     """
-    number = _checked("set_num_threads", count)
+    number = checked_count("set_num_threads", count)
     with _LOCK:
         _NUM_THREADS[:] = [number]
         for follower in _FOLLOWERS:
             follower(_NUM_THREADS[0])
 
 
-@contextmanager
-def num_threads(count: int) -> Generator[None]:
-    """
-    Makes what this thread calls in the `with`, on the CPU, run on `count` threads at most, and on no more
-    than the whole process may use; other threads go on as they are. Of two, one in the other, the inner
-    counts.
-
-    Raises:
-        TenonError: `count` is no integer from 1 to 1024, or the system has no room for it.
-    """
-    number = _checked("num_threads", count)
-    outer = _LIMIT.count
-    _limit(number)
-    try:
-        yield
-    finally:
-        _limit(outer)
+def limit_of_this_thread() -> int | None:
+    """Returns how many threads `num_threads` allows the thread that asks, None for any number."""
+    return _LIMIT.count
 
 
-def _limit(count: int | None) -> None:
-    # It follows the number of threads, so it imports this file.
-    from .native.library import native_library
-
-    error = native_library().pool_limit(count or 0)
-    if error:
-        raise TenonError(f"num_threads: {os.strerror(error)}")
+def limit_this_thread(count: int | None) -> None:
+    """Notes how many threads the thread that asks may use."""
     _LIMIT.count = count
 
 
-def _checked(who: str, count: Any) -> int:
+def checked_count(who: str, count: Any) -> int:
+    """Returns a number of threads. Raises TenonError, which names who is asked, for what is none."""
     try:
         number = 0 if isinstance(count, bool) else index(count)
     except TypeError:

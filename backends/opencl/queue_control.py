@@ -16,7 +16,7 @@ from ..steps import HostStep, RowPlace
 if TYPE_CHECKING:
     import pyopencl
 
-    from .driver import OpenCLDriver
+    from .pools import OpenCLMemory
 
 
 @dataclass(eq=False, slots=True)
@@ -32,15 +32,15 @@ class Placed:
 class QueueControl:
     """Moves rows, sets counters and reads conditions of buffers that are `placed`, all in `queue`."""
 
-    def __init__(self, driver: OpenCLDriver, queue: pyopencl.CommandQueue, placed: Sequence[Placed]) -> None:
-        self._driver = driver
+    def __init__(self, memory: OpenCLMemory, queue: pyopencl.CommandQueue, placed: Sequence[Placed]) -> None:
+        self._memory = memory
         self._queue = queue
         self._placed = placed
 
     def place_row(self, row: RowPlace, iteration: int) -> None:
         source, placed = self._at(row.source), self._placed[row.row]
         placed.location = location = BufferLoc(source.pool_id, source.offset + iteration * row.stride_nbytes)
-        buffer = self._driver.range(location, 0).buffer
+        buffer = self._memory.range(location, 0).buffer
         if placed.buffer is not buffer:
             for kernel, index in placed.arguments:
                 kernel.set_arg(index, buffer)
@@ -54,7 +54,7 @@ class QueueControl:
         import pyopencl
 
         location = self._at(buffer)
-        counter = self._driver.range(location, 8).buffer
+        counter = self._memory.range(location, 8).buffer
         pyopencl.enqueue_fill_buffer(
             self._queue, counter, np.array([iteration], np.int64), location.offset, 8
         )
@@ -72,13 +72,13 @@ class QueueControl:
     def copy_from_device(self, target: npt.NDArray[Any], source: BufferLoc) -> None:
         import pyopencl
 
-        buffer = self._driver.range(source, target.nbytes).buffer
+        buffer = self._memory.range(source, target.nbytes).buffer
         pyopencl.enqueue_copy(self._queue, target, buffer, src_offset=source.offset, is_blocking=True)
 
     def copy_to_device(self, target: BufferLoc, source: npt.NDArray[Any]) -> None:
         import pyopencl
 
-        buffer = self._driver.range(target, source.nbytes).buffer
+        buffer = self._memory.range(target, source.nbytes).buffer
         pyopencl.enqueue_copy(self._queue, buffer, source, dst_offset=target.offset, is_blocking=True)
 
     def _at(self, buffer: int) -> BufferLoc:

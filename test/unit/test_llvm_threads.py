@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tenon
-from tenon.backends.llvm.native import library as native_library_module
+from tenon.backends.llvm import thread_limit
 from tenon.backends.llvm.native.library import native_library
 
 
@@ -114,6 +114,6 @@ def test_a_limit_is_that_of_one_thread():
 
 def test_a_system_without_room_for_a_limit_is_an_error(monkeypatch: pytest.MonkeyPatch):
     full = replace(native_library(), pool_limit=lambda count: errno.EAGAIN)
-    monkeypatch.setattr(native_library_module, "native_library", lambda: full)
+    monkeypatch.setattr(thread_limit, "native_library", lambda: full)
     with pytest.raises(tenon.TenonError, match=r"^num_threads: \w+"), tenon.num_threads(1):
         pytest.fail("entered")
