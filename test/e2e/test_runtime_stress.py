@@ -17,6 +17,7 @@ import numpy.typing as npt
 import pytest
 import tenon
 from tenon.runtime.memory.slab_pool import Slab
+from tenon.runtime.nodes.tensor_node_host import TensorNodeHost
 from tenon.runtime.platforms.context import Context
 from tenon.runtime.platforms.device import Device
 from tenon.runtime.platforms.node_buffer import NodeBuffer
@@ -449,12 +450,12 @@ def test_what_a_device_is_sent_is_never_half_of_a_change(platform: Platform, mon
     routine.run()
     found: list[list[float]] = []
     reader = threading.Thread(target=lambda: found.append(routine.context.to_host(w).tolist()))
-    do_write = tenon.TensorNode.do_write
+    do_write = TensorNodeHost.do_write
 
-    def write_half(node: tenon.TensorNode, *, overwrite: bool = False) -> None:
-        do_write(node, overwrite=overwrite)
-        assert node.array is not None
-        node.array[:32] = 7
+    def write_half(host: TensorNodeHost, *, overwrite: bool = False) -> None:
+        do_write(host, overwrite=overwrite)
+        assert host.array is not None
+        host.array[:32] = 7
         device.schedule_lock.release()
         reader.join(0.2)
 
@@ -463,7 +464,7 @@ def test_what_a_device_is_sent_is_never_half_of_a_change(platform: Platform, mon
     reader.start()
     reader.join(0.1)
     with monkeypatch.context() as patch:
-        patch.setattr(tenon.TensorNode, "do_write", write_half)
+        patch.setattr(TensorNodeHost, "do_write", write_half)
         w.set_values(np.full(64, 7, np.float32))
     reader.join()
     assert found in ([[1.0] * 64], [[7.0] * 64])
