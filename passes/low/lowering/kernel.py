@@ -3,9 +3,8 @@ Lowers one `sched.kernel` to a `low.kernel`.
 
 The kernel is walked once. An axis mapped to vectors or unrolled is not a loop over single iterations but a
 set of lanes: every value below it is kept as one vector, or as several values side by side, exactly as far
-as it depends on that axis. A register tile of a matrix product needs no rule of its own: its loads depend on
-one axis, its sums on both. Index arithmetic is kept symbolic and written where it is first known, outside of
-loops it does not need.
+as it depends on that axis. Axes that are mapped to a register tile are lowered together (`tile.py`). Index
+arithmetic is kept symbolic and written where it is first known, outside of loops it does not need.
 """
 
 from __future__ import annotations
