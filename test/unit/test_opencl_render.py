@@ -19,6 +19,7 @@ from xdsl.utils.exceptions import DiagnosticException
 SMALL = OpenCLDeviceInfo(
     "small",
     vector_nbytes=16,
+    vector_registers=16,
     max_shared_nbytes=1024,
     max_block=(64, 64, 1),
     max_buffer_nbytes=1 << 20,
