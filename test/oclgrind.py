@@ -32,8 +32,8 @@ ROOT = Path(__file__).parents[1]
 
 TESTS = (
     ("test/contract", "opencl and not thread"),
-    ("test/unit/test_work_items.py", ""),
-    ("test/unit/test_opencl_batch_program.py", ""),
+    ("test/unit/passes/low/test_work_items.py", ""),
+    ("test/unit/backends/opencl/test_batch_program.py", ""),
     ("test/e2e/test_gpu_schedules.py", "on_opencl"),
 )
 """Files or folders, and which of their tests."""

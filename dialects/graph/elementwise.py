@@ -4,7 +4,7 @@ Ops that compute each element of the result from the elements of the operands at
 A class is the first part of an op's row: the types it takes (`ELEMENTS`), whether it is worth a store to not
 do it twice (`IS_HEAVY`), and the op of `math` that computes it, if one does (`MATH`). The other parts are its
 meaning in `semantics/numerics.py`, its scalar code in `passes/scalar/rules.py` where no op of `math` is that,
-and its function in `frontends/numpy/elementwise.py`. `test/unit/test_op_rows.py` names what is missing.
+and its function in `frontends/numpy/elementwise.py`. `test/unit/house/test_op_rows.py` names what is missing.
 """
 
 from __future__ import annotations

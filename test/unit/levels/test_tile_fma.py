@@ -1,0 +1,352 @@
+"""`low.tile_fma` gives the same bits in the interpreter, as LLVM IR, as OpenCL C and expanded to loops."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from tenon.backends.interface import Backend, BufferLoc
+from tenon.backends.llvm import backend as llvm_backend
+from tenon.backends.llvm.device import CpuDevice
+from tenon.backends.llvm.processors import host_processor
+from tenon.backends.reference.low import run_kernel
+from tenon.dialects import context
+from tenon.dialects.low import KernelOp, TileFmaOp
+from tenon.dialects.modules.kernel_access import access_of
+from tenon.dialects.modules.parsing import parse_module, verify_module
+from tenon.errors import TenonError
+from tenon.passes.low.expand_tiles import ExpandTilesPass
+from tenon.passes.pass_manager import PassManager
+from tenon.semantics import numerics
+from tenon.semantics.errors import InterpreterError
+from tenon.test.unit.storage_dtypes import DTYPES
+from xdsl.dialects.builtin import UNKNOWN_LOC, ModuleOp
+from xdsl.utils.exceptions import PassFailedException
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A tile for each of `grid` work-groups, which lie one below the other in all buffers."""
+
+    rows: int
+    columns: int
+    depths: tuple[int, ...] = (7,)
+    types: tuple[str, str, str] = ("f32", "f32", "f32")
+    lhs_row: int = 1
+    accumulates: bool = False
+    live: int | None = None
+    transposed: bool = False
+    ahead: int = 0
+    prefetch: str = ""
+    grid: int = 3
+
+    @property
+    def steps(self) -> tuple[list[int], list[int]]:
+        """How far each depth goes in lhs, the last one least, and in rhs."""
+        lhs, rhs = self.rows * self.lhs_row if self.lhs_row == 1 else 1, self.columns + 3
+        lhs_steps: list[int] = []
+        rhs_steps: list[int] = []
+        for depth in reversed(self.depths):
+            lhs_steps.insert(0, lhs)
+            rhs_steps.insert(0, rhs)
+            lhs, rhs = lhs * depth, rhs * depth + 1
+        return lhs_steps, rhs_steps
+
+    @property
+    def row(self) -> int:
+        """From one row of acc to the next, or from one column to the next."""
+        return (self.rows if self.transposed else self.columns) + 5
+
+    @property
+    def sizes(self) -> tuple[int, int, int]:
+        """The elements of acc, lhs and rhs that one work-group has."""
+        lhs_steps, rhs_steps = self.steps
+        lhs = 1 + (self.rows - 1) * self.lhs_row
+        lhs += sum(step * (depth - 1) for step, depth in zip(lhs_steps, self.depths, strict=True))
+        rhs = self.columns
+        rhs += sum(step * (depth - 1) for step, depth in zip(rhs_steps, self.depths, strict=True))
+        return (self.columns if self.transposed else self.rows) * self.row, lhs, rhs
+
+    @property
+    def text(self) -> str:
+        lhs_steps, rhs_steps = self.steps
+        numbers = {"acc_row": self.row, "lhs_row": self.lhs_row}
+        numbers |= {f"l{number}": step for number, step in enumerate(lhs_steps)}
+        numbers |= {f"r{number}": step for number, step in enumerate(rhs_steps)}
+        numbers |= {f"d{number}": depth for number, depth in enumerate(self.depths)}
+        numbers |= {
+            f"{name}_size": size for name, size in zip(("acc", "lhs", "rhs"), self.sizes, strict=True)
+        }
+        if self.live is not None:
+            numbers["live"] = self.live
+        lines = [f"%{name} = arith.constant {number} : index" for name, number in numbers.items()]
+        lines += [f"%{name}_at = arith.muli %g, %{name}_size : index" for name in ("acc", "lhs", "rhs")]
+        range_ = range(len(self.depths))
+        lhs = ", ".join(f"%l{number}" for number in range_)
+        rhs = ", ".join(f"%r{number}" for number in range_)
+        depths = ", ".join(f"%d{number}" for number in range_)
+        buffers = [
+            f"memref<{self.grid * size}x{type}>" for size, type in zip(self.sizes, self.types, strict=True)
+        ]
+        live = "" if self.live is None else " live %live"
+        transposed = " transposed" if self.transposed else ""
+        ahead = f" ahead {self.ahead}" if self.ahead else ""
+        sign = "+=" if self.accumulates else "="
+        return f"""low.kernel @k(%acc: {buffers[0]}, %lhs: {buffers[1]}, %rhs: {buffers[2]})
+            grid [{self.grid}, 1, 1] block [1, 1, 1] {{
+          %g = low.block_id x
+          {" ".join(lines)}
+          low.tile_fma {self.rows} x {self.columns}{live}{transposed}{ahead} %acc[%acc_at, %acc_row] {sign}
+            %lhs[%lhs_at, %lhs_row, {lhs}] * %rhs[%rhs_at, {rhs}] depth [{depths}]
+            {self.prefetch} : {", ".join(buffers)}
+        }}"""
+
+    def arrays(self) -> list[Array]:
+        rng = np.random.default_rng(self.rows * self.columns)
+        found: list[Array] = []
+        for size, type in zip(self.sizes, self.types, strict=True):
+            values = rng.standard_normal(self.grid * size)
+            values[:: max(7, size // 3)] = [-0.0, np.inf, np.nan, 1e-40][size % 4]
+            found.append(values.astype(DTYPES[type]))
+        return found
+
+    def expected(self, acc: Array, lhs: Array, rhs: Array) -> Array:
+        acc = acc.copy()
+        columns = self.columns if self.live is None else self.live
+        lhs_steps, rhs_steps = self.steps
+        for group in range(self.grid):
+            acc_at, lhs_at, rhs_at = (group * size for size in self.sizes)
+            for row in range(self.rows):
+                place = slice(acc_at + row * self.row, acc_at + row * self.row + columns)
+                if self.transposed:
+                    place = slice(acc_at + row, acc_at + row + columns * self.row, self.row)
+                total = acc[place] if self.accumulates else np.zeros(columns, acc.dtype)
+                for at in np.ndindex(self.depths):
+                    a = lhs[lhs_at + row * self.lhs_row + int(np.dot(lhs_steps, at))]
+                    first = rhs_at + int(np.dot(rhs_steps, at))
+                    b = rhs[first : first + columns].astype(acc.dtype)
+                    total = numerics.fma(np.full_like(b, a), b, total)
+                acc[place] = total
+        return acc
+
+
+def kernel_of(text: str) -> KernelOp:
+    module = parse_module(text)
+    verify_module(module)
+    kernel = module.body.block.first_op
+    assert isinstance(kernel, KernelOp)
+    return kernel
+
+
+def run_on(it: Backend, text: str, arrays: list[Array]) -> None:
+    kernel, module = kernel_of(text), parse_module(text)
+    artifact = it.compiler.compile(it.renderer.render(module, it.device), it.device)
+    locations = [BufferLoc(pool_id, 0) for pool_id in range(len(arrays))]
+    for location, array in zip(locations, arrays, strict=True):
+        it.driver.alloc_pool(location.pool_id, array.nbytes, 64)
+        it.driver.copy_to_device(location, array)
+    function = it.driver.get_kernel(artifact, "k")
+    it.driver.launch(function, kernel.grid.data, kernel.block_dims.data, locations)
+    for location, array in zip(locations, arrays, strict=True):
+        it.driver.copy_from_device(array, location)
+        it.driver.free_pool(location.pool_id)
+
+
+def assert_same_bits(found: Array, expected: Array) -> None:
+    is_nan = np.isnan(expected)
+    np.testing.assert_array_equal(np.isnan(found), is_nan)
+    assert found[~is_nan].tobytes() == expected[~is_nan].tobytes()
+
+
+TILES = [
+    Tile(1, 1),
+    Tile(1, 16, (1,)),
+    Tile(3, 17),
+    Tile(8, 48, lhs_row=40),
+    Tile(14, 32, (33,), lhs_row=50),
+    Tile(5, 31, (3, 2, 4), lhs_row=100),
+    Tile(40, 3, (2, 5)),
+    Tile(4, 200, (3,)),
+    Tile(1, 256, (9,)),
+    Tile(2, 9, accumulates=True),
+    Tile(7, 48, (2, 3), accumulates=True, lhs_row=20),
+    Tile(4, 20, types=("f64", "f64", "f64")),
+    Tile(3, 10, types=("f64", "f32", "f64"), lhs_row=11),
+    Tile(3, 10, types=("f64", "bf16", "f8E4M3FN")),
+    Tile(6, 33, types=("f32", "bf16", "bf16"), lhs_row=9),
+    Tile(6, 33, types=("f32", "f16", "f16"), accumulates=True),
+    Tile(6, 33, types=("f32", "f32", "f8E5M2")),
+    Tile(3, 48, live=0),
+    Tile(3, 48, live=17, accumulates=True),
+    Tile(2, 8, live=8),
+    Tile(8, 32, (40,), lhs_row=40, ahead=4),
+    Tile(3, 37, (2, 9), accumulates=True, lhs_row=18, ahead=100000),
+    Tile(2, 20, live=17, ahead=1),
+    Tile(6, 33, types=("f32", "f16", "bf16"), transposed=True, ahead=3),
+    Tile(8, 32, (40,), lhs_row=40, prefetch="prefetch lhs[%g, 8, 8] rhs[%lhs_row, 100000, 40]"),
+    Tile(2, 16, (41,), types=("f64", "f32", "f64"), accumulates=True, prefetch="prefetch rhs[%g, 3, 3]"),
+    Tile(40, 3, (9,), prefetch="prefetch lhs[%l0, 1, 1]"),
+    Tile(17, 5, (12,), lhs_row=90, transposed=True, prefetch="prefetch lhs[%l0, 2, 1] rhs[%r0, 4, 4]"),
+    Tile(14, 32, (3, 3), transposed=True),
+    Tile(1, 16, transposed=True),
+    Tile(17, 5, (2, 9), lhs_row=90, transposed=True),
+    Tile(40, 35, (11,), transposed=True),
+    Tile(7, 20, types=("f64", "f32", "f64"), transposed=True),
+    Tile(5, 18, types=("f32", "bf16", "f16"), transposed=True),
+]
+
+
+@pytest.mark.parametrize("tile", TILES, ids=str)
+def test_interpreter_adds_products_in_the_order_of_the_depth(tile: Tile) -> None:
+    arrays = tile.arrays()
+    with np.errstate(all="ignore"):
+        expected = tile.expected(*arrays)
+        run_kernel(kernel_of(tile.text), arrays)
+    assert_same_bits(arrays[0], expected)
+
+
+@pytest.mark.parametrize("vector_nbytes", [16, 32, 64])
+@pytest.mark.parametrize("tile", TILES, ids=str)
+def test_llvm_gives_the_bits_of_the_interpreter(tile: Tile, vector_nbytes: int) -> None:
+    it = llvm_backend()
+    processor = replace(host_processor(), vector_nbytes=vector_nbytes)
+    it = replace(it, device=CpuDevice(processor))
+    arrays = tile.arrays()
+    expected = [array.copy() for array in arrays]
+    run_kernel(kernel_of(tile.text), expected)
+    run_on(it, tile.text, arrays)
+    assert_same_bits(arrays[0], expected[0])
+
+
+@pytest.mark.parametrize("tile", TILES, ids=str)
+def test_opencl_gives_the_bits_of_the_interpreter(tile: Tile) -> None:
+    pytest.importorskip("pyopencl")
+    from tenon.backends.opencl import backend as opencl_backend
+
+    arrays = tile.arrays()
+    expected = [array.copy() for array in arrays]
+    run_kernel(kernel_of(tile.text), expected)
+    run_on(opencl_backend(), tile.text, arrays)
+    assert_same_bits(arrays[0], expected[0])
+
+
+def expanded(text: str, vector_nbytes: int) -> KernelOp:
+    """Returns the kernel of `text` with loops for its tile; all ops of it have a place in the text."""
+    kernel = kernel_of(text)
+    module = kernel.parent_op()
+    assert isinstance(module, ModuleOp)
+    PassManager((ExpandTilesPass(vector_nbytes),)).run(context(), module)
+    assert not any(isinstance(op, TileFmaOp) or op.location == UNKNOWN_LOC for op in kernel.walk())
+    return kernel
+
+
+@pytest.mark.parametrize("tile", TILES, ids=str)
+def test_loops_give_the_bits_of_the_tile(tile: Tile) -> None:
+    arrays = tile.arrays()
+    expected = [array.copy() for array in arrays]
+    run_kernel(kernel_of(tile.text), expected)
+    run_kernel(expanded(tile.text, 32), arrays)
+    assert_same_bits(arrays[0], expected[0])
+
+
+@pytest.mark.parametrize("vector_nbytes", [1, 8, 4096])
+@pytest.mark.parametrize("tile", [Tile(2, 5), Tile(2, 5, live=3), Tile(3, 5, transposed=True)], ids=str)
+def test_loops_of_any_vectors_give_the_bits_of_the_tile(tile: Tile, vector_nbytes: int) -> None:
+    arrays = tile.arrays()
+    expected = [array.copy() for array in arrays]
+    run_kernel(kernel_of(tile.text), expected)
+    run_kernel(expanded(tile.text, vector_nbytes), arrays)
+    assert_same_bits(arrays[0], expected[0])
+
+
+def test_loops_of_a_vector_of_no_bytes_are_an_error() -> None:
+    with pytest.raises(PassFailedException, match=r"^expand-tiles: vector-nbytes 0 must be 1 or more$"):
+        ExpandTilesPass(0).apply(context(), ModuleOp([]))
+
+
+SIZES = """low.kernel @k(%acc: memref<60xf32>, %lhs: memref<60xf32>, %rhs: memref<60xf32>)
+    grid [4, 1, 1] block [1, 1, 1] {
+  %g = low.block_id x
+  %one = arith.constant 1 : index
+  %two = arith.constant 2 : index
+  %three = arith.constant 3 : index
+  %fifteen = arith.constant 15 : index
+  %at = arith.muli %g, %fifteen : index
+  %is_some = arith.cmpi ne, %g, %two : index
+  scf.if %is_some {
+    low.tile_fma 2 x 4 live %g %acc[%at, %fifteen0] = %lhs[%at, %three, %one] * %rhs[%at, %three] depth [%g]
+      : memref<60xf32>, memref<60xf32>, memref<60xf32>
+  }
+}""".replace("%fifteen0", "%three")
+
+
+def test_sizes_may_differ_from_one_work_group_to_the_next():
+    rng = np.random.default_rng(0)
+    arrays = [rng.standard_normal(60).astype(np.float32) for _ in range(3)]
+    expected = [array.copy() for array in arrays]
+    acc, lhs, rhs = expected
+    for group in (1, 3):
+        at = 15 * group
+        for row in range(2):
+            total = np.zeros(group, np.float32)
+            for k in range(group):
+                a = np.full(group, lhs[at + 3 * row + k])
+                total = numerics.fma(a, rhs[at + 3 * k : at + 3 * k + group], total)
+            acc[at + 3 * row : at + 3 * row + group] = total
+    interpreted = [array.copy() for array in arrays]
+    run_kernel(kernel_of(SIZES), interpreted)
+    assert_same_bits(interpreted[0], acc)
+    run_on(llvm_backend(), SIZES, arrays)
+    assert_same_bits(arrays[0], acc)
+
+
+def test_tile_outside_of_a_buffer_is_an_error():
+    tile = Tile(2, 4, grid=1)
+    arrays = tile.arrays()
+    text = tile.text.replace("%g = low.block_id x", "%g = arith.constant 1 : index")
+    with pytest.raises(TenonError, match=r"low\.tile_fma.*out of bounds of 18 elements"):
+        kernel_of(text)
+    kernel = parse_module(text).body.block.first_op
+    assert isinstance(kernel, KernelOp)
+    with pytest.raises(InterpreterError, match=r"low\.tile_fma.*out of bounds of 14 elements"):
+        run_kernel(kernel, arrays)
+    text = Tile(2, 4, live=2, grid=1).text.replace("%live = arith.constant 2", "%live = arith.constant 5")
+    with pytest.raises(InterpreterError, match=r"low\.tile_fma.*5 live columns of 4"):
+        run_kernel(kernel_of(text), arrays)
+
+
+def test_sums_of_a_full_tile_stay_in_registers():
+    it = llvm_backend("x86-64-v4")
+    tile = Tile(8, 48, (64,), lhs_row=64)
+    assembly = it.compiler.assembly(it.renderer.render(parse_module(tile.text), it.device), it.device)  # pyright: ignore
+    assert len(re.findall(r"vfmadd\w+\s", assembly)) == 24
+    assert not re.findall(r"\(%rsp\), %zmm|%zmm\d+, [-\d]*\(%rsp\)", assembly)
+
+
+@pytest.mark.parametrize(
+    ("tile", "lines"),
+    [
+        (Tile(8, 32, (64,), ahead=16), 2),
+        (Tile(8, 40, (64,), ahead=16), 3),
+        (Tile(8, 8, (64,), types=("f32", "f32", "bf16"), ahead=16), 1),
+        (Tile(8, 32, (64,)), 0),
+    ],
+)
+def test_each_cache_line_is_fetched_once_a_step(tile: Tile, lines: int):
+    it = llvm_backend("x86-64-v4")
+    text = it.renderer.render(parse_module(tile.text), it.device)
+    assert isinstance(text, str)
+    steps = len(re.findall(r"= call .*@llvm\.fma", text)) // (tile.rows * -(-tile.columns // 16))
+    assert text.count("call void @llvm.prefetch") == lines * steps
+
+
+def test_what_a_tile_reads_and_writes():
+    assert access_of(kernel_of(Tile(2, 4).text)).reads == (1, 2)
+    assert access_of(kernel_of(Tile(2, 4).text)).writes == (0,)
+    assert access_of(kernel_of(Tile(2, 4, accumulates=True).text)).reads == (0, 1, 2)

@@ -1,0 +1,276 @@
+"""scatter, cumulate, sort, argsort, search_sorted and threefry at every level and on every backend."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from tenon.dialects import context, sched
+from tenon.dialects.element_types import ELEMENT_TYPES, is_float
+from tenon.dialects.graph.types import INTEGERS, NUMBERS
+from tenon.dialects.modules.parsing import parse_module
+from tenon.passes.pass_manager import PassManager
+from tenon.semantics.numpy_types import dtype_of
+from tenon.test.unit.everywhere import run_everywhere
+from tenon.test.unit.threefry_vectors import VECTORS
+
+Array = npt.NDArray[Any]
+
+TYPES = {str(type): dtype_of(type) for type in ELEMENT_TYPES}
+NUMBER_TYPES = [str(type) for type in ELEMENT_TYPES if type in NUMBERS.types]
+INDEX_TYPES = [str(type) for type in ELEMENT_TYPES if type in INTEGERS.types]
+FLOAT_TYPES = [str(type) for type in ELEMENT_TYPES if is_float(type)]
+KINDS = ["add", "mul", "max", "min"]
+
+
+def tensor(shape: tuple[int, ...], type: str) -> str:
+    return f"tensor<{''.join(f'{extent}x' for extent in shape)}{type}>"
+
+
+def values(type: str, shape: tuple[int, ...], seed: int = 0) -> Array:
+    """Values with repetitions; floats have zeros of both signs, infinities and NaN."""
+    rng, dtype = np.random.default_rng(seed), TYPES[type]
+    if type in FLOAT_TYPES:
+        edges = np.array([0.0, -0.0, 1.5, -1.5, 2.0, np.inf, -np.inf, np.nan, 0.25, 7.0])
+        return edges[rng.integers(0, len(edges), shape)].astype(dtype)
+    if dtype == np.bool_:
+        return rng.integers(0, 2, shape).astype(dtype)
+    limits = np.iinfo(dtype)
+    edges = np.array([0, 1, 2, 3, 5, limits.max, limits.min, limits.max - 1], dtype)
+    return edges[rng.integers(0, len(edges), shape)]
+
+
+def indices(type: str, shape: tuple[int, ...], extent: int, seed: int = 0) -> Array:
+    """Indices that repeat, and some out of range."""
+    rng, limits = np.random.default_rng(seed), np.iinfo(TYPES[type])
+    edges = [*range(extent), *range(extent), extent, limits.max, limits.min, -1 if limits.min else limits.max]
+    return np.array(edges, limits.dtype)[rng.integers(0, len(edges), shape)]
+
+
+def run_op(op: str, result: str, *inputs: tuple[Array, str]) -> Array:
+    """Runs one op on inputs %a, %b, ... of the given types."""
+    names = "abcdef"
+    arguments = ", ".join(f"%{name}: {type}" for name, (_, type) in zip(names, inputs, strict=False))
+    text = f"func.func @f({arguments}) -> {result} {{\n%r = graph.{op}\nfunc.return %r : {result}\n}}"
+    (found,) = run_everywhere(text, *(array for array, _ in inputs))
+    return found
+
+
+@pytest.mark.parametrize("type", list(TYPES))
+@pytest.mark.parametrize("kind", ["set", *KINDS])
+def test_scatter_of_every_type(kind: str, type: str) -> None:
+    if kind != "set" and type not in NUMBER_TYPES:
+        return
+    s, i, u = tensor((7, 5), type), tensor((9,), "i64"), tensor((9, 5), type)
+    run_op(
+        f"scatter {kind} %a[%b], %c axes [0] : {s}[{i}], {u}",
+        s,
+        (values(type, (7, 5)), s),
+        (indices("i64", (9,), 7), i),
+        (values(type, (9, 5), 1), u),
+    )
+
+
+def test_scatter_of_windows_of_many_axes() -> None:
+    s, i, u = tensor((3, 2, 1, 2, 1, 2), "f32"), tensor((4,), "i32"), tensor((4, 2, 1, 2, 1, 2), "f32")
+    run_op(
+        f"scatter add %a[%b], %c axes [0] : {s}[{i}], {u}",
+        s,
+        (values("f32", (3, 2, 1, 2, 1, 2)), s),
+        (indices("i32", (4,), 3), i),
+        (values("f32", (4, 2, 1, 2, 1, 2), 1), u),
+    )
+
+
+@pytest.mark.parametrize("type", INDEX_TYPES)
+def test_scatter_by_indices_of_every_type(type: str) -> None:
+    s, i, u = tensor((6,), "f32"), tensor((3, 8), type), tensor((3, 8), "f32")
+    index = indices(type, (3, 8), 6)
+    updates = np.arange(24, dtype=np.float32).reshape(3, 8)
+    found = run_op(
+        f"scatter set %a[%b], %c axes [0] : {s}[{i}], {u}",
+        s,
+        (np.full(6, -1, np.float32), s),
+        (index, i),
+        (updates, u),
+    )
+    expected = np.full(6, -1, np.float32)
+    for at, value in zip(index.flat, updates.flat, strict=True):
+        if 0 <= int(at) < 6:
+            expected[int(at)] = value
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize(
+    ("source", "shape", "axes"),
+    [
+        ((4, 3, 128), (5,), [0]),
+        ((4, 3, 128), (5,), [1]),
+        ((4, 3, 6), (5,), [2]),
+        ((4, 3, 72), (2, 2), [1, 0]),
+        ((4, 3, 6), (5,), [2, 0, 1]),
+        ((4, 3), (), [0]),
+        ((1, 1), (1, 1), [1]),
+        ((4, 3), (0,), [0]),
+        ((4, 0), (5,), [0]),
+        ((0, 3), (5,), [0]),
+        ((4, 100), (5,), [0]),
+    ],
+)
+def test_scatter_of_odd_shapes(source: tuple[int, ...], shape: tuple[int, ...], axes: list[int]) -> None:
+    rest = tuple(extent for axis, extent in enumerate(source) if axis not in axes)
+    s, i, u = tensor(source, "f32"), tensor(shape, "i32"), tensor((*shape, *rest), "f32")
+    names = "".join(f"%{'cdef'[number]}, " for number in range(len(axes)))[:-2]
+    rng = np.random.default_rng(0)
+    run_op(
+        f"scatter add %a[{names}], %b axes {axes} : {s}[{', '.join([i] * len(axes))}], {u}",
+        s,
+        (rng.normal(size=source).astype(np.float32), s),
+        (rng.normal(size=(*shape, *rest)).astype(np.float32), u),
+        *((indices("i32", shape, source[axis], axis), i) for axis in axes),
+    )
+
+
+@pytest.mark.parametrize("type", NUMBER_TYPES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_cumulate_of_every_type(kind: str, type: str) -> None:
+    t = tensor((3, 6, 5), type)
+    run_op(f"cumulate {kind} %a axis 1 : {t}", t, (values(type, (3, 6, 5)), t))
+
+
+@pytest.mark.parametrize("words", ["", " reverse", " exclusive", " reverse exclusive"])
+@pytest.mark.parametrize("shape", [(3, 5, 128), (4, 9), (1,), (0,), (3, 0), (2, 70)])
+def test_cumulate_of_every_shape(shape: tuple[int, ...], words: str) -> None:
+    t = tensor(shape, "f32")
+    for axis in range(len(shape)):
+        array = np.random.default_rng(axis).normal(size=shape).astype(np.float32)
+        run_op(f"cumulate {KINDS[axis]} %a axis {axis}{words} : {t}", t, (array, t))
+
+
+def test_a_running_sum_of_negative_zeros_is_negative() -> None:
+    t = tensor((2, 8), "f32")
+    found = run_op(f"cumulate add %a axis 0 : {t}", t, (np.full((2, 8), -0.0, np.float32), t))
+    assert np.signbit(found).all()
+    found = run_op(f"cumulate add %a axis 1 exclusive : {t}", t, (np.full((2, 8), -0.0, np.float32), t))
+    assert np.signbit(found).tolist() == [[False, *[True] * 7]] * 2
+
+
+@pytest.mark.parametrize("type", list(TYPES))
+@pytest.mark.parametrize("descending", ["", " descending"])
+def test_sort_of_every_type(type: str, descending: str) -> None:
+    t, p = tensor((3, 17), type), tensor((3, 17), "i64")
+    array = values(type, (3, 17))
+    found = run_op(f"sort %a axis 1{descending} : {t}", t, (array, t))
+    where = run_op(f"argsort %a axis 1{descending} : {t}", p, (array, t))
+    picked = np.take_along_axis(array, where, 1)
+    assert picked.tobytes() == found.tobytes()
+    for row in where:
+        assert sorted(row.tolist()) == list(range(17))
+
+
+@pytest.mark.parametrize("shape", [(1,), (2,), (0,), (3, 0), (0, 3), (5, 1), (2, 33, 3), (100,), (1, 64)])
+def test_sort_of_every_shape(shape: tuple[int, ...]) -> None:
+    t, p = tensor(shape, "i32"), tensor(shape, "i64")
+    array = np.random.default_rng(0).integers(-5, 5, shape).astype(np.int32)
+    for axis in range(len(shape)):
+        found = run_op(f"sort %a axis {axis} : {t}", t, (array, t))
+        np.testing.assert_array_equal(found, np.sort(array, axis, kind="stable"))
+        found = run_op(f"argsort %a axis {axis} : {t}", p, (array, t))
+        np.testing.assert_array_equal(found, np.argsort(array, axis, kind="stable"))
+
+
+@pytest.mark.parametrize("type", list(TYPES))
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_search_sorted_of_every_type(type: str, side: str) -> None:
+    for extent in (0, 21):
+        s, v, p = tensor((extent,), type), tensor((3, 5), type), tensor((3, 5), "i64")
+        elements = values(type, (extent,))
+        key = elements.astype(np.float64) if type in FLOAT_TYPES else elements
+        elements = elements[np.argsort(key, kind="stable")]
+        wanted = values(type, (3, 5), 1)
+        found = run_op(f"search_sorted {side} %a, %b : {s}, {v}", p, (elements, s), (wanted, v))
+        if type in ("f64", "f32", "f16") or type not in FLOAT_TYPES:
+            np.testing.assert_array_equal(found, np.searchsorted(elements, wanted, side))
+
+
+def test_a_search_of_elements_in_no_order_is_the_same_everywhere() -> None:
+    s, p = tensor((37,), "f32"), tensor((37,), "i64")
+    array = values("f32", (37,))
+    run_op(f"search_sorted left %a, %b : {s}, {s}", p, (array, s), (array[::-1].copy(), s))
+
+
+def test_a_tensor_is_searched_for_its_own_elements() -> None:
+    s, p = tensor((9,), "i16"), tensor((9,), "i64")
+    found = run_op(f"search_sorted left %a, %a : {s}, {s}", p, (np.arange(9, dtype=np.int16), s))
+    assert found.tolist() == list(range(9))
+
+
+@pytest.mark.parametrize("rounds,counter,key,expected", VECTORS)
+def test_threefry_gives_the_published_words_everywhere(
+    rounds: int, counter: Array, key: Array, expected: Array
+) -> None:
+    k = tensor((4,), "ui32")
+    found = run_op(f"threefry %a, %b rounds {rounds} : {k}, {k}", k, (key, k), (counter, k))
+    np.testing.assert_array_equal(found, expected)
+    c = tensor((4, 19), "ui32")
+    many = np.repeat(counter[:, None], 19, 1)
+    found = run_op(f"threefry %a, %b rounds {rounds} : {k}, {c}", c, (key, k), (many, c))
+    np.testing.assert_array_equal(found, np.repeat(expected[:, None], 19, 1))
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 3, 4, 5, 12])
+@pytest.mark.parametrize("shape", [(4, 3, 8), (4, 0), (4, 1)])
+def test_threefry_of_other_rounds_and_shapes(rounds: int, shape: tuple[int, ...]) -> None:
+    k, c = tensor((4,), "ui32"), tensor(shape, "ui32")
+    rng = np.random.default_rng(0)
+    run_op(
+        f"threefry %a, %b rounds {rounds} : {k}, {c}",
+        c,
+        (rng.integers(0, 2**32, 4).astype(np.uint32), k),
+        (rng.integers(0, 2**32, shape).astype(np.uint32), c),
+    )
+
+
+def kernels(text: str) -> list[sched.KernelOp]:
+    module = parse_module(text)
+    PassManager("graph-pipeline,sched-pipeline").run(context(), module)
+    return [op for op in module.ops if isinstance(op, sched.KernelOp)]
+
+
+def test_counters_are_encrypted_in_vectors() -> None:
+    k, c = tensor((4,), "ui32"), tensor((4, 64), "ui32")
+    (kernel,) = kernels(f"""func.func @f(%k: {k}, %c: {c}) -> {c} {{
+      %r = graph.threefry %k, %c rounds 20 : {k}, {c}
+      func.return %r : {c}
+    }}""")
+    assert [op.mapping.vector.data for op in kernel.walk() if isinstance(op, sched.AxisOp)] == [8]
+
+
+def test_operands_that_are_computed_have_buffers_of_their_own() -> None:
+    text = """func.func @f(%x: tensor<40xf32>) -> (tensor<40xf32>, tensor<40xi64>, tensor<40xf32>) {
+      %n = graph.neg %x : tensor<40xf32>
+      %s = graph.sort %n axis 0 : tensor<40xf32>
+      %a = graph.argsort %n axis 0 : tensor<40xf32>
+      %g = graph.gather %x[%a] axes [0] : tensor<40xf32>[tensor<40xi64>] -> tensor<40xf32>
+      %c = graph.cumulate add %g axis 0 : tensor<40xf32>
+      %u = graph.scatter set %c[%a], %s axes [0] : tensor<40xf32>[tensor<40xi64>], tensor<40xf32>
+      %m = graph.mul %u, %c : tensor<40xf32>
+      %p = graph.search_sorted left %s, %m : tensor<40xf32>, tensor<40xf32>
+      func.return %m, %p, %s : tensor<40xf32>, tensor<40xi64>, tensor<40xf32>
+    }"""
+    run_everywhere(text, np.random.default_rng(0).normal(size=40).astype(np.float32))
+
+
+def test_a_scatter_over_what_is_not_needed_afterwards_is_in_place() -> None:
+    text = """func.func @f(%x: tensor<8xf32>, %i: tensor<3xi64>, %u: tensor<3xf32>) -> tensor<8xf32> {
+      %n = graph.neg %x : tensor<8xf32>
+      %r = graph.scatter add %n[%i], %u axes [0] : tensor<8xf32>[tensor<3xi64>], tensor<3xf32>
+      func.return %r : tensor<8xf32>
+    }"""
+    module = parse_module(text)
+    PassManager("graph-pipeline,convert-graph-to-sched").run(context(), module)
+    assert not any(isinstance(op, sched.TransferOp) for op in module.walk())
+    (found,) = run_everywhere(
+        text, np.arange(8, dtype=np.float32), np.array([1, 1, 9]), np.ones(3, np.float32)
+    )
+    np.testing.assert_array_equal(found, [0, 1, -2, -3, -4, -5, -6, -7])
