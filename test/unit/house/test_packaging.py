@@ -1,3 +1,5 @@
+"""The wheel that is built from the checkout, and what of it is imported when."""
+
 import os
 import shutil
 import subprocess

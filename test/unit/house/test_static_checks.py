@@ -1,3 +1,5 @@
+"""What ruff and basedpyright say: nothing."""
+
 import subprocess
 import sys
 
