@@ -17,14 +17,14 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 import pytest
-from tenon.backends.interface import Backend, BufferLoc
+from tenon.backends.interface import Backend
 from tenon.compiler.target import target_of
 from tenon.dialects import context
 from tenon.dialects.element_types import ELEMENT_TYPES
-from tenon.dialects.modules.parsing import parse_module, verify_module
 from tenon.passes.pipeline import expansions
+from tenon.test.bits import assert_same_bits
+from tenon.test.kernels import launch_kernel, parsed
 from tenon.test.unit.storage_dtypes import DTYPES, F8
-from xdsl.dialects.builtin import ModuleOp
 
 Array = npt.NDArray[Any]
 
@@ -38,32 +38,14 @@ N = 256
 """How many numbers most cases have."""
 
 _ELEMENTS = {str(type): type for type in ELEMENT_TYPES}
-_POOL = 5000
-
-
-def parse(text: str) -> ModuleOp:
-    module = parse_module(text)
-    verify_module(module)
-    return module
 
 
 def run(device: Backend, text: str, *arrays: Array) -> None:
     """Runs the one kernel of `text` on all the arrays, in place."""
-    module = parse(text)
+    module = parsed(text)
     for expansion in expansions(target_of(device.device)):
         expansion.apply(context(), module)
-    artifact = device.compiler.compile(device.renderer.render(module, device.device), device.device)
-    (kernel,) = module.body.block.ops
-    locations = [BufferLoc(_POOL + number, 0) for number in range(len(arrays))]
-    for location, array in zip(locations, arrays, strict=True):
-        device.driver.alloc_pool(location.pool_id, array.nbytes, 64)
-        device.driver.copy_to_device(location, array)
-    name, grid, block = kernel.sym_name.data, kernel.grid.data, kernel.block_dims.data  # pyright: ignore
-    extents = tuple(int(extent) for extent in grid)
-    device.driver.launch(device.driver.get_kernel(artifact, name), extents, block, locations)
-    for location, array in zip(locations, arrays, strict=True):
-        device.driver.copy_from_device(array, location)
-        device.driver.free_pool(location.pool_id)
+    launch_kernel(device, module, *arrays)
 
 
 @dataclass(frozen=True)
@@ -130,18 +112,6 @@ def need(device: Backend, *types: str) -> None:
     for type in dict.fromkeys(types):
         if not device.device.supports(_ELEMENTS[type]):
             pytest.skip(f"{device.name} has no {type}")
-
-
-def assert_same_bits(actual: Array, expected: Array, what: str = "") -> None:
-    """A NaN equals any NaN; everything else agrees in every bit."""
-    assert (actual.dtype, actual.shape) == (expected.dtype, expected.shape), what
-    bits = f"u{actual.dtype.itemsize}"
-    differs = actual.view(bits) != expected.view(bits)
-    if actual.dtype.kind in "fV":
-        with np.errstate(invalid="ignore"):
-            differs &= ~(np.isnan(actual) & np.isnan(expected))
-    where = np.flatnonzero(differs)[:4]
-    assert not differs.any(), f"{what}: {actual[where]} != {expected[where]} at {where}"
 
 
 def floats(type: str, seed: int) -> Array:

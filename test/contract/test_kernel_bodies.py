@@ -6,12 +6,12 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from tenon.backends.interface import Backend
+from tenon.test.bits import assert_same_bits
 
 from .op_cases import (
     DTYPES,
     Array,
     N,
-    assert_same_bits,
     floats,
     integers,
     maximum,

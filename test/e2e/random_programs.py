@@ -576,3 +576,18 @@ def programs(draw: Callable[..., Any], max_steps: int = 12) -> Program:
     chosen = draw(st.lists(st.sampled_from(range(len(own))), min_size=1, max_size=3))
     program.results = [own[index] for index in chosen]
     return program
+
+
+def assert_agrees(program: Program, results: Any) -> None:
+    """Compares what a call of a program gives with what numpy says."""
+    found_all = results if len(program.results) > 1 else (results,)
+    for expected, found in zip(program.results, found_all, strict=True):
+        assert found.dtype == expected.array.dtype and found.shape == expected.array.shape
+        if expected.exact:
+            np.testing.assert_array_equal(found, expected.array, err_msg=program.text)
+        else:
+            finite = expected.array[np.isfinite(expected.array)]
+            scale = float(np.abs(finite).max()) if finite.size else 1.0
+            np.testing.assert_allclose(
+                found, expected.array, rtol=2e-5, atol=2e-5 * max(scale, 1.0), err_msg=program.text
+            )

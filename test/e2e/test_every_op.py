@@ -23,6 +23,7 @@ from tenon.passes.graph.canonicalize_graph import CanonicalizeGraphPass
 from tenon.passes.low.math import EXPANSIONS
 from tenon.passes.pass_manager import PassManager
 from tenon.semantics.numpy_types import dense_of
+from tenon.test.bits import bits
 from xdsl.dialects import func
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
@@ -72,16 +73,6 @@ def compiled(type: Attribute, way: str) -> tenon.Executable:
 @cache
 def results(type: Attribute, way: str) -> tuple[Array, ...]:
     return compiled(type, way)(*cached_case(type).inputs)
-
-
-def bits(array: Array) -> Array:
-    """Returns what is compared: the bits, of one NaN for all of them."""
-    if array.dtype.kind not in "fV":
-        return array
-    found = array.view(f"u{array.dtype.itemsize}").copy()
-    with np.errstate(all="ignore"):
-        found[np.isnan(array)] = np.iinfo(found.dtype).max
-    return found
 
 
 def assert_same_bits(actual: Array, expected: Array, result: Result) -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 import tenon
 from hypothesis import HealthCheck, given, settings
 
-from .random_programs import Program, programs
+from .random_programs import Program, assert_agrees, programs
 
 WAYS = {
     "graph": {"backend": "reference"},
@@ -20,19 +19,7 @@ WAYS = {
 
 def check(program: Program, way: str) -> None:
     executable = tenon.compile(program.text, **WAYS[way])
-    results = executable(*[value.array for value in program.inputs])
-    for expected, found in zip(
-        program.results, results if len(program.results) > 1 else (results,), strict=True
-    ):
-        assert found.dtype == expected.array.dtype and found.shape == expected.array.shape
-        if expected.exact:
-            np.testing.assert_array_equal(found, expected.array, err_msg=program.text)
-        else:
-            finite = expected.array[np.isfinite(expected.array)]
-            scale = float(np.abs(finite).max()) if finite.size else 1.0
-            np.testing.assert_allclose(
-                found, expected.array, rtol=2e-5, atol=2e-5 * max(scale, 1.0), err_msg=program.text
-            )
+    assert_agrees(program, executable(*[value.array for value in program.inputs]))
 
 
 @pytest.mark.parametrize("way", ["graph", "sched", "low", "llvm"])

@@ -14,7 +14,6 @@ from tenon.backends.opencl import backend as opencl_backend
 from tenon.backends.reference.low import run_kernel
 from tenon.backends.steps import LaunchStep
 from tenon.dialects.low import AtomicRmwOp, KernelOp
-from tenon.dialects.modules.parsing import parse_module, verify_module
 from xdsl.dialects.builtin import ModuleOp
 
 Array = npt.NDArray[Any]
@@ -32,12 +31,6 @@ FLOAT_KINDS = ("addf", "mulf", "maximumf", "minimumf", "assign")
 
 def kinds_of(type: str) -> tuple[str, ...]:
     return FLOAT_KINDS if type[0] == "f" else INTEGER_KINDS
-
-
-def parse(text: str) -> ModuleOp:
-    module = parse_module(text, "t.mlir")
-    verify_module(module)
-    return module
 
 
 def kernels_of(module: ModuleOp) -> dict[str, KernelOp]:

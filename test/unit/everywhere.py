@@ -2,9 +2,9 @@
 
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 import tenon
+from tenon.test.bits import are_same
 
 Array = npt.NDArray[Any]
 
@@ -36,13 +36,3 @@ def run_everywhere(
             assert are_same(mine, wanted), f"result {number} on {backend} {level}: {mine} is not {wanted}"
     assert expected is not None
     return expected
-
-
-def are_same(first: Array, second: Array) -> bool:
-    """Returns whether two arrays have the same bits, but for those of NaN."""
-    is_nan = (first != first) & (second != second)
-    return bool(np.all(is_nan | (_bits(first) == _bits(second))))
-
-
-def _bits(array: Array) -> Array:
-    return np.ascontiguousarray(array).view(f"u{array.dtype.itemsize}").reshape(array.shape)

@@ -2,22 +2,11 @@
 
 from typing import Any
 
-import numpy as np
 import pytest
-from tenon.backends.interface import Backend, BufferLoc, ImageCompiler
+from tenon.backends.interface import Backend, ImageCompiler
 from tenon.backends.registry import get_backend
-from tenon.dialects.modules.parsing import parse_module
 from tenon.errors import KernelCompileError, MissingExtraError
-
-KERNEL = """
-low.kernel @next(%x: memref<4xi32>) grid [4, 1, 1] block [1, 1, 1] {
-  %i = low.block_id x
-  %one = arith.constant 1 : i32
-  %v = memref.load %x[%i] : memref<4xi32>
-  %w = arith.addi %v, %one : i32
-  memref.store %w, %x[%i] : memref<4xi32>
-}
-"""
+from tenon.test.contract.compile_options import run, source_of
 
 OTHERS: dict[str, dict[str, Any]] = {
     "llvm": {"speed_level": 0, "vectorize_loops": False, "vectorize_statements": False},
@@ -33,22 +22,6 @@ def device(request: pytest.FixtureRequest) -> Backend:
         return get_backend(request.param)
     except MissingExtraError as error:
         pytest.skip(str(error))
-
-
-def source_of(device: Backend) -> str:
-    return device.renderer.render(parse_module(KERNEL), device.device)
-
-
-def run(device: Backend, options: dict[str, Any] | None) -> list[int]:
-    artifact = device.compiler.compile(source_of(device), device.device, options)
-    driver, place = device.driver, BufferLoc(77, 0)
-    driver.alloc_pool(77, 16, 64)
-    driver.copy_to_device(place, np.arange(4, dtype=np.int32))
-    driver.launch(driver.get_kernel(artifact, "next"), (4, 1, 1), None, [place])
-    found = np.empty(4, np.int32)
-    driver.copy_from_device(found, place)
-    driver.free_pool(77)
-    return found.tolist()
 
 
 def test_the_defaults_are_what_is_used_without_options(device: Backend):

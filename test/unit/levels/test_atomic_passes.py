@@ -15,13 +15,13 @@ from tenon.passes.machine.target import Target
 from tenon.passes.pass_manager import PassError, PassManager
 from tenon.passes.pipeline import low_passes
 from tenon.passes.sched.host.kernel_cost import cost_of
+from tenon.test.kernels import parsed
 from tenon.test.unit.atomic_kernels import (
     BINS,
     WAYS,
     Array,
     N,
     kernels_of,
-    parse,
     run_reference,
     scatter,
     updates_of,
@@ -117,7 +117,7 @@ FIRST_STAGE = 3
 
 @pytest.mark.parametrize("name", LOW_PASSES)
 def test_passes_keep_updates(name: str):
-    module = parse(kernel(1009))
+    module = parsed(kernel(1009))
     PassManager(name).run(context(), module)
     assert len(updates_of(module)) == 7
     found = arrays(1009)
@@ -128,7 +128,7 @@ def test_passes_keep_updates(name: str):
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("count", range(FIRST_STAGE, len(PASSES) + 1))
 def test_every_stage_of_the_pipeline_gives_the_same(count: int, way: str):
-    module = parse(kernel(N))
+    module = parsed(kernel(N))
     PassManager(PASSES[:count]).run(context(), module)
     found = arrays(N)
     WAYS[way](module, {"k": found})
@@ -136,7 +136,7 @@ def test_every_stage_of_the_pipeline_gives_the_same(count: int, way: str):
 
 
 def test_loads_on_both_sides_of_an_update_stay_two():
-    module = parse(kernel(N))
+    module = parsed(kernel(N))
     PassManager("eliminate-common-subexpressions,cse").run(context(), module)
     assert str(module).count("memref.load %y[%i]") == 2
 
@@ -157,29 +157,29 @@ def test_a_kernel_of_sched_has_no_updates():
 
 
 def test_an_update_reads_and_writes_its_buffer():
-    module = parse(scatter("addi", "i32"))
+    module = parsed(scatter("addi", "i32"))
     assert accesses_of(module) == {"k": KernelAccess(reads=(0, 1, 2), writes=(2, 3))}
     cost = cost_of(kernels_of(module)["k"])
     assert (cost.loads[2], cost.stores[2], cost.flops) == (N, N, N)
-    assert cost_of(kernels_of(parse(scatter("assign", "i32")))["k"]).flops == 0
+    assert cost_of(kernels_of(parsed(scatter("assign", "i32")))["k"]).flops == 0
 
 
 def test_an_update_without_uses_is_not_dead():
-    assert not any(is_dead(update) for update in updates_of(parse(kernel(N))))
+    assert not any(is_dead(update) for update in updates_of(parsed(kernel(N))))
 
 
 def test_an_update_without_uses_may_be_reduced_away():
-    module = parse(kernel(N))
+    module = parsed(kernel(N))
     for edit in EraseEffects(cascades=False).edits(module):
         edit()
     assert updates_of(module) == []
-    used = parse(scatter("addi", "i32"))
+    used = parsed(scatter("addi", "i32"))
     edits = EraseEffects(cascades=False).edits(used)
     assert len(edits) == 1 and len(updates_of(used)) == 1, "the store alone"
 
 
 def test_an_update_is_made_of_its_operands():
-    (update,) = updates_of(parse(scatter("addi", "i32")))
+    (update,) = updates_of(parsed(scatter("addi", "i32")))
     made = AtomicRmwOp(AtomicRmwKind.XORI, update.value, update.buffer, update.index)
     made.verify()
     assert str(made).endswith("low.atomic_rmw xori %v, %y[%j] : memref<13xi32>")

@@ -17,7 +17,8 @@ from tenon.backends.opencl import backend as opencl_backend
 from tenon.backends.opencl.device import UNLIMITED
 from tenon.backends.opencl.renderer import OpenCLRenderer
 from tenon.backends.steps import LaunchStep
-from tenon.test.contract.op_cases import assert_same_bits
+from tenon.test.bits import assert_same_bits
+from tenon.test.kernels import parsed
 from tenon.test.unit.atomic_kernels import (
     BINS,
     DTYPES,
@@ -26,7 +27,6 @@ from tenon.test.unit.atomic_kernels import (
     Array,
     N,
     kinds_of,
-    parse,
     run_opencl,
     run_reference,
     scatter,
@@ -92,7 +92,7 @@ def combined(kind: str, y: Array, at: Array, x: Array) -> Array:
 @pytest.mark.parametrize("way", WAYS)
 def test_no_update_is_lost(way: str, type: str, bins: int):
     kinds, at = kinds_of(type), np.random.default_rng(1).integers(0, bins, N, np.int32)
-    module = parse("".join(scatter(kind, type, bins=bins, name=kind) for kind in kinds))
+    module = parsed("".join(scatter(kind, type, bins=bins, name=kind) for kind in kinds))
     before = np.full(bins, 1, DTYPES[type])
     before[0] = -1
     old = np.zeros_like(values(kinds[0], type))
@@ -113,7 +113,7 @@ def test_no_update_is_lost(way: str, type: str, bins: int):
 def test_the_result_is_what_the_element_was(way: str, type: str):
     x, at = np.ones(N, DTYPES[type]), np.zeros(N, np.int32)
     y, old = np.zeros(1, x.dtype), np.zeros_like(x)
-    WAYS[way](parse(scatter(f"add{'f' if type[0] == 'f' else 'i'}", type, bins=1)), {"k": [x, at, y, old]})
+    WAYS[way](parsed(scatter(f"add{'f' if type[0] == 'f' else 'i'}", type, bins=1)), {"k": [x, at, y, old]})
     assert sorted(old) == list(range(N))
     assert y[0] == N
 
@@ -142,7 +142,7 @@ COUNTED += [("muli", "i32", -3), ("mulf", "f32", -1), ("mulf", "f64", -1), ("xor
 def test_threads_of_several_launches_come_between(kind: str, type: str, value: int):
     """One launch after the other may leave no two threads at work; four at once do."""
     it, n_calls = llvm_backend(), 4
-    artifact = it.compiler.compile(it.renderer.render(parse(many(kind, type)), it.device), it.device)
+    artifact = it.compiler.compile(it.renderer.render(parsed(many(kind, type)), it.device), it.device)
     one, y = np.full(1, value, DTYPES[type]), np.ones(BINS, DTYPES[type])
 
     def call(_: int) -> None:
@@ -199,7 +199,7 @@ def test_elements_become_what_the_plain_op_gives(way: str, type: str):
     edges = np.array(EDGES[type], DTYPES[type])
     y, x = (part.ravel() for part in np.meshgrid(edges, edges))
     names = [(f"{word}_{kind}", kind) for kind in kinds_of(type) for word in ("plain", "atomic")]
-    module = parse("".join(pairs(name, kind, type, name.startswith("atomic")) for name, kind in names))
+    module = parsed("".join(pairs(name, kind, type, name.startswith("atomic")) for name, kind in names))
     expected, found = ({name: [x.copy(), y.copy()] for name, _ in names} for _ in range(2))
     run_reference(module, expected)
     WAYS[way](module, found)
@@ -244,7 +244,7 @@ def test_work_groups_draw_tickets_in_loops_and_branches(way: str):
     """Each takes the next element for as long as there are some; retries stand in branches of loops."""
     x = np.random.default_rng(3).standard_normal(N).astype(np.float32)
     drawn, y, ends = np.zeros(1, np.int64), np.full(N, np.nan, np.float32), np.zeros(2, np.float32)
-    WAYS[way](parse(TICKETS), {"k": [drawn, x, y, ends]})
+    WAYS[way](parsed(TICKETS), {"k": [drawn, x, y, ends]})
     assert drawn[0] == N + 50
     assert ends.tolist() == [x.min(), x.max()]
     is_below = x < 0
@@ -283,7 +283,7 @@ def shared(n: int = 1003) -> str:
 @pytest.mark.parametrize("way", ["reference", "opencl"])  # on llvm nobody waits at barriers
 def test_work_items_of_a_group_share_a_histogram(way: str):
     x, y = np.random.default_rng(0).integers(0, 5, 17 * 1003, np.int32), np.zeros(5, np.int32)
-    WAYS[way](parse(shared()), {"k": [x, y]})
+    WAYS[way](parsed(shared()), {"k": [x, y]})
     assert y.tolist() == np.bincount(x).tolist()
 
 
@@ -313,20 +313,20 @@ def test_memory_of_a_group_takes_every_kind_on_opencl(type: str):
     }}"""
     x = np.full(n, 3, DTYPES[type])
     y, expected = np.full(n, 5, x.dtype), np.full(n, 5, x.dtype)
-    run_reference(parse(text), {"k": [x, expected]})
-    run_opencl(parse(text), {"k": [x, y]})
+    run_reference(parsed(text), {"k": [x, expected]})
+    run_opencl(parsed(text), {"k": [x, y]})
     assert_same_bits(y, expected)
 
 
 @pytest.mark.parametrize("type", ["i64", "f64"])
 def test_a_device_without_64_bits_says_so(type: str):
-    module = parse(scatter("assign", type))
+    module = parsed(scatter("assign", type))
     small = replace(UNLIMITED, name="small", has_i64_atomics=False)
     message = rf"^opencl: low.atomic_rmw: device small lacks cl_khr_int64_base_atomics, which {type} needs$"
     with pytest.raises(DiagnosticException, match=message):
         OpenCLRenderer().render(module, small)
     for narrow in ("i32", "f32"):
-        OpenCLRenderer().render(parse(scatter("assign", narrow)), small)
+        OpenCLRenderer().render(parsed(scatter("assign", narrow)), small)
 
 
 def test_a_program_that_its_device_lacks_atomics_for_does_not_compile():

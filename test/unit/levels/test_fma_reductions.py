@@ -12,7 +12,7 @@ from tenon.dialects import context, sched
 from tenon.dialects.modules.parsing import parse_module
 from tenon.passes.low.lowering.convert_sched_to_low import ConvertSchedToLowPass
 from tenon.semantics.numpy_types import Array
-from tenon.test.unit.everywhere import are_same
+from tenon.test.bits import are_same
 
 DOT = """sched.kernel @dot(%x: memref<4x37x{type}>, %y: memref<37x{type}>, %z: memref<4x{type}>) {{
   sched.axis %i = 4 {rows} {{

@@ -7,7 +7,9 @@ from tenon.backends.llvm.processors import Processor
 from tenon.backends.llvm.renderer import LLVMRenderer
 from tenon.passes.low.math.array_arithmetic import ArrayArithmetic
 from tenon.passes.low.math.float_format import F32, F64
-from tenon.test.contract.op_cases import assert_same_bits, ldexp, parse, powers_of_two
+from tenon.test.bits import assert_same_bits
+from tenon.test.contract.op_cases import ldexp, powers_of_two
+from tenon.test.kernels import parsed
 
 N = 4096
 
@@ -44,7 +46,7 @@ def test_expansions_on_arrays_compute_the_same(element: str):
 def test_processors_without_the_instruction_multiply_twice(lanes: int, nbytes: int):
     for features, has_it in (("+avx512f,+avx512vl", True), ("+avx512f", nbytes == 64), ("+avx2", False)):
         device = CpuDevice(Processor("abacus", "x86_64", "generic", features, 32))
-        text = LLVMRenderer().render(parse(kernel("f32", lanes)), device)
+        text = LLVMRenderer().render(parsed(kernel("f32", lanes)), device)
         is_used = has_it and nbytes >= 16
         assert ("scalef.ps" in text) == is_used, features
         assert text.count("fmul") == (0 if is_used else 2)

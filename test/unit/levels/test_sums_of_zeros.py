@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from functools import cache
-
 import numpy as np
 import pytest
 import tenon
 import tenon.numpy as tnp
-from tenon.backends.interface import Backend, DeviceKind
-from tenon.backends.registry import get_backend
 from tenon.semantics.numpy_types import Array
+from tenon.test.gpus import opencl_as_gpu
 from tenon.test.unit.everywhere import WAYS, run_everywhere
 
 DTYPES = {"f32": np.dtype(np.float32), "f16": np.dtype(np.float16)}
@@ -77,24 +73,8 @@ def test_sums_of_negative_zeros_are_zero_at_every_level_and_on_every_backend(typ
         assert (result == 0).all() and not np.signbit(result).any(), number
 
 
-@cache
-def gpu() -> Backend:
-    """A device that is said to be a GPU."""
-    found = get_backend("opencl")
-    device = replace(
-        found.device,  # pyright: ignore[reportArgumentType, reportUnknownArgumentType]
-        kind=DeviceKind.GPU,
-        vector_nbytes=16,
-        max_items=64,
-        max_shared_nbytes=32768,
-        group_multiple=32,
-        n_units=16,
-    )
-    return replace(found, device=device)
-
-
 def test_gpu_schedules_start_sums_from_zero() -> None:
-    for result in tenon.compile(program("f32"), backend=gpu())(*arguments("f32")):
+    for result in tenon.compile(program("f32"), backend=opencl_as_gpu())(*arguments("f32")):
         assert (result == 0).all() and not np.signbit(result).any()
 
 

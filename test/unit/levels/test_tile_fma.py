@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from tenon.backends.interface import Backend, BufferLoc
 from tenon.backends.llvm import backend as llvm_backend
 from tenon.backends.llvm.device import CpuDevice
 from tenon.backends.llvm.processors import host_processor
@@ -23,6 +22,7 @@ from tenon.passes.low.expand_tiles import ExpandTilesPass
 from tenon.passes.pass_manager import PassManager
 from tenon.semantics import numerics
 from tenon.semantics.errors import InterpreterError
+from tenon.test.kernels import launch_kernel
 from tenon.test.unit.storage_dtypes import DTYPES
 from xdsl.dialects.builtin import UNKNOWN_LOC, ModuleOp
 from xdsl.utils.exceptions import PassFailedException
@@ -144,20 +144,6 @@ def kernel_of(text: str) -> KernelOp:
     return kernel
 
 
-def run_on(it: Backend, text: str, arrays: list[Array]) -> None:
-    kernel, module = kernel_of(text), parse_module(text)
-    artifact = it.compiler.compile(it.renderer.render(module, it.device), it.device)
-    locations = [BufferLoc(pool_id, 0) for pool_id in range(len(arrays))]
-    for location, array in zip(locations, arrays, strict=True):
-        it.driver.alloc_pool(location.pool_id, array.nbytes, 64)
-        it.driver.copy_to_device(location, array)
-    function = it.driver.get_kernel(artifact, "k")
-    it.driver.launch(function, kernel.grid.data, kernel.block_dims.data, locations)
-    for location, array in zip(locations, arrays, strict=True):
-        it.driver.copy_from_device(array, location)
-        it.driver.free_pool(location.pool_id)
-
-
 def assert_same_bits(found: Array, expected: Array) -> None:
     is_nan = np.isnan(expected)
     np.testing.assert_array_equal(np.isnan(found), is_nan)
@@ -220,7 +206,7 @@ def test_llvm_gives_the_bits_of_the_interpreter(tile: Tile, vector_nbytes: int) 
     arrays = tile.arrays()
     expected = [array.copy() for array in arrays]
     run_kernel(kernel_of(tile.text), expected)
-    run_on(it, tile.text, arrays)
+    launch_kernel(it, parse_module(tile.text), *arrays)
     assert_same_bits(arrays[0], expected[0])
 
 
@@ -232,7 +218,7 @@ def test_opencl_gives_the_bits_of_the_interpreter(tile: Tile) -> None:
     arrays = tile.arrays()
     expected = [array.copy() for array in arrays]
     run_kernel(kernel_of(tile.text), expected)
-    run_on(opencl_backend(), tile.text, arrays)
+    launch_kernel(opencl_backend(), parse_module(tile.text), *arrays)
     assert_same_bits(arrays[0], expected[0])
 
 
@@ -302,7 +288,7 @@ def test_sizes_may_differ_from_one_work_group_to_the_next():
     interpreted = [array.copy() for array in arrays]
     run_kernel(kernel_of(SIZES), interpreted)
     assert_same_bits(interpreted[0], acc)
-    run_on(llvm_backend(), SIZES, arrays)
+    launch_kernel(llvm_backend(), parse_module(SIZES), *arrays)
     assert_same_bits(arrays[0], acc)
 
 

@@ -12,7 +12,7 @@ from tenon.dialects import graph
 from tenon.dialects.element_types import NARROW_FLOATS
 from tenon.semantics import numerics
 from tenon.semantics.numpy_types import dtype_of
-from tenon.test.unit.passes.low.test_expand_math import ELEMENT_TYPES, bit_patterns, edges, errors_in_ulps
+from tenon.test.unit.ulps import ELEMENT_TYPES, bit_patterns, edges, errors_in_ulps
 
 Array = npt.NDArray[Any]
 

@@ -11,19 +11,8 @@ from tenon.backends.llvm.compile import LLVMCompiler
 from tenon.backends.llvm.device import host_device
 from tenon.backends.llvm.entry_points import EntryPoint, find_entry_points
 from tenon.backends.llvm.renderer import LLVMRenderer
-from tenon.dialects.low import LOW
+from tenon.dialects.modules.parsing import parse_module
 from tenon.errors import KernelCompileError
-from xdsl.context import Context
-from xdsl.dialects import arith, memref, vector
-from xdsl.dialects.builtin import Builtin, ModuleOp
-from xdsl.parser import Parser
-
-
-def parse(text: str) -> ModuleOp:
-    context = Context()
-    for dialect in (Builtin, arith.Arith, memref.MemRef, vector.Vector, LOW):
-        context.load_dialect(dialect)
-    return Parser(context, text).parse_module()
 
 
 def remainder_kernel(name: str) -> str:
@@ -39,7 +28,7 @@ def remainder_kernel(name: str) -> str:
 @pytest.mark.parametrize(("symbol", "name"), [("fmod", "fmod"), ("memset", "memset"), ('"a b.c"', "a b.c")])
 def test_a_kernel_may_have_any_name(symbol: str, name: str) -> None:
     llvm = backend()
-    source = llvm.renderer.render(parse(remainder_kernel(symbol)), llvm.device)
+    source = llvm.renderer.render(parse_module(remainder_kernel(symbol)), llvm.device)
     artifact = llvm.compiler.compile(source, llvm.device)
     values = np.array([7.5, -7.5, 3.0, 1.0])
     llvm.driver.alloc_pool(3, values.nbytes, 8)
@@ -51,7 +40,7 @@ def test_a_kernel_may_have_any_name(symbol: str, name: str) -> None:
 
 def test_entry_points_are_found_in_the_order_of_the_text() -> None:
     text = remainder_kernel("b") + "\n" + remainder_kernel("a")
-    source = LLVMRenderer().render(parse(text), host_device())
+    source = LLVMRenderer().render(parse_module(text), host_device())
     assert find_entry_points(source) == [
         EntryPoint("b", 1, (4, 1, 1), (1, 1, 1)),
         EntryPoint("a", 1, (4, 1, 1), (1, 1, 1)),
@@ -61,7 +50,7 @@ def test_entry_points_are_found_in_the_order_of_the_text() -> None:
 
 def test_a_kernel_outlives_the_compiler_and_the_artifact() -> None:
     llvm = backend()
-    source = llvm.renderer.render(parse(remainder_kernel("k")), llvm.device)
+    source = llvm.renderer.render(parse_module(remainder_kernel("k")), llvm.device)
     kernel = llvm.driver.get_kernel(LLVMCompiler().compile(source, llvm.device), "k")
     gc.collect()
     values = np.array([4.0, 5.0, 6.0, 7.0])
@@ -75,7 +64,7 @@ def test_a_kernel_outlives_the_compiler_and_the_artifact() -> None:
 def test_kernels_stay_loaded_when_the_compiler_takes_another_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compile_module, "_MOST_LIBRARIES", 2)
     llvm, compiler = backend(), LLVMCompiler()
-    source = llvm.renderer.render(parse(remainder_kernel("k")), llvm.device)
+    source = llvm.renderer.render(parse_module(remainder_kernel("k")), llvm.device)
     image = compiler.image(source, llvm.device)
     kernels = [llvm.driver.get_kernel(compiler.load(image, llvm.device), "k") for _ in range(5)]
     engines = {id(kernel.native.owner.owner[0]) for kernel in kernels}
@@ -92,7 +81,7 @@ def test_kernels_stay_loaded_when_the_compiler_takes_another_engine(monkeypatch:
 
 
 def test_an_image_names_its_entry_points() -> None:
-    source = LLVMRenderer().render(parse(remainder_kernel("a") + remainder_kernel("b")), host_device())
+    source = LLVMRenderer().render(parse_module(remainder_kernel("a") + remainder_kernel("b")), host_device())
     image = LLVMCompiler().image(source, host_device())
     assert LLVMCompiler().load(image, host_device()).entry_points == ("a", "b")
     assert LLVMCompiler().image(source, host_device()) == image
@@ -128,7 +117,7 @@ def test_kernels_with_and_without_vectors_are_one_library() -> None:
     }"""
     llvm = backend()
     source = llvm.renderer.render(
-        parse("\n".join((remainder_kernel("a"), vectors, remainder_kernel("b")))), llvm.device
+        parse_module("\n".join((remainder_kernel("a"), vectors, remainder_kernel("b")))), llvm.device
     )
     artifact = llvm.compiler.compile(source, llvm.device)
     assert artifact.entry_points == ("a", "v", "b")
@@ -145,5 +134,5 @@ def test_assembly_holds_every_entry_point() -> None:
     compiler = LLVMCompiler()
     assert isinstance(compiler, MachineCode)
     text = remainder_kernel("b") + "\n" + remainder_kernel("a")
-    assembly = compiler.assembly(LLVMRenderer().render(parse(text), host_device()), host_device())
+    assembly = compiler.assembly(LLVMRenderer().render(parse_module(text), host_device()), host_device())
     assert "b.chunk:" in assembly and "a.chunk:" in assembly and "fmod" in assembly

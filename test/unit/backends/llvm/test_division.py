@@ -8,7 +8,9 @@ import pytest
 from tenon.backends.llvm import backend
 from tenon.backends.llvm.device import host_device
 from tenon.backends.llvm.renderer import LLVMRenderer
-from tenon.test.contract.op_cases import assert_same_bits, parse, run
+from tenon.test.bits import assert_same_bits
+from tenon.test.contract.op_cases import run
+from tenon.test.kernels import parsed
 
 Array = npt.NDArray[Any]
 
@@ -140,7 +142,7 @@ def test_quotients_near_the_middle_of_two_numbers_are_rounded_to_the_right_side(
 
 
 def rendered(text: str) -> str:
-    return LLVMRenderer().render(parse(text), host_device())
+    return LLVMRenderer().render(parsed(text), host_device())
 
 
 def test_the_reciprocal_is_written_before_the_loop():

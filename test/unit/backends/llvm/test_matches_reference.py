@@ -6,14 +6,11 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 import pytest
-from tenon.backends.interface import BufferLoc
 from tenon.backends.llvm import backend
 from tenon.backends.reference.low import run_kernel
-from tenon.dialects.low import LOW, KernelOp
-from xdsl.context import Context
-from xdsl.dialects import arith, math, memref, scf, vector
-from xdsl.dialects.builtin import Builtin, ModuleOp
-from xdsl.parser import Parser
+from tenon.dialects.low import KernelOp
+from tenon.dialects.modules.parsing import parse_module
+from tenon.test.kernels import launch_kernel
 
 POLYNOMIAL = """low.kernel @k(%x: memref<256xf32>, %y: memref<256xf32>) grid [32, 1, 1] block [1, 1, 1] {
   %g = low.block_id x
@@ -133,13 +130,6 @@ CASES: dict[str, tuple[str, list[Any]]] = {
 }
 
 
-def parse(text: str) -> ModuleOp:
-    context = Context()
-    for dialect in (Builtin, arith.Arith, math.Math, memref.MemRef, scf.Scf, vector.Vector, LOW):
-        context.load_dialect(dialect)
-    return Parser(context, text).parse_module()
-
-
 def random_array(dtype: Any, seed: int) -> npt.NDArray[Any]:
     generator = np.random.default_rng(seed)
     if np.dtype(dtype).kind == "i":
@@ -153,8 +143,7 @@ def random_array(dtype: Any, seed: int) -> npt.NDArray[Any]:
 @pytest.mark.parametrize("case", CASES)
 def test_kernel_gives_what_the_interpreter_gives(case: str) -> None:
     text, dtypes = CASES[case]
-    llvm = backend()
-    module = parse(text)
+    module = parse_module(text)
     kernel = module.body.block.first_op
     assert isinstance(kernel, KernelOp)
     expected = [random_array(dtype, seed) for seed, dtype in enumerate(dtypes)]
@@ -162,16 +151,7 @@ def test_kernel_gives_what_the_interpreter_gives(case: str) -> None:
     with np.errstate(all="ignore"):
         run_kernel(kernel, expected)
 
-    artifact = llvm.compiler.compile(llvm.renderer.render(module, llvm.device), llvm.device)
-    for pool_id, array in enumerate(got):
-        llvm.driver.alloc_pool(pool_id, array.nbytes, 64)
-        llvm.driver.copy_to_device(BufferLoc(pool_id, 0), array)
-    locations = [BufferLoc(pool_id, 0) for pool_id in range(len(got))]
-    llvm.driver.launch(
-        llvm.driver.get_kernel(artifact, "k"), kernel.grid.data, kernel.block_dims.data, locations
-    )
-    for pool_id, array in enumerate(got):
-        llvm.driver.copy_from_device(array, BufferLoc(pool_id, 0))
+    launch_kernel(backend(), module, *got)
 
     for ours, reference in zip(got, expected, strict=True):
         is_nan = np.isnan(reference.astype(np.float64))

@@ -13,24 +13,14 @@ from tenon.backends.llvm.device import cpu_device, host_device
 from tenon.backends.llvm.names import ValueNames, function_stem, symbol_of_stem
 from tenon.backends.llvm.renderer import LLVMRenderer
 from tenon.backends.llvm.rules import RULES
-from tenon.dialects.low import BODY_OPS, EXPANDED_OPS, LOW
+from tenon.dialects.low import BODY_OPS, EXPANDED_OPS
 from tenon.dialects.modules.parsing import parse_module
-from xdsl.context import Context
-from xdsl.dialects import arith, func, math, memref, scf, vector
-from xdsl.dialects.builtin import Builtin, ModuleOp
-from xdsl.parser import Parser
+from xdsl.dialects import scf
 from xdsl.utils.exceptions import DiagnosticException
 
 
-def parse(text: str) -> ModuleOp:
-    context = Context()
-    for dialect in (Builtin, func.Func, arith.Arith, math.Math, memref.MemRef, scf.Scf, vector.Vector, LOW):
-        context.load_dialect(dialect)
-    return Parser(context, text).parse_module()
-
-
 def render(text: str) -> str:
-    return LLVMRenderer().render(parse(text), cpu_device("x86-64-v3"))
+    return LLVMRenderer().render(parse_module(text), cpu_device("x86-64-v3"))
 
 
 def kernel(body: str, arguments: str = "%x: memref<8xf32>", block: str = "[1, 1, 1]") -> str:
@@ -258,7 +248,7 @@ def count_visits(grid: tuple[int, int, int], block: tuple[int, int, int], begin:
         ky=block[1],
         kz=block[2],
     )
-    source = llvm.renderer.render(parse(text), llvm.device)
+    source = llvm.renderer.render(parse_module(text), llvm.device)
     assert source.count("i64 %begin, i64 %end)\n") == 1
     source = source.replace("i64 %begin, i64 %end)\n", f"i64 {begin}, i64 {end})\n")
     artifact = llvm.compiler.compile(source, llvm.device)
@@ -375,7 +365,7 @@ def test_what_cannot_be_rendered_is_named(text: str, message: str) -> None:
 def test_sched_program_is_passed_over() -> None:
     from tenon.dialects.sched import ProgramOp
 
-    module = parse(SQUARE)
+    module = parse_module(SQUARE)
     module.body.block.add_op(ProgramOp.create())
     assert LLVMRenderer().render(module, cpu_device("x86-64-v3")) == SQUARE_IR
 

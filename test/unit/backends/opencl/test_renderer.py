@@ -12,8 +12,8 @@ from tenon.backends.opencl.names import kernel_name
 from tenon.backends.opencl.renderer import OpenCLRenderer
 from tenon.backends.opencl.target import OpenCLCTarget
 from tenon.dialects import context
-from xdsl.dialects.builtin import ModuleOp, bf16, f16, f64, i8
-from xdsl.parser import Parser
+from tenon.dialects.modules.parsing import parse_module
+from xdsl.dialects.builtin import bf16, f16, f64, i8
 from xdsl.utils.exceptions import DiagnosticException
 
 SMALL = OpenCLDeviceInfo(
@@ -31,12 +31,8 @@ SMALL = OpenCLDeviceInfo(
 )
 
 
-def parse(text: str) -> ModuleOp:
-    return Parser(context(), text).parse_module()
-
-
 def render(text: str, device: OpenCLDeviceInfo = UNLIMITED) -> str:
-    return OpenCLRenderer().render(parse(text), device)
+    return OpenCLRenderer().render(parse_module(text), device)
 
 
 def kernel(
@@ -248,8 +244,8 @@ def test_a_long_name_is_cut_and_told_from_others_that_begin_like_it():
 
 def test_the_target_prints_for_no_device_in_particular_and_names_itself():
     output = io.StringIO()
-    module = parse(kernel(LOADS))
+    module = parse_module(kernel(LOADS))
     OpenCLCTarget().emit(context(), module, output)
     assert output.getvalue() == OpenCLRenderer().render(module, UNLIMITED)
     with pytest.raises(DiagnosticException, match=r"^opencl-c: math\.exp: run expand-math first$"):
-        OpenCLCTarget().emit(context(), parse(kernel(LOADS + "%e = math.exp %v : f32")), output)
+        OpenCLCTarget().emit(context(), parse_module(kernel(LOADS + "%e = math.exp %v : f32")), output)

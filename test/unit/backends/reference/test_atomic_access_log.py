@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tenon.semantics.errors import InterpreterError
-from tenon.test.unit.atomic_kernels import Array, parse, run_reference, scatter
+from tenon.test.kernels import parsed
+from tenon.test.unit.atomic_kernels import Array, run_reference, scatter
 
 
 def run(text: str, *arrays: Array) -> None:
-    run_reference(parse(text), {"k": list(arrays)})
+    run_reference(parsed(text), {"k": list(arrays)})
 
 
 RACES = """

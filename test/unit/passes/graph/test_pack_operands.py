@@ -15,7 +15,7 @@ from tenon.passes.graph.packing import pack_operands
 from tenon.passes.graph.packing.contract_views import through_views
 from tenon.passes.graph.packing.pack_operands import PackOperandsPass
 from tenon.passes.pass_manager import PassManager
-from tenon.test.unit.levels.test_contract import EXACT, IDS, Contraction, assert_same
+from tenon.test.unit.contractions import EXACT, IDS, Contraction, assert_same
 from xdsl.dialects.builtin import ModuleOp
 
 VIEWS = """

@@ -11,7 +11,7 @@ from tenon.dialects.modules.parsing import parse_module, verify_module
 from tenon.passes.graph.packing import pack_panels
 from tenon.passes.graph.packing.pack_panels import PackPanelsPass
 from tenon.passes.pass_manager import PassError, PassManager
-from tenon.test.unit.passes.sched.mapping.test_tile_contractions import matmul
+from tenon.test.unit.contractions import matmul
 from xdsl.dialects.builtin import ModuleOp
 
 

@@ -12,7 +12,8 @@ from tenon.dialects.graph.types import INTEGERS, NUMBERS
 from tenon.dialects.modules.parsing import parse_module
 from tenon.passes.pass_manager import PassManager
 from tenon.semantics.numpy_types import dtype_of
-from tenon.test.unit.everywhere import are_same, run_everywhere
+from tenon.test.bits import are_same
+from tenon.test.unit.everywhere import run_everywhere
 
 Array = npt.NDArray[Any]
 

@@ -32,6 +32,8 @@ from tenon.passes.graph.rules import (
 from tenon.passes.graph.rules.identities import _COMMUTATIVE, _REPEATABLE, EXACT, greatest_of, least_of
 from tenon.passes.rewriting.located_rewriter import rewrite_greedily
 from tenon.semantics.numpy_types import dtype_of
+from tenon.test.bits import bits
+from tenon.test.kernels import parsed
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute
 from xdsl.pattern_rewriter import RewritePattern
@@ -62,15 +64,6 @@ def edges(type: Attribute) -> Array:
     return np.array([value for value in values if value >= info.min], dtype)
 
 
-def bits(array: Array) -> Array:
-    if array.dtype.kind not in "fV":
-        return array
-    found = array.view(f"u{array.dtype.itemsize}").copy()
-    with np.errstate(all="ignore"):
-        found[np.isnan(array)] = np.iinfo(found.dtype).max
-    return found
-
-
 @dataclass(frozen=True)
 class Rewrite:
     """A function on which a rule fires: the types of its arguments, its ops, and its result."""
@@ -90,12 +83,6 @@ class Rewrite:
 
     def __str__(self) -> str:
         return f"{self.rule.__name__}: {self.body.splitlines()[-1]}"
-
-
-def parsed(text: str) -> ModuleOp:
-    module = parse_module(text, "f.mlir")
-    verify_module(module)
-    return module
 
 
 def inputs_of(module: ModuleOp) -> list[Array]:

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import tenon
 from tenon.backends.reference.execute import run_module
-from tenon.dialects.modules.parsing import parse_module, verify_module
+from tenon.dialects.modules.parsing import verify_module
 from tenon.errors import ContextError
 from tenon.passes.graph.virtual_nodes import extract_virtual, inline_virtual
-from xdsl.dialects.builtin import ModuleOp
+from tenon.test.kernels import parsed
 from xdsl.dialects.func import FuncOp
 from xdsl.utils.exceptions import PassFailedException
 
@@ -39,12 +39,6 @@ func.func @reader() {
   func.return
 }
 """
-
-
-def parsed(text: str) -> ModuleOp:
-    module = parse_module(text)
-    verify_module(module)
-    return module
 
 
 def computations(body: str, arguments: str = "") -> dict[str, FuncOp]:

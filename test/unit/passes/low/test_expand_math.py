@@ -14,14 +14,24 @@ import tenon
 import tenon.numpy
 from hypothesis import given
 from hypothesis import strategies as st
-from tenon.backends.interface import Backend, BufferLoc
+from tenon.backends.interface import Backend
 from tenon.backends.reference.low import run_kernel
 from tenon.backends.registry import DEVICE_NAMES, get_backend
 from tenon.dialects.low import BODY_OPS, EXPANDED_OPS, LOW, KernelOp
 from tenon.passes.low import math as expansions
 from tenon.passes.low.expand_math import ExpandMathPass
 from tenon.passes.low.math.array_arithmetic import evaluate
+from tenon.test.kernels import launch_kernel
 from tenon.test.unit.library import ROOT
+from tenon.test.unit.ulps import (
+    BITS,
+    DTYPES,
+    ELEMENT_TYPES,
+    bit_patterns,
+    edges,
+    errors_in_ulps,
+    needs_wide_reference,
+)
 from xdsl.context import Context
 from xdsl.dialects import arith, math, memref, scf, vector
 from xdsl.dialects.builtin import Builtin, FileLineColLoc, IntAttr, ModuleOp, StringAttr
@@ -36,9 +46,6 @@ UNARY = [name for name in ULP_BOUNDS if name not in BINARY]
 EXPANSIONS: dict[str, Callable[..., Any]] = {
     op.name.removeprefix("math."): row.function for op, row in expansions.EXPANSIONS.items()
 }
-DTYPES: dict[str, Any] = {"f32": np.float32, "f64": np.float64}
-BITS: dict[str, Any] = {"f32": np.uint32, "f64": np.uint64}
-
 PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494459230781640628620899862803")
 
 
@@ -92,21 +99,6 @@ REFERENCES: dict[str, Callable[..., Array]] = {
 }
 
 
-def errors_in_ulps(computed: Array, exact: Array) -> Array:
-    """Returns the errors in units in the last place; infinite where NaN, infinity or the sign of 0 differ."""
-    information = np.finfo(computed.dtype)
-    with np.errstate(all="ignore"):
-        rounded = exact.astype(computed.dtype)
-        exponent = np.frexp(np.abs(exact))[1]
-        lowest = int(information.minexp) - int(information.nmant)
-        unit = np.ldexp(np.ones_like(exact), np.maximum(exponent - information.nmant - 1, lowest))
-        error = np.abs(computed.astype(exact.dtype) - exact) / unit
-    agrees = (computed == rounded) & (np.signbit(computed) == np.signbit(rounded))
-    agrees |= np.isnan(computed) & np.isnan(exact)
-    special = ~np.isfinite(computed) | ~np.isfinite(rounded) | ((computed == 0) & (rounded == 0))
-    return np.where(special, np.where(agrees, 0, np.inf), error)
-
-
 PART = 1 << 14
 """What is checked at once, so that intermediates fit into a cache."""
 
@@ -126,50 +118,6 @@ def check(name: str, element_type: str, *operands: Array) -> None:
             f"{name} {element_type} at {[operand[worst] for operand in part]}: "
             f"{computed[worst]} is {errors[worst]} ulp off {exact[worst]}"
         )
-
-
-needs_wide_reference = pytest.mark.skipif(
-    np.finfo(np.longdouble).nmant < 63, reason="long double is no wider than f64 here"
-)
-ELEMENT_TYPES = ["f32", pytest.param("f64", marks=needs_wide_reference)]
-
-
-def edges(element_type: str) -> Array:
-    """Zeros, infinities, NaN, the ends of the ranges of normal and subnormal floats, 1 and its neighbours."""
-    dtype = DTYPES[element_type]
-    information = np.finfo(dtype)
-    one = dtype(1)
-    positive = [
-        *(
-            0.0,
-            np.inf,
-            0.5,
-            1.5,
-            2,
-            3,
-            4,
-            7,
-            10,
-            709.7,
-            745.2,
-            88.7,
-            104,
-            1e10,
-            2.0**24 - 1,
-            2.0**24,
-            2.0**53 - 1,
-        ),
-        *(information.max, information.tiny, information.smallest_subnormal, 1.0),
-        *(np.nextafter(one, dtype(0)), np.nextafter(one, dtype(2)), np.nextafter(information.tiny, dtype(0))),
-    ]
-    values = np.array(positive, dtype=dtype)
-    return np.concatenate([values, -values, np.array([np.nan], dtype=dtype)])
-
-
-def bit_patterns(element_type: str, n: int, seed: int) -> Array:
-    bits = BITS[element_type]
-    random = np.random.default_rng(seed)
-    return random.integers(0, np.iinfo(bits).max, n, dtype=bits, endpoint=True).view(DTYPES[element_type])
 
 
 @pytest.mark.parametrize("element_type", ELEMENT_TYPES)
@@ -413,19 +361,8 @@ def run_on_reference(module: ModuleOp, x: Array, z: Array) -> Array:
 
 
 def run_on(backend: Backend, module: ModuleOp, x: Array, z: Array) -> Array:
-    kernel = module.body.block.first_op
-    assert isinstance(kernel, KernelOp)
-    source = backend.renderer.render(module, backend.device)
-    entry_point = backend.driver.get_kernel(backend.compiler.compile(source, backend.device), "k")
     y = np.zeros_like(x)
-    locations = [BufferLoc(pool_id, 0) for pool_id in range(3)]
-    for location, array in zip(locations, (x, z, y), strict=True):
-        backend.driver.alloc_pool(location.pool_id, array.nbytes, 64)
-        backend.driver.copy_to_device(location, array)
-    backend.driver.launch(entry_point, kernel.grid.data, kernel.block_dims.data, locations)
-    backend.driver.copy_from_device(y, locations[2])
-    for location in locations:
-        backend.driver.free_pool(location.pool_id)
+    launch_kernel(backend, module, x, z, y)
     return y
 
 

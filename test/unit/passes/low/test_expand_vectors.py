@@ -17,7 +17,7 @@ from tenon.dialects.low import KernelOp
 from tenon.dialects.modules.parsing import parse_module, verify_module
 from tenon.errors import TenonError
 from tenon.passes.low.expand_vectors import ExpandVectorsPass
-from tenon.test.unit.everywhere import are_same
+from tenon.test.bits import are_same
 from xdsl.utils.exceptions import PassFailedException
 
 VECTORS = "default-pipeline{vector-nbytes=8}"

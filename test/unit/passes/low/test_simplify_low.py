@@ -12,11 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tenon.backends.reference.low import run_kernel
 from tenon.dialects import low
-from tenon.dialects.modules.parsing import parse_module, verify_module
+from tenon.dialects.modules.parsing import verify_module
 from tenon.passes.low import simplify_low
 from tenon.passes.low.simplify_low import PATTERNS
 from tenon.passes.rewriting.located_rewriter import rewrite_greedily
 from tenon.semantics.numpy_types import dtype_of
+from tenon.test.bits import bits
+from tenon.test.kernels import parsed
 from xdsl.dialects.builtin import MemRefType, ModuleOp, bf16, f16, f32, f64, i1, i8, i16, i32, i64
 from xdsl.ir import Attribute
 from xdsl.pattern_rewriter import RewritePattern
@@ -88,20 +90,6 @@ def run(module: ModuleOp, inputs: Array) -> Array:
     output = np.zeros(LENGTH, dtype_of(type))
     run_kernel(kernel, [inputs.copy(), output])
     return output
-
-
-def bits(array: Array) -> Array:
-    if array.dtype.kind not in "fV":
-        return array
-    found = array.view(f"u{array.dtype.itemsize}").copy()
-    found[np.isnan(array)] = 0xFFFF
-    return found
-
-
-def parsed(text: str) -> ModuleOp:
-    module = parse_module(text, "k.mlir")
-    verify_module(module)
-    return module
 
 
 def check(rewrite: Rewrite) -> ModuleOp:

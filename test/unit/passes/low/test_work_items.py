@@ -8,15 +8,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from tenon.backends.interface import Backend, BufferLoc
+from tenon.backends.interface import Backend
 from tenon.backends.opencl import backend
 from tenon.backends.reference import low as low_interpreter
 from tenon.backends.reference import sched as sched_interpreter
 from tenon.dialects import context, low, sched
+from tenon.errors import TenonError
 from tenon.passes.low.lowering.convert_sched_to_low import ConvertSchedToLowPass
+from tenon.test.kernels import launch_kernel, parsed
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.parser import Parser
-from xdsl.utils.exceptions import ParseError, PassFailedException, VerifyException
+from xdsl.utils.exceptions import PassFailedException
 
 pytest.importorskip("pyopencl")
 
@@ -28,14 +29,8 @@ def opencl() -> Backend:
     return backend()
 
 
-def parse(text: str) -> ModuleOp:
-    module = Parser(context(), text).parse_module()
-    module.verify()
-    return module
-
-
 def lowered(text: str) -> ModuleOp:
-    module = parse(text)
+    module = parsed(text)
     ConvertSchedToLowPass().apply(context(), module)
     module.verify()
     return module
@@ -43,7 +38,7 @@ def lowered(text: str) -> ModuleOp:
 
 def run(text: str, *arrays: Array) -> list[Array]:
     """Runs a kernel at `sched`, at `low` and on the device, and returns the arrays, which are the same."""
-    module, low_module = parse(text), lowered(text)
+    module, low_module = parsed(text), lowered(text)
     wanted = [array.copy() for array in arrays]
     (kernel,) = (op for op in module.ops if isinstance(op, sched.KernelOp))
     sched_interpreter.run_kernel(kernel, wanted)
@@ -51,26 +46,11 @@ def run(text: str, *arrays: Array) -> list[Array]:
     flat = [array.ravel().copy() for array in arrays]
     low_interpreter.run_kernel(low_kernel, flat)
     on_device = [array.copy() for array in arrays]
-    launch(low_module, low_kernel, on_device)
+    launch_kernel(opencl(), low_module, *on_device)
     for array, at_low, at_device in zip(wanted, flat, on_device, strict=True):
         assert array.tobytes() == at_low.tobytes()
         assert array.tobytes() == at_device.tobytes()
     return wanted
-
-
-def launch(module: ModuleOp, kernel: low.KernelOp, arrays: list[Array]) -> None:
-    it = opencl()
-    artifact = it.compiler.compile(it.renderer.render(module, it.device), it.device)
-    locations = [BufferLoc(pool_id, 0) for pool_id in range(len(arrays))]
-    for location, array in zip(locations, arrays, strict=True):
-        it.driver.alloc_pool(location.pool_id, array.nbytes, 64)
-        it.driver.copy_to_device(location, array)
-    grid = [extent for extent in kernel.grid.data if isinstance(extent, int)]
-    native = it.driver.get_kernel(artifact, kernel.sym_name.data)
-    it.driver.launch(native, grid, kernel.block_extents, locations)
-    for location, array in zip(locations, arrays, strict=True):
-        it.driver.copy_from_device(array, location)
-        it.driver.free_pool(location.pool_id)
 
 
 def numbers(*shape: int) -> Array:
@@ -361,5 +341,5 @@ def test_what_work_items_cannot_share_is_an_error(body: str, wanted: str):
     ],
 )
 def test_wrong_mappings_are_errors(mapping: str, wanted: str):
-    with pytest.raises((VerifyException, ParseError), match=wanted):
-        parse(total(8, mapping))
+    with pytest.raises(TenonError, match=wanted):
+        parsed(total(8, mapping))

@@ -17,6 +17,7 @@ from tenon.passes.machine.target import usual_registers
 from tenon.passes.machine.tile_shape import most_rows, most_vectors, tile_shape
 from tenon.passes.pass_manager import PassError, PassManager
 from tenon.passes.sched.mapping.contractions.tile_contractions import TileContractionsPass
+from tenon.test.unit.contractions import matmul
 from tenon.test.unit.storage_dtypes import DTYPES
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, i64
@@ -322,21 +323,6 @@ def test_a_tile_has_all_columns_where_that_takes_no_longer():
     assert tile_shape(128, 64, 16, 32) == (6, 64)
     assert tile_shape(8, 64, 16, 32) == (8, 32)
     assert tile_shape(128, 128, 16, 32) == (13, 32)
-
-
-def matmul(m: int, n: int, k: int, a: str = "m, k", b: str = "k, n", batch: int = 0) -> str:
-    dims = {"m": m, "n": n, "k": k}
-    lead, shape = ("b, ", f"{batch}x") if batch else ("", "")
-
-    def tensor(names: str) -> str:
-        return f"tensor<{shape}{'x'.join(str(dims[name]) for name in names.split(', '))}xf32>"
-
-    maps = ", ".join(f"affine_map<({lead}m, n, k) -> ({lead}{names})>" for names in (a, b, "m, n"))
-    types = f"{tensor(a)}, {tensor(b)} -> {tensor('m, n')}"
-    return f"""func.func @main(%a: {tensor(a)}, %b: {tensor(b)}) -> {tensor("m, n")} {{
-      %c = graph.contract %a, %b maps [{maps}] : {types}
-      func.return %c : {tensor("m, n")}
-    }}"""
 
 
 PRODUCTS = {

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-from dataclasses import replace
 from typing import Any
 
 import ml_dtypes
@@ -11,11 +9,10 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import tenon
-from tenon.backends.interface import Backend, DeviceKind
-from tenon.backends.registry import get_backend
 from tenon.dialects import context, sched
 from tenon.dialects.modules.parsing import parse_module
 from tenon.passes.pass_manager import PassManager
+from tenon.test.gpus import opencl_as_gpu
 from xdsl.dialects.builtin import ModuleOp
 
 pytest.importorskip("pyopencl")
@@ -26,19 +23,6 @@ TO_SCHED = "graph-pipeline{{target=gpu}},sched-pipeline{{target=gpu vector-nbyte
 
 PLAIN = "graph-pipeline{target=gpu},convert-graph-to-sched,build-dependencies,plan-memory"
 """No axis is mapped: sums combine one after the other."""
-
-
-@functools.cache
-def opencl() -> Backend:
-    found = get_backend("opencl")
-    device = replace(
-        found.device,  # pyright: ignore[reportArgumentType, reportUnknownArgumentType]
-        kind=DeviceKind.GPU,
-        vector_nbytes=16,
-        max_items=64,
-        max_shared_nbytes=32768,
-    )
-    return replace(found, device=device)
 
 
 def scheduled(text: str, items: int = 256) -> ModuleOp:
@@ -60,7 +44,7 @@ def check(text: str, *arrays: Array, tiles: int) -> Array:
         for pipeline in (to_sched, f"{to_sched},low-pipeline"):
             found = np.asarray(tenon.compile(text, backend="reference", pipeline=pipeline)(*arrays))
             assert found.tobytes() == wanted.tobytes()
-    assert np.asarray(tenon.compile(text, backend=opencl())(*arrays)).tobytes() == wanted.tobytes()
+    assert np.asarray(tenon.compile(text, backend=opencl_as_gpu())(*arrays)).tobytes() == wanted.tobytes()
     return wanted
 
 
