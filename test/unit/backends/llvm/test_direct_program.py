@@ -68,10 +68,15 @@ def ones() -> np.ndarray:
     return np.ones((2, 4), np.float32)
 
 
+def direct_of(executable: DeviceExecutable) -> Any:
+    """Returns the direct program, which callers of an executable cannot see."""
+    assert executable._direct is not None  # pyright: ignore[reportPrivateUsage]
+    return executable._direct  # pyright: ignore[reportPrivateUsage]
+
+
 def direct(executable: DeviceExecutable, *arguments: Any, out: Any = None) -> Any:
     """Returns what machine code returns, None where it refuses."""
-    assert executable._direct is not None
-    return executable._direct.call(arguments, out)
+    return direct_of(executable).call(arguments, out)
 
 
 def test_results_are_new_or_the_arrays_given(add: DeviceExecutable):
@@ -276,8 +281,7 @@ def test_arguments_by_name_that_are_refused_come_out_right(add: DeviceExecutable
 
 
 def test_what_is_no_call_is_refused(add: DeviceExecutable):
-    assert add._direct is not None
-    call: Any = add._direct.call
+    call: Any = direct_of(add).call
     assert call() is None
     assert call((ones(), ones())) is None
     assert call([ones(), ones()], None) is None
@@ -337,7 +341,7 @@ def references(*values: Any) -> list[int]:
 def test_references_are_counted_right(add: DeviceExecutable):
     x, y, out, pair = ones(), ones(), ones(), (ones(),)
     bad = ones().astype(np.float64)
-    watched = (x, y, out, pair, pair[0], bad, np.dtype(np.float32), np.empty, np.ndarray, add._direct)
+    watched = (x, y, out, pair, pair[0], bad, np.dtype(np.float32), np.empty, np.ndarray, direct_of(add))
     gc.collect()  # else programs of other tests may give theirs back meanwhile
     before = references(*watched)
     for _ in range(1000):
@@ -391,11 +395,10 @@ def test_calls_from_many_threads_run_at_the_same_time_and_right(chain: DeviceExe
 
     with ThreadPoolExecutor(8) as executor:
         assert all(executor.map(work, range(8)))
-    assert chain._direct is not None
-    n_frames = len(chain._direct._frames)  # pyright: ignore
+    n_frames = len(direct_of(chain)._frames)  # pyright: ignore
     assert 1 < n_frames <= 8
     chain(inputs[0])
-    assert len(chain._direct._frames) == n_frames  # pyright: ignore
+    assert len(direct_of(chain)._frames) == n_frames  # pyright: ignore
 
 
 def test_each_frame_has_temporaries_of_its_own_until_it_is_closed():
@@ -403,9 +406,8 @@ def test_each_frame_has_temporaries_of_its_own_until_it_is_closed():
     pool = slab_pool_of(device.driver)
     executable = compiled(CHAIN, backend=device)
     one = pool.statistics().nbytes
-    assert executable._direct is not None
     assert one == executable.memory_plan().nbytes
-    executable._direct.add_frame({**executable._places, **executable._place_temporaries()})
+    direct_of(executable).add_frame({**executable._places, **executable._place_temporaries()})
     assert pool.statistics().nbytes == 2 * one
     executable.close()
     assert pool.statistics().n_slabs == 0
@@ -486,7 +488,6 @@ def test_a_finalizer_may_close_an_executable_that_grows(monkeypatch: pytest.Monk
     device = backend()
     pool = slab_pool_of(device.driver)
     executable = compiled(CHAIN, backend=device)
-    assert executable._direct is not None
     allocate = pool.allocate
 
     def close_and_allocate(*arguments: Any) -> Any:
@@ -495,7 +496,7 @@ def test_a_finalizer_may_close_an_executable_that_grows(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(pool, "allocate", close_and_allocate)
     monkeypatch.setattr(executable, "_call_directly", lambda arguments, out: None)
-    executable._direct._record[8] = 0  # pyright: ignore
+    direct_of(executable)._record[8] = 0  # pyright: ignore
     with pytest.raises(tenon.CallError, match=r"^chain: the executable is closed$"):
         executable(np.zeros((512, 512), np.float32))
     assert pool.statistics().n_slabs == 0
@@ -504,7 +505,7 @@ def test_a_finalizer_may_close_an_executable_that_grows(monkeypatch: pytest.Monk
 def test_the_memory_of_a_frame_lives_until_the_program_is_closed():
     device = backend()
     executable = compiled(CHAIN, backend=device)
-    program = executable._direct
+    program = direct_of(executable)
     assert isinstance(program, DirectProgram)
     (frame,) = program._frames  # pyright: ignore
     location = next(iter(executable._places_of_first_call.values()))
@@ -598,9 +599,8 @@ def test_an_interpreter_that_is_not_known_gets_the_same_results(monkeypatch: pyt
 
 def test_arrays_that_fit_are_never_refused_for_good(monkeypatch: pytest.MonkeyPatch):
     with compiled(ADD) as executable:
-        assert executable._direct is not None
         monkeypatch.setattr(executable, "_call_directly", lambda arguments, out: None)
-        monkeypatch.setattr(executable._direct, "call", lambda arguments, out: None)
+        monkeypatch.setattr(direct_of(executable), "call", lambda arguments, out: None)
         with pytest.raises(AssertionError, match=r"^add: arrays that fit were refused$"):
             executable(x=ones(), y=ones())
 
