@@ -7,9 +7,8 @@ from tenon import Schedule
 from tenon.dialects.graph import GRAPH
 from tenon.passes.named_pipelines import NAMED_PIPELINES
 from tenon.passes.registry import TENON_PASS_NAMES
-from xdsl.ir import Dialect
-
 from tenon.test.unit.library import ROOT, reference_of_ops
+from xdsl.ir import Dialect
 
 NO_STEPS = {"steps", "keeps_order", "axes", "buffers", "replay"}
 """What a `Schedule` has besides its steps."""

@@ -8,7 +8,6 @@ from types import ModuleType
 
 import pytest
 import tenon
-
 from tenon.test.unit.house.doc_blocks import DOCUMENTS
 from tenon.test.unit.library import ROOT
 

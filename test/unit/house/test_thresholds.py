@@ -6,10 +6,9 @@ from pathlib import Path
 import pytest
 from tenon.passes.machine import tile_shape
 from tenon.passes.sched.mapping.contractions import contraction
+from tenon.test.unit.library import ROOT
 
 from benchmarks.thresholds import BY_DESIGN, THRESHOLDS, changed, compare, main
-
-from tenon.test.unit.library import ROOT
 
 ROOMS = ("passes/machine", "passes/graph/packing", "passes/sched/mapping", "passes/sched/planning")
 APART = "passes/sched/mapping/gpu"
