@@ -79,7 +79,10 @@ class _Writer:
         if op.operands:
             parts.append(f"({','.join([self._value(operand) for operand in op.operands])})")
         self._write_attributes("<", op.properties, without)
-        self._write_attributes("{", op.attributes, without)
+        attributes = op.attributes
+        if without:
+            attributes = {name: each for name, each in attributes.items() if name not in without}
+        self._write_attributes("{", attributes, without)
         if op.successors:
             numbers = [str(block.parent.get_block_index(block)) for block in op.successors if block.parent]
             parts.append(f"[{','.join(numbers)}]")

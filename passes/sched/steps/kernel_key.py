@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from ....dialects import low, sched
 from ....dialects.modules.canonical_text import AttributeTexts, canonical_text
+from .recipe import RECIPE
 
-_NAME = ("sym_name",)
+_APART = ("sym_name", RECIPE)
+"""What a kernel is called, and what is noted of its schedule."""
 
 
 def kernel_text(kernel: sched.KernelOp | low.KernelOp, attributes: AttributeTexts | None = None) -> str:
     """
-    Returns the canonical text of a kernel, without its name, locations and the names of its values.
+    Returns the canonical text of a kernel, without its name, recipe, locations and the names of its values.
     `attributes` are as in `canonical_text`.
     """
-    return canonical_text(kernel, without=_NAME, attributes=attributes)
+    return canonical_text(kernel, without=_APART, attributes=attributes)

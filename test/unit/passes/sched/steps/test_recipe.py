@@ -17,8 +17,9 @@ from tenon.passes.machine.target import Target
 from tenon.passes.pass_manager import PassManager
 from tenon.passes.pipeline import phases
 from tenon.passes.sched.mapping.collapse_axes import CollapseAxesPass
+from tenon.passes.sched.steps.database import kernel_digest
 from tenon.passes.sched.steps.passes.record_recipes import RecordRecipesPass
-from tenon.passes.sched.steps.recipe import RECIPE, UNNOTED, end_recipe, recipe_of
+from tenon.passes.sched.steps.recipe import RECIPE, UNNOTED, begin_recipe, end_recipe, recipe_of
 from tenon.passes.sched.steps.schedule import Schedule
 
 
@@ -229,3 +230,11 @@ def test_prefetch_names_what_is_needed_later():
         schedule.prefetch("i", "x", 0)
     with pytest.raises(TenonError, match=r"prefetch-buffer: .* %i of @k: %y is not loaded right in it"):
         schedule.prefetch("i", "y", 4)
+
+
+def test_a_kernel_is_known_by_what_it_is_and_not_by_what_is_noted():
+    (kernel,) = parse_module(KERNEL).ops
+    assert isinstance(kernel, sched.KernelOp)
+    before = kernel_digest(kernel)
+    begin_recipe(kernel)
+    assert kernel_digest(kernel) == before
