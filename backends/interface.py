@@ -75,7 +75,7 @@ class DeviceInfo(Protocol):
 
     @property
     def vector_registers(self) -> int:
-        """How many such vectors there are registers for."""
+        """How many such vectors there are registers for; 0 where nobody tells: as many as x86 has of them."""
         ...
 
     @property

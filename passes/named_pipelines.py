@@ -5,7 +5,7 @@ them; their options are what they are told of the machine.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 
 from xdsl.passes import ModulePass
 
@@ -53,9 +53,7 @@ class GraphPipeline:
     def _machine(self) -> Target:
         if self.target not in ("cpu", "gpu"):
             raise TenonError(f"{self.name}: target '{self.target}' is not one of cpu, gpu")
-        groups = self._groups() if self.target == "gpu" else None
-        shared = {each.name for each in fields(Target)} & {each.name for each in fields(self)}
-        return Target(groups=groups, **{name: getattr(self, name) for name in shared})
+        return replace(Target.told(self), groups=self._groups() if self.target == "gpu" else None)
 
     def _groups(self) -> GroupLimits:
         return GroupLimits(vector_nbytes=min(self.vector_nbytes, _GPU_VECTOR_NBYTES))

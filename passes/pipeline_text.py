@@ -19,7 +19,7 @@ from xdsl.utils.exceptions import ArgSpecParseError
 from xdsl.utils.hints import isa, type_repr
 
 from ..errors import TenonError
-from .machine.target import DEFAULT_TARGET, Target
+from .machine.target import DEFAULT_TARGET, Target, figures_for
 from .named_pipelines import NAMED_PIPELINES
 from .registry import RENAMED_PASSES
 
@@ -126,7 +126,7 @@ def make_named_pipeline(spec: ArgSpec, target: Target = DEFAULT_TARGET) -> tuple
     options = [field.name for field in dataclasses.fields(pipeline)]
     _check_names(spec, [name.replace("_", "-") for name in options])
     _check_values(spec, get_type_hints(pipeline))
-    given: dict[str, Any] = {name: getattr(target, name) for name in options if hasattr(target, name)}
+    given = figures_for(pipeline, target)
     given.update((name.replace("-", "_"), value) for name, (value,) in spec.parameters.items())
     return pipeline(**given).passes()
 

@@ -27,11 +27,13 @@ _GPU_GROUP_MULTIPLE = 32
 
 @dataclass(frozen=True)
 class OpenCLDeviceInfo:
-    """The limits of one OpenCL device. Floats below f32 need no hardware: kernels hold them as bits."""
+    """
+    The limits of one OpenCL device, which does not tell its registers. Floats below f32 need no hardware:
+    kernels hold them as bits.
+    """
 
     name: str
     vector_nbytes: int
-    vector_registers: int
     max_shared_nbytes: int
     max_block: tuple[int, int, int]
     max_buffer_nbytes: int
@@ -41,6 +43,7 @@ class OpenCLDeviceInfo:
     group_multiple: int
     n_units: int
     cache_nbytes: CacheNbytes = USUAL_CACHES
+    vector_registers: int = 0
     has_i64_atomics: bool = False
 
     def supports(self, element_type: Attribute) -> bool:
@@ -50,7 +53,6 @@ class OpenCLDeviceInfo:
 UNLIMITED = OpenCLDeviceInfo(
     name="any",
     vector_nbytes=32,
-    vector_registers=16,
     max_shared_nbytes=1 << 62,
     max_block=(1 << 31, 1 << 31, 1 << 31),
     max_buffer_nbytes=1 << 62,
@@ -111,7 +113,6 @@ def device_info(device: pyopencl.Device) -> OpenCLDeviceInfo:
     return OpenCLDeviceInfo(
         name=device.name.strip(),
         vector_nbytes=_vector_nbytes(device),
-        vector_registers=_vector_registers(device),
         max_shared_nbytes=device.local_mem_size,
         max_block=(sizes[0], sizes[1], sizes[2]),
         max_buffer_nbytes=device.max_mem_alloc_size,
@@ -138,11 +139,6 @@ def _vector_nbytes(device: pyopencl.Device) -> int:
     if not is_cpu(device):
         return _GPU_VECTOR_NBYTES
     return min(max(4 * device.native_vector_width_float, 16), 64)
-
-
-def _vector_registers(device: pyopencl.Device) -> int:
-    """OpenCL does not tell: as many as x86 has with such vectors."""
-    return 32 if _vector_nbytes(device) >= 64 else 16
 
 
 def _group_multiple(device: pyopencl.Device) -> int:

@@ -9,7 +9,7 @@ which stand for a processor of today with AVX2, and its text says what it was to
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
@@ -22,6 +22,11 @@ VECTOR_NBYTES = 32
 L1_NBYTES = 48 << 10
 L2_NBYTES = 1 << 20
 N_THREADS = 2
+
+
+def figures_for(kind: type[Any], source: object) -> dict[str, Any]:
+    """Returns the attributes of `source` that have the names of fields of a dataclass."""
+    return {each.name: getattr(source, each.name) for each in fields(kind) if hasattr(source, each.name)}
 
 
 def usual_registers(vector_nbytes: int) -> int:
@@ -53,15 +58,13 @@ class Target:
         return self.vector_registers or usual_registers(self.vector_nbytes)
 
     @classmethod
-    def told(cls, pass_: ModulePass) -> Target:
-        """Returns the machine as a pass was told of it."""
-        own = {each.name for each in fields(cls)} & {each.name for each in fields(pass_)}
-        return cls(**{name: getattr(pass_, name) for name in own})
+    def told(cls, options: object) -> Target:
+        """Returns the machine as a pass, or a pipeline, was told of it by its options."""
+        return cls(**figures_for(cls, options))
 
     def pass_of(self, kind: type[P]) -> P:
         """Returns a pass of a kind, which is told what it has options for."""
-        own = {each.name for each in fields(self)}
-        return kind(**{each.name: getattr(self, each.name) for each in fields(kind) if each.name in own})
+        return kind(**figures_for(kind, self))
 
 
 DEFAULT_TARGET = Target()

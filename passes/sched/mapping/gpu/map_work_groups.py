@@ -28,7 +28,7 @@ as is one without an axis or reduction to share.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr
@@ -39,6 +39,7 @@ from .....dialects import sched
 from .....dialects.sched import MappingAttr
 from ....indices.analysis import Loop
 from ....machine.groups import GroupLimits
+from ....machine.target import figures_for
 from .schedules import KernelSchedule
 
 _SERIAL = MappingAttr.get()
@@ -68,7 +69,7 @@ class MapWorkGroupsPass(ModulePass):
                 f"{self.name}: multiple {self.multiple}, n-units {self.n_units} and vector-nbytes "
                 f"{self.vector_nbytes} must be 1 or more, shared-nbytes {self.shared_nbytes} 0 or more"
             )
-        limits = GroupLimits(**{each.name: getattr(self, each.name) for each in fields(GroupLimits)})
+        limits = GroupLimits(**figures_for(GroupLimits, self))
         for kernel in op.ops:
             if isinstance(kernel, sched.KernelOp) and _is_serial(kernel):
                 reasons = KernelSchedule(kernel, limits).apply()
