@@ -15,12 +15,10 @@ Passes that schedule such sums, and those that lower them, see them here and now
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects import sched
@@ -28,7 +26,7 @@ from ...dialects.buffer_size import size_of
 from ...dialects.dims.expressions import Extent, upper_bound
 from ...dialects.element_types import NBYTES, element_type_of
 from ...dialects.sched import CombineKind
-from .analysis import IndexAnalysis, Loop
+from .analysis import IndexAnalysis
 from .expressions import Axis, IndexExpr, Leaf, Mod, opaque, variable
 
 
@@ -165,31 +163,3 @@ def loaded(value: SSAValue) -> memref.LoadOp | None:
 
 def _does_more(op: Operation) -> bool:
     return bool(op.regions) or isinstance(op, memref.StoreOp)
-
-
-MOST_LANES = 16
-"""The most lanes of a vector: those of the widest of OpenCL."""
-
-
-def runs_in_lanes(op: Operation, axis: Axis, analysis: IndexAnalysis) -> bool:
-    """
-    Returns whether an op can do several iterations of an axis at once. A load reads neighbours or one
-    element, a store writes neighbours; what makes a number of an index has one for all lanes, but for
-    `arith.index_cast`.
-    """
-    if isinstance(op, memref.LoadOp | memref.StoreOp):
-        stride = analysis.address(op).stride(axis)
-        return stride == 1 or (stride == 0 and isinstance(op, memref.LoadOp))
-    if isinstance(op, Loop) or (op.results and isinstance(op.results[0].type, IndexType)):
-        return True
-    indices = [value for value in op.operands if isinstance(value.type, IndexType)]
-    strides = [analysis.expr(value).stride(axis) for value in indices]
-    if isinstance(op, arith.IndexCastOp):
-        return None not in strides
-    return all(stride == 0 for stride in strides)
-
-
-def lanes_for(ops: Sequence[Operation], vector_nbytes: int, least: int = 2) -> int:
-    """Returns how many lanes a vector has of the widest of what ops compute, `least` at least."""
-    widths = [NBYTES.get(result.type, 1) for op in ops for result in op.results]
-    return min(max(vector_nbytes // max(widths, default=1), least), MOST_LANES)

@@ -50,10 +50,9 @@ from ...dialects.low import AllocaOp, KernelOp, TileFmaOp
 from ...dialects.low.constant_integer import constant_integer
 from ...dialects.low.prefetch import set_prefetch_distance
 from ...dialects.low.tile import INDEX
+from ..indices.lanes import MOST_LANES
 from ..machine.target import VECTOR_NBYTES, check_positive, usual_registers
 from .kernel_front import KernelFront
-
-MOST_LANES = 16
 
 
 @dataclass(frozen=True)

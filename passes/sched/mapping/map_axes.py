@@ -47,8 +47,8 @@ from ....dialects import sched
 from ....dialects.element_types import NBYTES, element_type_of
 from ....dialects.sched import Level, MappingAttr
 from ...indices.analysis import IndexAnalysis, Loop
+from ...indices.lanes import lanes_for, runs_in_lanes
 from ...indices.nests import nest_of
-from ...indices.products import lanes_for, runs_in_lanes
 from ...low.lowering.extremum_steps import is_extremum
 from ...machine.partial_results import partial_results
 from ...machine.target import L2_NBYTES, VECTOR_NBYTES, check_positive, usual_registers

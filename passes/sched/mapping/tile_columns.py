@@ -45,7 +45,7 @@ from ....dialects.dims.expressions import upper_bound
 from ....dialects.element_types import NBYTES, element_type_of
 from ....dialects.sched import CombineKind, Level, MappingAttr
 from ...indices.analysis import IndexAnalysis, Loop
-from ...indices.products import MOST_LANES
+from ...indices.lanes import MOST_LANES
 from ...machine.target import L1_NBYTES, L2_NBYTES, VECTOR_NBYTES, check_positive
 from ..steps.distribute import distribute
 from ..steps.reorder import reorder

@@ -55,8 +55,9 @@ from ....dialects import sched
 from ....dialects.sched import Level, MappingAttr
 from ...indices.analysis import IndexAnalysis
 from ...indices.expressions import Axis, FloorDiv, IndexExpr, Mod, variable
+from ...indices.lanes import runs_in_lanes
 from ...indices.nests import nest_of
-from ...indices.products import Product, Side, products_in, runs_in_lanes
+from ...indices.products import Product, Side, products_in
 from ...machine.target import L2_NBYTES, VECTOR_NBYTES, check_positive, usual_registers
 from ..steps.reorder import reorder
 from ..steps.split import split

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from .....dialects import sched
 from ....indices.analysis import IndexAnalysis
-from ....indices.products import MOST_LANES, Product
+from ....indices.lanes import MOST_LANES
+from ....indices.products import Product
 from ....machine.partial_results import partial_results
 from ....machine.target import Target
 

@@ -48,8 +48,9 @@ from xdsl.passes import ModulePass
 from .....dialects import sched
 from .....dialects.sched import Level, MappingAttr
 from ....indices.analysis import IndexAnalysis, Loop
+from ....indices.lanes import lanes_for, runs_in_lanes
 from ....indices.nests import nest_from, whole_nest
-from ....indices.products import Product, lanes_for, products_in, runs_in_lanes
+from ....indices.products import Product, products_in
 from ....machine.target import L1_NBYTES, L2_NBYTES, N_THREADS, VECTOR_NBYTES, Target, check_positive
 from ...steps.reorder import reorder_nest
 from ..kernel_stages import stages_of

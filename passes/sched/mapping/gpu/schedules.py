@@ -15,8 +15,8 @@ from .....dialects import sched
 from .....dialects.element_types import NBYTES, element_type_of
 from .....dialects.sched import Level, MappingAttr, Scope, ScopeAttr
 from ....indices.analysis import IndexAnalysis, Loop
+from ....indices.lanes import lanes_for, runs_in_lanes
 from ....indices.nests import nest_in
-from ....indices.products import lanes_for, runs_in_lanes
 from ....machine.groups import GroupLimits, power_from, power_up_to
 from ...steps.fuse import fuse
 from ...steps.recipe import end_recipe

@@ -4,7 +4,8 @@ import pytest
 from tenon.dialects import sched
 from tenon.dialects.modules.parsing import parse_module
 from tenon.passes.indices.analysis import IndexAnalysis
-from tenon.passes.indices.products import lanes_for, product_of, products_in, runs_in_lanes
+from tenon.passes.indices.lanes import lanes_for, runs_in_lanes
+from tenon.passes.indices.products import product_of, products_in
 
 KERNEL = """
 sched.kernel @f(%a: memref<12x6xf16>, %b: memref<6x32xf32>, %c: memref<12x32xf32>) {{
