@@ -11,6 +11,7 @@ from xdsl.dialects import memref
 
 from .....dialects import sched
 from ....indices.analysis import IndexAnalysis
+from ....indices.expressions import Axis
 from ....indices.products import Product, Side
 from ....machine.target import Target
 from ....machine.tile_shape import MOST_ROWS, most_rows, most_vectors, tile_shape
@@ -107,14 +108,16 @@ def choose_tile(
         panel = _run(columns, products, analysis)
         if extent < 2 or not _may_be_tiled(columns, products, analysis):
             continue
-        if any(product.column_side(analysis.axis(columns), panel) is None for product in products):
+        sides = [_sides_along(columns, product, panel, analysis) for product in products]
+        pairs = [pair for pair in sides if pair is not None]
+        if len(pairs) < len(products):
             continue
         stores_apart = not _stores_are_contiguous(nest[-1], columns, analysis)
-        for rows in _rows(nest, products, columns, panel, analysis):
+        for rows in _rows(nest, products, columns, pairs, analysis):
             height = 1 if rows is None else analysis.most(nest[rows])
             most = MOST_ROWS
             if rows is not None:
-                most = _most_rows(nest[rows], products, columns, panel, analysis, target)
+                most = _most_rows(analysis.axis(nest[rows]), pairs, target)
             tall, wide = tile_shape(height, extent, lanes, target.registers, most)
             if panel is not None and panel != wide:
                 wide = panel
@@ -143,11 +146,19 @@ def _run(axis: sched.AxisOp, products: Sequence[Product], analysis: IndexAnalysi
     return next((run for run in runs if run is not None), None)
 
 
+def _sides_along(
+    columns: sched.AxisOp, product: Product, panel: int | None, analysis: IndexAnalysis
+) -> tuple[Side, Side] | None:
+    """Returns the side of a product that is contiguous along the columns, and the one that stays."""
+    number = product.column_side(analysis.axis(columns), panel)
+    return None if number is None else (product.sides[number], product.sides[1 - number])
+
+
 def _rows(
     nest: Sequence[sched.AxisOp],
     products: Sequence[Product],
     columns: sched.AxisOp,
-    panel: int | None,
+    sides: Sequence[tuple[Side, Side]],
     analysis: IndexAnalysis,
 ) -> list[int | None]:
     """Returns the axes that may be rows, by number: None is no rows at all, where there are no others."""
@@ -156,32 +167,18 @@ def _rows(
         own, run = analysis.axis(axis), _run(axis, products, analysis)
         if axis is columns or axis.extent == 1 or not _may_be_tiled(axis, products, analysis):
             continue
-        for product in products:
-            side = product.column_side(analysis.axis(columns), panel)
-            assert side is not None, f"{columns.name}: no columns"
-            if product.sides[side].stride(own) != 0 or product.sides[1 - side].stride(own, run) is None:
-                break
-        else:
+        if all(along.stride(own) == 0 and other.stride(own, run) is not None for along, other in sides):
             found.append(number)
     return found or [None]
 
 
-def _most_rows(
-    rows: sched.AxisOp,
-    products: Sequence[Product],
-    columns: sched.AxisOp,
-    panel: int | None,
-    analysis: IndexAnalysis,
-    target: Target,
-) -> int:
+def _most_rows(rows: Axis, sides: Sequence[tuple[Side, Side]], target: Target) -> int:
     """Returns how many rows a tile may have for the first cache to hold a line of each."""
-    own, most = analysis.axis(rows), MOST_ROWS
-    for product in products:
-        side = product.column_side(analysis.axis(columns), panel)
-        assert side is not None, f"{columns.name}: no columns"
-        stride = product.sides[1 - side].stride(own)
+    most = MOST_ROWS
+    for _, other in sides:
+        stride = other.stride(rows)
         if isinstance(stride, int) and stride > 1:
-            most = min(most, most_rows(stride * product.sides[1 - side].nbytes, target.l1_nbytes))
+            most = min(most, most_rows(stride * other.nbytes, target.l1_nbytes))
     return most
 
 
