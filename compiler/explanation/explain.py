@@ -11,37 +11,19 @@ from ...dialects.modules.entry import IRLevel, find_entry
 from ...errors import TenonError
 from ...passes.low.lowering.convert_sched_to_low import ConvertSchedToLowPass
 from ...passes.pass_manager import PassManager
-from ...passes.sched.mapping.collapse_axes import CollapseAxesPass
-from ...passes.sched.mapping.contractions.tile_contractions import TileContractionsPass
-from ...passes.sched.mapping.gpu.map_work_groups import MapWorkGroupsPass
-from ...passes.sched.mapping.map_axes import MapAxesPass
-from ...passes.sched.mapping.split_borders import SplitBordersPass
-from ...passes.sched.mapping.tile_columns import TileColumnsPass
-from ...passes.sched.mapping.tile_convolutions import TileConvolutionsPass
+from ...passes.sched.mapping.deduplicate_kernels import DeduplicateKernelsPass
+from ...passes.sched.mapping.fuse_loops import FuseLoopsPass
+from ...passes.sched.mapping.fuse_producers import FuseProducersPass
 from ...passes.sched.planning.convert_graph_to_sched import ConvertGraphToSchedPass
-from ...passes.sched.steps.functions import ScheduleByFunctions
-from ...passes.sched.steps.passes.apply_schedules import ApplySchedulesPass
 from ...passes.sched.steps.passes.record_recipes import RecordRecipesPass
-from ...passes.sched.steps.passes.schedule_kernels import ScheduleKernelsPass
 from ...runtime.reports.explanation import Explanation
 from ..lowering import default_phases
 from ..source import CompileRequest
 from .program import explained_program
 from .recorder import Recorder
 
-_SCHEDULING = (
-    ScheduleKernelsPass,
-    ScheduleByFunctions,
-    ApplySchedulesPass,
-    CollapseAxesPass,
-    TileConvolutionsPass,
-    TileContractionsPass,
-    TileColumnsPass,
-    SplitBordersPass,
-    MapWorkGroupsPass,
-    MapAxesPass,
-)
-"""The passes that schedule kernels: what those before leave is what schedules of users begin from."""
+_BEFORE_SCHEDULES = (ConvertGraphToSchedPass, DeduplicateKernelsPass, FuseLoopsPass, FuseProducersPass)
+"""The passes that make the kernels which schedules, the default ones and those of users, begin from."""
 
 
 def explain_request(request: CompileRequest) -> Explanation:
@@ -65,10 +47,10 @@ def explain_request(request: CompileRequest) -> Explanation:
     for pass_ in passes:
         if isinstance(pass_, ConvertSchedToLowPass):
             break
-        if isinstance(pass_, _SCHEDULING) and not any(isinstance(each, RecordRecipesPass) for each in wanted):
-            wanted.append(RecordRecipesPass())
         is_conversion = isinstance(pass_, ConvertGraphToSchedPass)
         wanted.append(replace(pass_, origins=True) if is_conversion else pass_)
+    made = max((n for n, pass_ in enumerate(wanted, 1) if isinstance(pass_, _BEFORE_SCHEDULES)), default=0)
+    wanted.insert(made, RecordRecipesPass())
     recorder = Recorder()
     PassManager(wanted, (recorder,), verify_each=False).run(context(), module)
     entry = find_entry(module, entry_name)

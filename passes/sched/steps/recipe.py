@@ -105,12 +105,13 @@ def recipe_of(kernel: sched.KernelOp) -> list[dict[str, Any]] | str:
             step["allow_reorder"] = True
         steps.append(step)
     for op in kernel.walk():
-        distance = prefetch_distance(op) if isinstance(op, memref.LoadOp) else None
-        if distance is not None:
-            loop = op.parent_op()
-            assert isinstance(op, memref.LoadOp) and isinstance(loop, Loop), f"{op.name}: fetches in no loop"
-            place = {"axis": names[loop.index], "buffer": names[op.memref]}
-            steps.append({"step": "prefetch", **place, "distance": distance})
+        loop = op.parent_op()
+        # No step has a load fetch that stands in no loop: whoever wrote the kernel had it do so.
+        if isinstance(op, memref.LoadOp) and isinstance(loop, KernelLoop):
+            distance = prefetch_distance(op)
+            if distance is not None:
+                place = {"axis": names[index_of(loop)], "buffer": names[op.memref]}
+                steps.append({"step": "prefetch", **place, "distance": distance})
     return steps
 
 

@@ -238,3 +238,12 @@ def test_a_kernel_is_known_by_what_it_is_and_not_by_what_is_noted():
     before = kernel_digest(kernel)
     begin_recipe(kernel)
     assert kernel_digest(kernel) == before
+
+
+def test_what_fetched_before_and_in_no_loop_is_no_step():
+    load = "%w = memref.load %x[%c0] {tenon.prefetch = 4 : index} : memref<100xf32>"
+    text = KERNEL.replace("sched.axis %i", f"{load}\n  sched.axis %i")
+    (kernel,) = parse_module(text).ops
+    assert isinstance(kernel, sched.KernelOp)
+    begin_recipe(kernel)
+    assert recipe_of(kernel) == []
