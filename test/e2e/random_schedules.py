@@ -15,6 +15,18 @@ from tenon import Schedule, TenonError
 FACTORS = (1, 2, 3, 4, 5, 7, 8, 16)
 WORDS = ("vector(2)", "vector(4)", "vector(8)", "unroll(2)", "unroll(4)", "vector(4) unroll(2)", "serial")
 ITEMS = ("items(4)", "items(3) vector(2)")
+KINDS = (
+    "split",
+    "split",
+    "reorder",
+    "fuse",
+    "distribute",
+    "compute_at",
+    "stage",
+    "pack",
+    "partition",
+    "prefetch",
+)
 LEVELS = ("block", "block(3)", "thread", "thread(2)")
 
 
@@ -39,7 +51,7 @@ def schedule_at_random(
 
 def _try_step(schedule: Schedule, random: Random, may_reorder: bool) -> None:
     """Draws a kind of step and then arguments for it, a few times, until they are legal."""
-    kind = random.choice(("split", "split", "reorder", "fuse", "distribute", "compute_at", "stage", "pack"))
+    kind = random.choice(KINDS)
     for _ in range(6):
         try:
             _step(schedule, kind, random, may_reorder and random.random() < 0.5)
@@ -67,6 +79,13 @@ def _step(schedule: Schedule, kind: str, random: Random, allow: bool) -> None:
             schedule.compute_at(random.choice(buffers), axis)
         case "stage":
             schedule.stage(axis, random.choice(buffers), scope=random.choice(("local", "local", "shared")))
+        case "partition":
+            form = random.choice(
+                ({}, {"outer": True}, {"branch": True}, {"parts": random.randint(1, 40), "multiple": 4})
+            )
+            schedule.partition(axis, **form)
+        case "prefetch":
+            schedule.prefetch(axis, random.choice(buffers), random.choice((1, 64, 1 << 20)))
         case _:
             layout = random.sample(axes, min(len(axes), random.randint(1, 3)))
             scope = random.choice(("local", "local", "shared"))

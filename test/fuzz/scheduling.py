@@ -14,6 +14,9 @@ import tenon
 from tenon.backends.registry import get_backend
 from tenon.compiler.source import ProgramSource
 from tenon.compiler.tuning import device_key
+from tenon.dialects import low, sched
+from tenon.dialects.buffer_size import nbytes_of
+from tenon.passes.low.lowering.kernel import lower_kernel
 from tenon.passes.sched.steps.database import ScheduleEntry
 from tenon.passes.sched.steps.loops import loops_of
 from tenon.test.e2e.random_schedules import schedule_at_random
@@ -47,6 +50,7 @@ class DrawnSchedules:
             count = draws.integer("kernels", 1, MOST_KERNELS)
             allows = draws.flag("reorders")
             order = draws.generator("order").permutation(len(kernels))
+            most = self._backend.device.max_shared_nbytes // 2
             for number in order[:count]:
                 kernel = kernels[number]
                 with draws.scope(f"kernel{number}"):
@@ -55,7 +59,11 @@ class DrawnSchedules:
                     # Work-items share buffers where there are barriers.
                     schedule_at_random(drawn, seed, may_reorder=allows, shares=backend != "llvm")
                     # What is left out are the last steps, so that those before are legal.
-                    self.steps[kernel.name] = drawn.steps[: draws.integer("steps", 0, MOST_STEPS)]
+                    steps = drawn.steps[: draws.integer("steps", 0, MOST_STEPS)]
+                    # A device refuses a kernel with larger buffers; what default schedules add has the rest.
+                    while steps and _local_nbytes(kernel.op, steps) > most:
+                        steps.pop()
+                    self.steps[kernel.name] = steps
 
     @property
     def functions(self) -> dict[str, Callable[[tenon.Schedule], object]]:
@@ -86,6 +94,13 @@ class DrawnSchedules:
             if self.steps.get(kernel.name)
         ]
         save_entries(path, entries, [])
+
+
+def _local_nbytes(kernel: sched.KernelOp, steps: Sequence[dict[str, Any]]) -> int:
+    """Returns the bytes of all buffers that a kernel allocates once it is scheduled so."""
+    scheduled = tenon.Schedule(kernel.clone()).replay(steps).kernel
+    allocas = [op for op in lower_kernel(scheduled).walk() if isinstance(op, low.AllocaOp)]
+    return sum(nbytes_of(op.memref.type) for op in allocas)
 
 
 def _do(kernel: tenon.Schedule, steps: Sequence[dict[str, Any]]) -> None:
