@@ -2,9 +2,7 @@
 The `opencl` backend: `low` as OpenCL C 1.2, for any OpenCL device, through pyopencl.
 
     renderer.py    a module to text: the table of rules, by op class
-    source.py kernel.py                             what the rules write into
-    arithmetic.py conversions.py memory.py control.py   the rules
-    types.py names.py helpers.py                    how types, names and missing operators are spelled
+    emission/      what the rules write into, the rules; how types, names and missing operators are spelled
     compile.py     text to a program
     device.py                                       the devices there are, and their limits
     pools.py strided_kernel.py driver.py batch_program.py   its memory, its queue, programs as one batch

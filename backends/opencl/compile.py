@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from ...errors import KernelCompileError
 from ..compile_options import chosen_options
 from ..interface import CompiledArtifact, CompileOptions, DeviceInfo
-from .declarations import NO_HEADER, declared
 from .device import is_pocl
+from .emission.declarations import NO_HEADER, declared
 from .pocl_library import library_options
 
 if TYPE_CHECKING:

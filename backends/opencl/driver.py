@@ -14,8 +14,8 @@ from ..interface import BufferLoc, CallableKernel, CompiledArtifact, NativeEvent
 from ..launch_errors import no_kernel, wrong_arity
 from ..steps import Step
 from .batch_program import BatchProgram
+from .emission.names import kernel_name
 from .failures import device_error
-from .names import kernel_name
 from .pools import HostMappingMemory, OpenCLMemory
 
 if TYPE_CHECKING:

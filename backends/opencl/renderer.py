@@ -36,14 +36,14 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from ...dialects import low
 from ..interface import DeviceInfo
-from . import arithmetic, control, conversions, memory
-from .atomic_rmw import atomic_rmw
 from .device import I64_ATOMICS
-from .helpers import Helpers
-from .kernel import KernelWriter, Rule
-from .names import kernel_name
-from .source import Source
-from .tile_fma import tile_fma
+from .emission import arithmetic, control, conversions, memory
+from .emission.atomic_rmw import atomic_rmw
+from .emission.helpers import Helpers
+from .emission.kernel import KernelWriter, Rule
+from .emission.names import kernel_name
+from .emission.source import Source
+from .emission.tile_fma import tile_fma
 
 RULES: dict[type[Operation], Rule] = {
     **dict.fromkeys(arithmetic.COMBINERS, arithmetic.binary),

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tenon
-from tenon.backends.opencl.declarations import declared
+from tenon.backends.opencl.emission.declarations import declared
 from tenon.backends.reference.comparison import ULPS, assert_close, ulp_difference
 from tenon.backends.reference.graph import run_graph
 from tenon.backends.registry import get_backend

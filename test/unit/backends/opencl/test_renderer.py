@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from tenon.backends.interface import DeviceKind
 from tenon.backends.opencl.device import UNLIMITED, OpenCLDeviceInfo
-from tenon.backends.opencl.names import kernel_name
+from tenon.backends.opencl.emission.names import kernel_name
 from tenon.backends.opencl.renderer import OpenCLRenderer
 from tenon.backends.opencl.target import OpenCLCTarget
 from tenon.dialects import context

@@ -12,9 +12,9 @@ from xdsl.dialects.builtin import IndexType, MemRefType, i1
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
-from ...dialects import low
-from ...dialects.element_types import element_type_of, lanes_of
-from ...dialects.low.atomic_rmw import has_atomics
+from ....dialects import low
+from ....dialects.element_types import element_type_of, lanes_of
+from ....dialects.low.atomic_rmw import has_atomics
 from .names import ValueNames
 from .source import Source
 from .types import nbytes_of, vector_type

@@ -6,8 +6,8 @@ from xdsl.dialects.builtin import IndexType, VectorType, f64, i1
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import DiagnosticException
 
-from ...dialects.element_types import element_type_of
-from ..interface import DeviceInfo
+from ....dialects.element_types import element_type_of
+from ...interface import DeviceInfo
 from .helpers import Helpers
 from .types import LANES, SCALARS
 

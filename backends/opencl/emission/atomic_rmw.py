@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from string import Template
 
-from ...dialects import low
-from ...dialects.element_types import is_float
-from ...dialects.low.atomic_rmw import AtomicRmwKind
-from ...dialects.low.combining import ATOMICS
+from ....dialects import low
+from ....dialects.element_types import is_float
+from ....dialects.low.atomic_rmw import AtomicRmwKind
+from ....dialects.low.combining import ATOMICS
+from ..device import I64_ATOMICS, has_i64_atomics
 from .arithmetic import COMBINERS
-from .device import I64_ATOMICS, has_i64_atomics
 from .kernel import KernelWriter
 from .names import HELPER_PREFIX
 from .types import NBITS, UNSIGNED

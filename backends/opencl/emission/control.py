@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xdsl.dialects import scf
 
-from ...dialects import low
+from ....dialects import low
 from .kernel import KernelWriter
 
 

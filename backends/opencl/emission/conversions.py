@@ -6,8 +6,8 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import bf16, i1
 from xdsl.ir import Attribute
 
-from ...dialects import low
-from ...dialects.element_types import NBYTES, element_type_of, is_narrow_float, lanes_of
+from ....dialects import low
+from ....dialects.element_types import NBYTES, element_type_of, is_narrow_float, lanes_of
 from .kernel import KernelWriter
 from .types import MASK_ELEMENTS, NBITS, UNSIGNED, as_unsigned, cast, nbytes_of, vector_type
 

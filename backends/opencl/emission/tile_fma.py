@@ -16,8 +16,8 @@ from contextlib import ExitStack
 
 from xdsl.ir import Attribute, SSAValue
 
-from ...dialects.element_types import NBYTES, element_type_of, is_narrow_float
-from ...dialects.low import TileFmaOp
+from ....dialects.element_types import NBYTES, element_type_of, is_narrow_float
+from ....dialects.low import TileFmaOp
 from .kernel import KernelWriter
 from .types import LANES, cast, vector_type
 

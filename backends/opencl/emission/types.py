@@ -14,7 +14,7 @@ import numpy as np
 from xdsl.dialects.builtin import IndexType, PackableType, bf16, f16, f32, f64, i1, i8, i16, i32, i64
 from xdsl.ir import Attribute
 
-from ...dialects.element_types import F8_TYPES, NBYTES, is_narrow_float
+from ....dialects.element_types import F8_TYPES, NBYTES, is_narrow_float
 
 LANES = (2, 4, 8, 16)
 """The vector lengths that OpenCL C has, less 3."""

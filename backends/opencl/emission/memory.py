@@ -5,9 +5,9 @@ from __future__ import annotations
 from xdsl.dialects import memref, vector
 from xdsl.ir import Attribute, SSAValue
 
-from ...dialects import low
-from ...dialects.element_types import is_float, lanes_of
-from ...dialects.low.combining import FLOAT_REDUCTIONS, INTEGER_REDUCTIONS
+from ....dialects import low
+from ....dialects.element_types import is_float, lanes_of
+from ....dialects.low.combining import FLOAT_REDUCTIONS, INTEGER_REDUCTIONS
 from .arithmetic import COMBINERS
 from .kernel import KernelWriter
 

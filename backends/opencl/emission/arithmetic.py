@@ -19,11 +19,11 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.utils.fast_math import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ...dialects import low
-from ...dialects.element_types import element_type_of, is_float, is_narrow_float, lanes_of
-from ...dialects.low.constant_integer import constant_integer
-from ...dialects.low.lane_exchange import exchanges
-from ...dialects.xdsl_fixes import dense_values
+from ....dialects import low
+from ....dialects.element_types import element_type_of, is_float, is_narrow_float, lanes_of
+from ....dialects.low.constant_integer import constant_integer
+from ....dialects.low.lane_exchange import exchanges
+from ....dialects.xdsl_fixes import dense_values
 from .helpers import Helpers
 from .kernel import KernelWriter, Rule
 from .types import (

@@ -5,8 +5,8 @@ from itertools import product
 import numpy as np
 import pytest
 from tenon.backends.interface import BufferLoc
-from tenon.backends.opencl.declarations import NO_HEADER, declared
 from tenon.backends.opencl.device import is_pocl
+from tenon.backends.opencl.emission.declarations import NO_HEADER, declared
 from tenon.backends.registry import get_backend
 
 cl = pytest.importorskip("pyopencl")
