@@ -11,10 +11,10 @@ from ..host_memory import HostMemory
 from ..interface import ArrayBuffers, BufferLoc, CallableKernel, CompiledArtifact
 from ..steps import Step
 from .compile import NativeCode
-from .direct_program import DirectProgram
 from .entry_points import EntryPoint
 from .native.object_layout import is_layout_known
-from .program import CpuProgram
+from .programs.direct_program import DirectProgram
+from .programs.program import CpuProgram
 from .threads import get_num_threads
 
 

@@ -15,7 +15,7 @@ class LLVMRenderer:
     suffix: str = ".ll"
 
     def render(self, module: ModuleOp, device: DeviceInfo) -> str:
-        from .render import render_module
+        from .emission.render import render_module
 
         assert isinstance(device, CpuDevice), f"llvm cannot render for {device}"
         return render_module(module, device.processor)

@@ -17,7 +17,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import tenon
-from tenon.backends.llvm import step_image
+from tenon.backends.llvm.programs import step_image
 from tenon.compiler.tuning import TUNING
 
 from .devices import SharedWork, draw_plan

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import I64, DenseArrayBase
 from xdsl.ir import Attribute, SSAValue
 
-from ...dialects.element_types import NBYTES, element_type_of
-from ...dialects.low import TileFmaOp
-from ...dialects.low.constant_integer import constant_integer
+from ....dialects.element_types import NBYTES, element_type_of
+from ....dialects.low import TileFmaOp
+from ....dialects.low.constant_integer import constant_integer
 from .emitter import Emitter
 from .float_formats import extend
 from .multiply_add import write_multiply_add

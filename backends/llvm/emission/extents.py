@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...dialects.dims.expressions import (
+from ....dialects.dims.expressions import (
     DimAtom,
     DimSymbol,
     Extent,

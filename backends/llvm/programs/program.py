@@ -7,11 +7,11 @@ from typing import Protocol
 
 import numpy as np
 
-from ...errors import DeviceError
-from ..interface import BufferLoc, CompiledArtifact
-from ..step_walk import StepTimes
-from ..steps import Step, StepTime
-from .native.library import native_library
+from ....errors import DeviceError
+from ...interface import BufferLoc, CompiledArtifact
+from ...step_walk import StepTimes
+from ...steps import Step, StepTime
+from ..native.library import native_library
 from .step_image import StepImage
 
 

@@ -23,7 +23,7 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.utils.fast_math import FastMathFlag
 from xdsl.ir import Attribute
 
-from ...dialects.element_types import F8_TYPES, element_type_of, is_float, is_narrow_float, lanes_of
+from ....dialects.element_types import F8_TYPES, element_type_of, is_float, is_narrow_float, lanes_of
 
 _FLOATS: dict[Attribute, str] = {
     f64: "double",

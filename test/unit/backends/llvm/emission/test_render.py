@@ -10,9 +10,9 @@ from tenon.backends.interface import BufferLoc
 from tenon.backends.llvm import backend
 from tenon.backends.llvm.compile import LLVMCompiler
 from tenon.backends.llvm.device import cpu_device, host_device
+from tenon.backends.llvm.emission.rules import RULES
 from tenon.backends.llvm.names import ValueNames, function_stem, symbol_of_stem
 from tenon.backends.llvm.renderer import LLVMRenderer
-from tenon.backends.llvm.rules import RULES
 from tenon.dialects.low import BODY_OPS, EXPANDED_OPS
 from tenon.dialects.modules.parsing import parse_module
 from xdsl.dialects import scf
@@ -82,7 +82,7 @@ def test_kernel_is_a_range_function_and_one_that_takes_a_table() -> None:
 
 def test_same_module_gives_same_text_in_every_process() -> None:
     program = (
-        "from tenon.test.unit.backends.llvm import test_render as t;"
+        "from tenon.test.unit.backends.llvm.emission import test_render as t;"
         "print(t.render(t.SQUARE + t.SQUARE.replace('square', 'other')), end='')"
     )
     texts = [
@@ -101,7 +101,7 @@ def test_same_module_gives_same_text_in_every_process() -> None:
 
 def test_rendering_does_not_import_llvmlite() -> None:
     program = (
-        "import sys; from tenon.test.unit.backends.llvm import test_render as t; t.render(t.SQUARE);"
+        "import sys; from tenon.test.unit.backends.llvm.emission import test_render as t; t.render(t.SQUARE);"
         "import tenon.backends.llvm.target; assert 'llvmlite' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", program], check=True)

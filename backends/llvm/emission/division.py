@@ -21,8 +21,8 @@ from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import VectorType, f32, f64
 from xdsl.ir import Attribute, SSAValue
 
-from ...dialects.element_types import NBYTES, element_type_of, lanes_of
-from ...dialects.graph.base import fastmath_of
+from ....dialects.element_types import NBYTES, element_type_of, lanes_of
+from ....dialects.graph.base import fastmath_of
 from .emitter import Emitter, Reciprocal
 from .multiply_add import write_multiply_add
 from .types import float_text, splat

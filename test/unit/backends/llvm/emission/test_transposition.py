@@ -5,8 +5,8 @@ from typing import cast
 
 import numpy as np
 import pytest
-from tenon.backends.llvm.emitter import Emitter
-from tenon.backends.llvm.transposition import NOTHING, transposed
+from tenon.backends.llvm.emission.emitter import Emitter
+from tenon.backends.llvm.emission.transposition import NOTHING, transposed
 
 SHUFFLE = re.compile(r"shufflevector T (\S+), T (\S+), <(\d+) x i32> <(.*)>")
 

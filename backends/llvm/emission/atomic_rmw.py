@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ...dialects.element_types import NBYTES, is_float
-from ...dialects.low.atomic_rmw import AtomicRmwKind, AtomicRmwOp
+from ....dialects.element_types import NBYTES, is_float
+from ....dialects.low.atomic_rmw import AtomicRmwKind, AtomicRmwOp
 from .emitter import Emitter
 
 _INSTRUCTIONS: dict[AtomicRmwKind, str] = {

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from ..steps import HostStep
+from ...steps import HostStep
 
 
 def native_call_of(step: HostStep) -> Callable[[int], None]:

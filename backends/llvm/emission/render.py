@@ -22,17 +22,17 @@ from xdsl.dialects.builtin import IndexType, ModuleOp, VectorType
 from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
-from ...dialects.dims.expressions import Extent
-from ...dialects.graph import DimOp, TnodeOp
-from ...dialects.low import AtomicRmwOp, Dimension, KernelOp, TileFmaOp, TransposeOp
-from ...dialects.low.atomic_rmw import has_atomics
-from ...dialects.sched import ProgramOp
+from ....dialects.dims.expressions import Extent
+from ....dialects.graph import DimOp, TnodeOp
+from ....dialects.low import AtomicRmwOp, Dimension, KernelOp, TileFmaOp, TransposeOp
+from ....dialects.low.atomic_rmw import has_atomics
+from ....dialects.sched import ProgramOp
+from ..entry_points import EntryPoint
+from ..limits import SCALAR_LOOPS
+from ..names import function_stem
+from ..processors import Processor
 from .emitter import Emitter, Loop
-from .entry_points import EntryPoint
 from .extents import write_extent
-from .limits import SCALAR_LOOPS
-from .names import function_stem
-from .processors import Processor
 from .rules import RULES, storage
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..interface import CompiledArtifact
-from ..steps import (
+from ...interface import CompiledArtifact
+from ...steps import (
     BranchStep,
     ControlStep,
     CopyStep,
@@ -24,9 +24,9 @@ from ..steps import (
     Step,
     SyncStep,
 )
-from .compile import NativeCode
+from ..compile import NativeCode
+from ..native.library import native_library
 from .host_call import native_call_of
-from .native.library import native_library
 
 LEAST_PARALLEL_NANOSECONDS = 10_000
 """Work that is expected to take less than this is done in the caller's thread."""

@@ -24,9 +24,9 @@ from xdsl.dialects.vector import CombiningKindFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
-from ...dialects.buffer_size import ALIGNMENT
-from ...dialects.element_types import NBYTES, element_type_of, is_float, is_narrow_float, lanes_of
-from ...dialects.low import (
+from ....dialects.buffer_size import ALIGNMENT
+from ....dialects.element_types import NBYTES, element_type_of, is_float, is_narrow_float, lanes_of
+from ....dialects.low import (
     AllocaOp,
     AtomicRmwOp,
     BarrierOp,
@@ -40,14 +40,14 @@ from ...dialects.low import (
     TileFmaOp,
     TransposeOp,
 )
-from ...dialects.low.constant_integer import constant_integer
-from ...dialects.low.prefetch import prefetch_distance
+from ....dialects.low.constant_integer import constant_integer
+from ....dialects.low.prefetch import prefetch_distance
+from ..limits import PRIVATE_NBYTES_LIMIT
 from .atomic_rmw import write_atomic_rmw
 from .division import has_reciprocal_form, write_division, write_reciprocals
 from .emitter import Emitter, Rule
 from .float_formats import extend, from_integer, to_integer, truncate
 from .ldexp import write_ldexp
-from .limits import PRIVATE_NBYTES_LIMIT
 from .multiply_add import write_multiply_add
 from .remainder import write_remainder
 from .tile_fma import write_tile_fma

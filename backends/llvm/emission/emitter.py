@@ -10,11 +10,11 @@ from xdsl.dialects.scf import ConditionOp, YieldOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
-from ...dialects.element_types import lanes_of
-from ...dialects.low import EXPANDED_OPS, Dimension, KernelOp
-from .limits import MOST_LANES
-from .names import ValueNames
-from .processors import Processor
+from ....dialects.element_types import lanes_of
+from ....dialects.low import EXPANDED_OPS, Dimension, KernelOp
+from ..limits import MOST_LANES
+from ..names import ValueNames
+from ..processors import Processor
 from .types import llvm_type, mangled
 
 Rule = Callable[["Emitter", Any], None]

@@ -18,8 +18,8 @@ import pytest
 import tenon
 from tenon.backends.interface import BufferLoc
 from tenon.backends.llvm import backend, driver
-from tenon.backends.llvm.direct_program import DirectProgram
 from tenon.backends.llvm.native import object_layout
+from tenon.backends.llvm.programs.direct_program import DirectProgram
 from tenon.runtime.executables.device_executable import DeviceExecutable
 from tenon.runtime.memory.slab_pool import slab_pool_of
 

@@ -8,7 +8,7 @@ import pytest
 from tenon.backends.interface import BufferLoc, CompiledArtifact, Program
 from tenon.backends.llvm import backend
 from tenon.backends.llvm.driver import CpuDriver
-from tenon.backends.llvm.step_image import StepImage
+from tenon.backends.llvm.programs.step_image import StepImage
 from tenon.backends.steps import CopyStep, LaunchStep, SyncStep
 from tenon.dialects.modules.parsing import parse_module
 from tenon.errors import DeviceError

@@ -14,9 +14,9 @@ from weakref import WeakSet
 import numpy as np
 import numpy.typing as npt
 
-from ..interface import ArrayBuffers, BufferLoc, CompiledArtifact
-from ..steps import Step
-from .native.library import native_library
+from ...interface import ArrayBuffers, BufferLoc, CompiledArtifact
+from ...steps import Step
+from ..native.library import native_library
 from .program import AddressedMemory
 from .step_image import StepImage
 

@@ -1,0 +1,1 @@
+"""Programs of many steps as machine code runs them: their steps as data, and calls of the interpreter."""
