@@ -11,7 +11,7 @@ from ...dialects.modules.parsing import parse_module, verify_module
 from ...errors import KernelCompileError, TenonError
 from ..compile_options import chosen_options
 from ..interface import CompiledArtifact, CompileOptions, DeviceInfo
-from .low import PreparedKernel
+from .kernels.low import PreparedKernel
 
 _DEFAULT_OPTIONS: CompileOptions = MappingProxyType({"check_races": True})
 

@@ -17,7 +17,7 @@ from ..interface import BufferLoc, CallableKernel, CompiledArtifact, Program
 from ..launch_errors import check_extents, no_kernel, wrong_arity
 from ..serial_program import SerialProgram
 from ..steps import Step
-from .low import PreparedKernel
+from .kernels.low import PreparedKernel
 
 
 class ReferenceDriver(HostMemory):

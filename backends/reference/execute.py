@@ -37,13 +37,13 @@ from ...errors import TenonError
 from ...semantics.errors import describe
 from ...semantics.host_calls import HostFunctions, call_function, function_called, print_values
 from ...semantics.numpy_types import array_of, dtype_of, storage_dtype, strided_view
-from . import low as low_interpreter
-from . import sched as sched_interpreter
 from .dependency_check import check_dependencies
 from .element_watch import element_watch
 from .graph import run_graph
+from .kernels import low as low_interpreter
+from .kernels import sched as sched_interpreter
+from .kernels.undefined_memory import as_undefined
 from .node_memory import NodeMemory, all_arguments, place_of
-from .undefined_memory import as_undefined
 
 Array = npt.NDArray[Any]
 

@@ -10,7 +10,7 @@ from xdsl.utils.exceptions import DiagnosticException
 from ...dialects import low
 from ...semantics.errors import InterpreterError
 from ..interface import DeviceInfo
-from .low import PreparedKernel
+from .kernels.low import PreparedKernel
 
 
 @dataclass(frozen=True)

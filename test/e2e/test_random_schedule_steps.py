@@ -15,8 +15,8 @@ import tenon
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tenon import Schedule
-from tenon.backends.reference import low as low_interpreter
-from tenon.backends.reference.sched import run_kernel
+from tenon.backends.reference.kernels import low as low_interpreter
+from tenon.backends.reference.kernels.sched import run_kernel
 from tenon.dialects import sched
 from tenon.dialects.modules.parsing import parse_module, verify_module
 from tenon.passes.low.lowering.kernel import lower_kernel

@@ -11,7 +11,7 @@ import pytest
 from tenon.backends.interface import Backend, BufferLoc
 from tenon.backends.llvm import backend as llvm_backend
 from tenon.backends.opencl import backend as opencl_backend
-from tenon.backends.reference.low import run_kernel
+from tenon.backends.reference.kernels.low import run_kernel
 from tenon.backends.steps import LaunchStep
 from tenon.dialects.low import AtomicRmwOp, KernelOp
 from xdsl.dialects.builtin import ModuleOp

@@ -20,7 +20,7 @@ from xdsl.passes import ModulePass
 
 from ...backends.interface import Backend
 from ...backends.reference.execute import run_module
-from ...backends.reference.undefined_memory import undefined_bytes
+from ...backends.reference.kernels.undefined_memory import undefined_bytes
 from ...backends.registry import REFERENCE, compiling_names, get_backend
 from ...compiler.compile import compile
 from ...compiler.lowering import default_phases

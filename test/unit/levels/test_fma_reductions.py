@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import tenon
-from tenon.backends.reference.sched import run_kernel
+from tenon.backends.reference.kernels.sched import run_kernel
 from tenon.dialects import context, sched
 from tenon.dialects.modules.parsing import parse_module
 from tenon.passes.low.lowering.convert_sched_to_low import ConvertSchedToLowPass

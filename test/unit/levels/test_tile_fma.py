@@ -12,7 +12,7 @@ import pytest
 from tenon.backends.llvm import backend as llvm_backend
 from tenon.backends.llvm.device import CpuDevice
 from tenon.backends.llvm.processors import host_processor
-from tenon.backends.reference.low import run_kernel
+from tenon.backends.reference.kernels.low import run_kernel
 from tenon.dialects import context
 from tenon.dialects.low import KernelOp, TileFmaOp
 from tenon.dialects.modules.kernel_access import access_of

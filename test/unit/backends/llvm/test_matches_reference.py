@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from tenon.backends.llvm import backend
-from tenon.backends.reference.low import run_kernel
+from tenon.backends.reference.kernels.low import run_kernel
 from tenon.dialects.low import KernelOp
 from tenon.dialects.modules.parsing import parse_module
 from tenon.test.kernels import launch_kernel

@@ -15,7 +15,7 @@ import tenon.numpy
 from hypothesis import given
 from hypothesis import strategies as st
 from tenon.backends.interface import Backend
-from tenon.backends.reference.low import run_kernel
+from tenon.backends.reference.kernels.low import run_kernel
 from tenon.backends.registry import DEVICE_NAMES, get_backend
 from tenon.dialects.low import BODY_OPS, EXPANDED_OPS, LOW, KernelOp
 from tenon.passes.low import math as expansions

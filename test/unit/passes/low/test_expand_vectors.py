@@ -9,7 +9,7 @@ import pytest
 import tenon
 from tenon.backends.interface import Backend
 from tenon.backends.reference.device import ReferenceDevice
-from tenon.backends.reference.low import run_kernel
+from tenon.backends.reference.kernels.low import run_kernel
 from tenon.backends.registry import get_backend
 from tenon.dialects import context
 from tenon.dialects.element_types import lanes_of

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tenon.backends.reference.sched import run_kernel
+from tenon.backends.reference.kernels.sched import run_kernel
 from tenon.passes.low.lowering.kernel import lower_kernel
 from xdsl.utils.exceptions import PassFailedException
 

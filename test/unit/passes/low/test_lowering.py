@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tenon.backends.reference import low as low_interpreter
-from tenon.backends.reference import sched as sched_interpreter
+from tenon.backends.reference.kernels import low as low_interpreter
+from tenon.backends.reference.kernels import sched as sched_interpreter
 from tenon.dialects import context, low, sched
 from tenon.dialects.modules.parsing import location_text, parse_module, verify_module
 from tenon.passes.low.lowering.kernel import lower_kernel

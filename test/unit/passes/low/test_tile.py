@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import tenon
-from tenon.backends.reference import sched as interpreter
-from tenon.backends.reference.low import run_kernel
+from tenon.backends.reference.kernels import sched as interpreter
+from tenon.backends.reference.kernels.low import run_kernel
 from tenon.dialects import context, low, sched
 from tenon.dialects.modules.parsing import parse_module, verify_module
 from tenon.passes.low.lowering.convert_sched_to_low import ConvertSchedToLowPass

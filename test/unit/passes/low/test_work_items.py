@@ -10,8 +10,8 @@ import numpy.typing as npt
 import pytest
 from tenon.backends.interface import Backend
 from tenon.backends.opencl import backend
-from tenon.backends.reference import low as low_interpreter
-from tenon.backends.reference import sched as sched_interpreter
+from tenon.backends.reference.kernels import low as low_interpreter
+from tenon.backends.reference.kernels import sched as sched_interpreter
 from tenon.dialects import context, low, sched
 from tenon.errors import TenonError
 from tenon.passes.low.lowering.convert_sched_to_low import ConvertSchedToLowPass

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import tenon
-from tenon.backends.reference import sched as interpreter
+from tenon.backends.reference.kernels import sched as interpreter
 from tenon.dialects import context, low, sched
 from tenon.dialects.low.prefetch import prefetch_distance
 from tenon.dialects.modules.parsing import parse_module, verify_module

@@ -6,9 +6,9 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 import pytest
-from tenon.backends.reference import low as interpreter
-from tenon.backends.reference.low import run_kernel
-from tenon.backends.reference.scalars import SCALAR_RULES
+from tenon.backends.reference.kernels import low as interpreter
+from tenon.backends.reference.kernels.low import run_kernel
+from tenon.backends.reference.kernels.scalars import SCALAR_RULES
 from tenon.dialects.low import BODY_OPS, EXPANDED_OPS, KernelOp
 from tenon.dialects.modules.parsing import parse_module
 from tenon.errors import CallError

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 from xdsl.ir import Operation
 
-from ...dialects import low
-from ...dialects.low.atomic_rmw import AtomicRmwKind
-from ...dialects.low.combining import ATOMICS
-from ...semantics.numpy_types import Array
+from ....dialects import low
+from ....dialects.low.atomic_rmw import AtomicRmwKind
+from ....dialects.low.combining import ATOMICS
+from ....semantics.numpy_types import Array
 from .scalars import FUNCTIONS, Function
 from .tile_fma import Run
 

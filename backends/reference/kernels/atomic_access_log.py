@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 from xdsl.ir import Operation
 
-from ...semantics.errors import InterpreterError, describe
-from ...semantics.numpy_types import Array
+from ....semantics.errors import InterpreterError, describe
+from ....semantics.numpy_types import Array
 from .masked_control import Mask
 from .shared_access_log import NOBODY, SEVERAL, AccessLog, elements_of, note
 

@@ -7,7 +7,7 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 import pytest
-from tenon.backends.reference.scalars import evaluate
+from tenon.backends.reference.kernels.scalars import evaluate
 from tenon.dialects.modules.parsing import parse_module
 from tenon.semantics.errors import InterpreterError
 from xdsl.dialects.func import FuncOp

@@ -14,8 +14,8 @@ import numpy.typing as npt
 from xdsl.dialects import scf
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
-from ...semantics.errors import InterpreterError, describe
-from ...semantics.numpy_types import Array, dtype_of
+from ....semantics.errors import InterpreterError, describe
+from ....semantics.numpy_types import Array, dtype_of
 
 Mask = npt.NDArray[np.bool_]
 """Who takes part."""

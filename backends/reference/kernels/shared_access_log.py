@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from xdsl.ir import Operation
 
-from ...semantics.errors import InterpreterError, describe
-from ...semantics.numpy_types import Array
+from ....semantics.errors import InterpreterError, describe
+from ....semantics.numpy_types import Array
 from .masked_control import Mask
 
 NOBODY, SEVERAL = -1, -2

@@ -19,12 +19,12 @@ from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ...dialects import sched
-from ...dialects.dims.expressions import evaluated
-from ...semantics.errors import InterpreterError, describe
-from ...semantics.numerics import COMBINE, fma, identity
-from ...semantics.numpy_types import dtype_of, storage_dtype
-from .element_watch import element_watch, origin_of_stored
+from ....dialects import sched
+from ....dialects.dims.expressions import evaluated
+from ....semantics.errors import InterpreterError, describe
+from ....semantics.numerics import COMBINE, fma, identity
+from ....semantics.numpy_types import dtype_of, storage_dtype
+from ..element_watch import element_watch, origin_of_stored
 from .masked_control import Mask, run_control
 from .scalars import DIVISIONS, evaluate
 from .undefined_memory import as_undefined

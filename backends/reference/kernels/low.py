@@ -20,18 +20,18 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 from xdsl.dialects.vector import CombiningKindFlag
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from ...dialects import low
-from ...dialects.dims.expressions import evaluated
-from ...dialects.element_types import lanes_of
-from ...dialects.low.atomic_rmw import has_atomics
-from ...dialects.low.combining import FLOAT_REDUCTIONS, INTEGER_REDUCTIONS
-from ...errors import CallError
-from ...semantics import numerics
-from ...semantics.errors import InterpreterError, describe
-from ...semantics.numpy_types import Array, dtype_of, is_floating
+from ....dialects import low
+from ....dialects.dims.expressions import evaluated
+from ....dialects.element_types import lanes_of
+from ....dialects.low.atomic_rmw import has_atomics
+from ....dialects.low.combining import FLOAT_REDUCTIONS, INTEGER_REDUCTIONS
+from ....errors import CallError
+from ....semantics import numerics
+from ....semantics.errors import InterpreterError, describe
+from ....semantics.numpy_types import Array, dtype_of, is_floating
+from ..element_watch import ElementWatch, element_watch, origin_of_stored
 from .atomic_access_log import AtomicAccessLog
 from .atomic_rmw import run_atomic_rmw
-from .element_watch import ElementWatch, element_watch, origin_of_stored
 from .kernel_memory import KernelMemory
 from .masked_control import Mask, run_control
 from .scalars import DIVISIONS, FUNCTIONS, check_division, function_of

@@ -109,7 +109,7 @@ def test_updates_alone_or_behind_barriers_are_no_races(body: str):
 
 
 def test_races_across_pieces_of_a_grid_are_found(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("tenon.backends.reference.low.ELEMENTS_LIMIT", 1)
+    monkeypatch.setattr("tenon.backends.reference.kernels.low.ELEMENTS_LIMIT", 1)
     body = """
       %is_last = arith.cmpi eq, %i, %j : index
       scf.if %is_last {

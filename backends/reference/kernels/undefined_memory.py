@@ -9,7 +9,7 @@ from contextvars import ContextVar
 import numpy as np
 from numpy.typing import DTypeLike
 
-from ...semantics.numpy_types import Array
+from ....semantics.numpy_types import Array
 
 _BYTE: ContextVar[int | None] = ContextVar("byte", default=None)
 

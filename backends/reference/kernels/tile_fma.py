@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 from xdsl.ir import Operation, SSAValue
 
-from ...dialects import low
-from ...dialects.low.tile import sizes_of_tile
-from ...semantics.errors import InterpreterError, describe
-from ...semantics.numerics import fma
-from ...semantics.numpy_types import Array, dtype_of
+from ....dialects import low
+from ....dialects.low.tile import sizes_of_tile
+from ....semantics.errors import InterpreterError, describe
+from ....semantics.numerics import fma
+from ....semantics.numpy_types import Array, dtype_of
 from .kernel_memory import KernelMemory
 from .masked_control import Mask
 

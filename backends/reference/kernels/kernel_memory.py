@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from xdsl.ir import Operation
 
-from ...semantics.errors import InterpreterError, describe
-from ...semantics.numpy_types import Array, strided_view
+from ....semantics.errors import InterpreterError, describe
+from ....semantics.numpy_types import Array, strided_view
 from .masked_control import Mask
 from .shared_access_log import AccessLog
 

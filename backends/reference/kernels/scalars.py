@@ -17,12 +17,12 @@ from xdsl.dialects.arith import CMPF_COMPARISON_OPERATIONS, CMPI_COMPARISON_OPER
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation
 
-from ...dialects import graph, low
-from ...dialects.element_types import lanes_of
-from ...semantics import numerics
-from ...semantics.errors import InterpreterError, describe
-from ...semantics.numerics import as_signed, as_unsigned, on_signed, on_unsigned
-from ...semantics.numpy_types import BOOL, Array, array_of, dtype_of
+from ....dialects import graph, low
+from ....dialects.element_types import lanes_of
+from ....semantics import numerics
+from ....semantics.errors import InterpreterError, describe
+from ....semantics.numerics import as_signed, as_unsigned, on_signed, on_unsigned
+from ....semantics.numpy_types import BOOL, Array, array_of, dtype_of
 
 Function = Callable[..., Array]
 """What an op computes: its operands' values to its result's."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tenon.backends.reference import sched as interpreter
+from tenon.backends.reference.kernels import sched as interpreter
 from tenon.dialects import sched
 from tenon.dialects.modules.parsing import parse_module
 from tenon.semantics.errors import InterpreterError

@@ -1,0 +1,1 @@
+"""Kernels of `sched` and `low` in numpy: scalars, memory, and what no device checks."""
