@@ -15,10 +15,8 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 
 from .arrays.array import Array
 from .calls.dispatch import array_function
-from .numpy.axes import axis_of, integer_of
-from .numpy.dtypes import dtype_of, finfo, float8_e4m3fn
-from .numpy.elementwise import relu
-from .numpy.operands import (
+from .numpy.arguments.axes import axis_of, integer_of
+from .numpy.arguments.operands import (
     FLOAT64,
     INT64,
     as_float,
@@ -31,6 +29,8 @@ from .numpy.operands import (
     reshaped,
     scalar_like,
 )
+from .numpy.dtypes import dtype_of, finfo, float8_e4m3fn
+from .numpy.elementwise import relu
 from .tracing import graph_ops as ops
 from .tracing.trace import TracedArray
 

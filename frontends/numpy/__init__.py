@@ -17,8 +17,6 @@ from . import (
     elementwise,
     indexing,
     info,
-    linalg,
-    linear_algebra,
     manipulation,
     padding,
     predicates,
@@ -33,14 +31,15 @@ from .aliases import *
 from .constants import *
 from .creation import *
 from .dtypes import *
-from .einsum import einsum
 from .elementwise import *
 from .indexing import *
 from .info import *
-from .linear_algebra import *
 from .manipulation import *
 from .padding import *
 from .predicates import *
+from .products import linalg, linear_algebra
+from .products.einsum import einsum
+from .products.linear_algebra import *
 from .searching import *
 from .sets import *
 from .sorting import *

@@ -19,11 +19,8 @@ from ..calls.dispatch import array_function
 from ..tracing import graph_ops as ops
 from ..tracing.extents import greatest, is_at_least, quotient_up
 from ..tracing.trace import TracedArray, current_trace
-from .axes import checked_shape, extent_of, extents_of, integer_of, is_known
-from .contraction import diagonal_of
-from .dtypes import astype, check_device, dtype_of
-from .manipulation import broadcast_to, check_rank, stack
-from .operands import (
+from .arguments.axes import checked_shape, extent_of, extents_of, integer_of, is_known
+from .arguments.operands import (
     BOOL,
     FLOAT32,
     FLOAT64,
@@ -37,6 +34,9 @@ from .operands import (
     scalar_like,
     shape_of,
 )
+from .dtypes import astype, check_device, dtype_of
+from .manipulation import broadcast_to, check_rank, stack
+from .products.contraction import diagonal_of
 
 __all__ = [
     "arange",

@@ -12,7 +12,7 @@ import numpy as np
 from ..arrays.array import Array
 from ..calls.dispatch import array_function
 from ..tracing import graph_ops as ops
-from .operands import operands
+from .arguments.operands import operands
 
 __all__ = [
     "astype",

@@ -12,8 +12,7 @@ from ..arrays.array import Array
 from ..calls.dispatch import array_function
 from ..tracing import graph_ops as ops
 from ..tracing.trace import TracedArray
-from .dtypes import finfo
-from .operands import (
+from .arguments.operands import (
     BOOL,
     FLOAT16,
     FLOAT64,
@@ -31,6 +30,7 @@ from .operands import (
     small_numbers,
     together,
 )
+from .dtypes import finfo
 
 __all__ = [
     "abs",

@@ -19,9 +19,9 @@ from ..arrays.concrete import ConcreteArray, as_concrete
 from ..calls.dispatch import array_function
 from ..tracing import graph_ops as ops
 from ..tracing.trace import TracedArray, current_trace
-from .axes import axis_of, broadcast_shapes, is_known
-from .index_plan import Box, IndexPlan, check_bounds, parts_of, plan_index
-from .operands import INT64, extent_like, is_integer, operands, reshaped, scalar_like, together
+from .arguments.axes import axis_of, broadcast_shapes, is_known
+from .arguments.index_plan import Box, IndexPlan, check_bounds, parts_of, plan_index
+from .arguments.operands import INT64, extent_like, is_integer, operands, reshaped, scalar_like, together
 
 __all__ = ["get_item", "take", "take_along_axis"]
 

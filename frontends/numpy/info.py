@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .axes import MAX_RANK
+from .arguments.axes import MAX_RANK
 from .dtypes import (
     SIGNED,
     STANDARD_FLOATS,

@@ -14,7 +14,7 @@ from ..calls.dispatch import array_function
 from ..tracing import graph_ops as ops
 from ..tracing.extents import is_at_least, least
 from ..tracing.trace import TracedArray
-from .axes import (
+from .arguments.axes import (
     axes_of,
     axis_of,
     broadcast_shapes,
@@ -24,9 +24,9 @@ from .axes import (
     integer_of,
     is_known,
 )
-from .operands import INT64, common, extent_like, operands, part_of, reshaped, scalar_like, together
+from .arguments.operands import INT64, common, extent_like, operands, part_of, reshaped, scalar_like, together
+from .arguments.varying_axes import VaryingAxis
 from .values import values_of
-from .varying_axes import VaryingAxis
 
 __all__ = [
     "array_split",

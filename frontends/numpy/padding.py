@@ -10,9 +10,9 @@ import numpy as np
 from ..arrays.array import Array
 from ..calls.dispatch import array_function
 from ..tracing import graph_ops as ops
-from .axes import axis_of, checked_shape, integer_of
-from .operands import Operand, array_of, operands, shape_of
-from .varying_axes import check_not_empty
+from .arguments.axes import axis_of, checked_shape, integer_of
+from .arguments.operands import Operand, array_of, operands, shape_of
+from .arguments.varying_axes import check_not_empty
 
 __all__ = ["pad"]
 

@@ -6,7 +6,7 @@ from ...dialects import graph
 from ..arrays.array import Array
 from ..calls.dispatch import array_function
 from ..tracing import graph_ops as ops
-from .operands import (
+from .arguments.operands import (
     BOOL,
     FLOAT64,
     Operand,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from ..arrays.array import Array
 from ..calls.dispatch import array_function
 from ..tracing import graph_ops as ops
-from .axes import axis_of
-from .operands import (
+from .arguments.axes import axis_of
+from .arguments.operands import (
     BOOL,
     Operand,
     array_of,
@@ -17,7 +17,7 @@ from .operands import (
     reshaped,
     together,
 )
-from .varying_axes import check_not_empty
+from .arguments.varying_axes import check_not_empty
 
 __all__ = ["argmax", "argmin", "searchsorted", "where"]
 

@@ -6,9 +6,9 @@ from ..arrays.array import Array
 from ..calls.dispatch import array_function
 from ..tracing import graph_ops as ops
 from ..tracing.trace import TracedArray
-from .axes import axis_of, integer_of
+from .arguments.axes import axis_of, integer_of
+from .arguments.operands import operands, part_of, reshaped
 from .indexing import gathered_along
-from .operands import operands, part_of, reshaped
 
 __all__ = ["argsort", "sort", "top_k"]
 

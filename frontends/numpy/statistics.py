@@ -15,10 +15,8 @@ from ..calls.dispatch import array_function
 from ..tracing import graph_ops as ops
 from ..tracing.extents import greatest
 from ..tracing.trace import TracedArray
-from .axes import axes_of, axis_of, integer_of, is_known
-from .dtypes import dtype_of
-from .manipulation import joined
-from .operands import (
+from .arguments.axes import axes_of, axis_of, integer_of, is_known
+from .arguments.operands import (
     BOOL,
     FLOAT32,
     FLOAT64,
@@ -35,8 +33,10 @@ from .operands import (
     scalar_like,
     truths,
 )
+from .arguments.varying_axes import check_not_empty
+from .dtypes import dtype_of
+from .manipulation import joined
 from .predicates import isclose
-from .varying_axes import check_not_empty
 
 __all__ = [
     "all",

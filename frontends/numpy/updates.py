@@ -18,10 +18,9 @@ from ..arrays.promotion import result_type
 from ..calls.dispatch import array_function
 from ..tracing import graph_ops as ops
 from ..tracing.trace import TracedArray, current_trace
-from .axes import is_known
-from .index_plan import Box, IndexPlan, check_mask, parts_of, plan_index
-from .indexing import ArrayLike, box_of, get_item, wrapped
-from .operands import (
+from .arguments.axes import is_known
+from .arguments.index_plan import Box, IndexPlan, check_mask, parts_of, plan_index
+from .arguments.operands import (
     BOOL,
     INT64,
     Operand,
@@ -33,6 +32,7 @@ from .operands import (
     scalar_like,
     together,
 )
+from .indexing import ArrayLike, box_of, get_item, wrapped
 
 __all__ = ["IndexUpdate"]
 

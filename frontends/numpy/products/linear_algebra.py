@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
-from ..arrays.array import Array
-from ..calls.dispatch import array_function
-from ..tracing import graph_ops as ops
-from ..tracing.trace import TracedArray
-from .axes import axes_of, axis_of, broadcast_shapes, integer_of
+from ...arrays.array import Array
+from ...calls.dispatch import array_function
+from ...tracing import graph_ops as ops
+from ...tracing.trace import TracedArray
+from ..arguments.axes import axes_of, axis_of, broadcast_shapes, integer_of
+from ..arguments.operands import common, operands, reshaped
+from ..manipulation import check_rank
+from ..statistics import sum_dtype, total
 from .contraction import diagonal_of, multiplied, product
-from .manipulation import check_rank
-from .operands import common, operands, reshaped
-from .statistics import sum_dtype, total
 
 __all__ = [
     "diagonal",

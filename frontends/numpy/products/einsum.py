@@ -7,12 +7,12 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from ..arrays.array import Array
-from ..calls.dispatch import array_function
-from ..tracing.trace import TracedArray
-from .axes import is_known
+from ...arrays.array import Array
+from ...calls.dispatch import array_function
+from ...tracing.trace import TracedArray
+from ..arguments.axes import is_known
+from ..arguments.operands import common
 from .contraction import Names, permuted, product, summed, without_repeats
-from .operands import common
 
 _ELLIPSIS = "..."
 

@@ -6,12 +6,12 @@ from typing import Any, cast
 
 import numpy as np
 
-from ...dialects.dims.expressions import Extent
-from ...dialects.graph import RoundingOp
-from ..arrays.array import Array
-from ..arrays.promotion import kind_of, result_type
-from ..tracing import graph_ops as ops
-from ..tracing.trace import TracedArray
+from ....dialects.dims.expressions import Extent
+from ....dialects.graph import RoundingOp
+from ...arrays.array import Array
+from ...arrays.promotion import kind_of, result_type
+from ...tracing import graph_ops as ops
+from ...tracing.trace import TracedArray
 from .axes import broadcast_shapes
 
 BOOL = np.dtype(np.bool_)

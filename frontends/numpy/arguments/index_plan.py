@@ -7,15 +7,15 @@ from typing import Any, cast
 
 import numpy as np
 
-from ...dialects.dims.expressions import DimExpr, Extent
-from ..arrays.array import Array
-from ..arrays.concrete import ConcreteArray, NumpyArray, as_concrete
-from ..arrays.tracing_state import note_values_read
-from ..tracing.extents import least
-from ..tracing.trace import TracedArray
+from ....dialects.dims.expressions import DimExpr, Extent
+from ...arrays.array import Array
+from ...arrays.concrete import ConcreteArray, NumpyArray, as_concrete
+from ...arrays.tracing_state import note_values_read
+from ...tracing.extents import least
+from ...tracing.trace import TracedArray
+from ..values import values_of
 from .axes import extent_of, integer_of, is_known
 from .operands import BOOL, is_integer
-from .values import values_of
 from .varying_axes import VaryingAxis
 
 _MASK_HINT = "tenon.numpy.where(mask, x, other), or x.at[mask].set(value) to change the elements there"

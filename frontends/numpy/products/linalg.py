@@ -10,11 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ..arrays.array import Array
-from ..calls.dispatch import array_function
-from ..tracing import graph_ops as ops
-from ..tracing.trace import TracedArray
-from .axes import axes_of, axis_of, integer_of
+from ...arrays.array import Array
+from ...calls.dispatch import array_function
+from ...tracing import graph_ops as ops
+from ...tracing.trace import TracedArray
+from ..arguments.axes import axes_of, axis_of, integer_of
+from ..arguments.operands import FLOAT64, INT64, common, is_float, numbers, operands, part_of, scalar_like
 from .contraction import multiplied, product
 from .linear_algebra import (
     diagonal_along,
@@ -25,7 +26,6 @@ from .linear_algebra import (
     trace_along,
     vecdot,
 )
-from .operands import FLOAT64, INT64, common, is_float, numbers, operands, part_of, scalar_like
 
 __all__ = [
     "cross",

@@ -10,8 +10,8 @@ from typing import Any, SupportsIndex, cast
 
 from numpy.exceptions import AxisError
 
-from ...dialects.dims.expressions import DimExpr
-from ..tracing.extents import check_quotients, is_at_least, refuse, text_of
+from ....dialects.dims.expressions import DimExpr
+from ...tracing.extents import check_quotients, is_at_least, refuse, text_of
 
 MAX_RANK = 64
 """The most dims of an array, as numpy's."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NoReturn
 
-from ...dialects.dims.expressions import Extent
-from ..tracing.extents import bounds_text, greatest, is_at_least, least, quotient_up, refuse, text_of
+from ....dialects.dims.expressions import Extent
+from ...tracing.extents import bounds_text, greatest, is_at_least, least, quotient_up, refuse, text_of
 
 
 class VaryingAxis:

@@ -7,11 +7,11 @@ from typing import Any
 
 from xdsl.ir.affine import AffineExpr, AffineMap
 
-from ..tracing import graph_ops as ops
-from ..tracing.extents import greatest, least
-from ..tracing.trace import TracedArray
-from .axes import is_known
-from .operands import BOOL, INT64, is_float, reshaped, scalar_like
+from ...tracing import graph_ops as ops
+from ...tracing.extents import greatest, least
+from ...tracing.trace import TracedArray
+from ..arguments.axes import is_known
+from ..arguments.operands import BOOL, INT64, is_float, reshaped, scalar_like
 
 Names = Sequence[Hashable]
 """One name for each axis of an array."""

@@ -1,0 +1,1 @@
+"""Products of arrays: of matrices and vectors, along named axes, in Einstein's notation."""
