@@ -14,18 +14,18 @@ from .control import *
 from .cumulative import *
 from .custom import *
 from .dim import *
-from .elementwise import *
-from .functions import *
+from .elementwise.elementwise import *
+from .elementwise.functions import *
+from .elementwise.predicates import *
 from .host_call import *
 from .index_map import *
-from .indexing import *
 from .marker import *
-from .movement import *
+from .movement.indexing import *
+from .movement.movement import *
+from .movement.padding import *
+from .movement.sorting import *
 from .node import *
-from .padding import *
-from .predicates import *
 from .random import *
-from .sorting import *
 from .source import *
 from .types import *
 

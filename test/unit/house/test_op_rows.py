@@ -90,11 +90,10 @@ def test_the_example_of_a_family_holds_for_each_op(op: type[graph.ElementwiseOp]
 def test_a_dialect_has_every_op_and_attribute_of_its_modules(package: ModuleType):
     (dialect,) = (value for value in vars(package).values() if isinstance(value, Dialect))
     known = {*dialect.operations, *dialect.attributes}
-    for information in pkgutil.iter_modules(package.__path__):
-        module = importlib.import_module(f"{package.__name__}.{information.name}")
+    for information in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+        module = importlib.import_module(information.name)
         for value in vars(module).values():
             if not inspect.isclass(value) or not issubclass(value, Operation | Attribute):
                 continue
             if getattr(value, "name", "").startswith(f"{dialect.name}."):
-                path = f"dialects/{dialect.name}/{information.name}.py"
-                assert value in known, f"{value.__name__} is not in `__all__` of {path}"
+                assert value in known, f"{value.__name__} is not in `__all__` of {information.name}"

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tenon.backends.reference.graph import run_graph
 from tenon.dialects.element_types import ELEMENT_TYPES, NARROW_FLOATS, is_float, is_unsigned
 from tenon.dialects.graph import GRAPH, BitcastOp, CastOp, CompareOp, ElementwiseOp, FmaOp, SelectOp
-from tenon.dialects.graph.predicates import PredicateOp
+from tenon.dialects.graph.elementwise.predicates import PredicateOp
 from tenon.dialects.modules.parsing import parse_module, verify_module
 from tenon.passes.graph.canonicalize_graph import PATTERNS
 from tenon.passes.graph.rules import (

@@ -9,8 +9,8 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Commutative
 
-from .base import ElementwiseOp, check_exact_result
-from .types import ANY, FLOATS, TENSOR_T, Computed, tensor_type_of, with_booleans
+from ..base import ElementwiseOp, check_exact_result
+from ..types import ANY, FLOATS, TENSOR_T, Computed, tensor_type_of, with_booleans
 
 __all__ = [
     "CompareOp",

@@ -16,7 +16,7 @@ from xdsl.irdl import IRDLOperation
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
-from .base import fastmath_of
+from ..base import fastmath_of
 
 
 def parse_elementwise(

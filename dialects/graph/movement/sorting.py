@@ -10,9 +10,9 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
-from .attributes import AxisAttr, SideAttr, SortedSide
-from .base import GraphOp, check_exact_result
-from .types import TENSOR, TENSOR_T, Computed, check_axes, shape_of, tensor_of, tensor_type_of
+from ..attributes import AxisAttr, SideAttr, SortedSide
+from ..base import GraphOp, check_exact_result
+from ..types import TENSOR, TENSOR_T, Computed, check_axes, shape_of, tensor_of, tensor_type_of
 
 __all__ = ["ArgsortOp", "SearchSortedOp", "SortOp", "positions_type"]
 

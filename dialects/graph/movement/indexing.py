@@ -23,10 +23,10 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from ..dims.expressions import Extent, is_at_least
-from .attributes import IntsAttr, ScatterKind, ScatterKindAttr
-from .base import GraphOp, MovementOp, check_exact_result, check_result
-from .types import (
+from ...dims.expressions import Extent, is_at_least
+from ..attributes import IntsAttr, ScatterKind, ScatterKindAttr
+from ..base import GraphOp, MovementOp, check_exact_result, check_result
+from ..types import (
     ANY,
     INTEGERS,
     NUMBERS,

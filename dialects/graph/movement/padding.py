@@ -13,12 +13,12 @@ from xdsl.irdl.constraints import VarConstraint
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
-from ..dims.expressions import bounded, is_at_least
-from .attributes import IntsAttr
-from .base import MovementOp, check_exact_result
-from .dim import dims_around, dims_text
+from ...dims.expressions import bounded, is_at_least
+from ..attributes import IntsAttr
+from ..base import MovementOp, check_exact_result
+from ..dim import dims_around, dims_text
+from ..types import ANY, TENSOR_T, Computed, ElementKind, is_symbolic, shape_of, tensor_type_of
 from .movement import padded_type
-from .types import ANY, TENSOR_T, Computed, ElementKind, is_symbolic, shape_of, tensor_type_of
 
 __all__ = ["PadMode", "PadModeAttr", "PadWithOp"]
 

@@ -22,9 +22,8 @@ from xdsl.printer import Printer
 from xdsl.traits import Commutative
 from xdsl.utils.exceptions import VerifyException
 
-from .base import ElementwiseOp, check_result, fastmath_properties
-from .elementwise_format import parse_elementwise, print_elementwise
-from .types import (
+from ..base import ElementwiseOp, check_result, fastmath_properties
+from ..types import (
     ANY,
     BITS,
     FLOATS,
@@ -38,6 +37,7 @@ from .types import (
     tensor_type_of,
     with_booleans,
 )
+from .elementwise_format import parse_elementwise, print_elementwise
 
 __all__ = [
     "AbsOp",

@@ -13,8 +13,8 @@ from xdsl.dialects import math
 from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Commutative
 
+from ..types import FLOATS
 from .elementwise import BinaryOp, UnaryOp
-from .types import FLOATS
 
 __all__ = [
     "AcosOp",

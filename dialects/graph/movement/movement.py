@@ -21,11 +21,11 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from ..dims.expressions import Extent, bounded, greatest, is_at_least, product
-from .attributes import AxisAttr, ExtentsAttr, IntsAttr
-from .base import MovementOp, check_exact_result, check_result
-from .dim import dims_around, dims_text
-from .types import (
+from ...dims.expressions import Extent, bounded, greatest, is_at_least, product
+from ..attributes import AxisAttr, ExtentsAttr, IntsAttr
+from ..base import MovementOp, check_exact_result, check_result
+from ..dim import dims_around, dims_text
+from ..types import (
     TENSOR,
     TENSOR_T,
     Computed,

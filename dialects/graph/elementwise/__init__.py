@@ -1,0 +1,1 @@
+"""Elementwise ops: arithmetic, functions of floats, predicates, and how they are written."""

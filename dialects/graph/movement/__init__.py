@@ -1,0 +1,1 @@
+"""Ops that put elements at other places: views, indexing by values, padding, sorting."""
