@@ -18,7 +18,7 @@ from tenon.dialects import low, sched
 from tenon.dialects.buffer_size import nbytes_of
 from tenon.passes.low.lowering.kernel import lower_kernel
 from tenon.passes.sched.steps.database import ScheduleEntry
-from tenon.passes.sched.steps.loops import loops_of
+from tenon.passes.sched.steps.loop_nests.loops import loops_of
 from tenon.test.e2e.random_schedules import schedule_at_random
 from tenon.tools.tune.database import save_entries
 from tenon.tools.tune.kernels import TunableProgram, tunable_program

@@ -19,7 +19,7 @@ from ...dialects.buffer_size import size_of
 from ...dialects.dims.expressions import evaluated
 from ...dialects.element_types import NBYTES, element_type_of
 from ...dialects.modules.kernel_access import access_of
-from ...passes.sched.steps.reassociation import rounds
+from ...passes.sched.steps.loop_nests.reassociation import rounds
 from ...runtime.memory.slab_pool import Slab, slab_pool_of
 from ...semantics.numpy_types import dtype_of
 from .kernels import TunableKernel, TunableProgram

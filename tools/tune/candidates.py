@@ -17,7 +17,7 @@ from typing import Any
 from ...dialects import sched
 from ...dialects.sched import Level, MappingAttr
 from ...errors import TenonError
-from ...passes.sched.steps.loops import KernelLoop, loops_of
+from ...passes.sched.steps.loop_nests.loops import KernelLoop, loops_of
 from ...passes.sched.steps.schedule import Schedule
 from ...passes.sched.steps.steps import Step
 

@@ -23,7 +23,7 @@ from ...errors import DeviceError, TenonError
 from ...frontends.jit.jit import Jitted, jit
 from ...frontends.jit.lowered import Lowered
 from ...passes.sched.steps.database import ScheduleEntry
-from ...passes.sched.steps.loops import loops_of
+from ...passes.sched.steps.loop_nests.loops import loops_of
 from ...runtime.plan.argument_kinds import check_kind
 from ...runtime.plan.signature import Signature
 from .bench import KernelBench

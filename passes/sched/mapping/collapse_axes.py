@@ -33,7 +33,7 @@ from ....dialects.sched import MappingAttr
 from ...indices.analysis import IndexAnalysis
 from ...indices.expressions import Atom, Axis, Clamp, Element, FloorDiv, IndexExpr, Mod, Opaque
 from ...indices.nests import nest_of
-from ..steps.fuse import fuse
+from ..steps.primitives.fuse import fuse
 
 _SERIAL = MappingAttr.get()
 

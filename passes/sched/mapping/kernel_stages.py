@@ -19,8 +19,8 @@ from ...indices.analysis import IndexAnalysis, Loop
 from ...indices.expressions import Axis, IndexExpr, constant, linearize, variable
 from ...indices.nests import nest_of
 from ...scalar.builder import INDEX
-from ..steps.code import add, erase_unused, multiply, write_index, writer_before
-from ..steps.split import split
+from ..steps.loop_nests.code import add, erase_unused, multiply, write_index, writer_before
+from ..steps.primitives.split import split
 
 _SERIAL = MappingAttr.get()
 

@@ -53,9 +53,9 @@ from ...low.lowering.extremum_steps import is_extremum
 from ...machine.partial_results import partial_results
 from ...machine.target import L2_NBYTES, VECTOR_NBYTES, check_positive, usual_registers
 from ..host.kernel_cost import trip_count
-from ..steps.fuse import fuse
-from ..steps.reorder import reorder_nest
-from ..steps.split import split
+from ..steps.primitives.fuse import fuse
+from ..steps.primitives.reorder import reorder_nest
+from ..steps.primitives.split import split
 from .kernel_stages import stages_of
 from .reasons import reasons_of
 

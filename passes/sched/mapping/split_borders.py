@@ -66,7 +66,7 @@ from ....dialects.sched import MappingAttr
 from ...indices.analysis import Loop
 from ...indices.nests import axes_inside, nest_of
 from ..steps.borders.points import LEAST_LANES
-from ..steps.partition import cut, longest_piece, pieces_along
+from ..steps.primitives.partition import cut, longest_piece, pieces_along
 
 ROWS = 8
 """As many iterations of the axis around a vector may be unrolled."""

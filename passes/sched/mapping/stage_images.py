@@ -62,14 +62,14 @@ from ...indices.analysis import IndexAnalysis
 from ...indices.nests import nest_of
 from ...machine.target import L2_NBYTES, VECTOR_NBYTES, check_positive
 from ...rewriting.kernel_names import KernelNames
-from ..steps.code import copy_places, writer_before
-from ..steps.errors import ScheduleError
-from ..steps.loops import kernel_around
-from ..steps.partition import cut, pieces_along
+from ..steps.loop_nests.code import copy_places, writer_before
+from ..steps.loop_nests.errors import ScheduleError
+from ..steps.loop_nests.loops import kernel_around
+from ..steps.loop_nests.region import read_region, reads_of
+from ..steps.primitives.partition import cut, pieces_along
+from ..steps.primitives.split import split
+from ..steps.primitives.stage import stage
 from ..steps.recipe import end_recipe
-from ..steps.region import read_region, reads_of
-from ..steps.split import split
-from ..steps.stage import stage
 from .producing_kernels import ElementCode, add_inputs, element_code, launch_without, producer_of
 from .reasons import add_reason
 

@@ -47,9 +47,9 @@ from ....dialects.sched import CombineKind, Level, MappingAttr
 from ...indices.analysis import IndexAnalysis, Loop
 from ...indices.lanes import MOST_LANES
 from ...machine.target import L1_NBYTES, L2_NBYTES, VECTOR_NBYTES, check_positive
-from ..steps.distribute import distribute
-from ..steps.reorder import reorder
-from ..steps.split import split
+from ..steps.primitives.distribute import distribute
+from ..steps.primitives.reorder import reorder
+from ..steps.primitives.split import split
 
 _SERIAL = MappingAttr.get()
 

@@ -59,8 +59,8 @@ from ...indices.lanes import runs_in_lanes
 from ...indices.nests import nest_of
 from ...indices.products import Product, Side, products_in
 from ...machine.target import L2_NBYTES, VECTOR_NBYTES, check_positive, usual_registers
-from ..steps.reorder import reorder
-from ..steps.split import split
+from ..steps.primitives.reorder import reorder
+from ..steps.primitives.split import split
 
 LEAST_CHANNELS = 8
 """With fewer output channels a vector is mostly empty."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 
 from ....dialects import sched
-from .errors import ScheduleError
+from .loop_nests.errors import ScheduleError
 from .steps import Step
 
 

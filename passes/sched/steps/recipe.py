@@ -29,8 +29,8 @@ from ....dialects import sched
 from ....dialects.low.prefetch import prefetch_distance
 from ...indices.analysis import Loop
 from ...rewriting.value_names import value_names
-from .loops import KernelLoop, index_of, kernel_around
-from .reassociation import rounds
+from .loop_nests.loops import KernelLoop, index_of, kernel_around
+from .loop_nests.reassociation import rounds
 
 RECIPE = "tenon.recipe"
 

@@ -16,7 +16,7 @@ from ....errors import TenonError
 from ...rewriting.failing_location import failing_location
 from ...rewriting.value_names import value_names
 from .kernels import kernels_of
-from .loops import buffers_of, index_of, loops_of
+from .loop_nests.loops import buffers_of, index_of, loops_of
 from .steps import Step, are_steps, run_step
 
 

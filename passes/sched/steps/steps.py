@@ -16,28 +16,28 @@ from xdsl.ir import SSAValue
 from ....dialects import sched
 from ....dialects.sched import Scope
 from .borders.pieces import WHOLE_LANES
-from .compute_at import WHO as COMPUTE_AT
-from .compute_at import compute_at
-from .distribute import WHO as DISTRIBUTE
-from .distribute import distribute
-from .errors import ScheduleError
-from .fuse import WHO as FUSE
-from .fuse import fuse
-from .loops import KernelLoop, buffers_of, loops_of
-from .map import WHO as MAP
-from .map import map_axes
-from .pack import WHO as PACK
-from .pack import pack
-from .partition import WHO as PARTITION
-from .partition import partition
-from .prefetch import WHO as PREFETCH
-from .prefetch import prefetch
-from .reorder import WHO as REORDER
-from .reorder import reorder
-from .split import WHO as SPLIT
-from .split import split
-from .stage import WHO as STAGE
-from .stage import stage
+from .loop_nests.errors import ScheduleError
+from .loop_nests.loops import KernelLoop, buffers_of, loops_of
+from .primitives.compute_at import WHO as COMPUTE_AT
+from .primitives.compute_at import compute_at
+from .primitives.distribute import WHO as DISTRIBUTE
+from .primitives.distribute import distribute
+from .primitives.fuse import WHO as FUSE
+from .primitives.fuse import fuse
+from .primitives.map import WHO as MAP
+from .primitives.map import map_axes
+from .primitives.pack import WHO as PACK
+from .primitives.pack import pack
+from .primitives.partition import WHO as PARTITION
+from .primitives.partition import partition
+from .primitives.prefetch import WHO as PREFETCH
+from .primitives.prefetch import prefetch
+from .primitives.reorder import WHO as REORDER
+from .primitives.reorder import reorder
+from .primitives.split import WHO as SPLIT
+from .primitives.split import split
+from .primitives.stage import WHO as STAGE
+from .primitives.stage import stage
 
 Step = Mapping[str, Any]
 """One step: its name under `step`, and its arguments by name."""

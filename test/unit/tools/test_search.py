@@ -8,7 +8,7 @@ from tenon.dialects import sched
 from tenon.dialects.modules.entry import find_entry
 from tenon.dialects.modules.parsing import parse_module
 from tenon.errors import TenonError
-from tenon.passes.sched.steps.loops import loops_of
+from tenon.passes.sched.steps.loop_nests.loops import loops_of
 from tenon.tools.tune.candidates import Candidate, neighbours, starts
 from tenon.tools.tune.kernels import TunableProgram, sizes_of, tunable_program
 from tenon.tools.tune.report import KernelReport

@@ -16,7 +16,7 @@ from tenon.dialects.modules.entry import find_entry
 from tenon.dialects.modules.parsing import parse_module
 from tenon.errors import TenonError
 from tenon.passes.sched.steps.database import ScheduleEntry, TuningError, database_text, read_database
-from tenon.passes.sched.steps.loops import loops_of
+from tenon.passes.sched.steps.loop_nests.loops import loops_of
 from tenon.passes.sched.steps.passes.apply_schedules import ApplySchedulesPass
 from tenon.tools.tenon_run import main
 from tenon.tools.tune.bench import KernelBench

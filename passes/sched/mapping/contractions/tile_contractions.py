@@ -52,7 +52,7 @@ from ....indices.lanes import lanes_for, runs_in_lanes
 from ....indices.nests import nest_from, whole_nest
 from ....indices.products import Product, products_in
 from ....machine.target import L1_NBYTES, L2_NBYTES, N_THREADS, VECTOR_NBYTES, Target, check_positive
-from ...steps.reorder import reorder_nest
+from ...steps.primitives.reorder import reorder_nest
 from ..kernel_stages import stages_of
 from .chunks import WORK_OF_A_GROUP, chunks_of, depth_block, prefetches
 from .contraction import Contraction, choose_tile

@@ -18,7 +18,7 @@ from ....indices.analysis import IndexAnalysis, Loop
 from ....indices.lanes import lanes_for, runs_in_lanes
 from ....indices.nests import nest_in
 from ....machine.groups import GroupLimits, power_from, power_up_to
-from ...steps.fuse import fuse
+from ...steps.primitives.fuse import fuse
 from ...steps.recipe import end_recipe
 from .tiles import tile_sums, tile_transpose
 

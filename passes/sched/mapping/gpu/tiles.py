@@ -31,7 +31,7 @@ from .....dialects.sched import CombineKind, Level, MappingAttr, Scope
 from ....indices.analysis import IndexAnalysis, Loop
 from ....machine.groups import GroupLimits, power_from, power_up_to
 from ....scalar.builder import INDEX, ScalarBuilder
-from ...steps.code import add, multiply, subtract, write_index, writer_at_front
+from ...steps.loop_nests.code import add, multiply, subtract, write_index, writer_at_front
 
 _SIDE = 16
 """Work-items along each side of a tile of sums, and its depth."""

@@ -30,8 +30,8 @@ from xdsl.passes import ModulePass
 
 from .....dialects import sched
 from ..database import ScheduleEntry, TuningError, kernel_digest, read_database
-from ..errors import ScheduleError
-from ..loops import index_of, loops_of
+from ..loop_nests.errors import ScheduleError
+from ..loop_nests.loops import index_of, loops_of
 from ..steps import run_step
 
 

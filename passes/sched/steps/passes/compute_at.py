@@ -11,7 +11,7 @@ Computes a local buffer of a kernel in the loop that reads it, as much of it as 
       }                                               }
     }                                               }
 
-See `passes/sched/steps/compute_at.py`.
+See `passes/sched/steps/primitives/compute_at.py`.
 
 Requires: `sched` kernels. Ensures: what the kernel computes is unchanged, bit for bit.
 """

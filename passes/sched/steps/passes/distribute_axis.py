@@ -10,7 +10,7 @@ Distributes an axis of a kernel over two parts of its body, before the loop `at`
       }                                        sched.axis %k = 30 {
     }                                            ...
 
-With `after` the loop `at` belongs to the first part. See `passes/sched/steps/distribute.py`.
+With `after` the loop `at` belongs to the first part. See `passes/sched/steps/primitives/distribute.py`.
 
 Requires: `sched` kernels. Ensures: what the kernel computes is unchanged, bit for bit.
 """

@@ -7,7 +7,7 @@ Fuses two loops of a kernel, one right inside of the other, into one.
       }                                        ...
     }                                        }
 
-See `passes/sched/steps/fuse.py`.
+See `passes/sched/steps/primitives/fuse.py`.
 
 Requires: `sched` kernels. Ensures: what the kernel computes is unchanged, bit for bit unless `allow-reorder`.
 """

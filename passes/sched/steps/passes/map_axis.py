@@ -6,7 +6,7 @@ Says how loops of a kernel run.
     }                                        }
 
 Each axis has its mapping: `map-axis{kernel="f" axes="i","j" mappings="block(4)","vector(8)"}`. See
-`passes/sched/steps/map.py`.
+`passes/sched/steps/primitives/map.py`.
 
 Requires: `sched` kernels. Ensures: what the kernel computes is unchanged, bit for bit unless `allow-reorder`.
 """

@@ -9,7 +9,7 @@ Packs the part of a buffer that the body of a loop reads into a local buffer, in
           }                                        %s = sched.reduce fma %k = 30
         }                                            ... %b_packed[%k, %j_inner] ...
 
-See `passes/sched/steps/pack.py`.
+See `passes/sched/steps/primitives/pack.py`.
 
 Requires: `sched` kernels. Ensures: what the kernel computes is unchanged, bit for bit.
 """

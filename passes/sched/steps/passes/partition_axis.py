@@ -5,7 +5,7 @@ Cuts an axis of a kernel where pads, rolls and concatenations begin and end.
       ... clamp(%i - 1) ...         -->      sched.axis %i_1 = 99 { ... %i_1 ... }
     }
 
-See `passes/sched/steps/partition.py`.
+See `passes/sched/steps/primitives/partition.py`.
 
 Requires: `sched` kernels. Ensures: what the kernel computes is unchanged, bit for bit.
 """

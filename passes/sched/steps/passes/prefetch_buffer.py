@@ -3,7 +3,7 @@ Has what a loop of a kernel loads of a buffer fetched before it is needed.
 
     %v = memref.load %x[%i, %j]    -->    %v = memref.load %x[%i, %j] {tenon.prefetch = 1024 : index}
 
-See `passes/sched/steps/prefetch.py`.
+See `passes/sched/steps/primitives/prefetch.py`.
 
 Requires: `sched` kernels. Ensures: what the kernel computes is unchanged, bit for bit.
 """

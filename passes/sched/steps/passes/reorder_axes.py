@@ -7,7 +7,7 @@ Puts loops of a kernel that stand right inside of one another in another order.
       }                                        }
     }                                        }
 
-See `passes/sched/steps/reorder.py`.
+See `passes/sched/steps/primitives/reorder.py`.
 
 Requires: `sched` kernels. Ensures: what the kernel computes is unchanged, bit for bit unless `allow-reorder`.
 """

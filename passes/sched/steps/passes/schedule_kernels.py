@@ -23,8 +23,8 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from ..errors import ScheduleError
 from ..kernels import find_kernel, note_steps
+from ..loop_nests.errors import ScheduleError
 from ..steps import Step, are_steps, run_step
 
 

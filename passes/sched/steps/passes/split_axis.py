@@ -10,7 +10,8 @@ Splits a loop of a kernel in two, at parts of `factor` iterations.
                                                }
                                              }
 
-See `passes/sched/steps/split.py` for what becomes of reductions; `serial` makes a serial loop of one.
+See `passes/sched/steps/primitives/split.py` for what becomes of reductions; `serial` makes a serial loop of
+one.
 
 Requires: `sched` kernels. Ensures: what the kernel computes is unchanged, bit for bit unless `allow-reorder`.
 """

@@ -9,7 +9,7 @@ Copies the part of a buffer that the body of a loop reads into a local buffer fi
       }                                            ... %x_local[%j_inner] ...
     }
 
-See `passes/sched/steps/stage.py`.
+See `passes/sched/steps/primitives/stage.py`.
 
 Requires: `sched` kernels. Ensures: what the kernel computes is unchanged, bit for bit.
 """

@@ -8,8 +8,8 @@ from itertools import pairwise
 from xdsl.dialects import memref, scf
 from xdsl.ir import Operation
 
-from ....dialects import sched
-from ...rewriting.value_names import value_names
+from .....dialects import sched
+from ....rewriting.value_names import value_names
 from .errors import refuse
 from .loops import KernelLoop, kernel_around, loop_name
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ....dialects import sched
-from ....dialects.sched import CombineKind
+from .....dialects import sched
+from .....dialects.sched import CombineKind
 
 _ROUNDING = (CombineKind.ADDF, CombineKind.MULF, CombineKind.FMA)
 

@@ -8,11 +8,11 @@ from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from ....dialects import sched
-from ....dialects.dims.expressions import Extent
-from ....dialects.element_types import element_type_of
-from ....dialects.sched import Scope
-from ...scalar.builder import INDEX, ScalarBuilder
+from .....dialects import sched
+from .....dialects.dims.expressions import Extent
+from .....dialects.element_types import element_type_of
+from .....dialects.sched import Scope
+from ....scalar.builder import INDEX, ScalarBuilder
 from .code import erase_unused, subtract, writer_at_front, writer_before
 from .errors import refuse
 from .loops import KernelLoop, fresh_hint, kernel_around

@@ -22,20 +22,20 @@ from itertools import takewhile
 from xdsl.dialects import memref, scf
 from xdsl.ir import Operation, SSAValue
 
-from ....dialects import sched
-from ....dialects.dims.expressions import is_at_least
-from ....dialects.low.constant_integer import constant_integer
-from ....dialects.sched import Scope
-from ...indices.analysis import IndexAnalysis
-from ...indices.expressions import Axis, Clamp, Element, FloorDiv, IndexExpr, Mod, Opaque
-from ...rewriting.value_names import value_names
-from .code import write_index, writer_before
-from .dependences import is_inside, is_known_at
-from .errors import refuse
-from .local_buffer import CopyNest, allocate, redirect, refuse_lanes
-from .loops import KernelLoop, index_of, kernel_around, loop_name
-from .recipe import note
-from .region import place_before, reads_of
+from .....dialects import sched
+from .....dialects.dims.expressions import is_at_least
+from .....dialects.low.constant_integer import constant_integer
+from .....dialects.sched import Scope
+from ....indices.analysis import IndexAnalysis
+from ....indices.expressions import Axis, Clamp, Element, FloorDiv, IndexExpr, Mod, Opaque
+from ....rewriting.value_names import value_names
+from ..loop_nests.code import write_index, writer_before
+from ..loop_nests.dependences import is_inside, is_known_at
+from ..loop_nests.errors import refuse
+from ..loop_nests.local_buffer import CopyNest, allocate, redirect, refuse_lanes
+from ..loop_nests.loops import KernelLoop, index_of, kernel_around, loop_name
+from ..loop_nests.region import place_before, reads_of
+from ..recipe import note
 
 WHO = "pack-buffer"
 

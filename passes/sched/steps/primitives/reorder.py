@@ -18,15 +18,15 @@ from itertools import pairwise
 from xdsl.dialects import scf
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from ....dialects import sched
-from ...indices.nests import interchange
-from ...scalar.builder import INDEX
-from .dependences import accesses_in, carried_dependence, overwritten
-from .errors import refuse
-from .loops import KernelLoop, index_of, loop_name
-from .nest import code_between, nest_of
-from .reassociation import rounds
-from .recipe import note
+from .....dialects import sched
+from ....indices.nests import interchange
+from ....scalar.builder import INDEX
+from ..loop_nests.dependences import accesses_in, carried_dependence, overwritten
+from ..loop_nests.errors import refuse
+from ..loop_nests.loops import KernelLoop, index_of, loop_name
+from ..loop_nests.nest import code_between, nest_of
+from ..loop_nests.reassociation import rounds
+from ..recipe import note
 
 WHO = "reorder-axes"
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from xdsl.dialects import memref
 from xdsl.ir import Block, Operation, SSAValue
 
-from ....dialects.buffer_size import extents_of
-from ....dialects.dims.expressions import DimExpr, Extent, bounded, is_at_least
-from ...indices.access import planned_dims
-from ...indices.analysis import IndexAnalysis
-from ...indices.expressions import IndexExpr
-from ...rewriting.value_names import value_names
+from .....dialects.buffer_size import extents_of
+from .....dialects.dims.expressions import DimExpr, Extent, bounded, is_at_least
+from ....indices.access import planned_dims
+from ....indices.analysis import IndexAnalysis
+from ....indices.expressions import IndexExpr
+from ....rewriting.value_names import value_names
 from .dependences import is_inside, known_part
 from .errors import refuse
 from .loops import KernelLoop, kernel_around

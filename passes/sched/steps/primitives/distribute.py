@@ -26,18 +26,18 @@ from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import IndexType, IntegerType, MemRefType
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from ....dialects import sched
-from ....dialects.element_types import element_type_of
-from ....dialects.sched import Scope
-from ...indices.analysis import IndexAnalysis
-from ...scalar.builder import INDEX
-from .code import writer_before
-from .dependences import Access, accesses_in, carried_dependence, is_inside
-from .errors import refuse
-from .local_buffer import refuse_lanes
-from .loops import KernelLoop, fresh_hint, kernel_around, loop_name
-from .nest import is_movable
-from .recipe import note
+from .....dialects import sched
+from .....dialects.element_types import element_type_of
+from .....dialects.sched import Scope
+from ....indices.analysis import IndexAnalysis
+from ....scalar.builder import INDEX
+from ..loop_nests.code import writer_before
+from ..loop_nests.dependences import Access, accesses_in, carried_dependence, is_inside
+from ..loop_nests.errors import refuse
+from ..loop_nests.local_buffer import refuse_lanes
+from ..loop_nests.loops import KernelLoop, fresh_hint, kernel_around, loop_name
+from ..loop_nests.nest import is_movable
+from ..recipe import note
 
 WHO = "distribute-axis"
 

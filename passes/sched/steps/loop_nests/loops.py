@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from xdsl.dialects import memref, scf
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
-from ....dialects import sched
-from ...rewriting.value_names import value_names, values_in
+from .....dialects import sched
+from ....rewriting.value_names import value_names, values_in
 
 KernelLoop = sched.AxisOp | sched.ReduceOp | scf.ForOp
 """A loop that steps of a schedule name: an axis, a reduction, or a serial loop that a step made."""

@@ -10,12 +10,12 @@ from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
-from ....dialects import sched
-from ....dialects.dims.expressions import Extent
-from ...indices.analysis import IndexAnalysis
-from ...indices.expressions import Atom, Axis, Clamp, Element, FloorDiv, IndexExpr, Mod, Opaque
-from ...low.lowering.writer import NO_OVERFLOW
-from ...scalar.builder import INDEX, ConstantPool, ScalarBuilder
+from .....dialects import sched
+from .....dialects.dims.expressions import Extent
+from ....indices.analysis import IndexAnalysis
+from ....indices.expressions import Atom, Axis, Clamp, Element, FloorDiv, IndexExpr, Mod, Opaque
+from ....low.lowering.writer import NO_OVERFLOW
+from ....scalar.builder import INDEX, ConstantPool, ScalarBuilder
 from .loops import kernel_around
 
 

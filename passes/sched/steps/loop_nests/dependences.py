@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from xdsl.dialects import arith, memref, scf
 from xdsl.ir import Operation, SSAValue
 
-from ....dialects import sched
-from ....dialects.dims.expressions import Extent
-from ....dialects.low.constant_integer import constant_integer
-from ...indices.analysis import IndexAnalysis, Loop
-from ...indices.expressions import Atom, Axis, Clamp, FloorDiv, IndexExpr, Mod, Opaque
-from ...rewriting.value_names import value_names
+from .....dialects import sched
+from .....dialects.dims.expressions import Extent
+from .....dialects.low.constant_integer import constant_integer
+from ....indices.analysis import IndexAnalysis, Loop
+from ....indices.expressions import Atom, Axis, Clamp, FloorDiv, IndexExpr, Mod, Opaque
+from ....rewriting.value_names import value_names
 from .loops import kernel_around
 
 _EQUAL = 0

@@ -19,17 +19,17 @@ from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from ....dialects import sched
-from ....dialects.dims.expressions import Extent, exact_quotient
-from ....dialects.sched import CombineKind, Scope
-from ...indices.analysis import IndexAnalysis
-from ...scalar.builder import INDEX, ScalarBuilder
-from ...scalar.reduction_identity import identity
-from .code import add, least, multiply, subtract, writer_at_front, writer_before
-from .errors import refuse
-from .loops import KernelLoop, fresh_hint, index_of, kernel_around, loop_name
-from .reassociation import rounds
-from .recipe import note
+from .....dialects import sched
+from .....dialects.dims.expressions import Extent, exact_quotient
+from .....dialects.sched import CombineKind, Scope
+from ....indices.analysis import IndexAnalysis
+from ....scalar.builder import INDEX, ScalarBuilder
+from ....scalar.reduction_identity import identity
+from ..loop_nests.code import add, least, multiply, subtract, writer_at_front, writer_before
+from ..loop_nests.errors import refuse
+from ..loop_nests.loops import KernelLoop, fresh_hint, index_of, kernel_around, loop_name
+from ..loop_nests.reassociation import rounds
+from ..recipe import note
 
 WHO = "split-axis"
 

@@ -24,20 +24,20 @@ from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation, SSAValue
 
-from ....dialects import sched
-from ....dialects.dims.expressions import is_at_least
-from ....dialects.element_types import element_type_of
-from ....dialects.sched import Scope
-from ...indices.analysis import IndexAnalysis
-from ...indices.expressions import ZERO
-from ...rewriting.value_names import value_names
-from .code import add, copy_places, write_index, writer_at_front, writer_before
-from .dependences import accesses_in, is_inside
-from .errors import refuse
-from .local_buffer import redirect, refuse_lanes, remaining
-from .loops import KernelLoop, kernel_around, loop_name
-from .recipe import note
-from .region import place_before, read_region, reads_of
+from .....dialects import sched
+from .....dialects.dims.expressions import is_at_least
+from .....dialects.element_types import element_type_of
+from .....dialects.sched import Scope
+from ....indices.analysis import IndexAnalysis
+from ....indices.expressions import ZERO
+from ....rewriting.value_names import value_names
+from ..loop_nests.code import add, copy_places, write_index, writer_at_front, writer_before
+from ..loop_nests.dependences import accesses_in, is_inside
+from ..loop_nests.errors import refuse
+from ..loop_nests.local_buffer import redirect, refuse_lanes, remaining
+from ..loop_nests.loops import KernelLoop, kernel_around, loop_name
+from ..loop_nests.region import place_before, read_region, reads_of
+from ..recipe import note
 
 WHO = "compute-at"
 

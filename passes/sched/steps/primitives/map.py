@@ -15,13 +15,13 @@ from xdsl.dialects import scf
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import ParseError, PassFailedException, VerifyException
 
-from ....dialects import context, sched
-from ....dialects.sched import Level, MappingAttr
-from ...low.lowering.kernel import lower_kernel
-from .dependences import overwritten
-from .errors import ScheduleError, refuse
-from .loops import KernelLoop, describe, kernel_around
-from .reassociation import rounds
+from .....dialects import context, sched
+from .....dialects.sched import Level, MappingAttr
+from ....low.lowering.kernel import lower_kernel
+from ..loop_nests.dependences import overwritten
+from ..loop_nests.errors import ScheduleError, refuse
+from ..loop_nests.loops import KernelLoop, describe, kernel_around
+from ..loop_nests.reassociation import rounds
 
 WHO = "map-axis"
 

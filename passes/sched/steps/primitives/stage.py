@@ -20,17 +20,17 @@ from __future__ import annotations
 from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
-from ....dialects import sched
-from ....dialects.dims.expressions import is_at_least
-from ....dialects.sched import Scope
-from ...indices.analysis import IndexAnalysis
-from ...indices.expressions import ZERO
-from ...scalar.builder import INDEX
-from .code import add, write_index, writer_before
-from .local_buffer import CopyNest, allocate, redirect, refuse_lanes, remaining
-from .loops import KernelLoop
-from .recipe import note
-from .region import place_before, read_region, reads_of
+from .....dialects import sched
+from .....dialects.dims.expressions import is_at_least
+from .....dialects.sched import Scope
+from ....indices.analysis import IndexAnalysis
+from ....indices.expressions import ZERO
+from ....scalar.builder import INDEX
+from ..loop_nests.code import add, write_index, writer_before
+from ..loop_nests.local_buffer import CopyNest, allocate, redirect, refuse_lanes, remaining
+from ..loop_nests.loops import KernelLoop
+from ..loop_nests.region import place_before, read_region, reads_of
+from ..recipe import note
 
 WHO = "stage-buffer"
 

@@ -15,16 +15,16 @@ from __future__ import annotations
 from xdsl.dialects import arith, scf
 from xdsl.ir import Block, Region
 
-from ....dialects import sched
-from ....dialects.sched import CombineKind
-from ...indices.analysis import IndexAnalysis
-from ...scalar.builder import INDEX
-from .code import multiply, writer_at_front, writer_before
-from .errors import refuse
-from .loops import KernelLoop, fresh_hint, kernel_around, loop_name
-from .nest import code_between, nest_of
-from .reassociation import rounds
-from .recipe import note
+from .....dialects import sched
+from .....dialects.sched import CombineKind
+from ....indices.analysis import IndexAnalysis
+from ....scalar.builder import INDEX
+from ..loop_nests.code import multiply, writer_at_front, writer_before
+from ..loop_nests.errors import refuse
+from ..loop_nests.loops import KernelLoop, fresh_hint, kernel_around, loop_name
+from ..loop_nests.nest import code_between, nest_of
+from ..loop_nests.reassociation import rounds
+from ..recipe import note
 
 WHO = "fuse-axes"
 

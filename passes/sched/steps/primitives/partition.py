@@ -15,13 +15,13 @@ from collections.abc import Sequence
 
 from xdsl.dialects import scf
 
-from ....dialects import sched
-from ...indices.analysis import IndexAnalysis
-from .borders.pieces import WHOLE_LANES, PieceWriter
-from .borders.points import Piece, indices_below, joined_pieces, pieces_of
-from .errors import refuse
-from .loops import KernelLoop, kernel_around
-from .recipe import note
+from .....dialects import sched
+from ....indices.analysis import IndexAnalysis
+from ..borders.pieces import WHOLE_LANES, PieceWriter
+from ..borders.points import Piece, indices_below, joined_pieces, pieces_of
+from ..loop_nests.errors import refuse
+from ..loop_nests.loops import KernelLoop, kernel_around
+from ..recipe import note
 
 WHO = "partition-axis"
 

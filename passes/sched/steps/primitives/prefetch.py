@@ -11,9 +11,9 @@ from __future__ import annotations
 from xdsl.dialects import memref
 from xdsl.ir import SSAValue
 
-from ....dialects.low.prefetch import set_prefetch_distance
-from .errors import refuse
-from .loops import KernelLoop, buffers_of, kernel_around
+from .....dialects.low.prefetch import set_prefetch_distance
+from ..loop_nests.errors import refuse
+from ..loop_nests.loops import KernelLoop, buffers_of, kernel_around
 
 WHO = "prefetch-buffer"
 
