@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ...dialects.modules.parsing import parse_module, verify_module
 from ...errors import TenonError
-from .reductions import ALL_REDUCTIONS
+from .reductions.reductions import ALL_REDUCTIONS
 from .search import Progress, Question, Reduction, Search
 
 

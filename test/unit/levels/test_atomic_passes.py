@@ -26,8 +26,8 @@ from tenon.test.unit.atomic_kernels import (
     scatter,
     updates_of,
 )
-from tenon.tools.reduce.bodies import EraseEffects
-from tenon.tools.reduce.surgery import is_dead
+from tenon.tools.reduce.reductions.reductions.bodies import EraseEffects
+from tenon.tools.reduce.reductions.surgery import is_dead
 
 
 @pytest.fixture(autouse=True)

@@ -18,11 +18,11 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
-from ...dialects import low, sched
-from ...dialects.dims.attributes import length_attribute
-from ...dialects.graph import tensor_of
-from ...dialects.modules.hazards import return_of
-from ...dialects.modules.kernel_access import kernels_of
+from ....dialects import low, sched
+from ....dialects.dims.attributes import length_attribute
+from ....dialects.graph import tensor_of
+from ....dialects.modules.hazards import return_of
+from ....dialects.modules.kernel_access import kernels_of
 from .extents import ExtentClasses, NewExtent, Place
 from .graph_extents import cut
 from .surgery import retype

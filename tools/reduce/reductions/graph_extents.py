@@ -10,10 +10,10 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FunctionType, ModuleOp, TensorType
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...dialects import graph
-from ...dialects.dims.attributes import length_attribute
-from ...dialects.graph import ExtentsAttr, IntsAttr, LinearIndex, iteration_extents, shape_of, tensor_of
-from ...semantics.numpy_types import array_of, dense_of
+from ....dialects import graph
+from ....dialects.dims.attributes import length_attribute
+from ....dialects.graph import ExtentsAttr, IntsAttr, LinearIndex, iteration_extents, shape_of, tensor_of
+from ....semantics.numpy_types import array_of, dense_of
 from .extents import ExtentClasses, NewExtent, Place
 from .surgery import retype
 

@@ -10,10 +10,10 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp
 from xdsl.ir import Operation
 from xdsl.traits import IsTerminator
 
-from ...dialects import low, sched
-from ...dialects.modules.kernel_access import kernels_of
-from ...dialects.sched import MappingAttr
-from .search import Edit, Edits
+from ....dialects import low, sched
+from ....dialects.modules.kernel_access import kernels_of
+from ....dialects.sched import MappingAttr
+from ..search import Edit, Edits
 from .surgery import erase, erase_all, move_body
 
 

@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.traits import IsTerminator
 
-from .search import Edit, Edits
+from ..search import Edit, Edits
 from .surgery import alike, constant_of, erase, erase_all, is_constant, is_dead
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from xdsl.ir import Operation, SSAValue
 
-from .search import NotApplicable
+from ..search import NotApplicable
 
 Place = tuple[SSAValue | Operation, int]
 

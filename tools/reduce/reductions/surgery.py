@@ -23,9 +23,9 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.traits import ConstantLike, IsTerminator
 
-from ...dialects import graph, low, sched
-from ...dialects.element_types import element_type_of, is_float
-from .search import NotApplicable
+from ....dialects import graph, low, sched
+from ....dialects.element_types import element_type_of, is_float
+from ..search import NotApplicable
 
 _EFFECTS = (
     *(memref.StoreOp, vector.StoreOp, low.AtomicRmwOp, low.BarrierOp),

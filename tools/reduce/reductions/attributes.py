@@ -21,11 +21,11 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation
 from xdsl.irdl import IRDLOperation, OptionalDef
 
-from ...dialects import graph, sched
-from ...dialects.element_types import ELEMENT_TYPES, element_type_of, is_float
-from ...dialects.graph import shape_of, tensor_of
-from ...semantics.numpy_types import array_of, dense_of, dtype_of
-from .search import Edit, Edits, NotApplicable
+from ....dialects import graph, sched
+from ....dialects.element_types import ELEMENT_TYPES, element_type_of, is_float
+from ....dialects.graph import shape_of, tensor_of
+from ....semantics.numpy_types import array_of, dense_of, dtype_of
+from ..search import Edit, Edits, NotApplicable
 from .surgery import constant_of, retype
 
 

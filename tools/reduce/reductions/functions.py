@@ -9,9 +9,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.traits import IsTerminator
 
-from ...dialects import context
-from ...passes.graph.inline_calls import InlineCallsPass
-from .search import Edit, Edits, NotApplicable
+from ....dialects import context
+from ....passes.graph.inline_calls import InlineCallsPass
+from ..search import Edit, Edits, NotApplicable
 from .surgery import (
     add_argument,
     alike,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..search import Reduction
 from .attributes import DropAttributes, DropNames, SimpleConstants, SimpleTypes
 from .bodies import MAPPING_WORDS, DropMappings, EraseEffects, SmallBlocks, UnwrapLoops
 from .control import TakeRegion
@@ -18,7 +19,6 @@ from .programs import (
     DropProgramResults,
     MergeProgramArguments,
 )
-from .search import Reduction
 from .sizes import SHRINK_BUFFERS, SHRINK_TENSORS, FixDims
 
 ALL_REDUCTIONS: Sequence[Reduction] = (

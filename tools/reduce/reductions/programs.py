@@ -8,12 +8,12 @@ from typing import Any, cast
 from xdsl.dialects.builtin import DenseArrayBase, FunctionType, MemRefType, ModuleOp, TensorType, i32
 from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
 
-from ...dialects import low, sched
-from ...dialects.buffer_size import extents_of
-from ...dialects.graph import IntsAttr, tensor_of
-from ...dialects.modules.hazards import accessed_buffers, all_items, base_of, return_of
-from ...dialects.modules.kernel_access import accesses_of, kernels_of
-from .search import Edit, Edits, NotApplicable
+from ....dialects import low, sched
+from ....dialects.buffer_size import extents_of
+from ....dialects.graph import IntsAttr, tensor_of
+from ....dialects.modules.hazards import accessed_buffers, all_items, base_of, return_of
+from ....dialects.modules.kernel_access import accesses_of, kernels_of
+from ..search import Edit, Edits, NotApplicable
 from .surgery import erase_all, is_dead
 
 

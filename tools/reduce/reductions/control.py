@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from xdsl.dialects.builtin import ModuleOp
 
-from ...dialects import graph
-from .search import Edit, Edits, NotApplicable
+from ....dialects import graph
+from ..search import Edit, Edits, NotApplicable
 from .surgery import add_argument, constant_of, erase_all, free_functions, function_around, move_body
 
 

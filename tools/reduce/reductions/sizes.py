@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 
 from xdsl.dialects.builtin import ModuleOp
 
-from ...dialects import low, sched
-from ...dialects.graph import dims_of
-from ...dialects.modules.dim_specialization import specialize
+from ....dialects import low, sched
+from ....dialects.graph import dims_of
+from ....dialects.modules.dim_specialization import specialize
+from ..search import Edit, Edits, Reduction
 from .extents import ExtentClasses, NewExtent, Place
 from .graph_extents import extents_of_functions, resize_functions
 from .program_extents import extents_of_programs, resize_programs
-from .search import Edit, Edits, Reduction
 
 
 class Shrink(Reduction):
