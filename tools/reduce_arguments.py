@@ -11,8 +11,8 @@ from ..backends.registry import compiling_names
 from ..errors import TenonError
 from ..passes.pass_manager import PassManager
 from .completion import add_completion_argument
-from .information import pass_names
-from .opt_arguments import flag
+from .opt.information import pass_names
+from .opt.opt_arguments import flag
 from .plugins import add_plugin_arguments, load_plugins_of
 
 EPILOG = """\

@@ -45,11 +45,11 @@ from ..passes.rewriting.debug_counter import DebugCounters, counting_actions
 from ..passes.rewriting.failing_location import failing_location, failure_text
 from .completion import add_completion_argument
 from .diagnostics import Diagnostic
-from .diagnostics_check import check_diagnostics
 from .exit_codes import DIAGNOSTICS, SUCCESS
-from .information import list_dialects, list_passes, pass_names, versions
-from .opt_arguments import add_arguments, normalize_arguments
-from .opt_instruments import make_instruments
+from .opt.diagnostics_check import check_diagnostics
+from .opt.information import list_dialects, list_passes, pass_names, versions
+from .opt.opt_arguments import add_arguments, normalize_arguments
+from .opt.opt_instruments import make_instruments
 from .plugins import check_plugins, load_plugins_of, plugin_flags
 from .source_text import display_name, read_source, split_source
 from .tool_run import ToolRun, reason_of

@@ -31,13 +31,13 @@ from ..runtime.plan.signature import ArrayType
 from ..runtime.timeline.timeline import Timeline, record_timeline
 from .diagnostics import Diagnostic
 from .exit_codes import DIAGNOSTICS, SUCCESS
-from .input_arrays import collect_arguments, read_arrays, readable
-from .run_arguments import parse_arguments
-from .run_outcome import RunOutcome, compare_outcomes
-from .run_reports import print_memory_plan, print_statistics, print_times
-from .run_state import RunState, run_state
+from .run.input_arrays import collect_arguments, read_arrays, readable
+from .run.run_arguments import parse_arguments
+from .run.run_outcome import RunOutcome, compare_outcomes
+from .run.run_reports import print_memory_plan, print_statistics, print_times
+from .run.run_state import RunState, run_state
+from .run.stage_dump import StageDump
 from .source_text import display_name, read_source
-from .stage_dump import StageDump
 from .tool_run import ToolRun, reason_of
 
 TOOL = "tenon-run"

@@ -35,8 +35,8 @@ from ...passes.pass_manager import InvalidModuleError, PassManager
 from ...runtime.executables.executable import Executable
 from ...semantics.host_calls import HostFunctions
 from ...semantics.numpy_types import is_floating
-from ..run_outcome import Array, RunOutcome, compare_outcomes
-from ..run_state import RunState, run_state
+from ..run.run_outcome import Array, RunOutcome, compare_outcomes
+from ..run.run_state import RunState, run_state
 from .child import Died, Finished, Note, TimedOut, call_in_child
 from .failures import Failure, FailureKind
 

@@ -9,8 +9,8 @@ import pytest
 from tenon.dialects.graph import AbsOp, NegOp
 from tenon.tools import tenon_opt
 from tenon.tools.diagnostics import Diagnostic
-from tenon.tools.diagnostics_check import check_diagnostics, read_expectations
-from tenon.tools.opt_arguments import normalize_arguments
+from tenon.tools.opt.diagnostics_check import check_diagnostics, read_expectations
+from tenon.tools.opt.opt_arguments import normalize_arguments
 from tenon.tools.source_text import split_source
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp

@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 from xdsl.dialects.builtin import IndexType, ModuleOp
 
-from ..dialects.modules.entry import Entry, argument_names
-from ..errors import TenonError
-from ..passes.instruments.random_state import random_state
-from ..runtime.executables.node_arrays import NodeArrays
-from ..runtime.plan.entry_state import nodes_of, symbols_of
-from ..runtime.plan.signature import ArrayType
+from ...dialects.modules.entry import Entry, argument_names
+from ...errors import TenonError
+from ...passes.instruments.random_state import random_state
+from ...runtime.executables.node_arrays import NodeArrays
+from ...runtime.plan.entry_state import nodes_of, symbols_of
+from ...runtime.plan.signature import ArrayType
 from .input_arrays import retyped
 
 Array = npt.NDArray[Any]

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable
 from importlib.metadata import version
 
-from ..passes.named_pipelines import NAMED_PIPELINES
-from ..passes.registry import ALL_PASSES
+from ...passes.named_pipelines import NAMED_PIPELINES
+from ...passes.registry import ALL_PASSES
 
 _OF_XDSL = {
     "cse": "Merges ops that compute the same value.",

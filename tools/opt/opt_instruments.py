@@ -11,15 +11,15 @@ from typing import IO
 
 from xdsl.dialects.builtin import ModuleOp
 
-from ..passes.instruments.crash_reproducer import CrashReproducer
-from ..passes.instruments.interface import PassInstrument
-from ..passes.instruments.print_ir import EveryPass, PrintIR
-from ..passes.instruments.reproducer import Plugins
-from ..passes.instruments.statistics import Statistics
-from ..passes.instruments.timing import Timing
-from ..passes.instruments.tree_dump import TreeDump
-from ..semantics.host_calls import HostFunctions
-from .plugins import callbacks_of
+from ...passes.instruments.crash_reproducer import CrashReproducer
+from ...passes.instruments.interface import PassInstrument
+from ...passes.instruments.print_ir import EveryPass, PrintIR
+from ...passes.instruments.reproducer import Plugins
+from ...passes.instruments.statistics import Statistics
+from ...passes.instruments.timing import Timing
+from ...passes.instruments.tree_dump import TreeDump
+from ...semantics.host_calls import HostFunctions
+from ..plugins import callbacks_of
 
 
 def make_instruments(
@@ -74,9 +74,9 @@ def _print_ir(args: argparse.Namespace, print_module: Callable[[ModuleOp, IO[str
 
 
 def _verify_semantics(n_seeds: int, callbacks: HostFunctions) -> PassInstrument:
-    from ..backends.reference.element_origin import element_origin
-    from ..backends.reference.execute import run_module
-    from ..passes.instruments.verify_semantics import VerifySemantics
+    from ...backends.reference.element_origin import element_origin
+    from ...backends.reference.execute import run_module
+    from ...passes.instruments.verify_semantics import VerifySemantics
 
     execute = partial(run_module, callbacks=callbacks)
     return VerifySemantics(execute, range(n_seeds), partial(element_origin, callbacks=callbacks))

@@ -10,15 +10,15 @@ from pathlib import Path
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from ..backends.interface import Backend, MachineCode
-from ..backends.steps import CopyStep, LaunchStep
-from ..errors import TenonError
-from ..passes.instruments.interface import PassInstrument
-from ..runtime.executables.device_executable import DeviceExecutable
-from ..runtime.executables.executable import Executable
-from ..runtime.executables.unlinked_executable import UnlinkedExecutable
-from ..runtime.plan.program_plan import BufferKind, BufferPlan, ProgramPlan
-from ..runtime.timeline.text import control_text
+from ...backends.interface import Backend, MachineCode
+from ...backends.steps import CopyStep, LaunchStep
+from ...errors import TenonError
+from ...passes.instruments.interface import PassInstrument
+from ...runtime.executables.device_executable import DeviceExecutable
+from ...runtime.executables.executable import Executable
+from ...runtime.executables.unlinked_executable import UnlinkedExecutable
+from ...runtime.plan.program_plan import BufferKind, BufferPlan, ProgramPlan
+from ...runtime.timeline.text import control_text
 
 
 @dataclass

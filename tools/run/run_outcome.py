@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..runtime.executables.executable import Executable
-from ..semantics.numpy_types import element_type_of_dtype
+from ...runtime.executables.executable import Executable
+from ...semantics.numpy_types import element_type_of_dtype
 from .result_comparison import Comparison, compare
 from .run_state import RunState
 

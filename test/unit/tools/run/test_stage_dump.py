@@ -3,7 +3,7 @@ from tenon.dialects.modules.entry import find_entry
 from tenon.dialects.modules.parsing import parse_module
 from tenon.passes.pass_manager import PassManager
 from tenon.runtime.plan.plan_reader import plan_program
-from tenon.tools.stage_dump import plan_text
+from tenon.tools.run.stage_dump import plan_text
 
 PROGRAM = """
 graph.tnode @rows : tensor<5x3x8xf32>

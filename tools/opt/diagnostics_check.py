@@ -14,8 +14,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..errors import TenonError
-from .diagnostics import Diagnostic
+from ...errors import TenonError
+from ..diagnostics import Diagnostic
 
 _EXPECTED = re.compile(
     r"//\s*expected-(?P<kind>error|warning|remark|note)(?P<is_re>-re)?"

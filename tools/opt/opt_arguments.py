@@ -10,11 +10,11 @@ import argparse
 import re
 from collections.abc import Callable, Sequence
 
-from ..backends.llvm.processors import PROCESSOR_NAMES
-from ..errors import TenonError
-from ..passes.rewriting.debug_counter import TAGS, DebugCounters
-from .plugins import add_plugin_arguments
-from .source_text import SPLIT_MARKER
+from ...backends.llvm.processors import PROCESSOR_NAMES
+from ...errors import TenonError
+from ...passes.rewriting.debug_counter import TAGS, DebugCounters
+from ..plugins import add_plugin_arguments
+from ..source_text import SPLIT_MARKER
 
 _BARE_VALUES = {
     "--verify-each": "true",

@@ -7,15 +7,15 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..backends.llvm.processors import PROCESSOR_NAMES
-from ..backends.registry import DEVICE_NAMES, REFERENCE
-from ..dialects.modules.entry import IRLevel
-from ..errors import TenonError
-from ..passes.pass_manager import PassManager
-from ..runtime.reports.memory_picture import SUFFIXES
-from .completion import add_completion_argument
-from .information import pass_names
-from .plugins import add_plugin_arguments, callbacks_of, load_plugins_of
+from ...backends.llvm.processors import PROCESSOR_NAMES
+from ...backends.registry import DEVICE_NAMES, REFERENCE
+from ...dialects.modules.entry import IRLevel
+from ...errors import TenonError
+from ...passes.pass_manager import PassManager
+from ...runtime.reports.memory_picture import SUFFIXES
+from ..completion import add_completion_argument
+from ..opt.information import pass_names
+from ..plugins import add_plugin_arguments, callbacks_of, load_plugins_of
 
 EPILOG = """\
 exit codes: 0 success, 1 diagnostics or a comparison that failed, 2 wrong command line, 70 a bug of Tenon

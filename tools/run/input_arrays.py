@@ -13,9 +13,9 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import TenonError
-from ..runtime.plan.signature import Signature
-from .tool_run import reason_of
+from ...errors import TenonError
+from ...runtime.plan.signature import Signature
+from ..tool_run import reason_of
 
 Array = npt.NDArray[Any]
 

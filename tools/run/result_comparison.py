@@ -8,8 +8,8 @@ from typing import Any
 import numpy.typing as npt
 from xdsl.ir import Attribute
 
-from ..backends.reference.comparison import differences
-from ..runtime.plan.signature import shape_text
+from ...backends.reference.comparison import differences
+from ...runtime.plan.signature import shape_text
 
 Array = npt.NDArray[Any]
 

@@ -3,7 +3,7 @@ import pytest
 from tenon.dialects.modules.entry import find_entry
 from tenon.dialects.modules.parsing import parse_module
 from tenon.errors import TenonError
-from tenon.tools.run_state import RunState, run_state
+from tenon.tools.run.run_state import RunState, run_state
 
 MODULE = """
 graph.tnode @count : tensor<i32> = dense<7>

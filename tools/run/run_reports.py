@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy.typing as npt
 
-from ..runtime.executables.executable import Executable
-from ..runtime.reports.memory_plan import MemoryPlan
+from ...runtime.executables.executable import Executable
+from ...runtime.reports.memory_plan import MemoryPlan
 
 DEFAULT_RUNS = 10
 """How often a program runs for the statistics of its kernels, if nothing else is asked for."""
