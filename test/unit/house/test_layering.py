@@ -108,6 +108,7 @@ INNER_FLOORS = {
         ("sched",),
     ),
     "passes.sched": (("host", "steps", "planning"), ("mapping",)),
+    "passes.sched.steps": (("borders", "loop_nests"), ("primitives",), ("passes",)),
     "runtime": (
         ("timeline",),
         ("memory",),
@@ -116,7 +117,10 @@ INNER_FLOORS = {
         ("executables", "platforms"),
     ),
     "backends": (("cache",), ("llvm", "opencl", "reference")),
+    "backends.llvm": (("native", "emission"), ("programs",)),
     "frontends": (("arrays",), ("tracing",), ("calls",), ("jit", "numpy")),
+    "frontends.numpy": (("arguments",), ("products",)),
+    "tools": (("opt", "tune"), ("run",), ("reduce",)),
 }
 """
 The rooms of a room, floor by floor from the ground: a file imports what stands on a lower floor than its own,
