@@ -45,6 +45,7 @@ from .sched.mapping.map_axes import MapAxesPass
 from .sched.mapping.prefetch_rows import PrefetchRowsPass
 from .sched.mapping.split_borders import SplitBordersPass
 from .sched.mapping.stage_images import StageImagesPass
+from .sched.mapping.strip_columns import StripColumnsPass
 from .sched.mapping.tile_columns import TileColumnsPass
 from .sched.mapping.tile_convolutions import TileConvolutionsPass
 from .sched.planning.convert_graph_to_sched import ConvertGraphToSchedPass
@@ -108,6 +109,8 @@ def sched_passes(target: Target, schedule: ModulePass | None = None) -> tuple[Mo
         target.pass_of(TileContractionsPass),
         # After collapse-axes, which makes one axis of the columns.
         target.pass_of(TileColumnsPass),
+        # After collapse-axes, likewise; before map-axes, which maps the columns of a strip to vectors.
+        target.pass_of(StripColumnsPass),
         # After fuse-loops, which fuses whole loops; before map-axes, which finds no vector where an index is
         # clamped.
         SplitBordersPass(),

@@ -64,6 +64,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "prefetch-rows",
         "split-borders",
         "stage-images",
+        "strip-columns",
         "tile-columns",
         "tile-convolutions",
     ),

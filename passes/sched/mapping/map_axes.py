@@ -99,8 +99,7 @@ class _KernelMapper:
         mapped = [op for op in kernel.walk() if isinstance(op, Loop) and op.mapping != _SERIAL]
         if any(loop.mapping.tile.data == 0 for loop in mapped) or (mapped and not stages_of(kernel)):
             return
-        if mapped:
-            self.reasons.extend(reasons_of(kernel))
+        self.reasons.extend(reasons_of(kernel))
         for op in _loops_in(kernel.body.block):
             self._map_vectors(op)
         self._map_blocks(kernel)

@@ -123,13 +123,17 @@ class Schedule:
         """Has what a loop loads of a buffer fetched `distance` elements before it is needed."""
         self._named({"step": "prefetch", "axis": axis, "buffer": buffer, "distance": distance})
 
-    def distribute(self, axis: str, at: str, *, after: bool = False) -> tuple[str, str]:
+    def distribute(
+        self, axis: str, at: str, *, after: bool = False, innermost: bool = False
+    ) -> tuple[str, str]:
         """
         Gives what stands in an axis before the loop `at`, or with `after` up to it, an axis of its own, and
-        returns the names of the two. Values that go from one to the other are kept in local buffers.
+        returns the names of the two. Values that go from one to the other are kept in local buffers. A local
+        buffer of the axis gets a dim for its iterations, the first or, with `innermost`, the last one.
         """
         step: dict[str, Any] = {"step": "distribute", "axis": axis, "at": at}
-        first, second = self._named(step | {"after": True} if after else step)
+        given = {"after": after, "innermost": innermost}
+        first, second = self._named(step | {name: True for name, value in given.items() if value})
         return first, second
 
     def compute_at(self, buffer: str, axis: str) -> list[str]:

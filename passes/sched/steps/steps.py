@@ -118,8 +118,11 @@ def _scope(who: str, op: sched.KernelOp, scope: str) -> Scope:
     return Scope(scope)
 
 
-def _distribute(kernel: sched.KernelOp, axis: str, at: str, after: bool) -> Sequence[KernelLoop]:
-    return distribute(find_loop(DISTRIBUTE, kernel, axis), find_loop(DISTRIBUTE, kernel, at), after)
+def _distribute(
+    kernel: sched.KernelOp, axis: str, at: str, after: bool, innermost: bool
+) -> Sequence[KernelLoop]:
+    outer, inner = find_loop(DISTRIBUTE, kernel, axis), find_loop(DISTRIBUTE, kernel, at)
+    return distribute(outer, inner, after, innermost)
 
 
 def _compute_at(kernel: sched.KernelOp, buffer: str, axis: str) -> Sequence[KernelLoop]:
@@ -150,7 +153,7 @@ _RULES: dict[str, _Rule] = {
     "reorder": _Rule(_reorder, {"axes": list}, {"allow_reorder": False}),
     "fuse": _Rule(_fuse, {"axes": list}, {"allow_reorder": False}),
     "map": _Rule(_map, {"axes": list, "mappings": list}, {"allow_reorder": False}),
-    "distribute": _Rule(_distribute, {"axis": str, "at": str}, {"after": False}),
+    "distribute": _Rule(_distribute, {"axis": str, "at": str}, {"after": False, "innermost": False}),
     "compute_at": _Rule(_compute_at, {"buffer": str, "axis": str}, {}),
     "stage": _Rule(_stage, {"axis": str, "buffer": str}, {"scope": "local"}),
     "partition": _Rule(

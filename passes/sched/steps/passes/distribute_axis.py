@@ -10,7 +10,8 @@ Distributes an axis of a kernel over two parts of its body, before the loop `at`
       }                                        sched.axis %k = 30 {
     }                                            ...
 
-With `after` the loop `at` belongs to the first part. See `passes/sched/steps/primitives/distribute.py`.
+With `after` the loop `at` belongs to the first part; with `innermost` local buffers get the dim for the
+iterations as their last. See `passes/sched/steps/primitives/distribute.py`.
 
 Requires: `sched` kernels. Ensures: what the kernel computes is unchanged, bit for bit.
 """
@@ -29,3 +30,4 @@ class DistributeAxisPass(KernelStep):
     axis: str
     at: str
     after: bool = False
+    innermost: bool = False

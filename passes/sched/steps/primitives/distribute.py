@@ -15,7 +15,8 @@ Distributes an axis over two parts of its body, which get an axis each.
                                              }
 
 What the first part hands to the second is kept in local buffers with an element for each iteration; indices
-and conditions are computed again.
+and conditions are computed again, and so is what is loaded from a local buffer that neither part stores to.
+With `innermost`, the dim for the iterations is the last one of each buffer, so that they can be lanes.
 """
 
 from __future__ import annotations
@@ -44,10 +45,13 @@ WHO = "distribute-axis"
 _BOOL = IntegerType(1)
 
 
-def distribute(axis: KernelLoop, at: KernelLoop, after: bool = False) -> tuple[sched.AxisOp, sched.AxisOp]:
+def distribute(
+    axis: KernelLoop, at: KernelLoop, after: bool = False, innermost: bool = False
+) -> tuple[sched.AxisOp, sched.AxisOp]:
     """
     Distributes an axis over what stands in its body before the loop `at` and the rest, or with `after` over
     what stands up to that loop and what comes after it. Returns the two axes, of which the first is `axis`.
+    With `innermost`, buffers that are handed on get the dim for the iterations as their last.
 
     All iterations of the first part then run before those of the second. So no iteration of the second may
     touch what another one of the first stores, nor the other way round.
@@ -74,14 +78,16 @@ def distribute(axis: KernelLoop, at: KernelLoop, after: bool = False) -> tuple[s
         found = carried_dependence(axis, axis, accesses_in(here), accesses_in(there))
         if found is not None:
             refuse(WHO, axis, found)
-    distribution = _Distribution(axis, first, second)
-    note(axis, "distribute", axis=axis, at=at, after=after)
+    distribution = _Distribution(axis, first, second, innermost)
+    note(axis, "distribute", axis=axis, at=at, after=after, innermost=innermost)
     return distribution.run()
 
 
 class _Distribution:
-    def __init__(self, op: sched.AxisOp, first: Sequence[Operation], second: Sequence[Operation]):
-        self.op, self.second = op, second
+    def __init__(
+        self, op: sched.AxisOp, first: Sequence[Operation], second: Sequence[Operation], innermost: bool
+    ):
+        self.op, self.second, self.innermost = op, second, innermost
         self.first = set(first)
         self.kernel = kernel_around(op)
         self.crossing = [
@@ -118,7 +124,7 @@ class _Distribution:
         for moved in self.second:
             moved.detach()
             new.body.block.add_op(moved)
-        handing = _Handing(op, new, self.first, self.second[0])
+        handing = _Handing(op, new, self.first, self.second[0], self.innermost)
         for value in self.crossing:
             if isinstance(value.owner, sched.AllocOp):
                 handing.expand(value.owner)
@@ -140,8 +146,15 @@ def _must_be_computed(value: SSAValue) -> bool:
 class _Handing:
     """Hands values of the first part, in the axis `old`, to the second, which is in `new` from `place` on."""
 
-    def __init__(self, old: sched.AxisOp, new: sched.AxisOp, first: set[Operation], place: Operation):
-        self.old, self.new, self.first = old, new, first
+    def __init__(
+        self,
+        old: sched.AxisOp,
+        new: sched.AxisOp,
+        first: set[Operation],
+        place: Operation,
+        innermost: bool,
+    ):
+        self.old, self.new, self.first, self.innermost = old, new, first, innermost
         self.outside, self.inside = writer_before(old), writer_before(place)
         self.extent = IndexAnalysis().most(old)
         self.replaced: dict[SSAValue, SSAValue] = {old.index: new.index}
@@ -152,7 +165,7 @@ class _Handing:
         op = value.owner
         if known is not None or not isinstance(op, Operation) or op not in self.first:
             return value if known is None else known
-        if not _must_be_computed(value):
+        if not _must_be_computed(value) and not self._is_kept(op):
             return self._kept(value)
         operands = {operand: self.available(operand) for operand in op.operands}
         copy = op.clone(operands)
@@ -162,6 +175,17 @@ class _Handing:
             new.name_hint = old.name_hint
             self.replaced[old] = new
         return self.replaced[value]
+
+    def _is_kept(self, op: Operation) -> bool:
+        """Returns whether an op loads from a local buffer that neither part stores to."""
+        if not isinstance(op, memref.LoadOp) or not isinstance(op.memref.owner, sched.AllocOp):
+            return False
+        parts = (self.old, self.new)
+        return not any(
+            isinstance(use.operation, memref.StoreOp) and is_inside(use.operation, part)
+            for use in op.memref.uses
+            for part in parts
+        )
 
     def _kept(self, value: SSAValue) -> SSAValue:
         op = value.owner
@@ -188,7 +212,8 @@ class _Handing:
     def expand(self, op: sched.AllocOp) -> None:
         """Gives a local buffer a dim more, with an element for each iteration."""
         buffer = op.result
-        shape = [self.extent, *buffer.type.get_shape()]
+        own = [*buffer.type.get_shape()]
+        shape = [*own, self.extent] if self.innermost else [self.extent, *own]
         type = MemRefType(element_type_of(buffer.type), shape)
         expanded = self._alloc(type, buffer.name_hint or "buffer")
         for use in list(buffer.uses):
@@ -197,7 +222,12 @@ class _Handing:
             index = self.old.index if is_inside(access, self.old) else self.new.index
             before = 1 if isinstance(access, memref.StoreOp) else 0
             operands = list(access.operands)
-            access.operands = [*operands[:before], expanded, index, *operands[before + 1 :]]
+            at = operands[before + 1 :]
+            access.operands = [
+                *operands[:before],
+                expanded,
+                *([*at, index] if self.innermost else [index, *at]),
+            ]
         expanded.name_hint = buffer.name_hint
         op.detach()
         op.erase()
