@@ -49,6 +49,8 @@ _BACKENDS: dict[str, Callable[[int | None, str | None], list[Backend]]] = {
     REFERENCE: _reference,
 }
 
+_OWN_NAMES = frozenset(_BACKENDS)
+
 DEVICE_NAMES = _BACKENDS.keys()
 """The names `get_backend` and `open_backends` take, those that are registered later among them."""
 
@@ -85,6 +87,18 @@ def register_backend(name: str, open_devices: Callable[[int | None], Sequence[Ba
         return devices
 
     _BACKENDS[name] = opened
+
+
+def unregister_backend(name: str) -> None:
+    """
+    Forgets a backend that `register_backend` made known. What it opened stays usable.
+
+    Raises:
+        TenonError: no backend was registered under that name.
+    """
+    if name in _OWN_NAMES or name not in _BACKENDS:
+        raise TenonError(f"unregister_backend: no backend {name!r} was registered")
+    del _BACKENDS[name]
 
 
 def get_backend(name: str, target: str | None = None) -> Backend:

@@ -33,7 +33,7 @@ def gcc() -> Iterator[Backend]:
     if "gcc" not in registry.DEVICE_NAMES:
         tenon.register_backend("gcc", c_backend.open_devices)
     yield get_backend("gcc")
-    registry._BACKENDS.pop("gcc")  # pyright: ignore[reportPrivateUsage]
+    registry.unregister_backend("gcc")
     sys.path.remove(str(ROOT / "examples"))
 
 

@@ -6,7 +6,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import tenon
-from tenon.backends import registry
 from tenon.backends.interface import Backend
 from tenon.backends.registry import (
     DEVICE_NAMES,
@@ -14,6 +13,7 @@ from tenon.backends.registry import (
     get_backend,
     open_backends,
     register_backend,
+    unregister_backend,
 )
 from tenon.errors import TenonError
 
@@ -58,7 +58,7 @@ def toys(count: int | None) -> list[Backend]:
 @pytest.fixture
 def toy_is_registered() -> Iterator[None]:
     yield
-    registry._BACKENDS.pop("toy")  # pyright: ignore[reportPrivateUsage]
+    unregister_backend("toy")
 
 
 DOUBLE = """
@@ -67,6 +67,12 @@ func.func @double(%x: tensor<4xf32>) -> tensor<4xf32> {
   func.return %y : tensor<4xf32>
 }
 """
+
+
+@pytest.mark.parametrize("name", ["toy", "llvm"])
+def test_what_was_not_registered_cannot_be_forgotten(name: str):
+    with pytest.raises(TenonError, match=rf"^unregister_backend: no backend '{name}' was registered$"):
+        unregister_backend(name)
 
 
 @pytest.mark.usefixtures("toy_is_registered")

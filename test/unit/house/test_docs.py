@@ -32,7 +32,7 @@ def a_document_registers_for_itself() -> Iterator[None]:
     before = set(registry.DEVICE_NAMES)
     yield
     for name in set(registry.DEVICE_NAMES) - before:
-        registry._BACKENDS.pop(name)  # pyright: ignore[reportPrivateUsage]
+        registry.unregister_backend(name)
 
 
 def blocks(language: str) -> pytest.MarkDecorator:
