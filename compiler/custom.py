@@ -60,6 +60,7 @@ __all__ = [
     "rewrite_greedily",
     "shape_of",
     "tensor_of",
+    "unregister_pass",
 ]
 
 _OPS: dict[str, dict[str, type[CustomOp]]] = {}
@@ -141,6 +142,13 @@ def register_pass(pass_type: _PassType) -> _PassType:
     _PASSES[name] = pass_type
     ALL_PASSES[name] = lambda: pass_type
     return pass_type
+
+
+def unregister_pass(name: str) -> None:
+    """Forgets a pass that `register_pass` made known. Raises TenonError where there is none of that name."""
+    if name not in _PASSES:
+        raise TenonError(f"unregister_pass: no pass {name!r} was registered")
+    del _PASSES[name], ALL_PASSES[name]
 
 
 def registered_classes() -> tuple[type, ...]:

@@ -28,7 +28,7 @@ _CALLBACKS = "--load-callbacks"
 _FLAGS = (_DIALECT, _PASSES, _CALLBACKS)
 """The flag of each field of `Plugins`, in their order."""
 
-_LOADED: set[str] = set()
+LOADED: set[str] = set()
 """The names of the modules that were loaded."""
 
 
@@ -150,7 +150,7 @@ def _load(flag: str, name: str) -> bool:
     known = sys.modules.get(module_name)
     if path is not None and known is not None and getattr(known, "__file__", None) != str(path):
         raise TenonError(f"{flag}: cannot import '{name}' (there is another module {module_name} already)")
-    _LOADED.add(module_name)
+    LOADED.add(module_name)
     if known is not None:
         return False
     if path is not None and not path.is_file():
@@ -204,7 +204,7 @@ def _place_text(error: BaseException) -> str:
     text = ""
     for frame, line in traceback.walk_tb(error.__traceback__):
         name = frame.f_globals.get("__name__", "")
-        if name in modules or any(name == each or name.startswith(f"{each}.") for each in _LOADED):
+        if name in modules or any(name == each or name.startswith(f"{each}.") for each in LOADED):
             code = frame.f_code
             text = f" ({Path(code.co_filename).name}:{line}, in {code.co_qualname})"
     return text

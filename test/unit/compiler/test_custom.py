@@ -1,6 +1,7 @@
 """Ops that are defined outside of the package: the example's, and what register_op rejects."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tenon
-from tenon.compiler.custom import TENSOR, TENSOR_T, CustomOp, register_op
+from tenon.compiler.custom import TENSOR, TENSOR_T, CustomOp, GraphBuilder, graph, register_op
 from tenon.dialects import context
 from tenon.dialects.modules.parsing import parse_module
 from tenon.errors import TenonError
@@ -111,6 +112,43 @@ def test_what_is_asked_to_be_virtual_but_has_a_kernel_of_its_own_is_refused() ->
         TenonError, match=r"mine.histogram: cannot be virtual \(computed by a kernel of its own"
     ):
         tenon.compile(text)
+
+
+@irdl_op_definition
+class LoweredOp(CustomOp):
+    name = "test_custom.lowered"
+    source = operand_def(TENSOR)
+    result = result_def(TENSOR)
+    assembly_format = "$source attr-dict `:` type($source) `->` type($result)"
+
+
+LOWERED = """func.func @f(%x: tensor<4xf32>) -> tensor<f32> {
+  %y = test_custom.lowered %x : tensor<4xf32> -> tensor<f32>
+  func.return %y : tensor<f32>
+}"""
+
+
+def compile_lowered(lower: Any) -> Any:
+    register_op(LoweredOp, interpret=lambda op, x: x.sum(), lower=lower)
+    return tenon.compile(parse_module(LOWERED, "lowered.mlir"))
+
+
+@pytest.mark.parametrize(
+    ("lower", "found"),
+    [(lambda builder, op: None, "None"), (lambda builder, op: op.source, "tensor<4xf32>")],
+)
+def test_what_a_lowering_returns_is_checked(lower: Any, found: str) -> None:
+    message = f"test_custom.lowered: its lowering returned {found}, expected tensor<f32>"
+    with pytest.raises(TenonError, match=re.escape(message)) as raised:
+        compile_lowered(lower)
+    assert raised.value.location == "lowered.mlir:2:8"
+
+
+def test_what_a_lowering_returns_is_taken() -> None:
+    def lower(builder: GraphBuilder, op: Any) -> Any:
+        return builder.add(graph.ReduceOp(graph.ReduceKind.ADD, op.source, [0]))
+
+    assert compile_lowered(lower)(np.arange(4, dtype=np.float32)) == 6
 
 
 class NoDefinitionOp(CustomOp):

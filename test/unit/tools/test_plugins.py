@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from tenon import PassManager, parse_module, register_pass
-from tenon.compiler import custom
+from tenon.compiler.custom import unregister_pass
 from tenon.dialects import context
 from tenon.errors import TenonError
 from tenon.passes.instruments.reproducer import Plugins, Reproducer
@@ -27,12 +27,11 @@ CUSTOM_PASS = ROOT / "examples" / "custom_pass"
 
 @pytest.fixture(autouse=True)
 def nothing_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(custom, "_PASSES", {})
     loaded, passes, modules = set[str](), set(ALL_PASSES), set(sys.modules)
-    monkeypatch.setattr(plugins, "_LOADED", loaded)
+    monkeypatch.setattr(plugins, "LOADED", loaded)
     yield
     for name in {*ALL_PASSES} - passes:
-        del ALL_PASSES[name]
+        unregister_pass(name)
     for name in loaded & {*sys.modules} - modules:
         del sys.modules[name]
 
@@ -97,6 +96,16 @@ def test_what_is_no_pass_of_ones_own_is_refused(pass_type: Any, message: str) ->
     register_pass(MinePass)
     with pytest.raises(TenonError, match=f"^register_pass: {re.escape(message)}$"):
         register_pass(pass_type)
+
+
+def test_a_pass_that_is_forgotten_is_not_known() -> None:
+    register_pass(MinePass)
+    unregister_pass("mine")
+    with pytest.raises(TenonError, match="unknown pass 'mine'"):
+        PassManager("mine")
+    for name in ("mine", "cse"):
+        with pytest.raises(TenonError, match=f"^unregister_pass: no pass '{name}' was registered$"):
+            unregister_pass(name)
 
 
 def test_callbacks_are_the_functions_that_a_module_defines(tmp_path: Path) -> None:
@@ -191,8 +200,8 @@ def test_a_bug_of_a_plugin_leaves_a_reproducer_that_loads_it(
     (reproducer,) = tmp_path.glob("tenon-opt-*.mlir")
     command = f"{reproducer} --run-reproducer --debug --load-pass-plugin={plugin}"
     assert second == f"tenon-opt: to reproduce: tenon-opt {command}"
-    del ALL_PASSES["faulty"], sys.modules["faulty_of_test"]
-    custom._PASSES.clear()
+    unregister_pass("faulty")
+    del sys.modules["faulty_of_test"]
     assert tenon_opt.main(command.split()) == 70
     assert first in capsys.readouterr().err.splitlines()
 
@@ -285,28 +294,3 @@ def test_tenon_reduce_takes_passes_and_gives_them_to_the_reproducer(
     assert reduced is not None and reduced.plugins.passes == (str(plugin),)
     assert "graph.mul" not in reduced.text
     assert "found" in capsys.readouterr().err
-
-
-SUM = """\
-func.func @sum(%x: tensor<4xf32>) -> tensor<f32> {
-  %s = graph.reduce add %x axes [0] : tensor<4xf32> -> tensor<f32>
-  func.return %s : tensor<f32>
-}
-"""
-
-
-@pytest.mark.parametrize(
-    ("lower", "found"),
-    [
-        (lambda builder, op: None, "None"),
-        (lambda builder, op: op.operands[0], "tensor<4xf32>"),
-    ],
-)
-def test_what_a_lowering_returns_is_checked(lower: Any, found: str) -> None:
-    op = next(each for each in parse_module(SUM, "sum.mlir").walk() if each.name == "graph.reduce")
-    message = f"graph.reduce: its lowering returned {found}, expected tensor<f32>"
-    with pytest.raises(TenonError, match=re.escape(message)) as raised:
-        custom._checked_lowering(lower)(None, op)
-    assert raised.value.location == "sum.mlir:2:8"
-    value = op.results[0]
-    assert custom._checked_lowering(lambda builder, op: value)(None, op) is value
