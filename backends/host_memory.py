@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,13 @@ does not begin at one has small pages at both ends. Streams through small pages 
 Bytes = npt.NDArray[np.uint8]
 
 
+class _Pool(NamedTuple):
+    """The bytes of a pool, and where they begin."""
+
+    memory: Bytes
+    address: int
+
+
 class HostMemory:
     """
     Pools are byte arrays of this process, or host arrays mapped in; every copy is done when the call returns.
@@ -30,13 +37,14 @@ class HostMemory:
 
     def __init__(self, owner: str) -> None:
         self._owner = owner
-        self._pools: dict[int, Bytes] = {}
-        self._addresses: dict[int, int] = {}
+        self._pools: dict[int, _Pool] = {}
         self.generation = 0
         """Counts the pools that came or went."""
 
     def __repr__(self) -> str:
-        pools = ", ".join(f"{pool_id}: {pool.nbytes} bytes" for pool_id, pool in sorted(self._pools.items()))
+        pools = ", ".join(
+            f"{pool_id}: {pool.memory.nbytes} bytes" for pool_id, pool in sorted(self._pools.items())
+        )
         return f"{type(self).__name__}({self._owner!r}, pools {{{pools}}})"
 
     def alloc_pool(self, pool_id: int, nbytes: int, alignment: int, mode: MemoryMode | None = None) -> None:
@@ -65,7 +73,7 @@ class HostMemory:
 
     def free_pool(self, pool_id: int) -> None:
         self._pool(pool_id)
-        del self._pools[pool_id], self._addresses[pool_id]
+        del self._pools[pool_id]
         self.generation += 1
 
     def memset_zero(self, target: BufferLoc, nbytes: int) -> None:
@@ -102,51 +110,44 @@ class HostMemory:
         self._bytes(target, nbytes)[:] = peer._bytes(source, nbytes)
 
     def _add(self, pool_id: int, memory: Bytes) -> None:
-        self._pools[pool_id] = memory
-        self._addresses[pool_id] = memory.ctypes.data
+        self._pools[pool_id] = _Pool(memory, memory.ctypes.data)
         self.generation += 1
 
     def _check_unused(self, pool_id: int) -> None:
         if pool_id in self._pools:
             raise DeviceError(f"{self._owner}: pool {pool_id} is already allocated")
 
-    def _pool(self, pool_id: int) -> Bytes:
+    def _pool(self, pool_id: int) -> _Pool:
         # Looked up once: another stream's thread may free the pool in between.
         pool = self._pools.get(pool_id)
         if pool is None:
-            raise self._not_allocated(pool_id)
+            raise DeviceError(f"{self._owner}: pool {pool_id} is not allocated")
         return pool
-
-    def _not_allocated(self, pool_id: int) -> DeviceError:
-        return DeviceError(f"{self._owner}: pool {pool_id} is not allocated")
 
     def address(self, location: BufferLoc) -> int:
         """Returns the address of a place. Raises `DeviceError` where its pool is not allocated."""
-        pool = self._pool(location.pool_id)
-        assert 0 <= location.offset <= pool.nbytes, f"{location} is outside its {pool.nbytes} bytes"
-        address = self._addresses.get(location.pool_id)
-        if address is None:
-            raise self._not_allocated(location.pool_id)
+        memory, address = self._pool(location.pool_id)
+        assert 0 <= location.offset <= memory.nbytes, f"{location} is outside its {memory.nbytes} bytes"
         return address + location.offset
 
     def _bytes(self, location: BufferLoc, nbytes: int) -> Bytes:
-        pool = self._pool(location.pool_id)
+        memory = self._pool(location.pool_id).memory
         end = location.offset + nbytes
-        assert 0 <= location.offset <= end <= pool.nbytes, (
-            f"{location} to {end:#x} is outside its {pool.nbytes} bytes"
+        assert 0 <= location.offset <= end <= memory.nbytes, (
+            f"{location} to {end:#x} is outside its {memory.nbytes} bytes"
         )
-        return pool[location.offset : end]
+        return memory[location.offset : end]
 
     def _elements(self, place: StridedLoc) -> npt.NDArray[Any]:
         """Returns the elements of `place` as an array of its shape, fit to be copied and nothing else."""
-        pool = self._pool(place.start.pool_id)
+        memory = self._pool(place.start.pool_id).memory
         begin, end = place.span()
-        assert 0 <= begin <= end <= pool.nbytes, (
+        assert 0 <= begin <= end <= memory.nbytes, (
             f"{place.start} of {list(place.shape)} by {list(place.strides)} bytes is outside its "
-            f"{pool.nbytes} bytes"
+            f"{memory.nbytes} bytes"
         )
         word = _word_of(place.itemsize)
-        return np.ndarray(place.shape, word, pool.data, place.start.offset, place.strides)
+        return np.ndarray(place.shape, word, memory.data, place.start.offset, place.strides)
 
 
 def _word_of(itemsize: int) -> np.dtype[Any]:

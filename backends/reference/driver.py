@@ -76,7 +76,7 @@ class ReferenceDriver(HostMemory):
         assert isinstance(type, MemRefType), f"{type} is no buffer"
         dtype, shape = dtype_of(argument.type), type.get_shape()
         if DYNAMIC_INDEX in shape:
-            rest = self._pool(location.pool_id).nbytes - location.offset
+            rest = self._pool(location.pool_id).memory.nbytes - location.offset
             nbytes = rest - rest % dtype.itemsize
         else:
             nbytes = prod(shape) * dtype.itemsize
