@@ -26,7 +26,7 @@ from .library import llvmlite_binding, llvmlite_version, new_engine
 from .limits import SCALAR_LOOPS
 from .processors import Processor, host_processor
 
-_MOST_LIBRARIES = 16
+MOST_LIBRARIES = 16
 """
 How many libraries an engine loads, and so of how many that are gone one that is used can keep what is left.
 To make an engine takes a millisecond, to load a library 0.15.
@@ -64,6 +64,8 @@ class LLVMCompiler:
     compile; one does at a time.
     """
 
+    most_libraries: int = MOST_LIBRARIES
+    """After so many libraries it takes another engine."""
     _machines: dict[Processor, Any] = field(default_factory=dict[Processor, Any])
     _engine: Any = None
     _n_libraries: int = 0
@@ -124,7 +126,7 @@ class LLVMCompiler:
             return machine.emit_object(module)
 
     def _load(self, image: bytes) -> CompiledArtifact:
-        if self._n_libraries % _MOST_LIBRARIES == 0:
+        if self._n_libraries % self.most_libraries == 0:
             self._engine = new_engine()
         definitions, _, code = image.partition(b"\0")
         entry_points = {found.kernel: found for found in find_entry_points(definitions.decode())}

@@ -117,10 +117,15 @@ class DeviceExecutable(Executable):
                 self._bound.append(self._direct)
                 self._direct.add_frame(self._places_of_first_call)
                 if not self._takes_out:
-                    self._call_directly = self._donate_directly if self._taken else self._direct.call
+                    self.direct_call = self._donate_directly if self._taken else self._direct.call
         except BaseException:
             self.close()
             raise
+
+    @property
+    def direct_program(self) -> DirectProgram | None:
+        """What runs whole calls in machine code; None where their steps run one after the other."""
+        return self._direct
 
     @property
     def node_places(self) -> Mapping[str, BufferLoc]:

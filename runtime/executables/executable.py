@@ -62,7 +62,12 @@ class Executable(ProcessBound, ABC):
         self._symbols = SymbolArguments(signature, function.symbols) if function.symbols else None
         self._takes_out = "out" in signature.argument_names
         self._returns_one = len(signature.result_types) == 1
-        self._call_directly: DirectCall | None = None
+        self.direct_call: DirectCall | None = None
+        """
+        What runs the program on a tuple of plain arrays and `out`, which may be None, without the checks of a
+        call: it returns None, having done nothing, where an argument does not fit. None where calls take
+        more. It is not on the timeline.
+        """
         self.explainer: Callable[[], Explanation] | None = None
         """What tells how it came about; set by whoever compiled it."""
         self.backend: Backend | None = None
@@ -84,15 +89,6 @@ class Executable(ProcessBound, ABC):
     @property
     def result_types(self) -> tuple[ArrayType, ...]:
         return self.signature.result_types
-
-    @property
-    def direct_call(self) -> DirectCall | None:
-        """
-        What runs the program on a tuple of plain arrays and `out`, which may be None, without the checks of a
-        call: it returns None, having done nothing, where an argument does not fit. None where calls take
-        more. It is not on the timeline.
-        """
-        return self._call_directly
 
     @property
     def source(self) -> str:
@@ -149,7 +145,7 @@ class Executable(ProcessBound, ABC):
                 is closed.
             DeviceError: the device failed.
         """
-        call_directly = self._call_directly
+        call_directly = self.direct_call
         if call_directly is not None and timeline.current is None:
             if named:
                 arguments, named = self.signature.ordered(arguments, named), {}

@@ -36,31 +36,34 @@ def is_layout_known() -> bool:
     array = np.empty((3, 5, 7), np.float32)[:2]
     pair: tuple[Any, ...] = (array, None)
     return (
-        _word(array, 8) == id(np.ndarray)
-        and _word(array, 16) == array.ctypes.data
-        and _number(array, 24) == array.ndim
-        and [_word_at(_word(array, 32) + 8 * axis) for axis in range(3)] == [2, 5, 7]
-        and _word(array, 56) == id(array.dtype)
-        and _number(array, 64) == array.flags.num
+        word(array, 8) == id(np.ndarray)
+        and word(array, 16) == array.ctypes.data
+        and number(array, 24) == array.ndim
+        and [word_at(word(array, 32) + 8 * axis) for axis in range(3)] == [2, 5, 7]
+        and word(array, 56) == id(array.dtype)
+        and number(array, 64) == array.flags.num
         and all(_is_dtype_known(np.dtype(text)) for text in ("f4", ">f4", "<i8", "u1", "?"))
-        and _word(pair, 8) == id(tuple)
-        and _word(pair, 16) == len(pair)
-        and [_word(pair, TUPLE_ITEMS), _word(pair, TUPLE_ITEMS + 8)] == [id(array), id(None)]
+        and word(pair, 8) == id(tuple)
+        and word(pair, 16) == len(pair)
+        and [word(pair, TUPLE_ITEMS), word(pair, TUPLE_ITEMS + 8)] == [id(array), id(None)]
     )
 
 
 def _is_dtype_known(dtype: np.dtype[Any]) -> bool:
     order = ctypes.c_char.from_address(id(dtype) + 26).value.decode("latin-1")
-    return order == dtype.byteorder and _number(dtype, 28) == dtype.num
+    return order == dtype.byteorder and number(dtype, 28) == dtype.num
 
 
-def _word(owner: object, offset: int) -> int:
-    return _word_at(id(owner) + offset)
+def word(owner: object, offset: int) -> int:
+    """Returns the eight bytes at an offset into an object."""
+    return word_at(id(owner) + offset)
 
 
-def _word_at(address: int) -> int:
+def word_at(address: int) -> int:
+    """Returns the eight bytes at an address of this process."""
     return ctypes.c_uint64.from_address(address).value
 
 
-def _number(owner: object, offset: int) -> int:
+def number(owner: object, offset: int) -> int:
+    """Returns the four bytes at an offset into an object, which have a sign."""
     return ctypes.c_int32.from_address(id(owner) + offset).value

@@ -106,6 +106,16 @@ class DirectProgram:
         _PROGRAMS.add(self)
 
     @property
+    def n_frames(self) -> int:
+        """How many calls may run at the same time."""
+        return len(self._frames)
+
+    @property
+    def n_running(self) -> int:
+        """How many calls run now."""
+        return int(self._record[_RUNNING])
+
+    @property
     def has_free_frame(self) -> bool:
         return bool(self._record[_FRAMES])
 
@@ -127,7 +137,7 @@ class DirectProgram:
         their memory stays.
         """
         self._record[_N_ARGUMENTS] = -1
-        while self._record[_RUNNING]:
+        while self.n_running:
             if sys.is_finalizing():
                 return
             time.sleep(_WAIT_SECONDS)

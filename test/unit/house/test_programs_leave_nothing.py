@@ -21,7 +21,7 @@ import tenon.numpy as tnp
 from tenon.backends.llvm import compile as compiling
 
 N_PROGRAMS = int(sys.argv[1])
-assert compiling._MOST_LIBRARIES == N_PROGRAMS
+assert compiling.MOST_LIBRARIES == N_PROGRAMS
 
 class Heap(ctypes.Structure):
     names = "arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks fordblks keepcost"
@@ -51,7 +51,7 @@ def unbounded():
     '''How much is in every cache without a bound, and in every table of a module or class.'''
     found = {}
     for each in gc.get_objects():
-        if isinstance(each, functools._lru_cache_wrapper) and each.cache_info().maxsize is None:
+        if isinstance(each, type(functools.cache(len))) and each.cache_info().maxsize is None:
             if each.__module__.startswith(("tenon.", "xdsl.")):
                 found[f"{each.__module__}.{each.__qualname__}"] = each.cache_info().currsize
     for module in list(sys.modules.values()):

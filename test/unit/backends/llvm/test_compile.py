@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from tenon.backends.interface import BufferLoc, MachineCode
 from tenon.backends.llvm import backend
-from tenon.backends.llvm import compile as compile_module
 from tenon.backends.llvm.compile import LLVMCompiler
 from tenon.backends.llvm.device import host_device
 from tenon.backends.llvm.entry_points import EntryPoint, find_entry_points
@@ -61,9 +60,8 @@ def test_a_kernel_outlives_the_compiler_and_the_artifact() -> None:
     assert values.tolist() == [1.0, 2.0, 0.0, 1.0]
 
 
-def test_kernels_stay_loaded_when_the_compiler_takes_another_engine(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compile_module, "_MOST_LIBRARIES", 2)
-    llvm, compiler = backend(), LLVMCompiler()
+def test_kernels_stay_loaded_when_the_compiler_takes_another_engine() -> None:
+    llvm, compiler = backend(), LLVMCompiler(most_libraries=2)
     source = llvm.renderer.render(parse_module(remainder_kernel("k")), llvm.device)
     image = compiler.image(source, llvm.device)
     kernels = [llvm.driver.get_kernel(compiler.load(image, llvm.device), "k") for _ in range(5)]

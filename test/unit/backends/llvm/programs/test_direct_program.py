@@ -69,9 +69,17 @@ def ones() -> np.ndarray:
 
 
 def direct_of(executable: DeviceExecutable) -> Any:
-    """Returns the direct program, which callers of an executable cannot see."""
-    assert executable._direct is not None  # pyright: ignore[reportPrivateUsage]
-    return executable._direct  # pyright: ignore[reportPrivateUsage]
+    assert executable.direct_program is not None
+    return executable.direct_program
+
+
+def let_no_frame_be_free(executable: DeviceExecutable, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Makes the next call find no frame, as where all of them run."""
+    program = direct_of(executable)
+    call, answers = program.call, iter([lambda arguments, out: None])
+    monkeypatch.setattr(executable, "direct_call", None)
+    monkeypatch.setattr(program, "call", lambda *given: next(answers, call)(*given))
+    monkeypatch.setattr(DirectProgram, "has_free_frame", False)
 
 
 def direct(executable: DeviceExecutable, *arguments: Any, out: Any = None) -> Any:
@@ -162,7 +170,7 @@ def test_other_arguments_are_refused_and_come_out_as_without_machine_code(
             return type(error), str(error)
 
     fast = outcome()
-    monkeypatch.setattr(add, "_call_directly", lambda arguments, out: None)
+    monkeypatch.setattr(add, "direct_call", None)
     assert outcome() == fast
 
 
@@ -194,7 +202,7 @@ def test_other_targets_are_refused_and_come_out_as_without_machine_code(
             return type(error), str(error)
 
     fast = outcome()
-    monkeypatch.setattr(add, "_call_directly", lambda arguments, out: None)
+    monkeypatch.setattr(add, "direct_call", None)
     assert outcome() == fast
 
 
@@ -267,7 +275,7 @@ def test_calls_by_name_go_straight_to_machine_code_too(
     add: DeviceExecutable, monkeypatch: pytest.MonkeyPatch
 ):
     calls: list[Any] = []
-    monkeypatch.setattr(add, "_call_directly", lambda *call: calls.append(call) or "result")
+    monkeypatch.setattr(add, "direct_call", lambda *call: calls.append(call) or "result")
     assert add(y=2, x=1) == add(1, y=2, out=3) == "result"
     assert calls == [((1, 2), None), ((1, 2), 3)]
 
@@ -395,19 +403,22 @@ def test_calls_from_many_threads_run_at_the_same_time_and_right(chain: DeviceExe
 
     with ThreadPoolExecutor(8) as executor:
         assert all(executor.map(work, range(8)))
-    n_frames = len(direct_of(chain)._frames)  # pyright: ignore
+    n_frames = direct_of(chain).n_frames
     assert 1 < n_frames <= 8
     chain(inputs[0])
-    assert len(direct_of(chain)._frames) == n_frames  # pyright: ignore
+    assert direct_of(chain).n_frames == n_frames
 
 
-def test_each_frame_has_temporaries_of_its_own_until_it_is_closed():
+def test_each_frame_has_temporaries_of_its_own_until_it_is_closed(
+    monkeypatch: pytest.MonkeyPatch,
+):
     device = backend()
     pool = slab_pool_of(device.driver)
     executable = compiled(CHAIN, backend=device)
     one = pool.statistics().nbytes
     assert one == executable.memory_plan().nbytes
-    direct_of(executable).add_frame({**executable._places, **executable._place_temporaries()})
+    let_no_frame_be_free(executable, monkeypatch)
+    executable(np.zeros((512, 512), np.float32))
     assert pool.statistics().nbytes == 2 * one
     executable.close()
     assert pool.statistics().n_slabs == 0
@@ -495,8 +506,7 @@ def test_a_finalizer_may_close_an_executable_that_grows(monkeypatch: pytest.Monk
         return allocate(*arguments)
 
     monkeypatch.setattr(pool, "allocate", close_and_allocate)
-    monkeypatch.setattr(executable, "_call_directly", lambda arguments, out: None)
-    direct_of(executable)._record[8] = 0  # pyright: ignore
+    let_no_frame_be_free(executable, monkeypatch)
     with pytest.raises(tenon.CallError, match=r"^chain: the executable is closed$"):
         executable(np.zeros((512, 512), np.float32))
     assert pool.statistics().n_slabs == 0
@@ -507,12 +517,14 @@ def test_the_memory_of_a_frame_lives_until_the_program_is_closed():
     executable = compiled(CHAIN, backend=device)
     program = direct_of(executable)
     assert isinstance(program, DirectProgram)
-    (frame,) = program._frames  # pyright: ignore
-    location = next(iter(executable._places_of_first_call.values()))
-    pool = device.driver.host_view(BufferLoc(location.pool_id, 0), 0).base  # pyright: ignore
-    assert any(view.base is pool for view in frame.memory)
+    (pool,) = executable.memory_plan().pools
+    memory = weakref.ref(device.driver.host_view(BufferLoc(pool.pool_id, 0), 0).base)  # pyright: ignore
+    device.driver.free_pool(pool.pool_id)
+    assert memory() is not None
+    program.close()
+    assert memory() is None and not program.n_frames and not program.has_free_frame
+    device.driver.alloc_pool(pool.pool_id, pool.nbytes, 64)
     executable.close()
-    assert not program._frames and not program.has_free_frame  # pyright: ignore
 
 
 PRELUDE = f"""
@@ -536,22 +548,22 @@ IN_A_CHILD = r"""
 import warnings
 # Python 3.12 and later say so of every fork beside threads, which is what is tested here.
 warnings.filterwarnings("ignore", r"This process \(pid=\d+\) is multi-threaded", DeprecationWarning)
-record = executable._direct._record
-while not record[5]:
+program = executable.direct_program
+while not program.n_running:
     pass
 child = os.fork()
 if child == 0:
-    assert not record[5]
+    assert not program.n_running
     done = []
     def call():
         assert np.array_equal(executable(x), expected)
         done.append(1)
     caller = threading.Thread(target=call)
     caller.start()
-    while not record[5] and not done:
+    while not program.n_running and not done:
         pass
     executable.close()
-    os._exit(0 if not record[5] else 1)
+    os._exit(0 if not program.n_running else 1)
 stopped.append(1)
 _, status = os.waitpid(child, 0)
 assert status == 0, status
@@ -591,7 +603,7 @@ def test_an_executable_may_be_closed_at_the_end_of_the_interpreter_while_calls_r
 def test_an_interpreter_that_is_not_known_gets_the_same_results(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(driver, "is_layout_known", lambda: False)
     with compiled(BOTH) as both:
-        assert both._direct is None
+        assert both.direct_program is None
         x = np.array([10, 20, 30], np.float32)
         for _ in range(2):
             assert [result.tolist() for result in both(x)] == [[11, 22, 34], [10, 20, 30], [1, 2, 4]]
@@ -599,7 +611,7 @@ def test_an_interpreter_that_is_not_known_gets_the_same_results(monkeypatch: pyt
 
 def test_arrays_that_fit_are_never_refused_for_good(monkeypatch: pytest.MonkeyPatch):
     with compiled(ADD) as executable:
-        monkeypatch.setattr(executable, "_call_directly", lambda arguments, out: None)
+        monkeypatch.setattr(executable, "direct_call", None)
         monkeypatch.setattr(direct_of(executable), "call", lambda arguments, out: None)
         with pytest.raises(AssertionError, match=r"^add: arrays that fit were refused$"):
             executable(x=ones(), y=ones())
@@ -611,7 +623,7 @@ def test_this_interpreter_is_known():
 
 @pytest.mark.parametrize("what", ["word", "number"])
 def test_objects_that_are_laid_out_otherwise_are_noticed(monkeypatch: pytest.MonkeyPatch, what: str):
-    monkeypatch.setattr(object_layout, f"_{what}", lambda owner, offset: 1)
+    monkeypatch.setattr(object_layout, what, lambda owner, offset: 1)
     assert not object_layout.is_layout_known.__wrapped__()
 
 
@@ -625,7 +637,7 @@ def test_a_version_that_is_not_known_is_not_looked_into(
     monkeypatch: pytest.MonkeyPatch, what: str, known: tuple[Any, ...]
 ):
     monkeypatch.setattr(object_layout, what, known)
-    monkeypatch.setattr(object_layout, "_word_at", lambda address: pytest.fail("it was looked into"))
+    monkeypatch.setattr(object_layout, "word_at", lambda address: pytest.fail("it was looked into"))
     assert not object_layout.is_layout_known.__wrapped__()
 
 
