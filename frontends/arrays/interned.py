@@ -10,7 +10,8 @@ from weakref import ref
 _KeyT = TypeVar("_KeyT")
 _ValueT = TypeVar("_ValueT")
 
-_LEAST_SWEPT = 1024
+LEAST_SWEPT = 1024
+"""Tables of fewer entries are not swept."""
 
 _adding = Lock()
 """Held while anything is added to any table."""
@@ -25,7 +26,7 @@ class Interned(Generic[_KeyT, _ValueT]):
 
     def __init__(self) -> None:
         self._found: dict[_KeyT, ref[_ValueT]] = {}
-        self._most = _LEAST_SWEPT
+        self._most = LEAST_SWEPT
 
     def __len__(self) -> int:
         return len(self._found)
@@ -43,7 +44,7 @@ class Interned(Generic[_KeyT, _ValueT]):
             if len(self._found) >= self._most:
                 # A table of its own: others may be reading the old one.
                 self._found = {each: found for each, found in self._found.items() if found() is not None}
-                self._most = max(_LEAST_SWEPT, 2 * len(self._found))
+                self._most = max(LEAST_SWEPT, 2 * len(self._found))
             self._found[key] = ref(value)
             return value
 

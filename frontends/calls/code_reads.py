@@ -21,10 +21,10 @@ from typing import Any, cast
 
 from .handed_over import HANDING_OVER, codes_handed_over
 
-_LAST_KNOWN = (3, 14)
+LAST_KNOWN = (3, 14)
 """The last version of Python whose instructions were looked through."""
 
-_IS_KNOWN = sys.version_info[:2] <= _LAST_KNOWN
+_IS_KNOWN = sys.version_info[:2] <= LAST_KNOWN
 
 _ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD")
 _SUPER_ATTRIBUTES = ("LOAD_SUPER_ATTR",)
@@ -55,8 +55,18 @@ class Chain:
         return replace(self, steps=(*self.steps, (kind, name)))
 
     @property
+    def text(self) -> str:
+        """How Python writes it: `self.table['a']`."""
+        return text_of(self.name, self.steps)
+
+    @property
     def is_of_argument(self) -> bool:
         return self.kind == "argument" or any(each.is_of_argument for each in self.arguments)
+
+
+def text_of(name: str, steps: tuple[Step, ...]) -> str:
+    """Returns how Python writes what is reached from `name` by `steps`."""
+    return name + "".join(f".{step}" if what == "attribute" else f"[{step!r}]" for what, step in steps)
 
 
 _SUPER = Chain("global", "super")
@@ -68,7 +78,7 @@ def chains_of(code: CodeType) -> tuple[Chain, ...]:
     found: dict[Chain, None] = {}
     handed = codes_handed_over(tuple(_codes(code))) if _IS_KNOWN else frozenset[CodeType]()
     for each, inside in _codes_inside(code, None, handed):
-        for chain in _Reader(each).chains(dis.get_instructions(each)):
+        for chain in Reader(each).chains(dis.get_instructions(each)):
             if each is code or not chain.is_of_argument:
                 found[replace(chain, inside=inside)] = None
     return tuple(found)
@@ -92,8 +102,11 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
             yield from _codes(constant)
 
 
-class _Reader:
-    """Reads the instructions of one code object in their order."""
+class Reader:
+    """
+    Reads the instructions of one code object in their order; `is_known` says whether they are of a version
+    that was looked through.
+    """
 
     def __init__(self, code: CodeType, is_known: bool = _IS_KNOWN) -> None:
         self._code = code

@@ -32,7 +32,7 @@ import numpy as np
 
 from ..arrays.array import Array
 from ..arrays.concrete import ConcreteArray, as_concrete
-from .code_reads import Chain, Step, chains_of
+from .code_reads import Chain, Step, chains_of, text_of
 
 _OUTSIDE = ("builtins", "functools", "itertools", "math", "numpy", "operator", "tenon", "typing")
 """Packages whose functions do not change."""
@@ -83,7 +83,7 @@ class Watch:
         """
         for count in range(len(self.steps)):
             watch = Watch(
-                _text_of(name, self.steps[:count]), self.root, self.steps[:count], reader=self.reader
+                text_of(name, self.steps[:count]), self.root, self.steps[:count], reader=self.reader
             )
             value = watch.read()
             if isinstance(value, Array | np.ndarray):
@@ -502,7 +502,7 @@ class _Search:
                 return
             whole = watch.through_method(value)
             if whole is not watch:
-                watch = replace(whole, text=_text_of(chain.name, whole.steps))
+                watch = replace(whole, text=text_of(chain.name, whole.steps))
                 value = watch.read()
         key = f"{number} {watch.text}"
         if not is_argument or chain.steps or (_has_contents(value) and _is_hashed_by_identity(value)):
@@ -546,15 +546,11 @@ def _functions_in(value: Any, depth: int) -> Iterator[Any]:
         yield value
 
 
-def _text_of(name: str, steps: tuple[Step, ...]) -> str:
-    return name + "".join(f".{step}" if what == "attribute" else f"[{step!r}]" for what, step in steps)
-
-
 def _watch(
     chain: Chain, function: FunctionType, cells: Mapping[str, Any], arguments: Mapping[str, Any]
 ) -> Watch | None:
     name, steps = chain.name, chain.steps
-    text = _text_of(name, steps)
+    text = chain.text
     if chain.kind == "global":
         variables = function.__globals__
         if name not in variables:

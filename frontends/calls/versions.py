@@ -89,7 +89,7 @@ class Version:
 def _are_alone(leaves: Sequence[Any], values: list[Any]) -> list[bool]:
     """Returns of which arrays the values, the items of a list, may be written to: nobody else sees them."""
     return [
-        type(leaf) is ConcreteArray and n_references <= _N_REFERENCES and leaf.values.base is None
+        type(leaf) is ConcreteArray and n_references <= N_REFERENCES and leaf.values.base is None
         for leaf, n_references in zip(leaves, _counts(values), strict=True)
     ]
 
@@ -102,7 +102,7 @@ def _counts(values: list[Any]) -> list[int]:
     return list(map(getrefcount, values))
 
 
-def _references_of_one() -> int:
+def references_of_one() -> int:
     """Returns what counts of the values that an array and the list of values refer to."""
     if get_config_var("Py_GIL_DISABLED"):
         return 0  # Other threads count on their own: values are copied.
@@ -110,7 +110,8 @@ def _references_of_one() -> int:
     return _counts([array.values])[0]
 
 
-_N_REFERENCES = _references_of_one()
+N_REFERENCES = references_of_one()
+"""What is referred to more often somebody else sees too."""
 
 _ARRAY = object()
 """Where an array stands among the parts of a result."""

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 import tenon
-from tenon.frontends.calls import code_reads, guards
-from tenon.frontends.calls.code_reads import Chain, _Reader, chains_of
+from tenon.frontends.calls import guards
+from tenon.frontends.calls.code_reads import LAST_KNOWN, Chain, Reader, chains_of
 
 RATE = 2.0
 
 
 def texts_of(chains) -> set[str]:
-    return {guards._text_of(chain.name, chain.steps) for chain in chains}
+    return {chain.text for chain in chains}
 
 
 class Model:
@@ -82,7 +82,7 @@ def test_code_that_is_watched_reads_the_same():
     sys.settrace(lambda *_: None)
     try:
         function(model)
-        watched = _Reader(function.__code__).chains(dis.get_instructions(function.__code__))
+        watched = Reader(function.__code__).chains(dis.get_instructions(function.__code__))
     finally:
         sys.settrace(old)
     assert texts_of(watched) == before == {"model.scale", "RATE"}
@@ -97,7 +97,7 @@ def _renamed(function: Any, are_locals_known: bool) -> Any:
 
 @pytest.mark.parametrize("are_locals_known", [True, False])
 def test_instructions_that_are_not_known_count_as_reads(are_locals_known: bool):
-    reader = _Reader(Model.forward.__code__, is_known=False)
+    reader = Reader(Model.forward.__code__, is_known=False)
     chains = reader.chains(_renamed(Model.forward, are_locals_known))
     assert {"self", "RATE", "x", "y"} <= texts_of(chains)
     if are_locals_known:
@@ -110,7 +110,7 @@ def test_a_version_that_is_not_known_gives_no_stale_result(
 ):
     def unknown(code: Any) -> list[Chain]:
         holder = FunctionType(code, {})
-        return _Reader(code, is_known=False).chains(_renamed(holder, are_locals_known))
+        return Reader(code, is_known=False).chains(_renamed(holder, are_locals_known))
 
     monkeypatch.setattr(guards, "chains_of", unknown)
     monkeypatch.setattr(sys.modules[__name__], "RATE", 2.0)
@@ -127,7 +127,7 @@ def test_a_version_that_is_not_known_gives_no_stale_result(
 
 
 def test_a_later_version_is_not_known(monkeypatch: pytest.MonkeyPatch):
-    assert code_reads._LAST_KNOWN == (3, 14)
+    assert LAST_KNOWN == (3, 14)
     unused = compile("def f(self, x):\n return x", "f", "exec").co_consts[0]
-    assert texts_of(_Reader(unused, is_known=True).chains(())) == set()
-    assert texts_of(_Reader(unused, is_known=False).chains(())) == {"self", "x"}
+    assert texts_of(Reader(unused, is_known=True).chains(())) == set()
+    assert texts_of(Reader(unused, is_known=False).chains(())) == {"self", "x"}

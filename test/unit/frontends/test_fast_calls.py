@@ -8,6 +8,7 @@ import pytest
 import tenon
 import tenon.numpy as tnp
 from tenon.errors import TenonError
+from tenon.frontends.jit.call_signature import Parameters
 
 
 class Counted:
@@ -25,17 +26,15 @@ class Counted:
 
 @pytest.fixture
 def slow_calls(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """Notes the calls that take the general way."""
-    from tenon.frontends.jit.jit import Jitted
-
+    """Notes the calls that take the general way, which reads their signature."""
     seen: list[Any] = []
-    general = Jitted._call
+    signature_of = Parameters.signature_of
 
-    def noted(self: Any, arguments: Any, named: Any) -> Any:
-        seen.append(arguments)
-        return general(self, arguments, named)
+    def noted(self: Parameters, given: Any, leaves: list[Any]) -> Any:
+        seen.append(given)
+        return signature_of(self, given, leaves)
 
-    monkeypatch.setattr(Jitted, "_call", noted)
+    monkeypatch.setattr(Parameters, "signature_of", noted)
     return seen
 
 

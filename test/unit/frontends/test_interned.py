@@ -2,8 +2,7 @@
 
 import gc
 
-from tenon.frontends.arrays import interned
-from tenon.frontends.arrays.interned import Interned
+from tenon.frontends.arrays.interned import LEAST_SWEPT, Interned
 
 
 class Thing:
@@ -25,14 +24,14 @@ def test_there_is_one_object_for_a_key_while_anybody_has_it() -> None:
 def test_a_table_forgets_what_is_gone() -> None:
     table: Interned[int, Thing] = Interned()
     kept = [table.add(number, Thing()) for number in range(3)]
-    for number in range(10 * interned._LEAST_SWEPT):
+    for number in range(10 * LEAST_SWEPT):
         table.add(-1 - number, Thing())
-    assert len(table) <= interned._LEAST_SWEPT
+    assert len(table) <= LEAST_SWEPT
     assert [table.get(number) for number in range(3)] == kept
 
 
 def test_a_table_that_is_full_of_what_is_used_grows() -> None:
     table: Interned[int, Thing] = Interned()
-    n_things = 3 * interned._LEAST_SWEPT
+    n_things = 3 * LEAST_SWEPT
     kept = [table.add(number, Thing()) for number in range(n_things)]
     assert len(table) == n_things and [table.get(number) for number in range(n_things)] == kept

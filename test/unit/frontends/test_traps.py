@@ -584,7 +584,7 @@ def test_memory_that_others_see_is_not_donated():
 
 def test_nothing_is_donated_where_references_are_counted_by_threads(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(versions, "get_config_var", lambda name: name == "Py_GIL_DISABLED")
-    monkeypatch.setattr(versions, "_N_REFERENCES", versions._references_of_one())
+    monkeypatch.setattr(versions, "N_REFERENCES", versions.references_of_one())
     f = tenon.jit(lambda x: x + 1, donate_argnums=0)
     x = tnp.asarray(X.copy())
     address = x.values.ctypes.data
