@@ -12,6 +12,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 from ..backends.llvm.device import TARGET, cpu_device
 from ..backends.llvm.processors import PROCESSOR_NAMES
@@ -29,11 +30,10 @@ LIBRARY_FEATURES = ("AVX", "AVX2", "FMA", "FMA4", "AVX512F", "AVX512VL", "AVX512
 
 def dispatched_by_numpy() -> list[str]:
     """Returns the features that numpy has code of its own for, of those that this processor has."""
-    from numpy._core import _multiarray_umath
+    import numpy as np
 
-    enabled: dict[str, bool] = _multiarray_umath.__cpu_features__
-    dispatched: list[str] = _multiarray_umath.__cpu_dispatch__
-    return [name for name in dispatched if enabled.get(name)]
+    about: Any = np.show_config(mode="dicts")
+    return about["SIMD Extensions"].get("found", [])
 
 
 def environment_for(target: str) -> dict[str, str]:

@@ -10,6 +10,7 @@ from tenon.backends.interface import Backend, BufferLoc, CompiledArtifact
 from tenon.backends.opencl import backend
 from tenon.backends.steps import CopyStep, LaunchStep, SyncStep
 from tenon.errors import DeviceError, DeviceLostError
+from tenon.test.unit.backends.opencl.error_records import error_record
 
 cl = pytest.importorskip("pyopencl")
 
@@ -66,18 +67,13 @@ def test_arguments_are_set_again_only_where_something_moved(driver: Any, monkeyp
     program.run()
     told: list[tuple[int, object]] = []
 
-    class Watched:
-        """A kernel that notes what it is told."""
+    set_arg = cl.Kernel.set_arg
 
-        def __init__(self, kernel: Any) -> None:
-            self._kernel = kernel
+    def noted(kernel: Any, index: int, value: object) -> None:
+        told.append((index, value))
+        set_arg(kernel, index, value)
 
-        def set_arg(self, index: int, value: object) -> None:
-            told.append((index, value))
-            self._kernel.set_arg(index, value)
-
-    for placed in program._placed:
-        placed.arguments = [(Watched(kernel), index) for kernel, index in placed.arguments]
+    monkeypatch.setattr(cl.Kernel, "set_arg", noted)
     program.run()
     program.place(1, PLACES[1])
     program.run()
@@ -129,7 +125,7 @@ def test_a_device_that_is_lost_is_told(driver: Any, monkeypatch: pytest.MonkeyPa
     copying = driver.bind(artifact(), [CopyStep(0, 1, 8)], PLACES)
 
     def fail(*_: object, **__: object) -> None:
-        raise cl.RuntimeError(cl._cl._ErrorRecord("enqueue", -36, ""))
+        raise cl.RuntimeError(error_record("enqueue", -36))
 
     monkeypatch.setattr(cl, "enqueue_nd_range_kernel", fail)
     monkeypatch.setattr(cl, "enqueue_copy", fail)

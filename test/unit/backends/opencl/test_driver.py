@@ -23,6 +23,7 @@ from tenon.errors import (
     MissingExtraError,
     OutOfMemoryError,
 )
+from tenon.test.unit.backends.opencl.error_records import error_record
 
 cl = pytest.importorskip("pyopencl")
 
@@ -237,7 +238,7 @@ def test_pools_that_cannot_be_are_errors(driver: Any):
 
 def test_what_the_device_refuses_is_an_error(driver: Any, monkeypatch: pytest.MonkeyPatch):
     def refuse(*_: object, **__: object) -> None:
-        raise cl.MemoryError(cl._cl._ErrorRecord("create_buffer", -4, ""))
+        raise cl.MemoryError(error_record("create_buffer", -4))
 
     monkeypatch.setattr(cl, "Buffer", refuse)
     with pytest.raises(
@@ -270,7 +271,7 @@ class FailingQueue:
 
     def __getattr__(self, name: str) -> Any:
         def fail(*_: object, **__: object) -> None:
-            raise cl.RuntimeError(cl._cl._ErrorRecord(name, self._code, ""))
+            raise cl.RuntimeError(error_record(name, self._code))
 
         return fail
 
