@@ -15,7 +15,8 @@ import xdsl
 
 from ...import_time import IMPORT_TIME_NS
 
-_ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[2]
+"""The folder of Tenon's sources."""
 
 _NOT_COMPILING = frozenset(("benchmarks",))
 """Packages in the folder of the sources that compile nothing."""
@@ -32,10 +33,15 @@ _FIRST_TIME_NS = 365 * 24 * 3600 * 20 * 10**9
 
 @cache
 def library_fingerprint() -> str:
+    """Returns the fingerprint of the sources of this process, which are looked at once."""
+    return fingerprint_of(ROOT)
+
+
+def fingerprint_of(root: Path) -> str:
     """
     Returns a digest of the versions of what Tenon compiles with, of the interpreter, and of the sizes and
-    times of Tenon's source files: so one who changes them gets what they say now. Where they have changed
-    since this process imported Tenon it is of this process only, which runs what they said before.
+    times of the source files in `root`: so one who changes them gets what they say now. Where they have
+    changed since this process imported Tenon it is of this process only, which runs what they said before.
     """
     digest = blake2b(digest_size=32)
     versions = (
@@ -48,7 +54,7 @@ def library_fingerprint() -> str:
     digest.update(repr(versions).encode())
     for line in _version_of(Path(xdsl.__file__).parent):
         digest.update(line.encode())
-    sources = sorted(_source_files(str(_ROOT)))
+    sources = sorted(_source_files(str(root)))
     for line, _ in sources:
         digest.update(line.encode())
     if any(changed_ns > IMPORT_TIME_NS for _, changed_ns in sources):
