@@ -65,14 +65,14 @@ def main() -> int:
         print("oclgrind: there is none on the PATH (hint: apt-get install oclgrind)", file=sys.stderr)
         return 2
     for report in PROBES:
-        _, text = _under_oclgrind([__file__, "--probe", report])
+        _, text = under_oclgrind([__file__, "--probe", report])
         if report not in text:
             print(f"oclgrind: does not report {report!r} of a kernel that does it\n{text}", file=sys.stderr)
             return 1
     code = 0
     for path, chosen in TESTS:
         command = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "--capture=sys", path]
-        failed, text = _under_oclgrind([*command, *(("-k", chosen) if chosen else ())])
+        failed, text = under_oclgrind([*command, *(("-k", chosen) if chosen else ())])
         reports = len(_REPORT.findall(text))
         if failed or reports:
             code = 1
@@ -82,7 +82,7 @@ def main() -> int:
     return code
 
 
-def _under_oclgrind(command: list[str]) -> tuple[int, str]:
+def under_oclgrind(command: list[str]) -> tuple[int, str]:
     """Runs Python under Oclgrind and returns the exit code, and what both of them wrote."""
     environment = {**os.environ, "TENON_OPENCL_DEVICE": "oclgrind", "TENON_CACHE": "0"}
     done = subprocess.run(

@@ -47,7 +47,8 @@ __all__ = ["ContractOp", "ReduceOp", "iteration_extents", "reduced_type"]
 
 _KEEP = UnitAttr()
 
-_REDUCE_ELEMENTS = {kind: BITS if kind in (ReduceKind.AND, ReduceKind.OR) else NUMBERS for kind in ReduceKind}
+REDUCE_ELEMENTS = {kind: BITS if kind in (ReduceKind.AND, ReduceKind.OR) else NUMBERS for kind in ReduceKind}
+"""The element types that each kind of reduction takes."""
 
 
 def reduced_type(
@@ -113,7 +114,7 @@ class ReduceOp(GraphOp):
 
     def verify_(self) -> None:
         source = tensor_type_of(self.source, self.name)
-        _REDUCE_ELEMENTS[self.kind.data].check(f"{self.name} {self.kind.data.value}", source)
+        REDUCE_ELEMENTS[self.kind.data].check(f"{self.name} {self.kind.data.value}", source)
         check_fastmath(self, source)
         keep = self.keep is not None
         why = f"{source} {'with 1 for' if keep else 'without'} axes {list(self.axes.data)}"
@@ -225,7 +226,7 @@ class ContractOp(GraphOp):
         if count not in _NAMES:
             raise VerifyException(f"{self.name}: {count} operands, expected 1 or 2")
         kind, combine = self.accumulate.data, self.combine.data
-        _REDUCE_ELEMENTS[kind].check(f"{self.name} accumulate {kind.value}", result)
+        REDUCE_ELEMENTS[kind].check(f"{self.name} accumulate {kind.value}", result)
         if count == 1 and combine is not Combination.MUL:
             raise VerifyException(f"{self.name}: cannot combine {combine.value} with one operand")
         if count == 2:

@@ -161,7 +161,7 @@ def operand_indices(op: Operation, indices: Indices) -> list[Indices]:
         case graph.PadWithOp():
             shape, mode = shape_of(op.source, op.name), op.mode.data
             inside = zip(indices, op.low.data, shape, strict=True)
-            return [tuple(_padded_index(mode, i + -low, extent) for i, low, extent in inside)]
+            return [tuple(padded_index(mode, i + -low, extent) for i, low, extent in inside)]
         case graph.GatherOp():
             shape, axes = shape_of(op.source, op.name), op.axes.data
             count = len(indices) - (len(shape) - len(axes))
@@ -230,7 +230,7 @@ def box_starts(shape: Sequence[Extent], starts: Sequence[SSAValue], sizes: Seque
     )
 
 
-def _padded_index(mode: PadMode, index: IndexExpr, extent: Extent) -> IndexExpr:
+def padded_index(mode: PadMode, index: IndexExpr, extent: Extent) -> IndexExpr:
     """Returns the index, of `extent`, of the element that `mode` puts at `index`, which may be outside."""
     last = extent - 1
     if mode is PadMode.EDGE or last == 0:

@@ -19,7 +19,8 @@ _VERSION = 1
 """Counts changes of what is measured, and of how it is written."""
 
 _LOCK = Lock()
-_MEASURED: dict[str, Roofline] = {}
+MEASURED: dict[str, Roofline] = {}
+"""The limits that this process has measured, or found on disk, by what they are kept under."""
 
 
 def device_roofline(backend: Backend) -> Roofline:
@@ -35,11 +36,11 @@ def device_roofline(backend: Backend) -> Roofline:
     """
     key = _key_of(backend)
     with _LOCK:
-        found = _MEASURED.get(key) or _kept(key)
+        found = MEASURED.get(key) or _kept(key)
         if found is None:
             found = measure_roofline(backend)
             _keep(key, found)
-        _MEASURED[key] = found
+        MEASURED[key] = found
         return found
 
 

@@ -50,7 +50,7 @@ from tenon.dialects.graph import (
     ThreefryOp,
     UnaryOp,
 )
-from tenon.dialects.graph.contraction import _REDUCE_ELEMENTS
+from tenon.dialects.graph.contraction import REDUCE_ELEMENTS
 from tenon.dialects.graph.types import BITS, NUMBERS
 from tenon.semantics.numpy_types import dtype_of
 from xdsl.dialects.builtin import f32, i1, i16, i32, i64
@@ -215,7 +215,7 @@ def _rows(w: _Writer) -> None:
     _movement(w, matrix, one, scalar, empty)
     _indexing(w, matrix)
     for kind in ReduceKind:
-        if type not in _REDUCE_ELEMENTS[kind].types:
+        if type not in REDUCE_ELEMENTS[kind].types:
             continue
         start = f"graph.reduce {kind.value}"
         w.result(ReduceOp, f"{start} {matrix} axes [1] : {text} -> {tensor((3,), type)}", (3,))
@@ -269,7 +269,7 @@ def _contractions(w: _Writer, edges: str) -> None:
             continue
         for kind in ReduceKind:
             is_exact = kind in (ReduceKind.MAX, ReduceKind.MIN) or not is_float(type)
-            if is_exact and type in _REDUCE_ELEMENTS[kind].types:
+            if is_exact and type in REDUCE_ELEMENTS[kind].types:
                 words = f"maps [{maps}] accumulate {kind.value} combine {combine.value}"
                 text = f"graph.contract {edges}, {edges} {words} : {operand}, {operand} -> {square}"
                 w.result(ContractOp, text, (3, 3))

@@ -35,7 +35,8 @@ class Worker:
     def __init__(self, most_seconds: float = MOST_SECONDS, environment: dict[str, str] | None = None) -> None:
         self._most_seconds = most_seconds
         self._environment = environment or {}
-        self._process: subprocess.Popen[str] | None = None
+        self.process: subprocess.Popen[str] | None = None
+        """What runs now; None before it is first needed, and after it ended."""
         self._lines: queue.Queue[str] = queue.Queue()
         self._programs = 0
         self._folder: Path | None = None
@@ -44,31 +45,31 @@ class Worker:
         """Runs a program, and returns what came of it."""
         if self._programs >= MOST_PROGRAMS:
             self.close()
-        if self._process is None:
+        if self.process is None:
             self._start()
-        assert self._process is not None and self._process.stdin is not None
+        assert self.process is not None and self.process.stdin is not None
         self._programs += 1
         asked = {"kind": kind, "seed": seed, "given": given or {}}
         try:
-            self._process.stdin.write(json.dumps(asked) + "\n")
-            self._process.stdin.flush()
+            self.process.stdin.write(json.dumps(asked) + "\n")
+            self.process.stdin.flush()
             line = self._lines.get(timeout=self._most_seconds)
         except queue.Empty:
             return self._ended(asked, "hung", f"no answer for {self._most_seconds:.0f} s")
         except BrokenPipeError:
             line = ""
         if not line:
-            return self._ended(asked, "crashed", f"exit status {self._process.wait()}")
+            return self._ended(asked, "crashed", f"exit status {self.process.wait()}")
         return json.loads(line)
 
     def close(self) -> None:
         """Ends the process, and removes its folder."""
-        if self._process is not None:
-            assert self._process.stdin is not None
-            self._process.kill()
-            self._process.wait()
-            self._process.stdin.close()
-            self._process = None
+        if self.process is not None:
+            assert self.process.stdin is not None
+            self.process.kill()
+            self.process.wait()
+            self.process.stdin.close()
+            self.process = None
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = None
@@ -86,7 +87,7 @@ class Worker:
         self._folder = Path(mkdtemp(prefix="tenon-fuzz-"))
         environment = os.environ | {"TENON_CACHE_DIR": str(self._folder / "cache")} | self._environment
         with (self._folder / "stderr").open("w", encoding="utf-8") as errors:
-            process = self._process = subprocess.Popen(
+            process = self.process = subprocess.Popen(
                 [sys.executable, "-m", "tenon.test.fuzz.worker"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,

@@ -164,8 +164,8 @@ SMALL = {"layers": 1, "scale": 0, **LLVM}
 def test_a_worker_that_crashes_is_a_failure_of_its_program_and_not_the_end(tmp_path: Path) -> None:
     with Worker() as worker:
         assert worker.run("mlp", 1, SMALL)["status"] == "right"
-        assert worker._process is not None
-        os.kill(worker._process.pid, signal.SIGSEGV)
+        assert worker.process is not None
+        os.kill(worker.process.pid, signal.SIGSEGV)
         crashed = worker.run("mlp", 2, SMALL)
         assert crashed["status"] == "crashed" and crashed["seed"] == 2
         assert "Segmentation fault" in crashed["detail"]

@@ -230,7 +230,7 @@ def _steps_of(block: Block) -> list[_Step]:
     Raises InterpreterError for an op without a rule.
     """
     ops = [op for op in block.ops if not isinstance(op, _ENDS)]
-    steps = [_STEPS.get(type(op), _compute)(op) for op in ops]
+    steps = [STEPS.get(type(op), _compute)(op) for op in ops]
     if (watch := element_watch()) is None:
         return steps
     return [_watched(op, step, watch) if _writes(op) else step for op, step in zip(ops, steps, strict=True)]
@@ -486,7 +486,7 @@ def _control(op: Operation) -> _Step:
     return lambda run: run_control(run, op)
 
 
-_STEPS: dict[type[Operation], Callable[[Operation], _Step]] = {
+STEPS: dict[type[Operation], Callable[[Operation], _Step]] = {
     scf.ForOp: _control,
     scf.IfOp: _control,
     scf.WhileOp: _control,
@@ -504,4 +504,4 @@ _STEPS: dict[type[Operation], Callable[[Operation], _Step]] = {
     low.BarrierOp: _barrier,
     low.TileFmaOp: run_tile_fma,
 }
-"""The ops that do more than compute values from values."""
+"""The ops of bodies that do more than compute values from values, and what makes a step of each."""

@@ -34,7 +34,7 @@ def run(
         return outcome
 
     monkeypatch.setattr(runner.shutil, "which", lambda name: f"/bin/{name}")
-    monkeypatch.setattr(runner, "_under_oclgrind", under_oclgrind)
+    monkeypatch.setattr(runner, "under_oclgrind", under_oclgrind)
     monkeypatch.setattr(runner.sys, "argv", ["oclgrind.py"])
     return runner.main()
 

@@ -11,7 +11,7 @@ import tenon
 from tenon.backends.reference.graph import run_graph
 from tenon.dialects.graph import PadMode
 from tenon.dialects.modules.parsing import parse_module
-from tenon.passes.indices.access import _padded_index
+from tenon.passes.indices.access import padded_index
 from tenon.passes.indices.expressions import Axis, IndexExpr, constant, variable
 from tenon.semantics.errors import InterpreterError
 
@@ -87,7 +87,7 @@ def test_views_of_padded_views_fuse(way: str):
 @pytest.mark.parametrize("low", [0, 1, 4, 17])
 def test_padded_index_is_where_numpy_reads(mode: PadMode, extent: int, low: int):
     axis = Axis(low + extent + 13)
-    index = _padded_index(mode, variable(axis) + -low, extent)
+    index = padded_index(mode, variable(axis) + -low, extent)
     assert index.low >= 0 and index.high < extent
     wanted = np.pad(np.arange(extent), (low, 13), mode.value)  # pyright: ignore[reportCallIssue, reportArgumentType]
 

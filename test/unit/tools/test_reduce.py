@@ -66,7 +66,8 @@ class InvalidPass(_Fault):
     name = "fault-invalid"
 
     def harm(self, op: graph.SinOp) -> None:
-        op.results[0]._type = graph.tensor_of(op.results[0].type.element_type, (7, 7, 7))
+        wrong = graph.tensor_of(op.results[0].type.element_type, (7, 7, 7))
+        Rewriter.replace_value_with_new_type(op.results[0], wrong)
 
 
 class AbortPass(_Fault):

@@ -29,7 +29,7 @@ from tenon.passes.graph.rules import (
     signs,
     views,
 )
-from tenon.passes.graph.rules.identities import _COMMUTATIVE, _REPEATABLE, EXACT, greatest_of, least_of
+from tenon.passes.graph.rules.identities import EXACT, greatest_of, least_of
 from tenon.passes.rewriting.located_rewriter import rewrite_greedily
 from tenon.semantics.numpy_types import dtype_of
 from tenon.test.bits import bits
@@ -142,7 +142,7 @@ def binary(
 
 def constants_to_the_right() -> Iterator[Rewrite]:
     rule = identities.ConstantToTheRight
-    for op in _COMMUTATIVE:
+    for op in identities.ConstantToTheRight.ROOTS:
         for name, type in BY_NAME.items():
             if type in op.ELEMENTS.types:
                 for number in (3, -0.0):
@@ -224,7 +224,7 @@ def inverses() -> Iterator[Rewrite]:
 
 
 def repeated() -> Iterator[Rewrite]:
-    for op in _REPEATABLE:
+    for op in identities.DropRepeated.ROOTS:
         for name, type in BY_NAME.items():
             if type in op.ELEMENTS.types:
                 yield twice(identities.DropRepeated, op.name.removeprefix("graph."), name)

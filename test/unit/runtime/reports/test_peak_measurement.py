@@ -181,7 +181,7 @@ def test_a_device_without_a_third_cache_has_three_levels():
 
 
 def test_a_device_is_measured_once(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(measured_rooflines, "_MEASURED", {})
+    monkeypatch.setattr(measured_rooflines, "MEASURED", {})
     backend, driver = fake_backend(FakeDevice(name="once"))
     found = device_roofline(backend)
     n_runs = driver.n_runs
@@ -195,10 +195,10 @@ def test_what_was_measured_is_kept_for_other_processes(tmp_path: Path, monkeypat
     monkeypatch.setenv("TENON_CACHE", "1")
     monkeypatch.setenv("TENON_CACHE_DIR", str(tmp_path / "cache"))
     backend, driver = fake_backend(FakeDevice(name="kept"))
-    monkeypatch.setattr(measured_rooflines, "_MEASURED", {})
+    monkeypatch.setattr(measured_rooflines, "MEASURED", {})
     found = device_roofline(backend)
     n_runs = driver.n_runs
-    monkeypatch.setattr(measured_rooflines, "_MEASURED", {})
+    monkeypatch.setattr(measured_rooflines, "MEASURED", {})
     assert device_roofline(backend) == found
     assert driver.n_runs == n_runs
     (file,) = (tmp_path / "cache").iterdir()
@@ -209,7 +209,7 @@ def test_what_is_no_roofline_is_measured_again(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setenv("TENON_CACHE", "1")
     monkeypatch.setenv("TENON_CACHE_DIR", str(tmp_path / "cache"))
     backend, driver = fake_backend(FakeDevice(name="spoiled"))
-    monkeypatch.setattr(measured_rooflines, "_MEASURED", {})
+    monkeypatch.setattr(measured_rooflines, "MEASURED", {})
     found = device_roofline(backend)
     n_runs = driver.n_runs
     folder = cache_folder()
@@ -218,7 +218,7 @@ def test_what_is_no_roofline_is_measured_again(tmp_path: Path, monkeypatch: pyte
     good = asdict(found)
     for data in (None, good | {"gflops": {"f32": 0}}, good | {"levels": []}):
         folder.store(info.key, Record(data))
-        monkeypatch.setattr(measured_rooflines, "_MEASURED", {})
+        monkeypatch.setattr(measured_rooflines, "MEASURED", {})
         assert device_roofline(backend) == found
         assert driver.n_runs > n_runs
         n_runs = driver.n_runs
