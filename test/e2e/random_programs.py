@@ -11,16 +11,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 from hypothesis import strategies as st
 
-from . import random_indexing
+from . import random_elementwise, random_indexing
+from .random_elementwise import INTEGERS, TYPES, is_bounded
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-TYPES = {"f32": np.float32, "i32": np.int32, "ui32": np.uint32, "i1": np.bool_}
-INTEGERS = ("i32", "ui32")
 MAX_ELEMENTS = 400
 
 
@@ -60,7 +60,7 @@ class Program:
         return f"func.func @main({arguments}) -> ({types}) {{\n  {body}\n}}\n"
 
 
-class _Writer:
+class Writer:
     def __init__(self, draw: Callable[..., Any]):
         self.draw = draw
         self.program = Program()
@@ -71,177 +71,24 @@ class _Writer:
         self.program.values.append(value)
         return value
 
+    def hidden(self, words: str) -> str:
+        """Adds an op whose value goes nowhere but into the next one, and returns its name."""
+        name = f"v{len(self.program.lines)}"
+        self.program.lines.append(f"%{name} = {words}")
+        return name
+
+    def one_of(self, options: Sequence[Any]) -> Any:
+        """Draws one of many. The first are drawn most: which these are differs from program to program."""
+        so_far = b"".join(value.array.tobytes() for value in self.program.inputs)
+        start = crc32("\n".join(self.program.lines).encode(), crc32(so_far)) % len(options)
+        return self.draw(st.sampled_from([*options[start:], *options[:start]]))
+
     def pick(self, accept: Callable[[Value], bool]) -> Value | None:
         found = [value for value in self.program.values if accept(value)]
         return self.draw(st.sampled_from(found)) if found else None
 
 
-_FLOAT_BINARY: dict[str, Callable[..., Array]] = {
-    "add": np.add,
-    "sub": np.subtract,
-    "mul": np.multiply,
-    "max": np.maximum,
-    "min": np.minimum,
-}
-_INTEGER_BINARY: dict[str, Callable[..., Array]] = {
-    **_FLOAT_BINARY,
-    "div": lambda a, b: np.where(b == 0, 0, a // np.where(b == 0, 1, b)),
-    "mod": lambda a, b: np.where(b == 0, 0, a % np.where(b == 0, 1, b)),
-    "and": np.bitwise_and,
-    "or": np.bitwise_or,
-    "xor": np.bitwise_xor,
-}
-_INTEGER_BINARY |= {
-    "rem": lambda a, b: np.where(b == 0, 0, np.fmod(a, np.where(b == 0, 1, b))),
-    "truncdiv": lambda a, b: np.where(b == 0, 0, np.trunc(a / np.where(b == 0, 1, b))).astype(a.dtype),
-}
-_EXACT_BINARY: dict[str, Callable[..., Array]] = {
-    **_FLOAT_BINARY,
-    "copysign": np.copysign,
-    "rem": np.fmod,
-    "floordiv": np.floor_divide,
-}
-"""Of floats that are not off at all: the results jump."""
-_ROUNDING_BINARY: dict[str, Callable[..., Array]] = {"hypot": np.hypot, "logaddexp": np.logaddexp}
-_TESTS = {"isnan": np.isnan, "isinf": np.isinf, "isfinite": np.isfinite, "signbit": np.signbit}
-_BOOLEAN_BINARY: dict[str, Callable[..., Array]] = {
-    "and": np.logical_and,
-    "or": np.logical_or,
-    "xor": np.logical_xor,
-}
-_COMPARE = {
-    "eq": np.equal,
-    "ne": np.not_equal,
-    "lt": np.less,
-    "le": np.less_equal,
-    "gt": np.greater,
-    "ge": np.greater_equal,
-}
-
-
-def _bounded(value: Value) -> bool:
-    return value.array.size == 0 or bool(np.abs(value.array.astype(np.float64)).max() < 2**10)
-
-
-def _unary(w: _Writer) -> None:
-    value = w.pick(lambda v: v.type != "i1")
-    if value is None:
-        return
-    ops: dict[str, Callable[[Array], Array]] = {
-        "neg": np.negative,
-        "abs": np.abs,
-        "relu": lambda a: np.maximum(a, 0),
-    }
-    if value.type in INTEGERS:
-        ops["not"] = np.invert
-    elif value.exact:
-        ops |= {"floor": np.floor, "ceil": np.ceil, "trunc": np.trunc, "round": np.rint}
-    if value.exact:
-        ops["sign"] = np.sign
-    exact = value.exact
-    if value.type == "f32" and _bounded(value) and w.draw(st.booleans()):
-        ops = {"tanh": np.tanh, "sin": np.sin, "cos": np.cos, "exp": lambda a: np.exp(np.minimum(a, 0))}
-        ops |= {"atan": np.arctan, "asinh": np.arcsinh}
-        exact = False
-    op = w.draw(st.sampled_from(sorted(ops)))
-    source = value
-    if op == "exp":
-        zero = w.add("constant", np.zeros(value.array.shape), "f32", True, lambda v: f"dense<0.0> : {v.text}")
-        source = w.add(
-            "min",
-            np.minimum(value.array, 0),
-            "f32",
-            value.exact,
-            lambda v: f"%{value.name}, %{zero.name} : {v.text}",
-        )
-    w.add(op, ops[op](value.array), value.type, exact, lambda v: f"%{source.name} : {v.text}")
-
-
-def _binary(w: _Writer) -> None:
-    lhs = w.pick(lambda v: True)
-    if lhs is None:
-        return
-    rhs = w.pick(lambda v: v.type == lhs.type and v.array.shape == lhs.array.shape)
-    assert rhs is not None
-    exact = lhs.exact and rhs.exact
-    of_floats = _EXACT_BINARY if exact else _FLOAT_BINARY
-    table = {"f32": of_floats, "i1": _BOOLEAN_BINARY}.get(lhs.type, _INTEGER_BINARY)
-    if lhs.type == "f32" and _bounded(lhs) and _bounded(rhs) and w.draw(st.booleans()):
-        table, exact = _ROUNDING_BINARY, False
-    op = w.draw(st.sampled_from(sorted(table)))
-    if lhs.type == "f32" and op == "mul" and not (_bounded(lhs) and _bounded(rhs)):
-        op = "add"
-    if (
-        lhs.type == "f32"
-        and op in ("add", "sub")
-        and not all(v.array.size == 0 or np.abs(v.array).max() < 2**22 for v in (lhs, rhs))
-    ):
-        op = "max"
-    with np.errstate(all="ignore"):
-        array = table[op](lhs.array, rhs.array)
-    w.add(op, array, lhs.type, exact, lambda v: f"%{lhs.name}, %{rhs.name} : {v.text}")
-
-
-def _compare(w: _Writer) -> None:
-    lhs = w.pick(lambda v: v.exact)
-    if lhs is None:
-        return
-    rhs = w.pick(lambda v: v.exact and v.type == lhs.type and v.array.shape == lhs.array.shape)
-    assert rhs is not None
-    op = w.draw(st.sampled_from(sorted(_COMPARE)))
-    w.add(
-        op, _COMPARE[op](lhs.array, rhs.array), "i1", True, lambda v: f"%{lhs.name}, %{rhs.name} : {lhs.text}"
-    )
-
-
-def _test(w: _Writer) -> None:
-    value = w.pick(lambda v: v.type == "f32" and v.exact)
-    if value is None:
-        return
-    op = w.draw(st.sampled_from(sorted(_TESTS)))
-    w.add(op, _TESTS[op](value.array), "i1", True, lambda v: f"%{value.name} : {value.text}")
-
-
-def _select(w: _Writer) -> None:
-    condition = w.pick(lambda v: v.type == "i1")
-    if condition is None:
-        return
-    on_true = w.pick(lambda v: v.array.shape == condition.array.shape)
-    assert on_true is not None
-    on_false = w.pick(lambda v: v.type == on_true.type and v.array.shape == on_true.array.shape)
-    assert on_false is not None
-    array = np.where(condition.array, on_true.array, on_false.array)
-    w.add(
-        "select",
-        array,
-        on_true.type,
-        on_true.exact and on_false.exact,
-        lambda v: f"%{condition.name}, %{on_true.name}, %{on_false.name} : {v.text}",
-    )
-
-
-def _cast(w: _Writer) -> None:
-    value = w.pick(lambda v: v.exact and _bounded(v))
-    if value is None:
-        return
-    type = w.draw(st.sampled_from([t for t in TYPES if t != value.type]))
-    array = value.array
-    if type == "ui32" and value.type == "f32":
-        array = np.maximum(array, 0)
-    array = array != 0 if type == "i1" else array.astype(TYPES[type])
-    w.add("cast", array, type, True, lambda v: f"%{value.name} : {value.text} -> {v.text}")
-
-
-def _bitcast(w: _Writer) -> None:
-    value = w.pick(lambda v: v.exact and v.type != "i1" and not np.isnan(v.array.astype(np.float64)).any())
-    if value is None:
-        return
-    type = w.draw(st.sampled_from([t for t in INTEGERS if t != value.type]))
-    array = value.array.view(TYPES[type])
-    w.add("bitcast", array, type, True, lambda v: f"%{value.name} : {value.text} -> {v.text}")
-
-
-def _reshape(w: _Writer) -> None:
+def _reshape(w: Writer) -> None:
     value = w.pick(lambda v: True)
     if value is None:
         return
@@ -259,7 +106,7 @@ def _reshape(w: _Writer) -> None:
     )
 
 
-def _permute(w: _Writer) -> None:
+def _permute(w: Writer) -> None:
     value = w.pick(lambda v: v.array.ndim > 1)
     if value is None:
         return
@@ -268,7 +115,7 @@ def _permute(w: _Writer) -> None:
     w.add("permute", array, value.type, value.exact, lambda _: f"%{value.name} {axes} : {value.text}")
 
 
-def _broadcast(w: _Writer) -> None:
+def _broadcast(w: Writer) -> None:
     value = w.pick(lambda v: v.array.size <= 64)
     if value is None:
         return
@@ -279,7 +126,7 @@ def _broadcast(w: _Writer) -> None:
     w.add("broadcast", array, value.type, value.exact, lambda v: f"%{value.name} : {value.text} -> {v.text}")
 
 
-def _slice(w: _Writer) -> None:
+def _slice(w: Writer) -> None:
     value = w.pick(lambda v: True)
     if value is None:
         return
@@ -303,7 +150,7 @@ def _slice(w: _Writer) -> None:
     )
 
 
-def _flip(w: _Writer) -> None:
+def _flip(w: Writer) -> None:
     value = w.pick(lambda v: v.array.ndim > 0)
     if value is None:
         return
@@ -312,7 +159,7 @@ def _flip(w: _Writer) -> None:
     w.add("flip", array, value.type, value.exact, lambda _: f"%{value.name} axes {axes} : {value.text}")
 
 
-def _pad(w: _Writer) -> None:
+def _pad(w: Writer) -> None:
     value = w.pick(lambda v: v.array.ndim > 0 and v.array.size <= 64)
     if value is None:
         return
@@ -331,7 +178,7 @@ def _pad(w: _Writer) -> None:
     )
 
 
-def _concat(w: _Writer) -> None:
+def _concat(w: Writer) -> None:
     first = w.pick(lambda v: v.array.ndim > 0 and v.array.size <= 100)
     if first is None:
         return
@@ -357,7 +204,7 @@ def _concat(w: _Writer) -> None:
     )
 
 
-def _reduce(w: _Writer) -> None:
+def _reduce(w: Writer) -> None:
     value = w.pick(lambda v: v.array.ndim > 0)
     if value is None:
         return
@@ -388,13 +235,13 @@ def _reduce(w: _Writer) -> None:
     )
 
 
-def _contract(w: _Writer) -> None:
-    lhs = w.pick(lambda v: v.type != "i1" and v.array.ndim == 2 and _bounded(v))
+def _contract(w: Writer) -> None:
+    lhs = w.pick(lambda v: v.type != "i1" and v.array.ndim == 2 and is_bounded(v))
     if lhs is None:
         return
     rows, inner = lhs.array.shape
     rhs = w.pick(
-        lambda v: v.type == lhs.type and v.array.ndim == 2 and inner in v.array.shape and _bounded(v)
+        lambda v: v.type == lhs.type and v.array.ndim == 2 and inner in v.array.shape and is_bounded(v)
     )
     if rhs is None:
         return
@@ -414,7 +261,7 @@ def _contract(w: _Writer) -> None:
     )
 
 
-def _pad_inside(w: _Writer) -> None:
+def _pad_inside(w: Writer) -> None:
     value = w.pick(lambda v: v.array.ndim > 0 and 0 < v.array.size <= 40)
     if value is None:
         return
@@ -439,7 +286,7 @@ def _pad_inside(w: _Writer) -> None:
     )
 
 
-def _pad_with(w: _Writer) -> None:
+def _pad_with(w: Writer) -> None:
     value = w.pick(lambda v: v.array.ndim > 0 and 0 < v.array.size <= 64)
     if value is None:
         return
@@ -452,7 +299,7 @@ def _pad_with(w: _Writer) -> None:
     )
 
 
-def _arg_reduce(w: _Writer) -> None:
+def _arg_reduce(w: Writer) -> None:
     value = w.pick(lambda v: v.exact and v.array.ndim > 0 and v.array.size > 0)
     if value is None:
         return
@@ -461,17 +308,14 @@ def _arg_reduce(w: _Writer) -> None:
     kind, find = w.draw(st.sampled_from([("max", np.argmax), ("min", np.argmin)]))
     array = find(value.array, axis, keepdims=keep)
     index = tensor_text(array.shape, "i64")
-    name = f"v{len(w.program.lines)}"
     words = f"axis {axis}{' keep' if keep else ''}"
-    w.program.lines.append(
-        f"%{name} = graph.arg_reduce {kind} %{value.name} {words} : {value.text} -> {index}"
-    )
+    name = w.hidden(f"graph.arg_reduce {kind} %{value.name} {words} : {value.text} -> {index}")
     w.add("cast", array, "i32", True, lambda v: f"%{name} : {index} -> {v.text}")
 
 
-def _windows(w: _Writer) -> None:
+def _windows(w: Writer) -> None:
     """A contraction of the windows along the last axis."""
-    value = w.pick(lambda v: v.type != "i1" and v.array.ndim > 0 and v.array.shape[-1] > 2 and _bounded(v))
+    value = w.pick(lambda v: v.type != "i1" and v.array.ndim > 0 and v.array.shape[-1] > 2 and is_bounded(v))
     if value is None:
         return
     extent = value.array.shape[-1]
@@ -499,11 +343,11 @@ def _windows(w: _Writer) -> None:
     )
 
 
-def _tropical(w: _Writer) -> None:
-    lhs = w.pick(lambda v: v.type != "i1" and v.array.ndim == 2 and _bounded(v))
+def _tropical(w: Writer) -> None:
+    lhs = w.pick(lambda v: v.type != "i1" and v.array.ndim == 2 and is_bounded(v))
     if lhs is None:
         return
-    rhs = w.pick(lambda v: v.type == lhs.type and v.array.shape == lhs.array.shape and _bounded(v))
+    rhs = w.pick(lambda v: v.type == lhs.type and v.array.shape == lhs.array.shape and is_bounded(v))
     assert rhs is not None
     rows, inner = lhs.array.shape
     if rows * rows > MAX_ELEMENTS or not inner:
@@ -524,14 +368,8 @@ def _tropical(w: _Writer) -> None:
 
 
 _STEPS = (
-    _unary,
-    _binary,
-    _binary,
-    _compare,
-    _test,
-    _select,
-    _cast,
-    _bitcast,
+    *random_elementwise.STEPS,
+    *random_elementwise.STEPS,
     _reshape,
     _permute,
     _broadcast,
@@ -554,7 +392,7 @@ _STEPS = (
 @st.composite
 def programs(draw: Callable[..., Any], max_steps: int = 12) -> Program:
     """Draws a program of up to `max_steps` ops on one to three inputs, with one to three results."""
-    writer = _Writer(draw)
+    writer = Writer(draw)
     program = writer.program
     seed = draw(st.integers(0, 2**32 - 1))
     rng = np.random.default_rng(seed)

@@ -11,6 +11,7 @@ from tenon.dialects.modules.parsing import parse_module, verify_module
 from tenon.passes.low.math import EXPANSIONS
 from tenon.passes.scalar.rules import RULES
 from tenon.semantics.tensor_ops import RULES as MEANINGS
+from tenon.test.e2e import random_elementwise
 from tenon.test.unit.library import reference_of_ops
 from xdsl.ir import Attribute, Dialect, Operation
 
@@ -42,6 +43,9 @@ def lacking(op: type[graph.ElementwiseOp]) -> list[str]:
         "scalar code: MATH in its class, or RULES in passes/scalar/rules.py": op in RULES,
         "a function: elementwise.py or predicates.py in frontends/numpy/": op in functions
         or op in WITHOUT_A_FUNCTION,
+        "what it is in random programs: ROWS, or OWN_STEPS, in test/e2e/random_elementwise.py": op
+        in random_elementwise.ROWS
+        or op in random_elementwise.OWN_STEPS,
     }
     if op.MATH is not None:
         has["a count of its MATH: FLOPS, or EXPANDED_OPS, in dialects/low/__init__.py"] = op.MATH in low.FLOPS
@@ -68,6 +72,7 @@ def test_what_is_forgotten_is_named_with_its_file():
         "semantics/numerics.py",
         "passes/scalar/rules.py",
         "in frontends/numpy/",
+        "test/e2e/random_elementwise.py",
     ):
         assert part in files
 
