@@ -14,12 +14,12 @@ from ..step_order import is_chain, leaves_of, runs_as_written, waits_of
 from ..step_walk import StepTimes, walk
 from ..steps import CopyStep, HostStep, LaunchStep, LoopStep, Step, StepTime
 from .failures import device_error
+from .launches import launch_error, make_kernel
+from .pools import OpenCLMemory
 from .queue_control import Placed, QueueControl
 
 if TYPE_CHECKING:
     import pyopencl
-
-    from .driver import OpenCLDriver
 
 
 _Command = Callable[[Any], Any]
@@ -40,12 +40,12 @@ class BatchProgram:
 
     def __init__(
         self,
-        driver: OpenCLDriver,
+        memory: OpenCLMemory,
         artifact: CompiledArtifact,
         steps: Sequence[Step],
         locations: Sequence[BufferLoc | None],
     ) -> None:
-        self._driver = driver
+        self._memory = memory
         self._steps = tuple(steps)
         self._is_sequential = runs_as_written(steps)
         self._waits = [] if self._is_sequential else waits_of(steps)
@@ -55,9 +55,9 @@ class BatchProgram:
         for number, step in enumerate(steps):
             if isinstance(step, LaunchStep) and 0 not in step.grid:
                 self._kernels[number] = self._kernel(artifact, step)
-        unordered = driver.unordered_queue
+        unordered = memory.unordered_queue
         self._is_ordered = unordered is None or self._is_sequential or is_chain(self._waits)
-        self._queue = driver.queue if unordered is None or self._is_ordered else unordered
+        self._queue = memory.queue if unordered is None or self._is_ordered else unordered
         rows = {row.row for step in steps if isinstance(step, LoopStep) for row in step.rows}
         self._moving = {
             number
@@ -74,10 +74,10 @@ class BatchProgram:
 
     def run(self) -> None:
         """Raises `DeviceError` naming the kernel that cannot be queued; those before it are queued then."""
-        driver = self._driver
-        main = driver.queue
-        with driver.failing():
-            if self._generation != driver.generation:
+        memory = self._memory
+        main = memory.queue
+        with memory.failing():
+            if self._generation != memory.generation:
                 self._resolve()
             if self._is_ordered:
                 for _ in self._queue_ordered(self._queue):
@@ -91,12 +91,12 @@ class BatchProgram:
         import pyopencl
 
         began = perf_counter_ns()
-        driver = self._driver
+        memory = self._memory
         times = StepTimes(len(self._steps))
-        with driver.failing(is_wait=True):
+        with memory.failing(is_wait=True):
             self._resolve()
-            driver.synchronize()
-            queue = driver.profiling_queue
+            memory.synchronize()
+            queue = memory.profiling_queue
             waited = perf_counter_ns() - began
             start = pyopencl.enqueue_marker(queue)
             events = list(self._queue_ordered(queue))
@@ -107,7 +107,7 @@ class BatchProgram:
         return times.all()
 
     def _kernel(self, artifact: CompiledArtifact, step: LaunchStep) -> pyopencl.Kernel:
-        kernel = self._driver.make_kernel(artifact, step.kernel)
+        kernel = make_kernel(artifact, step.kernel)
         n_sizes = len(step.sizes)
         if kernel.num_args != n_sizes + 2 * len(step.buffers):
             raise DeviceError(
@@ -122,14 +122,14 @@ class BatchProgram:
 
     def _resolve(self) -> None:
         """Tells kernels and copies where the buffers are that moved, or whose pool is a new one."""
-        driver = self._driver
+        memory = self._memory
         # Asked first: for another queue pools may come and go meanwhile.
-        generation = driver.generation
+        generation = memory.generation
         has_moved = not self._commands
         for number, placed in enumerate(self._placed):
             location = placed.location
             assert location is not None, f"buffer {number} has no place"
-            buffer, offset = driver.range(location, 0).buffer, location.offset
+            buffer, offset = memory.range(location, 0).buffer, location.offset
             if placed.buffer is not buffer:
                 for kernel, index in placed.arguments:
                     kernel.set_arg(index, buffer)
@@ -165,7 +165,7 @@ class BatchProgram:
         if isinstance(step, CopyStep) and step.nbytes:
             target, source = self._placed[step.target].location, self._placed[step.source].location
             assert target is not None and source is not None
-            to, origin = self._driver.copied_range(target, source, step.nbytes)
+            to, origin = self._memory.copied_range(target, source, step.nbytes)
             return lambda events: pyopencl.enqueue_copy(
                 queue,
                 to.buffer,
@@ -186,14 +186,14 @@ class BatchProgram:
         commands = self._commands if queue is self._queue else self._commands_of(queue)
         number = 0
         try:
-            control = QueueControl(self._driver, queue, self._placed)
+            control = QueueControl(self._memory, queue, self._placed)
             for number in walk(self._steps, control):
                 step = self._steps[number]
                 if isinstance(step, HostStep):
                     before = pyopencl.enqueue_marker(queue)
                     control.call_host(step)
                     # Who was called may have waited for the driver, which then takes its queue for empty.
-                    self._driver.note_queued()
+                    self._memory.note_queued()
                     yield number, before, pyopencl.enqueue_marker(queue)
                     continue
                 command = self._command(queue, number) if number in self._moving else commands[number]
@@ -206,7 +206,7 @@ class BatchProgram:
     def _queue_unordered(self) -> None:
         import pyopencl
 
-        main, unordered = self._driver.queue, self._queue
+        main, unordered = self._memory.queue, self._queue
         start = [pyopencl.enqueue_marker(main)]
         main.flush()
         events: list[pyopencl.Event] = []
@@ -231,5 +231,5 @@ class BatchProgram:
     def _error(self, number: int, error: pyopencl.Error) -> DeviceError:
         step = self._steps[number]
         if isinstance(step, LaunchStep):
-            return self._driver.launch_error(step.kernel, step.grid, step.block, error)
-        return device_error(f"opencl: cannot copy on device {self._driver.info.name}", error)
+            return launch_error(self._memory.info, step.kernel, step.grid, step.block, error)
+        return device_error(f"opencl: cannot copy on device {self._memory.info.name}", error)

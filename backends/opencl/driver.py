@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import DeviceError
 from ..interface import BufferLoc, CallableKernel, CompiledArtifact, NativeEvent, Program
-from ..launch_errors import no_kernel, wrong_arity
+from ..launch_errors import wrong_arity
 from ..steps import Step
 from .batch_program import BatchProgram
-from .emission.names import kernel_name
-from .failures import device_error
+from .launches import launch_error, make_kernel
 from .pools import HostMappingMemory, OpenCLMemory
 
 if TYPE_CHECKING:
@@ -62,20 +59,11 @@ class OpenCLDriver(OpenCLMemory):
         """Returns the kernel of the symbol `@name`. Raises `DeviceError` where the artifact has none."""
         import pyopencl
 
-        kernel = self.make_kernel(artifact, name)
+        kernel = make_kernel(artifact, name)
         info = pyopencl.kernel_work_group_info.COMPILE_WORK_GROUP_SIZE
         extents: Any = kernel.get_work_group_info(info, self.queue.device)
         own_block = tuple(max(int(extent), 1) for extent in extents)
         return CallableKernel(_Kernel(kernel, [None] * kernel.num_args, own_block), name)
-
-    def make_kernel(self, artifact: CompiledArtifact, name: str) -> pyopencl.Kernel:
-        """Returns a new object for the kernel of the symbol `@name`, with arguments of its own."""
-        import pyopencl
-
-        function = kernel_name(name)
-        if function not in artifact.entry_points:
-            raise no_kernel("opencl", name, artifact.entry_points)
-        return pyopencl.Kernel(artifact.native, function)
 
     def launch(
         self,
@@ -113,17 +101,7 @@ class OpenCLDriver(OpenCLMemory):
             items = tuple(groups * extent for groups, extent in zip(grid, local, strict=True))
             pyopencl.enqueue_nd_range_kernel(self.queue, native.kernel, items, local)
         except pyopencl.Error as error:
-            raise self.launch_error(kernel.name, grid, local, error) from error
-
-    def launch_error(
-        self, kernel: str, grid: Sequence[int], block: Sequence[int], error: pyopencl.Error
-    ) -> DeviceError:
-        """Returns what to raise where a launch of `@kernel` cannot be queued."""
-        message = (
-            f"opencl: cannot launch @{kernel} with grid {list(grid)} "
-            f"block {list(block)} on device {self.info.name}"
-        )
-        return device_error(message, error)
+            raise launch_error(self.info, kernel.name, grid, local, error) from error
 
     def bind(
         self, artifact: CompiledArtifact, steps: Sequence[Step], locations: Sequence[BufferLoc | None]
@@ -148,24 +126,6 @@ class OpenCLDriver(OpenCLMemory):
         assert isinstance(event, QueuePoint) and self.reaches_event(event), "opencl: event out of reach"
         with self.failing():
             pyopencl.enqueue_barrier(self.queue, wait_for=[event.event])
-
-    @cached_property
-    def unordered_queue(self) -> pyopencl.CommandQueue | None:
-        """A queue that keeps no order but that of events, None where the device has none."""
-        import pyopencl
-
-        unordered = pyopencl.command_queue_properties.OUT_OF_ORDER_EXEC_MODE_ENABLE
-        if not self.device.queue_properties & unordered:
-            return None
-        return pyopencl.CommandQueue(self.context, self.device, properties=unordered)
-
-    @cached_property
-    def profiling_queue(self) -> pyopencl.CommandQueue:
-        """A queue in order whose events know when they ran."""
-        import pyopencl
-
-        properties = pyopencl.command_queue_properties.PROFILING_ENABLE
-        return pyopencl.CommandQueue(self.context, self.device, properties=properties)
 
 
 class HostMappingDriver(HostMappingMemory, OpenCLDriver):

@@ -1,4 +1,4 @@
-"""The memory of one OpenCL device."""
+"""The memory of one OpenCL device, and the queues that work in it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
@@ -61,8 +62,9 @@ class PoolTable:
 
 class OpenCLMemory:
     """
-    One device's pools, and copies in an in-order queue. Used by one thread at a time. Copies between host and
-    device block unless their name says otherwise; others do not.
+    One device's pools, and the queues of one stream: copies go into the one in order, batches into the others
+    too. Used by one thread at a time. Copies between host and device block unless their name says otherwise;
+    others do not.
     """
 
     def __init__(
@@ -104,6 +106,24 @@ class OpenCLMemory:
     @queue.setter
     def queue(self, queue: pyopencl.CommandQueue) -> None:
         self._queue, self._is_idle = queue, False
+
+    @cached_property
+    def unordered_queue(self) -> pyopencl.CommandQueue | None:
+        """A queue that keeps no order but that of events, None where the device has none."""
+        import pyopencl
+
+        unordered = pyopencl.command_queue_properties.OUT_OF_ORDER_EXEC_MODE_ENABLE
+        if not self.device.queue_properties & unordered:
+            return None
+        return pyopencl.CommandQueue(self.context, self.device, properties=unordered)
+
+    @cached_property
+    def profiling_queue(self) -> pyopencl.CommandQueue:
+        """A queue in order whose events know when they ran."""
+        import pyopencl
+
+        properties = pyopencl.command_queue_properties.PROFILING_ENABLE
+        return pyopencl.CommandQueue(self.context, self.device, properties=properties)
 
     def note_queued(self) -> None:
         """Notes that something is in the queue, for somebody who has had it since it was last waited for."""

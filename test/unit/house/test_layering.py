@@ -158,12 +158,11 @@ def test_rooms_import_only_what_stands_on_lower_floors(house: str):
     assert not up
 
 
-TOGETHER = ("runtime.platforms", "backends.opencl")
+TOGETHER = ("runtime.platforms",)
 """
 The rooms whose files may name one another in a circle. In `runtime.platforms` contexts, devices and routines
 have one another as attributes, whose types users see: each file imports what stands above it for its types,
-and `Stream.make_context` when it is called. In `backends.opencl` a driver makes programs of many steps, which
-have it.
+and `Stream.make_context` when it is called.
 """
 
 FILES = {module_name(path): path for path in library_files() if path.parent != ROOT}
