@@ -12,8 +12,8 @@ from xdsl.dialects.builtin import f32, f64
 from xdsl.ir import Attribute
 
 from ...dialects.element_types import NARROW_FLOATS
+from ...dialects.float_layout import LAYOUTS
 from ...semantics.numpy_types import Array, dtype_of, is_floating
-from ..float_layout import LAYOUTS
 
 ULPS: dict[Attribute, float] = {f64: 8, f32: 8, **dict.fromkeys(NARROW_FLOATS, 2)}
 """How many units in the last place of the largest element a float result may be off, by element type."""

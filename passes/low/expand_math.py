@@ -27,14 +27,14 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
 from ...dialects.element_types import element_type_of, lanes_of
+from ...dialects.float_layout import F32, F64, FloatLayout
 from ...dialects.low import BODY_OPS, EXPANDED_OPS, KernelOp
 from .kernel_front import KernelFront
 from .math import EXPANSIONS
 from .math.arithmetic import Float
 from .math.emitter import Emitter, KernelConstants
-from .math.float_format import F32, F64, FloatFormat
 
-_FORMATS: dict[Attribute, FloatFormat] = {f32: F32, f64: F64}
+_FORMATS: dict[Attribute, FloatLayout] = {f32: F32, f64: F64}
 
 _UNKNOWN_OPS = frozenset(Math.operations) - frozenset(BODY_OPS)
 

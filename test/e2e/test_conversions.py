@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 import tenon
-from tenon.backends.float_layout import LAYOUTS
 from tenon.dialects.element_types import ELEMENT_TYPES, NARROW_FLOATS, is_float
+from tenon.dialects.float_layout import LAYOUTS
 from tenon.semantics.numpy_types import dtype_of
 from xdsl.dialects.builtin import IntegerType, bf16, f16, f32, f64, i1
 from xdsl.ir import Attribute

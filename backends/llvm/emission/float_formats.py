@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import bf16, f16, f32, f64
 from xdsl.ir import Attribute
 
 from ....dialects.element_types import is_narrow_float
-from ...float_layout import LAYOUTS, Rounding
+from ....dialects.float_layout import LAYOUTS, Rounding
 from .emitter import Emitter
 from .types import mangled, shaped, splat
 

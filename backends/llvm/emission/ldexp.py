@@ -8,8 +8,8 @@ from __future__ import annotations
 from xdsl.dialects.builtin import f64
 
 from ....dialects.element_types import element_type_of, lanes_of
+from ....dialects.float_layout import LAYOUTS
 from ....dialects.low import LdexpOp
-from ...float_layout import LAYOUTS
 from .emitter import Emitter
 from .types import float_text, shaped, splat
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from xdsl.dialects.builtin import f64
 from xdsl.ir import Attribute
 
-from ...float_layout import LAYOUTS
+from ....dialects.float_layout import LAYOUTS
 from .emitter import Emitter
 from .multiply_add import write_multiply_add
 from .types import shaped, splat

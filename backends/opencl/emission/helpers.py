@@ -14,7 +14,7 @@ from string import Template
 from xdsl.dialects.builtin import bf16, f32, f64
 from xdsl.ir import Attribute
 
-from ...float_layout import LAYOUTS, Rounding
+from ....dialects.float_layout import LAYOUTS, Rounding
 from .names import HELPER_PREFIX
 from .types import MASK_ELEMENTS, NBITS, SCALARS, UNSIGNED, nbytes_of, vector_type
 

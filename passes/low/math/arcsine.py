@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 
+from ....dialects.float_layout import F32, F64, FloatLayout
 from .arithmetic import Float, Mask, T
-from .float_format import F32, F64, FloatFormat
 
-_POLYNOMIALS: dict[FloatFormat, tuple[float, ...]] = {
+_POLYNOMIALS: dict[FloatLayout, tuple[float, ...]] = {
     F32: (0.16666752, 0.074952975, 0.045470376, 0.024179516, 0.042166304),
     F64: (
         0.16666666666665408,
@@ -30,7 +30,7 @@ _POLYNOMIALS: dict[FloatFormat, tuple[float, ...]] = {
     ),
 }
 
-_HALF_PI: dict[FloatFormat, tuple[float, float]] = {
+_HALF_PI: dict[FloatLayout, tuple[float, float]] = {
     F32: (3.1415925 / 2, 1.509958e-07 / 2),
     F64: (math.pi / 2, 1.2246467991473532e-16 / 2),
 }

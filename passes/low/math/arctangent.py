@@ -12,8 +12,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from ....dialects.float_layout import F32, F64, FloatLayout
 from .arithmetic import Float, Mask, T
-from .float_format import F32, F64, FloatFormat
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class _Table:
     polynomial: tuple[float, ...]
 
 
-_TABLES: dict[FloatFormat, _Table] = {
+_TABLES: dict[FloatLayout, _Table] = {
     F32: _Table(
         pi=(3.1415925, 1.509958e-07),
         three_quarters_pi=(2.3561943, 2.3245614e-07),
@@ -100,6 +100,6 @@ def atan2(y: Float[T], x: Float[T]) -> Float[T]:
     are_infinite = height.equals(math.inf) & width.equals(math.inf)
     height = are_infinite.select(1.0, height * scale)
     width = (are_infinite | larger.equals(0.0)).select(1.0, width * scale)
-    is_left = (x.bits() & format.sign_bit).is_nonzero()
+    is_left = (x.bits() & format.sign).is_nonzero()
     result = _angle(height, width, is_left).with_sign_of(y)
     return x.is_unordered(y).select(math.nan, result)

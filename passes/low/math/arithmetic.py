@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Generic, Literal, TypeVar
 
-from .float_format import FloatFormat
+from ....dialects.float_layout import FloatLayout
 
 T = TypeVar("T")
 
@@ -27,7 +27,7 @@ class Arithmetic(ABC, Generic[T]):
     floats; integers are 32 or 64 bits wide and read as unsigned.
     """
 
-    def __init__(self, format: FloatFormat):
+    def __init__(self, format: FloatLayout):
         self.format = format
 
     @abstractmethod
@@ -91,7 +91,7 @@ class Arithmetic(ABC, Generic[T]):
 
     def integer(self, value: int, width: int | None = None) -> Integer[T]:
         """Returns an integer constant, as wide as the floats unless told otherwise."""
-        width = self.format.width if width is None else width
+        width = self.format.nbits if width is None else width
         return Integer(self, self.integer_constant(value, width), width)
 
 
@@ -177,7 +177,7 @@ class Float(Generic[T]):
 
     def with_sign_of(self, other: Float[T]) -> Float[T]:
         """Returns self, which is not negative, with the sign of `other`."""
-        return (self.bits() | (other.bits() & self.arithmetic.format.sign_bit)).as_float()
+        return (self.bits() | (other.bits() & self.arithmetic.format.sign)).as_float()
 
     def polynomial(self, coefficients: Sequence[float]) -> Float[T]:
         """Returns `coefficients[0] + coefficients[1] * self + ...` by Horner's rule."""
@@ -188,7 +188,7 @@ class Float(Generic[T]):
 
     def bits(self) -> Integer[T]:
         return Integer(
-            self.arithmetic, self.arithmetic.bits_of_float(self.value), self.arithmetic.format.width
+            self.arithmetic, self.arithmetic.bits_of_float(self.value), self.arithmetic.format.nbits
         )
 
 

@@ -8,10 +8,10 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from ....dialects.float_layout import F32, F64
 from ....semantics.fused_multiply_add import fma
 from ....semantics.numerics import ldexp
 from .arithmetic import Arithmetic, Float, FloatKind, IntegerKind, Predicate
-from .float_format import F32, F64
 
 Array = npt.NDArray[Any]
 

@@ -10,7 +10,10 @@ from .arithmetic import Float, T
 
 def split(a: Float[T]) -> tuple[Float[T], Float[T]]:
     """Returns a high half with so few bits that its product with another is exact, and the exact rest."""
-    high = (a.bits() & a.arithmetic.format.high_half_mask).as_float()
+    format = a.arithmetic.format
+    # 12 of 24 or 26 of 53 bits stay
+    mask = (1 << format.nbits) - (1 << (format.n_mantissa_bits + 2) // 2)
+    high = (a.bits() & mask).as_float()
     return high, a - high
 
 

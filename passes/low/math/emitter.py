@@ -26,11 +26,12 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ....dialects.element_types import with_lanes
+from ....dialects.float_layout import F64, FloatLayout
 from ....dialects.low import Conversion, ConversionAttr, ConvertOp, LdexpOp, SelectOp
 from ...scalar.number_key import number_key
 from ..kernel_front import KernelFront
 from .arithmetic import Arithmetic, FloatKind, IntegerKind, Predicate
-from .float_format import F64, FloatFormat
+from .float_bits import rounded
 
 _FLOAT_OPS: dict[FloatKind, type[Operation]] = {
     "addf": arith.AddfOp,
@@ -106,7 +107,7 @@ class Emitter(Arithmetic[SSAValue]):
     exact on purpose be simplified away.
     """
 
-    def __init__(self, op: Operation, format: FloatFormat, lanes: int | None, constants: KernelConstants):
+    def __init__(self, op: Operation, format: FloatLayout, lanes: int | None, constants: KernelConstants):
         super().__init__(format)
         self.ops: list[Operation] = []
         self._location = op.location
@@ -134,7 +135,7 @@ class Emitter(Arithmetic[SSAValue]):
         return result
 
     def float_constant(self, value: float) -> SSAValue:
-        value = self.format.round(value)
+        value = rounded(value, self.format)
         key = number_key(value)
         known = self._constants.get(key, self._float_type)
         if known is None:

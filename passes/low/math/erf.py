@@ -12,9 +12,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from ....dialects.float_layout import F32, F64, FloatLayout
 from .arithmetic import Float, T
 from .exp import exp_parts
-from .float_format import F32, F64, FloatFormat
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class _Table:
 _SLOPE = 2.0 / math.sqrt(math.pi)
 """The derivative at 0; less 1 it is a constant with digits to spare."""
 
-_TABLES: dict[FloatFormat, _Table] = {
+_TABLES: dict[FloatLayout, _Table] = {
     F32: _Table(
         bound=3.93,
         numerator=(

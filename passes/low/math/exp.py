@@ -3,7 +3,7 @@ The exponential function, and that of base 2.
 
 e^x = 2^n e^r with n = round(x / ln 2) and r = x - n ln 2, |r| <= ln(2) / 2, after Cody and Waite (Software
 Manual for the Elementary Functions, 1980): ln 2 is split so that n times its high part is exact. n is rounded
-by adding and subtracting 1.5 * 2^mantissa_bits, which also leaves n in the low bits of the sum. The product
+by adding and subtracting 1.5 * 2^n_mantissa_bits, which also leaves n in the low bits of the sum. The product
 with 2^n is rounded once, also beyond the largest power of two and where it is subnormal.
 e^r is 1 + r + r^2 q(r), q a minimax polynomial. 2^x is 2^n e^r with n = round(x) and r = (x - n) ln 2.
 """
@@ -13,8 +13,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from ....dialects.float_layout import F32, F64, FloatLayout
 from .arithmetic import Float, T
-from .float_format import F32, F64, FloatFormat
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class _Table:
     polynomial: tuple[float, ...]
 
 
-TABLES: dict[FloatFormat, _Table] = {
+TABLES: dict[FloatLayout, _Table] = {
     F32: _Table(
         lowest=-176.0,
         highest=89.0,
@@ -66,7 +66,7 @@ def reduce_by_ln2(x: Float[T], offset: int = 0) -> tuple[Float[T], Float[T], Flo
     """Returns n, r and a float with n + offset in the low bits of its encoding."""
     format = x.arithmetic.format
     table = TABLES[format]
-    rounder = 1.5 * 2.0**format.mantissa_bits + offset
+    rounder = 1.5 * 2.0**format.n_mantissa_bits + offset
     rounded = x.times_plus(table.log2_e, rounder)
     n = rounded - rounder
     r = n.times_plus(-table.ln2_high, x)
@@ -94,7 +94,7 @@ def exp_parts(x: Float[T]) -> tuple[Float[T], Float[T]]:
     """
     format = x.arithmetic.format
     _, r, rounded = reduce_by_ln2(x, format.bias)
-    scale = (rounded.bits() << format.mantissa_bits).as_float()
+    scale = (rounded.bits() << format.n_mantissa_bits).as_float()
     return scale, exp_part(r)
 
 
@@ -108,7 +108,7 @@ def exp2(x: Float[T]) -> Float[T]:
     format = x.arithmetic.format
     # From here down the result is 0; from here up it is infinite.
     bounded = x.at_least(-2.0 * format.bias).at_most(format.bias + 1.0)
-    rounder = 1.5 * 2.0**format.mantissa_bits
+    rounder = 1.5 * 2.0**format.n_mantissa_bits
     n = (bounded + rounder) - rounder
     r = (bounded - n) * math.log(2.0)
     return r.polynomial(TABLES[format].polynomial).ldexp(n)

@@ -8,27 +8,27 @@ the sine is (d + d / (d + 1)) / 2 and the cosine ((d + 1) + 1 / (d + 1)) / 2.
 
 from __future__ import annotations
 
+from ....dialects.float_layout import F32, F64, FloatLayout
 from .arithmetic import Float, T
 from .exp import TABLES, exp_part, reduce_by_ln2
-from .float_format import F32, F64, FloatFormat
 
-_LOWEST: dict[FloatFormat, float] = {F32: -20.0, F64: -40.0}
+_LOWEST: dict[FloatLayout, float] = {F32: -20.0, F64: -40.0}
 """From here down e^x - 1 is -1."""
 
-_HIGHEST: dict[FloatFormat, float] = {F32: 89.6, F64: 710.6}
+_HIGHEST: dict[FloatLayout, float] = {F32: 89.6, F64: 710.6}
 """From here up the hyperbolic functions are infinite, though a quarter of e^x is not yet."""
 
 
-def _tiny(format: FloatFormat) -> float:
+def _tiny(format: FloatLayout) -> float:
     """Returns a number below which e^x - 1 and sinh(x) are x; the steps for larger ones would underflow."""
-    return 2.0 ** -(format.mantissa_bits + 2)
+    return 2.0 ** -(format.n_mantissa_bits + 2)
 
 
 def _quarter_of_expm1(x: Float[T]) -> Float[T]:
     """Returns (e^x - 1) / 4 for x between `_LOWEST` and `_HIGHEST`."""
     format = x.arithmetic.format
     _, r, rounded = reduce_by_ln2(x, format.bias - 2)
-    quarter = (rounded.bits() << format.mantissa_bits).as_float()
+    quarter = (rounded.bits() << format.n_mantissa_bits).as_float()
     return quarter.times_plus(exp_part(r), quarter - 0.25)
 
 

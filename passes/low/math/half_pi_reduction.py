@@ -19,9 +19,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from ....dialects.float_layout import F32, F64, FloatLayout
 from .arithmetic import Float, Integer, Mask, T
 from .double_word import fast_two_sum, split, two_sum
-from .float_format import F32, F64, FloatFormat
+from .float_bits import encoded
 
 _TWO_OVER_PI = int(
     "A2F9836E4E441529FC2757D1F534DDC0DB6295993C439041FE5163ABDEBBC561B7246E3A424DD2E0"
@@ -53,7 +54,7 @@ class _Table:
     """Below this, products of a quotient and the three floats have all the digits that are needed."""
 
 
-_TABLES: dict[FloatFormat, _Table] = {
+_TABLES: dict[FloatLayout, _Table] = {
     F32: _Table(
         n_words=8,
         half_pi_high=1.5703125,
@@ -113,24 +114,24 @@ def _reduce_far(is_near: Mask[T], x: Float[T]) -> tuple[Integer[T], Float[T], Fl
     format = x.arithmetic.format
     # The window of a small argument would begin before the table.
     bits = is_near.select(1.0, x).bits()
-    window = _window(bits >> format.mantissa_bits, format)
-    significand = (bits & format.mantissa_mask) | (1 << format.mantissa_bits)
+    window = _window(bits >> format.n_mantissa_bits, format)
+    significand = (bits & format.mantissa) | (1 << format.n_mantissa_bits)
     limbs = _product(_limbs([significand]), _limbs(window))
     top = limbs[-1]
-    quadrant = ((top + (1 << 29)) >> 30).resize(format.width)
+    quadrant = ((top + (1 << 29)) >> 30).resize(format.nbits)
     high, low, sign = _fraction(limbs, (top & (1 << 29)).is_nonzero(), format)
     return quadrant, (high.bits() ^ sign).as_float(), (low.bits() ^ sign).as_float()
 
 
-def _window(exponent: Integer[T], format: FloatFormat) -> list[Integer[T]]:
+def _window(exponent: Integer[T], format: FloatLayout) -> list[Integer[T]]:
     """
     Returns the words, the lowest first, of the digits of 2/pi that matter for a biased exponent; the digit of
     weight 2^-j in 2/pi times the significand's last digit has weight 2 where the window begins.
     """
-    table, width = _TABLES[format], format.width
+    table, width = _TABLES[format], format.nbits
     # No exponent below that of 1/2 is asked for: its window begins at digit 0 of the padded table.
     first_exponent = format.bias - 1
-    n_leading_zeros = format.mantissa_bits + 3
+    n_leading_zeros = format.n_mantissa_bits + 3
     digits = _TWO_OVER_PI >> (_N_DIGITS + n_leading_zeros - table.n_words * width)
     arithmetic = exponent.arithmetic
     words = [
@@ -180,7 +181,7 @@ def _product(factor: Sequence[Integer[T]], limbs: Sequence[Integer[T]]) -> list[
 
 
 def _fraction(
-    limbs: Sequence[Integer[T]], is_negative: Mask[T], format: FloatFormat
+    limbs: Sequence[Integer[T]], is_negative: Mask[T], format: FloatLayout
 ) -> tuple[Float[T], Float[T], Integer[T]]:
     """
     Returns the limbs without the two leading bits, read as a signed fraction of 1, times pi/2: the magnitude
@@ -195,24 +196,24 @@ def _fraction(
         words = [(limbs[5] << 34) | (limbs[4] << 2) | (limbs[3] >> 30), (limbs[3] << 34) | (limbs[2] << 2)]
     # The magnitude; inverting instead of negating is off by one in a digit too many.
     words = [word ^ inversion for word in words]
-    first, second, third = (_digits(words, i * format.mantissa_bits, format) for i in range(3))
+    first, second, third = (_digits(words, i * format.n_mantissa_bits, format) for i in range(3))
     high, low = fast_two_sum(first, second)
     high, middle = split(high)
     low = middle + (low + third)
     table = _TABLES[format]
     product = high * table.half_pi_high
     rest = high.times_plus(table.half_pi_low, low * (math.pi / 2))
-    sign = is_negative.select_integer(arithmetic.integer(format.sign_bit), arithmetic.integer(0))
+    sign = is_negative.select_integer(arithmetic.integer(format.sign), arithmetic.integer(0))
     return product, rest, sign
 
 
-def _digits(words: Sequence[Integer[T]], skip: int, format: FloatFormat) -> Float[T]:
+def _digits(words: Sequence[Integer[T]], skip: int, format: FloatLayout) -> Float[T]:
     """Returns the digits of a fraction behind the first `skip`, as many as a float holds, as a float."""
-    count = min(format.mantissa_bits, 64 * len(words) - skip)
+    count = min(format.n_mantissa_bits, 64 * len(words) - skip)
     index, offset = divmod(skip, 64)
     digits = words[index] >> (64 - count) if offset == 0 else (words[index] << offset) >> (64 - count)
     if offset + count > 64:
         digits = digits | (words[index + 1] >> (128 - offset - count))
     # Digits below the leading 1 of a power of two add themselves to it.
-    base = 2.0 ** (format.mantissa_bits - skip - count)
-    return (digits.resize(format.width) | format.bits(base)).as_float() - base
+    base = 2.0 ** (format.n_mantissa_bits - skip - count)
+    return (digits.resize(format.nbits) | encoded(base, format)).as_float() - base

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import math
 
+from ....dialects.float_layout import F32, F64, FloatLayout
 from .arithmetic import Float, T
 from .exp import TABLES as EXP_TABLES
-from .float_format import F32, F64, FloatFormat
+from .float_bits import encoded
 
-_POLYNOMIALS: dict[FloatFormat, tuple[float, ...]] = {
+_POLYNOMIALS: dict[FloatLayout, tuple[float, ...]] = {
     F32: (0.66666776, 0.39977542, 0.2987173),
     F64: (
         0.6666666666666734,
@@ -33,16 +34,16 @@ _POLYNOMIALS: dict[FloatFormat, tuple[float, ...]] = {
 def split_exponent(x: Float[T]) -> tuple[Float[T], Float[T]]:
     """Returns m in [sqrt(1/2), sqrt(2)) and k with `x == m * 2**k`, for a positive finite x."""
     format = x.arithmetic.format
-    is_subnormal = x < format.smallest_normal
-    shift = format.mantissa_bits + 1
+    is_subnormal = x < 2.0 ** (1 - format.bias)
+    shift = format.n_mantissa_bits + 1
     normal = is_subnormal.select(x * 2.0**shift, x)
     # Counting exponents from sqrt(1/2) up makes the exponent field the k wanted.
-    lowest = format.bits(format.round(math.sqrt(0.5)))
-    bits = normal.bits() + (format.bits(1.0) - lowest)
-    m = ((bits & format.mantissa_mask) + lowest).as_float()
-    # An integer below 2^mantissa_bits in the low bits of 2^mantissa_bits adds itself to it.
-    base = 2.0**format.mantissa_bits
-    biased = ((bits >> format.mantissa_bits) | format.bits(base)).as_float()
+    lowest = encoded(math.sqrt(0.5), format)
+    bits = normal.bits() + (encoded(1.0, format) - lowest)
+    m = ((bits & format.mantissa) + lowest).as_float()
+    # An integer below 2^n_mantissa_bits in the low bits of 2^n_mantissa_bits adds itself to it.
+    base = 2.0**format.n_mantissa_bits
+    biased = ((bits >> format.n_mantissa_bits) | encoded(base, format)).as_float()
     return m, biased - is_subnormal.select(base + format.bias + shift, base + format.bias)
 
 

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import math
 
+from ....dialects.float_layout import FloatLayout
 from .arithmetic import Float, T
-from .float_format import FloatFormat
 from .log import log_of_parts, split_exponent
 
 
@@ -27,10 +27,10 @@ def log1p(x: Float[T]) -> Float[T]:
     result = (x < math.inf).select(result, x)
     result = (x > -1.0).select(result, x.equals(-1.0).select(-math.inf, math.nan))
     # Below this 1 + x is 1, and steps with x itself would lose the sign of zero and digits of subnormals.
-    return (abs(x) < 2.0 ** -(format.mantissa_bits + 2)).select(x, result)
+    return (abs(x) < 2.0 ** -(format.n_mantissa_bits + 2)).select(x, result)
 
 
-def _huge(format: FloatFormat) -> float:
+def _huge(format: FloatLayout) -> float:
     """Returns a number whose square is finite, and to which 1 adds nothing."""
     return 2.0 ** (format.bias // 2)
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from ....dialects.float_layout import F32, F64, FloatLayout
 from .arithmetic import Float, T
 from .double_word import two_product
-from .float_format import F32, F64, FloatFormat
 from .power import double_word_log
 
 
@@ -21,12 +21,12 @@ class _Factor:
     low: float
 
 
-_LOG2_E: dict[FloatFormat, _Factor] = {
+_LOG2_E: dict[FloatLayout, _Factor] = {
     F32: _Factor(high=1.442695, low=1.925963e-08),
     F64: _Factor(high=1.4426950408889634, low=2.0355273740931033e-17),
 }
 
-_LOG10_E: dict[FloatFormat, _Factor] = {
+_LOG10_E: dict[FloatLayout, _Factor] = {
     F32: _Factor(high=0.43429446, low=1.9699272e-08),
     F64: _Factor(high=0.4342944819032518, low=1.098319650216765e-17),
 }

@@ -17,11 +17,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from ....dialects.float_layout import F32, F64, FloatLayout
 from .arithmetic import Float, Mask, T
 from .double_word import fast_two_sum, two_product
 from .exp import TABLES as EXP_TABLES
 from .exp import exp_within
-from .float_format import F32, F64, FloatFormat
 from .log import split_exponent
 
 
@@ -34,7 +34,7 @@ class _Table:
     """|x|^y is 0, 1 or infinite for every x when |y| is this large."""
 
 
-_TABLES: dict[FloatFormat, _Table] = {
+_TABLES: dict[FloatLayout, _Table] = {
     F32: _Table(
         third_high=0.3333333,
         third_low=1.9868216e-08,

@@ -8,11 +8,11 @@ which s - 1 is exact as long as it matters; so small arguments keep all their di
 
 from __future__ import annotations
 
+from ....dialects.float_layout import F32, F64, FloatLayout
 from .arithmetic import Float, T
 from .exp import exp_parts
-from .float_format import F32, F64, FloatFormat
 
-_SATURATED: dict[FloatFormat, float] = {F32: 10.0, F64: 20.0}
+_SATURATED: dict[FloatLayout, float] = {F32: 10.0, F64: 20.0}
 
 
 def tanh(x: Float[T]) -> Float[T]:

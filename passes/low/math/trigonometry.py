@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import math
 
+from ....dialects.float_layout import F32, F64, FloatLayout
 from .arithmetic import Float, Integer, T
-from .float_format import F32, F64, FloatFormat
 from .half_pi_reduction import reduce_by_half_pi, reduce_by_half_pi_to_double_word
 
-_SINE: dict[FloatFormat, tuple[float, ...]] = {
+_SINE: dict[FloatLayout, tuple[float, ...]] = {
     F32: (-0.16666655, 0.00833216, -0.0001951525),
     F64: (
         -0.1666666666666663,
@@ -26,7 +26,7 @@ _SINE: dict[FloatFormat, tuple[float, ...]] = {
     ),
 }
 
-_COSINE: dict[FloatFormat, tuple[float, ...]] = {
+_COSINE: dict[FloatLayout, tuple[float, ...]] = {
     F32: (0.041666646, -0.0013887316, 2.443312e-05),
     F64: (
         0.041666666666666595,
@@ -46,7 +46,7 @@ def _quarter_wave(quadrant: Integer[T], r: Float[T]) -> Float[T]:
     sine = (r * z).times_plus(z.polynomial(_SINE[format]), r)
     cosine = (z * z).times_plus(z.polynomial(_COSINE[format]), z.times_plus(-0.5, 1.0))
     result = (quadrant & 1).is_nonzero().select(cosine, sine)
-    sign = (quadrant & 2).resize(format.width) << (format.width - 2)
+    sign = (quadrant & 2).resize(format.nbits) << (format.nbits - 2)
     return (result.bits() ^ sign).as_float()
 
 
@@ -55,7 +55,7 @@ def sin(x: Float[T]) -> Float[T]:
     magnitude = abs(x)
     quadrant, r = reduce_by_half_pi(magnitude)
     result = _quarter_wave(quadrant, r)
-    sign = x.bits() & x.arithmetic.format.sign_bit
+    sign = x.bits() & x.arithmetic.format.sign
     return (magnitude < math.inf).select((result.bits() ^ sign).as_float(), math.nan)
 
 
@@ -86,5 +86,5 @@ def tan(x: Float[T]) -> Float[T]:
     sine, cosine = _sine_and_cosine_of_double_word(r, r_low)
     is_odd = (quadrant & 1).is_nonzero()
     quotient = is_odd.select(-cosine, sine) / is_odd.select(sine, cosine)
-    sign = x.bits() & x.arithmetic.format.sign_bit
+    sign = x.bits() & x.arithmetic.format.sign
     return (magnitude < math.inf).select((quotient.bits() ^ sign).as_float(), math.nan)

@@ -5,8 +5,8 @@ import pytest
 from tenon.backends.llvm.device import CpuDevice
 from tenon.backends.llvm.processors import Processor
 from tenon.backends.llvm.renderer import LLVMRenderer
+from tenon.dialects.float_layout import F32, F64
 from tenon.passes.low.math.array_arithmetic import ArrayArithmetic
-from tenon.passes.low.math.float_format import F32, F64
 from tenon.test.bits import assert_same_bits
 from tenon.test.contract.op_cases import ldexp, powers_of_two
 from tenon.test.kernels import parsed

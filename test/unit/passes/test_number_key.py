@@ -5,9 +5,9 @@ from struct import unpack
 import numpy as np
 import pytest
 import tenon
+from tenon.dialects.float_layout import F32
 from tenon.passes.low.kernel_front import KernelFront
 from tenon.passes.low.math.emitter import Emitter, KernelConstants
-from tenon.passes.low.math.float_format import F32
 from tenon.passes.scalar.number_key import number_key
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import FloatAttr, f32

@@ -7,8 +7,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from tenon.backends.float_layout import LAYOUTS, Rounding
 from tenon.dialects.element_types import ELEMENT_TYPES, NARROW_FLOATS, is_float
+from tenon.dialects.float_layout import LAYOUTS, Rounding
 from tenon.semantics.numpy_types import dtype_of
 from xdsl.dialects.builtin import f8E4M3FN, f16, f32, f64
 from xdsl.ir import Attribute

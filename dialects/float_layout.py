@@ -1,4 +1,4 @@
-"""How floats are laid out in bits, for the backends that convert narrow ones by integer arithmetic."""
+"""How floats are laid out in bits, for all that works on them by integer arithmetic."""
 
 from __future__ import annotations
 
@@ -59,9 +59,12 @@ class FloatLayout:
         return 1.5 * 2.0**self.n_mantissa_bits + 2 * self.bias
 
 
+F32 = FloatLayout(8, 23)
+F64 = FloatLayout(11, 52)
+
 LAYOUTS: dict[Attribute, FloatLayout] = {
-    f64: FloatLayout(11, 52),
-    f32: FloatLayout(8, 23),
+    f64: F64,
+    f32: F32,
     f16: FloatLayout(5, 10),
     bf16: FloatLayout(8, 7),
     f8E5M2: FloatLayout(5, 2),
