@@ -8,7 +8,6 @@ from enum import Enum
 from itertools import count
 from threading import RLock
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,20 +18,16 @@ from ..nodes.region import Index, region_of
 from ..nodes.tensor_node import TensorNode
 from ..plan.argument_kinds import check_kind
 from ..plan.signature import Array
-from ..process_bound import ProcessBound
 from ..streams.event import Event
 from . import transfer
-from .code import Code
+from .code import Code, CodeBatch
 from .device import Device, Stream
 from .hosted import held_for_sending, note_written_on_device, ready_to_read
-from .link import link_batch, link_code
+from .link import link_batch, link_code, link_copy
 from .node_allocation import allocate, live_in
-from .node_buffer import NodeBuffer
-
-if TYPE_CHECKING:
-    from .code import CodeBatch
-    from .optimize_context import OptimizeContext
-    from .routine import Routine
+from .node_buffer import Buffers, NodeBuffer, NodeMemory
+from .optimize_context import OptimizeContext
+from .routine import Routine
 
 _next_number = count()
 
@@ -44,11 +39,8 @@ class _Kept(Enum):
 _KEPT = _Kept.KEPT
 """What an option of `make_child` is that is not given, where None says something."""
 
-Buffers = Mapping[TensorNode, NodeBuffer]
-"""Memory of nodes, as `Context.buffers` gives it."""
 
-
-class Context(ProcessBound):
+class Context(NodeMemory):
     """
     The tensor nodes that have memory on one device, and the stream that works on them. A context never
     changes: what adds nodes returns a child, which has its parent's nodes and its own, the delta, and is on
@@ -72,28 +64,24 @@ class Context(ProcessBound):
         borrowed: Buffers = MappingProxyType({}),
     ) -> None:
         """`delta` is memory that this owns with `slabs`, `borrowed` that of other contexts of the device."""
-        self.stream = stream
-        """What its routines and copies are scheduled on."""
-        self.device = device = stream.device
+        inherited: Buffers = {} if parent is None else parent._buffers
+        super().__init__(stream, {**inherited, **borrowed, **delta})
         self.parent = parent
         self.merge_buffer_node = merge_buffer_node
         """Whose values the merge buffer holds once all routines up to here have run; None if not known."""
         self.optimize_context = optimize_context
         """What the code linked last left for later compiles; None before the first."""
-        inherited: Buffers = {} if parent is None else parent._buffers
-        self._buffers: Buffers = {**inherited, **borrowed, **delta}
         self._delta = tuple(node for node in self._buffers if node not in inherited)
         self._children: weakref.WeakSet[Context] = weakref.WeakSet()
         self._borrowers: weakref.WeakSet[Context] = weakref.WeakSet()
         """The contexts that have memory of this one's, without being children."""
         self._number = next(_next_number)
         self._lock = RLock()
-        self._is_finalized = False
         self._slabs = slabs
         for buffer in delta.values():
             if not buffer.is_shared:
                 buffer.owner = weakref.ref(self)
-        self._free = weakref.finalize(self, device.pools.free, slabs)
+        self._free = weakref.finalize(self, self.device.pools.free, slabs)
         self._free.atexit = False
         if parent is not None:
             with parent._lock:
@@ -134,13 +122,6 @@ class Context(ProcessBound):
         """The contexts derived from this one that are in use."""
         with self._lock:
             return tuple(sorted(self._children, key=lambda child: child._number))
-
-    @property
-    def is_finalized(self) -> bool:
-        return self._is_finalized
-
-    def __contains__(self, node: object) -> bool:
-        return node in self._buffers
 
     def __iter__(self) -> Iterator[TensorNode]:
         return iter(self._buffers)
@@ -354,7 +335,7 @@ class Context(ProcessBound):
         child = self.make_child([node])
         if node.known_constant and child.is_initialized(node):
             return child
-        routine = transfer.device_to_device(child, node, source, into_merge_buffer=False)
+        routine = link_copy(child, node, source, into_merge_buffer=False)
         if routine is None:  # the contexts share the memory
             return child
         routine.run()
@@ -376,7 +357,7 @@ class Context(ProcessBound):
         """
         check_kind("device_to_device", node, "a tensor node", TensorNode)
         check_kind("device_to_device", source, "a context", Context)
-        return transfer.device_to_device(self, node, source, into_merge_buffer=into_merge_buffer)
+        return link_copy(self, node, source, into_merge_buffer=into_merge_buffer)
 
     def finalize(self) -> None:
         """
@@ -402,42 +383,9 @@ class Context(ProcessBound):
         self._buffers = {}
         self._free()
 
-    def buffer_of(self, node: TensorNode, who: str) -> NodeBuffer:
-        """Returns the memory of a node. Raises `ContextError` where it is not here."""
-        self.check_usable(who)
-        check_kind(who, node, "a tensor node", TensorNode)
-        buffer = self._buffers.get(node)
-        if buffer is None:
-            self.check_usable(who)
-            if node.known_not_materialized:
-                raise ContextError(
-                    f"{who}: {node.debug_name} is in no context, it is {node.debug_memory_mode} "
-                    f"(hint: graph.tnode @{node.debug_name} : ... mode materialized)"
-                )
-            present = ", ".join(other.debug_name for other in self._buffers) or "none"
-            raise ContextError(
-                f"{who}: {node.debug_name} is not in the context (nodes: {present}){self.namesake_hint(node)}"
-            )
-        return buffer
-
-    def namesake_hint(self, node: TensorNode) -> str:
-        """Returns what to say of another node of the same name here, empty where there is none."""
-        for other in self._buffers:
-            if other is not node and other.debug_name == node.debug_name:
-                return (
-                    f" (another node {other.ident} of that name is, this one is {node.ident}; "
-                    "hint: compile(..., nodes=[...]) makes programs mean the same node)"
-                )
-        return ""
-
     def own(self, slabs: Sequence[Slab]) -> None:
         """Makes the context the owner of more memory, for the temporaries of a routine."""
         self._slabs.extend(slabs)
-
-    def check_usable(self, who: str) -> None:
-        """Raises `ContextError` where the context is finalized."""
-        if self._is_finalized:
-            raise ContextError(f"{who}: the context on {self.device.name} is finalized")
 
     def _checked_stream(self, stream: Stream | None) -> Stream:
         """Returns the stream of a child. Raises `ContextError` for another device's."""
@@ -509,4 +457,6 @@ def _checked_buffers(device: Device, given: Buffers, present: Buffers, who: str)
 
 def _lender_of(buffer: NodeBuffer) -> Context | None:
     """Returns the context that memory is freed with; None where the buffer is enough to keep it."""
-    return None if buffer.owner is None else buffer.owner()
+    owner = None if buffer.owner is None else buffer.owner()
+    assert owner is None or isinstance(owner, Context), "only contexts own memory"
+    return owner

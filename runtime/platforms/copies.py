@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ...backends.interface import Queued
 from ..nodes.region import Region
 from ..plan.signature import Array
@@ -11,14 +9,11 @@ from ..streams.event import Event
 from ..streams.runner import Work
 from ..timeline.spans import Category
 from .device import Stream
-from .node_buffer import NodeBuffer, fills
-
-if TYPE_CHECKING:
-    from .context import Context
+from .node_buffer import NodeBuffer, NodeMemory, fills
 
 
 def fill(
-    context: Context | None, buffer: NodeBuffer, who: str, copy: Work, *, in_part: bool = False
+    context: NodeMemory | None, buffer: NodeBuffer, who: str, copy: Work, *, in_part: bool = False
 ) -> Event:
     """Schedules work that writes a node, whole or in part. `context` owns its memory."""
 
@@ -31,7 +26,7 @@ def fill(
     return _schedule(context, buffer, who, work, writes=True)
 
 
-def read(context: Context | None, buffer: NodeBuffer, who: str, copy: Work) -> Event:
+def read(context: NodeMemory | None, buffer: NodeBuffer, who: str, copy: Work) -> Event:
     """Schedules work that reads a node. `context` owns its memory."""
 
     def work() -> None:
@@ -41,7 +36,7 @@ def read(context: Context | None, buffer: NodeBuffer, who: str, copy: Work) -> E
     return _schedule(context, buffer, who, work, writes=False)
 
 
-def _schedule(context: Context | None, buffer: NodeBuffer, who: str, work: Work, *, writes: bool) -> Event:
+def _schedule(context: NodeMemory | None, buffer: NodeBuffer, who: str, work: Work, *, writes: bool) -> Event:
     runner = stream_of(context, buffer).runner
     with buffer.device.schedule_lock:
         if context is not None:
@@ -52,7 +47,7 @@ def _schedule(context: Context | None, buffer: NodeBuffer, who: str, work: Work,
     return event
 
 
-def stream_of(context: Context | None, buffer: NodeBuffer) -> Stream:
+def stream_of(context: NodeMemory | None, buffer: NodeBuffer) -> Stream:
     """Returns where copies to and from a node are scheduled: the device's own stream without a context."""
     return buffer.device if context is None else context.stream
 

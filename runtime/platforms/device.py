@@ -32,10 +32,10 @@ from ..streams.event import Event, JoinedEvent
 from ..streams.queue_worker import QueueWorkerRunner
 from ..streams.runner import QueueRunner, Runner, SyncRunner, WorkerRunner
 from ..timeline.spans import Track
+from .optimize_context import OptimizeContext
 
 if TYPE_CHECKING:
     from .context import Buffers, Context
-    from .optimize_context import OptimizeContext
     from .platform import Platform
 
 _next_device_id = count()
@@ -104,9 +104,7 @@ class Stream(ProcessBound):
         Raises:
             ContextError: memory of `buffers` is another node's, another device's, or freed.
         """
-        from .context import Context
-
-        return Context.root(self, buffers, optimize_context)
+        return self.device.root_context(self, buffers, optimize_context)
 
     def new_stream(self) -> Stream:
         """Returns what `Device.new_stream` of its device returns. Raises what that raises."""
@@ -183,7 +181,9 @@ class Device(Stream):
         ordinal: int,
         scheduler: str | Scheduler | None,
         pool_limit: int,
+        root_context: Callable[[Stream, Buffers | None, OptimizeContext | None], Context],
     ) -> None:
+        """`root_context` is what `Stream.make_context` calls: contexts stand above here."""
         self.id = next(_next_device_id)
         """Unique among all devices of this process."""
         self.platform = platform
@@ -192,6 +192,7 @@ class Device(Stream):
         """The device's number on its platform, from 0 up."""
         self.pool_limit = pool_limit
         """The most bytes of one pool."""
+        self.root_context = root_context
         self.scheduler = scheduler
         self.pools = slab_pool_of(backend.driver)
         name = f"{platform.name}:{ordinal}"

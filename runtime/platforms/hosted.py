@@ -11,17 +11,13 @@ from __future__ import annotations
 import weakref
 from collections.abc import Collection, Generator, Iterable
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from typing import TYPE_CHECKING
 
 from ...errors import ContextError
 from ..nodes.region import whole_region
+from ..nodes.tensor_node import TensorNode
 from ..streams.event import Event
 from .copies import copy_from_device, copy_to_device, fill, read, stream_of
-from .node_buffer import NodeBuffer
-
-if TYPE_CHECKING:
-    from ..nodes.tensor_node import TensorNode
-    from .context import Context
+from .node_buffer import NodeBuffer, NodeMemory
 
 
 def held_for_sending(buffers: Iterable[NodeBuffer]) -> AbstractContextManager[Collection[TensorNode]]:
@@ -47,7 +43,7 @@ def _held(nodes: Collection[TensorNode]) -> Generator[Collection[TensorNode]]:
         yield nodes
 
 
-def ready_to_read(context: Context, buffer: NodeBuffer, who: str, held: Collection[TensorNode]) -> None:
+def ready_to_read(context: NodeMemory, buffer: NodeBuffer, who: str, held: Collection[TensorNode]) -> None:
     """
     Schedules a copy to the device, where the host has values of a hosted node that the device has not, and
     `held_for_sending` holds it: a change that came since will be sent for a later read. With the device's
@@ -62,7 +58,7 @@ def ready_to_read(context: Context, buffer: NodeBuffer, who: str, held: Collecti
     buffer.check_initialized(who, "" if buffer.is_initialized else context.namesake_hint(node))
 
 
-def _send(context: Context, buffer: NodeBuffer) -> None:
+def _send(context: NodeMemory, buffer: NodeBuffer) -> None:
     node = buffer.node
     array = node.host.array
     assert array is not None, f"{node.debug_name} is hosted without an array"

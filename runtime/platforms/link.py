@@ -1,4 +1,4 @@
-"""From compiled code to routines: every buffer of the program gets its place in a context's memory."""
+"""Makes routines: of compiled code, whose buffers get places in a context's memory, and of copies."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from ..nodes.tensor_node import TensorNode
 from ..plan.program_plan import BufferKind, ProgramPlan
 from ..plan.signature import Array
 from . import transfer
+from .code import Code, CodeBatch
 from .device import Stream
 from .node_buffer import NodeBuffer
-from .routine import LinkedProgram, ProgramRoutine, Routine
+from .routine import LinkedProgram, ProgramRoutine, Routine, TransferRoutine
 
 if TYPE_CHECKING:
-    from .code import Code, CodeBatch
     from .context import Context
 
 
@@ -77,6 +77,25 @@ def link_batch(context: Context, batch: CodeBatch) -> tuple[Context, list[Routin
                 routine.context.finalize()
         raise
     return context, routines
+
+
+def link_copy(
+    context: Context, node: TensorNode, source: Context, *, into_merge_buffer: bool
+) -> TransferRoutine | None:
+    """What `Context.device_to_device` says."""
+    context.check_usable("device_to_device")
+    source.check_usable("device_to_device")
+    if node not in source or not (into_merge_buffer or node in context):
+        return None
+    origin = source.buffer_of(node, "device_to_device")
+    if into_merge_buffer:
+        context.device.check_fits_merging(node.debug_name, origin.nbytes)
+        return TransferRoutine(context.make_child(merge_buffer_node=node), source, origin, None)
+    target = context.buffer_of(node, "device_to_device")
+    is_same = target.device.backend.driver is origin.device.backend.driver
+    if is_same and target.location == origin.location:
+        return None
+    return TransferRoutine(context.make_child(), source, origin, target)
 
 
 def _link(context: Context, code: Code, merged: TensorNode | None) -> ProgramRoutine:

@@ -1,12 +1,12 @@
-"""A tensor node's memory on one device, and who used it last."""
+"""A tensor node's memory on one device, who used it last, and who has it."""
 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,11 +14,10 @@ from ...backends.interface import BufferLoc
 from ...errors import ContextError, DeviceError
 from ..memory.merge_buffer import MergeBuffer
 from ..nodes.tensor_node import TensorNode
+from ..plan.argument_kinds import check_kind
+from ..process_bound import ProcessBound
 from ..streams.event import Event
-from .device import Device
-
-if TYPE_CHECKING:
-    from .context import Context
+from .device import Device, Stream
 
 _MANY = 16
 """Readers noted from which on those that are done are dropped."""
@@ -43,7 +42,7 @@ class NodeBuffer:
     """Of a hosted node: the host's version that was sent here, or was the last when a device wrote here."""
     undefined_by: str | None = None
     """The work that failed before it had filled the buffer; None if the last that wrote here succeeded."""
-    owner: weakref.ref[Context] | None = None
+    owner: weakref.ref[NodeMemory] | None = None
     """The context that the memory is freed with; None where it is freed with this object."""
     declared: tuple[str, str] | None = None
     """The program whose declaration it was first filled as, and a digest of the values."""
@@ -95,6 +94,61 @@ class NodeBuffer:
         self.is_initialized = True
         self._written = event
         self._read.clear()
+
+
+Buffers = Mapping[TensorNode, NodeBuffer]
+"""Memory of nodes, as `Context.buffers` gives it."""
+
+
+class NodeMemory(ProcessBound):
+    """The nodes that have memory, and the stream that works on them: what copies need of a context."""
+
+    def __init__(self, stream: Stream, buffers: Buffers) -> None:
+        self.stream = stream
+        """What its routines and copies are scheduled on."""
+        self.device = stream.device
+        self._buffers: Buffers = buffers
+        self._is_finalized = False
+
+    @property
+    def is_finalized(self) -> bool:
+        return self._is_finalized
+
+    def __contains__(self, node: object) -> bool:
+        return node in self._buffers
+
+    def buffer_of(self, node: TensorNode, who: str) -> NodeBuffer:
+        """Returns the memory of a node. Raises `ContextError` where it is not here."""
+        self.check_usable(who)
+        check_kind(who, node, "a tensor node", TensorNode)
+        buffer = self._buffers.get(node)
+        if buffer is None:
+            self.check_usable(who)
+            if node.known_not_materialized:
+                raise ContextError(
+                    f"{who}: {node.debug_name} is in no context, it is {node.debug_memory_mode} "
+                    f"(hint: graph.tnode @{node.debug_name} : ... mode materialized)"
+                )
+            present = ", ".join(other.debug_name for other in self._buffers) or "none"
+            raise ContextError(
+                f"{who}: {node.debug_name} is not in the context (nodes: {present}){self.namesake_hint(node)}"
+            )
+        return buffer
+
+    def namesake_hint(self, node: TensorNode) -> str:
+        """Returns what to say of another node of the same name here, empty where there is none."""
+        for other in self._buffers:
+            if other is not node and other.debug_name == node.debug_name:
+                return (
+                    f" (another node {other.ident} of that name is, this one is {node.ident}; "
+                    "hint: compile(..., nodes=[...]) makes programs mean the same node)"
+                )
+        return ""
+
+    def check_usable(self, who: str) -> None:
+        """Raises `ContextError` where the context is finalized."""
+        if self._is_finalized:
+            raise ContextError(f"{who}: the context on {self.device.name} is finalized")
 
 
 def events_of(reads: Sequence[NodeBuffer], writes: Sequence[NodeBuffer]) -> list[Event]:

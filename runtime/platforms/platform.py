@@ -20,6 +20,7 @@ from ..plan.host_calls import check_callbacks
 from ..plan.lowered_program import LoweredProgram
 from ..process_bound import ProcessBound
 from .code import Code, CodeBatch
+from .context import Context
 from .device import SCHEDULERS, Device, Scheduler, scheduler_name
 from .node_matching import match_nodes, node_names, note_compiled
 from .optimize_context import OptimizeContext
@@ -108,7 +109,9 @@ class Platform(ProcessBound):
         limit = (_NO_LIMIT if large_offsets else POOL_LIMIT) if pool_limit is None else pool_limit
         self._lowering = lowering
         self._devices = tuple(
-            Device(self, backend, ordinal, scheduler, min(limit, backend.device.max_buffer_nbytes))
+            Device(
+                self, backend, ordinal, scheduler, min(limit, backend.device.max_buffer_nbytes), Context.root
+            )
             for ordinal, backend in enumerate(backends)
         )
 

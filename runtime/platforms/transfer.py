@@ -1,8 +1,6 @@
-"""Copies between the host and tensor nodes, and between the nodes of two devices."""
+"""Copies between the host and tensor nodes."""
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,15 +11,11 @@ from ..plan.signature import Array
 from ..streams.event import Event
 from .copies import copy_from_device, copy_to_device, fill, read
 from .hosted import held_for_sending, note_written_on_device, ready_to_read
-from .node_buffer import NodeBuffer
-from .routine import TransferRoutine
-
-if TYPE_CHECKING:
-    from .context import Context
+from .node_buffer import NodeBuffer, NodeMemory
 
 
 def from_host(
-    context: Context, node: TensorNode, array: Array, index: Index | None, *, may_queue: bool
+    context: NodeMemory, node: TensorNode, array: Array, index: Index | None, *, may_queue: bool
 ) -> Event:
     """Schedules a copy into a node. With `may_queue` the array may be read after the call returns."""
     buffer = context.buffer_of(node, "from_host")
@@ -39,7 +33,9 @@ def from_host(
     return event
 
 
-def to_host(context: Context, node: TensorNode, out: Array, index: Index | None, *, may_queue: bool) -> Event:
+def to_host(
+    context: NodeMemory, node: TensorNode, out: Array, index: Index | None, *, may_queue: bool
+) -> Event:
     """Schedules a copy from a node. With `may_queue` `out` may be written after the call returns."""
     buffer = context.buffer_of(node, "to_host")
     who = f"to_host {node.debug_name}"
@@ -51,7 +47,7 @@ def to_host(context: Context, node: TensorNode, out: Array, index: Index | None,
         return read(context, buffer, who, copy)
 
 
-def fill_from_host(context: Context, node: TensorNode, array: Array, *, may_queue: bool) -> Event:
+def fill_from_host(context: NodeMemory, node: TensorNode, array: Array, *, may_queue: bool) -> Event:
     """
     Schedules the first copy into a node, from an array of its shape with or without its padding. With
     `may_queue` the array may be read after the call returns.
@@ -66,7 +62,7 @@ def fill_from_host(context: Context, node: TensorNode, array: Array, *, may_queu
     return event
 
 
-def fill_with_zeros(context: Context, node: TensorNode) -> Event:
+def fill_with_zeros(context: NodeMemory, node: TensorNode) -> Event:
     """Schedules the first filling of a node, with zeros."""
     who = f"init_zeros {node.debug_name}"
     buffer = context.buffer_of(node, who)
@@ -80,25 +76,6 @@ def fill_with_zeros(context: Context, node: TensorNode) -> Event:
     event = fill(context, buffer, who, work)
     note_written_on_device(buffer, event)
     return event
-
-
-def device_to_device(
-    context: Context, node: TensorNode, source: Context, *, into_merge_buffer: bool
-) -> TransferRoutine | None:
-    """What `Context.device_to_device` says."""
-    context.check_usable("device_to_device")
-    source.check_usable("device_to_device")
-    if node not in source or not (into_merge_buffer or node in context):
-        return None
-    origin = source.buffer_of(node, "device_to_device")
-    if into_merge_buffer:
-        context.device.check_fits_merging(node.debug_name, origin.nbytes)
-        return TransferRoutine(context.make_child(merge_buffer_node=node), source, origin, None)
-    target = context.buffer_of(node, "device_to_device")
-    is_same = target.device.backend.driver is origin.device.backend.driver
-    if is_same and target.location == origin.location:
-        return None
-    return TransferRoutine(context.make_child(), source, origin, target)
 
 
 def _check_changeable(buffer: NodeBuffer, who: str) -> None:
