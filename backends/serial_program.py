@@ -13,7 +13,7 @@ from .host_call import call_host
 from .interface import BufferLoc, CallableKernel, CompiledArtifact, Driver
 from .step_order import check_order
 from .step_walk import StepTimes, walk
-from .steps import CopyStep, HostStep, LaunchStep, RowPlace, Step, StepTime
+from .steps import CopyStep, HostStep, LaunchStep, RowPlace, Step, StepTime, buffers_of
 
 
 class SerialProgram:
@@ -39,7 +39,7 @@ class SerialProgram:
         self._calls: dict[int, Callable[[], None]] = {}
         self._users: dict[int, list[int]] = {}
         for number, step in enumerate(steps):
-            for buffer in _buffers_of(step):
+            for buffer in buffers_of(step):
                 self._users.setdefault(buffer, []).append(number)
 
     def place(self, buffer: int, location: BufferLoc) -> None:
@@ -101,16 +101,6 @@ class SerialProgram:
         location = self._locations[buffer]
         assert location is not None, f"buffer {buffer} has no place"
         return location
-
-
-def _buffers_of(step: Step) -> tuple[int, ...]:
-    match step:
-        case LaunchStep() | HostStep():
-            return step.buffers
-        case CopyStep():
-            return (step.source, step.target)
-        case _:
-            return ()
 
 
 def _run_step(step: Step, call: Callable[[], None]) -> None:

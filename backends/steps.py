@@ -130,6 +130,21 @@ CONTROL_STEPS = (LoopStep, NextStep, BranchStep, JumpStep)
 Step = LaunchStep | CopyStep | SyncStep | HostStep | ControlStep
 
 
+def buffers_of(step: Step) -> tuple[int, ...]:
+    """Returns the numbers of the buffers that a step uses."""
+    match step:
+        case LaunchStep() | HostStep():
+            return step.buffers
+        case CopyStep():
+            return (step.source, step.target)
+        case LoopStep():
+            return () if step.counter is None else (step.counter,)
+        case BranchStep():
+            return (step.condition,)
+        case SyncStep() | NextStep() | JumpStep():
+            return ()
+
+
 @dataclass(frozen=True, slots=True)
 class StepTime:
     """

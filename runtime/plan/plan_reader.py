@@ -21,6 +21,7 @@ from ...backends.steps import (
     RowPlace,
     Step,
     SyncStep,
+    buffers_of,
 )
 from ...dialects import graph, low, sched
 from ...dialects.buffer_size import nbytes_bound, row_major_strides, size_of, strides_of
@@ -372,7 +373,7 @@ class _Planner:
 
     def _with_lifetimes(self, returned: Sequence[int]) -> tuple[BufferPlan, ...]:
         lifetimes: dict[int, tuple[int, int]] = {}
-        for index, used in enumerate((*map(_buffers_of, self._steps), returned)):
+        for index, used in enumerate((*map(buffers_of, self._steps), returned)):
             for number in map(self._place_of, used):
                 lifetimes[number] = (lifetimes.get(number, (index, index))[0], index)
         loops = _loops(self._steps)
@@ -420,21 +421,6 @@ class _Planner:
         for offset, data in self._constants:
             memory[offset : offset + data.nbytes] = data
         return memory
-
-
-def _buffers_of(step: Step) -> tuple[int, ...]:
-    """Returns the numbers of the buffers that a step uses."""
-    match step:
-        case LaunchStep() | HostStep():
-            return step.buffers
-        case CopyStep():
-            return (step.source, step.target)
-        case LoopStep():
-            return () if step.counter is None else (step.counter,)
-        case BranchStep():
-            return (step.condition,)
-        case SyncStep() | NextStep() | JumpStep():
-            return ()
 
 
 def _loops(steps: Sequence[Step]) -> list[tuple[int, int]]:
