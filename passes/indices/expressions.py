@@ -236,6 +236,17 @@ class IndexExpr:
 
     def _split(self, divisor: Extent) -> tuple[IndexExpr, IndexExpr]:
         """Returns (whole, rest) with self = whole * divisor + rest and rest never negative."""
+        whole, left = self.split_terms(divisor)
+        if not is_at_least(left.low, 0):
+            # Of a divisor that varies as many are enough as the least index is below 0: none is less than 1.
+            is_bounded = isinstance(left.low, int) and not isinstance(divisor, int)
+            raised = -left.low if is_bounded else -(left.low // divisor)
+            whole = whole + raised * -1
+            left = left + raised * divisor
+        return whole, left
+
+    def split_terms(self, divisor: Extent) -> tuple[IndexExpr, IndexExpr]:
+        """Returns (whole, rest) with self = whole * divisor + rest: what divides exactly, term by term."""
         whole: dict[Atom, Extent] = {}
         rest: dict[Atom, Extent] = {}
         for atom, factor in self.terms.items():
@@ -245,14 +256,7 @@ class IndexExpr:
             else:
                 whole[atom] = exact
         quotient_, remainder_ = divided(self.constant, divisor)
-        left = IndexExpr(rest, remainder_)
-        if not is_at_least(left.low, 0):
-            # Of a divisor that varies as many are enough as the least index is below 0: none is less than 1.
-            is_bounded = isinstance(left.low, int) and not isinstance(divisor, int)
-            raised = -left.low if is_bounded else -(left.low // divisor)
-            quotient_ -= raised
-            left = left + raised * divisor
-        return IndexExpr(whole, quotient_), left
+        return IndexExpr(whole, quotient_), IndexExpr(rest, remainder_)
 
     def substitute(self, replacement: Callable[[Leaf], IndexExpr]) -> IndexExpr:
         """Returns the expression with every axis, and every opaque value, replaced."""
@@ -358,18 +362,9 @@ def _take_apart_symbolic(expr: IndexExpr, divisor: Extent) -> tuple[IndexExpr, E
     for common in candidates:
         if common == 1 or exact_quotient(divisor, common) is None or not is_at_least(common, 1):
             continue
-        outer: dict[Atom, Extent] = {}
-        inner: dict[Atom, Extent] = {}
-        for atom, factor in expr.terms.items():
-            exact = exact_quotient(factor, common)
-            if exact is None:
-                inner[atom] = factor
-            else:
-                outer[atom] = exact
-        whole, rest = divided(expr.constant, common)
-        remainder_ = IndexExpr(inner, rest)
+        outer, remainder_ = expr.split_terms(common)
         if remainder_.is_within(common):
-            return IndexExpr(outer, whole), common, remainder_
+            return outer, common, remainder_
     return expr, 1, ZERO
 
 
