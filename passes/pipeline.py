@@ -13,6 +13,8 @@ from ..dialects.low import EXPANDED_OPS
 from .graph.canonicalize_graph import CanonicalizeGraphPass
 from .graph.decompose_composites import DecomposeCompositesPass
 from .graph.decompositions import COMPOSITE_NAMES
+from .graph.double_buffer_loops import DoubleBufferLoopsPass
+from .graph.expand_updates import ExpandUpdatesPass
 from .graph.hoist_loop_invariants import HoistLoopInvariantsPass
 from .graph.infer_precision import InferPrecisionPass
 from .graph.inline_calls import InlineCallsPass
@@ -67,6 +69,8 @@ def graph_passes(target: Target) -> tuple[ModulePass, ...]:
         RecognizeGathersPass(),
         # After simplify-nodes: what is forwarded may fold.
         CanonicalizeGraphPass(),
+        # After canonicalize-graph, which finds the places of boxes; it makes one view of several afterwards.
+        ExpandUpdatesPass(),
         # After canonicalize-graph, which drops casts that the rules would have to look through.
         InferPrecisionPass(),
         # After canonicalize-graph, which brings permutations to contractions; before pack-operands, which
@@ -83,6 +87,9 @@ def graph_passes(target: Target) -> tuple[ModulePass, ...]:
         # Before eliminate-common-subexpressions: what two loops compute alike is one op only where both can
         # see it.
         HoistLoopInvariantsPass(),
+        # After hoist-loop-invariants: what is left changes in each iteration. Before
+        # eliminate-common-subexpressions, for which two iterations may compute the same.
+        DoubleBufferLoopsPass(),
         # After canonicalize-graph: equal values are equal text only once they are in canonical form.
         EliminateCommonSubexpressionsPass(),
         # After eliminate-common-subexpressions, which leaves the operands of what it merged without a use.

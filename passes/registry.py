@@ -23,6 +23,8 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     "graph": (
         "canonicalize-graph",
         "decompose-composites",
+        "double-buffer-loops",
+        "expand-updates",
         "hoist-loop-invariants",
         "infer-precision",
         "inline-calls",

@@ -191,6 +191,8 @@ def _put(
         count, at = len(shape), plan.at
         new = ops.permute(new, (*range(at, at + count), *range(at), *range(at + count, len(new.shape))))
     rest = tuple(box.sizes[axis] for axis in kept if axis not in plan.indexed)
+    if not shape and all(stride == 1 for stride in box.strides):
+        return _with_part(source, indices, new, plan, kind)
     new = reshaped(new, (*shape, *rest))
     if indices:
         part = reshaped(part, tuple(box.sizes[axis] for axis in kept))
@@ -198,6 +200,37 @@ def _put(
     else:
         part = _COMBINED[kind](part, reshaped(new, box.sizes))
     return _with_box(source, part, box)
+
+
+def _with_part(
+    x: TracedArray, indices: Sequence[TracedArray], new: TracedArray, plan: IndexPlan, kind: str
+) -> TracedArray:
+    """
+    Returns `x` with other elements in a box, which integers, traced ones too, and slices of step 1 or -1 say.
+    It stays as it is where an index is out of range.
+    """
+    box = plan.box
+    at = dict(zip(plan.indexed, indices, strict=True))
+    sizes = tuple(1 if axis in at else size for axis, size in enumerate(box.sizes))
+    new = reshaped(new, sizes)
+    if kind != "set" or indices:
+        old = box_of(x, box)
+        if indices:
+            old = ops.gather(old, indices, plan.indexed)
+        old = reshaped(old, sizes)
+        new = _COMBINED[kind](old, new)
+        for axis, index in at.items():
+            last = extent_like(index, x.shape[axis] - 1)
+            inside = ops.and_(ops.ge(index, scalar_like(index, 0)), ops.le(index, last))
+            new = ops.select(ops.broadcast(inside, sizes), new, old)
+    if box.flipped:
+        new = ops.flip(new, box.flipped)
+    number = ops.full(0, INT64, ())
+    starts = [
+        ops.cast(at[axis], INT64) if axis in at else extent_like(number, offset)
+        for axis, offset in enumerate(box.offsets)
+    ]
+    return ops.dynamic_update(x, starts, new)
 
 
 def _with_box(x: TracedArray, part: TracedArray, box: Box) -> TracedArray:

@@ -8,10 +8,10 @@ several.
     %c = graph.permute %b [1, 0] : tensor<8x4xf32>      -->  (gone: %x)
 
 The rules, each with its equation, are in passes/graph/rules: folding.py (constants), identities.py,
-integers.py, signs.py and logic.py (arithmetic), views.py and pushing.py (movement), control.py (control
-flow). None changes a bit of any result but the sign of a NaN: `x + 0.0` is not `x` where x is -0.0. Those
-that may are in powers.py, which keeps to the bound of `pow` in docs/accuracy.md, and in fast_math.py, for ops
-whose flags allow it.
+integers.py, ranges.py, signs.py and logic.py (arithmetic), views.py and pushing.py (movement), control.py
+(control flow). None changes a bit of any result but the sign of a NaN: `x + 0.0` is not `x` where x is -0.0.
+Those that may are in powers.py, which keeps to the bound of `pow` in docs/accuracy.md, and in fast_math.py,
+for ops whose flags allow it.
 
 Requires: nothing. Ensures: what the module computes is unchanged; ops without a use are gone.
 """
@@ -23,7 +23,19 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from ..rewriting.located_rewriter import rewrite_greedily
-from .rules import control, fast_math, folding, identities, integers, logic, powers, pushing, signs, views
+from .rules import (
+    control,
+    fast_math,
+    folding,
+    identities,
+    integers,
+    logic,
+    powers,
+    pushing,
+    ranges,
+    signs,
+    views,
+)
 
 PATTERNS = (
     *folding.PATTERNS,
@@ -31,6 +43,7 @@ PATTERNS = (
     *integers.PATTERNS,
     *signs.PATTERNS,
     *logic.PATTERNS,
+    *ranges.PATTERNS,
     *powers.PATTERNS,
     *views.PATTERNS,
     *pushing.PATTERNS,

@@ -16,7 +16,8 @@ Moves ops out of the loops of `graph` that compute the same in every iteration.
     }
 
 Only ops that compute, and have no effect, are moved: not reads of nodes, nor loops and branches; and none out
-of a branch, which may not be taken.
+of a branch, which may not be taken. What is made of one value and indices only, as a mask, stays: a kernel
+writes it where it is used, where a buffer would have to be loaded.
 
 Requires: nothing. Ensures: what the module computes is unchanged; an op that remains in a loop needs
 something that changes there.
@@ -32,6 +33,7 @@ from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 
 from ...dialects import graph
+from .masks import is_mask
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ def _hoist(block: Block, loop: Operation) -> None:
     for op in list(block.ops):
         if not isinstance(op, graph.GraphOp):
             continue
-        if not any(_block_of(value.owner) is block for value in op.operands):
+        if not any(_block_of(value.owner) is block for value in op.operands) and not is_mask(op):
             op.detach()
             around.insert_op_before(op, loop)
 

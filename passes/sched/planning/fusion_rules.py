@@ -20,6 +20,7 @@ from ....dialects.dims.expressions import upper_bound
 from ....dialects.element_types import element_type_of, is_float
 from ....dialects.graph import Combination, MemoryModeAttr, ReduceKind, iteration_extents
 from ....dialects.memory_modes import ModeKind
+from ...graph.masks import is_mask
 from ...indices.access import shape_of, with_bounds
 from .accesses import Access, element_count, hoisted_loops, is_all_of_kernel, repetitions
 from .local_values import Hoisting, LocalBuffer, hoisting, local_buffer
@@ -145,6 +146,10 @@ def _view(value: Candidate) -> str | None:
     return "a view: only the index changes" if isinstance(value.op, VIEW_OPS) else None
 
 
+def _mask(value: Candidate) -> str | None:
+    return "made of indices: nothing is loaded for it" if is_mask(value.op) else None
+
+
 def _several_consumers(value: Candidate) -> str | None:
     n_kernels = len({id(access.kernel) for access in value.accesses})
     return f"read by {n_kernels} kernels" if n_kernels > 1 else None
@@ -224,6 +229,8 @@ FUSION_RULES: tuple[FusionRule, ...] = (
     FusionRule("full-kernel", ModeKind.MATERIALIZED, _full_kernel),
     # Before `several-consumers`: a copy of a view would cost each kernel more than the index does.
     FusionRule("view", ModeKind.VIRTUAL, _view),
+    # Before `several-consumers`, likewise: a mask in a buffer would have to be loaded.
+    FusionRule("mask", ModeKind.VIRTUAL, _mask),
     # Before all rules below, which ask what the one kernel does with the value.
     FusionRule("several-consumers", ModeKind.MATERIALIZED, _several_consumers),
     # Before `reduction`: a product of matrices that another kernel sums up per element has no register tiles.

@@ -18,6 +18,7 @@ once, at its end. So is a donated argument that a result takes the place of.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -80,6 +81,9 @@ run the regions of an op, or call the host.
 
 _Access = Read | Write | graph.ControlOp
 
+_Maker = Kernel | graph.WhileOp | graph.ScanOp
+"""What can compute a value right where it is written to."""
+
 
 @dataclass
 class Placement:
@@ -92,6 +96,8 @@ class Placement:
     )
     overwritten: dict[Kernel, SSAValue] = field(default_factory=dict[Kernel, SSAValue])
     """For a kernel that reads the node it writes, the value that it reads."""
+    updating: set[Kernel] = field(default_factory=set[Kernel])
+    """The kernels that update a value which is computed in the node, too, before all of them."""
 
 
 def place_nodes(
@@ -175,7 +181,7 @@ class _Placer:
             if (
                 isinstance(write, graph.WriteOp | CarriedWrite)
                 and write.value not in taken
-                and self._can_write_in_place(write, ops[:last])
+                and self._can_write_in_place(write, ops[:last], taken)
             ):
                 taken.add(write.value)
         self._result.items = [self._items[number] for number in self._order.items()]
@@ -231,7 +237,9 @@ class _Placer:
         readers = self._readers.get(read.result, ())
         return following not in readers and self._order.add((reader, following) for reader in readers)
 
-    def _can_write_in_place(self, write: Write, earlier: Sequence[_Access]) -> bool:
+    def _can_write_in_place(
+        self, write: Write, earlier: Sequence[_Access], taken: AbstractSet[SSAValue]
+    ) -> bool:
         makers = self._makers.get(write.value, ())
         if len(makers) != 1:
             return False
@@ -240,11 +248,55 @@ class _Placer:
             return False
         if not isinstance(maker, Kernel) and not _is_carried(maker, write.value):
             return False
-        number = self._numbers[maker]
+        updates = self._updates_before(maker, taken)
+        return any(
+            self._can_make_in_place(write, earlier, maker, updates[:count])
+            for count in range(len(updates), -1, -1)
+        )
+
+    def _updates_before(self, maker: _Maker, taken: AbstractSet[SSAValue]) -> list[tuple[Kernel, Kernel]]:
+        """
+        Returns the kernels, from the one that makes a value on, that update what another kernel makes, each
+        with that kernel.
+        """
+        found: list[tuple[Kernel, Kernel]] = []
+        while isinstance(maker, Kernel) and isinstance(maker.root, UPDATING_OPS):
+            source = maker.root.source
+            before = self._makers.get(source, ())
+            if source in taken or len(before) != 1 or not isinstance(before[0], Kernel):
+                break
+            if not all(
+                access.indices == maker.stored
+                for access in self._plan.accesses[source]
+                if access.kernel is maker
+            ):
+                break
+            found.append((maker, before[0]))
+            maker = before[0]
+        return found
+
+    def _can_make_in_place(
+        self,
+        write: Write,
+        earlier: Sequence[_Access],
+        maker: _Maker,
+        updates: Sequence[tuple[Kernel, Kernel]],
+    ) -> bool:
+        """
+        Returns whether what makes a value, and the updates before it, may do so where it is written to; the
+        first of them is the one that stores over what was there.
+        """
+        first = updates[-1][1] if updates else maker
+        number = self._numbers[first]
         pairs: list[tuple[int, int]] = []
+        for kernel, before in updates:
+            readers = self._readers.get(before.root.results[0], ())
+            pairs.extend(
+                (reader, self._numbers[kernel]) for reader in readers if reader != self._numbers[kernel]
+            )
         overwritten: SSAValue | None = None
         for op in earlier:
-            if op is maker:
+            if op is first:
                 return False
             pairs.append((self._numbers[op], number))
             if not isinstance(op, graph.ReadOp | CarriedRead) or op not in self._result.direct_reads:
@@ -255,19 +307,19 @@ class _Placer:
                 is_same_place = tuple(op.indices) == tuple(write.indices)
                 if overwritten is not None or not is_same_place:
                     return False
-                if not self._reads_where_it_stores(maker, write.value, op):
+                value = write.value if first is maker else first.root.results[0]
+                if not self._reads_where_it_stores(first, value, op):
                     return False
                 overwritten = op.result
         if not self._order.add(pairs):
             return False
         self._result.written[maker] = write
-        if overwritten is not None and isinstance(maker, Kernel):
-            self._result.overwritten[maker] = overwritten
+        self._result.updating.update(kernel for kernel, _ in updates)
+        if overwritten is not None and isinstance(first, Kernel):
+            self._result.overwritten[first] = overwritten
         return True
 
-    def _reads_where_it_stores(
-        self, maker: Kernel | graph.WhileOp | graph.ScanOp, value: SSAValue, read: Read
-    ) -> bool:
+    def _reads_where_it_stores(self, maker: _Maker, value: SSAValue, read: Read) -> bool:
         """Returns whether what makes `value` may do so over what it reads by `read`."""
         if isinstance(maker, Kernel):
             return self._is_elementwise(maker, read)

@@ -231,10 +231,11 @@ class _Planner:
 
     def _keep_apart(self, op: graph.DynamicUpdateOp) -> None:
         """
-        Has what an update of a carried value stores, and where, computed before its kernel where that reads
-        the value, so that the kernel may store over it.
+        Has what an update stores, and where, computed before its kernel where that reads the source, so that
+        the kernel may store over it. Arguments and constants are copied anyway.
         """
-        if self.block is self.function.body.block or op.source not in self.block.args:
+        source = op.source.owner
+        if source is self.function.body.block or isinstance(source, graph.ConstantOp | graph.ReadOp):
             return
         for operand in op.operands:
             if operand is not op.source and _depends_on(operand, op.source):

@@ -22,7 +22,8 @@ def updated_in_place(
     that result, in the order of the program.
 
     Such a source is computed by a kernel, is in none of the buffers that are `kept`, and nothing reads it
-    after the op; the op's kernel itself reads no element of it but the one that an iteration stores.
+    after the op; the op's kernel itself reads no element of it but the one that an iteration stores. In the
+    memory of a node, or of what a loop carries, it is where the placement found room for it.
     """
     made = {kernel.root.results[0] for kernel in plan.kernels}
     last_reader: dict[SSAValue, Item] = {}
@@ -36,20 +37,23 @@ def updated_in_place(
             known = last_reader.get(value)
             if known is None or positions[known] < positions[item]:
                 last_reader[value] = item
+    in_nodes = kept_by_nodes(placement)
     found: dict[SSAValue, SSAValue] = {}
-    for kernel in items:
+    for kernel in reversed(items):
         if not isinstance(kernel, Kernel) or not isinstance(kernel.root, UPDATING_OPS):
             continue
         source, result = kernel.root.source, kernel.root.result
         if (
             source in made
             and source not in kept
-            and result not in kept_by_nodes(placement)
+            and (result not in in_nodes or kernel in placement.updating)
             and last_reader.get(source) is kernel
             and _reads_where_it_stores(plan, kernel, source)
         ):
             found[source] = result
-    return found
+            if result in in_nodes:
+                in_nodes.add(source)
+    return dict(reversed(found.items()))
 
 
 def kept_by_nodes(placement: Placement) -> set[SSAValue]:

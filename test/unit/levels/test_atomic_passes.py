@@ -26,7 +26,7 @@ from tenon.test.unit.atomic_kernels import (
     scatter,
     updates_of,
 )
-from tenon.tools.reduce.reductions.reductions.bodies import EraseEffects
+from tenon.tools.reduce.reductions.bodies import EraseEffects
 from tenon.tools.reduce.reductions.surgery import is_dead
 
 

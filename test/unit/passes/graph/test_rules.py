@@ -26,6 +26,7 @@ from tenon.passes.graph.rules import (
     powers,
     precision,
     pushing,
+    ranges,
     signs,
     views,
 )
@@ -376,6 +377,34 @@ def compared_with_itself() -> Iterator[Rewrite]:
             yield Rewrite(integers.CompareWithItself, (text,), body, f"{text.split('x')[0]}xi1")
 
 
+def of_ranges() -> Iterator[Rewrite]:
+    for type in ("i32", "i64"):
+        for op, bound in (("lt", 5), ("le", 4), ("gt", 4), ("ge", 5), ("lt", 0), ("ge", 0), ("le", -1)):
+            yield counted(f"%k = graph.cast %i : tensor<i64> -> tensor<{type}>", type, op, bound)
+    for body, bound in (
+        ("%k = graph.add %i, %two : tensor<i64>", 7),
+        ("%k = graph.sub %two, %i : tensor<i64>", 3),
+        ("%k = graph.mul %i, %two : tensor<i64>", 9),
+        ("%k = graph.max %i, %two : tensor<i64>", 5),
+        ("%k = graph.min %i, %two : tensor<i64>", 3),
+    ):
+        yield counted(body, "i64", "lt", bound)
+
+
+def counted(body: str, type: str, op: str, bound: int) -> Rewrite:
+    """Returns how often a comparison of %k with a number holds, in a loop of five iterations."""
+    text = f"""%two = graph.constant dense<2> : tensor<i64>
+    %bound = graph.constant dense<{bound}> : tensor<{type}>
+    %r = graph.scan %i = 5 (%n = %x) : (tensor<i64>) -> (tensor<i64>) {{
+      {body}
+      %c = graph.{op} %k, %bound : tensor<{type}>
+      %m = graph.add %n, %two : tensor<i64>
+      %d = graph.select %c, %m, %n : tensor<i64>
+      graph.yield %d : tensor<i64>
+    }}"""
+    return Rewrite(ranges.CompareRanges, ("i64",), text, "i64")
+
+
 def of_signs() -> Iterator[Rewrite]:
     rule = signs.NegateByOp
     signed = [type for type in NUMBERS if not type.startswith("ui")]
@@ -571,6 +600,7 @@ REWRITES = [
     *of_control(),
     *constants_gathered(),
     *compared_with_itself(),
+    *of_ranges(),
     *of_signs(),
     *of_logic(),
     *composed_casts(),
@@ -604,6 +634,11 @@ def test_rule_fires_and_changes_no_bit(rule: type[RewritePattern]) -> None:
 
 
 KEPT = [
+    counted("%k = graph.cast %i : tensor<i64> -> tensor<i64>", "i64", "lt", 4),
+    counted("%k = graph.cast %i : tensor<i64> -> tensor<i64>", "i64", "ge", 1),
+    # What may wrap, and what is not known.
+    counted("%k = graph.cast %i : tensor<i64> -> tensor<i8>", "i8", "lt", 5),
+    counted("%k = graph.add %i, %x : tensor<i64>", "i64", "lt", 5),
     Rewrite(
         control.CarriedUnchanged,
         ("4xf32", "4xf32"),

@@ -70,6 +70,21 @@ PROGRAMS: dict[str, tuple[str, str, str, str]] = {
         f"%y{KERNEL_OPS_LIMIT - 1}",
     ),
     "view": (T, T, f"%v = graph.permute %x [1, 0] : {T}\n%y = graph.neg %v : {T}", "%y"),
+    "mask": (
+        T,
+        V,
+        f"""%o = graph.constant dense<true> : tensor<62x62xi1>
+        %n = graph.constant dense<false> : tensor<i1>
+        %v = graph.pad %o, %n low [1, 1] high [1, 1] : tensor<62x62xi1>
+        %m = graph.neg %x : {T}
+        %p = graph.select %v, %x, %m : {T}
+        %a = graph.reduce add %p axes [0] : {T} -> {V}
+        %b = graph.sort %a axis 0 : {V}
+        %q = graph.select %v, %m, %x : {T}
+        %c = graph.reduce add %q axes [1] : {T} -> {V}
+        %y = graph.add %b, %c : {V}""",
+        "%y",
+    ),
     "several-consumers": (
         T,
         V,

@@ -1,0 +1,192 @@
+"""
+Lets loops go to and fro between two buffers, by doing two iterations in one.
+
+    %y = graph.scan %i = 20 (%c = %x) : (tensor<1000xf32>) -> (tensor<1000xf32>) {
+      %n = ... %c, its elements and their neighbours ...
+      graph.yield %n : tensor<1000xf32>
+    }
+
+-->
+
+    %y = graph.scan %i = 10 (%c = %x) : (tensor<1000xf32>) -> (tensor<1000xf32>) {
+      %n = ... %c ... {memory_mode = #graph.memory_mode<materialized, "the other buffer of a loop">}
+      %n_1 = ... %n ...
+      graph.yield %n_1 : tensor<1000xf32>
+    }
+
+A kernel cannot store an element over a value of which another iteration reads that element: what it computes
+lies elsewhere, and would be copied to where the loop carries it. Of two such iterations the second one stores
+there itself. So do two values that change places in each iteration. An odd number of iterations has the last
+one after the loop.
+
+Only counted loops that carry all that they compute, of few ops and with a value of some size.
+
+Requires: nothing. Ensures: what the module computes is unchanged, bit for bit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseIntOrFPElementsAttr, ModuleOp
+from xdsl.ir import Block, BlockArgument, Region, SSAValue
+from xdsl.passes import ModulePass
+
+from ...dialects import graph
+from ...dialects.element_types import NBYTES
+from ...dialects.graph import MemoryModeAttr
+from ...dialects.graph.control import COUNTER
+from ...dialects.graph.types import shape_of, tensor_type_of
+from ...dialects.memory_modes import ModeKind
+
+# `python -m benchmarks.thresholds` shows what each limit is worth; times here: one core, AVX-512.
+
+LEAST_NBYTES = 4096
+"""A smaller value is copied in less time than another kernel takes to start."""
+
+MOST_OPS = 96
+"""The most ops of a body that is worth compiling twice."""
+
+WHY = "the other buffer of a loop"
+
+
+@dataclass(frozen=True)
+class DoubleBufferLoopsPass(ModulePass):
+    """Lets loops go to and fro between two buffers, by doing two iterations in one."""
+
+    name = "double-buffer-loops"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for loop in [inner for inner in op.walk() if isinstance(inner, graph.ScanOp)]:
+            if _would_copy(loop):
+                _double(loop)
+
+
+def _would_copy(loop: graph.ScanOp) -> bool:
+    """Returns whether a loop can be doubled, and carries a large value that is not computed in its place."""
+    length, block = loop.trip_count, loop.body.block
+    if not isinstance(length, int) or length < 2 or loop.inputs or loop.stacks:
+        return False
+    if sum(1 for _ in block.walk()) > MOST_OPS or any(op.regions for op in block.ops):
+        return False
+    if not all(isinstance(op, graph.GraphOp | graph.YieldOp) for op in block.ops):
+        return False
+    end = block.last_op
+    assert isinstance(end, graph.YieldOp), f"{loop.name}: ends in no graph.yield"
+    return any(
+        _nbytes(carried) >= LEAST_NBYTES and _is_computed_elsewhere(value, carried, loop)
+        for carried, value in zip(loop.carried, end.operands, strict=True)
+    )
+
+
+def _nbytes(value: SSAValue) -> int:
+    type = tensor_type_of(value, "graph.scan")
+    shape = shape_of(type)
+    if not all(isinstance(extent, int) and extent != DYNAMIC_INDEX for extent in shape):
+        return 0
+    return prod(map(int, shape)) * NBYTES[type.element_type]
+
+
+def _is_computed_elsewhere(value: SSAValue, carried: SSAValue, loop: graph.ScanOp) -> bool:
+    """Returns whether the kernel of a value reads other elements of the carried one than it stores."""
+    if isinstance(value, BlockArgument):
+        return value is not carried and value in loop.carried
+    # A value, whether its elements are read where they are stored, and whether a heavy op reads them.
+    waiting: list[tuple[SSAValue, bool, bool]] = [(value, True, False)]
+    seen = set[tuple[SSAValue, bool, bool]]()
+    while waiting:
+        entry = waiting.pop()
+        if entry in seen:
+            continue
+        seen.add(entry)
+        each, is_same, is_heavy = entry
+        if each is carried and not is_same:
+            return True
+        op = each.owner
+        if not isinstance(op, graph.GraphOp) or op.parent is not loop.body.block:
+            continue
+        if isinstance(op, graph.DynamicUpdateOp | graph.ScatterOp):
+            # What is put there is computed before, where it is made of what is stored over.
+            waiting.append((op.source, is_same, is_heavy))
+            continue
+        if op.IS_HEAVY and is_heavy:
+            continue
+        is_same = is_same and isinstance(op, graph.ElementwiseOp)
+        waiting.extend((operand, is_same, is_heavy or op.IS_HEAVY) for operand in op.operands)
+    return False
+
+
+def _double(loop: graph.ScanOp) -> None:
+    length = loop.trip_count
+    assert isinstance(length, int), f"{loop.name}: a varying number of iterations"
+    around = loop.parent
+    assert around is not None, f"{loop.name}: stands in no block"
+    block = Block(arg_types=[argument.type for argument in (loop.counter, *loop.carried)])
+    for new, old in zip(block.args, (loop.counter, *loop.carried), strict=True):
+        new.name_hint, new.location = old.name_hint, old.location
+    values: list[SSAValue] = list(block.args[1:])
+    for half in (0, 1):
+        number = _number(block, loop, half)
+        values = _copy_body(loop, block, number, values)
+        if not half:
+            _materialize(loop, values)
+    block.add_op(graph.YieldOp(values))
+    doubled = graph.ScanOp(length // 2, loop.initial, (), loop.result_types, Region(block))
+    doubled.attributes.update(loop.attributes)
+    doubled.location = loop.location
+    around.insert_op_before(doubled, loop)
+    results: list[SSAValue] = list(doubled.results)
+    if length % 2:
+        rest = Block()
+        last = _constant(rest, 0 if loop.reverse is not None else length - 1)
+        results = _copy_body(loop, rest, last, results)
+        for op in list(rest.ops):
+            op.detach()
+            around.insert_op_before(op, loop)
+    for old, new in zip(loop.results, results, strict=True):
+        old.replace_all_uses_with(new)
+    loop.detach()
+    loop.erase()
+
+
+def _constant(block: Block, number: int) -> SSAValue:
+    """Adds the number of an iteration to a block."""
+    op = graph.ConstantOp(DenseIntOrFPElementsAttr.from_list(COUNTER, [number]))
+    block.add_op(op)
+    return op.result
+
+
+def _number(block: Block, loop: graph.ScanOp, half: int) -> SSAValue:
+    """Adds the number that the first or the second half of an iteration has in `loop` to a block."""
+    length = loop.trip_count
+    assert isinstance(length, int), f"{loop.name}: a varying number of iterations"
+    is_reverse = loop.reverse is not None
+    step, first = (-2, length - 1 - half) if is_reverse else (2, half)
+    double = graph.MulOp(block.args[0], _constant(block, step))
+    number = graph.AddOp(double.result, _constant(block, first))
+    block.add_ops([double, number])
+    return number.result
+
+
+def _copy_body(loop: graph.ScanOp, block: Block, number: SSAValue, carried: list[SSAValue]) -> list[SSAValue]:
+    """Adds what an iteration computes to a block, and returns what it carries on."""
+    known: dict[SSAValue, SSAValue] = {loop.counter: number, **dict(zip(loop.carried, carried, strict=True))}
+    for op in loop.body.block.ops:
+        if isinstance(op, graph.YieldOp):
+            return [known.get(value, value) for value in op.operands]
+        copy = op.clone(known)
+        copy.location = op.location
+        block.add_op(copy)
+    raise AssertionError(f"{loop.name}: ends in no graph.yield")
+
+
+def _materialize(loop: graph.ScanOp, values: list[SSAValue]) -> None:
+    """Has kernels compute values between two iterations that are computed elsewhere than they are carried."""
+    end = loop.body.block.last_op
+    assert end is not None, f"{loop.name}: ends in no graph.yield"
+    for value, carried, original in zip(values, loop.carried, end.operands, strict=True):
+        op = value.owner
+        if isinstance(op, graph.GraphOp) and _is_computed_elsewhere(original, carried, loop):
+            op.attributes.setdefault("memory_mode", MemoryModeAttr(ModeKind.MATERIALIZED, WHY))

@@ -1,0 +1,117 @@
+"""
+Writes updates of boxes at known places as a choice for each element, where that is no more work.
+
+    %y = graph.dynamic_update %x[%c0, %c1], %part
+        : tensor<8x10xf32>[tensor<i64>, tensor<i64>], tensor<8x8xf32>
+
+-->
+
+    %inside = graph.pad %true, %false low [0, 1] high [0, 1] : tensor<8x8xi1>
+    %there = graph.pad %part, %zero low [0, 1] high [0, 1] : tensor<8x8xf32>
+    %y = graph.select %inside, %there, %x : tensor<8x10xf32>
+
+An update stores the box over a copy of its source. A choice is one pass over the elements, and becomes a part
+of other kernels. In a loop an update needs no copy: it stores over the value that the loop carries. There it
+stays as it is, but for boxes of more than half of the elements that are computed from others of the source:
+these would be stored twice.
+
+Requires: nothing. Ensures: what the module computes is unchanged; updates remain at places that are computed,
+and in loops.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, i1
+from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from ...dialects import graph
+from ...dialects.graph.types import shape_of, tensor_of, tensor_type_of
+from .builder import GraphBuilder
+from .rules.splats import splat
+
+
+@dataclass(frozen=True)
+class ExpandUpdatesPass(ModulePass):
+    """Writes updates of boxes at known places as a choice for each element, where that is no more work."""
+
+    name = "expand-updates"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for update in [inner for inner in op.walk() if isinstance(inner, graph.DynamicUpdateOp)]:
+            starts = _known_starts(update)
+            if starts is not None and not _is_better_in_place(update):
+                _expand(update, starts)
+
+
+def _known_starts(op: graph.DynamicUpdateOp) -> list[int] | None:
+    """Returns where a box begins, moved so that it fits, or None where that is not known."""
+    shape, sizes = (shape_of(tensor_type_of(value, op.name)) for value in (op.source, op.update))
+    numbers = [splat(start) for start in op.starts]
+    found: list[int] = []
+    for number, extent, size in zip(numbers, shape, sizes, strict=True):
+        if number is None or not isinstance(extent, int) or not isinstance(size, int):
+            return None
+        if DYNAMIC_INDEX in (extent, size):
+            return None
+        found.append(min(max(int(number), 0), extent - size))
+    return found
+
+
+def _is_better_in_place(op: graph.DynamicUpdateOp) -> bool:
+    """Returns whether the source may be stored over, as a value of a loop's body, and little of it is."""
+    body = op.parent
+    if body is None or not isinstance(body.parent_op(), graph.ScanOp | graph.WhileOp):
+        return False
+    source = op.source
+    if isinstance(source, BlockArgument):
+        if source.block is not body:
+            return False
+    elif source.owner.parent is not body:
+        return False
+    shape, sizes = (shape_of(tensor_type_of(value, op.name)) for value in (source, op.update))
+    return 2 * prod(map(int, sizes)) <= prod(map(int, shape)) or not _depends_on(op.update, source)
+
+
+def _depends_on(value: SSAValue, source: SSAValue) -> bool:
+    """Returns whether ops of the block of `source` compute a value from it."""
+    waiting, seen = [value], set[SSAValue]()
+    while waiting:
+        each = waiting.pop()
+        if each is source:
+            return True
+        owner = each.owner
+        if each not in seen and isinstance(owner, Operation):
+            seen.add(each)
+            waiting.extend(owner.operands)
+            if owner.regions:
+                return True
+    return False
+
+
+def _expand(op: graph.DynamicUpdateOp, starts: list[int]) -> None:
+    builder = GraphBuilder(op)
+    type = tensor_type_of(op.source, op.name)
+    shape, sizes = shape_of(type), shape_of(tensor_type_of(op.update, op.name))
+    if 0 in sizes:
+        value = op.source
+    elif sizes == shape:
+        value = op.update
+    else:
+        high = [
+            int(extent) - start - int(size) for extent, start, size in zip(shape, starts, sizes, strict=True)
+        ]
+        between = [0] * len(starts)
+        mask = tensor_of(i1, sizes)
+        true = builder.add(graph.BroadcastOp(builder.scalar(1, i1), mask))
+        inside = builder.add(graph.PadOp(true, builder.scalar(0, i1), starts, high, between))
+        zero = builder.scalar(0, type.element_type)
+        there = builder.add(graph.PadOp(op.update, zero, starts, high, between))
+        value = builder.add(graph.SelectOp(inside, there, op.source), op.result.name_hint)
+    op.result.replace_all_uses_with(value)
+    op.detach()
+    op.erase()

@@ -1,0 +1,37 @@
+"""Values that are made of one number and of indices only: masks, above all. A kernel writes them itself."""
+
+from __future__ import annotations
+
+from xdsl.ir import Operation
+
+from ...dialects import graph
+
+# By design: the mask of a box is five ops, of a box with a border around it seven.
+MOST_OPS = 8
+"""The most ops of such a value: more are worth a buffer that is loaded."""
+
+_SHAPING = (graph.IotaOp, graph.BroadcastOp, graph.PadOp, graph.ReshapeOp, graph.SliceOp, graph.PermuteOp)
+
+
+def is_mask(op: Operation) -> bool:
+    """
+    Returns whether the value of an op is one number, indices, or such padded or in another shape: no kernel
+    loads anything for it.
+    """
+    waiting = [op]
+    for _ in range(MOST_OPS):
+        each = waiting.pop()
+        if isinstance(each, graph.ConstantOp):
+            if not each.value.is_splat():
+                return False
+        elif isinstance(each, _SHAPING):
+            owners = [value.owner for value in each.operands]
+            found = [owner for owner in owners if isinstance(owner, Operation)]
+            if len(found) < len(owners):
+                return False
+            waiting.extend(found)
+        else:
+            return False
+        if not waiting:
+            return True
+    return False

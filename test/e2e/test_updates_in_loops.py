@@ -1,0 +1,169 @@
+"""Loops that update arrays give numpy's results, and neither copy them nor keep masks."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+import tenon
+from tenon import numpy as tnp
+
+Array = npt.NDArray[Any]
+
+N = 70
+"""Rows of 70 f32 times 70: above what is worth two buffers."""
+
+
+def run(body: Callable[[Any, Any], Any], count: int, x: Array, **options: Any) -> tuple[Array, str]:
+    """Returns what a loop gives, and the steps that it is compiled to."""
+    program = tenon.jit(lambda x: tenon.fori_loop(0, count, body, x), **options)
+    found = np.asarray(program(x))
+    text = str(program.lower(x).explain())
+    return found, text[text.index("steps:") : text.index("memory:")]
+
+
+def loop_of(steps: str) -> str:
+    """Returns the steps of the loop, without what is done once before it."""
+    return steps[steps.index(" times") :]
+
+
+UPDATES: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Any, int], None]]] = {}
+
+
+def update(numpys: Callable[[Any, int], None]) -> Callable[[Callable[[Any, Any], Any]], Any]:
+    def register(body: Callable[[Any, Any], Any]) -> Any:
+        UPDATES[body.__name__] = (body, numpys)
+        return body
+
+    return register
+
+
+def _column(x: Any, j: int) -> None:
+    x[1:-1, j] = x[1:-1, j] * 2 + j
+
+
+@update(_column)
+def column(j: Any, x: Any) -> Any:
+    return x.at[1:-1, j].set(x[1:-1, j] * 2 + j)
+
+
+def _row(x: Any, j: int) -> None:
+    x[j, 2:] = x[j - 1, :-2] + 1
+
+
+@update(_row)
+def row(j: Any, x: Any) -> Any:
+    return x.at[j, 2:].set(x[j - 1, :-2] + 1)
+
+
+def _element(x: Any, j: int) -> None:
+    x[j, -j] += x[-j, j]
+
+
+@update(_element)
+def element(j: Any, x: Any) -> Any:
+    return x.at[j, -j].add(x[-j, j])
+
+
+def _reversed(x: Any, j: int) -> None:
+    x[j, ::-1] = x[j].copy()
+
+
+@update(_reversed)
+def reversed_row(j: Any, x: Any) -> Any:
+    return x.at[j, ::-1].set(x[j])
+
+
+def _border(x: Any, j: int) -> None:
+    x[0] = x[1] * 3
+    x[:, -1] = x[:, -2] - 1
+
+
+@update(_border)
+def border(j: Any, x: Any) -> Any:
+    x = x.at[0].set(x[1] * 3)
+    return x.at[:, -1].set(x[:, -2] - 1)
+
+
+def _greatest(x: Any, j: int) -> None:
+    x[3:9, j] = np.maximum(x[3:9, j], 0.5)
+
+
+@update(_greatest)
+def greatest(j: Any, x: Any) -> Any:
+    return x.at[3:9, j].max(0.5)
+
+
+@pytest.mark.parametrize("backend", ["llvm", "opencl"])
+@pytest.mark.parametrize("name", UPDATES)
+def test_an_update_in_a_loop_is_numpys(name: str, backend: str):
+    body, numpys = UPDATES[name]
+    x = np.random.default_rng(0).standard_normal((N, N)).astype("f4")
+    found, steps = run(body, N, x, backend=backend)
+    expected = x.copy()
+    for j in range(N):
+        numpys(expected, j)
+    np.testing.assert_array_equal(found, expected)
+    assert "copy" not in loop_of(steps)
+
+
+@pytest.mark.parametrize("at", [-N - 1, -N, -1, 0, N - 1, N])
+def test_an_index_out_of_range_changes_nothing(at: int):
+    x = np.random.default_rng(1).standard_normal((N, N)).astype("f4")
+    for index in (lambda i: (i, slice(1, -1)), lambda i: (slice(None, None, -1), i), lambda i: (i, i)):
+        found = tenon.jit(lambda x, i, index=index: x.at[index(i)].set(7))(x, np.int64(at))
+        expected = x.copy()
+        if -N <= at < N:
+            expected[index(at)] = 7
+        np.testing.assert_array_equal(found, expected)
+
+
+def jacobi(x: Any) -> Any:
+    inner = 0.25 * (x[:-2, 1:-1] + x[2:, 1:-1] + x[1:-1, :-2] + x[1:-1, 2:])
+    return x.at[1:-1, 1:-1].set(inner)
+
+
+@pytest.mark.parametrize("count", [2, 20, 21])
+def test_a_stencil_goes_to_and_fro_between_two_buffers(count: int):
+    x = np.random.default_rng(2).standard_normal((N, N)).astype("f4")
+    found, steps = run(lambda _, x: jacobi(x), count, x)
+    once = tenon.jit(jacobi)
+    expected: Any = x
+    for _ in range(count):
+        expected = once(expected)
+    assert found.tobytes() == np.asarray(expected).tobytes()
+    assert "copy" not in loop_of(steps) and f"  {count // 2} times" in steps
+
+
+def test_two_values_that_change_places_are_not_copied():
+    def body(i: Any, pair: Any) -> Any:
+        old, now = pair
+        return now, 2 * now - old + 0.1 * tnp.roll(now, 1, axis=0)
+
+    x = np.random.default_rng(3).standard_normal((N, N)).astype("f4")
+    program = tenon.jit(lambda x: tenon.fori_loop(0, 11, body, (x, x + 1)))
+    found = program(x)
+    old, now = x, x + 1
+    for _ in range(11):
+        old, now = now, 2 * now - old + np.float32(0.1) * np.roll(now, 1, axis=0)
+    np.testing.assert_allclose(found[0], old, rtol=2e-4, atol=1e-2)
+    np.testing.assert_allclose(found[1], now, rtol=2e-4, atol=1e-2)
+    text = str(program.lower(x).explain())
+    assert "copy" not in loop_of(text[text.index("steps:") : text.index("memory:")])
+
+
+def test_a_stencil_with_borders_is_not_copied():
+    def body(_: Any, x: Any) -> Any:
+        x = jacobi(x)
+        x = x.at[0].set(x[1])
+        return x.at[:, 0].set(x[:, 1] * 2)
+
+    x = np.random.default_rng(4).standard_normal((N, N)).astype("f4")
+    found, steps = run(body, 9, x)
+    once = tenon.jit(lambda x: body(0, x))
+    expected: Any = x
+    for _ in range(9):
+        expected = once(expected)
+    assert found.tobytes() == np.asarray(expected).tobytes()
+    assert "copy" not in loop_of(steps)

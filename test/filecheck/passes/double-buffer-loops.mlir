@@ -1,0 +1,90 @@
+// RUN: tenon-opt %s -p double-buffer-loops | filecheck %s
+
+// Two iterations in one, the first one with a buffer of its own; the last of an odd number after the loop.
+// CHECK-LABEL: func.func @odd
+// CHECK-NEXT:    %0 = graph.scan %i = 10 (%c = %x) : (tensor<2048xf32>) -> (tensor<2048xf32>) {
+// CHECK-NEXT:      %1 = graph.constant dense<2> : tensor<i64>
+// CHECK-NEXT:      %2 = graph.constant dense<0> : tensor<i64>
+// CHECK-NEXT:      %3 = graph.mul %i, %1 : tensor<i64>
+// CHECK-NEXT:      %4 = graph.add %3, %2 : tensor<i64>
+// CHECK-NEXT:      %r = graph.flip %c axes [0] : tensor<2048xf32>
+// CHECK-NEXT:      %n = graph.add %c, %r {memory_mode = #graph.memory_mode<materialized, "the other buffer of a loop">} : tensor<2048xf32>
+// CHECK-NEXT:      %5 = graph.constant dense<2> : tensor<i64>
+// CHECK-NEXT:      %6 = graph.constant dense<1> : tensor<i64>
+// CHECK-NEXT:      %7 = graph.mul %i, %5 : tensor<i64>
+// CHECK-NEXT:      %8 = graph.add %7, %6 : tensor<i64>
+// CHECK-NEXT:      %r_1 = graph.flip %n axes [0] : tensor<2048xf32>
+// CHECK-NEXT:      %n_1 = graph.add %n, %r_1 : tensor<2048xf32>
+// CHECK-NEXT:      graph.yield %n_1 : tensor<2048xf32>
+// CHECK-NEXT:    }
+// CHECK-NEXT:    %9 = graph.constant dense<20> : tensor<i64>
+// CHECK-NEXT:    %r_2 = graph.flip %0 axes [0] : tensor<2048xf32>
+// CHECK-NEXT:    %n_2 = graph.add %0, %r_2 : tensor<2048xf32>
+// CHECK-NEXT:    func.return %n_2 : tensor<2048xf32>
+func.func @odd(%x: tensor<2048xf32>) -> tensor<2048xf32> {
+  %y = graph.scan %i = 21 (%c = %x) : (tensor<2048xf32>) -> (tensor<2048xf32>) {
+    %r = graph.flip %c axes [0] : tensor<2048xf32>
+    %n = graph.add %c, %r : tensor<2048xf32>
+    graph.yield %n : tensor<2048xf32>
+  }
+  func.return %y : tensor<2048xf32>
+}
+
+// Two values that change places, backwards.
+// CHECK-LABEL: func.func @swapped
+// CHECK:         graph.scan %i = 2 (%c = %x, %d = %y)
+// CHECK-NEXT:      %0 = graph.constant dense<-2> : tensor<i64>
+// CHECK-NEXT:      %1 = graph.constant dense<3> : tensor<i64>
+// CHECK-NEXT:      %2 = graph.mul %i, %0 : tensor<i64>
+// CHECK-NEXT:      %3 = graph.add %2, %1 : tensor<i64>
+// CHECK:           %k = graph.cast
+// CHECK:           %n = graph.mul %c, %{{.*}} : tensor<2048xf32>
+// CHECK:           graph.constant dense<2> : tensor<i64>
+// CHECK:           %n_1 = graph.mul %d, %{{.*}} : tensor<2048xf32>
+// CHECK-NEXT:      graph.yield %n, %n_1
+func.func @swapped(%x: tensor<2048xf32>, %y: tensor<2048xf32>) -> (tensor<2048xf32>, tensor<2048xf32>) {
+  %r:2 = graph.scan %i = 4 reverse (%c = %x, %d = %y)
+      : (tensor<2048xf32>, tensor<2048xf32>) -> (tensor<2048xf32>, tensor<2048xf32>) {
+    %k = graph.cast %i : tensor<i64> -> tensor<f32>
+    %b = graph.broadcast %k : tensor<f32> -> tensor<2048xf32>
+    %n = graph.mul %c, %b : tensor<2048xf32>
+    graph.yield %d, %n : tensor<2048xf32>, tensor<2048xf32>
+  }
+  func.return %r#0, %r#1 : tensor<2048xf32>, tensor<2048xf32>
+}
+
+// Not what is computed in its place, small values, one iteration, or a loop over the rows of something.
+// CHECK-LABEL: func.func @kept
+// CHECK:         graph.scan %i = 20 (
+// CHECK:         graph.scan %j = 20 (
+// CHECK:         graph.scan %k = 1 (
+// CHECK:         graph.scan %l = 20 (
+// CHECK:         graph.scan %m = 20 (
+func.func @kept(%x: tensor<2048xf32>, %s: tensor<1023xf32>, %rows: tensor<20x2048xf32>, %v: tensor<4xf32>)
+    -> (tensor<2048xf32>, tensor<1023xf32>, tensor<2048xf32>, tensor<2048xf32>, tensor<2048xf32>) {
+  %a = graph.scan %i = 20 (%c = %x) : (tensor<2048xf32>) -> (tensor<2048xf32>) {
+    %e = graph.exp %c : tensor<2048xf32>
+    %n = graph.add %c, %e : tensor<2048xf32>
+    graph.yield %n : tensor<2048xf32>
+  }
+  %b = graph.scan %j = 20 (%c = %s) : (tensor<1023xf32>) -> (tensor<1023xf32>) {
+    %n = graph.flip %c axes [0] : tensor<1023xf32>
+    graph.yield %n : tensor<1023xf32>
+  }
+  %d = graph.scan %k = 1 (%c = %x) : (tensor<2048xf32>) -> (tensor<2048xf32>) {
+    %n = graph.flip %c axes [0] : tensor<2048xf32>
+    graph.yield %n : tensor<2048xf32>
+  }
+  %f = graph.scan %l = 20 (%c = %x) over (%row = %rows)
+      : (tensor<2048xf32>, tensor<20x2048xf32>) -> (tensor<2048xf32>) {
+    %r = graph.flip %c axes [0] : tensor<2048xf32>
+    %n = graph.add %r, %row : tensor<2048xf32>
+    graph.yield %n : tensor<2048xf32>
+  }
+  %g = graph.scan %m = 20 (%c = %x) : (tensor<2048xf32>) -> (tensor<2048xf32>) {
+    %n = graph.dynamic_update %c[%m], %v : tensor<2048xf32>[tensor<i64>], tensor<4xf32>
+    graph.yield %n : tensor<2048xf32>
+  }
+  func.return %a, %b, %d, %f, %g
+      : tensor<2048xf32>, tensor<1023xf32>, tensor<2048xf32>, tensor<2048xf32>, tensor<2048xf32>
+}
