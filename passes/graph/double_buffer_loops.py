@@ -30,11 +30,12 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseIntOrFPElementsAttr, ModuleOp
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp
 from xdsl.ir import Block, BlockArgument, Region, SSAValue
 from xdsl.passes import ModulePass
 
 from ...dialects import graph
+from ...dialects.dims.expressions import upper_bound
 from ...dialects.element_types import NBYTES
 from ...dialects.graph import MemoryModeAttr
 from ...dialects.graph.control import COUNTER
@@ -82,11 +83,9 @@ def _would_copy(loop: graph.ScanOp) -> bool:
 
 
 def _nbytes(value: SSAValue) -> int:
+    """Returns the bytes of a value, the most that it may have."""
     type = tensor_type_of(value, "graph.scan")
-    shape = shape_of(type)
-    if not all(isinstance(extent, int) and extent != DYNAMIC_INDEX for extent in shape):
-        return 0
-    return prod(map(int, shape)) * NBYTES[type.element_type]
+    return prod(upper_bound(extent) for extent in shape_of(type)) * NBYTES[type.element_type]
 
 
 def _is_computed_elsewhere(value: SSAValue, carried: SSAValue, loop: graph.ScanOp) -> bool:

@@ -25,11 +25,12 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, i1
+from xdsl.dialects.builtin import ModuleOp, i1
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ...dialects import graph
+from ...dialects.dims.expressions import upper_bound
 from ...dialects.graph.types import shape_of, tensor_of, tensor_type_of
 from .builder import GraphBuilder
 from .rules.splats import splat
@@ -56,8 +57,6 @@ def _known_starts(op: graph.DynamicUpdateOp) -> list[int] | None:
     for number, extent, size in zip(numbers, shape, sizes, strict=True):
         if number is None or not isinstance(extent, int) or not isinstance(size, int):
             return None
-        if DYNAMIC_INDEX in (extent, size):
-            return None
         found.append(min(max(int(number), 0), extent - size))
     return found
 
@@ -74,7 +73,8 @@ def _is_better_in_place(op: graph.DynamicUpdateOp) -> bool:
     elif source.owner.parent is not body:
         return False
     shape, sizes = (shape_of(tensor_type_of(value, op.name)) for value in (source, op.update))
-    return 2 * prod(map(int, sizes)) <= prod(map(int, shape)) or not _depends_on(op.update, source)
+    is_small = 2 * prod(map(upper_bound, sizes)) <= prod(map(upper_bound, shape))
+    return is_small or not _depends_on(op.update, source)
 
 
 def _depends_on(value: SSAValue, source: SSAValue) -> bool:
@@ -103,7 +103,8 @@ def _expand(op: graph.DynamicUpdateOp, starts: list[int]) -> None:
         value = op.update
     else:
         high = [
-            int(extent) - start - int(size) for extent, start, size in zip(shape, starts, sizes, strict=True)
+            upper_bound(extent) - start - upper_bound(size)
+            for extent, start, size in zip(shape, starts, sizes, strict=True)
         ]
         between = [0] * len(starts)
         mask = tensor_of(i1, sizes)

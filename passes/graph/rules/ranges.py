@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from xdsl.dialects.builtin import IntegerType, Signedness
-from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.dialects.builtin import i32, i64
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from ....dialects import graph
@@ -13,6 +13,8 @@ from ....dialects.dims.expressions import upper_bound
 from ....dialects.element_types import element_type_of
 from ....dialects.graph.types import tensor_type_of
 from .splats import constant_like, splat
+
+_WIDTHS: dict[Attribute, int] = {i32: 32, i64: 64}
 
 MOST_OPS = 8
 """How many ops a range is followed through, at most."""
@@ -48,9 +50,8 @@ def range_of(value: SSAValue, most_ops: int = MOST_OPS) -> Range | None:
     known, or not without wrapping.
     """
     type = element_type_of(value.type)
-    if not _is_number(value) or not isinstance(type, IntegerType) or type.width.data < 32:
-        return None
-    if type.signedness.data is Signedness.UNSIGNED:
+    width = _WIDTHS.get(type)
+    if width is None or not _is_number(value):
         return None
     if isinstance(value, BlockArgument):
         loop = value.block.parent_op()
@@ -70,7 +71,7 @@ def range_of(value: SSAValue, most_ops: int = MOST_OPS) -> Range | None:
     if len(ranges) < len(found):
         return None
     least, greatest = _combined(op, ranges)
-    limit = 1 << (type.width.data - 1)
+    limit = 1 << (width - 1)
     return (least, greatest) if -limit <= least and greatest < limit else None
 
 

@@ -286,7 +286,11 @@ class _Placer:
         Returns whether what makes a value, and the updates before it, may do so where it is written to; the
         first of them is the one that stores over what was there.
         """
-        first = updates[-1][1] if updates else maker
+        first: _Maker = maker
+        value = write.value
+        if updates:
+            first = updates[-1][1]
+            value = first.root.results[0]
         number = self._numbers[first]
         pairs: list[tuple[int, int]] = []
         for kernel, before in updates:
@@ -307,7 +311,6 @@ class _Placer:
                 is_same_place = tuple(op.indices) == tuple(write.indices)
                 if overwritten is not None or not is_same_place:
                     return False
-                value = write.value if first is maker else first.root.results[0]
                 if not self._reads_where_it_stores(first, value, op):
                     return False
                 overwritten = op.result
