@@ -172,7 +172,7 @@ THRESHOLDS: tuple[Threshold, ...] = (
     Threshold(_RULES, "INSIDE_OF_VECTORS", (1,), (), _WINDOWS),
     Threshold(_RULES, "LEAST_TILED_EXTENT", (1,), (), _PRODUCTS),
     Threshold(_RULES, "LEAST_TILED_PRODUCTS", (1 << 12, 1 << 60), (), _PRODUCTS),
-    Threshold(_LOCAL, "LOCAL_NBYTES_LIMIT", (1 << 20,), (), (_LONG_ROWS,)),
+    Threshold("machine.kernel_memory", "LOCAL_NBYTES_LIMIT", (1 << 20,), (), (_LONG_ROWS,)),
     Threshold(_LOCAL, "SERIAL_ELEMENTS_LIMIT", (0, 1 << 60), (), _ALL_SUMS),
     Threshold("sched.mapping.prefetch_rows", "LONG_NBYTES", (8192, 32768), ("softmax", "layernorm", "norm")),
 )
@@ -184,6 +184,8 @@ BY_DESIGN: Mapping[str, str] = {
     "target.L2_NBYTES": "what is scheduled for where nobody says",
     "target.N_THREADS": "what is scheduled for where nobody says",
     "tile_shape.WAY_NBYTES": "a page: the first cache finds a place by what addresses are in one",
+    "kernel_memory.BLOCKS_NBYTES_LIMIT": "what LOCAL_NBYTES_LIMIT leaves of all that a kernel may have",
+    "kernel_memory.IMAGE_NBYTES_LIMIT": "a quarter of a second cache of 384 KiB, and of larger ones no more",
     "contraction.LEAST_COLUMNS": "four floats are the narrowest vector",
     "pack_operands.LEAST_LANES": "four floats are the narrowest vector",
     "pack_convolutions.LEAST_CHANNELS": "as for tile-convolutions, which maps what is packed",

@@ -10,10 +10,10 @@ from functools import cache
 from xdsl.ir import Attribute
 
 from ...dialects.element_types import ELEMENT_TYPES
+from ...dialects.low.alloca import PRIVATE_NBYTES_LIMIT
 from ...errors import TenonError
 from ..cache_sizes import CacheNbytes
 from ..interface import DeviceKind
-from .limits import PRIVATE_NBYTES_LIMIT
 from .processors import NATIVE, Processor, find_processor, host_processor
 
 TARGET = "TENON_TARGET"

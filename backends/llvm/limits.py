@@ -6,9 +6,6 @@ The function attributes of a kernel without any vector: its loops are left to LL
 again in what calls it.
 """
 
-PRIVATE_NBYTES_LIMIT = 1 << 18
-"""The most bytes that the allocas of one kernel may take together; they live on the stack of the caller."""
-
 MOST_LANES = 16384
 """
 The most lanes of a vector. LLVM ends the process where a node has more than 65535 operands: a constant has

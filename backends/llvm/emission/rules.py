@@ -40,9 +40,9 @@ from ....dialects.low import (
     TileFmaOp,
     TransposeOp,
 )
+from ....dialects.low.alloca import PRIVATE_NBYTES_LIMIT
 from ....dialects.low.constant_integer import constant_integer
 from ....dialects.low.prefetch import prefetch_distance
-from ..limits import PRIVATE_NBYTES_LIMIT
 from .atomic_rmw import write_atomic_rmw
 from .division import has_reciprocal_form, write_division, write_reciprocals
 from .emitter import Emitter, Rule

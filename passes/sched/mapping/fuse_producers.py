@@ -47,6 +47,7 @@ from ....dialects.memory_modes import ModeKind
 from ....dialects.modules.hazards import item_blocks, items_in
 from ....dialects.modules.kernel_access import KernelAccess, access_of
 from ....dialects.sched import OriginAttr
+from ...machine.kernel_memory import BLOCKS_NBYTES_LIMIT
 from ...machine.target import L2_NBYTES, N_THREADS, check_positive
 from ...rewriting.kernel_names import KernelNames
 from .handovers import Handover, handovers, kernel_name, obstacle_of, takes_steps
@@ -62,8 +63,7 @@ class FuseProducersPass(ModulePass):
     name = "fuse-producers"
     l2_nbytes: int = L2_NBYTES
     n_threads: int = N_THREADS
-    # By design: what a work-group of any backend may have, less what its other values take.
-    local_nbytes: int = 224 << 10
+    local_nbytes: int = BLOCKS_NBYTES_LIMIT
     # By design: so few blocks are shared unevenly by two threads as well.
     least_blocks: int = 8
 

@@ -60,6 +60,7 @@ from ....dialects.modules.kernel_access import accesses_of, kernels_of
 from ....dialects.sched import MappingAttr
 from ...indices.analysis import IndexAnalysis
 from ...indices.nests import nest_of
+from ...machine.kernel_memory import IMAGE_NBYTES_LIMIT
 from ...machine.target import L2_NBYTES, VECTOR_NBYTES, check_positive
 from ...rewriting.kernel_names import KernelNames
 from ..steps.loop_nests.code import copy_places, writer_before
@@ -84,7 +85,7 @@ class StageImagesPass(ModulePass):
     name = "stage-images"
     vector_nbytes: int = VECTOR_NBYTES
     l2_nbytes: int = L2_NBYTES
-    staged_nbytes: int = 98304
+    staged_nbytes: int = IMAGE_NBYTES_LIMIT
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         check_positive(self, "vector_nbytes", "l2_nbytes", "staged_nbytes")

@@ -21,14 +21,10 @@ from ....dialects.dims.expressions import is_at_least, product, upper_bound
 from ....dialects.element_types import NBYTES, element_type_of
 from ...indices.access import Indices, shape_of
 from ...indices.expressions import Axis, variable
+from ...machine.kernel_memory import LOCAL_NBYTES_LIMIT
 from .accesses import Access, Kernel, element_count, hint_of, iterations, repetitions
 from .op_kinds import FOLDING_OPS, UPDATING_OPS
 from .own import OWN_KERNELS
-
-# By design: the first-level data cache of most processors. Softmax of rows of 48 KB takes 76 us with a local
-# buffer of a row, 69 us in the result's memory (`python -m benchmarks.thresholds`).
-LOCAL_NBYTES_LIMIT = 32 * 1024
-"""The most bytes of local buffers in one kernel."""
 
 # By design: one thread takes about 1 us for as many elements, no less than a launch costs. One core shows no
 # difference (`python -m benchmarks.thresholds`): others would wait meanwhile.
