@@ -27,6 +27,7 @@ from .movement.sorting import *
 from .node import *
 from .random import *
 from .source import *
+from .tile import *
 from .types import *
 
 GRAPH = dialect_of("graph", globals())

@@ -20,6 +20,7 @@ from xdsl.irdl import (
 from xdsl.utils.exceptions import VerifyException
 
 from ..dims.expressions import DimSymbol, Extent, bounded, is_at_least
+from ..element_types import is_float
 from .attributes import (
     Combination,
     CombinationAttr,
@@ -31,6 +32,7 @@ from .attributes import (
 from .base import GraphOp, check_fastmath, check_result, fastmath_properties
 from .dim import dims_around
 from .index_map import LinearIndex, linear_index
+from .tile import TileAttr, verify_tile
 from .types import (
     BITS,
     NUMBERS,
@@ -140,11 +142,18 @@ class ContractOp(GraphOp):
     unless told otherwise. One operand alone is not combined: a reduction of windows. What is narrower than
     f32 is computed in f32 and rounded once; integers wrap; NaN wins in max and min.
 
+    `tile` is the register tile that a sum of products of floats is to run in, which changes no result: the
+    dims that are its rows, if they are chosen, and its columns, how many it has of each, and whether an
+    operand lies `in panels` of as many. These are the last index of their operand.
+
     ```mlir
     %c = graph.contract %a, %b maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>,
         affine_map<(m, n, k) -> (m, n)>] : tensor<4x8xf32>, tensor<8x2xf32> -> tensor<4x2xf32>
     %y = graph.contract %x maps [affine_map<(i, k) -> (i * 2 + k)>, affine_map<(i, k) -> (i)>] bounds [4, 3]
         accumulate max : tensor<9xf32> -> tensor<4xf32>
+    %t = graph.contract %a, %b maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>,
+        affine_map<(m, n, k) -> (m, n)>] tile [d0 = 2, d1 = 2 in panels]
+        : tensor<4x8xf32>, tensor<8x2xf32> -> tensor<4x2xf32>
     ```
     """
 
@@ -155,11 +164,12 @@ class ContractOp(GraphOp):
     bounds = opt_prop_def(ExtentsAttr)
     accumulate = prop_def(ReduceKindAttr, default_value=_ADD)
     combine = prop_def(CombinationAttr, default_value=_MUL)
+    tile = opt_prop_def(TileAttr)
     fastmath = opt_prop_def(FastMathFlagsAttr)
     result = result_def(TENSOR)
     assembly_format = (
         "$inputs `maps` $maps (`bounds` $bounds^)? (`accumulate` $accumulate^)? (`combine` $combine^)? "
-        "(`fastmath` `` $fastmath^)? attr-dict `:` type($inputs) `->` type($result)"
+        "(`tile` $tile^)? (`fastmath` `` $fastmath^)? attr-dict `:` type($inputs) `->` type($result)"
     )
 
     def __init__(
@@ -171,6 +181,7 @@ class ContractOp(GraphOp):
         bounds: Sequence[Extent] | ExtentsAttr | None = None,
         accumulate: ReduceKind | ReduceKindAttr = _ADD,
         combine: Combination | CombinationAttr = _MUL,
+        tile: TileAttr | None = None,
         fastmath: FastMathFlagsAttr | None = None,
     ):
         if not isinstance(maps, ArrayAttr):
@@ -183,6 +194,8 @@ class ContractOp(GraphOp):
         }
         if bounds is not None:
             properties["bounds"] = ExtentsAttr.of(bounds)
+        if tile is not None:
+            properties["tile"] = tile
         Operation.__init__(self, operands=inputs, result_types=(result_type,), properties=properties)
 
     @property
@@ -219,7 +232,21 @@ class ContractOp(GraphOp):
             missing = next(dim for dim in range(num_dims) if dim not in used)
             who = "neither lhs nor rhs" if count == 2 else "no operand"
             raise VerifyException(f"{self.name}: dim d{missing} indexes {who} (maps {self._maps_text()})")
-        self._check_ranges(self._checked_extents(num_dims))
+        extents = self._checked_extents(num_dims)
+        self._check_ranges(extents)
+        if self.tile is not None:
+            self._check_adds_products(result)
+            verify_tile(self.name, self.tile, self.operand_maps, self.result_dims, extents)
+
+    def _check_adds_products(self, result: TensorType[Any]) -> None:
+        """Raises `VerifyException` unless the op adds products of two floats, as a register tile does."""
+        kind, combine, count = self.accumulate.data, self.combine.data, len(self.inputs)
+        is_sum = kind is ReduceKind.ADD and combine is Combination.MUL and count == 2
+        if not is_sum or not is_float(result.element_type):
+            raise VerifyException(
+                f"{self.name}: a tile adds products of two floats, not {kind.value} of {combine.value} of "
+                f"{count} operands for {result.element_type}"
+            )
 
     def _check_elements(self, result: TensorType[Any]) -> None:
         count = len(self.inputs)

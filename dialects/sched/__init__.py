@@ -14,5 +14,6 @@ from .node import *
 from .origin import *
 from .program import *
 from .program_types import *
+from .tile_shape import *
 
 SCHED = dialect_of("sched", globals())

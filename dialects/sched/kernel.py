@@ -45,7 +45,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from .. import low
 from ..argument_list import parse_arguments, print_arguments
-from ..buffer_size import verify_layout
+from ..buffer_size import extents_of, verify_layout
 from ..dims.attributes import LengthAttr, length_attribute, length_of
 from ..dims.expressions import Extent, is_at_least
 from ..dims.text import parse_extent
@@ -53,6 +53,7 @@ from ..element_types import is_float
 from ..kernel_dims import dims_properties, parse_dims, print_dims, sizes_of, verify_dims
 from ..low.static_bounds import Counter, verify_accesses
 from .attributes import CombineKind, CombineKindAttr, MappingAttr, Scope, ScopeAttr
+from .tile_shape import TileShapeAttr
 
 __all__ = ["SCALAR_OPS", "AllocOp", "AxisOp", "KernelOp", "ReduceOp", "YieldOp"]
 
@@ -283,6 +284,11 @@ class ReduceOp(IRDLOperation):
     %more = sched.reduce addf %k = 16 count %left init(%sum) : f32 {
       ...
     }
+    %tiled = sched.reduce fma %k = 1000 tile_shape [6, 16 in panels] : f32 {
+      %a = memref.load %x[%i, %k] : memref<48x1000xf32>
+      %b = memref.load %panels[%p, %k, %l] : memref<4x1000x16xf32>
+      sched.yield %a, %b : f32
+    }
     ```
     """
 
@@ -293,6 +299,7 @@ class ReduceOp(IRDLOperation):
     kind = prop_def(CombineKindAttr)
     length = prop_def(LengthAttr, prop_name="extent")
     mapping = prop_def(MappingAttr)
+    tile_shape = opt_prop_def(TileShapeAttr)
     fastmath = opt_prop_def(arith.FastMathFlagsAttr)
     result = result_def(AnyAttr())
     body = region_def("single_block")
@@ -307,6 +314,7 @@ class ReduceOp(IRDLOperation):
         fastmath: arith.FastMathFlagsAttr | None = None,
         count: SSAValue | None = None,
         init: SSAValue | None = None,
+        tile_shape: TileShapeAttr | None = None,
     ):
         properties: dict[str, Attribute] = {
             "kind": CombineKindAttr(kind),
@@ -316,6 +324,8 @@ class ReduceOp(IRDLOperation):
         }
         if fastmath is not None:
             properties["fastmath"] = fastmath
+        if tile_shape is not None:
+            properties["tile_shape"] = tile_shape
         Operation.__init__(
             self,
             operands=[operand for operand in (count, init) if operand is not None],
@@ -353,19 +363,23 @@ class ReduceOp(IRDLOperation):
     def parse(cls, parser: Parser) -> ReduceOp:
         kind = parser.parse_str_enum(CombineKind)
         argument, extent, count, mapping = _parse_loop(parser)
-        init, fastmath = None, None
+        init, tile_shape, fastmath = None, None, None
         if parser.parse_optional_keyword("init") is not None:
             parser.parse_punctuation("(")
             init = parser.parse_unresolved_operand()
             parser.parse_punctuation(")")
+        if parser.parse_optional_keyword("tile_shape") is not None:
+            tile_shape = TileShapeAttr(TileShapeAttr.parse_parameter(parser))
         if parser.parse_optional_keyword("fastmath") is not None:
             fastmath = arith.FastMathFlagsAttr(arith.FastMathFlagsAttr.parse_parameter(parser))
-        attributes = parser.parse_optional_attr_dict_with_keyword(("kind", "extent", "mapping", "fastmath"))
+        attributes = parser.parse_optional_attr_dict_with_keyword(
+            ("kind", "extent", "mapping", "tile_shape", "fastmath")
+        )
         parser.parse_punctuation(":")
         result_type = parser.parse_type()
         start = None if init is None else parser.resolve_operand(init, result_type)
         region = parser.parse_region([argument.resolve(INDEX)])
-        op = cls(kind, extent, result_type, mapping, region, fastmath, count, start)
+        op = cls(kind, extent, result_type, mapping, region, fastmath, count, start, tile_shape)
         if attributes is not None:
             op.attributes.update(attributes.data)
         return op
@@ -377,6 +391,9 @@ class ReduceOp(IRDLOperation):
             printer.print_string(" init(")
             printer.print_ssa_value(self.init)
             printer.print_string(")")
+        if self.tile_shape is not None:
+            printer.print_string(" tile_shape ")
+            self.tile_shape.print_parameter(printer)
         if self.fastmath is not None:
             printer.print_string(" fastmath")
             self.fastmath.print_parameter(printer)
@@ -392,6 +409,7 @@ class ReduceOp(IRDLOperation):
             raise VerifyException(f"{self.name}: {self.mapping.words()} (tiles are of serial sums by fma)")
         if self.mapping.prefetch.data:
             raise VerifyException(f"{self.name}: {self.mapping.words()} (prefetch is for the axes of a tile)")
+        self._verify_tile_shape()
         kind, last = self.kind.data, self.body.block.last_op
         if not isinstance(last, YieldOp) or any(value.type != self.result.type for value in last.values):
             found = _types(last.values) if isinstance(last, YieldOp) else "no sched.yield"
@@ -419,6 +437,24 @@ class ReduceOp(IRDLOperation):
             is_float(self.result.type) or isinstance(self.result.type, IntegerType)
         ):
             raise VerifyException(f"{self.name}: cannot combine {self.result.type} by {kind.value}")
+
+    def reads_panels(self, shape: TileShapeAttr) -> bool:
+        """Returns whether the body loads from buffers that lie in the panels of a tile."""
+        loads = [op for op in self.body.walk() if isinstance(op, memref.LoadOp)]
+        return shape.fits([extents_of(load.memref.type)[-1] for load in loads if load.indices])
+
+    def _verify_tile_shape(self) -> None:
+        if self.tile_shape is None:
+            return
+        text = f"tile_shape [{', '.join(map(str, self.tile_shape.data))}]"
+        if self.kind.data is not CombineKind.FMA:
+            kind = self.kind.data.value
+            raise VerifyException(f"{self.name}: {text} of a sum by {kind} (tiles are by fma)")
+        if not self.reads_panels(self.tile_shape):
+            raise VerifyException(
+                f"{self.name}: {text}, but it loads from no buffers whose last extents are "
+                "those of the panels"
+            )
 
     def _verify_products(self, values: Sequence[SSAValue]) -> None:
         """Checks that the body yields two values, or the sum that an inner reduction goes on with."""

@@ -312,3 +312,120 @@ func.func @f(%x: tensor<8xi1>) {
   %y = graph.contract %x, %x maps [affine_map<(k) -> (k)>, affine_map<(k) -> (k)>, affine_map<(k) -> ()>] accumulate or combine add : tensor<8xi1>, tensor<8xi1> -> tensor<i1>
   func.return
 }
+
+// -----
+
+// A tile of a dim that is not there.
+func.func @f(%a: tensor<4x8xf32>, %b: tensor<8x2xf32>) {
+  // expected-error @+1 {{graph.contract: tile: columns are d3, the maps have 3 dims}}
+  %c = graph.contract %a, %b maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] tile [d0 = 2, d3 = 2] : tensor<4x8xf32>, tensor<8x2xf32> -> tensor<4x2xf32>
+  func.return
+}
+
+// -----
+
+// Rows that are summed over.
+func.func @f(%a: tensor<4x8xf32>, %b: tensor<8x2xf32>) {
+  // expected-error @+1 {{graph.contract: tile: rows are d2, which is no index of the result}}
+  %c = graph.contract %a, %b maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] tile [d2 = 2, d1 = 2] : tensor<4x8xf32>, tensor<8x2xf32> -> tensor<4x2xf32>
+  func.return
+}
+
+// -----
+
+// Rows that are no number.
+func.func @f(%a: tensor<4x8xf32>, %b: tensor<8x2xf32>) {
+  // expected-error @+1 {{graph.tile: a tile of d0 = 0, d1 = 2 (expected 1 or more of each dim)}}
+  %c = graph.contract %a, %b maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] tile [d0 = 0, d1 = 2] : tensor<4x8xf32>, tensor<8x2xf32> -> tensor<4x2xf32>
+  func.return
+}
+
+// -----
+
+// More columns than there are.
+func.func @f(%a: tensor<4x8xf32>, %b: tensor<8x2xf32>) {
+  // expected-error @+1 {{graph.contract: tile: 3 columns of dim d1, which has 2}}
+  %c = graph.contract %a, %b maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] tile [d0 = 2, d1 = 3] : tensor<4x8xf32>, tensor<8x2xf32> -> tensor<4x2xf32>
+  func.return
+}
+
+// -----
+
+// A dim twice.
+func.func @f(%a: tensor<4x8xf32>, %b: tensor<8x2xf32>) {
+  // expected-error @+1 {{graph.tile: a tile of d1 = 1, d1 = 2 (expected two dims)}}
+  %c = graph.contract %a, %b maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] tile [d1 = 1, d1 = 2] : tensor<4x8xf32>, tensor<8x2xf32> -> tensor<4x2xf32>
+  func.return
+}
+
+// -----
+
+// Three dims.
+func.func @f(%a: tensor<4x8xf32>, %b: tensor<8x2xf32>) {
+  // expected-error @+1 {{graph.tile: 3 dims, expected rows and columns, or columns}}
+  %c = graph.contract %a, %b maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] tile [d0 = 1, d1 = 2, d2 = 2] : tensor<4x8xf32>, tensor<8x2xf32> -> tensor<4x2xf32>
+  func.return
+}
+
+// -----
+
+// Panels of what is not the last index of its operand.
+func.func @f(%a: tensor<4x8xf32>, %b: tensor<8x2xf32>) {
+  // expected-error @+1 {{graph.contract: tile: rows d0 in panels, but the last index of lhs is d2}}
+  %c = graph.contract %a, %b maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] tile [d0 = 4 in panels, d1 = 2] : tensor<4x8xf32>, tensor<8x2xf32> -> tensor<4x2xf32>
+  func.return
+}
+
+// -----
+
+// A name that is no dim.
+func.func @f(%a: tensor<4x8xf32>, %b: tensor<8x2xf32>) {
+  // expected-error @+1 {{'m' is no dim, expected d0 or another one}}
+  %c = graph.contract %a, %b maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] tile [m = 2] : tensor<4x8xf32>, tensor<8x2xf32> -> tensor<4x2xf32>
+  func.return
+}
+
+// -----
+
+// Rows and columns of one operand.
+func.func @f(%a: tensor<4x8xf32>, %b: tensor<8xf32>) {
+  // expected-error @+1 {{graph.contract: tile: rows d0 and columns d1 index the same operand}}
+  %c = graph.contract %a, %b maps [affine_map<(m, n) -> (m, n)>, affine_map<(m, n) -> (2)>, affine_map<(m, n) -> (m, n)>] tile [d0 = 2, d1 = 2] : tensor<4x8xf32>, tensor<8xf32> -> tensor<4x8xf32>
+  func.return
+}
+
+// -----
+
+// Columns of both operands.
+func.func @f(%a: tensor<3x4x8xf32>, %b: tensor<3x8x2xf32>) {
+  // expected-error @+1 {{graph.contract: tile: columns d0 index 2 operands, expected 1}}
+  %c = graph.contract %a, %b maps [affine_map<(b, m, n, k) -> (b, m, k)>, affine_map<(b, m, n, k) -> (b, k, n)>, affine_map<(b, m, n, k) -> (b, m, n)>] tile [d0 = 2] : tensor<3x4x8xf32>, tensor<3x8x2xf32> -> tensor<3x4x2xf32>
+  func.return
+}
+
+// -----
+
+// Columns of which the number is not known.
+func.func @f(%a: tensor<4x8xf32>, %b: tensor<8x?xf32>) {
+  // expected-error @+1 {{graph.contract: tile: 2 columns of dim d1, which has ?}}
+  %c = graph.contract %a, %b maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] tile [d1 = 2] : tensor<4x8xf32>, tensor<8x?xf32> -> tensor<4x?xf32>
+  func.return
+}
+
+// -----
+
+// A tile of integers.
+func.func @f(%a: tensor<4x8xi32>, %b: tensor<8x2xi32>) {
+  // expected-error @+1 {{graph.contract: a tile adds products of two floats, not add of mul of 2 operands for i32}}
+  %c = graph.contract %a, %b maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] tile [d1 = 2] : tensor<4x8xi32>, tensor<8x2xi32> -> tensor<4x2xi32>
+  func.return
+}
+
+// -----
+
+// A tile of maxima.
+func.func @f(%a: tensor<4x8xf32>, %b: tensor<8x2xf32>) {
+  // expected-error @+1 {{graph.contract: a tile adds products of two floats, not max of mul of 2 operands for f32}}
+  %c = graph.contract %a, %b maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] accumulate max tile [d1 = 2] : tensor<4x8xf32>, tensor<8x2xf32> -> tensor<4x2xf32>
+  func.return
+}

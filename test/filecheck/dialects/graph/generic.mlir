@@ -16,7 +16,7 @@ func.func @generic(%x: tensor<4x8xf32>) {
   func.return
 }
 
-// A mode stands for itself, too.
-// CHECK: }) {test.mode = #graph<mode virtual>} : () -> ()
-builtin.module attributes {test.mode = #graph<mode virtual>} {
+// A mode and a tile stand for themselves, too.
+// CHECK: }) {test.mode = #graph<mode virtual>, test.tile = #graph<tile [d0 = 6, d1 = 16 in panels]>} : () -> ()
+builtin.module attributes {test.mode = #graph<mode virtual>, test.tile = #graph<tile [d0 = 6, d1 = 16 in panels]>} {
 }

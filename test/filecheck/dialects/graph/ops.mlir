@@ -312,6 +312,10 @@ func.func @composites(%x: tensor<4x8xf32>) {
 func.func @contract(%a: tensor<3x4x8xf16>, %b: tensor<3x8x2xf16>, %u: tensor<8xi8>, %v: tensor<8xi8>, %w: tensor<3xi8>) {
   // CHECK-NEXT: %{{.*}} = graph.contract %a, %b maps [affine_map<(d0, d1, d2, d3) -> (d0, d1, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d3, d2)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>] : tensor<3x4x8xf16>, tensor<3x8x2xf16> -> tensor<3x4x2xf32>
   %batched = graph.contract %a, %b maps [affine_map<(d0, d1, d2, d3) -> (d0, d1, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d3, d2)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>] : tensor<3x4x8xf16>, tensor<3x8x2xf16> -> tensor<3x4x2xf32>
+  // CHECK-NEXT: %{{.*}} = graph.contract %a, %b maps [{{.*}}] tile [d1 = 4, d2 = 2 in panels] fastmath<contract> : tensor<3x4x8xf16>, tensor<3x8x2xf16> -> tensor<3x4x2xf32>
+  %tiled = graph.contract %a, %b maps [affine_map<(d0, d1, d2, d3) -> (d0, d1, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d3, d2)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>] tile [d1 = 4, d2 = 2 in panels] fastmath<contract> : tensor<3x4x8xf16>, tensor<3x8x2xf16> -> tensor<3x4x2xf32>
+  // CHECK-NEXT: %{{.*}} = graph.contract %a, %b maps [{{.*}}] tile [d2 = 1] : tensor<3x4x8xf16>, tensor<3x8x2xf16> -> tensor<3x4x2xf32>
+  %columns = graph.contract %a, %b maps [affine_map<(d0, d1, d2, d3) -> (d0, d1, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d3, d2)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>] tile [d2 = 1] : tensor<3x4x8xf16>, tensor<3x8x2xf16> -> tensor<3x4x2xf32>
   // CHECK-NEXT: %{{.*}} = graph.contract %u, %v maps [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>, affine_map<(d0) -> ()>] : tensor<8xi8>, tensor<8xi8> -> tensor<i32>
   %dot = graph.contract %u, %v maps [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>, affine_map<(d0) -> ()>] : tensor<8xi8>, tensor<8xi8> -> tensor<i32>
   // CHECK-NEXT: %{{.*}} = graph.contract %u, %v maps [affine_map<(d0, d1) -> (d0)>, affine_map<(d0, d1) -> (d1)>, affine_map<(d0, d1) -> (d0, d1)>] : tensor<8xi8>, tensor<8xi8> -> tensor<8x8xi8>

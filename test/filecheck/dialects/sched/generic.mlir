@@ -39,6 +39,6 @@ sched.program @p(%x: memref<8xf32>) : (tensor<8xf32>) -> tensor<8xf32> {
 }
 
 // The kinds of attribute stand for themselves, too.
-// CHECK: }) {test.axis = #sched.mapping<thread(4) vector(8) unroll(2)>, test.combine = #sched<combine maxui>, test.level = #sched<level thread>, test.scope = #sched<scope shared>, test.role = #sched<role temporary>} : () -> ()
-builtin.module attributes {test.axis = #sched.mapping<thread(4) vector(8) unroll(2)>, test.combine = #sched<combine maxui>, test.level = #sched<level thread>, test.scope = #sched<scope shared>, test.role = #sched<role temporary>} {
+// CHECK: }) {test.axis = #sched.mapping<thread(4) vector(8) unroll(2)>, test.combine = #sched<combine maxui>, test.level = #sched<level thread>, test.scope = #sched<scope shared>, test.role = #sched<role temporary>, test.tile = #sched<tile_shape [6, 16 in panels]>} : () -> ()
+builtin.module attributes {test.axis = #sched.mapping<thread(4) vector(8) unroll(2)>, test.combine = #sched<combine maxui>, test.level = #sched<level thread>, test.scope = #sched<scope shared>, test.role = #sched<role temporary>, test.tile = #sched<tile_shape [6, 16 in panels]>} {
 }

@@ -426,3 +426,45 @@ sched.kernel @f(%x: memref<4xf32>) {
     sched.yield %v, %v : f32
   }
 }
+
+// -----
+
+sched.kernel @f(%x: memref<4xf32>) {
+  // expected-error @below {{sched.reduce: tile_shape [2, 4] of a sum by addf (tiles are by fma)}}
+  %s = sched.reduce addf %i = 4 tile_shape [2, 4] : f32 {
+    %v = memref.load %x[%i] : memref<4xf32>
+    sched.yield %v : f32
+  }
+}
+
+// -----
+
+// Panels as wide as the last extent of one buffer, but there are two kinds of them.
+sched.kernel @f(%x: memref<3x4xf32>, %y: memref<4x3xf32>) {
+  // expected-error @below {{sched.reduce: tile_shape [4 in panels, 4 in panels], but it loads from no buffers whose last extents are those of the panels}}
+  %s = sched.reduce fma %i = 3 tile_shape [4 in panels, 4 in panels] : f32 {
+    %v = memref.load %x[%i, %i] : memref<3x4xf32>
+    %w = memref.load %y[%i, %i] : memref<4x3xf32>
+    sched.yield %v, %w : f32
+  }
+}
+
+// -----
+
+sched.kernel @f(%x: memref<4xf32>) {
+  // expected-error @below {{sched.tile_shape: a tile of 2 x 0 (expected 1 or more of each)}}
+  %s = sched.reduce fma %i = 4 tile_shape [2, 0] : f32 {
+    %v = memref.load %x[%i] : memref<4xf32>
+    sched.yield %v, %v : f32
+  }
+}
+
+// -----
+
+sched.kernel @f(%x: memref<4xf32>) {
+  // expected-error @below {{sched.tile_shape: 3 sizes, expected those of rows and columns, or of columns}}
+  %s = sched.reduce fma %i = 4 tile_shape [1, 1, 1] : f32 {
+    %v = memref.load %x[%i] : memref<4xf32>
+    sched.yield %v, %v : f32
+  }
+}

@@ -85,6 +85,17 @@ sched.kernel @reductions(%f: memref<8xf32>, %n: memref<8xi32>) {
     }
     sched.yield %t : f32
   }
+  // The tile that was chosen for a sum of products.
+  // CHECK: sched.reduce fma %{{.*}} = 8 tile(4) tile_shape [6, 8 in panels] fastmath<contract> : f32 {
+  %chosen = sched.reduce fma %i = 8 tile(4) tile_shape [6, 8 in panels] fastmath<contract> : f32 {
+    %v = memref.load %f[%i] : memref<8xf32>
+    sched.yield %v, %v : f32
+  }
+  // CHECK: sched.reduce fma %{{.*}} = 8 tile_shape [16] : f32 {
+  %columns = sched.reduce fma %i = 8 tile_shape [16] : f32 {
+    %v = memref.load %f[%i] : memref<8xf32>
+    sched.yield %v, %v : f32
+  }
   // CHECK: sched.reduce mulf %{{.*}} = 8 vector(8) unroll(4) : f32 {
   %mulf = sched.reduce mulf %i = 8 vector(8) unroll(4) : f32 {
     %v = memref.load %f[%i] : memref<8xf32>
