@@ -184,6 +184,7 @@ BY_DESIGN: Mapping[str, str] = {
     "target.L2_NBYTES": "what is scheduled for where nobody says",
     "target.N_THREADS": "what is scheduled for where nobody says",
     "tile_shape.WAY_NBYTES": "a page: the first cache finds a place by what addresses are in one",
+    "tile_shape.VECTORS_OF_CHANNELS": "what is loaded of the image is used for two vectors of weights",
     "kernel_memory.BLOCKS_NBYTES_LIMIT": "what LOCAL_NBYTES_LIMIT leaves of all that a kernel may have",
     "kernel_memory.IMAGE_NBYTES_LIMIT": "a quarter of a second cache of 384 KiB, and of larger ones no more",
     "contraction.LEAST_COLUMNS": "four floats are the narrowest vector",

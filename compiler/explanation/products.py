@@ -22,7 +22,7 @@ def products_of(kernel: sched.KernelOp, arguments: Sequence[str]) -> tuple[Produ
         product = product_of(op, analysis) if isinstance(op, sched.ReduceOp) else None
         if product is not None and not _goes_on(product):
             axes = tuple(names[dim.index].removeprefix("%") for dim in product.dims)
-            lhs, rhs = (_side(side, analysis, names) for side in product.sides)
+            lhs, rhs = (_side(side, product.panels, analysis, names) for side in product.sides)
             found.append(ProductExplanation(axes, product.depth(analysis), (lhs, rhs)))
     return tuple(found)
 
@@ -33,7 +33,9 @@ def _goes_on(product: Product) -> bool:
     return isinstance(around, sched.ReduceOp) and around.continued is product.op
 
 
-def _side(side: Side, analysis: IndexAnalysis, names: dict[SSAValue, str]) -> ProductSide:
+def _side(
+    side: Side, panels: Sequence[int], analysis: IndexAnalysis, names: dict[SSAValue, str]
+) -> ProductSide:
     strides: dict[str, int | str | None] = {}
     panel = None
     around = side.load.parent_op()
@@ -48,5 +50,5 @@ def _side(side: Side, analysis: IndexAnalysis, names: dict[SSAValue, str]) -> Pr
         if stride != 0:
             name = names[loop.index].removeprefix("%")
             strides[name] = str(stride) if isinstance(stride, DimExpr) else stride
-            panel = panel or side.run(axis)
+            panel = panel or side.panel(axis, panels)
     return ProductSide(names[side.load.memref], strides, panel)

@@ -25,7 +25,8 @@ memory.
 * What windows are folded over has the order of the extents, so that the loop inside is long, and else that in
   which the other operand lies in memory; that one comes first where more of the dims are one so.
 
-Requires: nothing. Contractions with extents that are not numbers, or with none in them, stay as they are.
+Requires: nothing. Contractions with extents that are not numbers, or with none in them, stay as they are, and
+so do those with a `tile`, whose dims are settled.
 Ensures: results are those before, sums of floats up to their order.
 """
 
@@ -59,7 +60,7 @@ class SimplifyContractionsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for contraction in [inner for inner in op.walk() if isinstance(inner, graph.ContractOp)]:
             extents = [extent for extent in iteration_extents(contraction) if isinstance(extent, int)]
-            if "packed" in contraction.attributes:
+            if contraction.tile is not None:
                 continue
             if len(extents) == contraction.result_map.num_dims and prod(extents) > 1:
                 _Simplifier(contraction, extents).simplify()

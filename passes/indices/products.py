@@ -15,6 +15,7 @@ Passes that schedule such sums, and those that lower them, see them here and now
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -27,7 +28,7 @@ from ...dialects.dims.expressions import Extent, upper_bound
 from ...dialects.element_types import NBYTES, element_type_of
 from ...dialects.sched import CombineKind
 from .analysis import IndexAnalysis
-from .expressions import Axis, IndexExpr, Leaf, Mod, opaque, variable
+from .expressions import Axis, IndexExpr, Leaf, opaque, variable
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +48,16 @@ class Side:
         """Bytes of the buffer that it is loaded from, at most."""
         return upper_bound(size_of(self.load.memref.type)) * self.nbytes
 
-    def run(self, axis: Axis) -> int | None:
-        """Returns how many iterations of an axis are neighbours before it goes on elsewhere: a panel."""
-        own = variable(axis)
-        divisors = [
-            atom.divisor for atom in self.address.terms if isinstance(atom, Mod) and atom.operand == own
-        ]
-        return divisors[0] if divisors and isinstance(divisors[0], int) else None
+    def panel(self, axis: Axis, widths: Sequence[int]) -> int | None:
+        """
+        Returns which of the widths of panels is how many iterations of an axis go evenly before it goes on
+        elsewhere: the widest one. None where all of them go evenly, or none does.
+        """
+        if self.stride(axis) is not None:
+            return None
+        return next(
+            (width for width in sorted(widths, reverse=True) if self.stride(axis, width) is not None), None
+        )
 
     def stride(self, axis: Axis, run: int | None = None) -> Extent | None:
         """
@@ -89,6 +93,16 @@ class Product:
     def sum_nbytes(self) -> int:
         """Bytes of the sum."""
         return NBYTES[self.op.result.type]
+
+    @property
+    def tile_shape(self) -> sched.TileShapeAttr | None:
+        """The tile that was chosen for it, if one was."""
+        return next((dim.tile_shape for dim in self.dims if dim.tile_shape is not None), None)
+
+    @property
+    def panels(self) -> tuple[int, ...]:
+        """The widths of the panels that its sides lie in."""
+        return () if self.tile_shape is None else self.tile_shape.panels
 
     def is_linear(self, analysis: IndexAnalysis) -> bool:
         """Returns whether both sides go evenly along all dims, and no dim's count depends on another one."""
@@ -159,6 +173,17 @@ def loaded(value: SSAValue) -> memref.LoadOp | None:
     if isinstance(owner, arith.ExtFOp):
         owner = owner.input.owner
     return owner if isinstance(owner, memref.LoadOp) else None
+
+
+def forget_panels(around: Operation | None) -> None:
+    """
+    Drops the tile that was chosen for a sum, and those around it, where it loads no longer from what lies in
+    the panels of that tile.
+    """
+    while isinstance(around, sched.ReduceOp):
+        if around.tile_shape is not None and not around.reads_panels(around.tile_shape):
+            around.tile_shape = None
+        around = around.parent_op()
 
 
 def _does_more(op: Operation) -> bool:

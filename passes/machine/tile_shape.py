@@ -21,6 +21,9 @@ LEAST_ROWS_IN_ONE_PLACE = 6
 
 MOST_VECTORS_OF_A_ROW = 16
 
+VECTORS_OF_CHANNELS = 2
+"""How many vectors of output channels a tile of a convolution is wide."""
+
 
 def most_rows(row_nbytes: int, l1_nbytes: int) -> int:
     """
@@ -51,6 +54,19 @@ def tile_shape(
         equal = [shape[1:] for shape in shapes if shape[0] <= ABOUT * least]
         tall, wide = max(equal, key=lambda shape: shape[0] * shape[1] / (shape[0] + shape[1] * lanes))
     return tall, min(wide * lanes, columns)
+
+
+def rows_beside(
+    wide: int, rows: int, columns: int, lanes: int, registers: int, most_rows: int = MOST_ROWS
+) -> int:
+    """
+    Returns the rows of a tile that has `wide` columns, which need not be the best: those of the best tile,
+    and where that is not as wide, no more of them than there are registers for.
+    """
+    tall, own = tile_shape(rows, columns, lanes, registers, most_rows)
+    while own != wide and tall > 1 and most_vectors(tall, registers) * lanes < wide:
+        tall -= 1
+    return tall
 
 
 def most_vectors(rows: int, registers: int) -> int:

@@ -14,14 +14,16 @@ Copies the weights of convolutions into panels of neighbouring output channels.
         : tensor<64x64x3x3xf32> -> tensor<2x3x3x64x32xf32>
     %c_1 = graph.contract %x, %w_packed maps [affine_map<(y, x, p, l, i, j, c) -> (y + i, x + j, c)>,
         affine_map<(y, x, p, l, i, j, c) -> (p, i, j, c, l)>,
-        affine_map<(y, x, p, l, i, j, c) -> (y, x, p, l)>] bounds [56, 56, 2, 32, 3, 3, 64] {packed}
+        affine_map<(y, x, p, l, i, j, c) -> (y, x, p, l)>] bounds [56, 56, 2, 32, 3, 3, 64]
+        tile [d3 = 32 in panels]
         : tensor<58x58x64xf32>, tensor<2x3x3x64x32xf32> -> tensor<56x56x2x32xf32>
     %c = graph.reshape %c_1 : tensor<56x56x2x32xf32> -> tensor<56x56x64xf32>
 
 A register tile of a convolution is some places of the image by some output channels: an element of the image
 is multiplied by a vector of weights, wherever the channels are in either. Two vectors make a panel; channels
-that fill none are followed by zeros, which nothing reads. A convolution is a contraction of two float
-operands of which one is read in windows or in steps, with one dim that indexes nothing but the other.
+that fill none are followed by zeros, which nothing reads. `tile` says how wide they are: tile-convolutions
+has as many columns, and chooses the rows. A convolution is a contraction of two float operands of which one
+is read in windows or in steps, with one dim that indexes nothing but the other.
 
 Weights are copied if each is used a few times: read where they lie they are a cache line each. Where the
 input channels of an image are apart, all of a window follows some of them, before it does the next ones.
@@ -38,19 +40,29 @@ from math import prod
 
 import numpy as np
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, UnitAttr
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 
 from ....dialects import graph
 from ....dialects.element_types import NBYTES, compute_type, is_float
-from ....dialects.graph import Combination, LinearIndex, MemoryModeAttr, ReduceKind, iteration_extents
+from ....dialects.graph import (
+    Combination,
+    LinearIndex,
+    MemoryModeAttr,
+    ReduceKind,
+    TileAttr,
+    TileDim,
+    iteration_extents,
+)
 from ....dialects.graph.types import tensor_of, tensor_type_of
 from ....dialects.memory_modes import ModeKind
+from ....dialects.tile_sizes import TileSize
 from ....semantics.numpy_types import dense_of
 from ....semantics.tensor_ops import evaluate
 from ...machine.target import VECTOR_NBYTES, check_positive
+from ...machine.tile_shape import VECTORS_OF_CHANNELS
 from ..builder import GraphBuilder
 from .constant_views import constant_array
 from .contract_views import stride_along
@@ -82,7 +94,7 @@ class PackConvolutionsPass(ModulePass):
             if convolution is not None:
                 lanes = self.vector_nbytes // NBYTES[compute_type(_element_type(contraction.result))]
                 if _is_worth_it(convolution):
-                    _pack(convolution, 2 * max(lanes, 1))
+                    _pack(convolution, VECTORS_OF_CHANNELS * max(lanes, 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +132,7 @@ def _convolution(op: graph.ContractOp) -> _Convolution | None:
     if len(extents) != op.result_map.num_dims or len(op.inputs) != 2 or min(extents, default=0) < 1:
         return None
     if (
-        "packed" in op.attributes
+        op.tile is not None
         or op.accumulate.data is not ReduceKind.ADD
         or op.combine.data is not Combination.MUL
     ):
@@ -214,10 +226,10 @@ def _pack(convolution: _Convolution, width: int) -> None:
         [*maps, AffineMap(len(dims), 0, tuple(map(AffineExpr.dimension, range(len(result_dims)))))],
         tensor_of(type.element_type, shape),
         bounds=[extents[dim] for dim in dims],
+        tile=TileAttr.of(TileDim(place[lane], TileSize(width, in_panels=True))),
         fastmath=op.fastmath,
     )
     new.attributes.update(op.attributes)
-    new.attributes["packed"] = UnitAttr()
     result = builder.add(new, op.result.name_hint)
     at = op.result_dims.index(channel)
     whole = (*shape[:at], panels * width, *shape[at + 2 :])

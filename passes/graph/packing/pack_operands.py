@@ -19,7 +19,8 @@ that are added to it as dims of their own. Views between the operand and its sou
 An operand is copied if each element of the copy is used often enough to be worth it, and if all operands are
 contiguous then; extents that are not numbers leave the contraction as it is.
 
-Requires: nothing. Ensures: results are those before, sums of floats up to their order.
+Requires: nothing; a contraction that has a `tile` is left alone: its operands lie as that says. Ensures:
+results are those before, sums of floats up to their order.
 """
 
 from collections.abc import Mapping, Sequence
@@ -74,7 +75,7 @@ class _Operand:
 
 
 def _pack(op: graph.ContractOp) -> None:
-    if "packed" in op.attributes:
+    if op.tile is not None:
         return
     extents = [extent for extent in iteration_extents(op) if isinstance(extent, int)]
     if len(extents) != op.result_map.num_dims or min(extents, default=0) < 1:

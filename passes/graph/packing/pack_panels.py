@@ -10,16 +10,20 @@ Copies an operand of a contraction into panels, as wide as a register tile has c
     %b_panels = graph.permute %r [1, 0, 2] {memory_mode = ...} : tensor<512x32x32xf32>
     %p = graph.permute %b_panels [1, 0, 2] : tensor<32x512x32xf32>
     %v = graph.reshape %p : tensor<512x32x32xf32> -> tensor<512x1024xf32>
-    %c = graph.contract %a, %v maps [...] : ...
+    %c = graph.contract %a, %v maps [...] tile [d0 = 6, d1 = 32 in panels] : ...
 
 What a tile reads of the operand then lies in one row, one step of the depth after the other. Columns that
 fill no panel are filled up with zeros, which nothing reads. What computes the operand is computed in the
 copy. A constant is copied when compiling.
 
+The tile of such a contraction is chosen here and nowhere else: `tile` says to those who schedule it which
+dims it has and how many of each. Rows that are more than one dim are left open.
+
 An operand is copied where it is used often enough to pay for it: often, and larger than what the first
 caches hold; or where it is not contiguous along the columns. `LEAST_...` say what that is.
 
-Requires: nothing. Ensures: results are those before, sums of floats up to their order.
+Requires: nothing; a contraction that has a `tile` is left alone. Ensures: results are those before, sums of
+floats up to their order.
 """
 
 from __future__ import annotations
@@ -37,12 +41,21 @@ from xdsl.passes import ModulePass
 
 from ....dialects import graph
 from ....dialects.element_types import NBYTES, compute_type, is_float
-from ....dialects.graph import Combination, LinearIndex, MemoryModeAttr, ReduceKind, iteration_extents
+from ....dialects.graph import (
+    Combination,
+    LinearIndex,
+    MemoryModeAttr,
+    ReduceKind,
+    TileAttr,
+    TileDim,
+    iteration_extents,
+)
 from ....dialects.graph.types import shape_of, tensor_of, tensor_type_of
 from ....dialects.memory_modes import ModeKind
+from ....dialects.tile_sizes import TileSize
 from ....semantics.numpy_types import Array, dense_of
 from ...machine.target import L1_NBYTES, L2_NBYTES, VECTOR_NBYTES, check_positive, usual_registers
-from ...machine.tile_shape import MOST_ROWS, most_rows, tile_shape
+from ...machine.tile_shape import MOST_ROWS, most_rows, rows_beside, tile_shape
 from ..builder import GraphBuilder
 from .constant_views import constant_array
 from .contract_views import stride_along, through_views
@@ -75,16 +88,16 @@ class PackPanelsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         check_positive(self, "vector_nbytes", "l1_nbytes", "l2_nbytes")
         for contraction in [inner for inner in op.walk() if isinstance(inner, graph.ContractOp)]:
-            packings = self._packings(contraction)
+            packings, tile = self._packings(contraction)
             if packings:
-                _rewrite(contraction, packings)
+                _rewrite(contraction, packings, tile)
 
-    def _packings(self, op: graph.ContractOp) -> list[_Packing]:
-        """Returns which operands are to be packed, and how."""
+    def _packings(self, op: graph.ContractOp) -> tuple[list[_Packing], TileAttr | None]:
+        """Returns which operands are to be packed, and how, and the tile that they are for."""
         extents = tuple(extent for extent in iteration_extents(op) if isinstance(extent, int))
         type = tensor_type_of(op.result, op.name).element_type
         if (
-            "packed" in op.attributes
+            op.tile is not None
             or len(op.inputs) != 2
             or len(extents) != op.result_map.num_dims
             or op.accumulate.data is not ReduceKind.ADD
@@ -92,11 +105,11 @@ class PackPanelsPass(ModulePass):
             or not is_float(type)
             or prod(extents) < LEAST_ITERATIONS
         ):
-            return []
+            return [], None
         columns = next((dim for dim in reversed(op.result_dims) if extents[dim] > 1), None)
         used = [set(map.used_dims()) for map in op.operand_maps]
         if columns is None or (columns in used[0]) == (columns in used[1]):
-            return []
+            return [], None
         number = int(columns in used[1])
         rows = [dim for dim in op.result_dims if dim not in used[number] and extents[dim] > 1]
         height = extents[rows[0]] if len(rows) == 1 else prod(extents[dim] for dim in rows)
@@ -108,16 +121,24 @@ class PackPanelsPass(ModulePass):
             most = PACKED_ROW_NBYTES // nbytes if row == 1 else most_rows(row * each, self.l1_nbytes)
         lanes = max(1, self.vector_nbytes // nbytes)
         registers = self.vector_registers or usual_registers(self.vector_nbytes)
-        tall, wide = tile_shape(height, extents[columns], lanes, registers, most)
+        width = extents[columns]
+        tall, wide = tile_shape(height, width, lanes, registers, most)
         found = [_packing(op, number, columns, wide, extents)]
         if len(rows) == 1 and found[0] is not None:
             found.append(_packing(op, 1 - number, rows[0], tall, extents))
-        is_columns = [True, False]
-        return [
+        packed = [
             packing
-            for packing, of_columns in zip(found, is_columns, strict=False)
+            for packing, of_columns in zip(found, (True, False), strict=False)
             if packing is not None and self._pays(op, packing, of_columns)
         ]
+        in_panels = [packing.number for packing in packed]
+        of_columns = TileDim(columns, TileSize(wide, number in in_panels))
+        if len(rows) != 1:
+            return packed, TileAttr.of(of_columns)
+        if row == 1 and 1 - number not in in_panels:
+            # They are read where they lie, as many of them as there are registers for.
+            tall = rows_beside(wide, height, width, lanes, registers)
+        return packed, TileAttr.of(of_columns, TileDim(rows[0], TileSize(tall, 1 - number in in_panels)))
 
     def _pays(self, op: graph.ContractOp, packing: _Packing, of_columns: bool) -> bool:
         """
@@ -198,7 +219,7 @@ def _stride(op: graph.ContractOp, number: int, dim: int) -> int | None:
     return stride_along(dim, indices, shape)
 
 
-def _rewrite(op: graph.ContractOp, packings: Sequence[_Packing]) -> None:
+def _rewrite(op: graph.ContractOp, packings: Sequence[_Packing], tile: TileAttr | None) -> None:
     builder = GraphBuilder(op)
     inputs, maps = list(op.inputs), [attribute.data for attribute in op.maps.data]
     for packing in packings:
@@ -207,7 +228,7 @@ def _rewrite(op: graph.ContractOp, packings: Sequence[_Packing]) -> None:
         maps[packing.number] = AffineMap(len(packing.extents), 0, taken)
     extents = packings[0].extents
     type = tensor_type_of(op.result, op.name)
-    new = graph.ContractOp(inputs, maps, type, bounds=extents, fastmath=op.fastmath)
+    new = graph.ContractOp(inputs, maps, type, bounds=extents, tile=tile, fastmath=op.fastmath)
     new.attributes.update(op.attributes)
     op.result.replace_all_uses_with(builder.add(new, op.result.name_hint))
     op.detach()

@@ -18,6 +18,7 @@ from ....dialects.sched import CombineKind, MappingAttr, Scope
 from ...indices.analysis import IndexAnalysis, Loop
 from ...indices.expressions import Axis, IndexExpr, constant, linearize, variable
 from ...indices.nests import nest_of
+from ...indices.products import forget_panels
 from ...scalar.builder import INDEX
 from ..steps.loop_nests.code import add, erase_unused, multiply, write_index, writer_before
 from ..steps.primitives.split import split
@@ -455,6 +456,8 @@ class _StageWriter:
             type, hint = op.res.type, op.res.name_hint
             new = writer.op(memref.LoadOp, local, *indices, result_type=type, hint=hint)
             op.res.replace_all_uses_with(new)
+        around = op.parent_op()
         op.detach()
         op.erase()
+        forget_panels(around)
         erase_unused(old)

@@ -22,9 +22,9 @@ Maps convolutions to register tiles of places in the image by output channels.
 
 A convolution is a kernel of nested axes around one sum of products, of which one operand, the image, is read
 in windows or in steps: one of its subscripts moves with two axes, or by more than one. The other operand is
-the weights. The columns of the tiles are the axis along which the weights lie side by side, in panels or as
-they are; the rows are the innermost axis of the image. Rows are shared out evenly: 15 of them are 8 and 7 at
-a time, where 14 fit.
+the weights. The columns of the tiles are the axis along which the weights lie side by side, in panels as wide
+as `tile_shape` of the sum says, or as they are; the rows are the innermost axis of the image. Rows are shared
+out evenly: 15 of them are 8 and 7 at a time, where 14 fit.
 
 Where the result is contiguous along the places instead, the channels stand around them, with `vector` to say
 that they are what is summed up in vectors:
@@ -54,11 +54,12 @@ from xdsl.passes import ModulePass
 from ....dialects import sched
 from ....dialects.sched import Level, MappingAttr
 from ...indices.analysis import IndexAnalysis
-from ...indices.expressions import Axis, FloorDiv, IndexExpr, Mod, variable
+from ...indices.expressions import Axis, FloorDiv, IndexExpr, variable
 from ...indices.lanes import runs_in_lanes
 from ...indices.nests import nest_of
 from ...indices.products import Product, Side, products_in
 from ...machine.target import L2_NBYTES, VECTOR_NBYTES, check_positive, usual_registers
+from ...machine.tile_shape import VECTORS_OF_CHANNELS
 from ..steps.primitives.reorder import reorder
 from ..steps.primitives.split import split
 
@@ -89,10 +90,10 @@ class TileConvolutionsPass(ModulePass):
         channels, places = found.channels, found.places
         count, along = _extent(channels), _extent(places)
         if found.form is _Form.NATURAL:
-            width = min(along, 2 * lanes)
+            width = min(along, VECTORS_OF_CHANNELS * lanes)
             rows = _share(count, _most_rows(registers, -(-width // lanes)))
         else:
-            width = min(count, found.panel or 2 * lanes)
+            width = min(count, found.panel or VECTORS_OF_CHANNELS * lanes)
             rows = _share(along, _most_rows(registers, -(-width // lanes)))
         others = [axis for axis in found.nest if axis not in (channels, places)]
         vector = found.lanes(lanes, rows if found.form is _Form.TRANSPOSED else width)
@@ -239,7 +240,7 @@ def _convolution(
     step = image.stride(place)
     if step is None:
         return None
-    panel = _panel(weights.address, channel)
+    panel = _panel(weights, channel, product)
     by_channels = all(analysis.address(store).stride(channel) == 1 for store in stores)
     by_places = all(analysis.address(store).stride(place) == 1 for store in stores)
     if panel != 0 and (by_channels or by_places):
@@ -251,16 +252,12 @@ def _convolution(
     return _Convolution(nest, product, weights, channels, places, panel, form, analysis)
 
 
-def _panel(address: IndexExpr, axis: Axis) -> int | None:
+def _panel(weights: Side, axis: Axis, product: Product) -> int | None:
     """Returns the width of the panels along an axis: None for a single one, 0 if there are none."""
-    if address.stride(axis) == 1:
+    if weights.stride(axis) == 1:
         return None
-    divisors = [
-        atom.divisor
-        for atom, factor in address.terms.items()
-        if isinstance(atom, Mod) and factor == 1 and atom.operand.stride(axis) == 1
-    ]
-    return divisors[0] if len(divisors) == 1 and isinstance(divisors[0], int) else 0
+    width = weights.panel(axis, product.panels)
+    return width if width is not None and weights.stride(axis, width) == 1 else 0
 
 
 def _is_stepped(side: Side, product: Product, analysis: IndexAnalysis, axes: list[Axis]) -> bool:

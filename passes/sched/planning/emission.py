@@ -320,6 +320,8 @@ class _KernelEmitter:
             loop.builder.insert(sched.YieldOp(*elements))
             around.insert(loop.op, result.name_hint)
             elements = [loop.op.result]
+        if loops and isinstance(op, graph.ContractOp):
+            _write_tile(op, access, loops[0].op)
         b.location = op.location
         (value,) = elements
         return rounded(b, value, type)
@@ -458,6 +460,25 @@ def _combined(b: ScalarBuilder, op: graph.ContractOp, elements: list[SSAValue], 
         return float_op(b, for_floats, *elements, fastmath=fastmath_of(op), hint=hint)
     lhs, rhs = elements
     return integer_op(b, for_unsigned if is_unsigned(type) else for_signed, lhs, rhs, hint=hint)
+
+
+def _write_tile(op: graph.ContractOp, access: Access, sum: Operation | None) -> None:
+    """
+    Writes on the outermost loop of a contraction which tile was chosen for it. The rows are left open where
+    they are no axis of the kernel: another number may be better for a part of them. What is computed anew
+    instead of loaded lies in no panels.
+    """
+    tile = op.tile
+    if tile is None or not isinstance(sum, sched.ReduceOp):
+        return
+    rows = None
+    if tile.rows is not None:
+        index = access.indices[op.result_dims.index(tile.rows.dim)]
+        if any(index == variable(axis) for axis in index.axes()):
+            rows = tile.rows.size
+    shape = sched.TileShapeAttr.of(tile.columns.size, rows)
+    if sum.reads_panels(shape):
+        sum.tile_shape = shape
 
 
 def _sum_of_one(b: ScalarBuilder, op: Operation, elements: list[SSAValue]) -> SSAValue:

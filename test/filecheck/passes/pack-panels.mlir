@@ -8,8 +8,12 @@
 // CHECK-NEXT: %[[V:.*]] = graph.permute %[[P]] [1, 0, 2] : tensor<64x512x16xf32>
 // CHECK-NEXT: %[[W:.*]] = graph.reshape %[[V]] : tensor<512x64x16xf32> -> tensor<512x1024xf32>
 // CHECK-NEXT: graph.contract %a, %[[W]]
+// CHECK-SAME: tile [d0 = 6, d1 = 16 in panels]
 // WIDE-LABEL: func.func @panels
 // WIDE: memory_mode = #graph.memory_mode<materialized, "in panels as wide as a tile">
+// WIDE: tile [d0 = {{[0-9]+}}, d1 = {{32|48|64}} in panels]
+// SCHED-LABEL: sched.kernel @panels_1
+// SCHED: sched.reduce fma %k = 512 tile_shape [6, 16 in panels] : f32
 // SCHED: sched.buffer global temporary : memref<64x512x16xf32>
 func.func @panels(%a: tensor<512x512xf32>, %b: tensor<512x1024xf32>) -> tensor<512x1024xf32> {
   %c = graph.contract %a, %b maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] : tensor<512x512xf32>, tensor<512x1024xf32> -> tensor<512x1024xf32>
@@ -28,8 +32,22 @@ func.func @tail(%a: tensor<512x512xf32>, %b: tensor<512x1000xf32>) -> tensor<512
 
 // CHECK-LABEL: func.func @small
 // CHECK-NEXT: graph.contract %a, %b
+// CHECK-NOT: tile [
+// SCHED-LABEL: sched.kernel @small
+// SCHED: sched.reduce fma %k = 64 : f32
 // Small operands stay in the first caches as they are.
 func.func @small(%a: tensor<64x64xf32>, %b: tensor<64x64xf32>) -> tensor<64x64xf32> {
   %c = graph.contract %a, %b maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
   func.return %c : tensor<64x64xf32>
+}
+
+// CHECK-LABEL: func.func @chosen
+// CHECK-NEXT: graph.contract %a, %b
+// CHECK-SAME: tile [d0 = 4]
+// SCHED-LABEL: sched.kernel @chosen
+// SCHED: sched.reduce fma %k = 512 tile_shape [4] : f32
+// What has a tile is left alone.
+func.func @chosen(%a: tensor<512x512xf32>, %b: tensor<512x1024xf32>) -> tensor<512x1024xf32> {
+  %c = graph.contract %a, %b maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] tile [d0 = 4] : tensor<512x512xf32>, tensor<512x1024xf32> -> tensor<512x1024xf32>
+  func.return %c : tensor<512x1024xf32>
 }

@@ -19,7 +19,7 @@ sched.kernel @channels_last(%i: memref<10x12x4xf32>, %w: memref<2x3x3x4x8xf32>, 
       sched.axis %o = 16 {
         %p = arith.divui %o, %c8 : index
         %l = arith.remui %o, %c8 : index
-        %s = sched.reduce fma %h = 3 : f32 {
+        %s = sched.reduce fma %h = 3 tile_shape [8 in panels] : f32 {
           %yh = arith.addi %y, %h : index
           %t = sched.reduce fma %v = 3 : f32 {
             %xv = arith.addi %x, %v : index
@@ -52,7 +52,7 @@ sched.kernel @channels_first(%i: memref<4x17x21xf32>, %w: memref<2x4x3x3x8xf32>,
     %l = arith.remui %o, %c8 : index
     sched.axis %y = 8 {
       sched.axis %x = 10 {
-        %s = sched.reduce fma %c = 4 : f32 {
+        %s = sched.reduce fma %c = 4 tile_shape [8 in panels] : f32 {
           %t = sched.reduce fma %h = 3 : f32 {
             %y2 = arith.muli %y, %c2 : index
             %yh = arith.addi %y2, %h : index
@@ -115,6 +115,35 @@ sched.kernel @groups(%i: memref<2x4x12xf32>, %w: memref<16x4x3xf32>, %r: memref<
         sched.yield %t : f32
       }
       memref.store %s, %r[%o, %x] : memref<16x10xf32>
+    }
+  }
+}
+
+// What does not say that its weights lie in panels is no such convolution.
+// CHECK-LABEL: sched.kernel @untold
+// CHECK-NOT:     tile(
+sched.kernel @untold(%i: memref<10x12x4xf32>, %w: memref<2x3x3x4x8xf32>, %r: memref<8x10x16xf32>) {
+  %c8 = arith.constant 8 : index
+  sched.axis %y = 8 {
+    sched.axis %x = 10 {
+      sched.axis %o = 16 {
+        %p = arith.divui %o, %c8 : index
+        %l = arith.remui %o, %c8 : index
+        %s = sched.reduce fma %h = 3 : f32 {
+          %yh = arith.addi %y, %h : index
+          %t = sched.reduce fma %v = 3 : f32 {
+            %xv = arith.addi %x, %v : index
+            %u = sched.reduce fma %c = 4 : f32 {
+              %a = memref.load %i[%yh, %xv, %c] : memref<10x12x4xf32>
+              %b = memref.load %w[%p, %h, %v, %c, %l] : memref<2x3x3x4x8xf32>
+              sched.yield %a, %b : f32
+            }
+            sched.yield %u : f32
+          }
+          sched.yield %t : f32
+        }
+        memref.store %s, %r[%y, %x, %o] : memref<8x10x16xf32>
+      }
     }
   }
 }

@@ -14,7 +14,7 @@ from ....indices.analysis import IndexAnalysis
 from ....indices.expressions import Axis
 from ....indices.products import Product, Side
 from ....machine.target import Target
-from ....machine.tile_shape import MOST_ROWS, most_rows, most_vectors, tile_shape
+from ....machine.tile_shape import MOST_ROWS, most_rows, rows_beside, tile_shape
 
 LEAST_COLUMNS = 4
 """An axis with fewer iterations is the columns only where no other one can be."""
@@ -100,12 +100,17 @@ def choose_tile(
     Returns a nest with the best tile for it, if there is one. Along the columns one side of every product is
     contiguous and the other stays; along the rows that stays and the other is linear. The best tile has the
     most products for each element that it loads; of equal ones it lies furthest inside.
+
+    How large it is was chosen where panels were made (`passes/graph/packing/`), if `tile_shape` of the sums
+    says so; how wide a panel is nothing else says. The rest is chosen here: rows that were left open, and
+    both sizes where the sums say nothing or no axis is the columns in these panels any more.
     """
     best: tuple[tuple[float, ...], Tile] | None = None
     lanes = max(1, target.vector_nbytes // max(product.sum_nbytes for product in products))
+    chosen = next((product.tile_shape for product in products if product.tile_shape is not None), None)
     for number, columns in enumerate(nest):
         extent = analysis.most(columns)
-        panel = _run(columns, products, analysis)
+        panel = _panel(columns, products, analysis)
         if extent < 2 or not _may_be_tiled(columns, products, analysis):
             continue
         sides = [_sides_along(columns, product, panel, analysis) for product in products]
@@ -118,13 +123,9 @@ def choose_tile(
             most = MOST_ROWS
             if rows is not None:
                 most = _most_rows(analysis.axis(nest[rows]), pairs, target)
-            tall, wide = tile_shape(height, extent, lanes, target.registers, most)
-            if panel is not None and panel != wide:
-                wide = panel
-                while tall > 1 and most_vectors(tall, target.registers) * lanes < wide:
-                    tall -= 1
+            tall, wide = _shape(chosen, panel, height, extent, lanes, target.registers, most)
             if rows is not None:
-                tall = _run(nest[rows], products, analysis) or tall
+                tall = _panel(nest[rows], products, analysis) or tall
             reuse = tall * wide / (tall + wide)
             rank = (extent < LEAST_COLUMNS, stores_apart, -reuse, -number, -(rows or -1))
             if best is None or rank < best[0]:
@@ -139,11 +140,30 @@ def _may_be_tiled(axis: sched.AxisOp, products: Sequence[Product], analysis: Ind
     return not any(own in product.counting_axes(analysis) for product in products)
 
 
-def _run(axis: sched.AxisOp, products: Sequence[Product], analysis: IndexAnalysis) -> int | None:
+def _shape(
+    chosen: sched.TileShapeAttr | None,
+    panel: int | None,
+    rows: int,
+    columns: int,
+    lanes: int,
+    registers: int,
+    most: int,
+) -> tuple[int, int]:
+    """Returns the rows and columns of a tile, where these lie in panels as wide, or None for in none."""
+    holds = chosen is not None and panel == (chosen.columns.size if chosen.columns.in_panels else None)
+    wide = min(chosen.columns.size, columns) if chosen is not None and holds else panel
+    if wide is None:
+        return tile_shape(rows, columns, lanes, registers, most)
+    if chosen is not None and chosen.rows is not None and holds:
+        return min(chosen.rows.size, rows), wide
+    return rows_beside(wide, rows, columns, lanes, registers, most), wide
+
+
+def _panel(axis: sched.AxisOp, products: Sequence[Product], analysis: IndexAnalysis) -> int | None:
     """Returns how wide the panels are in which one side lies along an axis, if it lies in some."""
     own = analysis.axis(axis)
-    runs = (side.run(own) for product in products for side in product.sides)
-    return next((run for run in runs if run is not None), None)
+    panels = (side.panel(own, product.panels) for product in products for side in product.sides)
+    return next((panel for panel in panels if panel is not None), None)
 
 
 def _sides_along(
@@ -164,10 +184,10 @@ def _rows(
     """Returns the axes that may be rows, by number: None is no rows at all, where there are no others."""
     found: list[int | None] = []
     for number, axis in enumerate(nest):
-        own, run = analysis.axis(axis), _run(axis, products, analysis)
+        own, panel = analysis.axis(axis), _panel(axis, products, analysis)
         if axis is columns or axis.extent == 1 or not _may_be_tiled(axis, products, analysis):
             continue
-        if all(along.stride(own) == 0 and other.stride(own, run) is not None for along, other in sides):
+        if all(along.stride(own) == 0 and other.stride(own, panel) is not None for along, other in sides):
             found.append(number)
     return found or [None]
 

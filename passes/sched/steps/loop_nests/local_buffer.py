@@ -12,6 +12,7 @@ from .....dialects import sched
 from .....dialects.dims.expressions import Extent
 from .....dialects.element_types import element_type_of
 from .....dialects.sched import Scope
+from ....indices.products import forget_panels
 from ....scalar.builder import INDEX, ScalarBuilder
 from .code import erase_unused, subtract, writer_at_front, writer_before
 from .errors import refuse
@@ -74,11 +75,12 @@ class CopyNest:
 
 
 def redirect(read: memref.LoadOp, buffer: SSAValue, indices: Sequence[SSAValue]) -> None:
-    """Has a load read another buffer."""
-    old = list(read.indices)
+    """Has a load read another buffer; the tile goes that was chosen for the panels of the old one."""
+    old, around = list(read.indices), read.parent_op()
     type, hint = read.res.type, read.res.name_hint
     new = writer_before(read).op(memref.LoadOp, buffer, *indices, result_type=type, hint=hint)
     read.res.replace_all_uses_with(new)
     read.detach()
     read.erase()
+    forget_panels(around)
     erase_unused(old)

@@ -96,8 +96,10 @@ def _fused(
     region = Region(Block(arg_types=[INDEX]))
     if isinstance(outer, sched.ReduceOp):
         kind, type = outer.kind.data, outer.result.type
+        assert isinstance(inner, sched.ReduceOp), "a reduction goes on with a reduction"
+        tile_shape = outer.tile_shape or inner.tile_shape
         fused: sched.AxisOp | sched.ReduceOp = sched.ReduceOp(
-            kind, extent, type, None, region, outer.fastmath, count, outer.init
+            kind, extent, type, None, region, outer.fastmath, count, outer.init, tile_shape
         )
         fused.results[0].name_hint = outer.result.name_hint
     else:

@@ -198,7 +198,8 @@ def _emptied(op: KernelLoop, init: SSAValue | None) -> KernelLoop:
             new = sched.AxisOp(op.extent, op.mapping, region, op.count)
         case sched.ReduceOp():
             kind, type = op.kind.data, op.result.type
-            new = sched.ReduceOp(kind, op.extent, type, op.mapping, region, op.fastmath, op.count, init)
+            rest = op.fastmath, op.count, init, op.tile_shape
+            new = sched.ReduceOp(kind, op.extent, type, op.mapping, region, *rest)
         case scf.ForOp():
             new = scf.ForOp.create(operands=op.operands, regions=[region])
     new.attributes.update(op.attributes)

@@ -100,7 +100,9 @@ class _Splitting:
 
     def reduction(self, op: sched.ReduceOp) -> tuple[sched.ReduceOp, sched.ReduceOp]:
         kind, type = op.kind.data, op.result.type
-        outer = sched.ReduceOp(kind, self.parts, type, fastmath=op.fastmath, init=op.init)
+        outer = sched.ReduceOp(
+            kind, self.parts, type, fastmath=op.fastmath, init=op.init, tile_shape=op.tile_shape
+        )
         self._put(outer)
         base, left = self._begin(outer.body.block, outer.index)
         body = self._body(base)
@@ -133,7 +135,14 @@ class _Splitting:
         loaded = inside.op(memref.LoadOp, sum_so_far, result_type=type, hint=op.result.name_hint)
         body = self._body(base)
         inner = sched.ReduceOp(
-            kind, self.factor, type, body=body, fastmath=op.fastmath, count=left, init=loaded
+            kind,
+            self.factor,
+            type,
+            body=body,
+            fastmath=op.fastmath,
+            count=left,
+            init=loaded,
+            tile_shape=op.tile_shape,
         )
         self._put_inside(inner, block)
         inner.attributes.update(op.attributes)

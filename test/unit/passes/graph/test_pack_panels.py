@@ -6,13 +6,20 @@ import numpy as np
 import pytest
 import tenon
 from tenon.backends.reference.graph import run_graph
-from tenon.dialects import context, graph
+from tenon.dialects import context, graph, sched
 from tenon.dialects.modules.parsing import parse_module, verify_module
 from tenon.passes.graph.packing import pack_panels
+from tenon.passes.graph.packing.pack_convolutions import PackConvolutionsPass
+from tenon.passes.graph.packing.pack_operands import PackOperandsPass
 from tenon.passes.graph.packing.pack_panels import PackPanelsPass
+from tenon.passes.graph.simplify_contractions import SimplifyContractionsPass
 from tenon.passes.pass_manager import PassError, PassManager
+from tenon.passes.sched.mapping.collapse_axes import CollapseAxesPass
+from tenon.passes.sched.planning.convert_graph_to_sched import ConvertGraphToSchedPass
+from tenon.passes.sched.planning.infer_memory_modes import InferMemoryModesPass
 from tenon.test.unit.contractions import matmul
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
 
 
 def packed(text: str, **options: int) -> ModuleOp:
@@ -85,6 +92,75 @@ def test_rows_are_packed_where_they_are_contiguous_and_used_often():
     assert panels(packed(matmul(600, 127, 600, "k, m"))) == []
     assert panels(packed(matmul(400, 128, 400, "k, m"))) == []
     assert panels(packed(matmul(600, 128, 600))) == []
+
+
+def tiles(module: ModuleOp) -> list[str | None]:
+    found = (op for op in module.walk() if isinstance(op, graph.ContractOp))
+    return [None if op.tile is None else ", ".join(map(str, op.tile.data)) for op in found]
+
+
+def test_the_tile_is_told_with_the_panels_that_it_was_chosen_for():
+    assert tiles(packed(matmul(96, 1024, 1024))) == ["d0 = 6, d1 = 16 in panels"]
+    assert tiles(packed(matmul(600, 128, 600, "k, m"))) == ["d0 = 6 in panels, d1 = 16"]
+    assert tiles(packed(matmul(128, 500, 500, batch=2))) == ["d1 = 6, d2 = 16 in panels"]
+    assert tiles(packed(matmul(95, 1024, 1024))) == [None]
+
+
+def test_rows_that_stay_where_they_are_fill_the_registers_that_there_are():
+    options = {"vector_nbytes": 64, "l2_nbytes": 1 << 20}
+    assert tiles(packed(matmul(96, 1024, 1024, "k, m"), **options)) == ["d0 = 9, d1 = 48 in panels"]
+    assert tiles(packed(matmul(600, 600, 600, "k, m"), **options)) == ["d0 = 8 in panels, d1 = 48 in panels"]
+
+
+def test_rows_of_two_dims_are_left_open():
+    text = """func.func @main(%a: tensor<20x768x30xf32>, %b: tensor<768x768xf32>) -> tensor<20x30x768xf32> {
+      %c = graph.contract %a, %b maps [affine_map<(u, v, n, k) -> (u, k, v)>,
+        affine_map<(u, v, n, k) -> (k, n)>, affine_map<(u, v, n, k) -> (u, v, n)>]
+        : tensor<20x768x30xf32>, tensor<768x768xf32> -> tensor<20x30x768xf32>
+      func.return %c : tensor<20x30x768xf32>
+    }"""
+    assert tiles(packed(text)) == ["d2 = 16 in panels"]
+
+
+def test_a_contraction_with_a_tile_is_left_alone():
+    module = packed(matmul(96, 1024, 1024))
+    text = str(module)
+    passes = [PackPanelsPass(), SimplifyContractionsPass(), PackConvolutionsPass(), PackOperandsPass()]
+    PassManager(passes).run(context(), module)
+    assert str(module) == text
+
+
+def sums(module: ModuleOp, *passes: ModulePass) -> list[str | None]:
+    PassManager([InferMemoryModesPass(), ConvertGraphToSchedPass(), *passes]).run(context(), module)
+    verify_module(module)
+    found = (op for op in module.walk() if isinstance(op, sched.ReduceOp))
+    return [None if op.tile_shape is None else ", ".join(map(str, op.tile_shape.data)) for op in found]
+
+
+def test_the_sum_has_the_tile_of_the_contraction():
+    assert sums(packed(matmul(96, 1024, 1024))) == ["6, 16 in panels"]
+    assert sums(packed(matmul(600, 128, 600, "k, m"))) == ["6 in panels, 16"]
+    assert sums(packed(matmul(95, 1024, 1024))) == [None]
+    assert sums(packed(matmul(96, 1024, 1024)), CollapseAxesPass()) == ["6, 16 in panels"]
+
+
+def test_rows_that_are_cut_up_are_left_open():
+    text = matmul(512, 768, 768).replace("-> tensor<512x768xf32> {", "-> tensor<8x64x768xf32> {")
+    text = text.replace(
+        "func.return %c : tensor<512x768xf32>",
+        "%r = graph.reshape %c : tensor<512x768xf32> -> tensor<8x64x768xf32>\n"
+        "func.return %r : tensor<8x64x768xf32>",
+    )
+    assert tiles(packed(text)) == ["d0 = 6, d1 = 16 in panels"]
+    assert sums(packed(text)) == ["16 in panels"]
+
+
+def test_what_is_not_loaded_lies_in_no_panels():
+    text = matmul(96, 1024, 1024).replace("%b: tensor<1024x1024xf32>", "%z: tensor<f32>")
+    text = text.replace("%c = graph", "%b = graph.constant dense<2.0> : tensor<1024x1024xf32>\n %c = graph")
+    module = packed(text)
+    assert tiles(module) == ["d0 = 6, d1 = 16 in panels"]
+    assert sums(module) == [None]
 
 
 @pytest.mark.usefixtures("eager")

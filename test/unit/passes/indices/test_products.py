@@ -54,6 +54,7 @@ def test_a_panel_is_how_long_neighbours_go_on():
         "%s = sched.reduce",
         "%q = arith.divui %j, %w : index\n %r = arith.remui %j, %w : index\n %s = sched.reduce",
     )
+    text = text.replace("%k = 6 :", "%k = 6 tile_shape [6 in panels, 8 in panels] :")
     loops = {
         op.index.name_hint: op
         for op in parse_module(text).walk()
@@ -64,8 +65,10 @@ def test_a_panel_is_how_long_neighbours_go_on():
     assert product is not None
     j = analysis.axis(loops["j"])
     rhs = product.sides[1]
-    assert (rhs.run(j), rhs.stride(j), rhs.stride(j, 8)) == (8, None, 1)
-    assert product.sides[0].run(j) is None
+    assert product.panels == (6, 8)
+    assert (rhs.panel(j, product.panels), rhs.stride(j), rhs.stride(j, 8)) == (8, None, 1)
+    assert [rhs.panel(j, widths) for widths in ((), (16,), (4,), (3, 4))] == [None, None, 4, 4]
+    assert product.sides[0].panel(j, product.panels) is None
     assert (product.column_side(j, None), product.column_side(j, 8)) == (None, 1)
 
 

@@ -222,7 +222,7 @@ PANELS = """sched.kernel @k(%a: memref<{m}x{k}xf32>, %b: memref<{n}x{k}x32xf32>,
     sched.axis %j = {columns} {{
       %p = arith.divui %j, %w : index
       %q = arith.remui %j, %w : index
-      %s = sched.reduce fma %k = {k} : f32 {{
+      %s = sched.reduce fma %k = {k} tile_shape [{tile}] : f32 {{
         %x = memref.load %a[%i, %k] : memref<{m}x{k}xf32>
         %y = memref.load %b[%p, %k, %q] : memref<{n}x{k}x32xf32>
         sched.yield %x, %y : f32
@@ -234,8 +234,8 @@ PANELS = """sched.kernel @k(%a: memref<{m}x{k}xf32>, %b: memref<{n}x{k}x32xf32>,
 }}"""
 
 
-def panels(m: int, n: int, k: int, epilogue: str = "") -> str:
-    text = PANELS.format(m=m, n=n, k=k, columns=32 * n)
+def panels(m: int, n: int, k: int, epilogue: str = "", tile: str = "32 in panels") -> str:
+    text = PANELS.format(m=m, n=n, k=k, columns=32 * n, tile=tile)
     return text.replace("EPILOGUE", epilogue).replace("store %s", "store %r" if epilogue else "store %s")
 
 
@@ -252,6 +252,42 @@ def test_tiles_prefetch_panels_that_the_second_cache_does_not_hold():
     ]
     # One row of tiles reads each panel once.
     assert "prefetch" not in str(axes(tiled(panels(8, 200, 200))))
+
+
+@pytest.mark.parametrize(
+    ("tile", "sizes"),
+    [
+        ("9, 32 in panels", (9, 32)),
+        ("30, 32 in panels", (30, 32)),
+        ("1, 32 in panels", (1, 32)),
+        ("32 in panels", (14, 32)),
+    ],
+)
+def test_the_tile_that_was_chosen_is_the_tile(tile: str, sizes: tuple[int, int]):
+    rows, columns = axes(tiled(panels(200, 20, 200, tile=tile)))[:2]
+    assert rows.endswith(f"tile({sizes[0]})") and f"tile({sizes[1]})" in columns
+
+
+def test_a_tile_has_no_more_rows_than_there_are():
+    assert "tile(5)" in axes(tiled(panels(5, 20, 200, tile="14, 32 in panels")))[0]
+
+
+def test_nothing_but_the_sum_says_that_there_are_panels():
+    text = panels(200, 20, 200)
+    for other in ("", "tile_shape [32]"):
+        assert axes(tiled(text.replace("tile_shape [32 in panels]", other))) == ["i:", "j:", "k:"]
+
+
+def test_columns_that_were_chosen_need_no_panels():
+    text = nest("ik", "kj", "ij", h=1).replace("%k = 20 :", "%k = 20 tile_shape [4, 32] :")
+    assert axes(tiled(text))[1:3] == ["i: tile(4)", "j: tile(32) vector(16)"]
+    assert axes(tiled(text.replace("[4, 32]", "[4, 64]")))[1:3] == ["i: tile(4)", "j: tile(50) vector(16)"]
+
+
+def test_an_axis_that_is_not_in_the_panels_has_a_tile_of_its_own():
+    text = nest("ik", "kj", "ij", h=1, j=32)
+    chosen = text.replace("%k = 20 :", "%k = 20 tile_shape [3, 32 in panels] :")
+    assert axes(tiled(chosen)) == axes(tiled(text))
 
 
 def test_a_deep_sum_of_panels_takes_many_of_them_at_once():
