@@ -126,7 +126,28 @@ _ALL_SUMS = (
     Program("one sum of 512x512", _normalized, ((512, 512),)),
 )
 
+
+def _loop_of_rows(x: Any) -> Any:
+    """Each row from the one before: some kernels of as many elements as a row has."""
+
+    def body(i: Any, carried: Any) -> Any:
+        y, row = carried
+        row = row * 0.5 + x[i]
+        return y.at[i].set(row / (1.0 + tnp.sum(row * row))), row
+
+    return tenon.fori_loop(0, x.shape[0], body, (x, x[0]))[0]
+
+
+def _mirrored(x: Any) -> Any:
+    return tenon.fori_loop(0, 100, lambda _, v: v * 0.5 + v[::-1], x)
+
+
+_ROWS = tuple(Program(f"rows of {n}", _loop_of_rows, ((1000, n),)) for n in (1, 16, 256, 1000))
+_TO_AND_FRO = tuple(Program(f"100 steps of {n}", _mirrored, ((n,),)) for n in (1, 16, 200, 600, 65536))
+
 THRESHOLDS: tuple[Threshold, ...] = (
+    Threshold("sched.mapping.inline_launches", "MOST_ELEMENTS", (0, 512, 4096), (), _ROWS),
+    Threshold("graph.double_buffer_loops", "LEAST_NBYTES", (0, 256, 1 << 30), (), _TO_AND_FRO),
     Threshold(_SHAPE, "LATENCY", (4, 12), (*_SMALL, "matmul 1024")),
     Threshold(_SHAPE, "ONCE", (0.95, 1.0), (*_SMALL, "matmul 1024")),
     Threshold(_SHAPE, "ABOUT", (1.0, 1.02), (*_SMALL, "matmul 1024")),
@@ -197,6 +218,10 @@ BY_DESIGN: Mapping[str, str] = {
     "plan.PART_READS_LIMIT": "no difference was seen on one core: it bounds what a kernel reads in vain",
     "tiles.TILE": "rows and columns that a sort moves at once",
     "split_borders.ROWS": "as many as map-axes unrolls",
+    "double_buffer_loops.MOST_OPS": "as much again is compiled: a part of a second",
+    "masks.MOST_OPS": "the mask of a box is five ops, of a box with a border around it seven",
+    "inline_launches.MOST_STEPS": "a tenth of a second in which nothing interrupts a kernel",
+    "inline_launches.MOST_OPS": "how much is compiled as one function: LLVM takes more than linear time",
 }
 """The other numbers, and why they are what they are."""
 
@@ -248,7 +273,10 @@ def _ratios(threshold: Threshold, work: Workload | Program, rounds: int) -> tupl
             passes = [each for phase in phases(target_of(cpu_device())).values() for each in phase]
             programs[f"{value:g}"] = tenon.compile(_module(work), pipeline=PassManager(passes))
     current, *others = programs
-    texts = {value: program.stages["source"] for value, program in programs.items()}
+    # The kernels, and the program that runs them.
+    texts = {
+        value: (program.stages["source"], str(program.stages["low"])) for value, program in programs.items()
+    }
     if all(texts[value] == texts[current] for value in others):
         return None
     calls = {value: _Call(program, given) for value, program in programs.items()}

@@ -43,6 +43,7 @@ from .sched.mapping.deduplicate_kernels import DeduplicateKernelsPass
 from .sched.mapping.fuse_loops import FuseLoopsPass
 from .sched.mapping.fuse_producers import FuseProducersPass
 from .sched.mapping.gpu.map_work_groups import MapWorkGroupsPass
+from .sched.mapping.inline_launches import InlineLaunchesPass
 from .sched.mapping.map_axes import MapAxesPass
 from .sched.mapping.prefetch_rows import PrefetchRowsPass
 from .sched.mapping.split_borders import SplitBordersPass
@@ -137,6 +138,9 @@ def sched_passes(target: Target, schedule: ModulePass | None = None) -> tuple[Mo
         VerifyStagePass(absent=("func", "graph"), allowed=("graph.dim", "graph.tnode")),
         # Before all passes over kernels, which then see equal ones once.
         DeduplicateKernelsPass(),
+        # Before all that schedules kernels: what is inlined gets no schedule of its own. On GPUs, a single
+        # work-item would do it all.
+        *((InlineLaunchesPass(),) if target.groups is None else ()),
         # Before map-axes, which maps the loops that there are.
         FuseLoopsPass(),
         *stages,

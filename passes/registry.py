@@ -62,6 +62,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "deduplicate-kernels",
         "fuse-loops",
         "fuse-producers",
+        "inline-launches",
         "map-axes",
         "prefetch-rows",
         "split-borders",

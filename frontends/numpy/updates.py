@@ -8,7 +8,7 @@ that are out of range, after negative ones were counted from the end, are droppe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -213,24 +213,35 @@ def _with_part(
     at = dict(zip(plan.indexed, indices, strict=True))
     sizes = tuple(1 if axis in at else size for axis, size in enumerate(box.sizes))
     new = reshaped(new, sizes)
-    if kind != "set" or indices:
-        old = box_of(x, box)
-        if indices:
-            old = ops.gather(old, indices, plan.indexed)
-        old = reshaped(old, sizes)
-        new = _COMBINED[kind](old, new)
-        for axis, index in at.items():
-            last = extent_like(index, x.shape[axis] - 1)
-            inside = ops.and_(ops.ge(index, scalar_like(index, 0)), ops.le(index, last))
-            new = ops.select(ops.broadcast(inside, sizes), new, old)
-    if box.flipped:
-        new = ops.flip(new, box.flipped)
     number = ops.full(0, INT64, ())
     starts = [
         ops.cast(at[axis], INT64) if axis in at else extent_like(number, offset)
         for axis, offset in enumerate(box.offsets)
     ]
+    if box.flipped:
+        new = ops.flip(new, box.flipped)
+    if kind != "set" or indices:
+        old = _part(x, box, at, starts, sizes)
+        new = _COMBINED[kind](old, new)
+        for axis, index in at.items():
+            last = extent_like(index, x.shape[axis] - 1)
+            inside = ops.and_(ops.ge(index, scalar_like(index, 0)), ops.le(index, last))
+            new = ops.select(ops.broadcast(inside, sizes), new, old)
     return ops.dynamic_update(x, starts, new)
+
+
+def _part(
+    x: TracedArray,
+    box: Box,
+    at: Mapping[int, TracedArray],
+    starts: Sequence[TracedArray],
+    sizes: tuple[int, ...],
+) -> TracedArray:
+    """Returns what is in a box, of which integers say some axes."""
+    if all(map(is_known, sizes)):
+        return ops.dynamic_slice(x, starts, sizes)
+    part = box_of(x, Box(box.offsets, box.sizes, box.strides, ()))
+    return reshaped(ops.gather(part, [*at.values()], [*at]) if at else part, sizes)
 
 
 def _with_box(x: TracedArray, part: TracedArray, box: Box) -> TracedArray:

@@ -44,8 +44,8 @@ from ...dialects.memory_modes import ModeKind
 
 # `python -m benchmarks.thresholds` shows what each limit is worth; times here: one core, AVX-512.
 
-LEAST_NBYTES = 4096
-"""A smaller value is copied in less time than another kernel takes to start."""
+LEAST_NBYTES = 16
+"""A smaller value is copied in about the time that nothing else takes."""
 
 MOST_OPS = 96
 """The most ops of a body that is worth compiling twice."""

@@ -46,7 +46,7 @@ class FuseLoopsPass(ModulePass):
                 continue
             rule = next((rule for rule in _RULES if not rule.holds(pair)), None)
             if rule is None:
-                _fuse(pair.fill, reduce, pair.store)
+                _fuse(pair)
             if counts is not None:
                 counts[
                     "a loop fused into the reduction that reads it"
@@ -138,19 +138,19 @@ def _is_before(value: SSAValue, loop: sched.AxisOp) -> bool:
     return block is not loop.body.block
 
 
-def _fuse(fill: sched.AxisOp, reduce: sched.ReduceOp, store: memref.StoreOp) -> None:
-    block: Block = reduce.body.block
-    stored: SSAValue = store.value
+def _fuse(pair: _Pair) -> None:
+    block: Block = pair.reduce.body.block
+    reads = _reads(pair)
     first = block.first_op
     assert first is not None, "sched.reduce: body ends in no sched.yield"
-    fill.index.replace_all_uses_with(reduce.index)
-    for op in list(fill.body.block.ops):
+    pair.fill.index.replace_all_uses_with(pair.reduce.index)
+    for op in list(pair.fill.body.block.ops):
         op.detach()
         block.insert_op_before(op, first)
-    for op in list(block.ops):
-        if isinstance(op, memref.LoadOp) and op.memref is store.memref:
-            op.res.replace_all_uses_with(stored)
-            op.detach()
-            op.erase()
-    fill.detach()
-    fill.erase()
+    # What the loop itself reads of the buffer is what was there before.
+    for op in reads:
+        op.res.replace_all_uses_with(pair.store.value)
+        op.detach()
+        op.erase()
+    pair.fill.detach()
+    pair.fill.erase()

@@ -237,8 +237,11 @@ class _Planner:
         source = op.source.owner
         if source is self.function.body.block or isinstance(source, graph.ConstantOp | graph.ReadOp):
             return
-        for operand in op.operands:
-            if operand is not op.source and _depends_on(operand, op.source):
+        for operand in op.operands[1:]:
+            reads_elsewhere = _depends_on(operand, op.source)
+            if operand is op.update and _reads_its_box_only(op):
+                reads_elsewhere = False
+            if reads_elsewhere:
                 self.kept.setdefault(operand, "reads what is stored over")
 
     def _start_kernel(self, op: Operation) -> None:
@@ -343,6 +346,30 @@ def _any_element(value: SSAValue, op: Operation) -> Indices:
         variable(Axis(2 if isinstance(extent, int) and extent < 2 else extent, "any"))
         for extent in shape_of(value, op.name)
     )
+
+
+def _reads_its_box_only(op: graph.DynamicUpdateOp) -> bool:
+    """Returns whether each element of an update is computed from that of the source which it replaces."""
+    box = op.update.type
+    waiting, seen = [op.update], {op.update}
+    while waiting and len(seen) <= DEPENDENCE_LIMIT:
+        value = waiting.pop()
+        owner = value.owner
+        if not isinstance(owner, Operation):
+            if value is op.source:
+                return False
+            continue
+        if isinstance(owner, graph.DynamicSliceOp) and owner.source is op.source:
+            if owner.result.type != box or list(owner.starts) != list(op.starts):
+                return False
+            continue
+        if not _depends_on(owner.results[0], op.source):
+            continue
+        if not isinstance(owner, graph.ElementwiseOp):
+            return False
+        waiting.extend(value for value in owner.operands if value not in seen)
+        seen.update(owner.operands)
+    return not waiting
 
 
 def _depends_on(value: SSAValue, source: SSAValue) -> bool:

@@ -60,16 +60,16 @@ func.func @swapped(%x: tensor<2048xf32>, %y: tensor<2048xf32>) -> (tensor<2048xf
 // CHECK:         graph.scan %k = 1 (
 // CHECK:         graph.scan %l = 20 (
 // CHECK:         graph.scan %m = 20 (
-func.func @kept(%x: tensor<2048xf32>, %s: tensor<1023xf32>, %rows: tensor<20x2048xf32>, %v: tensor<4xf32>)
-    -> (tensor<2048xf32>, tensor<1023xf32>, tensor<2048xf32>, tensor<2048xf32>, tensor<2048xf32>) {
+func.func @kept(%x: tensor<2048xf32>, %s: tensor<3xf32>, %rows: tensor<20x2048xf32>, %v: tensor<4xf32>)
+    -> (tensor<2048xf32>, tensor<3xf32>, tensor<2048xf32>, tensor<2048xf32>, tensor<2048xf32>) {
   %a = graph.scan %i = 20 (%c = %x) : (tensor<2048xf32>) -> (tensor<2048xf32>) {
     %e = graph.exp %c : tensor<2048xf32>
     %n = graph.add %c, %e : tensor<2048xf32>
     graph.yield %n : tensor<2048xf32>
   }
-  %b = graph.scan %j = 20 (%c = %s) : (tensor<1023xf32>) -> (tensor<1023xf32>) {
-    %n = graph.flip %c axes [0] : tensor<1023xf32>
-    graph.yield %n : tensor<1023xf32>
+  %b = graph.scan %j = 20 (%c = %s) : (tensor<3xf32>) -> (tensor<3xf32>) {
+    %n = graph.flip %c axes [0] : tensor<3xf32>
+    graph.yield %n : tensor<3xf32>
   }
   %d = graph.scan %k = 1 (%c = %x) : (tensor<2048xf32>) -> (tensor<2048xf32>) {
     %n = graph.flip %c axes [0] : tensor<2048xf32>
@@ -86,5 +86,5 @@ func.func @kept(%x: tensor<2048xf32>, %s: tensor<1023xf32>, %rows: tensor<20x204
     graph.yield %n : tensor<2048xf32>
   }
   func.return %a, %b, %d, %f, %g
-      : tensor<2048xf32>, tensor<1023xf32>, tensor<2048xf32>, tensor<2048xf32>, tensor<2048xf32>
+      : tensor<2048xf32>, tensor<3xf32>, tensor<2048xf32>, tensor<2048xf32>, tensor<2048xf32>
 }

@@ -98,3 +98,23 @@ sched.kernel @empty(%z: memref<f32>) {
   }
   memref.store %s, %z[] : memref<f32>
 }
+
+// What the loop reads of the buffer itself is what was there before.
+// CHECK-LABEL: sched.kernel @in_place
+// CHECK:         %s = sched.reduce addf %k = 8 : f32 {
+// CHECK-NEXT:      %a = memref.load %x[%k] : memref<8xf32>
+// CHECK-NEXT:      %b = arith.addf %a, %a : f32
+// CHECK-NEXT:      memref.store %b, %x[%k] : memref<8xf32>
+// CHECK-NEXT:      sched.yield %b : f32
+sched.kernel @in_place(%x: memref<8xf32>, %z: memref<f32>) {
+  sched.axis %j = 8 {
+    %a = memref.load %x[%j] : memref<8xf32>
+    %b = arith.addf %a, %a : f32
+    memref.store %b, %x[%j] : memref<8xf32>
+  }
+  %s = sched.reduce addf %k = 8 : f32 {
+    %r = memref.load %x[%k] : memref<8xf32>
+    sched.yield %r : f32
+  }
+  memref.store %s, %z[] : memref<f32>
+}

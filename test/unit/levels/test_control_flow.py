@@ -12,6 +12,7 @@ from tenon.dialects import context
 from tenon.dialects.modules.entry import find_entry
 from tenon.dialects.modules.parsing import parse_module
 from tenon.passes import pipeline
+from tenon.passes.sched.mapping import inline_launches
 from tenon.semantics.numpy_types import dtype_of
 
 Array = npt.NDArray[Any]
@@ -431,6 +432,14 @@ def check(found: Any, expected: list[Array], name: str) -> None:
         np.testing.assert_allclose(a, b, rtol=1e-5, err_msg=f"{name}: result {number}")
 
 
+@pytest.fixture(params=[True, False], ids=["inlined", "launched"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Loops of small kernels as one kernel, and as items of the program."""
+    if not request.param:
+        monkeypatch.setattr(inline_launches, "MOST_ELEMENTS", 0)
+
+
+@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_every_pass_keeps_what_a_program_computes(name: str):
     module = parse_module(PROGRAMS[name], "t.mlir")
@@ -444,6 +453,7 @@ def test_every_pass_keeps_what_a_program_computes(name: str):
             check(run_module(module, None, inputs), expected, f"{name} after {each.name}")
 
 
+@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("backend", ["llvm", "opencl"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_backends_agree(name: str, backend: str):

@@ -9,13 +9,13 @@ from tenon.backends.steps import BranchStep, CopyStep, JumpStep, LaunchStep, Loo
 from tenon.runtime.executables.device_executable import DeviceExecutable
 from tenon.runtime.reports.kernel_statistics import kernel_statistics
 
-SCAN = """func.func @f(%x: tensor<10x8xf32>, %z: tensor<8xf32>) -> (tensor<8xf32>, tensor<10x8xf32>) {
-  %s, %sums = graph.scan %i = 10 (%c = %z) over (%r = %x) : (tensor<8xf32>, tensor<10x8xf32>)
-      -> (tensor<8xf32>, tensor<10x8xf32>) {
-    %n = graph.add %c, %r : tensor<8xf32>
-    graph.yield %n, %n : tensor<8xf32>, tensor<8xf32>
+SCAN = """func.func @f(%x: tensor<10x600xf32>, %z: tensor<600xf32>) -> (tensor<600xf32>, tensor<10x600xf32>) {
+  %s, %sums = graph.scan %i = 10 (%c = %z) over (%r = %x) : (tensor<600xf32>, tensor<10x600xf32>)
+      -> (tensor<600xf32>, tensor<10x600xf32>) {
+    %n = graph.add %c, %r : tensor<600xf32>
+    graph.yield %n, %n : tensor<600xf32>, tensor<600xf32>
   }
-  func.return %s, %sums : tensor<8xf32>, tensor<10x8xf32>
+  func.return %s, %sums : tensor<600xf32>, tensor<10x600xf32>
 }"""
 
 NODES = """
@@ -51,7 +51,7 @@ def test_a_plan_has_the_steps_of_a_loop_once():
     first, loop, launch, copy, following = plan.steps
     assert isinstance(first, CopyStep) and isinstance(launch, LaunchStep) and isinstance(copy, CopyStep)
     assert isinstance(loop, LoopStep) and (loop.count, loop.end, loop.counter) == (10, 4, None)
-    assert [row.stride_nbytes for row in loop.rows] == [32, 32]
+    assert [row.stride_nbytes for row in loop.rows] == [2400, 2400]
     assert following == NextStep(1)
     assert {row.row for row in loop.rows} <= set(launch.buffers)
     assert [plan.buffers[row.row].kind.value for row in loop.rows] == ["row", "row"]
@@ -69,16 +69,16 @@ def test_a_plan_has_the_condition_of_a_while_before_its_body():
 def test_statistics_count_all_launches_of_a_loop(backend: str):
     with tenon.compile(SCAN, backend=backend) as executable:
         assert isinstance(executable, DeviceExecutable)
-        x, z = np.ones((10, 8), np.float32), np.zeros(8, np.float32)
+        x, z = np.ones((10, 600), np.float32), np.zeros(600, np.float32)
         with tenon.record_timeline() as timeline:
             s, _ = executable(x, z)
-        np.testing.assert_array_equal(s, np.full(8, 10, np.float32))
+        np.testing.assert_array_equal(s, np.full(600, 10, np.float32))
         found = kernel_statistics(executable.program, timeline.spans)
         launches = {row.name: row.launches for row in found.kernels}
         assert launches == {"@f_0": 10, "copies": 11}
         assert found.total.launches == 21
         (kernel, *_) = found.kernels
-        assert kernel.cost is not None and kernel.cost.flops == 80
+        assert kernel.cost is not None and kernel.cost.flops == 6000
         assert kernel.nanoseconds > 0
 
 
@@ -103,7 +103,7 @@ def test_routines_run_loops_over_nodes(backend: str):
 
 
 def test_threads_give_the_same_bits():
-    text = SCAN.replace("10", "4").replace("x8xf32", "x100000xf32").replace("<8xf32", "<100000xf32")
+    text = SCAN.replace("10", "4").replace("x600xf32", "x100000xf32").replace("<600xf32", "<100000xf32")
     x = np.random.default_rng(0).random((4, 100000)).astype(np.float32)
     z = np.zeros(100000, np.float32)
     results: list[Any] = []

@@ -1,0 +1,100 @@
+// RUN: tenon-opt %s -p inline-launches | filecheck %s
+
+// Launches, copies, rows, counters and branches in one kernel; what nothing launches any more is gone.
+// CHECK-NOT:   sched.kernel @next
+// CHECK-LABEL: sched.kernel @f_loop_0(%s: memref<f32>, %0: memref<8xf32>, %c: memref<i8>, %old: memref<f32>) {
+// CHECK:         scf.for %i = %{{.*}} to %{{.*}} step %{{.*}} {
+// CHECK:           memref.load %s[] : memref<f32>
+// CHECK:           arith.index_cast %i : index to i64
+// CHECK:           memref.store %{{.*}}, %s[] : memref<f32>
+// CHECK:           memref.store %{{.*}}, %0[%i] : memref<8xf32>
+// CHECK:           memref.load %c[] : memref<i8>
+// CHECK:           arith.cmpi ne
+// CHECK-NEXT:      scf.if %{{.*}} {
+// CHECK-NEXT:        %{{.*}} = memref.load %s[] : memref<f32>
+// CHECK-NEXT:        memref.store %{{.*}}, %old[] : memref<f32>
+// CHECK-NEXT:      } else {
+// CHECK-NEXT:        scf.for %{{.*}} = %{{.*}} to %{{.*}} step %{{.*}} {
+// CHECK-NEXT:          %{{.*}} = arith.subi
+// CHECK-NEXT:          %{{.*}} = memref.load %old[] : memref<f32>
+// CHECK:             memref.store %{{.*}}, %s[] : memref<f32>
+// CHECK-LABEL: sched.program @f
+// CHECK:         sched.launch @f_loop_0(%s, %0, %c, %old) after(%t)
+// CHECK-NOT:     sched.for
+sched.kernel @next(%s: memref<f32>, %n: memref<i64>, %y: memref<f32>) {
+  %one = arith.constant 1.0 : f32
+  %a = memref.load %s[] : memref<f32>
+  %i = memref.load %n[] : memref<i64>
+  %k = arith.sitofp %i : i64 to f32
+  %b = arith.addf %a, %k : f32
+  memref.store %b, %s[] : memref<f32>
+  memref.store %b, %y[] : memref<f32>
+}
+sched.kernel @halve(%x: memref<f32>, %y: memref<f32>) {
+  %half = arith.constant 0.5 : f32
+  %a = memref.load %x[] : memref<f32>
+  %b = arith.mulf %a, %half : f32
+  memref.store %b, %y[] : memref<f32>
+}
+sched.kernel @first(%s: memref<f32>, %c: memref<i8>) {
+  %zero = arith.constant 0.0 : f32
+  %no = arith.constant 0 : i8
+  memref.store %zero, %s[] : memref<f32>
+  memref.store %no, %c[] : memref<i8>
+}
+sched.program @f() : () -> (tensor<f32>, tensor<8xf32>) {
+  %s = sched.buffer global result : memref<f32>
+  %0 = sched.buffer global result : memref<8xf32>
+  %n = sched.buffer global temporary : memref<i64>
+  %c = sched.buffer global temporary : memref<i8>
+  %old = sched.buffer global temporary : memref<f32>
+  %t = sched.launch @first(%s, %c) after() : memref<f32>, memref<i8>
+  %t1 = sched.for %i = 8 counter %n after(%t) {
+    %row = sched.row %0[%i] : memref<8xf32>
+    %t2 = sched.launch @next(%s, %n, %row) after() : memref<f32>, memref<i64>, memref<f32>
+    %t3 = sched.if %c after(%t2) {
+      %t4 = sched.transfer %s to %old after() : memref<f32>
+    } else {
+      %t5 = sched.for %j = 3 reverse after() {
+        %t6 = sched.launch @halve(%old, %s) after() : memref<f32>, memref<f32>
+      }
+    }
+  }
+  sched.return %s, %0 after(%t1) : memref<f32>, memref<8xf32>
+}
+
+// Not kernels of many elements, loops that go on while a condition holds, nor what calls the host; an inner loop
+// may be a kernel all the same.
+// CHECK-LABEL: sched.kernel @g_loop_0(
+// CHECK-LABEL: sched.program @g
+// CHECK:         sched.for %i = 10 after() {
+// CHECK-NEXT:      sched.launch @wide
+// CHECK:         sched.while %more after() {
+// CHECK:           sched.launch @g_loop_0(%s_1, %s)
+sched.kernel @wide(%x: memref<2000xf32>) {
+  %zero = arith.constant 0.0 : f32
+  sched.axis %i = 2000 {
+    memref.store %zero, %x[%i] : memref<2000xf32>
+  }
+}
+sched.kernel @more(%m: memref<i8>) {
+  %no = arith.constant 0 : i8
+  memref.store %no, %m[] : memref<i8>
+}
+sched.program @g() : () -> (tensor<2000xf32>, tensor<f32>) {
+  %x = sched.buffer global result : memref<2000xf32>
+  %s_1 = sched.buffer global result : memref<f32>
+  %s = sched.buffer global temporary : memref<f32>
+  %more = sched.buffer global temporary : memref<i8>
+  %t = sched.for %i = 10 after() {
+    %t1 = sched.launch @wide(%x) after() : memref<2000xf32>
+  }
+  %t2 = sched.while %more after() {
+    %t3 = sched.launch @more(%more) after() : memref<i8>
+  } do {
+    %t4 = sched.for %j = 3 after() {
+      %t5 = sched.launch @halve(%s, %s_1) after() : memref<f32>, memref<f32>
+    }
+  }
+  sched.return %x, %s_1 after(%t, %t2) : memref<2000xf32>, memref<f32>
+}

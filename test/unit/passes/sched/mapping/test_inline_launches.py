@@ -1,0 +1,104 @@
+"""Loops of small kernels as one kernel: the bits of the kernels one after the other."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import tenon
+from tenon import numpy as tnp
+from tenon.passes.sched.mapping import inline_launches
+
+
+def recurrence(v: Any) -> Any:
+    def body(i: Any, carried: Any) -> Any:
+        y, s = carried
+        s = tnp.where(s > 1, s * 0.5, s + v[i])
+        return y.at[i].set(s), s
+
+    return tenon.fori_loop(0, v.shape[0], body, (tnp.zeros_like(v), np.float32(0)))
+
+
+def crc(v: Any) -> Any:
+    numbers = tnp.abs(v * 100).astype(np.int64)
+
+    def bit(_: Any, c: Any) -> Any:
+        return tnp.where((c & 1) == 1, (c >> 1) ^ 0x8408, c >> 1)
+
+    return tenon.fori_loop(
+        0, v.shape[0], lambda i, c: tenon.fori_loop(0, 8, bit, c ^ numbers[i]), np.int64(0xFFFF)
+    )
+
+
+def gauss_seidel(v: Any) -> Any:
+    x = tnp.reshape(v[:81], (9, 9))
+
+    def column(i: Any, j: Any, x: Any) -> Any:
+        around = x[i, j + 1] + x[i + 2, j + 1] + x[i + 1, j] + x[i + 1, j + 2]
+        return x.at[i + 1, j + 1].set(around * 0.25)
+
+    return tenon.fori_loop(0, 7, lambda i, x: tenon.fori_loop(0, 7, lambda j, x: column(i, j, x), x), x)
+
+
+def branches(v: Any) -> Any:
+    def body(i: Any, s: Any) -> Any:
+        return tenon.cond(v[i] > 0, lambda s: s + v[i], lambda s: s * 0.5, s)
+
+    return tenon.fori_loop(0, v.shape[0], body, np.float32(1))
+
+
+def sums(v: Any) -> Any:
+    """Each of the rows, of the last of which there is one more, divided by its sum."""
+    rows = tnp.reshape(v[:96], (6, 16))
+
+    def body(i: Any, y: Any) -> Any:
+        return y.at[i].set(y[i] / (2 + tnp.sum(y[i] * y[i])))
+
+    return tenon.fori_loop(0, 6, body, rows)
+
+
+def stacked(v: Any) -> Any:
+    return tenon.scan(lambda c, x: (c * 0.5 + x, tnp.stack([c, x])), np.float32(0), v, reverse=True)
+
+
+PROGRAMS = (recurrence, crc, gauss_seidel, branches, sums, stacked)
+
+
+@pytest.mark.parametrize("backend", ["llvm", "opencl"])
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda each: each.__name__)
+def test_inlined_launches_give_the_same_bits(
+    program: Callable[[Any], Any], backend: str, monkeypatch: pytest.MonkeyPatch
+):
+    v = np.random.default_rng(0).standard_normal(100).astype("f4")
+    lowered = tenon.jit(program).lower(v)
+    inlined = tenon.compile(lowered.module, backend=backend)
+    assert "_loop_0" in str(inlined.stages["sched"]) and "sched.for" not in str(inlined.stages["sched"])
+    found = inlined(v)
+    interpreted = tenon.compile(str(inlined.stages["sched"]), backend="reference")(v)
+    monkeypatch.setattr(inline_launches, "MOST_ELEMENTS", 0)
+    apart = tenon.compile(lowered.module, backend=backend)
+    assert "sched.for" in str(apart.stages["sched"])
+    for results in (apart(v), interpreted):
+        for one, other in zip(leaves(found), leaves(results), strict=True):
+            assert one.tobytes() == other.tobytes()
+
+
+def leaves(results: Any) -> list[Any]:
+    return [np.asarray(each) for each in (results if isinstance(results, tuple) else (results,))]
+
+
+def test_what_takes_long_can_be_interrupted(monkeypatch: pytest.MonkeyPatch):
+    v = np.zeros(100, "f4")
+    text = tenon.jit(crc).lower(v).text("sched")
+    assert "sched.for" not in text
+    monkeypatch.setattr(inline_launches, "MOST_STEPS", 500)
+    with tenon.compile(tenon.jit(crc).lower(v).module) as apart:
+        # The inner loop, of eight steps, is a kernel; the one around it is none.
+        text = str(apart.stages["sched"])
+        assert text.count("sched.for") == 1 and "sched.launch @crc_loop_0" in text
+
+
+def test_a_loop_of_many_ops_is_left_alone(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(inline_launches, "MOST_OPS", 3)
+    with tenon.compile(tenon.jit(recurrence).lower(np.zeros(9, "f4")).module) as apart:
+        assert "sched.for" in str(apart.stages["sched"])
