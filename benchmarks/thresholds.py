@@ -142,10 +142,18 @@ def _mirrored(x: Any) -> Any:
     return tenon.fori_loop(0, 100, lambda _, v: v * 0.5 + v[::-1], x)
 
 
+def _sorted(x: Any) -> Any:
+    return tnp.sort(x)
+
+
+_SORTS = tuple(Program(f"sort of {n}", _sorted, ((n,),)) for n in (32, 64, 100, 1000, 10000, 20000, 100000))
 _ROWS = tuple(Program(f"rows of {n}", _loop_of_rows, ((1000, n),)) for n in (1, 16, 256, 1000))
 _TO_AND_FRO = tuple(Program(f"100 steps of {n}", _mirrored, ((n,),)) for n in (1, 16, 200, 600, 65536))
 
 THRESHOLDS: tuple[Threshold, ...] = (
+    Threshold("sched.planning.own.radix_sort", "LEAST_EXTENT", (32, 128, 1 << 20), (), _SORTS),
+    Threshold("sched.planning.own.radix_sort", "LEAST_LONG_EXTENT", (0, 1 << 12, 1 << 14), (), _SORTS),
+    Threshold("sched.planning.own.radix_sort", "BITS_OF_LONG", (9, 10, 12), (), _SORTS),
     Threshold("sched.mapping.inline_launches", "MOST_ELEMENTS", (0, 512, 4096), (), _ROWS),
     Threshold("graph.double_buffer_loops", "LEAST_NBYTES", (0, 256, 1 << 30), (), _TO_AND_FRO),
     Threshold(_SHAPE, "LATENCY", (4, 12), (*_SMALL, "matmul 1024")),
@@ -219,6 +227,7 @@ BY_DESIGN: Mapping[str, str] = {
     "tiles.TILE": "rows and columns that a sort moves at once",
     "split_borders.ROWS": "as many as map-axes unrolls",
     "double_buffer_loops.MOST_OPS": "as much again is compiled: a part of a second",
+    "radix_sort.BITS": "a byte: clearing and summing up 256 counts is little beside 64 elements",
     "masks.MOST_OPS": "the mask of a box is five ops, of a box with a border around it seven",
     "inline_launches.MOST_STEPS": "a tenth of a second in which nothing interrupts a kernel",
     "inline_launches.MOST_OPS": "how much is compiled as one function: LLVM takes more than linear time",

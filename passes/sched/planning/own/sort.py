@@ -2,7 +2,8 @@
 The kernel of `graph.sort` and `graph.argsort`: a stable merge sort of each row, from the bottom up.
 
 Each row is copied into a scratch buffer of two halves, and runs of 1, 2, 4, ... elements are merged from one
-half into the other. argsort does the same with positions, and looks up what stands there in the source.
+half into the other. argsort does the same with positions, and looks up what stands there in the source. Long
+rows are sorted by digits instead (radix_sort.py).
 """
 
 from __future__ import annotations
@@ -22,12 +23,16 @@ from ....scalar.builder import INDEX
 from ....scalar.ops import select
 from ....scalar.rules import element_type
 from ..code import KernelCode
+from . import radix_sort
 from .interface import ProgramPart
 from .ordering import comes_before, key
 
 
 def write(part: ProgramPart, op: graph.SortOp | graph.ArgsortOp) -> None:
     shape, axis = shape_of(op.source, op.name), op.axis.data
+    if upper_bound(shape[axis]) >= radix_sort.LEAST_EXTENT:
+        radix_sort.write(part, op)
+        return
     others = [extent for dim, extent in enumerate(shape) if dim != axis]
     stored = i64 if isinstance(op, graph.ArgsortOp) else storage_type(element_type(op.source))
     halves = memref_of(stored, [*others, 2, shape[axis]])

@@ -10,6 +10,7 @@ from tenon.dialects.element_types import ELEMENT_TYPES, is_float
 from tenon.dialects.graph.types import INTEGERS, NUMBERS
 from tenon.dialects.modules.parsing import parse_module
 from tenon.passes.pass_manager import PassManager
+from tenon.passes.sched.planning.own import radix_sort
 from tenon.semantics.numpy_types import dtype_of
 from tenon.test.unit.everywhere import run_everywhere
 from tenon.test.unit.threefry_vectors import VECTORS
@@ -274,3 +275,34 @@ def test_a_scatter_over_what_is_not_needed_afterwards_is_in_place() -> None:
         text, np.arange(8, dtype=np.float32), np.array([1, 1, 9]), np.ones(3, np.float32)
     )
     np.testing.assert_array_equal(found, [0, 1, -2, -3, -4, -5, -6, -7])
+
+
+@pytest.mark.parametrize("order", ["", " descending"])
+@pytest.mark.parametrize("type", list(TYPES))
+def test_long_rows_are_sorted_by_digits(type: str, order: str) -> None:
+    """Of 64 elements and more; the last of these cases has rows that lie apart."""
+    for shape, axis in (((64,), 0), ((67, 2), 0)):
+        x = tensor(shape, type)
+        run_op(f"sort %a axis {axis}{order} : {x}", x, (values(type, shape), x))
+        run_op(f"argsort %a axis {axis}{order} : {x}", tensor(shape, "i64"), (values(type, shape), x))
+
+
+@pytest.mark.parametrize("type", ["f32", "f64", "i32", "ui64", "bf16", "i8"])
+def test_very_long_rows_have_longer_digits(type: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(radix_sort, "LEAST_LONG_EXTENT", 64)
+    shape = (2, 70)
+    x = tensor(shape, type)
+    dtype = TYPES[type]
+    array = np.random.default_rng(0).integers(0, 256, (*shape, dtype.itemsize), np.uint8).view(dtype)
+    array = array.reshape(shape)
+    run_op(f"sort %a axis 1 : {x}", x, (array, x))
+    run_op(f"argsort %a axis 1 : {x}", tensor(shape, "i64"), (array, x))
+
+
+def test_elements_of_one_digit_stay_where_they_are() -> None:
+    """Nothing is moved by a digit that all have; with one element more of another one, everything is."""
+    x = tensor((65,), "i32")
+    for last in (7, 7 + (1 << 8), 7 - (1 << 24)):
+        array = np.full(65, 7, np.int32)
+        array[64] = last
+        run_op(f"argsort %a axis 0 : {x}", tensor((65,), "i64"), (array, x))
