@@ -118,6 +118,9 @@ _WINDOWS = (
 _PRODUCTS = (
     Program("sums of rows of 64x64x64", _row_sums, ((64, 64), (64, 64))),
     Program("sums of rows of 16x16x64", _row_sums, ((16, 64), (64, 16))),
+    Program("sums of rows of 8x8x16", _row_sums, ((8, 16), (16, 8))),
+    Program("sums of rows of 4x4x8", _row_sums, ((4, 8), (8, 4))),
+    Program("sums of rows of 16x16x8", _row_sums, ((16, 8), (8, 16))),
     Program("sums of rows of 2x128x128", _row_sums, ((2, 128), (128, 128))),
 )
 _LONG_ROWS = Program("softmax of rows of 48 KB", _softmax, ((32, 12000),))
@@ -200,7 +203,7 @@ THRESHOLDS: tuple[Threshold, ...] = (
     Threshold(_RULES, "INSIDE_OF_ROWS", (1 << 30,), (), _WINDOWS),
     Threshold(_RULES, "INSIDE_OF_VECTORS", (1,), (), _WINDOWS),
     Threshold(_RULES, "LEAST_TILED_EXTENT", (1,), (), _PRODUCTS),
-    Threshold(_RULES, "LEAST_TILED_PRODUCTS", (1 << 12, 1 << 60), (), _PRODUCTS),
+    Threshold(_RULES, "LEAST_TILED_PRODUCTS", (0, 1 << 12, 1 << 15, 1 << 60), (), _PRODUCTS),
     Threshold("machine.kernel_memory", "LOCAL_NBYTES_LIMIT", (1 << 20,), (), (_LONG_ROWS,)),
     Threshold(_LOCAL, "SERIAL_ELEMENTS_LIMIT", (0, 1 << 60), (), _ALL_SUMS),
     Threshold("sched.mapping.prefetch_rows", "LONG_NBYTES", (8192, 32768), ("softmax", "layernorm", "norm")),
