@@ -1,7 +1,7 @@
 """
 Prints the coefficient tables of `passes/low/math`; a development tool that needs mpmath.
 
-    python benchmarks/accuracy/fit_polynomials.py [exp log sin cos atan asin erf power constants]
+    python benchmarks/accuracy/fit_polynomials.py [exp log sin cos atan asin tanh erf power constants]
 
 Polynomials are minimax fits by Remez' exchange algorithm, for the error relative to the whole function.
 Rational functions are fitted by least squares on Chebyshev nodes, linearised with the last denominator as
@@ -256,6 +256,22 @@ def fit_asin() -> None:
         )
 
 
+def fit_tanh() -> None:
+    """tanh(r) = r + r z q(z), z = r^2, r <= ln(2) / 4."""
+    for width, degree in ((32, 2), (64, 5)):
+        show(
+            "tanh",
+            width,
+            *fit_polynomial(
+                lambda z: (mp.tanh(mp.sqrt(z)) / mp.sqrt(z) - 1) / z,
+                lambda z: z * mp.sqrt(z) / mp.tanh(mp.sqrt(z)),
+                TINY,
+                (mp.log(2) / 4 * mp.mpf("1.0001")) ** 2,
+                degree,
+            ),
+        )
+
+
 def fit_erf() -> None:
     """erf(x) = 1 - exp(-x (2 / sqrt(pi) + x q(x))), up to where it rounds to 1."""
     slope = 2 / mp.sqrt(mp.pi)
@@ -311,6 +327,7 @@ FITS: dict[str, Callable[[], None]] = {
     "cos": fit_cos,
     "atan": fit_atan,
     "asin": fit_asin,
+    "tanh": fit_tanh,
     "erf": fit_erf,
     "constants": print_constants,
 }

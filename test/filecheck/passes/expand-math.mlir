@@ -26,12 +26,11 @@ low.kernel @scalar(%x: memref<8xf32>, %y: memref<8xf32>) grid [8, 1, 1] block [1
 
 // Vectors have constants of vectors; multiply-adds are fused, and flags are not taken over.
 // CHECK-LABEL: low.kernel @vector
-// CHECK-NEXT:    %{{.*}} = arith.constant dense<2.000000e+01> : vector<4xf64>
+// CHECK-NEXT:    %{{.*}} = arith.constant dense<-2.000000e+01> : vector<4xf64>
 // CHECK:         %{{.*}} = math.fma %{{.*}}, %{{.*}}, %{{.*}} : vector<4xf64>
-// CHECK-NEXT:    %{{.*}} = arith.subf %{{.*}}, %{{.*}} : vector<4xf64>
+// CHECK-NEXT:    %{{.*}} = arith.bitcast %{{.*}} : vector<4xf64> to vector<4xi64>
 // CHECK-NOT:     nnan
-// CHECK:         %[[Q:.*]] = arith.divf %{{.*}}, %{{.*}} : vector<4xf64>
-// CHECK:         %t = arith.bitcast %{{.*}} : vector<4xi64> to vector<4xf64>
+// CHECK:         %t = arith.divf %{{.*}}, %{{.*}} : vector<4xf64>
 // CHECK-NEXT:    vector.store %t, %y[%i] : memref<8xf64>, vector<4xf64>
 low.kernel @vector(%x: memref<8xf64>, %y: memref<8xf64>) grid [2, 1, 1] block [1, 1, 1] {
   %i = low.block_id x

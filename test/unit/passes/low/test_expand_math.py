@@ -21,6 +21,7 @@ from tenon.dialects.low import BODY_OPS, EXPANDED_OPS, LOW, KernelOp
 from tenon.passes.low import math as expansions
 from tenon.passes.low.expand_math import ExpandMathPass
 from tenon.passes.low.math.array_arithmetic import evaluate
+from tenon.test.bits import assert_same_bits
 from tenon.test.kernels import launch_kernel
 from tenon.test.unit.library import ROOT
 from tenon.test.unit.ulps import (
@@ -280,6 +281,14 @@ def test_a_saturating_function_never_passes_1(name: str, element_type: str):
     computed = evaluate(EXPANSIONS[name], x)
     assert computed.max() == 1.0
     assert computed[-1] == 1.0
+
+
+@pytest.mark.parametrize("element_type", ["f32", "f64"])
+@pytest.mark.parametrize("name", ["tanh", "erf", "sinh"])
+def test_an_odd_function_is_odd_to_the_last_bit(name: str, element_type: str):
+    x = np.concatenate([bit_patterns(element_type, 1 << 16, seed=16), edges(element_type)])
+    x = np.concatenate([x, np.linspace(0, 25, 1 << 16).astype(x.dtype)])
+    assert_same_bits(evaluate(EXPANSIONS[name], -x), -evaluate(EXPANSIONS[name], x))
 
 
 def test_docs_state_the_bounds_that_are_tested():
