@@ -5,9 +5,12 @@ power of two with half of the exponent; the first product is exact, and the seco
 
 from __future__ import annotations
 
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import f64
+from xdsl.ir import SSAValue
 
 from ....dialects.element_types import element_type_of, lanes_of
+from ....dialects.float_constants import constant_float
 from ....dialects.float_layout import LAYOUTS
 from ....dialects.low import LdexpOp
 from .emitter import Emitter
@@ -47,14 +50,28 @@ def _product(emitter: Emitter, op: LdexpOp) -> None:
         return splat(str(value), integer, lanes)
 
     # The low bits of the sum, n + 2 * bias, are never negative.
-    rounder = splat(float_text(layout.exponent_rounder, element), emitter.type(op, element), lanes)
-    shifted = emitter.emit(f"fadd {type} {emitter.values[op.n]}, {rounder}")
-    bits = emitter.emit(f"bitcast {type} {shifted} to {integers}")
-    half = emitter.emit(f"lshr {integers} {bits}, {number(1)}")
-    rest = emitter.emit(f"sub {integers} {bits}, {half}")
+    shifted = _minuend(op, layout.exponent_rounder)
+    if shifted is None:
+        rounder = splat(float_text(layout.exponent_rounder, element), emitter.type(op, element), lanes)
+        sum_of_both = emitter.emit(f"fadd {type} {emitter.values[op.n]}, {rounder}")
+    else:
+        sum_of_both = emitter.values[shifted]
+    bits = emitter.emit(f"bitcast {type} {sum_of_both} to {integers}")
+    # Half of the exponent by a mask, which is on more units than another shift.
+    near = emitter.emit(f"shl {integers} {bits}, {number(layout.n_mantissa_bits - 1)}")
+    half = emitter.emit(f"and {integers} {near}, {number(layout.exponents)}")
+    whole = emitter.emit(f"shl {integers} {bits}, {number(layout.n_mantissa_bits)}")
+    rest = emitter.emit(f"sub {integers} {whole}, {half}")
     product = emitter.values[op.x]
-    for exponent in (half, rest):
-        encoded = emitter.emit(f"shl {integers} {exponent}, {number(layout.n_mantissa_bits)}")
+    for encoded in (half, rest):
         factor = emitter.emit(f"bitcast {integers} {encoded} to {type}")
         product = emitter.emit(f"fmul {type} {product}, {factor}")
     emitter.values[op.result] = product
+
+
+def _minuend(op: LdexpOp, rounder: float) -> SSAValue | None:
+    """Returns the sum of `n` and `rounder` where it is there already, as `n` is its difference from it."""
+    difference = op.n.owner
+    if isinstance(difference, arith.SubfOp) and constant_float(difference.rhs) == rounder:
+        return difference.lhs
+    return None

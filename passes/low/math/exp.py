@@ -75,10 +75,12 @@ def reduce_by_ln2(x: Float[T], offset: int = 0) -> tuple[Float[T], Float[T], Flo
 
 def exp_within(x: Float[T], correction: Float[T] | None = None) -> Float[T]:
     """Returns e^(x + correction) for `lowest <= x <= highest` and a correction much smaller than 1."""
-    n, r, _ = reduce_by_ln2(x)
+    format = x.arithmetic.format
+    # `low.ldexp` adds as much to n, and need not where n is such a difference.
+    n, r, _ = reduce_by_ln2(x, 2 * format.bias)
     if correction is not None:
         r = r + correction
-    return r.polynomial(TABLES[x.arithmetic.format].polynomial).ldexp(n)
+    return r.polynomial(TABLES[format].polynomial).ldexp(n)
 
 
 def exp(x: Float[T]) -> Float[T]:

@@ -6,7 +6,7 @@
 // CHECK-NEXT:    %[[LOW:.*]] = arith.constant -1.760000e+02 : f32
 // CHECK-NEXT:    %[[HIGH:.*]] = arith.constant 8.900000e+01 : f32
 // CHECK-NEXT:    %[[LOG2E:.*]] = arith.constant 1.44269502 : f32
-// CHECK-NEXT:    %[[ROUNDER:.*]] = arith.constant 0x4B400000 : f32
+// CHECK-NEXT:    %[[ROUNDER:.*]] = arith.constant 0x4B4000FE : f32
 // CHECK:         %[[A:.*]] = memref.load %x[%i] : memref<8xf32>
 // CHECK-NEXT:    %[[BELOW:.*]] = arith.cmpf olt, %[[A]], %[[LOW]] : f32
 // CHECK-NEXT:    %[[C:.*]] = low.select %[[BELOW]], %[[LOW]], %[[A]] : f32
