@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, f32, f64
-from xdsl.dialects.math import Math
+from xdsl.dialects.math import ExpOp, Math
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
@@ -33,6 +33,7 @@ from .kernel_front import KernelFront
 from .math import EXPANSIONS
 from .math.arithmetic import Float
 from .math.emitter import Emitter, KernelConstants
+from .math.exponentials import expansion_of_exp
 
 _FORMATS: dict[Attribute, FloatLayout] = {f32: F32, f64: F64}
 
@@ -76,7 +77,8 @@ def _replace(op: Operation, constants: KernelConstants) -> None:
         )
     emitter = Emitter(op, format, lanes_of(result.type), constants)
     operands = [Float(emitter, operand) for operand in op.operands]
-    value: SSAValue = EXPANSIONS[type(op)].function(*operands).value
+    function = expansion_of_exp(op) if isinstance(op, ExpOp) else EXPANSIONS[type(op)].function
+    value: SSAValue = function(*operands).value
     block = op.parent
     assert block is not None, f"{op.name} stands in no block"
     block.insert_ops_before(emitter.ops, op)

@@ -27,6 +27,7 @@ from ...dialects.element_types import (
 )
 from ...dialects.graph.base import fastmath_of
 from .builder import INDEX, ScalarBuilder
+from .exponential import exponential
 from .functions import hypot, logaddexp
 from .numbers import (
     floordiv,
@@ -408,6 +409,7 @@ RULES: dict[type[Operation], Lowering] = {
         for op in graph.GRAPH.operations
         if issubclass(op, graph.ElementwiseOp) and op.MATH is not None
     },
+    graph.ExpOp: _rounding(exponential),
     graph.NegOp: _neg,
     graph.AbsOp: _abs,
     graph.RsqrtOp: _rsqrt,

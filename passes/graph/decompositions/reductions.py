@@ -47,8 +47,8 @@ def decompose_arg_reduce(b: GraphBuilder, op: Operation) -> SSAValue:
 
 def decompose_logsumexp(b: GraphBuilder, op: Operation) -> SSAValue:
     """
-    `logsumexp x --> log (sum exp (x - m)) + m` with m the greatest element, or 0 where that is infinite or
-    NaN: then the sum is 0, inf or NaN, and so its logarithm is what it should be.
+    `logsumexp x --> log (sum exp (x - m)) + m` with m the greatest element; where that is infinite or NaN, it
+    is the result.
     """
     assert isinstance(op, graph.LogsumexpOp)
     narrow = b.element_type(op.source)
@@ -57,11 +57,11 @@ def decompose_logsumexp(b: GraphBuilder, op: Operation) -> SSAValue:
     is_finite = b.add(
         graph.LtOp(b.add(graph.AbsOp(greatest)), b.splat_like(float("inf"), greatest)), "finite"
     )
-    shift = b.add(graph.SelectOp(is_finite, greatest, b.splat_like(0.0, greatest)), "shift")
-    everywhere = b.add(graph.BroadcastOp(shift, tensor_type_of(source, op.name)))
+    everywhere = b.add(graph.BroadcastOp(greatest, tensor_type_of(source, op.name)))
     exponential = b.add(graph.ExpOp(b.add(graph.SubOp(source, everywhere))), "exponential")
     total = b.add(graph.ReduceOp(ReduceKind.ADD, exponential, op.axes, keep=True), "total")
-    result = b.add(graph.AddOp(b.add(graph.LogOp(total)), shift))
+    sum_of_both = b.add(graph.AddOp(b.add(graph.LogOp(total)), greatest))
+    result = b.add(graph.SelectOp(is_finite, sum_of_both, greatest))
     if op.keep is None:
         result = b.add(graph.ReshapeOp(result, tensor_of(b.element_type(result), shape_of(op.result.type))))
     return b.cast(result, narrow)

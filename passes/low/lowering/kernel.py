@@ -255,6 +255,8 @@ class _KernelLowering:
             values[lanes] = self.writer.emit(
                 op.__class__, picked, type, op.location, result.name_hint, op.properties
             )
+            if op.attributes and isinstance(emitted := values[lanes].owner, Operation):
+                emitted.attributes.update(op.attributes)
         return LanedValue.of(active, values, is_vector)
 
     def _lower_index_use(self, op: Operation) -> None:

@@ -6,6 +6,10 @@ Manual for the Elementary Functions, 1980): ln 2 is split so that n times its hi
 by adding and subtracting 1.5 * 2^n_mantissa_bits, which also leaves n in the low bits of the sum. The product
 with 2^n is rounded once, also beyond the largest power of two and where it is subnormal.
 e^r is 1 + r + r^2 q(r), q a minimax polynomial. 2^x is 2^n e^r with n = round(x) and r = (x - n) ln 2.
+
+A format has fewer powers of two than n has values, so that `low.ldexp` takes an instruction of its own, or
+two products. Where only results up to 1 are asked for, or none that are tiny, one product will do: e^r 2^-k
+times 2^(n + k), the former of coefficients times 2^-k. The bits are the same.
 """
 
 from __future__ import annotations
@@ -23,6 +27,10 @@ class _Table:
     """From here down e^x is 0; n must not be less than `low.ldexp` takes."""
     highest: float
     """From here up e^x is infinite."""
+    underflow: float
+    """From here down e^x is rounded to 0, and n is the least of which e^r 2^n may not be."""
+    tiny: float
+    """From here up 2^(n - 1) is a normal number."""
     log2_e: float
     ln2_high: float
     ln2_low: float
@@ -33,6 +41,8 @@ TABLES: dict[FloatLayout, _Table] = {
     F32: _Table(
         lowest=-176.0,
         highest=89.0,
+        underflow=-104.0,
+        tiny=-86.5,
         log2_e=1.442695,
         ln2_high=0.69314575,
         ln2_low=1.4286068e-06,
@@ -41,6 +51,8 @@ TABLES: dict[FloatLayout, _Table] = {
     F64: _Table(
         lowest=-1418.0,
         highest=710.0,
+        underflow=-745.2,
+        tiny=-707.5,
         log2_e=1.4426950408889634,
         ln2_high=0.6931471805598903,
         ln2_low=5.497923018708371e-14,
@@ -87,6 +99,26 @@ def exp(x: Float[T]) -> Float[T]:
     """Returns e^x."""
     table = TABLES[x.arithmetic.format]
     return exp_within(x.at_least(table.lowest).at_most(table.highest))
+
+
+def exp_of_not_positive(x: Float[T]) -> Float[T]:
+    """Returns e^x, the bits of `exp`, for an x that is no more than 0, or NaN."""
+    format = x.arithmetic.format
+    return _exp_by_one_product(x.at_least(TABLES[format].underflow), format.n_mantissa_bits + 1)
+
+
+def exp_or_tiny(x: Float[T]) -> Float[T]:
+    """Returns e^x, the bits of `exp` from `tiny` on, and from there down e^tiny."""
+    table = TABLES[x.arithmetic.format]
+    return _exp_by_one_product(x.at_least(table.tiny).at_most(table.highest), -1)
+
+
+def _exp_by_one_product(x: Float[T], shift: int) -> Float[T]:
+    """Returns e^x for an x with which 2^(n + shift) is a normal number."""
+    format = x.arithmetic.format
+    _, r, rounded = reduce_by_ln2(x, format.bias + shift)
+    power = (rounded.bits() << format.n_mantissa_bits).as_float()
+    return r.polynomial([c * 2.0**-shift for c in TABLES[format].polynomial]) * power
 
 
 def exp_parts(x: Float[T]) -> tuple[Float[T], Float[T]]:

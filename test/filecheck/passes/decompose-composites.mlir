@@ -42,10 +42,11 @@ func.func @logsumexp(%x: tensor<4x8xf16>) -> tensor<4xf16> {
   // CHECK-NEXT: %0 = graph.cast %x : tensor<4x8xf16> -> tensor<4x8xf32>
   // CHECK-NEXT: %greatest = graph.reduce max %0 axes [1] keep : tensor<4x8xf32> -> tensor<4x1xf32>
   // CHECK: %finite = graph.lt
-  // CHECK: %shift = graph.select %finite, %greatest
   // CHECK: %exponential = graph.exp
   // CHECK-NEXT: %total = graph.reduce add %exponential axes [1] keep : tensor<4x8xf32> -> tensor<4x1xf32>
-  // CHECK: graph.log %total
+  // CHECK: %[[LOG:.*]] = graph.log %total
+  // CHECK-NEXT: %[[SUM:.*]] = graph.add %[[LOG]], %greatest
+  // CHECK-NEXT: graph.select %finite, %[[SUM]], %greatest
   // CHECK: %y = graph.cast %{{.*}} : tensor<4xf32> -> tensor<4xf16>
   %y = graph.logsumexp %x axes [1] : tensor<4x8xf16> -> tensor<4xf16>
   func.return %y : tensor<4xf16>

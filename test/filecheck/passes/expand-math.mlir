@@ -24,6 +24,23 @@ low.kernel @scalar(%x: memref<8xf32>, %y: memref<8xf32>) grid [8, 1, 1] block [1
   memref.store %e, %y[%i] : memref<8xf32>
 }
 
+// Of an argument that is not positive, e^r 2^-24 times 2^(n + 24) is one product: no clamp above is needed.
+// CHECK-LABEL: low.kernel @not_positive
+// CHECK-NEXT:    %[[LOW:.*]] = arith.constant -1.040000e+02 : f32
+// CHECK:         %[[A:.*]] = memref.load %x[%i] : memref<8xf32>
+// CHECK-NEXT:    %[[BELOW:.*]] = arith.cmpf olt, %[[A]], %[[LOW]] : f32
+// CHECK-NEXT:    %[[C:.*]] = low.select %[[BELOW]], %[[LOW]], %[[A]] : f32
+// CHECK-NEXT:    %[[ROUNDED:.*]] = math.fma %[[C]], %{{.*}}, %{{.*}} : f32
+// CHECK-NOT:     low.ldexp
+// CHECK:         %e = arith.mulf %{{.*}}, %{{.*}} : f32
+// CHECK-NEXT:    memref.store %e, %y[%i] : memref<8xf32>
+low.kernel @not_positive(%x: memref<8xf32>, %y: memref<8xf32>) grid [8, 1, 1] block [1, 1, 1] {
+  %i = low.block_id x
+  %a = memref.load %x[%i] : memref<8xf32>
+  %e = math.exp %a {tenon.not_positive} : f32
+  memref.store %e, %y[%i] : memref<8xf32>
+}
+
 // Vectors have constants of vectors; multiply-adds are fused, and flags are not taken over.
 // CHECK-LABEL: low.kernel @vector
 // CHECK-NEXT:    %{{.*}} = arith.constant dense<-2.000000e+01> : vector<4xf64>
