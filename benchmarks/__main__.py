@@ -24,6 +24,7 @@ PARTS: Mapping[str, tuple[str, ...]] = {
     "compile": ("cold_compile",),
     "calls": ("calls",),
     "threads": ("threads",),
+    "npbench": ("npbench",),
 }
 """By the name of a part's file: the command, which takes `--json`."""
 
@@ -32,6 +33,7 @@ QUICK: Mapping[str, tuple[str, ...]] = {
     "cold_compile": ("--processes", "1"),
     "calls": ("--rounds", "3"),
     "threads": ("--rounds", "2"),
+    "npbench": ("--size", "tiny", "--rounds", "1", "--block", "0.1", "--no-gate"),
 }
 """What makes a command fast and its figures worthless."""
 
@@ -50,6 +52,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "--out", type=Path, default=Path("out/bench"), help="the folder (default: %(default)s)"
     )
     parser.add_argument("--quick", action="store_true", help="only try whether everything runs")
+    parser.add_argument(
+        "--size", choices=("S", "M"), default="S", help="of NPBench's kernels (default: %(default)s)"
+    )
     options = parser.parse_args(arguments)
     for part in options.part:
         if part not in PARTS and part not in ALONE:
@@ -63,6 +68,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if part in PARTS:
             name, *rest = PARTS[part]
             command += [f"{__package__}.{name}", *rest, "--json", str(options.out / f"{part}.json")]
+            if name == "npbench":
+                command += ["--size", options.size]
             if options.quick:
                 command += QUICK[name]
         else:
