@@ -12,8 +12,9 @@ Writes updates of boxes at known places as a choice for each element, where that
 
 An update stores the box over a copy of its source. A choice is one pass over the elements, and becomes a part
 of other kernels. In a loop an update needs no copy: it stores over the value that the loop carries. There it
-stays as it is, but for boxes of more than half of the elements that are computed from others of the source:
-these would be stored twice.
+stays as it is, but for boxes of more than half of the elements whose kernel would read other elements of the
+source than those it stores over: these would be stored twice. What another update made of the source is none
+of them: it has a kernel of its own.
 
 Requires: nothing. Ensures: what the module computes is unchanged; updates remain at places that are computed,
 and in loops.
@@ -26,14 +27,14 @@ from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, i1
-from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.ir import BlockArgument
 from xdsl.passes import ModulePass
 
 from ...dialects import graph
 from ...dialects.dims.expressions import upper_bound
 from ...dialects.graph.types import shape_of, tensor_of, tensor_type_of
 from .builder import GraphBuilder
-from .rules.splats import splat
+from .updated_boxes import known_starts, reads_beside
 
 
 @dataclass(frozen=True)
@@ -44,24 +45,12 @@ class ExpandUpdatesPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for update in [inner for inner in op.walk() if isinstance(inner, graph.DynamicUpdateOp)]:
-            starts = _known_starts(update)
-            if starts is not None and not _is_better_in_place(update):
+            starts = known_starts(update)
+            if starts is not None and not _is_better_in_place(update, starts):
                 _expand(update, starts)
 
 
-def _known_starts(op: graph.DynamicUpdateOp) -> list[int] | None:
-    """Returns where a box begins, moved so that it fits, or None where that is not known."""
-    shape, sizes = (shape_of(tensor_type_of(value, op.name)) for value in (op.source, op.update))
-    numbers = [splat(start) for start in op.starts]
-    found: list[int] = []
-    for number, extent, size in zip(numbers, shape, sizes, strict=True):
-        if number is None or not isinstance(extent, int) or not isinstance(size, int):
-            return None
-        found.append(min(max(int(number), 0), extent - size))
-    return found
-
-
-def _is_better_in_place(op: graph.DynamicUpdateOp) -> bool:
+def _is_better_in_place(op: graph.DynamicUpdateOp, starts: list[int]) -> bool:
     """Returns whether the source may be stored over, as a value of a loop's body, and little of it is."""
     body = op.parent
     if body is None or not isinstance(body.parent_op(), graph.ScanOp | graph.WhileOp):
@@ -74,23 +63,7 @@ def _is_better_in_place(op: graph.DynamicUpdateOp) -> bool:
         return False
     shape, sizes = (shape_of(tensor_type_of(value, op.name)) for value in (source, op.update))
     is_small = 2 * prod(map(upper_bound, sizes)) <= prod(map(upper_bound, shape))
-    return is_small or not _depends_on(op.update, source)
-
-
-def _depends_on(value: SSAValue, source: SSAValue) -> bool:
-    """Returns whether ops of the block of `source` compute a value from it."""
-    waiting, seen = [value], set[SSAValue]()
-    while waiting:
-        each = waiting.pop()
-        if each is source:
-            return True
-        owner = each.owner
-        if each not in seen and isinstance(owner, Operation):
-            seen.add(each)
-            waiting.extend(owner.operands)
-            if owner.regions:
-                return True
-    return False
+    return is_small or not reads_beside(op.update, op, starts)
 
 
 def _expand(op: graph.DynamicUpdateOp, starts: list[int]) -> None:

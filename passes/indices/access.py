@@ -226,8 +226,17 @@ def box_starts(shape: Sequence[Extent], starts: Sequence[SSAValue], sizes: Seque
                 f"graph.dynamic_slice: axis {axis} of {extent} may have less than {size} elements"
             )
     return tuple(
-        element(start, (), extent - size) for extent, start, size in zip(shape, starts, sizes, strict=True)
+        _box_start(start, extent - size) for extent, start, size in zip(shape, starts, sizes, strict=True)
     )
+
+
+def _box_start(start: SSAValue, last: Extent) -> IndexExpr:
+    """Returns where a box begins along an axis; a constant one is the same expression as that of a slice."""
+    owner = start.owner
+    if isinstance(owner, graph.ConstantOp) and isinstance(last, int):
+        (number,) = owner.value.iter_values()
+        return constant(min(max(int(number), 0), last))
+    return element(start, (), last)
 
 
 def padded_index(mode: PadMode, index: IndexExpr, extent: Extent) -> IndexExpr:

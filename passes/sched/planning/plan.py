@@ -18,7 +18,7 @@ with the reason kept; the multi-stage kernels are those of Halide's compute_at, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from xdsl.dialects import func
@@ -31,6 +31,7 @@ from ....dialects.dims.expressions import Extent, product, upper_bound
 from ....dialects.graph import MemoryModeAttr
 from ....dialects.memory_modes import ModeKind
 from ....dialects.modules.entry import check_single_block
+from ...graph.updated_boxes import known_starts, reads_beside
 from ...indices.access import Indices, box_starts, is_plain_iota, joined_at, operand_indices, shape_of
 from ...indices.expressions import Axis, variable
 from .accesses import (
@@ -231,17 +232,15 @@ class _Planner:
 
     def _keep_apart(self, op: graph.DynamicUpdateOp) -> None:
         """
-        Has what an update stores, and where, computed before its kernel where that reads the source, so that
-        the kernel may store over it. Arguments and constants are copied anyway.
+        Has what an update stores, and where, computed before its kernel where that reads other elements of
+        the source, so that the kernel may store over it. Arguments and constants are copied anyway.
         """
         source = op.source.owner
         if source is self.function.body.block or isinstance(source, graph.ConstantOp | graph.ReadOp):
             return
-        for operand in op.operands[1:]:
-            reads_elsewhere = _depends_on(operand, op.source)
-            if operand is op.update and _reads_its_box_only(op):
-                reads_elsewhere = False
-            if reads_elsewhere:
+        starts = known_starts(op)
+        for operand in op.operands:
+            if operand is not op.source and reads_beside(operand, op, starts, DEPENDENCE_LIMIT):
                 self.kept.setdefault(operand, "reads what is stored over")
 
     def _start_kernel(self, op: Operation) -> None:
@@ -346,48 +345,6 @@ def _any_element(value: SSAValue, op: Operation) -> Indices:
         variable(Axis(2 if isinstance(extent, int) and extent < 2 else extent, "any"))
         for extent in shape_of(value, op.name)
     )
-
-
-def _reads_its_box_only(op: graph.DynamicUpdateOp) -> bool:
-    """Returns whether each element of an update is computed from that of the source which it replaces."""
-    box = op.update.type
-    waiting, seen = [op.update], {op.update}
-    while waiting and len(seen) <= DEPENDENCE_LIMIT:
-        value = waiting.pop()
-        owner = value.owner
-        if not isinstance(owner, Operation):
-            if value is op.source:
-                return False
-            continue
-        if isinstance(owner, graph.DynamicSliceOp) and owner.source is op.source:
-            if owner.result.type != box or list(owner.starts) != list(op.starts):
-                return False
-            continue
-        if not _depends_on(owner.results[0], op.source):
-            continue
-        if not isinstance(owner, graph.ElementwiseOp):
-            return False
-        waiting.extend(value for value in owner.operands if value not in seen)
-        seen.update(owner.operands)
-    return not waiting
-
-
-def _depends_on(value: SSAValue, source: SSAValue) -> bool:
-    """Returns whether `value` is computed from `source` by few ops of one block."""
-    seen: dict[SSAValue, None] = {value: None}
-    waiting = [value]
-    while waiting and len(seen) <= DEPENDENCE_LIMIT:
-        for operand in _operands_of(waiting.pop()):
-            if operand is source:
-                return True
-            if operand not in seen:
-                seen[operand] = None
-                waiting.append(operand)
-    return False
-
-
-def _operands_of(value: SSAValue) -> Sequence[SSAValue]:
-    return value.owner.operands if isinstance(value.owner, graph.GraphOp) else ()
 
 
 def _is_splat(value: SSAValue) -> bool:

@@ -71,3 +71,37 @@ func.func @loops(%x: tensor<8xf32>, %v: tensor<7xf32>)
   }
   func.return %r#0, %r#1, %r#2, %r#3 : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
 }
+
+// One stays too that reads of the source what it stores over, or what another update made of it.
+// CHECK-LABEL: func.func @same_places
+// CHECK:         graph.scan
+// CHECK:           graph.dynamic_update %a
+// CHECK:           graph.dynamic_update %b
+// CHECK:           graph.dynamic_update %c
+// CHECK:           graph.select %{{.*}}, %{{.*}}, %d : tensor<8xf32>
+// CHECK:           graph.select %{{.*}}, %{{.*}}, %e : tensor<8xf32>
+func.func @same_places(%x: tensor<8xf32>)
+    -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) {
+  %c1 = graph.constant dense<1> : tensor<i64>
+  %r:5 = graph.scan %i = 10 (%a = %x, %b = %x, %c = %x, %d = %x, %e = %x)
+      : (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>)
+      -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) {
+    %here = graph.slice %a offsets [1] sizes [7] strides [1] : tensor<8xf32>
+    %more = graph.slice %c offsets [0] sizes [7] strides [1] : tensor<8xf32>
+    %sum = graph.add %here, %more : tensor<7xf32>
+    %a_1 = graph.dynamic_update %a[%c1], %sum : tensor<8xf32>[tensor<i64>], tensor<7xf32>
+    %beside = graph.slice %c offsets [1] sizes [7] strides [1] : tensor<8xf32>
+    %b_1 = graph.dynamic_update %b[%c1], %beside : tensor<8xf32>[tensor<i64>], tensor<7xf32>
+    %updated = graph.slice %b_1 offsets [0] sizes [7] strides [1] : tensor<8xf32>
+    %c_1 = graph.dynamic_update %c[%c1], %updated : tensor<8xf32>[tensor<i64>], tensor<7xf32>
+    %before = graph.slice %d offsets [0] sizes [7] strides [1] : tensor<8xf32>
+    %d_1 = graph.dynamic_update %d[%c1], %before : tensor<8xf32>[tensor<i64>], tensor<7xf32>
+    %there = graph.slice %e offsets [1] sizes [7] strides [1] : tensor<8xf32>
+    %back = graph.flip %there axes [0] : tensor<7xf32>
+    %e_1 = graph.dynamic_update %e[%c1], %back : tensor<8xf32>[tensor<i64>], tensor<7xf32>
+    graph.yield %a_1, %b_1, %c_1, %d_1, %e_1
+        : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
+  }
+  func.return %r#0, %r#1, %r#2, %r#3, %r#4
+      : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
+}
