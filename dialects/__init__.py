@@ -5,6 +5,7 @@ from __future__ import annotations
 from xdsl.context import Context
 from xdsl.ir import Dialect
 
+from . import assembly_formats as assembly_formats  # First: ops are defined with it.
 from . import xdsl_fixes, xdsl_vector_compare
 
 xdsl_fixes.apply()
