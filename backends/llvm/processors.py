@@ -43,7 +43,7 @@ class Processor:
 
     def has(self, feature: str) -> bool:
         """Returns whether it has a feature, by LLVM's name."""
-        return f"+{feature}" in self.features.split(",")
+        return feature in _enabled(self.features)
 
     @property
     def converts_f16(self) -> bool:
@@ -65,10 +65,16 @@ class Processor:
         """Returns why code for this one does not run on another, empty where it does."""
         if self.arch != host.arch:
             return f"is for {self.arch} processors, this machine is {host.arch}"
-        needed = [feature[1:] for feature in self.features.split(",") if feature.startswith("+")]
-        if missing := [feature for feature in needed if not host.has(feature)]:
+        has = _enabled(host.features)
+        if missing := [feature for feature in _enabled(self.features) if feature not in has]:
             return f"needs {', '.join(missing)}, which this machine ({host.name}) lacks"
         return ""
+
+
+@cache
+def _enabled(features: str) -> dict[str, None]:
+    """Returns LLVM's `+a,-b` without the signs and what is off, in that order."""
+    return dict.fromkeys(feature[1:] for feature in features.split(",") if feature.startswith("+"))
 
 
 _V2 = ("cmov", "crc32", "cx16", "cx8", "popcnt", "sahf", "sse", "sse2", "sse3", "sse4.1", "sse4.2", "ssse3")
