@@ -8,7 +8,7 @@
 // CHECK-NEXT: %v = load <8 x float>, ptr %at, align 4
 // CHECK-NEXT: %scaled = fmul contract <8 x float> %v, splat (float 0x4000000000000000)
 // CHECK:      store <8 x float> %scaled, ptr %at.1, align 4
-// CHECK:      define void @scale.chunk(ptr %table, i64 %begin, i64 %end) nounwind "arguments"="2" "grid"="16,1,1" "block"="1,1,1" {
+// CHECK:      define void @scale.chunk(ptr %table, i64 %begin, i64 %end) nounwind noinline optnone "arguments"="2" "grid"="16,1,1" "block"="1,1,1" {
 // CHECK:      call void @scale.range(ptr %argument0, ptr %argument1, i64 %begin, i64 %end)
 low.kernel @scale(%x: memref<128xf32>, %y: memref<128xf32>) grid [16, 1, 1] block [1, 1, 1] {
   %block = low.block_id x

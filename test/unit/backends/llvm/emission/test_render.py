@@ -63,7 +63,7 @@ loop_exit:
   ret void
 }
 
-define void @square.chunk(ptr %table, i64 %begin, i64 %end) nounwind \
+define void @square.chunk(ptr %table, i64 %begin, i64 %end) nounwind noinline optnone \
 "arguments"="2" "grid"="16,1,1" "block"="1,1,1" {
   %slot0 = getelementptr inbounds ptr, ptr %table, i64 0
   %argument0 = load ptr, ptr %slot0, align 8
