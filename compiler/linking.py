@@ -33,6 +33,7 @@ from ..semantics.errors import describe
 from ..semantics.host_calls import HostFunctions, function_called
 from .kept_programs import load_program, note_lookup, program_key, store_program
 from .lowering import ModuleLowering, lower
+from .progress import note_step, watched
 from .source import CompileRequest, ProgramSource, signature_of
 
 Sizes = Mapping[str, int]
@@ -45,13 +46,14 @@ def executable_of(request: CompileRequest, keeper: Executable | None = None) -> 
     Raises what `tenon.compile` raises.
     """
     source, backend = request.source, request.backend
-    if backend is None:
-        executable, vanishing = _interpreted(request, keeper)
-    else:
-        wanted = sorted((name, tuple(values)) for name, values in request.specialize.items())
-        lowered = lowered_program(request, source.entry, wanted, loads=True)
-        executable, vanishing = _linked(lowered, backend, source.callbacks, keeper), lowered.vanishing
-        store_program(lowered, backend)
+    with watched():
+        if backend is None:
+            executable, vanishing = _interpreted(request, keeper)
+        else:
+            wanted = sorted((name, tuple(values)) for name, values in request.specialize.items())
+            lowered = lowered_program(request, source.entry, wanted, loads=True)
+            executable, vanishing = _linked(lowered, backend, source.callbacks, keeper), lowered.vanishing
+            store_program(lowered, backend)
     executable.explainer = partial(_explained, request)
     executable.backend = backend
     if isinstance(executable, SizedExecutable):
@@ -117,6 +119,8 @@ def _explained(request: CompileRequest) -> Explanation:
 def _linked(
     lowered: LoweredProgram, backend: Backend, callbacks: HostFunctions, keeper: Executable | None
 ) -> Executable:
+    if lowered.module is not None:
+        note_step(lowered.name, "code generation")
     plan, artifact = lowered.plan, lowered.compiled(backend)
     unmet = unmet_by_host(backend.device)
     check_callbacks(plan.host_calls, callbacks)

@@ -30,6 +30,7 @@ from ..runtime.plan.stages import Stages, stage_makers
 from ..runtime.timeline.spans import Category
 from ..runtime.timeline.timeline import active, host_track, span
 from .kept_programs import digest_of_source
+from .progress import note_step, watching_instruments
 from .source import CompileRequest
 from .target import target_of
 
@@ -75,7 +76,8 @@ class ModuleLowering:
             schedule = request.source.schedule
             phases = default_phases(self.module, self.entry, request.level, device, schedule)
         passes = tuple(pass_ for phase in phases.values() for pass_ in phase)
-        PassManager(passes, (*instruments, *_timeline_instruments()), verify_each).run(context(), self.module)
+        told = (*instruments, *_timeline_instruments(), *watching_instruments(self.entry_name))
+        PassManager(passes, told, verify_each).run(context(), self.module)
         self.entry = find_entry(self.module, self.entry_name)
         self._level = level_of(self.module, self.entry).value
         self._phases = phases if pipeline is None else {self._level: passes}
@@ -117,6 +119,7 @@ def lower(request: CompileRequest) -> LoweredProgram:
     plan = plan_program(module, entry)
     source = ""
     if plan.kernel_names:
+        note_step(work.entry_name, "render")
         with span("render", Category.COMPILE, program=work.entry_name), located_failures():
             source = backend.renderer.render(module, backend.device)
     stages = Stages({**work.stages(), "source": lambda: source})
