@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .backends.llvm.threads import get_num_threads, set_num_threads
     from .backends.registry import register_backend
     from .compiler.compile import BACKENDS, compile
+    from .compiler.compile_many import compile_many
     from .compiler.custom import register_op, register_pass
     from .compiler.kept_programs import cache_info
     from .compiler.platforms import open_platform
@@ -88,6 +89,7 @@ __all__ = [
     "cache_info",
     "clear_caches",
     "compile",
+    "compile_many",
     "cond",
     "debug_print",
     "explain",
@@ -117,6 +119,7 @@ __path__.append(str(Path(__file__).parent / "frontends" / "public"))
 _WHEN_ASKED_FOR = {
     "BACKENDS": "compiler.compile",
     "compile": "compiler.compile",
+    "compile_many": "compiler.compile_many",
     "explain": "tools.explain",
     "tune": "tools.tune.tune",
     "TuningReport": "tools.tune.report",
