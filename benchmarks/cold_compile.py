@@ -107,9 +107,11 @@ def measure(processes: int) -> dict[str, Seconds]:
 
 def _in_process(library: str, variables: Mapping[str, str], *options: str) -> list[Seconds]:
     command = [sys.executable, "-m", f"{__package__}.cold_compile", "--here", library, *options]
+    # A checkout has the bytecode then that an installed package has.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     done = subprocess.run(
         command,
-        env={**os.environ, **variables},
+        env={**environment, **variables},
         capture_output=True,
         text=True,
         check=False,
