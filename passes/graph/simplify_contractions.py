@@ -25,8 +25,10 @@ memory.
 * What windows are folded over has the order of the extents, so that the loop inside is long, and else that in
   which the other operand lies in memory; that one comes first where more of the dims are one so.
 
-Requires: nothing. Contractions with extents that are not numbers, or with none in them, stay as they are, and
-so do those with a `tile`, whose dims are settled.
+Extents may be made of named dims: two dims are one where the product of their extents is that of the axes.
+
+Requires: nothing. Contractions with extents that have no name, or of nothing, stay as they are, and so do
+those with a `tile`, whose dims are settled.
 Ensures: results are those before, sums of floats up to their order.
 """
 
@@ -35,18 +37,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, TensorType
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 
 from ...dialects import graph
-from ...dialects.buffer_size import row_major_strides
+from ...dialects.dims.expressions import Extent, exact_quotient, product, row_major, upper_bound
 from ...dialects.graph import LinearIndex, iteration_extents
-from ...dialects.graph.types import tensor_of, tensor_type_of
+from ...dialects.graph.types import shape_of, tensor_of, tensor_type_of
 from .builder import GraphBuilder
 from .stored_order import stored_order
 
@@ -59,11 +60,16 @@ class SimplifyContractionsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for contraction in [inner for inner in op.walk() if isinstance(inner, graph.ContractOp)]:
-            extents = [extent for extent in iteration_extents(contraction) if isinstance(extent, int)]
             if contraction.tile is not None:
                 continue
-            if len(extents) == contraction.result_map.num_dims and prod(extents) > 1:
+            extents = iteration_extents(contraction)
+            if _are_known(extents) and product(extents) not in (0, 1):
                 _Simplifier(contraction, extents).simplify()
+
+
+def _are_known(extents: Sequence[Extent]) -> bool:
+    """Returns whether all extents are numbers or made of named dims."""
+    return DYNAMIC_INDEX not in extents
 
 
 @dataclass(slots=True)
@@ -71,15 +77,15 @@ class _Operand:
     """An operand: a value, the shape that it is reshaped to, and the index along each axis of that."""
 
     value: SSAValue
-    shape: list[int]
+    shape: list[Extent]
     indices: list[dict[int, int]]
     """The factor of each dim."""
     constants: list[int]
 
     def stride(self, dim: int) -> int:
-        """Returns how many elements apart neighbours along an iteration dim are."""
-        steps = zip(self.indices, row_major_strides(self.shape), strict=True)
-        return sum(index.get(dim, 0) * step for index, step in steps)
+        """Returns how many elements apart neighbours along an iteration dim are, at most."""
+        steps = zip(self.indices, row_major(self.shape), strict=True)
+        return sum(index.get(dim, 0) * upper_bound(step) for index, step in steps)
 
     def is_windowed(self) -> bool:
         """Returns whether two dims move along one axis."""
@@ -87,7 +93,7 @@ class _Operand:
 
 
 class _Simplifier:
-    def __init__(self, op: graph.ContractOp, extents: Sequence[int]):
+    def __init__(self, op: graph.ContractOp, extents: Sequence[Extent]):
         self.op = op
         self.extents = dict(enumerate(extents))
         self.result = list(op.result_dims)
@@ -124,7 +130,7 @@ class _Simplifier:
         if len(self.operands) != len(weights):
             self.folded.sort(key=lambda dim: -abs(operand.stride(dim)))
             as_it_lies = list(self.folded)
-            self.folded.sort(key=lambda dim: self.extents[dim])
+            self.folded.sort(key=lambda dim: upper_bound(self.extents[dim]))
             if self._joints(as_it_lies) > self._joints(self.folded):
                 self.folded = as_it_lies
 
@@ -156,11 +162,14 @@ class _Simplifier:
         if len(at) != 1 or len(around) != 1 or operand.indices[around[0]][outer] != 1:
             return False
         (axis,) = at
+        is_alone = len(operand.indices[axis - 1]) == 1 and operand.constants[axis - 1] == 0
         return (
             around[0] == axis - 1
             and operand.indices[axis] == {inner: 1}
             and operand.constants[axis] == 0
             and operand.shape[axis] == self.extents[inner]
+            # The factors of other dims are multiplied with the extent, and are numbers.
+            and (is_alone or isinstance(operand.shape[axis], int))
         )
 
     def _is_other(self) -> bool:
@@ -215,8 +224,8 @@ class _Simplifier:
     def _as_before(self, builder: GraphBuilder, result: SSAValue, type: TensorType) -> SSAValue:
         """Returns the result with the axes that it had: those of merged dims, of 1, and in their order."""
         order = stored_order(self.op.result)
-        axes = list(range(len(type.get_shape()))) if order is None else order
-        shape = [type.get_shape()[axis] for axis in axes]
+        axes = list(range(type.get_num_dims())) if order is None else order
+        shape = [shape_of(type)[axis] for axis in axes]
         unmerged = tensor_of(type.element_type, tuple(shape))
         if result.type != unmerged:
             result = builder.add(graph.ReshapeOp(result, unmerged))
@@ -244,9 +253,7 @@ def _viewed(value: SSAValue, map: AffineMap) -> _Operand:
         else:
             break
         value = op.operands[0]
-    shape = _shape(value)
-    assert shape is not None, f"{value.type} is not static"
-    return _Operand(value, shape, [dict(i.factors) for i in indices], [i.constant for i in indices])
+    return _Operand(value, _shape(value), [dict(i.factors) for i in indices], [i.constant for i in indices])
 
 
 def _through_reshape(op: graph.ReshapeOp, indices: Sequence[LinearIndex]) -> list[LinearIndex] | None:
@@ -255,7 +262,7 @@ def _through_reshape(op: graph.ReshapeOp, indices: Sequence[LinearIndex]) -> lis
     becomes two of something that is contiguous anyway.
     """
     source, result = _shape(op.source), _shape(op.result)
-    if source is None or result is None or prod(source) == 0:
+    if not _are_known((*source, *result)) or product(source) == 0:
         return None
     is_split = _without_ones(source) != _without_ones(result)
     if is_split and not isinstance(op.source.owner, graph.PermuteOp):
@@ -265,12 +272,16 @@ def _through_reshape(op: graph.ReshapeOp, indices: Sequence[LinearIndex]) -> lis
     for extent in source:
         factors: dict[int, int] = {}
         constant = 0
-        left = extent
-        while left > 1:
+        left: Extent = extent
+        while left != 1:
             size, index = rest.pop(0)
-            if left % size:
+            inside = exact_quotient(left, size)
+            if inside is None:
                 return None
-            left //= size
+            left = inside
+            if not isinstance(left, int):
+                # The factors of a map are numbers.
+                return None
             constant += index.constant * left
             for dim, factor in index.factors:
                 factors[dim] = factors.get(dim, 0) + factor * left
@@ -278,12 +289,11 @@ def _through_reshape(op: graph.ReshapeOp, indices: Sequence[LinearIndex]) -> lis
     return found
 
 
-def _shape(value: SSAValue) -> list[int] | None:
-    type = tensor_type_of(value, graph.ContractOp.name)
-    return list(type.get_shape()) if type.has_static_shape() else None
+def _shape(value: SSAValue) -> list[Extent]:
+    return list(shape_of(tensor_type_of(value, graph.ContractOp.name)))
 
 
-def _without_ones(shape: Sequence[int]) -> list[int]:
+def _without_ones(shape: Sequence[Extent]) -> list[Extent]:
     return [extent for extent in shape if extent != 1]
 
 
@@ -295,14 +305,15 @@ def _merge_axes(operand: _Operand, outer: int, inner: int) -> None:
     extent = operand.shape.pop(axis)
     del operand.indices[axis], operand.constants[axis]
     operand.shape[axis - 1] *= extent
-    operand.constants[axis - 1] *= extent
-    around = operand.indices[axis - 1]
-    operand.indices[axis - 1] = {dim: 1 if dim == outer else each * extent for dim, each in around.items()}
+    if isinstance(extent, int):
+        operand.constants[axis - 1] *= extent
+        around = operand.indices[axis - 1]
+        operand.indices[axis - 1] = {dim: 1 if dim == outer else n * extent for dim, n in around.items()}
 
 
 def _reshaped(builder: GraphBuilder, operand: _Operand) -> SSAValue:
     type = tensor_type_of(operand.value, graph.ContractOp.name)
-    if list(type.get_shape()) == operand.shape:
+    if list(shape_of(type)) == operand.shape:
         return operand.value
     reshaped = tensor_of(type.element_type, tuple(operand.shape))
     return builder.add(graph.ReshapeOp(operand.value, reshaped), operand.value.name_hint)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import SSAValue
 
 from ...dialects import graph
-from ...dialects.graph.types import tensor_type_of
+from ...dialects.dims.expressions import Extent
+from ...dialects.graph.types import shape_of, tensor_type_of
 
 
 def stored_order(value: SSAValue) -> list[int] | None:
@@ -27,14 +31,11 @@ def stored_order(value: SSAValue) -> list[int] | None:
         elif isinstance(op, graph.ReshapeOp):
             source = tensor_type_of(op.source, op.name)
             result = tensor_type_of(op.result, op.name)
-            if not source.has_static_shape() or not result.has_static_shape():
+            before, after = shape_of(source), shape_of(result)
+            if DYNAMIC_INDEX in (*before, *after) or _without_ones(before) != _without_ones(after):
                 break
-            before = [extent for extent in source.get_shape() if extent != 1]
-            if before != [extent for extent in result.get_shape() if extent != 1]:
-                break
-            kept = [axis for axis, extent in zip(order, source.get_shape(), strict=True) if extent != 1]
-            rest = iter(kept)
-            order = [None if extent == 1 else next(rest) for extent in result.get_shape()]
+            rest = iter([axis for axis, extent in zip(order, before, strict=True) if extent != 1])
+            order = [None if extent == 1 else next(rest) for extent in after]
         elif not isinstance(op, graph.ElementwiseOp):
             break
         current = op.results[0]
@@ -43,3 +44,7 @@ def stored_order(value: SSAValue) -> list[int] | None:
     assert all(shape[axis] == 1 for axis in ones), f"{value.type}: axes {ones} are lost"
     order_of_all = [*ones, *found]
     return None if order_of_all == sorted(order_of_all) else order_of_all
+
+
+def _without_ones(shape: Sequence[Extent]) -> list[Extent]:
+    return [extent for extent in shape if extent != 1]

@@ -29,6 +29,7 @@ from xdsl.dialects.builtin import IndexType, ModuleOp
 from xdsl.passes import ModulePass
 
 from ....dialects import sched
+from ....dialects.dims.expressions import upper_bound
 from ....dialects.sched import MappingAttr
 from ...indices.analysis import IndexAnalysis
 from ...indices.expressions import Atom, Axis, Clamp, Element, FloorDiv, IndexExpr, Mod, Opaque
@@ -60,12 +61,11 @@ def _pair(kernel: sched.KernelOp) -> tuple[sched.AxisOp, sched.AxisOp] | None:
         return None
     analysis = IndexAnalysis()
     for outer, inner in pairwise(nest):
-        extents = outer.extent, inner.extent
         if outer.count is not None or inner.count is not None:
             continue
-        if not all(isinstance(extent, int) and extent > 1 for extent in extents):
-            continue
         axes = analysis.axis(outer), analysis.axis(inner)
+        if any(upper_bound(axis.extent) <= 1 for axis in axes):
+            continue
         if all(_is_one(expr, *axes) for expr in _indices(kernel, analysis)):
             return outer, inner
     return None
@@ -88,7 +88,6 @@ def _is_one(expr: IndexExpr, outer: Axis, inner: Axis) -> bool:
 
     What depends on one of the two alone does not: neither as it is, nor as a part of the index.
     """
-    assert isinstance(inner.extent, int), "extents are numbers"
     if expr.terms.get(outer, 0) != expr.terms.get(inner, 0) * inner.extent:
         return False
     return all(_is_part_of_one(atom, outer, inner) for atom in expr.terms)

@@ -133,3 +133,21 @@ sched.kernel @shared_by_rows(%x: memref<2x4x5xf32>, %w: memref<2x2xf32>, %y: mem
     }
   }
 }
+
+// Named dims make one axis too.
+// CHECK-LABEL: sched.kernel @named
+// CHECK:         sched.axis %i_j = m * n {
+// CHECK-NOT:     sched.axis
+graph.dim @n min 1 max 8
+graph.dim @m min 1 max 8
+sched.kernel @named(%n: index, %m: index, %x: memref<?x?x4xf32, {dims = #graph.dims<n, m, 4>}>, %y: memref<?x?xf32, {dims = #graph.dims<n, m>}>) dims [n, m] {
+  sched.axis %i = n {
+    sched.axis %j = m {
+      %s = sched.reduce maximumf %k = 4 : f32 {
+        %a = memref.load %x[%i, %j, %k] : memref<?x?x4xf32, {dims = #graph.dims<n, m, 4>}>
+        sched.yield %a : f32
+      }
+      memref.store %s, %y[%i, %j] : memref<?x?xf32, {dims = #graph.dims<n, m>}>
+    }
+  }
+}

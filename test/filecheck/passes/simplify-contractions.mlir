@@ -37,18 +37,48 @@ func.func @read_twice(%a: tensor<4x8xf32>, %b: tensor<8x2xf32>) -> (tensor<4x2xf
 // Dims that are apart in one of the operands stay two.
 // CHECK-LABEL: func.func @apart
 // CHECK:         bounds [2, 3, 4]
-// CHECK-LABEL: func.func @dynamic
+// CHECK-LABEL: func.func @named
 func.func @apart(%a: tensor<2x3x4xf32>, %b: tensor<3x1x4xf32>) -> tensor<2x1x3xf32> {
   %c = graph.contract %a, %b maps [affine_map<(i, o, j, k) -> (i, j, k)>, affine_map<(i, o, j, k) -> (j, o, k)>, affine_map<(i, o, j, k) -> (i, o, j)>] : tensor<2x3x4xf32>, tensor<3x1x4xf32> -> tensor<2x1x3xf32>
   func.return %c : tensor<2x1x3xf32>
 }
 
-// An extent that is no number leaves all as it is.
-// CHECK:         graph.contract %a, %b maps [affine_map<(d0, d1, d2) -> (d0, d2)>
+// Named dims are merged as numbers are, and dims of 1 go.
+// CHECK:         [[x:%.*]] = graph.reshape %x : tensor<?x?x4xf32, #graph.dims<n, m, 4>> -> tensor<?x4xf32, #graph.dims<m * n, 4>>
+// CHECK-NEXT:    [[w:%.*]] = graph.reshape %w : tensor<1x4xf32> -> tensor<4xf32>
+// CHECK-NEXT:    [[c:%.*]] = graph.contract [[x]], [[w]] maps [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d1)>, affine_map<(d0, d1) -> (d0)>] bounds [m * n, 4]
+// CHECK-NEXT:    graph.reshape [[c]] : tensor<?xf32, #graph.dims<m * n>> -> tensor<?x?x1xf32, #graph.dims<n, m, 1>>
+// CHECK-LABEL: func.func @named_order
 graph.dim @n min 1 max 8
-func.func @dynamic(%a: tensor<?x4xf32, #graph.dims<n, 4>>, %b: tensor<1x4xf32>) -> tensor<?x1xf32, #graph.dims<n, 1>> {
-  %c = graph.contract %a, %b maps [affine_map<(i, o, k) -> (i, k)>, affine_map<(i, o, k) -> (o, k)>, affine_map<(i, o, k) -> (i, o)>] : tensor<?x4xf32, #graph.dims<n, 4>>, tensor<1x4xf32> -> tensor<?x1xf32, #graph.dims<n, 1>>
-  func.return %c : tensor<?x1xf32, #graph.dims<n, 1>>
+graph.dim @m min 1 max 8
+func.func @named(%x: tensor<?x?x4xf32, #graph.dims<n, m, 4>>, %w: tensor<1x4xf32>) -> tensor<?x?x1xf32, #graph.dims<n, m, 1>> {
+  %c = graph.contract %x, %w maps [affine_map<(i, j, o, k) -> (i, j, k)>, affine_map<(i, j, o, k) -> (o, k)>, affine_map<(i, j, o, k) -> (i, j, o)>] : tensor<?x?x4xf32, #graph.dims<n, m, 4>>, tensor<1x4xf32> -> tensor<?x?x1xf32, #graph.dims<n, m, 1>>
+  func.return %c : tensor<?x?x1xf32, #graph.dims<n, m, 1>>
+}
+
+// They have the order in which the result is stored.
+// CHECK:         graph.contract %p, %v {{.*}} bounds [n, m, 2, 3, m] : {{.*}} -> tensor<?x?x2x3xf32, #graph.dims<n, m, 2, 3>>
+// CHECK-LABEL: func.func @windows_of_named
+func.func @named_order(%p: tensor<?x2x?x?xf32, #graph.dims<n, 2, m, m>>, %v: tensor<?x2x?x3xf32, #graph.dims<n, 2, m, 3>>) -> tensor<?x?x1x2x3xf32, #graph.dims<n, m, 1, 2, 3>> {
+  %c = graph.contract %p, %v maps [affine_map<(n, h, q, d, k) -> (n, h, q, k)>, affine_map<(n, h, q, d, k) -> (n, h, k, d)>, affine_map<(n, h, q, d, k) -> (n, h, q, d)>] : tensor<?x2x?x?xf32, #graph.dims<n, 2, m, m>>, tensor<?x2x?x3xf32, #graph.dims<n, 2, m, 3>> -> tensor<?x2x?x3xf32, #graph.dims<n, 2, m, 3>>
+  %r = graph.reshape %c : tensor<?x2x?x3xf32, #graph.dims<n, 2, m, 3>> -> tensor<?x2x?x1x3xf32, #graph.dims<n, 2, m, 1, 3>>
+  %y = graph.permute %r [0, 2, 3, 1, 4] : tensor<?x2x?x1x3xf32, #graph.dims<n, 2, m, 1, 3>>
+  func.return %y : tensor<?x?x1x2x3xf32, #graph.dims<n, m, 1, 2, 3>>
+}
+
+// A window over rows of a named length stays: its factor would be no number.
+// CHECK:         graph.contract %x maps [affine_map<(d0, d1, d2) -> ((d0 + d1), d2)>, affine_map<(d0, d1, d2) -> (d0)>] bounds [n, 3, m]
+// CHECK-LABEL: func.func @nameless
+func.func @windows_of_named(%x: tensor<?x?xf32, #graph.dims<n + 2, m>>) -> tensor<?xf32, #graph.dims<n>> {
+  %c = graph.contract %x maps [affine_map<(y, i, j) -> (y + i, j)>, affine_map<(y, i, j) -> (y)>] bounds [n, 3, m] : tensor<?x?xf32, #graph.dims<n + 2, m>> -> tensor<?xf32, #graph.dims<n>>
+  func.return %c : tensor<?xf32, #graph.dims<n>>
+}
+
+// An extent without a name leaves all as it is.
+// CHECK:         graph.contract %a, %b maps [affine_map<(d0, d1, d2) -> (d0, d2)>
+func.func @nameless(%a: tensor<?x4xf32>, %b: tensor<1x4xf32>) -> tensor<?x1xf32> {
+  %c = graph.contract %a, %b maps [affine_map<(i, o, k) -> (i, k)>, affine_map<(i, o, k) -> (o, k)>, affine_map<(i, o, k) -> (i, o)>] : tensor<?x4xf32>, tensor<1x4xf32> -> tensor<?x1xf32>
+  func.return %c : tensor<?x1xf32>
 }
 
 // A window over few channels, which lie side by side: columns and channels are one dim, longer than rows.

@@ -181,15 +181,23 @@ def _rows(
     sides: Sequence[tuple[Side, Side]],
     analysis: IndexAnalysis,
 ) -> list[int | None]:
-    """Returns the axes that may be rows, by number: None is no rows at all, where there are no others."""
-    found: list[int | None] = []
+    """
+    Returns the axes that may be rows, by number: None is no rows at all, where there are no others. Of axes
+    whose extents vary the longest one is: a batch of up to 8 images may be one of a single image.
+    """
+    found: list[int] = []
     for number, axis in enumerate(nest):
         own, panel = analysis.axis(axis), _panel(axis, products, analysis)
         if axis is columns or axis.extent == 1 or not _may_be_tiled(axis, products, analysis):
             continue
         if all(along.stride(own) == 0 and other.stride(own, panel) is not None for along, other in sides):
             found.append(number)
-    return found or [None]
+    longest = max((analysis.most(nest[number]) for number in found), default=0)
+    return [
+        number
+        for number in found
+        if isinstance(nest[number].extent, int) or analysis.most(nest[number]) == longest
+    ] or [None]
 
 
 def _most_rows(rows: Axis, sides: Sequence[tuple[Side, Side]], target: Target) -> int:
