@@ -31,6 +31,12 @@ from .tile_prefetch import Prefetched, prefetched
 from .tile_sums import TileOperand, TileReader, TileSum
 from .writer import vector_type
 
+LEFT_ROWS = 4
+"""
+Of rows that are left over, in a number that varies, so many are added up at once: with two vectors of columns
+they keep the units that multiply busy, which one row does not.
+"""
+
 
 def lower_tile(state: KernelState, op: sched.AxisOp) -> None:
     """
@@ -127,7 +133,7 @@ class _TileLowering:
         elif self.rows is None:
             self._columns(_Span(constant(0), 1))
         else:
-            self._spans(self.rows, self._columns, is_rows=True)
+            self._spans(self.rows, self._columns)
 
     def _lower_in_blocks(self) -> None:
         """Lowers a sum that takes some steps of the depth for all tiles before the next ones."""
@@ -158,16 +164,15 @@ class _TileLowering:
             depth = begin, steps
 
             def tile(rows: _Span, columns: _Span) -> None:
-                self._bind(rows, columns)
-                self._add_up(sum, rows, columns, depth, whole)
+                self._add_up_rows(sum, rows, columns, depth, whole)
 
             def tiles(columns: _Span) -> None:
                 if self.rows is None:
                     tile(whole[0], columns)
                 else:
-                    self._spans(self.rows, lambda rows: tile(rows, columns), is_rows=True)
+                    self._spans(self.rows, lambda rows: tile(rows, columns))
 
-            self._spans(self.columns, tiles, is_rows=False)
+            self._spans(self.columns, tiles)
             return []
 
         get = state.writer.constants.get
@@ -220,14 +225,13 @@ class _TileLowering:
 
     def _columns(self, rows: _Span) -> None:
         """Lowers all tiles of some rows."""
-        self._spans(self.columns, lambda columns: self._tile(rows, columns), is_rows=False)
+        self._spans(self.columns, lambda columns: self._tile(rows, columns))
 
     def _tile(self, rows: _Span, columns: _Span) -> None:
         """Lowers one tile: its sums, and what follows them."""
         state = self.state
         for sum in self.sums:
-            self._bind(rows, columns)
-            self._add_up(sum, rows, columns)
+            self._add_up_rows(sum, rows, columns)
         done = {sum.store for sum in self.sums}
         if all(op in done for op in self.columns.op.body.block.ops if isinstance(op, memref.StoreOp)):
             return
@@ -247,13 +251,40 @@ class _TileLowering:
         if self.rows is not None:
             bindings[self.rows.axis] = rows.first
 
-    def _add_up(
+    def _add_up_rows(
         self,
         sum: TileSum,
         rows: _Span,
         columns: _Span,
         block: tuple[IndexExpr, Extent | SSAValue] | None = None,
         whole: tuple[_Span, _Span] | None = None,
+    ) -> None:
+        """As `_add_up`, of as many rows as there are: of a number that varies some at a time, then one."""
+
+        def add_up(some: _Span) -> None:
+            self._bind(some, columns)
+            self._add_up(sum, some, columns, block, whole or (rows, columns))
+
+        if rows.live is None or self.rows is None:
+            add_up(rows)
+            return
+        axis, first, left, most = self.rows, rows.first, rows.live, rows.size
+        if most > LEFT_ROWS and not self.is_transposed:
+            indices, location = self.state.indices, axis.op.location
+            by, most_times = self.state.writer.constants.get(LEFT_ROWS, INDEX), -(-most // LEFT_ROWS)
+            times = indices.op(arith.DivUIOp, left, by, location)
+            left, most = indices.op(arith.RemUIOp, left, by, location), LEFT_ROWS
+            self._repeat(axis, first, times, most_times, add_up, step=LEFT_ROWS)
+            first = first + indices.bind(times, most_times, axis.axis.hint) * LEFT_ROWS
+        self._repeat(axis, first, left, most, add_up, step=1)
+
+    def _add_up(
+        self,
+        sum: TileSum,
+        rows: _Span,
+        columns: _Span,
+        block: tuple[IndexExpr, Extent | SSAValue] | None,
+        whole: tuple[_Span, _Span],
     ) -> None:
         """
         Inserts the op that adds up one sum of a tile: all of it, or a `block` of the outermost depth, which
@@ -266,8 +297,7 @@ class _TileLowering:
         if block is not None:
             state.indices.bindings[state.analysis.axis(sum.dims[0])] = block[0]
         if sum.store is None:
-            begin = whole or (rows, columns)
-            acc, acc_at = self.private[sum.op], self._place_in_private(sum.op, *begin)
+            acc, acc_at = self.private[sum.op], self._place_in_private(sum.op, *whole)
             acc_row = get(self._private_row(sum.op), INDEX)
         else:
             store = sum.store
@@ -380,7 +410,8 @@ class _TileLowering:
             row(rows.first + indices.bind(index, rows.size, axis.axis.hint))
             return []
 
-        bounds = self.state.writer.index_constants(0, rows.size, 1)
+        get = self.state.writer.constants.get
+        bounds = get(0, INDEX), rows.live or get(rows.size, INDEX), get(1, INDEX)
         self.state.writer.loop(bounds, (), one, axis.op.location, axis.axis.hint)
 
     def _follow_columns(self, columns: _Span) -> None:
@@ -418,7 +449,7 @@ class _TileLowering:
         most = upper_bound(axis.axis.extent)
         return min(axis.op.mapping.chunk.data, most) if axis.op in self.state.ids else most
 
-    def _spans(self, axis: AxisLowering, body: Callable[[_Span], None], is_rows: bool) -> None:
+    def _spans(self, axis: AxisLowering, body: Callable[[_Span], None]) -> None:
         """Runs `body` for the tiles that a work-item takes of an axis, and for what fills none."""
         first, count = axis.share()
         tile, op, state = axis.op.mapping.tile.data, axis.op, self.state
@@ -443,9 +474,6 @@ class _TileLowering:
             return
         number = indices.bind(whole, most + 1, axis.axis.hint)
         rest = first + number * tile
-        if known is None and is_rows:
-            self._repeat(axis, rest, left, tile, body, step=1)
-            return
         size, live = (tile, left) if known is None else (known, None)
         self._if_any(left, op, lambda: body(_Span(rest, size, live, number)))
 
@@ -458,7 +486,7 @@ class _TileLowering:
         body: Callable[[_Span], None],
         step: int | None = None,
     ) -> None:
-        """Runs `body` for that many tiles after `first`, or for single iterations with a `step` of 1."""
+        """Runs `body` for that many tiles after `first`, or for so many spans of `step` iterations."""
         state, size = self.state, step or axis.op.mapping.tile.data
 
         def one(index: SSAValue, _: Sequence[SSAValue]) -> list[SSAValue]:

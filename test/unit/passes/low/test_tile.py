@@ -15,6 +15,7 @@ from tenon.dialects import context, low, sched
 from tenon.dialects.modules.parsing import parse_module, verify_module
 from tenon.passes.low.lowering.convert_sched_to_low import ConvertSchedToLowPass
 from tenon.test.unit.storage_dtypes import DTYPES
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import MemRefType
 from xdsl.utils.exceptions import PassFailedException
 
@@ -424,21 +425,41 @@ NAMED = """builtin.module {
 
 @pytest.mark.parametrize("depth", ["", " tile(4)"])
 @pytest.mark.parametrize("epilogue", ["%r = arith.negf %s : f32", ""])
-def test_extents_that_are_known_when_a_kernel_runs(epilogue: str, depth: str) -> None:
+@pytest.mark.parametrize("rows", ["block(8) tile(4)", "block(30) tile(15)"])
+def test_extents_that_are_known_when_a_kernel_runs(epilogue: str, depth: str, rows: str) -> None:
     text = NAMED.replace("EPILOGUE", epilogue).replace("%k = 9", f"%k = 9{depth}")
+    text = text.replace("block(8) tile(4)", rows)
     text = text if epilogue else text.replace("%r,", "%s,")
     module, low_module = parse_module(text), parse_module(text)
     ConvertSchedToLowPass().apply(context(), low_module)
     (kernel,) = (op for op in module.walk() if isinstance(op, sched.KernelOp))
     (low_kernel,) = (op for op in low_module.walk() if isinstance(op, low.KernelOp))
     rng = np.random.default_rng(0)
-    for n in (1, 4, 15, 16, 33, 40):
+    for n in (1, 4, 15, 16, 29, 33, 40):
         a, b = rng.standard_normal((n, 9)).astype("f"), rng.standard_normal((9, n)).astype("f")
         expected, found = np.zeros((n, n), "f"), np.zeros((n, n), "f")
         size = np.asarray(n)
         interpreter.run_kernel(kernel, [size, a, b, expected])
         run_kernel(low_kernel, [size, a.reshape(-1), b.reshape(-1), found.reshape(-1)])
         assert_same([found], [expected])
+
+
+def ops_for_rows(rows: str) -> tuple[list[int], int]:
+    """Returns how many rows each tile has, and how many ops follow the sums."""
+    text = NAMED.replace("EPILOGUE", "%r = arith.negf %s : f32")
+    module = parse_module(text.replace("block(8) tile(4)", rows))
+    ConvertSchedToLowPass().apply(context(), module)
+    ops = list(module.walk())
+    tiles = [op.rows.value.data for op in ops if isinstance(op, low.TileFmaOp)]
+    return tiles, len([op for op in ops if isinstance(op, arith.NegfOp)])
+
+
+def test_rows_that_are_left_over_are_added_up_some_at_a_time() -> None:
+    few, after_few = ops_for_rows("block(8) tile(4)")
+    many, after_many = ops_for_rows("block(28) tile(14)")
+    assert (set(few), set(many)) == ({4, 1}, {14, 4, 1})
+    # What follows the sums is there once for all that is left.
+    assert after_few == after_many
 
 
 REFUSED = [
