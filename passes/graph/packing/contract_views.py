@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import SSAValue
 
 from ....dialects import graph
-from ....dialects.buffer_size import row_major_strides
+from ....dialects.dims.expressions import Extent, row_major
 from ....dialects.graph import LinearIndex
-from ....dialects.graph.types import tensor_type_of
+from ....dialects.graph.types import shape_of, tensor_type_of
 
 _ZERO = LinearIndex((), 0)
 
@@ -17,12 +18,13 @@ _ZERO = LinearIndex((), 0)
 def through_views(value: SSAValue, indices: Sequence[LinearIndex]) -> tuple[SSAValue, list[LinearIndex]]:
     """
     Returns what `value` is a view of, and at which indices that is read where the view is read at `indices`.
-    A view with extents that are no numbers, or a reshape, is not looked through.
+    A view of extents without a name, a reshape, and a flip along an extent that is no number are not looked
+    through.
     """
     found = list(indices)
     while isinstance(value.owner, graph.MovementOp):
         op = value.owner
-        if "memory_mode" in op.attributes or not tensor_type_of(value, op.name).has_static_shape():
+        if "memory_mode" in op.attributes or DYNAMIC_INDEX in shape_of(tensor_type_of(value, op.name)):
             break
         match op:
             case graph.PermuteOp():
@@ -31,11 +33,13 @@ def through_views(value: SSAValue, indices: Sequence[LinearIndex]) -> tuple[SSAV
                     moved[axis] = found[to]
                 found = moved
             case graph.BroadcastOp():
-                shape = tensor_type_of(op.source, op.name).get_shape()
+                shape = shape_of(tensor_type_of(op.source, op.name))
                 tail = found[len(found) - len(shape) :]
                 found = [_ZERO if extent == 1 else index for extent, index in zip(shape, tail, strict=True)]
             case graph.FlipOp():
                 shape = tensor_type_of(op.source, op.name).get_shape()
+                if any(shape[axis] == DYNAMIC_INDEX for axis in op.axes.data):
+                    break
                 found = [
                     _scaled(index, -1, shape[axis] - 1) if axis in op.axes.data else index
                     for axis, index in enumerate(found)
@@ -52,13 +56,13 @@ def through_views(value: SSAValue, indices: Sequence[LinearIndex]) -> tuple[SSAV
     return value, found
 
 
-def stride_along(dim: int, indices: Sequence[LinearIndex], shape: Sequence[int]) -> int:
+def stride_along(dim: int, indices: Sequence[LinearIndex], shape: Sequence[Extent]) -> Extent:
     """
     Returns how many elements apart neighbours along an iteration dim are in an array that is read at
     `indices`, row by row.
     """
-    steps = zip(indices, row_major_strides(shape), strict=True)
-    return sum(index.factor(dim) * step for index, step in steps)
+    steps = zip(indices, row_major(shape), strict=True)
+    return sum((step * index.factor(dim) for index, step in steps), start=0)
 
 
 def _scaled(index: LinearIndex, factor: int, offset: int) -> LinearIndex:

@@ -46,6 +46,7 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 
 from ....dialects import graph
+from ....dialects.dims.expressions import Extent
 from ....dialects.element_types import NBYTES, compute_type, is_float
 from ....dialects.graph import (
     Combination,
@@ -117,7 +118,7 @@ class _Convolution:
     def weights(self) -> SSAValue:
         return self.op.inputs[1 - self.image]
 
-    def image_stride(self, dim: int) -> int:
+    def image_stride(self, dim: int) -> Extent:
         """Returns how many elements apart neighbours along a dim are in the image."""
         shape = tensor_type_of(self.op.inputs[self.image], self.op.name).get_shape()
         return stride_along(dim, self.indices[self.image], shape)

@@ -34,6 +34,7 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 
 from ....dialects import graph
+from ....dialects.dims.expressions import Extent
 from ....dialects.graph import LinearIndex, MemoryModeAttr, ReduceKind, iteration_extents
 from ....dialects.graph.types import tensor_of, tensor_type_of
 from ....dialects.memory_modes import ModeKind
@@ -69,7 +70,7 @@ class _Operand:
     shape: tuple[int, ...]
     indices: tuple[LinearIndex, ...]
 
-    def stride(self, dim: int) -> int:
+    def stride(self, dim: int) -> Extent:
         """Returns how many elements apart neighbours along an iteration dim are."""
         return stride_along(dim, self.indices, self.shape)
 

@@ -17,10 +17,14 @@ fill no panel are filled up with zeros, which nothing reads. What computes the o
 copy. A constant is copied when compiling.
 
 The tile of such a contraction is chosen here and nowhere else: `tile` says to those who schedule it which
-dims it has and how many of each. Rows that are more than one dim are left open.
+dims it has and how many of each. Rows that are more than one dim, or vary in number, are left open.
 
 An operand is copied where it is used often enough to pay for it: often, and larger than what the first
 caches hold; or where it is not contiguous along the columns. `LEAST_...` say what that is.
+
+Extents may be made of named dims. How often an operand is used is then what it is at least: few rows would
+not pay for the copy. An operand that has these dims itself is small where they are, and counts as used as
+often as it may be. Where the number of columns varies, a copy has all of them in one row.
 
 Requires: nothing; a contraction that has a `tile` is left alone. Ensures: results are those before, sums of
 floats up to their order.
@@ -34,12 +38,20 @@ from math import prod
 
 import numpy as np
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
 from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 
 from ....dialects import graph
+from ....dialects.dims.expressions import (
+    Extent,
+    bounded,
+    lower_bound,
+    product,
+    symbols_of,
+    upper_bound,
+)
 from ....dialects.element_types import NBYTES, compute_type, is_float
 from ....dialects.graph import (
     Combination,
@@ -54,6 +66,7 @@ from ....dialects.graph.types import shape_of, tensor_of, tensor_type_of
 from ....dialects.memory_modes import ModeKind
 from ....dialects.tile_sizes import TileSize
 from ....semantics.numpy_types import Array, dense_of
+from ...indices.access import planned_dims
 from ...machine.target import L1_NBYTES, L2_NBYTES, VECTOR_NBYTES, check_positive, usual_registers
 from ...machine.tile_shape import MOST_ROWS, most_rows, rows_beside, tile_shape
 from ..builder import GraphBuilder
@@ -94,46 +107,51 @@ class PackPanelsPass(ModulePass):
 
     def _packings(self, op: graph.ContractOp) -> tuple[list[_Packing], TileAttr | None]:
         """Returns which operands are to be packed, and how, and the tile that they are for."""
-        extents = tuple(extent for extent in iteration_extents(op) if isinstance(extent, int))
+        extents = iteration_extents(op)
         type = tensor_type_of(op.result, op.name).element_type
         if (
             op.tile is not None
             or len(op.inputs) != 2
-            or len(extents) != op.result_map.num_dims
+            or DYNAMIC_INDEX in extents
             or op.accumulate.data is not ReduceKind.ADD
             or op.combine.data is not Combination.MUL
             or not is_float(type)
-            or prod(extents) < LEAST_ITERATIONS
         ):
             return [], None
-        columns = next((dim for dim in reversed(op.result_dims) if extents[dim] > 1), None)
+        dims = planned_dims(op)
+        most = [upper_bound(bounded(extent, dims)) for extent in extents]
+        if prod(most) < LEAST_ITERATIONS:
+            return [], None
+        columns = next((dim for dim in reversed(op.result_dims) if most[dim] > 1), None)
         used = [set(map.used_dims()) for map in op.operand_maps]
         if columns is None or (columns in used[0]) == (columns in used[1]):
             return [], None
         number = int(columns in used[1])
-        rows = [dim for dim in op.result_dims if dim not in used[number] and extents[dim] > 1]
-        height = extents[rows[0]] if len(rows) == 1 else prod(extents[dim] for dim in rows)
-        nbytes, most = NBYTES[compute_type(type)], MOST_ROWS
+        rows = [dim for dim in op.result_dims if dim not in used[number] and most[dim] > 1]
+        height = prod(most[dim] for dim in rows)
+        nbytes, tallest = NBYTES[compute_type(type)], MOST_ROWS
         row = _stride(op, 1 - number, rows[0]) if len(rows) == 1 else None
-        if row is not None and row > 0:
+        if isinstance(row, int) and row > 0:
             # Rows that are contiguous are copied too: as many as there are in a vector that every device has.
             each = NBYTES[tensor_type_of(op.inputs[1 - number], op.name).element_type]
-            most = PACKED_ROW_NBYTES // nbytes if row == 1 else most_rows(row * each, self.l1_nbytes)
+            tallest = PACKED_ROW_NBYTES // nbytes if row == 1 else most_rows(row * each, self.l1_nbytes)
         lanes = max(1, self.vector_nbytes // nbytes)
         registers = self.vector_registers or usual_registers(self.vector_nbytes)
-        width = extents[columns]
-        tall, wide = tile_shape(height, width, lanes, registers, most)
+        width = most[columns]
+        tall, wide = tile_shape(height, width, lanes, registers, tallest)
         found = [_packing(op, number, columns, wide, extents)]
-        if len(rows) == 1 and found[0] is not None:
+        if len(rows) == 1 and found[0] is not None and isinstance(extents[rows[0]], int):
             found.append(_packing(op, 1 - number, rows[0], tall, extents))
         packed = [
             packing
             for packing, of_columns in zip(found, (True, False), strict=False)
             if packing is not None and self._pays(op, packing, of_columns)
         ]
+        if not isinstance(extents[columns], int):
+            return packed, None
         in_panels = [packing.number for packing in packed]
         of_columns = TileDim(columns, TileSize(wide, number in in_panels))
-        if len(rows) != 1:
+        if len(rows) != 1 or not isinstance(extents[rows[0]], int):
             return packed, TileAttr.of(of_columns)
         if row == 1 and 1 - number not in in_panels:
             # They are read where they lie, as many of them as there are registers for.
@@ -145,16 +163,22 @@ class PackPanelsPass(ModulePass):
         Returns whether a copy is used often enough. What leaves room in the second cache is read as fast
         where it lies, if it is contiguous along the columns.
         """
-        value, extents = op.inputs[packing.number], packing.extents
-        each = NBYTES[tensor_type_of(value, op.name).element_type]
-        nbytes = prod(extents[dim] for dim in (*packing.depth, packing.lane)) * each
+        value, dims = op.inputs[packing.number], planned_dims(op)
+
+        def most(some: Sequence[int]) -> int:
+            return prod(upper_bound(bounded(packing.extents[dim], dims)) for dim in some)
+
+        type = tensor_type_of(value, op.name)
+        nbytes = most((*packing.depth, packing.lane)) * NBYTES[type.element_type]
         if constant_array(value) is not None:
-            return prod(extents[dim] for dim in packing.batch) * nbytes >= LEAST_NBYTES_OF_CONSTANT
+            return packing.width is not None and most(packing.batch) * nbytes >= LEAST_NBYTES_OF_CONSTANT
         stride = _stride(op, packing.number, packing.lane)
-        if stride is None:
+        if stride is None or (packing.width is None and stride == 1):
             return False
         is_large = nbytes >= self.l2_nbytes * 3 // 4
-        uses = prod(extents[dim] for dim in op.result_dims if dim not in packing.order)
+        times = product(packing.extents[dim] for dim in op.result_dims if dim not in packing.order)
+        varies_with_it = set(symbols_of([times])) <= set(symbols_of(shape_of(type)))
+        uses = (upper_bound if varies_with_it else lower_bound)(bounded(times, dims))
         if of_columns:
             return uses >= LEAST_USES and is_large if stride == 1 else uses >= LEAST_USES_OF_TRANSPOSED
         return stride == 1 and uses >= LEAST_USES_OF_TRANSPOSED_ROWS and is_large
@@ -164,35 +188,38 @@ class PackPanelsPass(ModulePass):
 class _Packing:
     """
     An operand to be packed: its number, its dims in the order of the panels (those of the batch, those of the
-    depth, the rows or columns of the tile), the extents of all dims, and the width of a panel.
+    depth, the rows or columns of the tile), the extents of all dims, and the width of a panel, None where all
+    columns are one.
     """
 
     number: int
     batch: tuple[int, ...]
     depth: tuple[int, ...]
     lane: int
-    extents: tuple[int, ...]
-    width: int
+    extents: tuple[Extent, ...]
+    width: int | None
 
     @property
     def order(self) -> tuple[int, ...]:
         return (*self.batch, *self.depth, self.lane)
 
     @property
-    def panels(self) -> int:
-        return -(-self.extents[self.lane] // self.width)
+    def shape(self) -> list[Extent]:
+        return [self.extents[dim] for dim in self.order]
 
 
 def _packing(
-    op: graph.ContractOp, number: int, lane: int, width: int, extents: tuple[int, ...]
+    op: graph.ContractOp, number: int, lane: int, width: int, extents: tuple[Extent, ...]
 ) -> _Packing | None:
     """Returns how an operand is packed, if it is indexed with dims and nothing else."""
     dims = _plain_dims(op.operand_maps[number])
-    if dims is None or len(dims) < 2 or lane not in dims or width >= extents[lane]:
+    count = extents[lane]
+    if dims is None or len(dims) < 2 or lane not in dims or (isinstance(count, int) and width >= count):
         return None
     batch = tuple(dim for dim in op.result_dims if dim in dims and dim != lane)
     depth = tuple(dim for dim in range(len(extents)) if dim in dims and dim not in op.result_dims)
-    return _Packing(number, batch, depth, lane, extents, width) if depth else None
+    of_panel = width if isinstance(count, int) else None
+    return _Packing(number, batch, depth, lane, extents, of_panel) if depth else None
 
 
 def _plain_dims(map: AffineMap) -> list[int] | None:
@@ -207,14 +234,14 @@ def _plain_dims(map: AffineMap) -> list[int] | None:
     return dims
 
 
-def _stride(op: graph.ContractOp, number: int, dim: int) -> int | None:
+def _stride(op: graph.ContractOp, number: int, dim: int) -> Extent | None:
     """Returns how far apart in memory an operand's elements are along a dim; None where that is not known."""
     dims = _plain_dims(op.operand_maps[number])
     if dims is None:
         return None
     source, indices = through_views(op.inputs[number], [LinearIndex(((each, 1),), 0) for each in dims])
-    shape = [extent for extent in shape_of(tensor_type_of(source, op.name)) if isinstance(extent, int)]
-    if len(shape) != len(indices) or min(shape, default=0) < 0:
+    shape = shape_of(tensor_type_of(source, op.name))
+    if DYNAMIC_INDEX in shape:
         return None
     return stride_along(dim, indices, shape)
 
@@ -237,52 +264,58 @@ def _rewrite(op: graph.ContractOp, packings: Sequence[_Packing], tile: TileAttr 
 
 def _view(builder: GraphBuilder, packing: _Packing, packed: SSAValue) -> SSAValue:
     """Returns what is packed as it was, its dims in the order of the panels."""
+    if packing.width is None:
+        return packed
     n_batch, n_depth = len(packing.batch), len(packing.depth)
     back = [*range(n_batch), *range(n_batch + 1, n_batch + 1 + n_depth), n_batch, n_batch + 1 + n_depth]
-    shape = [packing.extents[dim] for dim in packing.order]
-    padded = packing.panels * packing.width
+    *outer, columns = packing.shape
     view = builder.add(graph.PermuteOp(packed, back))
-    joined = tensor_of(builder.element_type(packed), (*shape[:-1], padded))
-    view = builder.add(graph.ReshapeOp(view, joined))
-    if shape[-1] == padded:
+    padded = -(-columns // packing.width) * packing.width
+    view = builder.add(graph.ReshapeOp(view, tensor_of(builder.element_type(packed), (*outer, padded))))
+    if columns == padded:
         return view
-    return builder.add(graph.SliceOp(view, [0] * len(shape), shape, [1] * len(shape)))
+    starts, ones = [0] * len(packing.order), [1] * len(packing.order)
+    return builder.add(graph.SliceOp(view, starts, packing.shape, ones))
 
 
 def _packed(builder: GraphBuilder, op: graph.ContractOp, packing: _Packing) -> SSAValue:
     """Returns an operand in panels."""
-    value = op.inputs[packing.number]
+    value, width = op.inputs[packing.number], packing.width
     hint = None if value.name_hint is None else f"{value.name_hint}_panels"
     dims = _plain_dims(op.operand_maps[packing.number])
     assert dims is not None, f"{op.name}: an operand without plain indices"
     permutation = [dims.index(dim) for dim in packing.order]
+    if width is None:
+        return builder.add(_mark(graph.PermuteOp(value, permutation), "its columns in a row"), hint)
     array = constant_array(value)
     if array is not None:
-        return _packed_constant(
-            builder, packing, np.transpose(array, permutation), builder.element_type(value), hint
-        )
+        array = np.transpose(array, permutation)
+        return _packed_constant(builder, packing, width, array, builder.element_type(value), hint)
     if permutation != sorted(permutation):
         value = builder.add(graph.PermuteOp(value, permutation))
-    shape = [packing.extents[dim] for dim in packing.order]
-    whole = shape[-1] // packing.width
-    if whole * packing.width == shape[-1]:
-        return builder.add(_mark(_in_panels(builder, packing, value, whole)), hint)
+    *outer, columns = packing.shape
+    assert isinstance(columns, int), f"{op.name}: {columns} columns in panels of {width}"
+    whole = columns // width
+    if whole * width == columns:
+        return builder.add(_mark(_in_panels(builder, packing, width, value, whole)), hint)
     # The last panel, which alone has zeros in it, is a kernel of its own.
-    split, starts, ones = whole * packing.width, [0] * len(shape), [1] * len(shape)
-    first = builder.add(graph.SliceOp(value, starts, [*shape[:-1], split], ones))
-    last = builder.add(graph.SliceOp(value, [*starts[1:], split], [*shape[:-1], shape[-1] - split], ones))
+    split, starts, ones = whole * width, [0] * len(packing.order), [1] * len(packing.order)
+    first = builder.add(graph.SliceOp(value, starts, [*outer, split], ones))
+    last = builder.add(graph.SliceOp(value, [*starts[1:], split], [*outer, columns - split], ones))
     zero = builder.scalar(0.0, builder.element_type(value))
-    last = builder.add(graph.PadOp(last, zero, starts, [*starts[1:], split + packing.width - shape[-1]]))
+    last = builder.add(graph.PadOp(last, zero, starts, [*starts[1:], split + width - columns]))
     parts = [
-        builder.add(_in_panels(builder, packing, part, count)) for part, count in ((first, whole), (last, 1))
+        builder.add(_in_panels(builder, packing, width, part, count))
+        for part, count in ((first, whole), (last, 1))
     ]
     return builder.add(_mark(graph.ConcatOp(parts, len(packing.batch))), hint)
 
 
-def _in_panels(builder: GraphBuilder, packing: _Packing, value: SSAValue, panels: int) -> graph.PermuteOp:
+def _in_panels(
+    builder: GraphBuilder, packing: _Packing, width: int, value: SSAValue, panels: int
+) -> graph.PermuteOp:
     """Returns an op that moves whole panels before the depth."""
-    outer = [packing.extents[dim] for dim in packing.order[:-1]]
-    type = tensor_of(builder.element_type(value), (*outer, panels, packing.width))
+    type = tensor_of(builder.element_type(value), (*packing.shape[:-1], panels, width))
     split = builder.add(graph.ReshapeOp(value, type))
     return graph.PermuteOp(split, _panels_first(packing))
 
@@ -292,16 +325,22 @@ def _panels_first(packing: _Packing) -> list[int]:
     return [*range(n_batch), n_outer, *range(n_batch, n_outer), n_outer + 1]
 
 
-def _mark(op: graph.PermuteOp | graph.ConcatOp) -> graph.PermuteOp | graph.ConcatOp:
-    op.attributes["memory_mode"] = MemoryModeAttr(ModeKind.MATERIALIZED, "in panels as wide as a tile")
+def _mark(
+    op: graph.PermuteOp | graph.ConcatOp, why: str = "in panels as wide as a tile"
+) -> graph.PermuteOp | graph.ConcatOp:
+    op.attributes["memory_mode"] = MemoryModeAttr(ModeKind.MATERIALIZED, why)
     return op
 
 
 def _packed_constant(
-    builder: GraphBuilder, packing: _Packing, array: Array, element_type: Attribute, hint: str | None
+    builder: GraphBuilder,
+    packing: _Packing,
+    width: int,
+    array: Array,
+    element_type: Attribute,
+    hint: str | None,
 ) -> SSAValue:
-    more = packing.panels * packing.width - array.shape[-1]
-    array = np.pad(array, [(0, 0)] * (array.ndim - 1) + [(0, more)])
-    array = array.reshape([*array.shape[:-1], packing.panels, packing.width])
+    array = np.pad(array, [(0, 0)] * (array.ndim - 1) + [(0, -array.shape[-1] % width)])
+    array = array.reshape([*array.shape[:-1], -1, width])
     array = np.ascontiguousarray(np.transpose(array, _panels_first(packing)))
     return builder.add(graph.ConstantOp(dense_of(array, tensor_of(element_type, array.shape))), hint)

@@ -51,3 +51,30 @@ func.func @chosen(%a: tensor<512x512xf32>, %b: tensor<512x1024xf32>) -> tensor<5
   %c = graph.contract %a, %b maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] tile [d0 = 4] : tensor<512x512xf32>, tensor<512x1024xf32> -> tensor<512x1024xf32>
   func.return %c : tensor<512x1024xf32>
 }
+
+// Few rows would not pay for a copy: of a named number of them the least counts.
+// CHECK-LABEL: func.func @few
+// CHECK-NEXT: graph.contract %a, %b
+graph.dim @n min 1 max 64
+graph.dim @many min 128 max 4096
+func.func @few(%a: tensor<?x512xf32, #graph.dims<n, 512>>, %b: tensor<512x1024xf32>) -> tensor<?x1024xf32, #graph.dims<n, 1024>> {
+  %c = graph.contract %a, %b maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] : tensor<?x512xf32, #graph.dims<n, 512>>, tensor<512x1024xf32> -> tensor<?x1024xf32, #graph.dims<n, 1024>>
+  func.return %c : tensor<?x1024xf32, #graph.dims<n, 1024>>
+}
+
+// CHECK-LABEL: func.func @rows
+// CHECK: graph.contract %a, %{{.*}} bounds [many, 1024, 512] tile [d1 = 16 in panels]
+func.func @rows(%a: tensor<?x512xf32, #graph.dims<many, 512>>, %b: tensor<512x1024xf32>) -> tensor<?x1024xf32, #graph.dims<many, 1024>> {
+  %c = graph.contract %a, %b maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] : tensor<?x512xf32, #graph.dims<many, 512>>, tensor<512x1024xf32> -> tensor<?x1024xf32, #graph.dims<many, 1024>>
+  func.return %c : tensor<?x1024xf32, #graph.dims<many, 1024>>
+}
+
+// What has a named number of columns itself is copied, all of them in one row.
+// CHECK-LABEL: func.func @scores
+// CHECK: %[[P:.*]] = graph.permute %t [0, 1] {memory_mode = #graph.memory_mode<materialized, "its columns in a row">}
+// CHECK-NEXT: graph.contract %q, %[[P]]
+func.func @scores(%q: tensor<?x32xf32, #graph.dims<n, 32>>, %k: tensor<?x32xf32, #graph.dims<n, 32>>) -> tensor<?x?xf32, #graph.dims<n, n>> {
+  %t = graph.permute %k [1, 0] : tensor<?x32xf32, #graph.dims<n, 32>>
+  %c = graph.contract %q, %t maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] : tensor<?x32xf32, #graph.dims<n, 32>>, tensor<32x?xf32, #graph.dims<32, n>> -> tensor<?x?xf32, #graph.dims<n, n>>
+  func.return %c : tensor<?x?xf32, #graph.dims<n, n>>
+}
