@@ -114,13 +114,19 @@ def compile_own(
     specialize: Mapping[str, Sequence[int]] | None = None,
     target: str | None = None,
     callbacks: HostFunctions | None = None,
+    part: str | None = None,
 ) -> Executable:
-    """As `compile`, of a module that nobody changes afterwards, and that is not copied therefore."""
+    """
+    As `compile`, of a module that nobody changes afterwards, and that is not copied therefore. `part` is that
+    of the `CompileRequest`.
+    """
     with collection_paused():
         opened = _opened(backend, target)
         end = _level_wanted(opened, None, pipeline)
         source = ProgramSource(module, callbacks=dict(callbacks or {}))
-        return executable_of(CompileRequest(source, opened, pipeline, end, specialize=specialize or {}))
+        return executable_of(
+            CompileRequest(source, opened, pipeline, end, specialize=specialize or {}, part=part)
+        )
 
 
 def _check_tuning(

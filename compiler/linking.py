@@ -34,7 +34,7 @@ from ..semantics.host_calls import HostFunctions, function_called
 from .kept_programs import load_program, note_lookup, program_key, store_program
 from .lowering import ModuleLowering, lower
 from .progress import note_step, watched
-from .source import CompileRequest, ProgramSource, signature_of
+from .source import CompileRequest, ProgramSource, signature_of, take_prepared
 
 Sizes = Mapping[str, int]
 
@@ -51,7 +51,7 @@ def executable_of(request: CompileRequest, keeper: Executable | None = None) -> 
             executable, vanishing = _interpreted(request, keeper)
         else:
             wanted = sorted((name, tuple(values)) for name, values in request.specialize.items())
-            lowered = lowered_program(request, source.entry, wanted, loads=True)
+            lowered = lowered_program(request, source.entry, wanted, request.part, loads=True)
             executable, vanishing = _linked(lowered, backend, source.callbacks, keeper), lowered.vanishing
             store_program(lowered, backend)
     executable.explainer = partial(_explained, request)
@@ -64,10 +64,11 @@ def executable_of(request: CompileRequest, keeper: Executable | None = None) -> 
             specialize(specialized, sizes)
             # What is right for all other sizes may be wrong for these: an index of an axis without elements.
             verify_module(specialized)
+            take_prepared(entry, general.signature)
             special = ProgramSource(
                 specialized, entry.sym_name.data, is_tuned=False, callbacks=source.callbacks
             )
-            return executable_of(replace(request, source=special, specialize={}), general.keeper)
+            return executable_of(replace(request, source=special, specialize={}, part=None), general.keeper)
 
         general.specialize(request.specialize, vanishing, build_for)
     return executable

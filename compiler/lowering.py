@@ -16,7 +16,14 @@ from ..dialects import context, sched
 from ..dialects.dims.expressions import DimExpr
 from ..dialects.modules.dim_specialization import vanishing_extents
 from ..dialects.modules.dim_values import DimTable
-from ..dialects.modules.entry import Entry, IRLevel, find_entry, keep_only, level_of
+from ..dialects.modules.entry import (
+    Entry,
+    IRLevel,
+    find_entry,
+    keep_only,
+    level_of,
+    preparation_name,
+)
 from ..dialects.modules.parsing import parse_module
 from ..errors import TenonError
 from ..passes.instruments.interface import PassInstrument
@@ -74,10 +81,12 @@ class ModuleLowering:
             phases = {"": (*pipeline.passes, *_expansions_for(device))}
         else:
             schedule = request.source.schedule
-            phases = default_phases(self.module, self.entry, request.level, device, schedule)
+            phases = default_phases(self.module, self.entry, request.level, device, schedule, request.part)
         passes = tuple(pass_ for phase in phases.values() for pass_ in phase)
         told = (*instruments, *_timeline_instruments(), *watching_instruments(self.entry_name))
         PassManager(passes, told, verify_each).run(context(), self.module)
+        if request.part == "preparation":
+            self.entry_name = preparation_name(self.entry_name)
         self.entry = find_entry(self.module, self.entry_name)
         self._level = level_of(self.module, self.entry).value
         self._phases = phases if pipeline is None else {self._level: passes}
@@ -191,6 +200,7 @@ def default_phases(
     level: IRLevel | None,
     device: DeviceInfo | None,
     schedule: ModulePass | None,
+    part: str | None = None,
 ) -> dict[str, tuple[ModulePass, ...]]:
     """
     Returns the phases that take `entry` from where it is to `level`, None for no phase at all. Of the phase
@@ -204,7 +214,7 @@ def default_phases(
         raise TenonError(f"@{entry.sym_name.data}: the module is at {found.value}, below {level.value}")
     wanted = {
         stage: passes
-        for stage, passes in _phases_for(device, schedule).items()
+        for stage, passes in _phases_for(device, schedule, part).items()
         if levels.index(found) <= levels.index(IRLevel(stage)) <= levels.index(level)
     }
     if isinstance(entry, sched.ProgramOp):
@@ -215,14 +225,16 @@ def default_phases(
     return wanted
 
 
-def _phases_for(device: DeviceInfo | None, schedule: ModulePass | None) -> dict[str, tuple[ModulePass, ...]]:
+def _phases_for(
+    device: DeviceInfo | None, schedule: ModulePass | None, part: str | None
+) -> dict[str, tuple[ModulePass, ...]]:
     """
     Returns all phases, with the schedules for a device; None is the interpreter. `schedule` is what schedules
     some kernels another way.
     """
     from ..passes.pipeline import phases
 
-    return phases(DEFAULT_TARGET if device is None else target_of(device), schedule)
+    return phases(DEFAULT_TARGET if device is None else target_of(device), schedule, part)
 
 
 def _expansions_for(device: DeviceInfo | None) -> tuple[ModulePass, ...]:

@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects import func
+from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.passes import ModulePass
 
 from ..backends.interface import Backend, DeviceInfo
+from ..dialects.graph.types import tensor_of
 from ..dialects.modules.entry import Entry, IRLevel, argument_names, find_entry, keep_only
 from ..dialects.modules.parsing import location_text, parse_module, verify_module
 from ..dialects.modules.record import ModuleRecord
@@ -20,6 +22,7 @@ from ..runtime.plan.signature import Signature
 from ..runtime.timeline.spans import Category
 from ..runtime.timeline.timeline import span
 from ..semantics.host_calls import HostFunctions
+from ..semantics.numpy_types import element_type_of_dtype
 from .tuning import tuning_pass, tuning_path
 
 
@@ -100,6 +103,11 @@ class CompileRequest:
     instruments: Sequence[object] = ()
     specialize: Mapping[str, Sequence[int]] = field(default_factory=dict[str, Sequence[int]])
     """Values of dims that get a program of their own."""
+    part: str | None = None
+    """
+    Of a function with frozen arguments what is made of these, "preparation", or the "rest", which takes that
+    besides; None is all of it.
+    """
 
     @property
     def device(self) -> DeviceInfo | None:
@@ -112,3 +120,19 @@ def signature_of(entry: Entry) -> Signature:
         return Signature.of(entry.sym_name.data, argument_names(entry), entry.function_type)
     except TenonError as error:
         raise TenonError(error.message, location=location_text(entry.location)) from error
+
+
+def take_prepared(entry: Entry, signature: Signature) -> None:
+    """
+    Has a function take what another program of the same function takes besides, which is of `signature`, and
+    read its frozen arguments itself.
+    """
+    if not isinstance(entry, func.FuncOp):
+        return
+    block = entry.body.block
+    for type in signature.argument_types[len(block.args) :]:
+        tensor = tensor_of(element_type_of_dtype(type.dtype), type.shape)
+        block.insert_arg(tensor, len(block.args)).location = entry.location
+    outputs = list(entry.function_type.outputs)
+    entry.properties["function_type"] = FunctionType.from_lists([each.type for each in block.args], outputs)
+    entry.properties.pop("arg_attrs", None)

@@ -23,6 +23,7 @@ from .graph.packing.pack_convolutions import PackConvolutionsPass
 from .graph.packing.pack_operands import PackOperandsPass
 from .graph.packing.pack_panels import PackPanelsPass
 from .graph.recognize_gathers import RecognizeGathersPass
+from .graph.separate_preparation import SeparatePreparationPass
 from .graph.simplify_contractions import SimplifyContractionsPass
 from .graph.simplify_nodes import SimplifyNodesPass
 from .low.expand_math import ExpandMathPass
@@ -55,8 +56,11 @@ from .sched.planning.convert_graph_to_sched import ConvertGraphToSchedPass
 from .sched.planning.infer_memory_modes import InferMemoryModesPass
 
 
-def graph_passes(target: Target) -> tuple[ModulePass, ...]:
-    """Returns the passes from `graph` to better `graph`, for a machine: processors run register tiles."""
+def graph_passes(target: Target, part: str | None = None) -> tuple[ModulePass, ...]:
+    """
+    Returns the passes from `graph` to better `graph`, for a machine: processors run register tiles. `part` is
+    for programs that are prepared: what they make of frozen arguments, or the rest.
+    """
     has_tiles = target.groups is None
     return (
         # First: the others see one function at a time.
@@ -93,6 +97,8 @@ def graph_passes(target: Target) -> tuple[ModulePass, ...]:
         DoubleBufferLoopsPass(),
         # After canonicalize-graph: equal values are equal text only once they are in canonical form.
         EliminateCommonSubexpressionsPass(),
+        # After all that copies weights or computes with them, and after what finds equal copies.
+        *(() if part is None else (SeparatePreparationPass(part),)),
         # After eliminate-common-subexpressions, which leaves the operands of what it merged without a use.
         DeadCodeElimination(),
         # Last: every rewrite changes who reads what, and a memory mode is about just that.
@@ -196,11 +202,11 @@ def low_passes(target: Target) -> tuple[ModulePass, ...]:
 
 
 def phases(
-    target: Target = DEFAULT_TARGET, schedule: ModulePass | None = None
+    target: Target = DEFAULT_TARGET, schedule: ModulePass | None = None, part: str | None = None
 ) -> dict[str, tuple[ModulePass, ...]]:
-    """Returns the default pipeline by phase, in order; the arguments are those of `sched_passes`."""
+    """Returns the default pipeline by phase; the arguments are those of `graph_passes` and `sched_passes`."""
     return {
-        "graph": graph_passes(target),
+        "graph": graph_passes(target, part),
         "sched": sched_passes(target, schedule),
         "low": low_passes(target),
     }

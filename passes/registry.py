@@ -30,6 +30,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "inline-calls",
         "inline-virtual-nodes",
         "recognize-gathers",
+        "separate-preparation",
         "simplify-contractions",
         "simplify-nodes",
     ),

@@ -34,12 +34,13 @@ def explain_request(request: CompileRequest) -> Explanation:
         TenonError: a pass cannot handle it, or they leave no program of kernels.
     """
     module, entry = request.source.prepared()
-    entry_name = entry.sym_name.data
+    entry_name, n_arguments = entry.sym_name.data, len(entry.body.block.args)
     pipeline = request.pipeline
     if isinstance(pipeline, str):
         pipeline = PassManager(pipeline)
     if pipeline is None:
-        phases = default_phases(module, entry, IRLevel.LOW, request.device, request.source.schedule)
+        schedule = request.source.schedule
+        phases = default_phases(module, entry, IRLevel.LOW, request.device, schedule, request.part)
         passes = tuple(pass_ for phase in phases.values() for pass_ in phase)
     else:
         passes = tuple(pipeline.passes)
@@ -56,4 +57,4 @@ def explain_request(request: CompileRequest) -> Explanation:
     entry = find_entry(module, entry_name)
     if not isinstance(entry, sched.ProgramOp):
         raise TenonError(f"explain: the passes leave @{entry_name} at graph, where there are no kernels yet")
-    return explained_program(module, entry, recorder.n_ops, recorder.effects)
+    return explained_program(module, entry, n_arguments, recorder.n_ops, recorder.effects)

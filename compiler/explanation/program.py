@@ -29,10 +29,13 @@ from .words import place_text
 
 
 def explained_program(
-    module: ModuleOp, program: sched.ProgramOp, n_ops: int, effects: Sequence[PassEffect]
+    module: ModuleOp, program: sched.ProgramOp, n_arguments: int, n_ops: int, effects: Sequence[PassEffect]
 ) -> Explanation:
-    """Returns what is to be said of a program of `sched` kernels, made of `n_ops` ops of `graph`."""
-    return _Program(module, program).explained(n_ops, effects)
+    """
+    Returns what is to be said of a program of `sched` kernels, made of `n_ops` ops of `graph` in a function
+    of `n_arguments`: what it takes besides was prepared.
+    """
+    return _Program(module, program).explained(n_arguments, n_ops, effects)
 
 
 class _Program:
@@ -49,7 +52,7 @@ class _Program:
                 self.launches.setdefault(_kernel_name(item), []).append(item)
                 self._name_stored(item)
 
-    def explained(self, n_ops: int, effects: Sequence[PassEffect]) -> Explanation:
+    def explained(self, n_arguments: int, n_ops: int, effects: Sequence[PassEffect]) -> Explanation:
         plan = self.program.attributes.get("memory_plan")
         is_planned = isinstance(plan, sched.MemoryPlanAttr)
         return Explanation(
@@ -66,6 +69,10 @@ class _Program:
                 (self.names[op.result], nbytes_of(op.result.type))
                 for op in self.program.body.block.ops
                 if isinstance(op, sched.ConstantOp)
+            ),
+            tuple(
+                (self.names[argument], nbytes_of(argument.type))
+                for argument in self.program.body.block.args[n_arguments:]
             ),
         )
 

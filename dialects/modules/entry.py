@@ -17,7 +17,15 @@ from .parsing import location_text
 DONATED = "tenon.donated"
 """The attribute of a function's argument whose memory the function may have: its caller needs it no more."""
 
+FROZEN = "tenon.frozen"
+"""The attribute of a function's argument that has the same elements at each call."""
+
 Entry = func.FuncOp | sched.ProgramOp
+
+
+def preparation_name(name: str) -> str:
+    """Returns the name of the function that prepares for `name` what that takes besides its arguments."""
+    return f"{name}_preparation"
 
 
 class IRLevel(StrEnum):

@@ -174,6 +174,8 @@ class Explanation:
     temporary_nbytes: int
     unshared_nbytes: int
     constants: tuple[tuple[str, int], ...]
+    prepared: tuple[tuple[str, int], ...] = ()
+    """What was made of frozen arrays before the first call, with bytes."""
 
     def to_json(self) -> str:
         """Returns an object with these fields."""
@@ -198,6 +200,8 @@ class Explanation:
             yield f"temporaries take {self.temporary_nbytes} bytes, {self.unshared_nbytes} if none shared"
         for name, nbytes in self.constants:
             yield f"{name}: a constant of {nbytes} bytes"
+        for name, nbytes in self.prepared:
+            yield f"prepared once: {name}, {nbytes} bytes"
 
 
 def _section(title: str, items: Sequence[object]) -> str:

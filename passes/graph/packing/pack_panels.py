@@ -14,7 +14,7 @@ Copies an operand of a contraction into panels, as wide as a register tile has c
 
 What a tile reads of the operand then lies in one row, one step of the depth after the other. Columns that
 fill no panel are filled up with zeros, which nothing reads. What computes the operand is computed in the
-copy. A constant is copied when compiling.
+copy. A constant is copied when compiling, and what is made of frozen arguments once.
 
 The tile of such a contraction is chosen here and nowhere else: `tile` says to those who schedule it which
 dims it has and how many of each. Rows that are more than one dim, or vary in number, are left open.
@@ -32,7 +32,7 @@ floats up to their order.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -72,6 +72,7 @@ from ...machine.tile_shape import MOST_ROWS, most_rows, rows_beside, tile_shape
 from ..builder import GraphBuilder
 from .constant_views import constant_array
 from .contract_views import stride_along, through_views
+from .frozen_values import frozen_values
 
 LEAST_ITERATIONS = 1 << 15
 """A smaller contraction is not worth another kernel."""
@@ -100,12 +101,15 @@ class PackPanelsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         check_positive(self, "vector_nbytes", "l1_nbytes", "l2_nbytes")
+        frozen = set(frozen_values(op.ops))
         for contraction in [inner for inner in op.walk() if isinstance(inner, graph.ContractOp)]:
-            packings, tile = self._packings(contraction)
+            packings, tile = self._packings(contraction, frozen)
             if packings:
                 _rewrite(contraction, packings, tile)
 
-    def _packings(self, op: graph.ContractOp) -> tuple[list[_Packing], TileAttr | None]:
+    def _packings(
+        self, op: graph.ContractOp, frozen: Container[SSAValue]
+    ) -> tuple[list[_Packing], TileAttr | None]:
         """Returns which operands are to be packed, and how, and the tile that they are for."""
         extents = iteration_extents(op)
         type = tensor_type_of(op.result, op.name).element_type
@@ -145,7 +149,7 @@ class PackPanelsPass(ModulePass):
         packed = [
             packing
             for packing, of_columns in zip(found, (True, False), strict=False)
-            if packing is not None and self._pays(op, packing, of_columns)
+            if packing is not None and self._pays(op, packing, of_columns, frozen)
         ]
         if not isinstance(extents[columns], int):
             return packed, None
@@ -158,7 +162,9 @@ class PackPanelsPass(ModulePass):
             tall = rows_beside(wide, height, width, lanes, registers)
         return packed, TileAttr.of(of_columns, TileDim(rows[0], TileSize(tall, 1 - number in in_panels)))
 
-    def _pays(self, op: graph.ContractOp, packing: _Packing, of_columns: bool) -> bool:
+    def _pays(
+        self, op: graph.ContractOp, packing: _Packing, of_columns: bool, frozen: Container[SSAValue]
+    ) -> bool:
         """
         Returns whether a copy is used often enough. What leaves room in the second cache is read as fast
         where it lies, if it is contiguous along the columns.
@@ -170,7 +176,7 @@ class PackPanelsPass(ModulePass):
 
         type = tensor_type_of(value, op.name)
         nbytes = most((*packing.depth, packing.lane)) * NBYTES[type.element_type]
-        if constant_array(value) is not None:
+        if value in frozen or constant_array(value) is not None:
             return packing.width is not None and most(packing.batch) * nbytes >= LEAST_NBYTES_OF_CONSTANT
         stride = _stride(op, packing.number, packing.lane)
         if stride is None or (packing.width is None and stride == 1):
