@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from .frontends.arrays.tree import register_tree
     from .frontends.callbacks import ShapeDtype, debug_print, pure_callback
     from .frontends.control_flow import cond, fori_loop, scan, switch, while_loop
+    from .frontends.freeze import freeze
     from .frontends.jit.dims import Dim
     from .frontends.jit.jit import clear_caches, jit
     from .passes.pass_manager import PassManager
@@ -94,6 +95,7 @@ __all__ = [
     "debug_print",
     "explain",
     "fori_loop",
+    "freeze",
     "get_num_threads",
     "jit",
     "num_threads",
@@ -145,6 +147,7 @@ _WHEN_ASKED_FOR = {
     "pure_callback": "frontends.callbacks",
     "cond": "frontends.control_flow",
     "fori_loop": "frontends.control_flow",
+    "freeze": "frontends.freeze",
     "scan": "frontends.control_flow",
     "switch": "frontends.control_flow",
     "while_loop": "frontends.control_flow",

@@ -22,7 +22,7 @@ class ConcreteArray(Array):
     `tenon.numpy`, by calls of jitted functions, and by `as_concrete`.
     """
 
-    __slots__ = ("__weakref__", "donated_to", "shared", "values")
+    __slots__ = ("__weakref__", "donated_to", "is_frozen", "shared", "values")
 
     values: NumpyArray
     """The values. They must not be written to; `numpy()` gives a view that cannot be."""
@@ -30,6 +30,8 @@ class ConcreteArray(Array):
     """The values too, once `__array_interface__` was read: its readers refer to this array, not to them."""
     donated_to: str
     """The function that got the memory, where one did."""
+    is_frozen: bool
+    """Whether programs prepare what they make of the values once: `tenon.freeze` made the array."""
 
     def __init__(self, values: NumpyArray, aval: Aval):
         self.values = values
@@ -172,11 +174,15 @@ class ConcreteArray(Array):
         return ConcreteArray(self.values.copy(), self.aval)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _unpickled, (self.values, self.aval.weak)
+        return _unpickled, (self.values, self.aval.weak, is_frozen(self))
 
 
-def _unpickled(values: NumpyArray, weak: bool) -> ConcreteArray:
-    return ConcreteArray(values, aval_of(values.dtype, values.shape, weak))
+def _unpickled(values: NumpyArray, weak: bool, frozen: bool = False) -> ConcreteArray:
+    array = ConcreteArray(values, aval_of(values.dtype, values.shape, weak))
+    if frozen:
+        values.flags.writeable = False
+        array.is_frozen = True
+    return array
 
 
 def _is_basic(index: Any) -> bool:
@@ -187,6 +193,11 @@ def _is_basic(index: Any) -> bool:
 
 
 _BASIC = (int, slice, EllipsisType, NoneType)
+
+
+def is_frozen(array: object) -> bool:
+    """Returns whether an array is one that `tenon.freeze` made."""
+    return isinstance(array, ConcreteArray) and getattr(array, "is_frozen", False)
 
 
 def as_concrete(value: Any, *, copy: bool | None = None) -> ConcreteArray:

@@ -15,6 +15,7 @@ from ..arrays.concrete import ConcreteArray
 from ..tracing.leaves import check_range, values_of
 from ..tracing.source_lines import frame_text, user_location, with_excerpt
 from ..tracing.trace import Captured, Trace, TracedArray
+from .preparation import prepared
 
 DirectCall = Callable[[tuple[Any, ...], None], Any]
 
@@ -22,17 +23,28 @@ DirectCall = Callable[[tuple[Any, ...], None], Any]
 class CompiledTrace:
     """
     What a finished trace became. `run` takes the plain values of the arguments, in order, and gives arrays;
-    the arrays that the trace captured are read at each call.
+    the arrays that the trace captured are read at each call. What the program makes of frozen arrays is made
+    here, and given to it besides.
     """
 
-    __slots__ = ("captured", "direct", "executable", "is_dynamic", "ranges", "result_avals")
+    __slots__ = ("captured", "direct", "executable", "is_dynamic", "prepared", "ranges", "result_avals")
 
     def __init__(self, trace: Trace, results: Sequence[TracedArray], **options: Any) -> None:
-        self.executable = compile_module(trace.module, callbacks=trace.callbacks, **options)
+        part = "rest" if trace.frozen and options.get("pipeline") is None else None
+        self.executable = compile_module(trace.module, callbacks=trace.callbacks, part=part, **options)
         # Only traced arrays are weak: what a call gives has the dtype it has.
         self.result_avals = tuple([aval_of(each.aval.dtype, each.aval.shape) for each in results])
         self.is_dynamic = any(not aval.is_static for aval in self.result_avals)
         self.captured = trace.captured_arrays()
+        self.prepared: tuple[Any, ...] = ()
+        if len(self.executable.argument_names) > len(trace.block.args):
+            options = {**options, "specialize": None}
+            maker = compile_module(trace.module, callbacks=trace.callbacks, part="preparation", **options)
+            frozen = [self.captured[number].values for number in trace.frozen]
+            self.prepared = prepared(maker, frozen)
+            self.captured = (*self.captured, *self.prepared)
+        if len(trace.frozen) == len(trace.captured) > 0:
+            self.captured = FixedValues(values_of_captured(self.captured))
         self.ranges = tuple(trace.ranges)
         self.direct: DirectCall | None = self.executable.direct_call
 
@@ -82,8 +94,16 @@ class CompiledTrace:
             check_range(leaves[number], dtype)
 
 
-def values_of_captured(captured: Sequence[Captured]) -> list[Any]:
+class FixedValues(tuple[Any, ...]):
+    """The values of captured arrays that are all frozen, and what was made of them."""
+
+    __slots__ = ()
+
+
+def values_of_captured(captured: Sequence[Captured]) -> Sequence[Any]:
     """Returns what captured arrays, or what finds them, have for values now."""
+    if captured.__class__ is FixedValues:
+        return captured
     return [values_of(array() if callable(array) else array) for array in captured]
 
 

@@ -31,7 +31,7 @@ from typing import Any, cast
 import numpy as np
 
 from ..arrays.array import Array
-from ..arrays.concrete import ConcreteArray, as_concrete
+from ..arrays.concrete import ConcreteArray, as_concrete, is_frozen
 from .code_reads import Chain, Step, chains_of, text_of
 
 _OUTSIDE = ("builtins", "functools", "itertools", "math", "numpy", "operator", "tenon", "typing")
@@ -221,7 +221,12 @@ def fingerprint(value: Any, is_array: bool = False) -> Any:
 
 
 def fingerprint_of_values(value: Any) -> Any:
-    """Returns what is equal for arrays of the same dtype, shape and values."""
+    """
+    Returns what is equal for arrays of the same dtype, shape and values. Frozen ones are equal to themselves:
+    they may be large, and nobody changes them.
+    """
+    if is_frozen(value):
+        return _Same(value)
     array: Any = value.values if isinstance(value, ConcreteArray) else value
     if not isinstance(array, np.ndarray):
         return _Same(value)

@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, Modul
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 
 from ...dialects import graph
-from ...dialects.modules.entry import DONATED
+from ...dialects.modules.entry import DONATED, FROZEN
 from ...errors import TracingError
 from ...semantics.numpy_types import dense_of
 from ..arrays.array import Array, function
@@ -73,6 +73,8 @@ class Trace:
         self.thread = threading.get_ident()
         self.captured: list[tuple[Captured, TracedArray]] = []
         """Arrays from outside that are arguments of the program, with what stands for them."""
+        self.frozen: list[int] = []
+        """The numbers of those among them that are frozen."""
         self.ranges: dict[tuple[int, np.dtype[Any]], None] = {}
         """The numbers of arguments that are Python integers, with dtypes that must hold them."""
         self.watched: dict[int, Callable[[], Any]] = {}
@@ -178,15 +180,22 @@ class Trace:
         program, whose values are read at each call. Small arrays of Tenon's, which are immutable, are
         constants instead.
         """
-        from ..arrays.concrete import ConcreteArray, as_concrete
+        from ..arrays.concrete import ConcreteArray, as_concrete, is_frozen
 
         read = self.watched.get(id(array))
+        frozen = is_frozen(array)
+        if frozen:
+            # The program has what was made of these elements: another array in its place is another program.
+            self.values_read.add(id(array))
+            read = None
         if read is None and isinstance(array, ConcreteArray) and array.nbytes <= LARGEST_CONSTANT:
             return self.constant(array.values)
         found = self._captured.get(id(array))
         if found is None:
             aval = as_concrete(array).aval
             found = self._captured[id(array)] = self.argument(aval, f"captured{len(self.captured)}")
+            if frozen:
+                self.frozen.append(len(self.captured))
             self.captured.append((array if read is None else read, found))
         return found
 
@@ -241,11 +250,11 @@ class Trace:
             [argument.type for argument in self.block.args], [result.aval.type for result in results]
         )
         function = func.FuncOp(_identifier(self.name), type, Region([self.block]))
-        if donated:
-            attributes = [
-                DictionaryAttr({DONATED: UnitAttr()} if number in donated else {})
-                for number in range(len(self.block.args))
-            ]
+        marks = dict.fromkeys(donated, _DONATED)
+        for number in self.frozen:
+            marks[cast(BlockArgument, self.captured[number][1].value).index] = _FROZEN
+        if marks:
+            attributes = [marks.get(number, _UNMARKED) for number in range(len(self.block.args))]
             function.properties["arg_attrs"] = ArrayAttr(attributes)
         function.location = location
         self.module.body.block.add_op(function)
@@ -257,6 +266,11 @@ class Trace:
         error = TracingError(message, location=frame_text(user_location()))
         with_excerpt(error)
         return error
+
+
+_UNMARKED = DictionaryAttr({})
+_DONATED = DictionaryAttr({DONATED: UnitAttr()})
+_FROZEN = DictionaryAttr({FROZEN: UnitAttr()})
 
 
 def _identifier(name: str) -> str:

@@ -1,0 +1,195 @@
+"""`tenon.freeze`: what programs make of frozen arrays is made once, shared, and given back."""
+
+from __future__ import annotations
+
+import gc
+import pickle
+import weakref
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+import tenon
+import tenon.nn as nn
+import tenon.numpy as tnp
+from tenon.backends.cache.place import FOLDER, SWITCH
+from tenon.errors import TracingError
+
+Array = npt.NDArray[Any]
+
+BACKENDS = ("llvm", "opencl", "reference")
+
+
+def normal(*shape: int) -> Array:
+    return np.random.default_rng(shape).standard_normal(shape).astype(np.float32)
+
+
+def layer(x: Any, weights: Any) -> Any:
+    """A product with weights that a batch norm scales."""
+    scale = weights["gamma"] / tnp.sqrt(weights["variance"] + 1e-5)
+    return nn.relu(x @ (weights["w"] * scale) + (weights["beta"] - weights["mean"] * scale))
+
+
+def weights_of(rows: int, columns: int) -> dict[str, Array]:
+    names = ("gamma", "beta", "mean")
+    return {"w": normal(rows, columns), "variance": np.abs(normal(columns)) + 1} | {
+        name: normal(columns) + number for number, name in enumerate(names)
+    }
+
+
+def prepared_of(function: Any, *arguments: Any) -> tuple[Array, ...]:
+    return function.lower(*arguments).program.prepared
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("rows", [1, 7, 64])
+def test_results_are_those_of_arrays_that_change(backend: str, rows: int) -> None:
+    weights, x = weights_of(96, 160), normal(rows, 96)
+    expected = tenon.jit(lambda x: layer(x, weights), backend=backend)(x)
+    frozen = tenon.freeze(weights)
+    found = tenon.jit(lambda x: layer(x, frozen), backend=backend)(x)
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+
+
+def test_what_is_made_of_frozen_arrays_is_in_no_call() -> None:
+    weights, x = tenon.freeze(weights_of(128, 256)), normal(64, 128)
+    lowered = tenon.jit(lambda x: layer(x, weights)).lower(x)
+    text = lowered.text("graph")
+    assert "graph.sqrt" not in text
+    assert "graph.div" not in text
+    shapes = {array.shape for array in lowered.program.prepared}
+    assert (256,) in shapes  # The bias, and the weights in panels.
+    assert any(len(shape) == 3 and np.prod(shape) == 128 * 256 for shape in shapes)
+
+
+def test_a_bias_is_not_repeated_for_each_row() -> None:
+    bias, x = tenon.freeze(normal(160)), normal(64, 160)
+    assert prepared_of(tenon.jit(lambda x: x + bias), x) == ()
+
+
+def test_few_rows_of_a_named_number_have_panels_too() -> None:
+    w = tenon.freeze(normal(512, 512))
+    rows = tenon.Dim("rows", 1, 64)
+    function = tenon.jit(lambda x: x @ w, dynamic={"x": {0: rows}}, specialize={"rows": [3]})
+    assert "in panels" in function.lower(normal(2, 512)).text("graph")
+    for count in (1, 3, 5, 64):
+        x = normal(count, 512)
+        np.testing.assert_allclose(function(x), x @ np.asarray(w), rtol=1e-3, atol=1e-3)
+    assert len(function.explain_misses()) == 1
+
+
+def test_a_named_number_of_rows_may_be_none() -> None:
+    w = tenon.freeze(normal(512, 512))
+    function = tenon.jit(lambda x: x @ w, dynamic={"x": {0: tenon.Dim("rows", 0, 64)}})
+    assert np.asarray(function(normal(0, 512))).shape == (0, 512)
+    np.testing.assert_allclose(function(normal(2, 512)), normal(2, 512) @ np.asarray(w), rtol=1e-3, atol=1e-3)
+
+
+def test_signatures_and_functions_share_what_they_make_alike() -> None:
+    w = tenon.freeze(normal(512, 256))
+    first, second = tenon.jit(lambda x: x @ w), tenon.jit(lambda x: x @ w + 1)
+    kept = [prepared_of(first, normal(64, 512)), prepared_of(second, normal(64, 512))]
+    assert kept[0][0] is kept[1][0]
+    assert not kept[0][0].flags.writeable
+
+
+def test_what_is_made_is_given_back_with_the_function() -> None:
+    w = tenon.freeze(normal(256, 512))
+    function = tenon.jit(lambda x: x @ w)
+    function(normal(64, 256))
+    (kept,) = map(weakref.ref, prepared_of(function, normal(64, 256)))
+    assert kept() is not None
+    function.clear_cache()
+    del function
+    gc.collect()
+    assert kept() is None
+
+
+def test_a_frozen_array_cannot_be_written_to() -> None:
+    array = normal(4, 4)
+    frozen = tenon.freeze(array)
+    assert np.shares_memory(np.asarray(frozen), array)
+    with pytest.raises(ValueError, match="read-only"):
+        array[0, 0] = 1
+    assert tenon.freeze(frozen) is frozen
+
+
+def test_what_owns_no_memory_is_copied() -> None:
+    array = normal(4, 6)
+    frozen = tenon.freeze(array[:, ::2])
+    expected = array[:, ::2].copy()
+    array[:] = 0
+    np.testing.assert_array_equal(frozen, expected)
+
+
+def test_another_array_in_the_same_place_is_another_program() -> None:
+    weights = {"w": tenon.freeze(normal(256, 256))}
+    function = tenon.jit(lambda x: x @ weights["w"])
+    x = normal(64, 256)
+    np.testing.assert_allclose(function(x), x @ np.asarray(weights["w"]), rtol=1e-3, atol=1e-3)
+    weights["w"] = tenon.freeze(-normal(256, 256))
+    np.testing.assert_allclose(function(x), x @ np.asarray(weights["w"]), rtol=1e-3, atol=1e-3)
+    assert "has changed since it was traced" in str(function.explain_misses())
+
+
+def test_frozen_arrays_beside_those_that_change() -> None:
+    w, bias = tenon.freeze(normal(256, 256)), normal(256)
+    function = tenon.jit(lambda x: bias + x @ w)
+    x = normal(64, 256)
+    np.testing.assert_allclose(function(x), bias + x @ np.asarray(w), rtol=1e-3, atol=1e-3)
+    bias[:] = 3
+    np.testing.assert_allclose(function(x), 3 + x @ np.asarray(w), rtol=1e-3, atol=1e-3)
+
+
+def test_weights_in_a_loop_are_prepared_before_it() -> None:
+    w = tenon.freeze(normal(256, 256) / 16)
+    function = tenon.jit(lambda x: tenon.fori_loop(0, 3, lambda _, y: nn.relu(y @ (w * 2)), x))
+    x = normal(64, 256)
+    expected = x
+    for _ in range(3):
+        expected = np.maximum(expected @ (np.asarray(w) * 2), 0)
+    np.testing.assert_allclose(function(x), expected, rtol=1e-3, atol=1e-3)
+    assert len(prepared_of(function, x)) == 1
+
+
+def test_the_disk_cache_has_both_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(FOLDER, str(tmp_path))
+    monkeypatch.setenv(SWITCH, "1")
+    w, x = tenon.freeze(normal(256, 384)), normal(64, 256)
+    expected = np.asarray(tenon.jit(lambda x: x @ w)(x))
+    before = tenon.cache_info()
+    np.testing.assert_array_equal(tenon.jit(lambda x: x @ w)(x), expected)
+    after = tenon.cache_info()
+    assert (after.hits - before.hits, after.misses) == (2, before.misses)
+
+
+def test_a_frozen_array_stays_frozen_where_it_is_pickled() -> None:
+    frozen = pickle.loads(pickle.dumps(tenon.freeze({"w": normal(256, 256)})))
+    assert prepared_of(tenon.jit(lambda x: x @ frozen["w"]), normal(64, 256))
+
+
+def test_an_array_as_an_argument_is_like_any_other() -> None:
+    w, x = tenon.freeze(normal(256, 256)), normal(64, 256)
+    function = tenon.jit(lambda x, w: x @ w)
+    assert prepared_of(function, x, w) == ()
+    np.testing.assert_allclose(function(x, w), x @ np.asarray(w), rtol=1e-3, atol=1e-3)
+
+
+def test_explain_says_what_is_prepared_once() -> None:
+    w, x = tenon.freeze(normal(256, 512)), normal(64, 256)
+    text = str(tenon.jit(lambda x: x @ w).explain(x))
+    assert "prepared once: %captured0_panels" in text
+
+
+def test_what_is_no_array_is_refused() -> None:
+    with pytest.raises(TypeError, match="freeze: 'weights', of type str, expected an array"):
+        tenon.freeze({"w": "weights"})
+
+
+def test_a_traced_array_is_refused() -> None:
+    with pytest.raises(
+        TracingError, match=r"freeze: an array of shape .* has no values while that is traced"
+    ):
+        tenon.jit(lambda x: tenon.freeze(x))(normal(2, 2))
