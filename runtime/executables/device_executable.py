@@ -22,7 +22,7 @@ from ...backends.interface import (
 from ...backends.steps import CopyStep, Step
 from ...errors import TenonError
 from ...semantics.host_calls import HostFunctions
-from ..memory.segments import aligned, places
+from ..memory.segments import aligned, offsets_of
 from ..memory.slab_pool import Slab, SlabPool, slab_pool_of
 from ..plan.argument_kinds import check_kind
 from ..plan.host_calls import is_called_back
@@ -101,21 +101,21 @@ class DeviceExecutable(Executable):
         """Those that no call uses now: there are several where calls began while others called the host."""
         self._turn = Turn(self.name) if keeper is None else keeper.turn
         try:
-            self._node_places = self._place_nodes() if keeper is None else keeper.node_places
-            self._places = self._place_buffers()
+            self._node_locations = self._place_nodes() if keeper is None else keeper.node_locations
+            self._located = self._place_buffers()
             self.nodes = (
-                NodeArrays(self.name, plan.nodes, self._node_places, self._read_node, self._write_node)
+                NodeArrays(self.name, plan.nodes, self._node_locations, self._read_node, self._write_node)
                 if keeper is None
                 else keeper.nodes
             )
             temporaries = self._place_temporaries()
-            self._places_of_first_call = {**self._places, **temporaries}
+            self._locations_of_first_call = {**self._located, **temporaries}
             self._direct = self._bind_direct()
             if self._direct is None:
                 self._ordered.append(self._order_calls(temporaries))
             else:
                 self._bound.append(self._direct)
-                self._direct.add_frame(self._places_of_first_call)
+                self._direct.add_frame(self._locations_of_first_call)
                 if not self._takes_out:
                     self.direct_call = self._donate_directly if self._taken else self._direct.call
         except BaseException:
@@ -128,9 +128,9 @@ class DeviceExecutable(Executable):
         return self._direct
 
     @property
-    def node_places(self) -> Mapping[str, BufferLoc]:
+    def node_locations(self) -> Mapping[str, BufferLoc]:
         """Where the tensor nodes lie."""
-        return self._node_places
+        return self._node_locations
 
     @property
     def launches(self) -> tuple[Launch, ...]:
@@ -154,10 +154,10 @@ class DeviceExecutable(Executable):
         Returns where every buffer lies and when it is used. Calls that run at the same time as others have
         temporaries besides.
         """
-        places = self._places_of_first_call
+        located = self._locations_of_first_call
         if self._ordered and not isinstance(self._driver, HostMapped):
-            places = dict(enumerate(self._ordered[0].locations))
-        locations = [places.get(number) for number in range(len(self.program.buffers))]
+            located = dict(enumerate(self._ordered[0].locations))
+        locations = [located.get(number) for number in range(len(self.program.buffers))]
         with self._growth:
             pool_nbytes = {slab.pool_id: slab.nbytes for slab in self._slabs}
         return memory_plan_of(self.program, locations, pool_nbytes)
@@ -186,17 +186,17 @@ class DeviceExecutable(Executable):
         if constants is not None:
             with self._pool.lock:
                 self._driver.copy_to_device(constants.at(0), plan.constants)
-        places: dict[int, BufferLoc] = {}
+        located: dict[int, BufferLoc] = {}
         for number, buffer in enumerate(plan.buffers):
             if not buffer.nbytes:
                 assert empty is not None
-                places[number] = empty.at(0)
+                located[number] = empty.at(0)
             elif buffer.kind is BufferKind.CONSTANT:
                 assert constants is not None
-                places[number] = constants.at(buffer.offset)
+                located[number] = constants.at(buffer.offset)
             elif buffer.kind is BufferKind.NODE:
-                places[number] = self._node_places[buffer.node]
-        return places
+                located[number] = self._node_locations[buffer.node]
+        return located
 
     def _place_temporaries(self) -> dict[int, BufferLoc]:
         """Allocates temporaries for one call at a time, and returns where they lie."""
@@ -209,7 +209,7 @@ class DeviceExecutable(Executable):
 
     def _place_nodes(self) -> dict[str, BufferLoc]:
         """Allocates the nodes, all bytes 0, and returns where they lie."""
-        *offsets, nbytes = places(node.nbytes for node in self.program.nodes)
+        *offsets, nbytes = offsets_of(node.nbytes for node in self.program.nodes)
         slab = self._allocate(nbytes)
         if slab is None:
             return {}
@@ -228,9 +228,9 @@ class DeviceExecutable(Executable):
         return slab
 
     def _order_calls(self, temporaries: Mapping[int, BufferLoc]) -> OrderedCalls:
-        places = {**self._places, **temporaries}
+        located = {**self._located, **temporaries}
         return OrderedCalls(
-            self._driver, self._artifact, self.program, places, self._pool, self._slabs, self._track
+            self._driver, self._artifact, self.program, located, self._pool, self._slabs, self._track
         )
 
     def _bind_direct(self) -> DirectProgram | None:
@@ -280,9 +280,9 @@ class DeviceExecutable(Executable):
         with self._growth:
             self._check_open()
             if self._placed is None:
-                places = {**self._places, **self._place_temporaries()}
+                located = {**self._located, **self._place_temporaries()}
                 self._placed = PlacedCalls(
-                    self._backend, self._artifact, self.program, places, self._pool, self._track
+                    self._backend, self._artifact, self.program, located, self._pool, self._track
                 )
             placed = self._placed
         arguments = placed.arguments(given)
@@ -348,7 +348,7 @@ class DeviceExecutable(Executable):
             with self._growth:
                 self._check_open()
                 if not direct.has_free_frame:
-                    direct.add_frame({**self._places, **self._place_temporaries()})
+                    direct.add_frame({**self._located, **self._place_temporaries()})
         raise AssertionError(f"{self.name}: arrays that fit were refused")
 
     def _run_in_order(self, arrays: list[Array], results: list[Array], values: Mapping[str, int]) -> None:

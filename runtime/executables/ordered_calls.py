@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ...backends.interface import BufferLoc, CompiledArtifact, Driver, HostMapped, Program
 from ...errors import DeviceError, DeviceLostError, OutOfMemoryError
-from ..memory.segments import places
+from ..memory.segments import offsets_of
 from ..memory.slab_pool import Slab, SlabPool
 from ..plan.host_calls import is_of_callback
 from ..plan.program_plan import BufferKind, ProgramPlan
@@ -25,7 +25,7 @@ class OrderedCalls:
     and results are mapped for each call, else they are copied to and from memory of the device. What is
     allocated is added to `slabs`; whoever made this frees them. Runs with the lock of `pool` held.
 
-    `places` are those of all other buffers; that of a part of a node is for symbols that are 0.
+    `located` says where all other buffers lie; a part of a node is located for symbols that are 0.
     """
 
     def __init__(
@@ -33,7 +33,7 @@ class OrderedCalls:
         driver: Driver,
         artifact: CompiledArtifact,
         plan: ProgramPlan,
-        places: Mapping[int, BufferLoc],
+        located: Mapping[int, BufferLoc],
         pool: SlabPool,
         slabs: list[Slab],
         track: Track,
@@ -41,11 +41,11 @@ class OrderedCalls:
         self._driver = driver
         self._plan = plan
         self._track = track
-        callers = [number for number in range(len(plan.buffers)) if number not in places]
+        callers = [number for number in range(len(plan.buffers)) if number not in located]
         self._mapper = driver if isinstance(driver, HostMapped) else None
         provide = self._allocated if self._mapper is None else self._reserved
         exchanged = dict(provide(callers, pool, slabs))
-        self.locations = tuple(places[n] if n in places else exchanged[n] for n in range(len(plan.buffers)))
+        self.locations = tuple(located[n] if n in located else exchanged[n] for n in range(len(plan.buffers)))
         """Where each buffer lies; arguments and results that are mapped lie there during calls only."""
         self._program = driver.bind(artifact, plan.steps, self.locations)
         self._inputs = [
@@ -87,7 +87,7 @@ class OrderedCalls:
         self, callers: Sequence[int], pool: SlabPool, slabs: list[Slab]
     ) -> Iterator[tuple[int, BufferLoc]]:
         if callers:
-            *offsets, nbytes = places(self._plan.buffers[number].nbytes for number in callers)
+            *offsets, nbytes = offsets_of(self._plan.buffers[number].nbytes for number in callers)
             slabs.append(pool.allocate(nbytes))
             yield from zip(callers, map(slabs[-1].at, offsets), strict=True)
 

@@ -15,9 +15,9 @@ from .ordered_calls import run_steps
 
 class PlacedCalls:
     """
-    A program bound to the places of all its buffers but the arguments and results, which each call places.
+    A program bound to the locations of all its buffers but the arguments and results, which each call places.
 
-    `places` are those of the other buffers; that of a part of a node is for symbols that are 0.
+    `located` says where the other buffers lie; a part of a node is located for symbols that are 0.
     """
 
     def __init__(
@@ -25,16 +25,16 @@ class PlacedCalls:
         backend: Backend,
         artifact: CompiledArtifact,
         plan: ProgramPlan,
-        places: Mapping[int, BufferLoc],
+        located: Mapping[int, BufferLoc],
         pool: SlabPool,
         track: Track,
     ) -> None:
         self._backend = backend
         self._plan = plan
-        self._places = places
+        self._located = located
         self._pool = pool
         self._track = track
-        locations = [places.get(number) for number in range(len(plan.buffers))]
+        locations = [located.get(number) for number in range(len(plan.buffers))]
         with pool.lock:
             self._program = backend.driver.bind(artifact, plan.steps, locations)
 
@@ -69,18 +69,18 @@ class PlacedCalls:
         Raises:
             DeviceError: the device failed.
         """
-        places = dict(self._places)
+        located = dict(self._located)
         for number, buffer in enumerate(self._plan.buffers):
-            if number in self._places:
+            if number in self._located:
                 if buffer.indices:
-                    places[number] = buffer.moved(self._places[number], values)
-                    self._program.place(number, places[number])
+                    located[number] = buffer.moved(self._located[number], values)
+                    self._program.place(number, located[number])
                 continue
             array = (arguments if buffer.kind is BufferKind.ARGUMENT else results)[buffer.number]
-            places[number] = array.location
+            located[number] = array.location
             self._program.place(number, array.location)
         run_steps(self._program, self._plan, self._track)
         for number, index in enumerate(self._plan.returned):
             target, nbytes = results[number].location, self._plan.buffers[index].nbytes
-            if nbytes and places[index] != target:
-                self._backend.driver.copy_on_device(target, places[index], nbytes)
+            if nbytes and located[index] != target:
+                self._backend.driver.copy_on_device(target, located[index], nbytes)

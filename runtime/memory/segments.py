@@ -22,7 +22,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Segment:
-    """One pool: `offsets` are the places of the requests of these numbers."""
+    """One pool: `offsets` are those of the requests of these numbers."""
 
     nbytes: int
     payload_nbytes: int
@@ -31,10 +31,10 @@ class Segment:
 
 def aligned(nbytes: int) -> int:
     """Returns `nbytes` rounded up to the alignment, and at least that: what has no elements has a place."""
-    return places([nbytes])[-1]
+    return offsets_of([nbytes])[-1]
 
 
-def places(sizes: Iterable[int]) -> list[int]:
+def offsets_of(sizes: Iterable[int]) -> list[int]:
     """Returns what `in_a_row` of dialects/buffer_size.py does, where what has no elements has a place too."""
     return in_a_row(max(nbytes, 1) for nbytes in sizes)
 
@@ -65,5 +65,5 @@ def pack(requests: Sequence[Request], limit: int) -> list[Segment]:
 
 
 def _segment(sizes: Mapping[int, int]) -> Segment:
-    *offsets, nbytes = places(sizes.values())
+    *offsets, nbytes = offsets_of(sizes.values())
     return Segment(nbytes, sum(sizes.values()), dict(zip(sizes, offsets, strict=True)))

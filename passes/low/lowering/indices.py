@@ -32,7 +32,7 @@ from ...indices.expressions import (
 )
 from ...scalar.builder import INDEX
 from .lanes import LaneAxis, LanedValue, Lanes, lane_offsets
-from .writer import NO_OVERFLOW, KernelWriter, Place
+from .writer import NO_OVERFLOW, InsertionPoint, KernelWriter
 
 
 class IndexWriter:
@@ -42,20 +42,20 @@ class IndexWriter:
     `sched` kernel are there.
     """
 
-    __slots__ = ("_places", "_values", "bindings", "scalars", "writer")
+    __slots__ = ("_points", "_values", "bindings", "scalars", "writer")
 
     def __init__(self, writer: KernelWriter, scalars: dict[SSAValue, LanedValue]):
         self.writer = writer
         self.scalars = scalars
         self.bindings: dict[Axis, IndexExpr] = {}
         self._values: dict[Axis, SSAValue] = {}
-        self._places: dict[Axis, Place] = {}
+        self._points: dict[Axis, InsertionPoint] = {}
 
     def bind(self, value: SSAValue, extent: Extent, hint: str) -> IndexExpr:
         """Makes an index value of the `low` kernel an axis that expressions are written in."""
         axis = Axis(max(extent, 2) if isinstance(extent, int) else extent, hint)
         self._values[axis] = value
-        self._places[axis] = self.writer.homes[value] = self.writer.place
+        self._points[axis] = self.writer.homes[value] = self.writer.point
         return variable(axis)
 
     def write_for(
@@ -91,44 +91,44 @@ class IndexWriter:
         so_far, value = constant(0), None
         for atom, factor in by_depth:
             so_far = so_far + IndexExpr({atom: factor}, 0)
-            place = self.writer.places[self._depth(by_depth[len(so_far.terms) - 1][0])]
-            known = place.indices.get(so_far)
+            point = self.writer.points[self._depth(by_depth[len(so_far.terms) - 1][0])]
+            known = point.indices.get(so_far)
             if known is None:
-                known = self._term(place, atom, factor, location)
+                known = self._term(point, atom, factor, location)
                 if value is not None:
-                    known = self._op_at(place, arith.AddiOp, value, known, location)
-                place.indices[so_far] = known
+                    known = self._op_at(point, arith.AddiOp, value, known, location)
+                point.indices[so_far] = known
             value = known
         assert value is not None, "an index without terms is a constant"
         return self._add_constant(expr, value, location) if expr.constant != 0 else value
 
     def _add_constant(self, expr: IndexExpr, value: SSAValue, location: LocationAttr) -> SSAValue:
-        place = self.writer.places[max(self._depth(atom) for atom in expr.terms)]
-        known = place.indices.get(expr)
+        point = self.writer.points[max(self._depth(atom) for atom in expr.terms)]
+        known = point.indices.get(expr)
         if known is None:
             offset = self.writer.constants.get(expr.constant, INDEX)
-            known = place.indices[expr] = self._op_at(place, arith.AddiOp, value, offset, location)
+            known = point.indices[expr] = self._op_at(point, arith.AddiOp, value, offset, location)
         return known
 
     def op(self, op_type: type[Operation], lhs: SSAValue, rhs: SSAValue, location: LocationAttr) -> SSAValue:
-        """Inserts an op on two indices at the innermost place."""
-        return self._op_at(self.writer.place, op_type, lhs, rhs, location)
+        """Inserts an op on two indices at the innermost insertion point."""
+        return self._op_at(self.writer.point, op_type, lhs, rhs, location)
 
-    def _term(self, place: Place, atom: Atom, factor: Extent, location: LocationAttr) -> SSAValue:
+    def _term(self, point: InsertionPoint, atom: Atom, factor: Extent, location: LocationAttr) -> SSAValue:
         alone = IndexExpr({atom: 1}, 0)
-        value = place.indices.get(alone)
+        value = point.indices.get(alone)
         if value is None:
-            value = place.indices[alone] = self._atom(place, atom, location)
+            value = point.indices[alone] = self._atom(point, atom, location)
         if factor == 1:
             return value
         scaled = IndexExpr({atom: factor}, 0)
-        known = place.indices.get(scaled)
+        known = point.indices.get(scaled)
         if known is None:
             by = self.writer.constants.get(factor, INDEX)
-            known = place.indices[scaled] = self._op_at(place, arith.MuliOp, value, by, location)
+            known = point.indices[scaled] = self._op_at(point, arith.MuliOp, value, by, location)
         return known
 
-    def _atom(self, place: Place, atom: Atom, location: LocationAttr) -> SSAValue:
+    def _atom(self, point: InsertionPoint, atom: Atom, location: LocationAttr) -> SSAValue:
         if isinstance(atom, Axis):
             return self._values[atom]
         if isinstance(atom, Opaque):
@@ -138,25 +138,30 @@ class IndexWriter:
         constants = self.writer.constants
         if isinstance(atom, Clamp):
             zero, last = constants.get(0, INDEX), constants.get(atom.last, INDEX)
-            raised = self._op_at(place, arith.MaxSIOp, operand, zero, location)
-            return self._op_at(place, arith.MinSIOp, raised, last, location)
+            raised = self._op_at(point, arith.MaxSIOp, operand, zero, location)
+            return self._op_at(point, arith.MinSIOp, raised, last, location)
         check_not_negative("arith", atom.operand)
         op_type = arith.DivUIOp if isinstance(atom, FloorDiv) else arith.RemUIOp
-        return self._op_at(place, op_type, operand, constants.get(atom.divisor, INDEX), location)
+        return self._op_at(point, op_type, operand, constants.get(atom.divisor, INDEX), location)
 
     def _op_at(
-        self, place: Place, op_type: type[Operation], lhs: SSAValue, rhs: SSAValue, location: LocationAttr
+        self,
+        point: InsertionPoint,
+        op_type: type[Operation],
+        lhs: SSAValue,
+        rhs: SSAValue,
+        location: LocationAttr,
     ) -> SSAValue:
         properties = NO_OVERFLOW if op_type in (arith.AddiOp, arith.MuliOp, arith.SubiOp) else {}
-        place.builder.location = location
-        value = place.builder.op(op_type, lhs, rhs, properties=dict(properties))
-        self.writer.homes[value] = place
+        point.builder.location = location
+        value = point.builder.op(op_type, lhs, rhs, properties=dict(properties))
+        self.writer.homes[value] = point
         return value
 
     def _depth(self, atom: Atom) -> int:
         match atom:
             case Axis():
-                return self._places[atom].depth
+                return self._points[atom].depth
             case Opaque(value, _):
                 return self.writer.homes.get(value, self.writer.top).depth
             case Element():

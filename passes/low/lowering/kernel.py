@@ -334,7 +334,7 @@ class _KernelLowering:
             transposed = self.writer.insert(low.TransposeOp(loaded), op.location)
             for row, column in enumerate(transposed.results):
                 column.name_hint = hint
-                self.writer.homes[column] = self.writer.place
+                self.writer.homes[column] = self.writer.point
                 values[(*lanes[:position], row, *lanes[position + 1 :])] = column
         return LanedValue.of(active, values, True)
 

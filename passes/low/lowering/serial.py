@@ -34,7 +34,7 @@ def _lower_for(state: KernelState, op: scf.ForOp) -> None:
     begin, end, step = (_value(state, op, bound) for bound in (op.lb, op.ub, op.step))
 
     def body(index: SSAValue, carried: Sequence[SSAValue]) -> list[SSAValue]:
-        state.writer.homes[index] = state.writer.place
+        state.writer.homes[index] = state.writer.point
         _bind(state, block.args, [index, *carried])
         return _lower_block(state, block)
 
@@ -108,7 +108,7 @@ def _value(state: KernelState, op: Operation, value: SSAValue) -> SSAValue:
 
 def _bind_results(state: KernelState, op: Operation, new: Operation) -> None:
     for result in new.results:
-        state.writer.homes[result] = state.writer.place
+        state.writer.homes[result] = state.writer.point
     _bind(state, op.results, new.results)
 
 

@@ -48,7 +48,7 @@ def constant_value(op: arith.ConstantOp) -> int | float:
 
 
 @dataclass(eq=False, slots=True)
-class Place:
+class InsertionPoint:
     """A block being filled; code known to be invariant in what comes later is still inserted at its end."""
 
     builder: ScalarBuilder
@@ -58,29 +58,29 @@ class Place:
 
 
 class KernelWriter:
-    """Fills the body of `op`, at the innermost of `places`."""
+    """Fills the body of `op`, at the innermost insertion point."""
 
-    __slots__ = ("block", "constants", "homes", "places", "top")
+    __slots__ = ("block", "constants", "homes", "points", "top")
 
     def __init__(self, op: low.KernelOp):
         self.block = op.body.block
         self.constants = ConstantPool(self.block, op.location, op.sizes)
-        self.top = Place(ScalarBuilder(self.block, None, self.constants), 0)
-        self.places: list[Place] = [self.top]
-        self.homes: dict[SSAValue, Place] = {}
+        self.top = InsertionPoint(ScalarBuilder(self.block, None, self.constants), 0)
+        self.points: list[InsertionPoint] = [self.top]
+        self.homes: dict[SSAValue, InsertionPoint] = {}
         """Where each value was computed; nothing for arguments and constants."""
 
     @property
-    def place(self) -> Place:
-        return self.places[-1]
+    def point(self) -> InsertionPoint:
+        return self.points[-1]
 
     def index_constants(self, first: Extent, second: Extent, third: int) -> Bounds:
         get = self.constants.get
         return get(first, INDEX), get(second, INDEX), get(third, INDEX)
 
     def insert(self, op: Operation, location: LocationAttr, hint: str | None = None) -> Operation:
-        self.place.builder.location = location
-        return self.place.builder.insert(op, hint)
+        self.point.builder.location = location
+        return self.point.builder.insert(op, hint)
 
     def insert_at_front(self, op: Operation, location: LocationAttr, hint: str | None) -> SSAValue:
         """Inserts an op with one result before all others of the kernel."""
@@ -110,7 +110,7 @@ class KernelWriter:
         """Inserts an op with one result."""
         op = op_type.create(operands=operands, result_types=(result_type,), properties=dict(properties or {}))
         value = self.insert(op, location, hint).results[0]
-        self.homes[value] = self.place
+        self.homes[value] = self.point
         return value
 
     def as_vector(self, value: SSAValue, lanes: int) -> SSAValue:
@@ -124,7 +124,7 @@ class KernelWriter:
             self.homes[known] = home
         return known
 
-    def _broadcast(self, value: SSAValue, lanes: int, home: Place) -> SSAValue:
+    def _broadcast(self, value: SSAValue, lanes: int, home: InsertionPoint) -> SSAValue:
         if isinstance(value.owner, arith.ConstantOp):
             return self.dense((constant_value(value.owner),), value.type, lanes, value.name_hint)
         op = vector.BroadcastOp.create(operands=(value,), result_types=(vector_type(value.type, lanes),))
@@ -168,7 +168,7 @@ class KernelWriter:
             result_types=[value.type for value in carried],
             regions=[Region(block)],
         )
-        place = self.place
+        point = self.point
         with self.open(loop, location):
             self.fill(block, lambda arguments: body(arguments[0], arguments[1:]), location)
         for argument in block.args[1:]:
@@ -176,14 +176,14 @@ class KernelWriter:
         block.args[0].name_hint = hint
         for result in loop.results:
             result.name_hint = carried_hint
-            self.homes[result] = place
+            self.homes[result] = point
         return list(loop.results)
 
     @contextmanager
     def open(self, op: Operation, location: LocationAttr) -> Generator[None, None, None]:
         """Inserts an op with regions, which are filled meanwhile; what they find invariant goes before it."""
         self.insert(op, location)
-        builder = self.place.builder
+        builder = self.point.builder
         anchor, builder.anchor = builder.anchor, op
         yield
         builder.anchor = anchor
@@ -196,10 +196,10 @@ class KernelWriter:
         terminator: type[Operation] = scf.YieldOp,
     ) -> None:
         """Writes a block of the innermost op; `body` is given its arguments and returns what it yields."""
-        inner = Place(ScalarBuilder(block, None, self.constants), self.place.depth + 1)
-        self.places.append(inner)
+        inner = InsertionPoint(ScalarBuilder(block, None, self.constants), self.point.depth + 1)
+        self.points.append(inner)
         for argument in block.args:
             argument.location = location
             self.homes.setdefault(argument, inner)
         self.insert(terminator.create(operands=body(block.args)), location)
-        self.places.pop()
+        self.points.pop()

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tenon.dialects.buffer_size import ALIGNMENT, in_a_row
 from tenon.errors import OutOfMemoryError
-from tenon.runtime.memory.segments import POOL_LIMIT, Request, Segment, aligned, pack, places
+from tenon.runtime.memory.segments import POOL_LIMIT, Request, Segment, aligned, offsets_of, pack
 
 
 @pytest.mark.parametrize(("nbytes", "expected"), [(0, 64), (1, 64), (64, 64), (65, 128), (1 << 32, 1 << 32)])
@@ -73,4 +73,4 @@ def test_a_row_ends_where_the_next_buffer_would_begin():
 
 
 def test_what_has_no_elements_has_a_place_in_a_pool():
-    assert places([1, 64, 0, 65]) == [0, 64, 128, 192, 320]
+    assert offsets_of([1, 64, 0, 65]) == [0, 64, 128, 192, 320]
