@@ -1,4 +1,8 @@
-"""The register tile of a contraction, `low.tile_fma`, which a backend writes its own way or has expanded."""
+"""
+The microkernel of a contraction: `low.tile_fma` adds up the products of one register tile.
+
+A backend has a rule of its own for it, or `expand-tiles` makes loops of it.
+"""
 
 from __future__ import annotations
 
@@ -48,17 +52,16 @@ class TileFmaOp(IRDLOperation):
     (`+=`). Elements of `lhs` and `rhs` may be narrower, and are converted exactly. No two of the elements
     that are written are the same, and none of them is among those that are read.
 
-    Where `live` is there, only the first `live` columns exist: no others are read or written.
+    With `live` only the first `live` columns exist: no others are read or written.
 
-    `prefetch` says what the next tile reads: while this one is computed, step k of its only depth brings the
-    elements from `at + k * step` on, `count` of them, into the cache. That changes nothing but time, and such
-    elements need not exist.
+    `prefetch` says what the next tile reads. Step k of the only depth of this tile prefetches `count`
+    elements from `at + k * step` on. A prefetch changes nothing but time, and its elements need not exist.
 
     Under `transposed` the sum of row r and column c is written to acc[acc_at + c * acc_row + r] instead.
     There is no `live` then, and no `+=`.
 
-    `ahead` is how many elements further on in `rhs` those are that will be needed soon, be they inside of the
-    buffer or not; it changes no result, and a backend may pass over it.
+    `ahead` is a distance in elements: the microkernel may prefetch `rhs` so far ahead of its loads, beyond
+    the end of the buffer too. It changes no result, and a backend may ignore it.
 
     ```mlir
     low.tile_fma 8 x 48 %c[%c_at, %c_row] = %a[%a_at, %a_row, %a_step] * %b[%b_at, %b_step] depth [%k]
@@ -112,9 +115,9 @@ class TileFmaOp(IRDLOperation):
         rhs_next: tuple[SSAValue, int, int] | None = None,
     ):
         """
-        `acc` is a buffer, where its tile begins, and the step from row to row; `lhs` is that and a step for
-        each depth; `rhs` is a buffer, where its tile begins, and a step for each depth. What is prefetched of
-        `lhs` and of `rhs` is a place, a step and a count each.
+        `acc` is a buffer, the index at which its tile begins, and the step from row to row. `lhs` is the same
+        and a step for each depth. `rhs` is a buffer, the index at which its tile begins, and a step for each
+        depth. A prefetch of `lhs` or `rhs` is an index, a step and a count.
         """
         super().__init__(
             operands=[*acc, *lhs[:3], lhs[3:], *rhs[:2], rhs[2:], depths, live]

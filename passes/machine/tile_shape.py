@@ -1,4 +1,4 @@
-"""How large the register tile of a contraction is."""
+"""How large the register tile of a contraction is: the microkernel's rows and columns."""
 
 from __future__ import annotations
 

@@ -150,7 +150,7 @@ class _Fuser:
         launches, buffer = handover.launches, handover.buffer
         arguments: dict[tuple[SSAValue, Attribute], int] = {}
         operands: list[SSAValue] = []
-        places: list[list[int | None]] = []
+        numbers: list[list[int | None]] = []
         for launch in launches:
             kernel = self.kernels[kernel_name(launch)]
             own: list[int | None] = []
@@ -162,13 +162,13 @@ class _Fuser:
                 if number == len(operands):
                     operands.append(operand)
                 own.append(number)
-            places.append(own)
+            numbers.append(own)
         consumer = launches[-1]
         for launch in launches:
             self.launches[kernel_name(launch)] -= 1
         kernel = self.fused.get(key)
         if kernel is None:
-            kernel = self.fused[key] = self._write(launches, plan, places)
+            kernel = self.fused[key] = self._write(launches, plan, numbers)
         name = kernel.sym_name.data
         assert self.kernels[name] is kernel, f"@{name} is the name of two kernels"
         self.launches[name] = self.launches.get(name, 0) + 1
@@ -184,19 +184,19 @@ class _Fuser:
             launch.detach()
             launch.erase()
         owner = buffer.owner
-        assert isinstance(owner, sched.BufferOp), "a handed over buffer of no program"
+        assert isinstance(owner, sched.BufferOp), "a buffer of no program"
         owner.detach()
         owner.erase()
         return new
 
     def _write(
-        self, launches: Sequence[sched.LaunchOp], plan: StagePlan, places: Sequence[Sequence[int | None]]
+        self, launches: Sequence[sched.LaunchOp], plan: StagePlan, numbers: Sequence[Sequence[int | None]]
     ) -> sched.KernelOp:
         """Writes the fused kernel in front of the consumer's, under a name of its own."""
         old = self.kernels[kernel_name(launches[-1])]
         base = self.base_names.get(old, old.sym_name.data)
         name = self.names.fresh(f"{base}_fused")
-        new = write_stages(plan, places, name)
+        new = write_stages(plan, numbers, name)
         module = old.parent
         assert module is not None, "a kernel that stands nowhere"
         module.insert_op_before(new, old)

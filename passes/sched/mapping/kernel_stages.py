@@ -1,4 +1,4 @@
-"""Makes kernels that hand a buffer to one another stages of one kernel, under axes that count its blocks."""
+"""Makes producers and the consumer of a buffer stages of one kernel, under axes that count its blocks."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ LEAST_ROWS = 8
 @dataclass(frozen=True, slots=True)
 class StageSource:
     """
-    A kernel that is to be a stage, the number of its argument that is handed over, and the most bytes of a
-    side that stays from one block to the next, which a cache holds.
+    A kernel that is to be a stage, the number of the argument that is the buffer between producer and
+    consumer, and the most bytes of a side that stays from one block to the next, which a cache holds.
     """
 
     kernel: sched.KernelOp
@@ -44,7 +44,7 @@ class StageSource:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape of the buffer that is handed over, as the kernel sees it."""
+        """The shape of the buffer between producer and consumer, as the kernel sees it."""
         type = self.kernel.body.block.args[self.argument].type
         assert isinstance(type, MemRefType), "a buffer that is none"
         return tuple(type.get_shape())
@@ -88,11 +88,12 @@ class Obstacle:
 
 def plan_stages(sources: Sequence[StageSource], local_nbytes: int, least_blocks: int) -> StagePlan | Obstacle:
     """
-    Returns how kernels that hand over a buffer, the last one reading it, can be stages of one kernel with at
-    least so many blocks and at most so many bytes of local buffers, or why they cannot, or need not.
+    Returns how the producers of a buffer and its consumer, which comes last, can be stages of one kernel, or
+    why they cannot, or need not. The kernel has at least `least_blocks` blocks, and at most `local_nbytes`
+    bytes of local buffers.
 
-    The first buffer of a kernel takes no more than half of them, or a third if it is a part of the rows: what
-    it is computed from may be a block of the same size.
+    The first buffer of a kernel takes at most half of the bytes, or a third if it is a part of the rows: its
+    operands may be blocks of the same size.
     """
     readings = [_Reading(source) for source in sources]
     if not all(reading.nest for reading in readings):
@@ -144,7 +145,7 @@ def _block_counts(extents: Sequence[int]) -> Iterator[tuple[int, bool]]:
 
 
 class _Reading:
-    """What a kernel does with the buffer that is handed over."""
+    """How a kernel accesses the buffer between producer and consumer."""
 
     def __init__(self, source: StageSource):
         self.source = source
@@ -337,7 +338,7 @@ def _stages_in(block: Block) -> list[sched.AxisOp]:
 def write_stages(plan: StagePlan, arguments: Sequence[Sequence[int | None]], name: str) -> sched.KernelOp:
     """
     Returns a kernel of copies of the stages, called `name`. `arguments` are, for each argument of each of
-    them, the number of the argument that it is in the new kernel, None for the buffer that is handed over.
+    them, the number of the argument that it is in the new kernel, None for the buffer between the stages.
     """
     return _StageWriter(plan, arguments, name).write()
 
@@ -440,7 +441,7 @@ class _StageWriter:
         analysis: IndexAnalysis,
         first: IndexExpr,
     ) -> None:
-        """Has an access of the buffer that is handed over use the block that is kept of it."""
+        """Has an access of the buffer use the local block instead."""
         writer, old = writer_before(op), list(op.indices)
         indices = old[stage.n_dims :]
         if stage.rows is not None:

@@ -1,5 +1,5 @@
 """
-Lets kernels fetch what they will read soon: the next row while they work on one.
+Lets kernels prefetch what they will read soon: the next row while they work on one.
 
     sched.axis %i = 4096 block(16) {                          sched.axis %i = 4096 block(16) {
       %m = sched.reduce maximumf %j = 1024 vector(16) {         ...
@@ -9,14 +9,14 @@ Lets kernels fetch what they will read soon: the next row while they work on one
         %w = memref.load %x[%i, %j_1]                             %w = memref.load %x[%i, %j_1]
         ...                                                           {tenon.prefetch = 1024 : index}
 
-The first loop over a row waits for memory, and computes little; those after it find the row in the caches,
-and let memory rest. So the last loop that reads the row names the next one. What only one loop reads is named
-some way ahead: processors fetch what comes next by themselves, but not beyond a page, and too late for loops
-that compute much. Short rows are named a few rows ahead.
+The first loop over a row waits for memory and computes little. The loops after it find the row in the caches,
+and memory rests. So the last loop that reads the row prefetches the next one. A row that only one loop reads
+is prefetched `AHEAD_NBYTES` ahead: the prefetcher of a processor stops at the end of a page, and it is too
+late for loops that compute much. Short rows are prefetched a few rows ahead.
 
-Only loads of vectors from buffers larger than the second cache, and of one element of a buffer in a loop:
-what several windows share would be named several times. Where the row after the last one would be, there may
-be nothing: what a load names is never looked at.
+The pass marks loads of vectors from buffers larger than the second cache. The loop must load from the buffer
+once: windows that overlap would prefetch the same elements several times. The last row prefetches beyond the
+buffer. That is safe, as a prefetch of an address that does not exist does nothing.
 
 Requires: mapped `sched` kernels. Ensures: what each kernel computes is unchanged, bit for bit.
 """
@@ -43,10 +43,10 @@ from ...machine.target import L2_NBYTES, check_positive
 from .reasons import add_reason
 
 AHEAD_NBYTES = 4096
-"""What is needed sooner than after this many bytes comes too late."""
+"""How far ahead a load prefetches: elements that are read sooner would arrive too late."""
 
 LONG_NBYTES = 4 * AHEAD_NBYTES
-"""In rows from this size on, most of what is so far ahead is in the same row."""
+"""Rows from this size on are long: a prefetch `AHEAD_NBYTES` ahead mostly stays in the same row."""
 
 
 _Read = tuple[Loop, memref.LoadOp]
@@ -54,7 +54,7 @@ _Read = tuple[Loop, memref.LoadOp]
 
 @dataclass(frozen=True)
 class PrefetchRowsPass(ModulePass):
-    """Lets kernels fetch what they will read soon: the next row while they work on one."""
+    """Lets kernels prefetch what they will read soon: the next row while they work on one."""
 
     name = "prefetch-rows"
     l2_nbytes: int = L2_NBYTES

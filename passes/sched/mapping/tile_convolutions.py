@@ -1,5 +1,5 @@
 """
-Maps convolutions to register tiles of places in the image by output channels.
+Maps convolutions to register tiles of pixels by output channels.
 
     sched.axis %y = 56 {
       sched.axis %x = 56 {
@@ -20,23 +20,23 @@ Maps convolutions to register tiles of places in the image by output channels.
       }
     }
 
-A convolution is a kernel of nested axes around one sum of products, of which one operand, the image, is read
-in windows or in steps: one of its subscripts moves with two axes, or by more than one. The other operand is
-the weights. The columns of the tiles are the axis along which the weights lie side by side, in panels as wide
-as `tile_shape` of the sum says, or as they are; the rows are the innermost axis of the image. Rows are shared
-out evenly: 15 of them are 8 and 7 at a time, where 14 fit.
+A convolution is a kernel of nested axes around one sum of products. One operand, the image, is read in
+windows or with a stride: one of its subscripts moves with two axes, or by more than one. The other operand is
+the weights. The columns of the tile are the axis along which the weights are contiguous, in panels as wide as
+`tile_shape` of the sum says, or without panels. The rows of the tile are the pixels: the innermost axis of
+the image that the result has too. Rows are divided evenly: 15 rows run as 8 and 7, where 14 fit.
 
-Where the result is contiguous along the places instead, the channels stand around them, with `vector` to say
-that they are what is summed up in vectors:
+A result that is contiguous along the pixels has the channels around the pixels. Their `vector` says that the
+sums are vectors of channels:
 
     sched.axis %o = 64 tile(32) vector(16) {
       sched.axis %x = 56 tile(14) vector(8) {
 
-Weights that do not lie side by side are multiplied, one by one, by vectors of the image, if that is
-contiguous along the places: the rows are the channels then.
+Weights that are not contiguous along the channels are multiplied, one by one, by vectors of pixels. The rows
+are the channels then, and the image must be contiguous along the pixels.
 
-Weights that are larger than `l2-nbytes` are read once: the axis of their panels is outermost. Else
-they stay where they are, and each row of the image is read once.
+Weights that are larger than `l2-nbytes` are read once: the axis of their panels is outermost. Smaller weights
+stay in the cache, and each row of the image is read once.
 
 Requires: unmapped `sched` kernels. Ensures: what each kernel computes is unchanged, bit for bit.
 """
@@ -69,7 +69,7 @@ LEAST_CHANNELS = 8
 
 @dataclass(frozen=True)
 class TileConvolutionsPass(ModulePass):
-    """Maps convolutions to register tiles of places in the image by output channels."""
+    """Maps convolutions to register tiles of pixels by output channels."""
 
     name = "tile-convolutions"
     vector_nbytes: int = VECTOR_NBYTES
@@ -87,16 +87,17 @@ class TileConvolutionsPass(ModulePass):
     def _map(self, kernel: sched.KernelOp, found: _Convolution) -> None:
         lanes = max(self.vector_nbytes // found.product.sum_nbytes, 1)
         registers = self.vector_registers or usual_registers(self.vector_nbytes)
-        channels, places = found.channels, found.places
-        count, along = _extent(channels), _extent(places)
+        channels, pixels = found.channels, found.pixels
+        count, along = _extent(channels), _extent(pixels)
         if found.form is _Form.NATURAL:
             width = min(along, VECTORS_OF_CHANNELS * lanes)
             rows = _share(count, _most_rows(registers, -(-width // lanes)))
         else:
             width = min(count, found.panel or VECTORS_OF_CHANNELS * lanes)
             rows = _share(along, _most_rows(registers, -(-width // lanes)))
-        others = [axis for axis in found.nest if axis not in (channels, places)]
+        others = [axis for axis in found.nest if axis not in (channels, pixels)]
         vector = found.lanes(lanes, rows if found.form is _Form.TRANSPOSED else width)
+        # A loop over pixels around all panels would load weights of this size again for each row.
         if (
             found.panel
             and found.weights.buffer_nbytes > self.l2_nbytes
@@ -105,14 +106,14 @@ class TileConvolutionsPass(ModulePass):
         ):
             panels, channels = _split(channels, width)
             others.insert(0, panels)
-        if found.form is _Form.PLACES_BY_CHANNELS:
-            inner = [places, channels]
+        if found.form is _Form.PIXELS_BY_CHANNELS:
+            inner = [pixels, channels]
             mappings = [
                 MappingAttr.get(tile=rows),
                 MappingAttr.get(vector=vector, tile=width),
             ]
         else:
-            inner = [channels, places]
+            inner = [channels, pixels]
             sizes = (rows, width) if found.form is _Form.NATURAL else (width, rows)
             summed = 1 if found.form is _Form.NATURAL else lanes
             mappings = [
@@ -153,7 +154,7 @@ def _share(extent: int, most: int) -> int:
 class _Form(Enum):
     """What the rows and columns of a convolution's tiles are, and which way sums are stored."""
 
-    PLACES_BY_CHANNELS = "tiles of {rows} places by {width} output channels side by side"
+    PIXELS_BY_CHANNELS = "tiles of {rows} places by {width} output channels side by side"
     TRANSPOSED = "tiles of {width} output channels by {rows} places side by side, summed up by channels"
     NATURAL = "tiles of {rows} output channels by {width} places side by side"
 
@@ -166,7 +167,7 @@ class _Convolution:
     product: Product
     weights: Side
     channels: sched.AxisOp
-    places: sched.AxisOp
+    pixels: sched.AxisOp
     panel: int | None
     """How many output channels the weights have side by side, None for all."""
     form: _Form
@@ -174,7 +175,7 @@ class _Convolution:
 
     def lanes(self, most: int, size: int) -> int:
         """Returns in how many lanes what follows the sums can run, over `size` columns."""
-        columns = self.channels if self.form is _Form.PLACES_BY_CHANNELS else self.places
+        columns = self.channels if self.form is _Form.PIXELS_BY_CHANNELS else self.pixels
         axis = self.analysis.axis(columns)
         if not all(runs_in_lanes(op, axis, self.analysis) for op in self.nest[-1].body.block.ops):
             return 1
@@ -182,7 +183,11 @@ class _Convolution:
 
 
 def _find(kernel: sched.KernelOp) -> _Convolution | None:
-    """Returns the convolution that an unmapped kernel is, if it is one."""
+    """
+    Returns the convolution that an unmapped kernel is, if it is one. Output channels in groups are split into
+    an axis of groups and one of channels, as tiles need each address to be linear in the axes.
+    """
+    # Another turn after each split: the analysis, the products and the axes are of the new nest then.
     while True:
         nest = nest_of(kernel)
         if len(nest) < 2 or any(axis.mapping != MappingAttr.get() or axis.count for axis in nest):
@@ -235,21 +240,23 @@ def _convolution(
     stores = [op for op in nest[-1].body.block.ops if isinstance(op, memref.StoreOp)]
     if not rows or not stores or len(columns) != 1 or _extent(columns[0]) < LEAST_CHANNELS:
         return None
-    channels, places = columns[0], rows[-1]
-    channel, place = analysis.axis(channels), analysis.axis(places)
-    step = image.stride(place)
+    channels, pixels = columns[0], rows[-1]
+    channel, pixel = analysis.axis(channels), analysis.axis(pixels)
+    step = image.stride(pixel)
+    # The rows of a tile are a constant step apart: one register holds the step for all of them.
     if step is None:
         return None
     panel = _panel(weights, channel, product)
     by_channels = all(analysis.address(store).stride(channel) == 1 for store in stores)
-    by_places = all(analysis.address(store).stride(place) == 1 for store in stores)
-    if panel != 0 and (by_channels or by_places):
-        form = _Form.PLACES_BY_CHANNELS if by_channels else _Form.TRANSPOSED
-    elif by_places and step == 1 and weights.stride(channel) is not None:
+    by_pixels = all(analysis.address(store).stride(pixel) == 1 for store in stores)
+    # Vectors of weights first: they need no vectors of the image, which a stride would make gathers.
+    if panel != 0 and (by_channels or by_pixels):
+        form = _Form.PIXELS_BY_CHANNELS if by_channels else _Form.TRANSPOSED
+    elif by_pixels and step == 1 and weights.stride(channel) is not None:
         form = _Form.NATURAL
     else:
         return None
-    return _Convolution(nest, product, weights, channels, places, panel, form, analysis)
+    return _Convolution(nest, product, weights, channels, pixels, panel, form, analysis)
 
 
 def _panel(weights: Side, axis: Axis, product: Product) -> int | None:
