@@ -24,6 +24,7 @@ def stored_order(value: SSAValue) -> list[int] | None:
     while current.has_one_use():
         (use,) = current.uses
         op = use.operation
+        # A value with a memory mode of its own is stored as it is.
         if not isinstance(op, graph.GraphOp) or "memory_mode" in op.attributes:
             break
         if isinstance(op, graph.PermuteOp):

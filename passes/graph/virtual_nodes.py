@@ -141,6 +141,8 @@ def _needed(value: SSAValue) -> list[Operation] | str:
             continue
         ops[owner] = None
         waiting.extend(owner.operands)
+        # The ops run again in other programs, at other times: only what gives the same value there may be
+        # taken.
         match owner:
             case graph.GraphOp():
                 pass

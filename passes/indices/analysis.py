@@ -79,6 +79,10 @@ class IndexAnalysis:
         return known
 
     def _read(self, value: SSAValue) -> IndexExpr:
+        """
+        Returns the expression of a value that `_exprs` does not know. Whatever is not understood becomes an
+        opaque atom, which is safe: two opaque atoms are equal for the same value only.
+        """
         owner = value.owner
         if isinstance(owner, Block):
             loop = owner.parent_op()
@@ -110,6 +114,7 @@ class IndexAnalysis:
                 return lhs * rhs.constant
             case arith.MuliOp() if lhs.is_constant:
                 return rhs * lhs.constant
+            # Unsigned ops and `floordiv` agree where no operand is negative, which `_is_division` proves.
             case arith.DivUIOp() if _is_division(lhs, rhs):
                 return lhs.floordiv(rhs.constant)
             case arith.RemUIOp() if _is_division(lhs, rhs):
@@ -160,6 +165,7 @@ class IndexAnalysis:
             return self._dependences_of_argument(value, owner)
         if isinstance(owner, memref.LoadOp):
             found = frozenset(self.address(owner).axes())
+            # A local buffer is another one in each iteration around its alloc, at equal indices too.
             buffer = owner.memref.owner
             if isinstance(buffer, sched.AllocOp):
                 found |= frozenset(self._enclosing(buffer.result))
@@ -167,6 +173,7 @@ class IndexAnalysis:
         if isinstance(owner, sched.ReduceOp):
             yielded = frozenset[Axis]().union(*map(self.dependences, owner.yielded))
             return (yielded - {self.axis(owner)}).union(*map(self.dependences, owner.operands))
+        # A region may read any axis around it.
         if owner.regions:
             return frozenset(self._enclosing(value))
         if not owner.operands:

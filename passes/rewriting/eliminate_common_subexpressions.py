@@ -70,6 +70,7 @@ class _Merger:
         n_writes = 0
         for op in list(block.ops):
             op_type = type(op)
+            # Regions come before their op: ops with regions are equal if what is left in the regions is.
             if op.regions:
                 if op.has_trait(IsolatedFromAbove, value_if_unregistered=True):
                     known, self._known = self._known, {}
@@ -89,6 +90,8 @@ class _Merger:
                 continue
             if effects is Effects.OTHER or any(len(region.blocks) > 1 for region in op.regions):
                 continue
+            # Two reads see the same memory only with no write in between, which the count tells within one
+            # block.
             key = self._key(op)
             if effects is Effects.READS:
                 key = (*key, block, n_writes)
@@ -101,6 +104,7 @@ class _Merger:
             for result, first in zip(op.results, same.results, strict=True):
                 result.replace_all_uses_with(first)
             self.unused.append(op)
+        # The values of a region do not dominate what comes after it.
         for key in added:
             del self._known[key]
 

@@ -89,12 +89,17 @@ class _Counter:
             self._count(op, times)
 
     def _count(self, op: Operation, times: int) -> None:
+        """
+        Adds what an op costs that runs `times` times. Kernels of `sched` and of `low` are counted by the same
+        rules, so that the figures before and after the lowering can be compared.
+        """
         cost = self._cost
         match op:
             case sched.AxisOp():
                 self.count_block(op.body.block, times * _most(op.extent, self._dims))
             case sched.ReduceOp():
                 steps = times * _most(op.extent, self._dims)
+                # Of the dims of one sum only the innermost adds: the others pass its sum on.
                 if op.continued is None:
                     cost.flops += steps * len(op.yielded)
                 self.count_block(op.body.block, steps)
@@ -114,6 +119,7 @@ class _Counter:
             case vector.StoreOp():
                 self._access(cost.stores, op.base, times * (lanes_of(op.vector.type) or 1))
             case low.AtomicRmwOp():
+                # An assignment reads too: the cache line must come in before a part of it changes.
                 self._access(cost.loads, op.buffer, times)
                 self._access(cost.stores, op.buffer, times)
                 cost.flops += times if op.kind.data is not AtomicRmwKind.ASSIGN else 0
@@ -128,6 +134,7 @@ class _Counter:
                 if op.is_shared:
                     cost.shared_nbytes += nbytes_of(op.type)
             case _:
+                # Index arithmetic is no work of the program: schedules differ in it, and backends hoist it.
                 flops = low.FLOPS.get(type(op), 0)
                 if flops and not isinstance(op.operands[0].type, IndexType):
                     cost.flops += times * flops * (lanes_of(op.operands[0].type) or 1)
@@ -144,6 +151,7 @@ class _Counter:
         self._access(self._cost.stores, op.acc, times * rows * columns)
 
     def _count_if(self, op: scf.IfOp, times: int) -> None:
+        """Adds the dearer branch: the condition depends on data or ids, so either may run every time."""
         dearest = KernelCost()
         for region in (op.true_region, op.false_region):
             if region.blocks:
@@ -192,6 +200,11 @@ class _DependsOnDataError(Exception):
 
 
 def _evaluate(value: SSAValue) -> int:
+    """
+    Returns an index value in the first work-item and the first iteration of all loops around, with the
+    greatest value of each named dim: `analyze-schedule` states costs of the largest run. Raises
+    `_DependsOnDataError` where the value is loaded, or is computed by an op that bounds are not made of.
+    """
     if isinstance(value, BlockArgument):
         outer = value.owner.parent_op()
         match outer:
@@ -225,6 +238,7 @@ def _evaluate(value: SSAValue) -> int:
             return min(_evaluate(op.lhs), _evaluate(op.rhs))
         case arith.MaxSIOp() | arith.MaxUIOp():
             return max(_evaluate(op.lhs), _evaluate(op.rhs))
+        # A divisor may be 0 here though it never is in a run, as ids and indices count as 0.
         case arith.DivSIOp() | arith.DivUIOp():
             return _evaluate(op.lhs) // (_evaluate(op.rhs) or 1)
         case arith.RemSIOp() | arith.RemUIOp():

@@ -123,12 +123,14 @@ def producer_of(
     buffer = launch.arguments[number]
     if not isinstance(buffer.owner, sched.BufferOp) or buffer.owner.role.data is not Role.TEMPORARY:
         return None
+    # One producer and one consumer: with another reader the producer would have to stay as well.
     users = [use.operation for use in buffer.uses]
     if len(users) != 2 or launch not in users:
         return None
     (found,) = [user for user in users if user is not launch]
     if not isinstance(found, sched.LaunchOp) or found.parent is not launch.parent:
         return None
+    # An item that waits for one of the two would wait for a launch that is gone.
     if any(item.token.first_use is not None for item in (found, launch)):
         return None
     writes = accesses[found.kernel.root_reference.data].writes
@@ -137,6 +139,7 @@ def producer_of(
     inputs = [argument for argument in found.arguments if argument is not buffer]
     if any(isinstance(value.type, IndexType) or not _is_own(value) for value in inputs):
         return None
+    # The consumer reads the inputs later than the producer did, so nothing in between may store to them.
     item = found.next_op
     while item is not None:
         if isinstance(item, sched.LaunchOp):

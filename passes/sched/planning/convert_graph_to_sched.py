@@ -275,6 +275,11 @@ class _ProgramBuilder:
         return copies
 
     def _write_item(self, item: Item, scope: Scope, terminator: Operation) -> None:
+        """
+        Writes the launch, copy or control item that an item of the placement is. Most reads and writes need
+        none: `place_nodes` lets kernels work in the memory itself. A copy is written where it could not, with
+        the reason that `tenon.explain` gives.
+        """
         match item:
             case Kernel():
                 self._launch(item, scope)

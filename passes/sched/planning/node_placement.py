@@ -291,6 +291,9 @@ class _Placer:
         if updates:
             first = updates[-1][1]
             value = first.root.results[0]
+        # The write happens where the value is made, earlier than it stands. All that reads the old contents
+        # must run before that, and so must all that reads a value which an update in the chain stores over.
+        # `_order` says whether there is such an order.
         number = self._numbers[first]
         pairs: list[tuple[int, int]] = []
         for kernel, before in updates:
@@ -307,6 +310,7 @@ class _Placer:
                 continue
             readers = self._readers.get(op.result, ())
             pairs.extend((reader, number) for reader in readers if reader != number)
+            # A kernel may read what it overwrites only element by element, at the index that it stores to.
             if number in readers:
                 is_same_place = tuple(op.indices) == tuple(write.indices)
                 if overwritten is not None or not is_same_place:

@@ -119,6 +119,7 @@ class _Planner:
     def plan(self) -> Plan:
         captured: dict[SSAValue, None] = {}
         is_region = self.block is not self.function.body.block
+        # Backwards: who reads a value decides whether it needs a buffer, and is decided on already.
         for op in reversed(list(self.block.ops)):
             match op:
                 case func.ReturnOp():

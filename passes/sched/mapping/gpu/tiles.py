@@ -78,6 +78,7 @@ def tile_sums(nest: Sequence[sched.AxisOp], analysis: IndexAnalysis, limits: Gro
     rows, columns = nest[-2:]
     ops = list(columns.body.block.ops)
     sums = [op for op in ops if op.regions]
+    # `_SumWriter` writes one loop over the depth, which stages the factors of one sum.
     if len(sums) != 1 or not isinstance(sums[0], sched.ReduceOp) or any(_allocates(op) for op in ops):
         return None
     reduce = sums[0]
@@ -85,6 +86,7 @@ def tile_sums(nest: Sequence[sched.AxisOp], analysis: IndexAnalysis, limits: Gro
         return None
     if reduce.count is not None or reduce.init is not None or any(op.regions for op in reduce.body.block.ops):
         return None
+    # By the greatest values of named dims: the kernel is written once, for all of them.
     extents = [analysis.most(loop) for loop in (rows, columns, reduce)]
     if min(extents) < _LEAST:
         return None
