@@ -120,6 +120,7 @@ def parse_dense(self: AttrParser, type: Any) -> DenseIntOrFPElementsAttr[Any]:
     wanted = list(type.get_shape())
     if DYNAMIC_INDEX in wanted:
         fail(f"dense: {type} has a dim that is known at run time only")
+    # Checked before any byte is made: a splat of terabytes is a short text.
     count = math.prod(wanted)
     if count * element_type.compile_time_size > MAX_DENSE_NBYTES:
         fail(
@@ -130,6 +131,7 @@ def parse_dense(self: AttrParser, type: Any) -> DenseIntOrFPElementsAttr[Any]:
         data = _from_hex(text)
         if data is None:
             fail(f'dense: "{text}" is no hex string that starts with 0x')
+        # One element in hex is a splat, as in MLIR.
         if len(data) == element_type.compile_time_size:
             data *= count
         if len(data) != count * element_type.compile_time_size:
@@ -137,9 +139,11 @@ def parse_dense(self: AttrParser, type: Any) -> DenseIntOrFPElementsAttr[Any]:
                 f"dense: {len(data)} bytes do not fit {type} "
                 f"({count} elements of {element_type.compile_time_size} bytes)"
             )
+        # Constants are compared by their bytes, so true has one form: that of `true` in text, -1.
         if element_type == i1:
             data = bytes(0xFF if byte else 0 for byte in data)
         return DenseIntOrFPElementsAttr(type, BytesAttr(data))
+    # Only tensors of no elements may differ in shape: `dense<[]>` does not say which extent is 0.
     is_splat_literal = not shape
     if not is_splat_literal and shape != wanted and not (len(elements) == count == 0):
         fail(f"dense: elements of shape {shape} do not fit {type} (shape {wanted})")

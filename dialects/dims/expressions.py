@@ -319,6 +319,8 @@ def _bounds_by_atoms(extent: Extent) -> Iterable[int]:
     Returns numbers that an extent is never below, with one of its atoms replaced by what that is never above
     or below: `n - min(2, n)` is not below `n - n`.
     """
+    # `max(a, b)` that is added is at least each of both, so the better bound counts; that is subtracted, it
+    # may be either, so the worse one counts. For `min` it is the other way round.
     every: list[tuple[Extent, Extent]] = []
     one: list[tuple[Extent, Extent]] = []
     for monomial, factor in terms_of(extent):
@@ -339,6 +341,8 @@ def _bounds_by_atoms(extent: Extent) -> Iterable[int]:
                 (every if factor > 0 else one).append((rest + first * factor, rest + second * factor))
             case _:
                 pass
+    # One pair only: `lower_bound` takes the other atoms apart in turn, so all pairs would be tried in all
+    # orders.
     for first, second in every[:1]:
         yield min(lower_bound(first), lower_bound(second))
     if not every:

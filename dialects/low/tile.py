@@ -233,6 +233,7 @@ class TileFmaOp(IRDLOperation):
                 f"{self.name}: {found[0]} depths, {found[1]} steps of lhs and {found[2]} of rhs "
                 "(expected as many of each, 1 or more)"
             )
+        # Operands are converted exactly, so it does not matter where a backend converts them.
         wide: Attribute = element_type_of(self.acc.type)
         if wide not in (f32, f64):
             raise VerifyException(f"{self.name}: acc is {self.acc.type}, expected elements of f32 or f64")
@@ -256,6 +257,7 @@ class TileFmaOp(IRDLOperation):
                 )
             if any(number < 1 for number in numbers):
                 raise VerifyException(f"{self.name}: prefetch {name} by {numbers} (expected 1 or more)")
+        # Whether a load sees new sums or old elements would depend on when a backend stores the sums.
         if self.acc in (self.lhs, self.rhs):
             raise VerifyException(f"{self.name}: acc is an operand too, expected a buffer of its own")
 

@@ -422,6 +422,7 @@ class ReduceOp(IRDLOperation):
             raise VerifyException(
                 f"{self.name}: body yields {len(last.values)} values, expected 1 to combine by {kind.value}"
             )
+        # Partial results are combined by halves, in one order everywhere, so that all backends round alike.
         partials = self.mapping.partials
         if partials & (partials - 1):
             raise VerifyException(
@@ -432,6 +433,7 @@ class ReduceOp(IRDLOperation):
                 f"{self.name}: vector({self.mapping.vector.data}) in items({self.mapping.items.data}): "
                 "work-items keep partial results of one lane"
             )
+        # `CombineKind` has the names of MLIR's arith ops: those of floats end in `f`.
         of_floats = kind is CombineKind.FMA or kind.value.endswith("f")
         if is_float(self.result.type) != of_floats or not (
             is_float(self.result.type) or isinstance(self.result.type, IntegerType)
