@@ -26,6 +26,7 @@ class ControlHost(Protocol):
 
 def walk(steps: Sequence[Step], host: ControlHost) -> Iterator[int]:
     """Yields the numbers of the steps to run, one after the other, and does the control steps on the way."""
+    # By the step that begins a loop: a loop in a loop begins anew each time.
     iterations: dict[int, Iterator[int]] = {}
     number = 0
     while number < len(steps):

@@ -120,7 +120,9 @@ class _Program:
                 self._buffers[argument] = array
                 continue
             row = _read_only_row(array, argument.type)
+            # A program may store over a donated argument, but the row is a view of the caller's array.
             self._buffers[argument] = row.copy() if argument.index in program.donated else row
+        # These checks hold for all inputs: a wrong program is an error whatever values reach its items.
         self._check_launches()
         accesses = accesses_of(self._module)
         check_dependencies(program, accesses)
@@ -140,6 +142,7 @@ class _Program:
                 case sched.DimOp():
                     self._buffers[op.result] = np.array(self._dim(op), np.int64)
                 case sched.ReturnOp():
+                    # Nodes change at the end only: a run that fails leaves them as they were.
                     for name, stored in self._stored_nodes.items():
                         contents = self._nodes.contents(name)
                         contents[...] = stored.view(contents.dtype).reshape(contents.shape)
@@ -170,6 +173,7 @@ class _Program:
             self._watch.begin(self._view(self._buffers[buffer], buffer.type))
 
     def _run_item(self, op: Item, accesses: Mapping[str, KernelAccess]) -> None:
+        # A control item is not checked as a whole: its items are, one by one, as far as they run.
         if not isinstance(op, sched.ControlItem):
             self._note_accesses(op, accesses)
         match op:

@@ -137,6 +137,7 @@ class _Run:
                     print_values(op.format.data, operands)
                     results = []
                 case graph.MergeOp():
+                    # A copy: a value of `graph` never changes, and the merge buffer may.
                     results = [self._memory.merged(op.node_name, describe(op)).copy()]
                 case _:
                     results = [evaluate(op, operands)]

@@ -84,6 +84,7 @@ def constant(kernel: KernelWriter, op: arith.ConstantOp) -> None:
         case DenseIntOrFPElementsAttr() if lanes is not None:
             elements = dense_values(value)
             type = element_type_of(result.type)
+            # OpenCL C has no vectors of bool: its comparisons give integers, all bits set for true.
             if element == "bool":
                 literals = ["-1" if bit else "0" for bit in elements]
                 element = kernel.masks[result] = "int"
@@ -91,6 +92,7 @@ def constant(kernel: KernelWriter, op: arith.ConstantOp) -> None:
                 literals = [float_literal(type, number) for number in elements]
             else:
                 literals = [integer_literal(element, int(number)) for number in elements]
+            # A cast of a scalar to a vector is a splat; 64 equal literals only make the text long.
             if all(literal == literals[0] for literal in literals):
                 literals = literals[:1]
             kernel.define(op, f"({vector_type(element, lanes)})({', '.join(literals)})")

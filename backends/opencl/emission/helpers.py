@@ -343,6 +343,8 @@ class Helpers:
         name = f"{HELPER_PREFIX}{kind}{nbits}{_lane_suffix(lanes)}"
         if name in self._texts:
             return name
+        # The bounds are powers of two, which `float` and `double` hold exactly. The greatest integer they may
+        # not.
         low, high = (-(1 << nbits - 1), 1 << nbits - 1) if is_signed else (0, 1 << nbits)
         mask = MASK_ELEMENTS[source]
         wide_mask = target if is_signed else target[1:]

@@ -85,6 +85,8 @@ class _Run:
                 case memref.LoadOp():
                     where = self._subscripts(op, op.memref, op.indices, extents)
                     array = self.buffers[op.memref].array
+                    # An empty buffer is loaded from by iterations that take no part; numpy would refuse to
+                    # index it.
                     self.values[op.res] = array[where] if array.size else np.zeros(extents, array.dtype)
                 case memref.StoreOp():
                     where = self._subscripts(op, op.memref, op.indices, extents)
@@ -98,6 +100,8 @@ class _Run:
                     run_control(_SerialRun(self, extents), op)
                 case _:
                     operands = [self.value(operand, len(extents)) for operand in op.operands]
+                    # All iterations are computed at once: one that takes no part must not trap on its
+                    # divisor.
                     if self.mask is not None and type(op) in DIVISIONS:
                         operands[1] = np.where(self.mask_at(len(extents)), operands[1], 1)
                     self.values[op.results[0]] = evaluate(op, operands)
