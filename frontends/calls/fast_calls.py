@@ -70,6 +70,11 @@ def _of_one(eager: Eager) -> Callable[..., Any]:
 
 
 def _of_two(eager: Eager) -> Callable[..., Any]:
+    """
+    Returns the function of two arrays, of which one may be a Python scalar. Its branches repeat a few lines,
+    as calls of helpers would take time in every call.
+    """
+    # Locals, as the lookup of a global or an attribute takes time at each call.
     find, new, concrete, entered, array = eager.fast.get, _new, ConcreteArray, ENTERED, np.array
     function, traced = eager.function, TracedArray
 
@@ -86,6 +91,7 @@ def _of_two(eager: Eager) -> Callable[..., Any]:
                         return result
             elif type(y) in _SCALARS:
                 found = find((x.aval, type(y)))
+                # `eager.call` converts, or refuses, a scalar that is outside of what the dtype holds.
                 if found is not None and timeline.current is None and found[3] <= y <= found[4]:
                     values = found[0]((x.values, array(y, found[2])), None)
                     if values is not None:

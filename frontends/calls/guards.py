@@ -342,6 +342,7 @@ def _writer_of(kind: type[Any]) -> Writer:
         return _of_plain
     if issubclass(kind, type):
         return _of_class
+    # A member of an enum is one object for good, whatever its attributes are.
     if issubclass(kind, Enum):
         return _of_other
     items = next((writer for base, writer in _ITEMS.items() if issubclass(kind, base)), None)
@@ -444,7 +445,13 @@ class _Search:
             self._later.popleft()()
 
     def _find(self, function: Any, static: Mapping[str, Any], reader: object) -> None:
+        """
+        Adds the watches of what a function reads. `reader` is the host's function on whose behalf it is read,
+        None where the program itself depends on it.
+        """
         arguments = dict(static)
+        # Only Python functions have code to read: wrappers, bound methods and callable objects lead to one.
+        # Whatever else is called is written in C, and has no globals that a user could change.
         while not isinstance(function, FunctionType):
             if isinstance(function, MethodType):
                 names = (
@@ -466,6 +473,7 @@ class _Search:
                 function = MethodType(method, function)
             else:
                 return
+        # Functions that call each other would be followed for ever, and a large program for very long.
         read = (function, *arguments.values())
         if len(self._seen) >= _MOST_FUNCTIONS or any(_are_same(read, other) for other in self._seen):
             return
@@ -484,6 +492,8 @@ class _Search:
             if watch is None:
                 continue
             is_argument = chain.kind in ("argument", "variable") and chain.name not in cells
+            # The reads of the program come first, as the first watch of a place is the one that is kept: a
+            # place that the program and a host's function both read must count as the program's.
             if chain.inside is not None and reader is None:
                 watch = replace(watch, reader=chain.inside)
                 self._later.append(partial(self._note, chain, watch, number, is_argument))

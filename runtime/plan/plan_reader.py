@@ -88,6 +88,7 @@ class _Planner:
         results: dict[SSAValue, int] = {}
         for number, buffer in enumerate(last.buffers):
             results.setdefault(buffer, number)
+        # Static symbols are arguments of the program too, but they are numbers and have no buffer.
         n_arrays = 0
         for argument in self._argument_names:
             if not isinstance(argument.type, IndexType):
@@ -230,6 +231,7 @@ class _Planner:
                 self._add_if(op)
             case _:
                 raise TenonError(f"{op.name}: cannot run in @{self._name} (control flow of an unknown kind)")
+        # An item of no steps, as a copy of no bytes, is done when what it waits for is done.
         n_steps = len(self._steps)
         self._done[op.token] = frozenset((n_steps - 1,) if n_steps > n_before else after)
 

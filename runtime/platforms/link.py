@@ -112,6 +112,7 @@ def _link(context: Context, code: Code, merged: TensorNode | None) -> ProgramRou
         constants = device.shared.get(
             ("constants", code.id), ConstantSlab, lambda: ConstantSlab(stream, code)
         )
+    # Drivers want an address for each buffer: those of no bytes share one, which nothing reads.
     has_empty = any(not buffer.nbytes for buffer in plan.buffers)
     nowhere = _allocate(context, code.name, aligned(0) if has_empty else 0)
     locations: list[BufferLoc] = []
@@ -134,6 +135,7 @@ def _link(context: Context, code: Code, merged: TensorNode | None) -> ProgramRou
                 raise AssertionError(f"{code.name}: a routine has no buffer of kind {buffer.kind.value}")
     with stream.lock:
         program = stream.driver.bind(code.artifact_for(device.backend), plan.steps, locations)
+    # A node that is written in part keeps the rest, so its contents must be there before the run.
     reads = dict.fromkeys([*plan.reads, *_written_in_part(plan)])
     linked = LinkedProgram(program, plan, tuple(locations), constants)
     return ProgramRoutine(

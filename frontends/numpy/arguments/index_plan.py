@@ -163,6 +163,7 @@ def _entries(who: str, shape: tuple[int, ...], axis: int, entry: Any) -> list[An
             f"{who}: only integers, slices, ellipsis, newaxis and integer or boolean arrays are valid "
             f"indices ({kind} {entry!r})"
         )
+    # The values of a mask decide the shape of the result, so a trace holds for these values only.
     if entry.dtype == BOOL:
         note_values_read(cast(object, given))
         return _of_mask(who, shape, axis, entry)
