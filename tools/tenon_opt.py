@@ -200,6 +200,7 @@ class TenonOpt(xDSLOptMain):
                 found += Diagnostic.all_of(error, self.file)
                 for note in self._notes_on_reproducers():
                     print(f"note: {note}", file=sys.stderr)
+            # Expected diagnostics are those of one chunk, so they are matched before the next is read.
             if self.args.verify_diagnostics in ("all", "only-expected"):
                 only_expected = self.args.verify_diagnostics == "only-expected"
                 found = check_diagnostics(self.chunk, self.file, found, only_expected)

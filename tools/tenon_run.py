@@ -116,6 +116,7 @@ class TenonRun:
             else:
                 arguments, state = interpreted.arguments, interpreted.state
             outcome = RunOutcome.of(executable, arguments, state)
+            # The runs of `--time` and `--stats` below would bury the one that the timeline is about.
             recording.close()
             if timeline is not None:
                 timeline.save(self.args.timeline)

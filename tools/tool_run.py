@@ -40,6 +40,7 @@ class ToolRun:
         match error:
             case None:
                 return False
+            # argparse has printed its message.
             case SystemExit():
                 return False
             case KeyboardInterrupt():

@@ -112,6 +112,7 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     add_completion_argument(parser, {"pipeline": pass_names()})
     parser.add_argument("--debug", action="store_true", help="show the Python traceback of a bug")
     arguments = sys.argv[1:] if arguments is None else arguments
+    # Plugins are loaded before the arguments are parsed: `--pipeline` may name their passes.
     try:
         plugins = load_plugins_of(arguments)
     except TenonError as error:
@@ -119,6 +120,7 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parsed = parser.parse_args(arguments, argparse.Namespace(callbacks=callbacks_of(plugins)))
     if parsed.backend is None:
         parsed.backend = REFERENCE if parsed.level else "llvm"
+    # Flags that do not go together are errors: one that is ignored would report a run that nobody asked for.
     if parsed.level and parsed.backend != REFERENCE:
         parser.error(f"--level is for --backend {REFERENCE} only, found {parsed.backend}")
     if parsed.target and parsed.backend != "llvm":

@@ -125,6 +125,7 @@ class KernelSearch:
             known.add(key)
             return True
 
+        # Starts and neighbours take turns: starts alone never improve, neighbours alone stay at one optimum.
         while True:
             start = next((candidate for candidate in others if is_new(candidate)), None)
             if start is not None:
@@ -141,6 +142,7 @@ class KernelSearch:
             if neighbour is not None:
                 yield neighbour
             elif start is None:
+                # The best has no untried neighbour left: go on from the starts, the first ones first.
                 if not begun:
                     return
                 near = self._shuffled_neighbours(begun.pop(0), random)
@@ -191,6 +193,8 @@ class KernelSearch:
         """Compares the best with the default once more."""
         mine: list[int] = []
         others: list[int] = []
+        # In turns, so that a change of clock or load falls on both. The search has seen the least of many
+        # noisy times, so what it found best may be luck.
         for _ in range(FINAL_ROUNDS):
             others.append(self.bench.nanoseconds(default))
             if best.candidate is not None:

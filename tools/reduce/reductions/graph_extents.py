@@ -122,6 +122,12 @@ def _relate_regions(classes: ExtentClasses, op: graph.ControlOp) -> None:
 
 
 def _relate(classes: ExtentClasses, op: Operation) -> None:
+    """
+    Says which extents of the operands and results of an op must change together, so that the op stays valid
+    when a reduction makes one of them smaller.
+    """
+    # An op without a case leaves its extents independent. A reduction that breaks it does not verify then,
+    # and is dropped: modules get less small, never wrong.
     match op:
         case _ if isinstance(op, _ALIKE):
             for operand in op.operands:
@@ -300,6 +306,7 @@ def _resize_op(op: Operation, extent_of: NewExtent) -> None:
             op.bounds = ExtentsAttr(tuple(numbers(op, op.bounds.data)))
         case graph.SliceOp():
             sources = numbers(op.source, _shape(op.source))
+            # A box that would begin behind the new end begins at the last element instead.
             offsets = [
                 min(offset, extent - 1) if isinstance(offset, int) and isinstance(extent, int) else offset
                 for offset, extent in zip(op.offsets.data, sources, strict=True)

@@ -43,6 +43,8 @@ def extents_of_programs(module: ModuleOp) -> ExtentClasses:
                 classes.add((op, 0), op.trip_count)
             case _:
                 pass
+    # Relations come second: `join` passes over an extent that was not added yet, and a kernel may stand
+    # below.
     for op in module.walk():
         match op:
             case sched.LaunchOp():
@@ -138,6 +140,7 @@ def resize_programs(module: ModuleOp, extent_of: NewExtent) -> None:
                 grid = op.grid.data
                 found = [new(extent_of, (op, number), old) for number, old in enumerate(grid)]
                 op.grid = low.DimsAttr(tuple(found))
+            # A `low` kernel has its extents as constants, each joined with the extents of equal number.
             case arith.ConstantOp() if isinstance(op.value, IntegerAttr):
                 number = op.value.value.data
                 if isinstance(op.value.type, IndexType):
