@@ -407,8 +407,8 @@ class Streams(Protocol):
         Returns a driver of the same pools with a queue of its own, which another thread may use while this
         one is used; this one itself, where calls run in the thread that makes them and many may run at once.
         Pools come and go by this one only, and those that come may have negative ids. A pool that goes is not
-        used by work that is queued on any of them later. Where this one is `Queued` so is what is returned,
-        and each can wait for the events of the other. Any thread may call this, at any time.
+        used by work that is queued on any of them later. The result is `Queued` if this one is, and each can
+        wait for the events of the other. Any thread may call this, at any time.
         """
         ...
 

@@ -54,7 +54,7 @@ writes. Both are views that are not to be used after it returns.
 class HostStep:
     """
     Calls a function in the thread that runs the program, after all steps before it; those that come later
-    wait for it. Where it raises no later step runs, and the error is the caller's. `what` says what it does
+    wait for it. No later step runs after it raised, and the error is the caller's. `what` says what it does
     for people, `call` is its number among the program's calls of the host. `function` is None until the
     program is linked; meanwhile no lock of the driver is held that others wait for.
     """

@@ -179,8 +179,8 @@ MERGED: Mapping[tuple[MemoryMode, MemoryMode], MemoryMode] = {
 }
 """
 The update lattice: what two modes that are both asked for come to. Pairs that are not here are in conflict.
-What two modes both allow is itself a mode, so merging is the intersection of `CHOICES`: it is idempotent,
-commutative and associative, and it only ever narrows.
+The choices that two modes both allow are a mode, so merging is the intersection of `CHOICES`: it is
+idempotent, commutative and associative, and it only ever narrows.
 """
 
 
@@ -191,10 +191,10 @@ def merge(old: MemoryMode | None, new: MemoryMode) -> MemoryMode | None:
 
 def merge_sharing(old: MemoryMode | None, sharing: Sharing) -> MemoryMode | None:
     """
-    Returns `old` with its sharing decided, None where that cannot be. What has a sharing is in the memory of
-    devices: what may be hosted or not is then not, and what is hosted and may change is changed on devices.
-    Constants and volatiles are shared by all streams. `UNSET` decides nothing more than that; it cannot undo
-    a sharing that is decided.
+    Returns `old` with its sharing decided, None where that cannot be. A tensor with a sharing is in the
+    memory of devices. It is then not hosted if it may be either, and changes on devices if it is hosted and
+    may change. Constants and volatiles are shared by all streams. `UNSET` decides nothing more than that; it
+    cannot undo a sharing that is decided.
     """
     mode = merge(old, MATERIALIZED)
     if mode is None:

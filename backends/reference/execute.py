@@ -1,8 +1,8 @@
 """
 Runs a function of a module in numpy, whatever level the module is at.
 
-A host program runs its items in the order of the text. Where memory is planned, buffers share memory as the
-plan says; where items say what they wait for, a hazard that this leaves open is an error.
+A host program runs its items in the order of the text. Buffers share memory as the plan says, if there is
+one. A hazard that the dependencies of items leave open is an error, if items have any.
 """
 
 from __future__ import annotations

@@ -119,9 +119,9 @@ def _indices_type(source: TensorType[Any], axis: int, keep: bool) -> TensorType[
 class LogsumexpOp(CompositeOp):
     """
     The logarithm of the sum of exp of the elements along `axes`, without overflow in between: what is summed
-    is at most 1 each. Of no elements, and of -inf alone, it is -inf; with inf inf, with NaN NaN. The reduced
-    dims go, or stay with an extent of 1 under `keep`. What is narrower than f32 is computed in f32, rounded
-    once.
+    is at most 1 each. The result is -inf for no elements and for -inf alone, inf with an inf, and NaN with a
+    NaN. The reduced dims go, or stay with an extent of 1 under `keep`. Types narrower than f32 are computed
+    in f32 and rounded once.
 
     ```mlir
     %y = graph.logsumexp %x axes [1] : tensor<4x8xf32> -> tensor<4xf32>

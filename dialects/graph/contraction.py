@@ -73,9 +73,9 @@ def reduced_type(
 class ReduceOp(GraphOp):
     """
     Combines all elements along `axes`, in an order that is not part of the program. The reduced dims go, or
-    stay with an extent of 1 under `keep`. Of no elements the result is the identity of `kind`; over no axes
-    it is the source. A sum of floats starts from 0.0, whatever there is to add: of -0.0 alone it is 0.0. NaN
-    wins in max and min.
+    stay with an extent of 1 under `keep`. The result is the identity of `kind` for no elements, and the
+    source for no axes. A sum of floats starts from 0.0, whatever there is to add: of -0.0 alone it is 0.0.
+    NaN wins in max and min.
 
     ```mlir
     %s = graph.reduce add %x axes [1] keep : tensor<4x8xf32> -> tensor<4x1xf32>
@@ -139,8 +139,8 @@ class ContractOp(GraphOp):
 
     The operands are cast to the element type of the result first. `accumulate` is the kind of a reduction,
     `add` unless told otherwise, and starts from its identity, sums of floats from 0.0; `combine` is `mul`
-    unless told otherwise. One operand alone is not combined: a reduction of windows. What is narrower than
-    f32 is computed in f32 and rounded once; integers wrap; NaN wins in max and min.
+    unless told otherwise. One operand alone is not combined: a reduction of windows. Types narrower than f32
+    are computed in f32 and rounded once; integers wrap; NaN wins in max and min.
 
     `tile` is the register tile that a sum of products of floats is to run in, which changes no result: the
     dims that are its rows, if they are chosen, and its columns, how many it has of each, and whether an

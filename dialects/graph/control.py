@@ -204,7 +204,7 @@ class WhileOp(ControlOp):
     the second region makes of them. The first region, which takes the values too, says before each iteration
     whether it takes place. The results are the values that the condition does not hold for.
 
-    Where the condition never fails, the loop never ends.
+    A loop whose condition never fails never ends.
 
     ```mlir
     %n, %z = graph.while (%i = %i0, %x = %x0) : (tensor<i32>, tensor<4xf32>) {

@@ -80,9 +80,10 @@ class AtomicRmwOp(IRDLOperation):
     order (`maxs` is `arith.maxsi`, and so on); `assign` puts the value in its place. It is an i32, i64, f32
     or f64, in an argument or in an alloca that is `"shared"`.
 
-    Which work-item comes first is left open, and when others see what it does elsewhere: the ordering is
-    relaxed. So the results, what `assign` leaves, and sums and products of floats, each of which is rounded,
-    may differ from run to run; other elements come out the same in every order. No lowering makes this op.
+    The ordering is relaxed: the order of the work-items is left open, and so is when one sees what another
+    does elsewhere. So the results, what `assign` leaves, and sums and products of floats, each of which is
+    rounded, may differ from run to run; other elements come out the same in every order. No lowering makes
+    this op.
 
     A work-item that loads or stores an element otherwise is in a race with those that combine it, where no
     barrier lies between them.

@@ -26,7 +26,7 @@ class LdexpOp(IRDLOperation):
     """
     `x` times 2 to the power of `n`, rounded once, lane by lane: the last step of an exponential. `x` is as a
     significand, of a size from 1/2 to 2. `n` is an integer, as a float, of no more than twice the exponent's
-    bias: from -254 to 254 in f32, from -2046 to 2046 in f64. Where `x` is NaN, `n` may be anything.
+    bias: from -254 to 254 in f32, from -2046 to 2046 in f64. `n` may be anything if `x` is NaN.
 
     ```mlir
     %y = low.ldexp %x, %n : vector<8xf32>

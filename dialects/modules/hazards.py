@@ -135,8 +135,8 @@ def hazards_of(
 ) -> Iterator[tuple[Block, list[list[Hazard]]]]:
     """
     Yields, for each block of items of `program`, the hazards of each of its items, and last of the program's
-    return. Of the items that wrote or read the same memory they name the last writer and its readers only:
-    the others follow from the hazards of those.
+    return. They name the last writer of the same memory and its readers only: the other hazards follow from
+    theirs.
     """
     cells = _cells(program)
     for block in item_blocks(program):

@@ -69,9 +69,9 @@ def check_tensor(who: str, type: Attribute) -> None:
 class ProgramOp(IRDLOperation):
     """
     The host program of one function. `function_type` is the function's own type, over tensors; the arguments
-    are the buffers that hold its inputs. What the body returns are the buffers that hold its results. An
-    argument of type `index` is a static symbol: it is known when the program runs, and says which part of a
-    node a `sched.node` is. Items write to no argument but those whose numbers the attribute `donated` has.
+    are the buffers that hold its inputs. The body returns the buffers that hold its results. An argument of
+    type `index` is a static symbol: it is known when the program runs, and says which part of a node a
+    `sched.node` is. Items write to no argument but those whose numbers the attribute `donated` has.
 
     ```mlir
     sched.program @double(%x: memref<8xf32>) : (tensor<8xf32>) -> tensor<8xf32> {

@@ -16,8 +16,8 @@ Moves ops out of the loops of `graph` that compute the same in every iteration.
     }
 
 Only ops that compute, and have no effect, are moved: not reads of nodes, nor loops and branches; and none out
-of a branch, which may not be taken. What is made of one value and indices only, as a mask, stays: a kernel
-writes it where it is used, where a buffer would have to be loaded.
+of a branch, which may not be taken. An op of one value and indices only, such as a mask, stays in the loop: a
+kernel computes it anew, which is cheaper than to load it from a buffer.
 
 Requires: nothing. Ensures: what the module computes is unchanged; an op that remains in a loop needs
 something that changes there.

@@ -10,8 +10,8 @@ Replaces every call by the body of the function that it calls.
       func.return %b : tensor<4xf32>                                 func.return %y : tensor<4xf32>
     }                                                             }
 
-Calls in regions of loops and branches too. Private functions that nothing calls any more are erased. What is
-put in keeps the place of the callee's op.
+Calls in regions of loops and branches too. Private functions that nothing calls any more are erased. The
+inlined ops keep the locations of the callee's ops.
 
 Requires: functions of one block. Ensures: no `func.call` remains; a call of a function that has no body, or
 that leads back to the function it stands in, is an error.

@@ -1,6 +1,5 @@
 """
-What a function knows of its tensor nodes, place by place: which reads need no memory, which writes nobody
-sees.
+The reads and writes of tensor nodes, index by index: which reads need no memory, which writes nobody sees.
 
 Two accesses of a node are of the same place where they have the same indices; different indices may or may
 not name the same elements.
@@ -21,7 +20,7 @@ Place = tuple[SSAValue, ...]
 
 @dataclass
 class _Contents:
-    """What is known of one node: the values that places hold, and the writes that nothing has read yet."""
+    """The knowledge of one node: the values at its indices, and the writes that nothing has read yet."""
 
     values: dict[Place, SSAValue] = field(default_factory=dict[Place, SSAValue])
     unread: dict[Place, graph.WriteOp] = field(default_factory=dict[Place, graph.WriteOp])

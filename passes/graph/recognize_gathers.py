@@ -18,8 +18,8 @@ Turns sums that pick one element into gathers.
 where `%i'` is `%i` without its dim of extent 1, and `%inside` says that it is from 0 to 7.
 
 A sum of one element and zeros is that element whatever it is, NaN and infinities too, but for -0.0, which 0.0
-turns into 0.0: hence the addition. An `or` of booleans or bits is the same without it. What is multiplied by
-0 and 1 instead of selected is left alone: 0 times an infinity or NaN is NaN, which a gather would lose.
+turns into 0.0: hence the addition. An `or` of booleans or bits is the same without it. A product with 0 and 1
+in place of a select is left alone: 0 times an infinity or NaN is NaN, which a gather would lose.
 
 Requires: nothing. Ensures: what the module computes is unchanged, bit for bit but for the bits of NaN.
 """

@@ -208,8 +208,8 @@ class _Simplifier:
 
     def _read_only(self, builder: GraphBuilder, operand: _Operand) -> SSAValue:
         """
-        Returns an operand of its shape. Where the index of an axis is one dim, what it does not reach is cut
-        off: a dim by itself is all of an axis, a window is a part.
+        Returns an operand of its shape. An axis whose index is one dim is cut to the elements that the dim
+        reaches: a dim by itself is all of an axis, a window is a part.
         """
         value = _reshaped(builder, operand)
         sizes = [

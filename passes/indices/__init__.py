@@ -1,1 +1,1 @@
-"""Where an access goes: index algebra, its analysis, nests."""
+"""The addresses of accesses: index algebra, its analysis, nests."""

@@ -1,4 +1,4 @@
-"""What the index values of a `sched` kernel are in terms of its axes, and what every value depends on."""
+"""Index values of a `sched` kernel as expressions of its axes, and the axes that every value depends on."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ class IndexAnalysis:
         return frozenset[Axis]().union(*(self.dependences(operand) for operand in owner.operands))
 
     def _dependences_of_argument(self, value: SSAValue, block: Block) -> frozenset[Axis]:
-        """What serial code carries from one iteration to the next may depend on all axes around it."""
+        """Values that serial code carries from one iteration to the next may depend on all axes around it."""
         around = block.parent_op()
         match around:
             case sched.AxisOp() | sched.ReduceOp():

@@ -18,8 +18,7 @@ class CrashReproducer(PassInstrument):
     """
     When a pass fails, writes a `Reproducer` to `path`: the module as it came in and the whole pipeline, or
     with `local` the module before the failing pass and this pass alone. Costs printing the module, `local`
-    before each pass. Where the file cannot be written `problem` says why, and the failure of the pass goes
-    on.
+    before each pass. `problem` says why the file could not be written. The failure of the pass goes on then.
     """
 
     path: Path

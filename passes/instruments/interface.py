@@ -1,4 +1,4 @@
-"""What an instrument is."""
+"""The interface of instruments."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from .interface import PassInstrument
 class Spans(PassInstrument):
     """
     Calls `report` with the name, the begin and the end of each pass that ran or failed, in nanoseconds of
-    `time.perf_counter_ns`. What verifies between passes, and other instruments, are not in them.
+    `time.perf_counter_ns`. They leave out the verifier, which runs between passes, and other instruments.
     """
 
     report: Callable[[str, int, int], None]

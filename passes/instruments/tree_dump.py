@@ -18,7 +18,7 @@ from .print_ir import print_module
 class TreeDump(PassInstrument):
     """
     Writes `00-input.mlir`, `01-canonicalize-graph.mlir`, ... into `directory`, which is made if it is not
-    there. What a failing pass left goes to a file like `02-plan-memory-failed.mlir`.
+    there. The module that a failing pass left goes to a file like `02-plan-memory-failed.mlir`.
     """
 
     directory: Path

@@ -64,7 +64,8 @@ class VerifySemantics(PassInstrument):
     before the first pass, and again after each pass that changed the module, on the same random inputs, nodes
     and symbols from `seeds`. `execute` changes `nodes`. Raises `SemanticsError` after the first pass that
     changes an answer: a result, or what a node holds afterwards; and after the first one that leaves a module
-    which `execute` refuses to run. What it refuses at first is the program's own error.
+    which `execute` refuses to run. A program that the interpreter refuses before any pass has an error of its
+    own.
 
     `origin(module, name, inputs, nodes, merge, symbols, result, index)` says where an element of a result, or
     of a node, comes from, in lines; the error has them for the first element that is wrong.

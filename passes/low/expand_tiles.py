@@ -18,7 +18,7 @@ Replaces register tiles by loops over their depth, for backends that have no rul
 The sums stay in variables, three quarters of the registers; a larger tile is several such loops. Columns that
 fill no vector of `vector-nbytes` are narrower vectors, and a last one a scalar. With a number of columns that
 is known at run time only, each vector of them is a tile of its own, and then each column. Constants go to the
-front of the kernel, each once. What a tile names to be prefetched is left out, but for `ahead`.
+front of the kernel, each once. The prefetches of a tile are left out, but for `ahead`.
 
 Requires: nothing. Ensures: no `low.tile_fma` remains; what the module computes is unchanged, bit for bit.
 """

@@ -12,8 +12,8 @@ Replaces vectors by as many scalars, for backends that have no rules for them.
     %d = arith.addf %v, %v : f32
     %d_1 = arith.addf %v_1, %v_1 : f32
 
-What loops carry and branches give is scalars too. A broadcast and a transposition leave no op behind; a
-reduction combines the scalars in the order that it has for lanes.
+Values that loops carry and branches yield become scalars too. A broadcast and a transposition leave no op
+behind; a reduction combines the scalars in the order that it has for lanes.
 
 Requires: nothing. Ensures: no vector remains in a kernel; what the module computes is unchanged, bit for bit.
 Raises PassFailedException for an op on vectors that kernels do not know.

@@ -1,4 +1,4 @@
-"""What an expansion puts at the front of a kernel."""
+"""The ops that an expansion puts at the front of a kernel."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _INDEX = IndexType()
 
 class KernelFront:
     """
-    Constants, each once, and memory that loops use again and again. What is added is in no block until
-    `insert`; integers that are at the front already are used as they are.
+    Constants, each once, and memory that loops use again and again. Added ops are in no block until `insert`.
+    Integers that are at the front already are used as they are.
     """
 
     def __init__(self, block: Block) -> None:

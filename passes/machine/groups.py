@@ -1,4 +1,4 @@
-"""What work-groups of a GPU may be."""
+"""The limits of the work-groups of a GPU."""
 
 from __future__ import annotations
 

@@ -9,10 +9,10 @@ LATENCY = 8
 """Multiply-adds that must be under way for none to wait for another: two at a time, four cycles each."""
 
 ONCE = 0.975
-"""What is left of the time where a tile has all columns: the factors of its rows are loaded once then."""
+"""The factor of the time of a tile with all columns: it loads the factors of its rows once."""
 
 ABOUT = 1.005
-"""Of shapes that take about the same time, the one that uses what it loads most often is the best."""
+"""Shapes within so many times the least time are equal: the most multiply-adds per load win then."""
 
 MOST_ROWS = 30
 WAY_NBYTES = 4096

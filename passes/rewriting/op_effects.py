@@ -1,4 +1,4 @@
-"""What ops do to memory, found once for each class of ops where all of a class do the same."""
+"""The memory effects of ops, found once for each class of ops where all of a class do the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What values are called where they are printed."""
+"""The names of values in printed text."""
 
 from __future__ import annotations
 

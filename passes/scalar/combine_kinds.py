@@ -1,4 +1,4 @@
-"""What combines two elements: the kind of a `sched.reduce`, and the op that does one step of it."""
+"""The op that combines two elements: the kind of a `sched.reduce`, and the op that does one step of it."""
 
 from __future__ import annotations
 

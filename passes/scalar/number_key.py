@@ -1,4 +1,4 @@
-"""What tells constants apart: the text of a number, equal for the very same number only."""
+"""The key of a constant: the text of its number, equal for the very same number only."""
 
 from __future__ import annotations
 

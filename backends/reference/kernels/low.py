@@ -4,8 +4,8 @@ Runs `low` kernels on numpy arrays, all work-items at once.
 A value that is the same for all work-items is a 0-d array (a vector: one of its lanes); any other has a
 leading dim with one entry per work-item. The work-items of a work-group are always evaluated together and in
 step, so a barrier waits for nobody; instead of waiting, it is checked that it is reached by whole work-groups
-and that neither shared memory nor what is combined atomically is exchanged without one. Where work-items take
-different ways, each way runs under a mask of those who take it. A large grid runs in pieces.
+and that neither shared memory nor what is combined atomically is exchanged without one. Each branch that only
+some work-items take runs under a mask of those. A large grid runs in pieces.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """
 Loops and branches, for all work-items of a kernel or all iterations of the axes around at once.
 
-Where some take another way than others, each way runs under a mask of those that take it.
+Each branch that only some take runs under a mask of those.
 """
 
 from __future__ import annotations

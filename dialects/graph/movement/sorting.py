@@ -102,8 +102,7 @@ class SearchSortedOp(GraphOp):
     """
     How many elements of `sorted`, which is in ascending order with NaN last, stand before each of `values`:
     where it would be put to keep the order, `left` of those that are equal to it or `right` of them. NaN is
-    above all and equal to itself. Of elements that are in no order, what is found is what a binary search of
-    them finds.
+    above all and equal to itself. The result for elements in no order is that of a binary search.
 
     ```mlir
     %p = graph.search_sorted left %sorted, %values : tensor<8xf32>, tensor<3x4xf32>

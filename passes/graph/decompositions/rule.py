@@ -1,4 +1,4 @@
-"""What a rule of `decompose-composites` is."""
+"""The type of the rules of `decompose-composites`."""
 
 from collections.abc import Callable
 

@@ -1,9 +1,9 @@
 """
-What the work-items of a group do together.
+The work that the work-items of a group share.
 
 Code outside of the axes that they share is run by all of them alike: each computes the same values, but only
-the first one stores them. Where one work-item may see what another one stored, all wait for one another
-before it. The barriers stand in code that all run alike, so that none of them is missed.
+the first one stores them. A barrier stands before code in which one work-item may see the store of
+another. The barriers stand in code that all run alike, so that none of them is missed.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class GroupSharing:
 
     @contextmanager
     def inside(self, op: Loop) -> Generator[None, None, None]:
-        """What is lowered meanwhile is inside of an axis that work-items share."""
+        """Code that is lowered meanwhile is inside of an axis that work-items share."""
         self._around.append(op)
         yield
         self._around.pop()

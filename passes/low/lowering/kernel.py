@@ -161,7 +161,7 @@ class _KernelLowering:
         lower_serial(self.state, op)
 
     def _lower_terminator(self, op: Operation) -> None:
-        """What it yields is read where the lowering of the op around ends."""
+        """The values that it yields are read at the end of the lowering of the op around."""
 
     def _lower_value(self, op: Operation) -> None:
         if op.results and isinstance(op.results[0].type, IndexType):

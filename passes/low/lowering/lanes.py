@@ -80,7 +80,7 @@ class LaneNest:
 
     @contextmanager
     def within(self, lanes: LaneAxis | None) -> Generator[None, None, None]:
-        """What is lowered meanwhile is inside of `lanes`, if that is not None."""
+        """Code that is lowered meanwhile is inside of `lanes`, if that is not None."""
         if lanes is None:
             yield
             return

@@ -1,4 +1,4 @@
-"""What is known while a `sched` kernel is lowered to a `low` kernel."""
+"""The state of the lowering of a `sched` kernel to a `low` kernel."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class KernelState:
     lanes: LaneNest = field(default_factory=LaneNest)
     buffers: dict[SSAValue, SSAValue] = field(default_factory=dict)
     sums: dict[Operation, LanedValue] = field(default_factory=dict)
-    """What reductions in others go on with: a value for each set of lanes."""
+    """The values that inner reductions start from: one for each set of lanes."""
     group: GroupSharing | None = None
     """What the work-items of a group do together; None where each of them works for itself."""
     overrides: dict[Operation, Callable[[], None]] = field(default_factory=dict)

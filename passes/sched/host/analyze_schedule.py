@@ -22,7 +22,7 @@ its iterations cost one after the other, a branch as much as its dearer region. 
 iteration: how many there are is known when the program runs. In a kernel, a loop whose bounds depend on data
 counts as `UNKNOWN_TRIPS` iterations.
 
-Where extents are made of named dims, costs are those of their greatest values.
+The costs of extents of named dims are those of their greatest values.
 
 Requires: `after` as `build-dependencies` leaves it.
 Ensures: nothing but `analysis` and `summary` changes.

@@ -7,8 +7,8 @@ Fills in which items of a program each item has to wait for.
     sched.return %y after() : ...                      sched.return %y after(%t2) : ...
 
 An item waits for the items before it that write what it reads, and that read or write what it writes. Buffers
-whose slabs share bytes count as the same. Of these edges only those that do not follow from others are kept.
-What `after` said before is replaced.
+whose slabs share bytes count as the same. Edges that follow from others are left out. The `after` that an
+item had is replaced.
 
 Requires: every launch's kernel is in the module.
 Ensures: any order of items that respects `after` computes what the order of the text computes.

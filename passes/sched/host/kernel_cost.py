@@ -1,9 +1,9 @@
 """
-What one run of a kernel costs, counted from its text.
+The cost of one run of a kernel, counted from its text.
 
-A loop counts as often as it runs; of an `scf.if` the dearer branch counts. Where a bound depends on an id or
-on an outer loop, the first work-item and the first iteration stand for all; where it depends on data, the
-loop is taken to run `UNKNOWN_TRIPS` times.
+A loop counts as often as it runs; of an `scf.if` the dearer branch counts. A bound that depends on an id or
+on an outer loop is taken from the first work-item and the first iteration. A loop whose bounds depend on data
+is taken to run `UNKNOWN_TRIPS` times.
 """
 
 from __future__ import annotations

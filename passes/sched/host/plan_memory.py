@@ -18,8 +18,9 @@ The pools are the program's own: 0 is the merge buffer, which no program here us
 the temporaries. Arguments and results are the caller's and have no slab. An item's position in the text is
 its time, and the return's is that after the last item. Temporaries whose lifetimes have no item in common may
 share bytes: the largest are placed first, each into the smallest gap that takes it. A buffer that nothing
-uses gets neither a lifetime nor a slab. What lives within one iteration of a loop has the same place in all;
-what outlives an iteration lives for the whole of the loop (passes/sched/host/lifetimes.py).
+uses gets neither a lifetime nor a slab. A buffer that lives within one iteration of a loop has the same
+offset in all iterations. A buffer that outlives an iteration lives for the whole loop
+(passes/sched/host/lifetimes.py).
 
 A buffer whose size varies with named dims gets the place that its greatest size needs.
 

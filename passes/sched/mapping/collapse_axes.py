@@ -86,7 +86,7 @@ def _is_one(expr: IndexExpr, outer: Axis, inner: Axis) -> bool:
     """
     Returns whether an index depends on two axes as on one over all iterations of both, or on neither.
 
-    What depends on one of the two alone does not: neither as it is, nor as a part of the index.
+    A value that depends on one of the two alone does not: neither as it is, nor as a part of the index.
     """
     if expr.terms.get(outer, 0) != expr.terms.get(inner, 0) * inner.extent:
         return False

@@ -1,5 +1,5 @@
 """
-Where the values of a function are used: the kernels, their axes, and each use as an index within loops.
+The uses of the values of a function: the kernels, their axes, and each use as an index within loops.
 
 A use of a result is an `Access`. The indices of the operands follow from it, for reductions and contractions
 over new axes for the dims that they fold.

@@ -465,8 +465,8 @@ def _combined(b: ScalarBuilder, op: graph.ContractOp, elements: list[SSAValue], 
 def _write_tile(op: graph.ContractOp, access: Access, sum: Operation | None) -> None:
     """
     Writes on the outermost loop of a contraction which tile was chosen for it. The rows are left open where
-    they are no axis of the kernel: another number may be better for a part of them. What is computed anew
-    instead of loaded lies in no panels.
+    they are no axis of the kernel: another number may be better for a part of them. A value that is computed
+    anew, not loaded, lies in no panels.
     """
     tile = op.tile
     if tile is None or not isinstance(sum, sched.ReduceOp):

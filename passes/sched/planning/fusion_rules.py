@@ -1,5 +1,5 @@
 """
-What is fused: the ordered rules that give each value of a function its memory mode.
+The fusion policy: the ordered rules that give each value of a function its memory mode.
 
 A value is planned after all that read it. The first rule that has a reason decides; `infer-memory-modes` and
 `tenon.explain` tell the rule and its reason. A mode that is written on an op is obeyed in place of the rules.

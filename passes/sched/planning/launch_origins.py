@@ -1,4 +1,4 @@
-"""What launches say of the ops of `graph` that they compute."""
+"""The origins of launches: the ops of `graph` that they compute."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ A heavy value with one use is hoisted: it is computed once for each iteration of
 A value that several stages of a kernel read has a local buffer, filled once for each iteration of the axes
 that all its reads share. Both ask for axes that are outermost in the kernel, and both may meet an obstacle.
 
-What is found changes nothing: the kernel changes when a plan takes it.
+The search changes nothing: the kernel changes when a plan takes the result.
 """
 
 from __future__ import annotations

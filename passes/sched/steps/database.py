@@ -9,7 +9,7 @@ Schedules that were found by measuring, as a file of JSON that people can read.
     ]}
 
 `kernel` is a digest of the kernel's text before it is scheduled: an entry is for that very kernel, whatever
-it is called. What is read is checked like anything that others may have written.
+it is called. A file is checked when it is read: others may have written it.
 """
 
 from __future__ import annotations

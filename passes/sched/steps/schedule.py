@@ -74,9 +74,9 @@ class Schedule:
     ) -> tuple[str, str]:
         """
         Splits a loop at parts of `factor` iterations, and returns the names of the outer and the inner one.
-        Where the factor does not divide the extent, the inner one has a count. A reduction goes on in its
-        order: by `fma` in another one, else in a serial loop where the order shows, or where `serial` says
-        so; such a loop can come to stand around other axes.
+        The inner one has a count if the factor does not divide the extent. A reduction goes on in its order:
+        by `fma` in another one, else in a serial loop where the order shows, or where `serial` says so; such
+        a loop can come to stand around other axes.
         """
         step: dict[str, Any] = {"step": "split", "axis": axis, "factor": factor}
         outer, inner = self._named(step | {"serial": True} if serial else step, allow_reorder)

@@ -80,7 +80,7 @@ class KernelSchedule:
         return leads
 
     def _lead(self, loop: Loop) -> Loop | None:
-        """Of axes in one another the innermost is shared, unless it is short."""
+        """The work-items share the innermost of nested axes, unless it is short."""
         if isinstance(loop, sched.ReduceOp):
             is_shareable = loop.continued is None and loop.result.type != IntegerType(1)
             return loop if is_shareable else None

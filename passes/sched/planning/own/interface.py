@@ -1,4 +1,4 @@
-"""What a function that writes the kernels of an op is given."""
+"""The interface of functions that write the kernels of an op."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ Fuses two loops, one right inside of the other, into one over all of their itera
       }                                        ...
     }                                        }
 
-Where an index of a buffer is `i * 8 + j` it is `i_j` again.
+An index `i * 8 + j` of a buffer becomes `i_j`.
 """
 
 from __future__ import annotations

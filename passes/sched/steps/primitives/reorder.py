@@ -7,7 +7,7 @@ Puts loops that stand right inside of one another in another order.
       }                                        }
     }                                        }
 
-What stands between the loops, and is no count of theirs, is computed in the innermost one.
+Ops between the loops that no count needs are computed in the innermost loop.
 """
 
 from __future__ import annotations

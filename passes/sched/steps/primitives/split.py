@@ -40,12 +40,12 @@ def split(
     """
     Splits `op`, which is erased, and returns the outer and the inner loop.
 
-    What a reduction combines stays in its order. One by `fma` becomes two dims of one sum; one of integers,
-    of extrema or of bits combines the results of its parts, which is the same. A sum or product of floats
-    becomes a serial loop, `scf.for`, around reductions that each start from what the last one left in a local
-    buffer; such a loop runs neither below vectors nor unrolled axes. With `allow_reorder` it combines the
-    results of its parts instead: another order, and other last bits. With `serial` any reduction becomes a
-    serial loop, which then can come to stand around other axes.
+    A reduction combines its elements in the same order. One by `fma` becomes two dims of one sum; one of
+    integers, of extrema or of bits combines the results of its parts, which is the same. A sum or product of
+    floats becomes a serial loop, `scf.for`, around reductions that each start from what the last one left in
+    a local buffer; such a loop runs neither below vectors nor unrolled axes. With `allow_reorder` it combines
+    the results of its parts instead: another order, and other last bits. With `serial` any reduction becomes
+    a serial loop, which then can come to stand around other axes.
 
     Raises:
         ScheduleError: the loop is mapped or serial, the factor is below 1 or above its extent, or it is a dim
