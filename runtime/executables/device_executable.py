@@ -50,8 +50,8 @@ class DeviceExecutable(Executable):
     Owns the memory of its constants, its temporaries and its tensor nodes and, where the device cannot work
     in host arrays, of its arguments and results, until it is closed. Any thread may call it.
 
-    Where the device runs programs in the caller's thread and arrays (`DirectCalls`), calls run at the same
-    time, each with temporaries of its own: there are as many as calls have ever run at once. Programs with
+    On a device that runs programs in the caller's thread and arrays (`DirectCalls`), calls run at the same
+    time. Each has temporaries of its own: there are as many as calls have ever run at once. Programs with
     tensor nodes, all on other devices, and all while a timeline is recorded, run one call after the other.
     """
 
@@ -65,8 +65,8 @@ class DeviceExecutable(Executable):
         callbacks: HostFunctions | None = None,
     ) -> None:
         """
-        Where there is a `keeper`, the tensor nodes are its: the same program for other sizes. `callbacks` are
-        the functions that the program may call.
+        A `keeper`, the same program for other sizes, shares its tensor nodes. `callbacks` are the functions
+        that the program may call.
         """
         super().__init__(CompiledFunction(plan.signature, backend.name, stages, plan.symbols))
         if plan.merge_node is not None:
@@ -298,7 +298,7 @@ class DeviceExecutable(Executable):
     def _give(self, arrays: list[Array], targets: list[Array] | None) -> list[Array]:
         """
         Returns the arrays of the results, and puts them in the places of the donated arguments whose memory
-        they take. What is not the program's alone is copied first: an array that cannot be written, that
+        they take. An array that is not the program's alone is copied first: one that cannot be written, that
         overlaps another argument, or whose memory no result takes.
         """
         results: list[Array] = []

@@ -129,8 +129,8 @@ class Executable(ProcessBound, ABC):
         among the arguments.
 
         With `out=` the results are written into the arrays given there (one array, or a tuple) and those are
-        returned; an argument that overlaps them is copied first. Where the program has an argument named
-        `out` the name means that argument, and results are always new.
+        returned; an argument that overlaps them is copied first. The name `out` means the argument of the
+        program if it has one of that name. Results are always new then.
 
         An argument that the function declares as `{tenon.donated}` is given away: its array may be written
         to, and may be the very array that a result is returned in. One that cannot be written, or that

@@ -21,9 +21,9 @@ from ..timeline.timeline import active, report_steps, span
 
 class OrderedCalls:
     """
-    A program bound to one place for each of its buffers. Where the device can work in host arrays, arguments
-    and results are mapped for each call, else they are copied to and from memory of the device. What is
-    allocated is added to `slabs`; whoever made this frees them. Runs with the lock of `pool` held.
+    A program bound to one place for each of its buffers. Arguments and results are mapped for each call on a
+    device that can work in host arrays. On others they are copied to and from memory of the device. Allocated
+    slabs are added to `slabs`; whoever made this frees them. Runs with the lock of `pool` held.
 
     `located` says where all other buffers lie; a part of a node is located for symbols that are 0.
     """

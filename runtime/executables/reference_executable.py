@@ -41,7 +41,7 @@ class ReferenceExecutable(Executable):
         nodes: Sequence[NodePlan] = (),
         keeper: ReferenceExecutable | None = None,
     ) -> None:
-        """Where there is a `keeper`, the tensor nodes are its: the same program for other sizes."""
+        """A `keeper`, the same program for other sizes, shares its tensor nodes."""
         super().__init__(function)
         self._interpret: Interpret | None = interpret
         self._lock = Turn(self.name)

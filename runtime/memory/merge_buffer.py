@@ -37,7 +37,7 @@ class MergeBuffer:
 
     def grow(self, nbytes: int) -> None:
         """
-        Makes room for `nbytes`; nothing that uses the merge buffer may be queued. What it held is lost.
+        Makes room for `nbytes`; nothing that uses the merge buffer may be queued. Its contents are lost.
 
         Raises:
             OutOfMemoryError: the device has not that much memory; the merge buffer is then empty.

@@ -1,4 +1,4 @@
-"""Where the tensors of one allocation lie: in as few pools as their limit allows."""
+"""The layout of the tensors of one allocation: in as few pools as their limit allows."""
 
 from __future__ import annotations
 

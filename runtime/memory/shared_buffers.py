@@ -1,4 +1,4 @@
-"""What the contexts of one device share, each once: constants, and nodes of which streams have one buffer."""
+"""The memory that the contexts of one device share: constants, and nodes of which streams have one buffer."""
 
 from __future__ import annotations
 

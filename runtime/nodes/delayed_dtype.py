@@ -105,8 +105,8 @@ def promote_dtypes(dtypes: Iterable[Dtype]) -> Dtype:
 def promote_dtype(first: Dtype, second: Dtype) -> Dtype:
     """
     Returns the dtype of what is computed from both. Booleans give way to numbers and integers to floats,
-    however wide. Of two integers it is the narrowest that holds both, of two floats the wider, but float32 of
-    two different ones that are narrower.
+    however wide. Two integers give the narrowest that holds both. Two floats give the wider one, but float32
+    if they differ and are narrower.
 
     Raises:
         TenonError: they are a uint64 and a signed integer, which no integer dtype holds.

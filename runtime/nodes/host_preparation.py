@@ -1,4 +1,4 @@
-"""What must happen before the host reads or writes its copy of a tensor node."""
+"""The preparations before the host reads or writes its copy of a tensor node."""
 
 from __future__ import annotations
 

@@ -95,14 +95,15 @@ class TensorNode(ProcessBound):
     """
     A named n-dimensional array that programs of any device share. It knows what it is (id, label, dtype,
     extents), where it may live (`memory`), and, if it is hosted, the host's copy of its values (`host`);
-    where devices keep theirs is known to contexts only. What its parts can do it does under the same names.
+    where devices keep theirs is known to contexts only. It does all that its parts can do, under the same
+    names.
 
-    Nodes are equal if they are the same, and ordered by id. What a node is may be decided late: dtype,
-    extents, padding and the host's array are computed once, when first asked for.
+    Nodes are equal if they are the same, and ordered by id. Properties may be decided late: dtype, extents,
+    padding and the host's array are computed once, when first asked for.
 
     Owner: whoever holds it; the registry does not keep it alive. Any thread may call any method. A lock
-    guards the state, and is held while dtype, extents, padding and the host's array are computed. What gets
-    and sets values, `do_read` and `do_write` block while devices work; see there who must not call them.
+    guards the state, and is held while dtype, extents, padding and the host's array are computed. Getters and
+    setters of values, `do_read` and `do_write` block while devices work; see there who must not call them.
     """
 
     COPY_HINT = "pickle its values, node.get_values()"

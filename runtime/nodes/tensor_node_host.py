@@ -120,7 +120,7 @@ class TensorNodeHost:
     ) -> None:
         """
         Says what the host must do before it reads its copy: `sync`, and then `transfer`, which brings the
-        values into `array`. Of all transfers since the last read only the last is made. `is_done` says that
+        values into `array`. Only the last of the transfers since the last read is made. `is_done` says that
         the host need not wait any more; it is called with the node's lock held.
         """
         with self._lock:

@@ -1,4 +1,4 @@
-"""What a function or a program is run with beside its arrays: static symbols and tensor nodes."""
+"""The state that a function or a program runs with beside its arrays: static symbols and tensor nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a program calls the host: what is called, and the step that calls it."""
+"""The calls of the host in a program: the functions, and the steps that call them."""
 
 from __future__ import annotations
 

@@ -43,8 +43,8 @@ from .signature import Signature, array_type
 def plan_program(module: ModuleOp, program: sched.ProgramOp) -> ProgramPlan:
     """
     Returns what `program` does, a program of a module of `low` kernels. Launches that run nothing, and
-    transfers of no bytes, are left out; what waits for them waits for what they wait for. Where no item says
-    what it waits for, each waits for the one before.
+    transfers of no bytes, are left out; what waits for them waits for what they wait for. Each item waits for
+    the one before if none says what it waits for.
 
     Raises:
         TenonError: the program was not lowered this far, its memory is not planned, a launch does not fit

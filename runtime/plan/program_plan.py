@@ -1,4 +1,4 @@
-"""What a host program does, as data: read from its op once, so that a call touches no IR."""
+"""The plan of a host program, as data: read from its op once, so that a call touches no IR."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ class BufferPlan:
     """
     One buffer. `offset` is its place among the constants or the temporaries; `number` is its number among the
     arguments or the results; of a row, which has no bytes of its own, it is that of the buffer that it is a
-    part of. `node` is the tensor node that it holds, or that the merge buffer holds. Where
-    `indices` are given it begins `sum(value * stride_nbytes)` bytes into the node.
+    part of. `node` is the tensor node that it holds, or that the merge buffer holds. With `indices` it begins
+    `sum(value * stride_nbytes)` bytes into the node.
     """
 
     kind: BufferKind
@@ -192,9 +192,9 @@ class ProgramPlan:
     A program as data. `returned` are the numbers of the buffers that hold the results; a result's buffer is
     in the memory of the first result that returns it. `constants` are the bytes of the constant pool.
 
-    `nodes` are the tensor nodes that it uses, in the order of their declarations. Of some, `reads`, it
-    matters what they hold before the run; some, `writes`, are changed; both are in the order of first use.
-    `merge_node` is the node that the merge buffer must hold. `symbols` are the `index` arguments in order.
+    `nodes` are the tensor nodes that it uses, in the order of their declarations. The contents of `reads`
+    before the run matter, and `writes` are changed; both are in the order of first use. `merge_node` is the
+    node that the merge buffer must hold. `symbols` are the `index` arguments in order.
     """
 
     signature: Signature

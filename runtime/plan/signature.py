@@ -24,8 +24,8 @@ Array = npt.NDArray[Any]
 @dataclass(frozen=True, slots=True)
 class ArrayType:
     """
-    The dtype and shape of an array; an extent of -1 agrees with every extent. Where `extents` are given some
-    are made of named dims, and are -1 in the shape.
+    The dtype and shape of an array; an extent of -1 agrees with every extent. With `extents` some are made of
+    named dims, and are -1 in the shape.
     """
 
     dtype: np.dtype[Any]

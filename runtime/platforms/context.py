@@ -44,7 +44,7 @@ class Context(NodeMemory):
     """
     The tensor nodes that have memory on one device, and the stream that works on them. A context never
     changes: what adds nodes returns a child, which has its parent's nodes and its own, the delta, and is on
-    the parent's stream unless told otherwise. What the nodes hold does change.
+    the parent's stream unless told otherwise. The contents of the nodes do change.
 
     A context owns the memory of its delta until `finalize`, or until nothing refers to it or to a descendant
     any more. Nodes that streams share (`known_shared_cross_streams`, constants among them) have one memory in
@@ -152,8 +152,8 @@ class Context(NodeMemory):
         `buffers` lie in that memory, which is another context's of the device (`Context.buffers`): that one
         lives as long as the child, and finalizing it finalizes the child. With `merge_buffer_node` None
         nothing is known of the merge buffer. `stream` is the stream of the device that the child is on: what
-        it has of the nodes here it waits for by itself. What is not given is as here; on another stream
-        nothing is known of the merge buffer, which is another one.
+        it has of the nodes here it waits for by itself. Options that are not given are as here. On another
+        stream nothing is known of the merge buffer, which is another one.
 
         Raises:
             ContextError: the context is finalized, or a node of `buffers` is here already, or its memory is

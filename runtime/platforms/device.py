@@ -112,8 +112,8 @@ class Stream(ProcessBound):
 
     def make_room_for_merging(self, nbytes: int) -> None:
         """
-        Makes the merge buffer hold `nbytes`. Where it must grow, this waits for what is scheduled on the
-        stream, and what it held is lost.
+        Makes the merge buffer hold `nbytes`. To grow, it waits for all work that is scheduled on the stream,
+        and its contents are lost.
 
         Raises:
             OutOfMemoryError: that is more than the device has; the merge buffer is then gone.
@@ -168,7 +168,7 @@ _ABILITIES: tuple[type[Any], ...] = (HostMapped, HostVisible, PinnedHost, PeerCo
 class Device(Stream):
     """
     One device, which is its own first stream: everything scheduled on it runs in the order it was scheduled.
-    Where it can it has more of them (`new_stream`), which share its memory; waiting for the device is waiting
+    A device may have more streams (`new_stream`), which share its memory; waiting for the device is waiting
     for all. Any thread may use it; what several threads schedule is ordered by who comes first.
     """
 
@@ -219,8 +219,8 @@ class Device(Stream):
     def new_stream(self) -> Stream:
         """
         Returns a further stream: a queue of its own where the device has queues (`Streams`), a thread of its
-        own with the scheduler "multicore". Where there can be no other, with the scheduler "sync", one of the
-        caller's own, or a driver without that ability, it is the device itself.
+        own with the scheduler "multicore". It is the device itself if there can be no other: with the
+        scheduler "sync", one of the caller's own, or a driver without that ability.
 
         Raises:
             DeviceError: the device is closed, or its queues are used up.

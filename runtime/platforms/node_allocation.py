@@ -19,8 +19,8 @@ from .node_buffer import NodeBuffer
 
 def allocate(device: Device, nodes: Sequence[TensorNode], slabs: list[Slab]) -> dict[TensorNode, NodeBuffer]:
     """
-    Returns memory for `nodes`, in their order; the pools it lies in are added to `slabs`. What streams share
-    is what the device's contexts have already, and is in no pool of `slabs`.
+    Returns memory for `nodes`, in their order; the pools it lies in are added to `slabs`. Memory that streams
+    share belongs to the device's contexts already, and is in no pool of `slabs`.
     """
     buffers: dict[TensorNode, NodeBuffer] = {}
     groups: dict[bool, list[TensorNode]] = {}

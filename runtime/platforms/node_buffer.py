@@ -26,9 +26,9 @@ _MANY = 16
 @dataclass(eq=False)
 class NodeBuffer:
     """
-    The memory of `node` on `device`. What is noted here says what was scheduled, which is ahead of what has
-    run; it is guarded by the device's `schedule_lock`. `undefined_by` is the exception: it is set and read by
-    the work itself.
+    The memory of `node` on `device`. The notes here are of scheduled work, which is ahead of finished work;
+    the device's `schedule_lock` guards them. `undefined_by` is the exception: it is set and read by the work
+    itself.
     """
 
     node: TensorNode

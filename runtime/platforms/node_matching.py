@@ -1,4 +1,4 @@
-"""Which tensor nodes the declarations of a program stand for."""
+"""The tensor nodes that the declarations of a program stand for."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def match_nodes(program: LoweredProgram, known: Mapping[str, TensorNode]) -> dic
     Returns the nodes that a program accesses, by their names there: those that are known by that name, and
     new ones for the others. They get the memory modes that the program asks for. Where it asks for none,
     those that no run needs of another one are as local as they can be, but for virtual: what is computed
-    again may differ. What the others hold outlives the program's runs, as somebody may read it.
+    again may differ. The contents of the others outlive the program's runs, as somebody may read them.
 
     Raises:
         ContextError: a known node has another dtype or shape than the declaration.

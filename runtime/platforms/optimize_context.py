@@ -1,4 +1,4 @@
-"""What one compile leaves for the next: the computations of virtual tensor nodes."""
+"""The knowledge that one compile leaves for the next: the computations of virtual tensor nodes."""
 
 from __future__ import annotations
 

@@ -190,8 +190,8 @@ class Platform(ProcessBound):
     ) -> CodeBatch:
         """
         Compiles several functions, with fewer calls of the backend's compiler than one by one. The programs
-        share nodes: what one declares under a name, a later one means by it. Of the programs only those are
-        compiled for which `occupancy(name, number)` is true; `name` is what the code would be called.
+        share nodes: what one declares under a name, a later one means by it. Only programs for which
+        `occupancy(name, number)` is true are compiled; `name` is the name that the code would have.
 
         Raises:
             TenonError: the numbers of programs, names and entries differ; and what `compile` raises.

@@ -79,7 +79,7 @@ class Routine(ProcessBound, ABC):
     @abstractmethod
     def run(self, **bindings: int) -> Event:
         """
-        Schedules one run and returns the event of its end. What fails while running is raised where the host
+        Schedules one run and returns the event of its end. A failure while running is raised where the host
         next waits. `bindings` give static symbols new values first; the others keep theirs.
 
         Raises:

@@ -1,5 +1,5 @@
 """
-Where every buffer of a program lies and when it is used, as data, as a table and as a picture.
+The offset and the lifetime of every buffer of a program, as data, as a table and as a picture.
 
     memory of @mlp: 20480 bytes in 2 pools, 2 steps
       temporaries: 12800 bytes at most at a time, 12800 bytes without sharing

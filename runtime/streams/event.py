@@ -58,7 +58,7 @@ class Event(ProcessBound):
         Blocks until the work up to here has finished.
 
         Raises:
-            RoutineError: work of a stream failed that no call has reported yet. Of several streams, the
+            RoutineError: work of a stream failed that no call has reported yet. With several streams, the
                 failures of the others are left for the next synchronisation.
             DeviceLostError: the device is lost.
         """

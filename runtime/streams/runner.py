@@ -401,8 +401,8 @@ def _finish_queues() -> None:
 
 class QueueingRunner(Runner):
     """
-    Hands work to a driver whose device has a queue. What fails in the queue leaves the device in a state that
-    nobody knows: it is lost. What is queued is waited for before the process ends.
+    Hands work to a driver whose device has a queue. A failure in the queue leaves the device in a state that
+    nobody knows: it is lost. The process waits for queued work before it ends.
     """
 
     def __init__(self, track: Track, lock: Any, driver: Driver) -> None:

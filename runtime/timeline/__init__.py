@@ -1,1 +1,1 @@
-"""What happened when."""
+"""The timeline: all work, and when it ran."""

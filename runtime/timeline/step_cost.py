@@ -1,4 +1,4 @@
-"""What a step of a program costs, as the analysis of its schedule counted it."""
+"""The cost of a step of a program, as the analysis of its schedule counted it."""
 
 from __future__ import annotations
 
