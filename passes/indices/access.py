@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, i64
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, TensorType, i64
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
@@ -234,8 +234,9 @@ def _box_start(start: SSAValue, last: Extent) -> IndexExpr:
     """Returns where a box begins along an axis; a constant one is the same expression as that of a slice."""
     owner = start.owner
     if isinstance(owner, graph.ConstantOp) and isinstance(last, int):
-        (number,) = owner.value.iter_values()
-        return constant(min(max(int(number), 0), last))
+        (number,) = owner.value.iter_attrs()
+        assert isinstance(number, IntegerAttr), f"{owner.name}: an index that is no integer"
+        return constant(min(max(number.value.data, 0), last))
     return element(start, (), last)
 
 
