@@ -17,5 +17,8 @@ LOCAL_NBYTES_LIMIT = 32 << 10
 BLOCKS_NBYTES_LIMIT = PRIVATE_NBYTES_LIMIT - LOCAL_NBYTES_LIMIT
 """The most bytes of the blocks that the stages of a kernel hand on: what its other values leave."""
 
+STRIPS_NBYTES_LIMIT = PRIVATE_NBYTES_LIMIT // 2
+"""The most bytes of the local buffers of a strip of columns: what is left holds a value for each column."""
+
 IMAGE_NBYTES_LIMIT = 96 << 10
 """The most bytes of the rows of an image that a kernel stages: a quarter of a second cache of 384 KiB."""

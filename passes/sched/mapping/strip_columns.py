@@ -41,6 +41,7 @@ from ....dialects.element_types import NBYTES, element_type_of
 from ....dialects.sched import MappingAttr
 from ...indices.analysis import IndexAnalysis, Loop
 from ...indices.lanes import lanes_for, runs_in_lanes
+from ...machine.kernel_memory import STRIPS_NBYTES_LIMIT
 from ...machine.target import L2_NBYTES, VECTOR_NBYTES, check_positive
 from ..steps.loop_nests.errors import ScheduleError
 from ..steps.primitives.distribute import distribute
@@ -97,7 +98,8 @@ class StripColumnsPass(ModulePass):
         kept = sum(
             upper_bound(size_of(op.result.type)) * NBYTES[element_type_of(op.result.type)] for op in buffers
         )
-        room = self.l2_nbytes // 2 // kept // lanes * lanes if kept else READ_PIECE_NBYTES
+        most = min(self.l2_nbytes // 2, STRIPS_NBYTES_LIMIT)
+        room = most // kept // lanes * lanes if kept else READ_PIECE_NBYTES
         extent = IndexAnalysis().most(columns)
         return min(READ_PIECE_NBYTES // nbytes, room, extent) if extent >= lanes else 0
 

@@ -46,35 +46,35 @@ sched.kernel @fires(%x: memref<1000x2000xf32>, %y: memref<1000x2000xf32>) {
 
 // A local buffer gets a row for each column of the strip, which is the narrower for it.
 // CHECK-LABEL: sched.kernel @buffer
-// CHECK-SAME:    attributes {schedule = "j: row by row, in strips of up to 512 columns"} {
-// CHECK-NEXT:      %c512 = arith.constant 512 : index
+// CHECK-SAME:    attributes {schedule = "j: row by row, in strips of up to 128 columns"} {
+// CHECK-NEXT:      %c128 = arith.constant 128 : index
 // CHECK-NEXT:      %c2000 = arith.constant 2000 : index
-// CHECK-NEXT:      sched.axis %j_outer = 4 {
-// CHECK-NEXT:        %base = arith.muli %j_outer, %c512 : index
+// CHECK-NEXT:      sched.axis %j_outer = 16 {
+// CHECK-NEXT:        %base = arith.muli %j_outer, %c128 : index
 // CHECK-NEXT:        %left = arith.subi %c2000, %base : index
-// CHECK-NEXT:        %kept = sched.alloc local : memref<256x512xf32>
+// CHECK-NEXT:        %kept = sched.alloc local : memref<256x128xf32>
 // CHECK-NEXT:        sched.axis %r = 256 {
-// CHECK-NEXT:          sched.axis %j_inner = 512 count %left {
+// CHECK-NEXT:          sched.axis %j_inner = 128 count %left {
 // CHECK-NEXT:            %j = arith.addi %base, %j_inner : index
 // CHECK-NEXT:            %v = memref.load %x[%r, %j] : memref<256x2000xf32>
 // CHECK-NEXT:            %q = arith.mulf %v, %v : f32
-// CHECK-NEXT:            memref.store %q, %kept[%r, %j_inner] : memref<256x512xf32>
+// CHECK-NEXT:            memref.store %q, %kept[%r, %j_inner] : memref<256x128xf32>
 // CHECK-NEXT:          }
 // CHECK-NEXT:        }
-// CHECK-NEXT:        %s_kept = sched.alloc local : memref<512xf32>
-// CHECK-NEXT:        sched.axis %j_inner_a = 512 count %left {
+// CHECK-NEXT:        %s_kept = sched.alloc local : memref<128xf32>
+// CHECK-NEXT:        sched.axis %j_inner_a = 128 count %left {
 // CHECK-NEXT:          %j_1 = arith.addi %base, %j_inner_a : index
 // CHECK-NEXT:          %s = sched.reduce addf %i = 256 : f32 {
-// CHECK-NEXT:            %v_1 = memref.load %kept[%i, %j_inner_a] : memref<256x512xf32>
+// CHECK-NEXT:            %v_1 = memref.load %kept[%i, %j_inner_a] : memref<256x128xf32>
 // CHECK-NEXT:            sched.yield %v_1 : f32
 // CHECK-NEXT:          }
-// CHECK-NEXT:          memref.store %s, %s_kept[%j_inner_a] : memref<512xf32>
+// CHECK-NEXT:          memref.store %s, %s_kept[%j_inner_a] : memref<128xf32>
 // CHECK-NEXT:        }
 // CHECK-NEXT:        sched.axis %r_1 = 256 {
-// CHECK-NEXT:          sched.axis %j_inner_a_a = 512 count %left {
+// CHECK-NEXT:          sched.axis %j_inner_a_a = 128 count %left {
 // CHECK-NEXT:            %j_2 = arith.addi %base, %j_inner_a_a : index
-// CHECK-NEXT:            %s_1 = memref.load %s_kept[%j_inner_a_a] : memref<512xf32>
-// CHECK-NEXT:            %v_2 = memref.load %kept[%r_1, %j_inner_a_a] : memref<256x512xf32>
+// CHECK-NEXT:            %s_1 = memref.load %s_kept[%j_inner_a_a] : memref<128xf32>
+// CHECK-NEXT:            %v_2 = memref.load %kept[%r_1, %j_inner_a_a] : memref<256x128xf32>
 // CHECK-NEXT:            %d = arith.divf %v_2, %s_1 : f32
 // CHECK-NEXT:            memref.store %d, %y[%r_1, %j_2] : memref<256x2000xf32>
 // CHECK-NEXT:          }

@@ -67,6 +67,45 @@ def test_the_pass_changes_no_bit(program: Callable[[Any], Any]):
     assert results[0].tobytes() == results[1].tobytes()
 
 
+BUFFER = """
+sched.kernel @buffer(%x: memref<256x2000xf32>, %y: memref<256x2000xf32>) {
+  sched.axis %j = 2000 {
+    %kept = sched.alloc local : memref<256xf32>
+    sched.axis %r = 256 {
+      %v = memref.load %x[%r, %j] : memref<256x2000xf32>
+      %q = arith.mulf %v, %v : f32
+      memref.store %q, %kept[%r] : memref<256xf32>
+    }
+    %s = sched.reduce addf %i = 256 : f32 {
+      %v = memref.load %kept[%i] : memref<256xf32>
+      sched.yield %v : f32
+    }
+    sched.axis %r_1 = 256 {
+      %v = memref.load %kept[%r_1] : memref<256xf32>
+      %d = arith.divf %v, %s : f32
+      memref.store %d, %y[%r_1, %j] : memref<256x2000xf32>
+    }
+  }
+}
+sched.program @main(%x: memref<256x2000xf32>) : (tensor<256x2000xf32>) -> tensor<256x2000xf32> {
+  %y = sched.buffer global result : memref<256x2000xf32>
+  %t = sched.launch @buffer(%x, %y) after() : memref<256x2000xf32>, memref<256x2000xf32>
+  sched.return %y after(%t) : memref<256x2000xf32>
+}
+"""
+
+
+@pytest.mark.parametrize("backend", ["llvm", "opencl"])
+def test_the_buffers_of_a_strip_fit_a_kernel(backend: str):
+    """128 columns of 1 KiB each, of the 256 KiB that a kernel may have."""
+    module = parse_module(BUFFER, "t.mlir")
+    PassManager("strip-columns,map-axes,build-dependencies,plan-memory").run(context(), module)
+    assert "strips of up to 128 columns" in str(module)
+    x = np.random.default_rng(4).standard_normal((256, 2000)).astype("f4")
+    found = tenon.compile(str(module), backend=backend)(x)
+    np.testing.assert_allclose(found, x * x / np.sum(x * x, axis=0), rtol=1e-4)
+
+
 def test_strips_can_be_replayed():
     x = np.random.default_rng(1).standard_normal((130, 1500)).astype("f4")
     lowered = tenon.jit(shares).lower(x)
