@@ -13,12 +13,12 @@ from ..dialects.low import EXPANDED_OPS
 from .graph.canonicalize_graph import CanonicalizeGraphPass
 from .graph.decompose_composites import DecomposeCompositesPass
 from .graph.decompositions import COMPOSITE_NAMES
-from .graph.double_buffer_loops import DoubleBufferLoopsPass
-from .graph.expand_updates import ExpandUpdatesPass
-from .graph.hoist_loop_invariants import HoistLoopInvariantsPass
 from .graph.infer_precision import InferPrecisionPass
 from .graph.inline_calls import InlineCallsPass
 from .graph.inline_virtual_nodes import InlineVirtualNodesPass
+from .graph.loops.double_buffer_loops import DoubleBufferLoopsPass
+from .graph.loops.expand_updates import ExpandUpdatesPass
+from .graph.loops.hoist_loop_invariants import HoistLoopInvariantsPass
 from .graph.packing.pack_convolutions import PackConvolutionsPass
 from .graph.packing.pack_operands import PackOperandsPass
 from .graph.packing.pack_panels import PackPanelsPass

@@ -23,9 +23,6 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     "graph": (
         "canonicalize-graph",
         "decompose-composites",
-        "double-buffer-loops",
-        "expand-updates",
-        "hoist-loop-invariants",
         "infer-precision",
         "inline-calls",
         "inline-virtual-nodes",
@@ -33,6 +30,11 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "separate-preparation",
         "simplify-contractions",
         "simplify-nodes",
+    ),
+    "graph.loops": (
+        "double-buffer-loops",
+        "expand-updates",
+        "hoist-loop-invariants",
     ),
     "graph.packing": (
         "pack-convolutions",

@@ -34,13 +34,13 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp
 from xdsl.ir import Block, BlockArgument, Region, SSAValue
 from xdsl.passes import ModulePass
 
-from ...dialects import graph
-from ...dialects.dims.expressions import upper_bound
-from ...dialects.element_types import NBYTES
-from ...dialects.graph import MemoryModeAttr
-from ...dialects.graph.control import COUNTER
-from ...dialects.graph.types import shape_of, tensor_type_of
-from ...dialects.memory_modes import ModeKind
+from ....dialects import graph
+from ....dialects.dims.expressions import upper_bound
+from ....dialects.element_types import NBYTES
+from ....dialects.graph import MemoryModeAttr
+from ....dialects.graph.control import COUNTER
+from ....dialects.graph.types import shape_of, tensor_type_of
+from ....dialects.memory_modes import ModeKind
 
 # `python -m benchmarks.thresholds` shows what each limit is worth; times here: one core, AVX-512.
 

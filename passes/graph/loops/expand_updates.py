@@ -30,10 +30,10 @@ from xdsl.dialects.builtin import ModuleOp, i1
 from xdsl.ir import BlockArgument
 from xdsl.passes import ModulePass
 
-from ...dialects import graph
-from ...dialects.dims.expressions import upper_bound
-from ...dialects.graph.types import shape_of, tensor_of, tensor_type_of
-from .builder import GraphBuilder
+from ....dialects import graph
+from ....dialects.dims.expressions import upper_bound
+from ....dialects.graph.types import shape_of, tensor_of, tensor_type_of
+from ..builder import GraphBuilder
 from .updated_boxes import known_starts, reads_beside
 
 

@@ -32,8 +32,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 
-from ...dialects import graph
-from .masks import is_mask
+from ....dialects import graph
+from ..masks import is_mask
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ from math import inf
 
 from xdsl.ir import Operation, SSAValue
 
-from ...dialects import graph
-from ...dialects.graph.types import shape_of, tensor_type_of
-from .rules.splats import splat
+from ....dialects import graph
+from ....dialects.graph.types import shape_of, tensor_type_of
+from ..rules.splats import splat
 
 
 def known_starts(op: graph.DynamicUpdateOp) -> list[int] | None:

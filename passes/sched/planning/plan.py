@@ -31,7 +31,7 @@ from ....dialects.dims.expressions import Extent, product, upper_bound
 from ....dialects.graph import MemoryModeAttr
 from ....dialects.memory_modes import ModeKind
 from ....dialects.modules.entry import check_single_block
-from ...graph.updated_boxes import known_starts, reads_beside
+from ...graph.loops.updated_boxes import known_starts, reads_beside
 from ...indices.access import Indices, box_starts, is_plain_iota, joined_at, operand_indices, shape_of
 from ...indices.expressions import Axis, variable
 from .accesses import (
