@@ -38,7 +38,7 @@ def clear_caches() -> None:
 def interpreted(monkeypatch: pytest.MonkeyPatch):
     """Eager calls are interpreted."""
     clear_caches()
-    monkeypatch.setattr(compiled_trace, "compile_own", partial(driver.compile, backend="reference"))
+    monkeypatch.setattr(compiled_trace, "compile_own", partial(driver.compile_own, backend="reference"))
     yield
     clear_caches()
 
