@@ -35,8 +35,7 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from ....dialects import sched
-from ....dialects.buffer_size import size_of
-from ....dialects.dims.expressions import upper_bound
+from ....dialects.buffer_size import nbytes_of
 from ....dialects.element_types import NBYTES, element_type_of
 from ....dialects.sched import MappingAttr
 from ...indices.analysis import IndexAnalysis, Loop
@@ -64,30 +63,26 @@ class StripColumnsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         check_positive(self, "vector_nbytes", "l2_nbytes")
         for kernel in list(op.ops):
-            if isinstance(kernel, sched.KernelOp) and not _is_mapped(kernel):
-                for number in range(len(_columns_in(kernel))):
-                    kernel = self._stripped(kernel, number)
+            if isinstance(kernel, sched.KernelOp) and not _is_mapped(kernel) and _columns_in(kernel):
+                self._run(kernel)
 
-    def _stripped(self, kernel: sched.KernelOp, number: int) -> sched.KernelOp:
-        """Replaces a kernel, and returns what it is then; one whose loops depend on one another stays."""
+    def _run(self, kernel: sched.KernelOp) -> None:
+        """Replaces a kernel; one whose loops depend on one another stays."""
         trial = kernel.clone()
-        axis = _columns_in(trial)[number]
-        width = self._width(axis)
-        if not width:
-            return kernel
-        name = axis.index.name_hint or "axis"
         assert kernel.parent is not None, f"{kernel.sym_name.data}: stands in no module"
         kernel.parent.insert_op_before(trial, kernel)
+        dropped = kernel
         try:
-            _strip(axis, width)
+            for axis in _columns_in(trial):
+                width = self._width(axis)
+                if width:
+                    name = axis.index.name_hint or "axis"
+                    _strip(axis, width)
+                    add_reason(trial, f"{name}: row by row, in strips of up to {width} columns")
         except ScheduleError:
-            trial.detach()
-            trial.erase()
-            return kernel
-        add_reason(trial, f"{name}: row by row, in strips of up to {width} columns")
-        kernel.detach()
-        kernel.erase()
-        return trial
+            dropped = trial
+        dropped.detach()
+        dropped.erase()
 
     def _width(self, columns: sched.AxisOp) -> int:
         """Returns how many columns a strip has; 0 where not even a vector of them has room for buffers."""
@@ -95,9 +90,7 @@ class StripColumnsPass(ModulePass):
         nbytes = max(NBYTES[element_type_of(op.memref.type)] for op in accesses)
         lanes = lanes_for(list(columns.walk()), self.vector_nbytes)
         buffers = [op for op in columns.body.block.ops if isinstance(op, sched.AllocOp)]
-        kept = sum(
-            upper_bound(size_of(op.result.type)) * NBYTES[element_type_of(op.result.type)] for op in buffers
-        )
+        kept = sum(nbytes_of(op.result.type) for op in buffers)
         most = min(self.l2_nbytes // 2, STRIPS_NBYTES_LIMIT)
         room = most // kept // lanes * lanes if kept else READ_PIECE_NBYTES
         extent = IndexAnalysis().most(columns)

@@ -141,6 +141,34 @@ sched.kernel @edge(%x: memref<64x100xf32>, %y: memref<64x100xf32>, %z: memref<10
   }
 }
 
+// Each of the columns that a kernel has.
+// CHECK-LABEL: sched.kernel @twice
+// CHECK-SAME:    "j: row by row, in strips of up to 100 columns; l: row by row, in strips of up to 200 columns"
+// CHECK:         sched.axis %r = 64 {
+// CHECK-NEXT:      sched.axis %j_a = 100 {
+// CHECK:         sched.axis %q = 32 {
+// CHECK-NEXT:      sched.axis %l_a = 200 {
+sched.kernel @twice(%x: memref<64x100xf32>, %y: memref<64x100xf32>, %u: memref<32x200xf32>, %v: memref<32x200xf32>) {
+  sched.axis %j = 100 {
+    %s = sched.reduce addf %i = 64 : f32 {
+      %a = memref.load %x[%i, %j] : memref<64x100xf32>
+      sched.yield %a : f32
+    }
+    sched.axis %r = 64 {
+      memref.store %s, %y[%r, %j] : memref<64x100xf32>
+    }
+  }
+  sched.axis %l = 200 {
+    %s = sched.reduce addf %i = 32 : f32 {
+      %a = memref.load %u[%i, %l] : memref<32x200xf32>
+      sched.yield %a : f32
+    }
+    sched.axis %q = 32 {
+      memref.store %s, %v[%q, %l] : memref<32x200xf32>
+    }
+  }
+}
+
 // Not where a loop has its neighbours along itself, one loop alone, or fewer columns than a vector has.
 // CHECK-LABEL: sched.kernel @rows
 // CHECK-NEXT:    sched.axis %j = 100 {
