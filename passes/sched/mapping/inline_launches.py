@@ -24,19 +24,31 @@ Requires: unmapped `sched` kernels. Ensures: what the programs compute is unchan
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, MemRefType, ModuleOp, i8, i64
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    ArrayAttr,
+    FloatAttr,
+    IntegerAttr,
+    MemRefType,
+    ModuleOp,
+    StringAttr,
+    i8,
+    i64,
+)
+from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
 from ....dialects import sched
-from ....dialects.element_types import element_type_of
+from ....dialects.buffer_size import extents_of
 from ...indices.analysis import Loop
-from ...scalar.builder import INDEX
+from ...rewriting.kernel_names import KernelNames
+from ..planning.code import KernelCode
 
 # `python -m benchmarks.thresholds` shows what each limit is worth; times here: one core, AVX-512.
 
@@ -49,8 +61,6 @@ MOST_STEPS = 1 << 26
 MOST_OPS = 512
 """The most ops of what is inlined into one kernel."""
 
-_CONTROL = (sched.ForOp, sched.IfOp)
-
 
 @dataclass(frozen=True)
 class InlineLaunchesPass(ModulePass):
@@ -60,14 +70,10 @@ class InlineLaunchesPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         kernels = {kernel.sym_name.data: kernel for kernel in op.ops if isinstance(kernel, sched.KernelOp)}
+        names = KernelNames(op)
         for program in [each for each in op.ops if isinstance(each, sched.ProgramOp)]:
-            number = 0
-            for loop in _outermost(program.body.block, kernels):
-                name = f"{program.sym_name.data}_loop_{number}"
-                while name in kernels:
-                    number += 1
-                    name = f"{program.sym_name.data}_loop_{number}"
-                kernels[name] = kernel = _Inlining(loop, kernels).run(name)
+            for number, loop in enumerate(_outermost(program.body.block, kernels)):
+                kernel = _Inlining(loop, kernels).run(names.fresh(f"{program.sym_name.data}_loop_{number}"))
                 op.body.block.insert_op_before(kernel, program)
         _erase_unused(op, kernels)
 
@@ -104,8 +110,11 @@ def _cost(item: Operation, kernels: Mapping[str, sched.KernelOp]) -> _Cost | Non
             kernel = kernels.get(item.kernel.root_reference.data)
             return None if kernel is None else _kernel_cost(kernel)
         case sched.TransferOp():
-            elements = _elements(item.source.type)
-            return None if elements is None or elements > MOST_ELEMENTS else _Cost(elements, 2)
+            extents = extents_of(item.source.type)
+            numbers = [extent for extent in extents if isinstance(extent, int) and extent != DYNAMIC_INDEX]
+            if len(numbers) < len(extents) or prod(numbers) > MOST_ELEMENTS:
+                return None
+            return _Cost(prod(numbers), 2)
         case sched.ForOp() | sched.IfOp():
             times = item.trip_count if isinstance(item, sched.ForOp) else 1
             if not isinstance(times, int):
@@ -152,17 +161,6 @@ def _steps(block: Block) -> int:
     return total
 
 
-def _elements(type: Attribute) -> int | None:
-    if not isinstance(type, MemRefType):
-        return None
-    total = 1
-    for extent in type.get_shape():
-        if extent < 0:
-            return None
-        total *= extent
-    return total
-
-
 @dataclass(frozen=True, slots=True)
 class _Place:
     """A buffer, or the part of one at indices of its first axes."""
@@ -171,25 +169,21 @@ class _Place:
     indices: tuple[SSAValue, ...] = ()
 
 
-@dataclass
 class _Inlining:
     """Writes the kernel of a loop of a program."""
 
-    loop: sched.ForOp
-    kernels: Mapping[str, sched.KernelOp]
-    arguments: dict[SSAValue, BlockArgument] = field(default_factory=dict[SSAValue, BlockArgument])
-    """The argument of the new kernel for each buffer of the program."""
-
-    counters: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
-    """The index that stands in a buffer while an iteration runs."""
+    def __init__(self, loop: sched.ForOp, kernels: Mapping[str, sched.KernelOp]):
+        self.loop, self.kernels = loop, kernels
+        self.code = KernelCode(loop)
+        self.arguments: dict[SSAValue, SSAValue] = {}
+        """The argument of the new kernel for each buffer of the program."""
+        self.counters: dict[SSAValue, SSAValue] = {}
+        """The index that stands in a buffer while an iteration runs."""
 
     def run(self, name: str) -> sched.KernelOp:
         loop = self.loop
-        self.kernel = sched.KernelOp(name, ())
-        self.kernel.location = loop.location
-        self.entry = self.kernel.body.block
-        self.constants: dict[int, SSAValue] = {}
-        self._write(loop, self.entry, {})
+        self._count(loop, {})
+        self.code.op.sym_name = StringAttr(name)
         launch = sched.LaunchOp(name, list(self.arguments), loop.after)
         launch.location = loop.location
         origins = [op.origins for op in loop.walk() if isinstance(op, sched.LaunchOp)]
@@ -200,24 +194,7 @@ class _Inlining:
         loop.token.replace_all_uses_with(launch.token)
         loop.detach()
         loop.erase()
-        return self.kernel
-
-    def _index(self, number: int) -> SSAValue:
-        known = self.constants.get(number)
-        if known is None:
-            op = arith.ConstantOp(IntegerAttr(number, INDEX))
-            self._add_first(op)
-            self.constants[number] = known = op.result
-        return known
-
-    def _add_first(self, op: Operation) -> None:
-        """Adds a constant at the front of the kernel."""
-        op.location = self.kernel.location
-        first = self.entry.first_op
-        if first is None:
-            self.entry.add_op(op)
-        else:
-            self.entry.insert_op_before(op, first)
+        return self.code.op
 
     def _place(self, buffer: SSAValue, indices: Mapping[SSAValue, SSAValue]) -> _Place:
         """Returns where a buffer of the program lies, given the indices of its loops."""
@@ -226,148 +203,106 @@ class _Inlining:
             return _Place(around.buffer, (*around.indices, indices[buffer.owner.index]))
         known = self.arguments.get(buffer)
         if known is None:
-            known = self.entry.insert_arg(buffer.type, len(self.entry.args))
-            known.name_hint, known.location = buffer.name_hint, self.kernel.location
-            self.arguments[buffer] = known
+            self.arguments[buffer] = known = self.code.buffer(buffer.type, buffer.name_hint)
         return _Place(known)
 
-    def _write(self, item: Operation, block: Block, indices: Mapping[SSAValue, SSAValue]) -> None:
+    def _write(self, item: Operation, indices: Mapping[SSAValue, SSAValue]) -> None:
+        self.code.b.location = item.location
         match item:
             case sched.LaunchOp():
-                self._inline(item, block, indices)
+                self._inline(item, indices)
             case sched.TransferOp():
-                self._copy(item, block, indices)
+                self._copy(item, indices)
             case sched.ForOp():
-                self._count(item, block, indices)
+                self._count(item, indices)
             case sched.IfOp():
-                self._branch(item, block, indices)
+                self._branch(item, indices)
             case _:
                 assert isinstance(item, sched.RowOp | sched.SyncOp), f"{item.name}: cannot be inlined"
 
-    def _count(self, item: sched.ForOp, block: Block, indices: Mapping[SSAValue, SSAValue]) -> None:
-        times = item.trip_count
+    def _count(self, item: sched.ForOp, indices: Mapping[SSAValue, SSAValue]) -> None:
+        code, times = self.code, item.trip_count
         assert isinstance(times, int), f"{item.name}: a varying number of iterations"
-        body = Block(arg_types=[INDEX])
-        body.args[0].name_hint, body.args[0].location = item.index.name_hint, item.location
-        index: SSAValue = body.args[0]
-        if item.is_reverse:
-            turned = arith.SubiOp(self._index(times - 1), index)
-            body.add_op(turned)
-            index = turned.result
-        if item.counter is not None:
-            self.counters[item.counter] = index
-        for op in item.body.block.ops:
-            self._write(op, body, {**indices, item.index: index})
-        body.add_op(scf.YieldOp.create())
-        bounds = (self._index(0), self._index(times), self._index(1))
-        self._add(scf.ForOp.create(operands=bounds, regions=[Region(body)]), block, item)
 
-    def _branch(self, item: sched.IfOp, block: Block, indices: Mapping[SSAValue, SSAValue]) -> None:
+        def body(arguments: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            (index,) = arguments
+            if item.is_reverse:
+                index = code.integer(arith.SubiOp, code.index(times - 1), index)
+            if item.counter is not None:
+                self.counters[item.counter] = index
+            for op in item.body.block.ops:
+                self._write(op, {**indices, item.index: index})
+            return ()
+
+        code.count(times, (), body, (item.index.name_hint or "i",))
+
+    def _branch(self, item: sched.IfOp, indices: Mapping[SSAValue, SSAValue]) -> None:
+        code = self.code
         place = self._place(item.condition, indices)
-        stored = self._load(place, (), block, item)
-        zero = arith.ConstantOp(IntegerAttr(0, i8))
-        self._add_first(zero)
-        holds = arith.CmpiOp(stored, zero.result, "ne")
-        self._add(holds, block, item)
-        regions: list[Region] = []
-        for part in item.blocks:
-            inner = Block()
-            for op in part.ops:
-                self._write(op, inner, indices)
-            inner.add_op(scf.YieldOp.create())
-            regions.append(Region(inner))
-        self._add(scf.IfOp.create(operands=(holds.result,), regions=regions), block, item)
+        holds = code.compare("ne", code.load(place.buffer, place.indices), code.b.constant(0, i8))
 
-    def _copy(self, item: sched.TransferOp, block: Block, indices: Mapping[SSAValue, SSAValue]) -> None:
+        def part(block: Block) -> Callable[[], None]:
+            def write() -> None:
+                for op in block.ops:
+                    self._write(op, indices)
+
+            return write
+
+        code.branch(holds, *map(part, item.blocks))
+
+    def _copy(self, item: sched.TransferOp, indices: Mapping[SSAValue, SSAValue]) -> None:
         source, target = (self._place(buffer, indices) for buffer in (item.source, item.target))
-        type = item.source.type
-        assert isinstance(type, MemRefType), f"{item.name}: copies no buffer"
-        at: list[SSAValue] = []
-        for extent in type.get_shape():
-            axis = sched.AxisOp(extent)
-            axis.index.name_hint = "c"
-            self._add(axis, block, item)
-            at.append(axis.index)
-            block = axis.body.block
-        value = self._load(source, at, block, item)
-        store = memref.StoreOp.create(operands=(value, target.buffer, *target.indices, *at))
-        self._add(store, block, item)
+        with self.code.axes(extents_of(item.source.type), "c") as at:
+            value = self.code.load(source.buffer, [*source.indices, *at])
+            self.code.store(value, target.buffer, [*target.indices, *at])
 
-    def _load(self, place: _Place, at: Sequence[SSAValue], block: Block, origin: Operation) -> SSAValue:
-        op = memref.LoadOp.create(
-            operands=(place.buffer, *place.indices, *at),
-            result_types=(element_type_of(place.buffer.type),),
-        )
-        self._add(op, block, origin)
-        return op.results[0]
-
-    def _inline(self, item: sched.LaunchOp, block: Block, indices: Mapping[SSAValue, SSAValue]) -> None:
+    def _inline(self, item: sched.LaunchOp, indices: Mapping[SSAValue, SSAValue]) -> None:
         kernel = self.kernels[item.kernel.root_reference.data]
         places: dict[SSAValue, _Place | SSAValue] = {}
         for argument, buffer in zip(kernel.body.block.args, item.arguments, strict=True):
             counter = self.counters.get(buffer)
             places[argument] = self._place(buffer, indices) if counter is None else counter
-        self._clone_into(kernel.body.block, block, places, {})
+        self._copy_ops(kernel.body.block, places, {})
 
-    def _clone_into(
-        self,
-        source: Block,
-        target: Block,
-        places: Mapping[SSAValue, _Place | SSAValue],
-        known: dict[SSAValue, SSAValue],
+    def _copy_ops(
+        self, source: Block, places: Mapping[SSAValue, _Place | SSAValue], known: dict[SSAValue, SSAValue]
     ) -> None:
-        """Adds copies of ops to a block, which work where the buffers of a kernel lie."""
+        """Writes what a kernel does, where its buffers lie."""
+        code = self.code
         for op in source.ops:
+            if isinstance(op, arith.ConstantOp) and isinstance(op.value, IntegerAttr | FloatAttr):
+                known[op.result] = code.b.constant(op.value.value.data, op.result.type)
+                continue
             regions: list[Region] = []
             for region in op.regions:
                 inner = Block(arg_types=[argument.type for argument in region.block.args])
                 for old, new in zip(region.block.args, inner.args, strict=True):
                     new.name_hint, new.location = old.name_hint, old.location
                     known[old] = new
-                self._clone_into(region.block, inner, places, known)
+                with code.inside(inner):
+                    self._copy_ops(region.block, places, known)
                 regions.append(Region(inner))
+            operands = [known[operand] for operand in op.operands if operand not in places]
             if isinstance(op, memref.LoadOp | memref.StoreOp):
-                copy = self._access(op, target, places, known)
-            else:
-                copy = type(op).create(
-                    operands=[known[operand] for operand in op.operands],
-                    result_types=op.result_types,
-                    properties=op.properties,
-                    attributes=op.attributes,
-                    regions=regions,
-                )
+                place = places[op.memref]
+                if isinstance(place, SSAValue):
+                    counted = code.b.op(arith.IndexCastOp, place, result_type=i64)
+                    known[op.results[0]] = counted
+                    continue
+                at = 1 if isinstance(op, memref.StoreOp) else 0
+                operands[at:at] = [place.buffer, *place.indices]
+            copy = type(op).create(
+                operands=operands,
+                result_types=op.result_types,
+                properties=op.properties,
+                attributes=op.attributes,
+                regions=regions,
+            )
             copy.location = op.location
-            if isinstance(op, arith.ConstantOp):
-                self._add_first(copy)
-            else:
-                target.add_op(copy)
+            code.b.insert(copy)
             for old, new in zip(op.results, copy.results, strict=True):
                 new.name_hint = old.name_hint
                 known[old] = new
-
-    def _access(
-        self,
-        op: memref.LoadOp | memref.StoreOp,
-        target: Block,
-        places: Mapping[SSAValue, _Place | SSAValue],
-        known: Mapping[SSAValue, SSAValue],
-    ) -> Operation:
-        """Returns a load or a store of what lies where a kernel's buffer does."""
-        place = places[op.memref]
-        if isinstance(place, SSAValue):
-            return arith.IndexCastOp(place, i64)
-        before = [known[op.value]] if isinstance(op, memref.StoreOp) else []
-        at = [known[index] for index in op.indices]
-        return type(op).create(
-            operands=(*before, place.buffer, *place.indices, *at),
-            result_types=op.result_types,
-            properties=op.properties,
-            attributes=op.attributes,
-        )
-
-    def _add(self, op: Operation, block: Block, origin: Operation) -> None:
-        op.location = origin.location
-        block.add_op(op)
 
 
 def _erase_unused(module: ModuleOp, kernels: Mapping[str, sched.KernelOp]) -> None:

@@ -61,7 +61,7 @@ class KernelCode:
         self.b.insert(op)
         op.index.name_hint = hint
         op.index.location = op.location
-        with self._inside(op.body.block):
+        with self.inside(op.body.block):
             yield op.index
 
     @contextmanager
@@ -74,7 +74,8 @@ class KernelCode:
             yield [first, *others]
 
     @contextmanager
-    def _inside(self, block: Block) -> Generator[None, None, None]:
+    def inside(self, block: Block) -> Generator[None, None, None]:
+        """Opens a block; what is written meanwhile stands at its end."""
         outer, self.b = self.b, self._builder(block)
         yield
         self.b = outer
@@ -106,16 +107,23 @@ class KernelCode:
         """Writes an `scf.for` from 0 to below `extent`."""
         return self.loop(self.index(0), self.index(extent), self.index(1), carried, body, hints)
 
-    def branch(self, condition: SSAValue, body: Callable[[], None]) -> None:
-        """Writes an `scf.if` without results and without another branch."""
-        block = Block()
-        op = scf.IfOp.create(operands=(condition,), regions=[Region(block), Region()])
+    def branch(
+        self, condition: SSAValue, body: Callable[[], None], otherwise: Callable[[], None] | None = None
+    ) -> None:
+        """Writes an `scf.if` without results, with another branch where there is one."""
+        bodies = [body] if otherwise is None else [body, otherwise]
+        blocks = [Block() for _ in bodies]
+        regions = [Region(block) for block in blocks]
+        op = scf.IfOp.create(operands=(condition,), regions=[*regions, Region()][:2])
 
-        def write(_: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            body()
-            return ()
+        def write(part: Callable[[], None]) -> Body:
+            def run(_: Sequence[SSAValue]) -> Sequence[SSAValue]:
+                part()
+                return ()
 
-        self._write(op, [block], [write], ())
+            return run
+
+        self._write(op, blocks, [write(part) for part in bodies], ())
 
     def _write(
         self, op: Operation, blocks: Sequence[Block], bodies: Sequence[Body], hints: Sequence[str]
@@ -126,7 +134,7 @@ class KernelCode:
                 argument.location = op.location
             for argument, hint in zip(block.args, hints, strict=False):
                 argument.name_hint = hint
-            with self._inside(block):
+            with self.inside(block):
                 self.b.insert(scf.YieldOp.create(operands=tuple(body(block.args))))
 
     def alloc(self, element_type: Attribute, shape: Sequence[int], hint: str) -> SSAValue:
