@@ -17,22 +17,21 @@ elements.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import i1, i32, i64
 from xdsl.ir import Attribute, SSAValue
 
 from .....dialects import graph, low
-from .....dialects.buffer_size import memref_of
 from .....dialects.dims.expressions import upper_bound
 from .....dialects.element_types import NBYTES, is_float, is_unsigned, storage_type, width_of
-from ....indices.access import shape_of
 from ....scalar.builder import INDEX
 from ....scalar.ops import cmpf, convert, select
 from ....scalar.rules import element_type
-from ..code import KernelCode
 from .interface import ProgramPart
 from .ordering import key
+from .sorted_row import SortedRow, write_rows
 
 BITS = 8
 BITS_OF_LONG = 11
@@ -46,38 +45,15 @@ LEAST_EXTENT = 64
 
 
 def write(part: ProgramPart, op: graph.SortOp | graph.ArgsortOp) -> None:
-    shape, axis = shape_of(op.source, op.name), op.axis.data
-    others = [extent for dim, extent in enumerate(shape) if dim != axis]
-    types = [storage_type(element_type(op.source))]
+    types: list[Attribute] = [storage_type(element_type(op.source))]
     if isinstance(op, graph.ArgsortOp):
         types.append(i64)
-    halves = [memref_of(type, [*others, 2, shape[axis]]) for type in types]
-    code = KernelCode(op)
-    source = code.buffer(op.source.type, op.source.name_hint)
-    scratch = [code.buffer(each, "halves") for each in halves]
-    result = code.buffer(op.result.type, op.result.name_hint)
-    with code.axes(others) as row:
-        _Row(code, op, row, source, scratch, result).write()
-    places = [part.scratch(each, "halves") for each in halves]
-    part.launch(code, [part.buffer_of(op.source), *places, part.buffer_of(op.result)])
+    write_rows(part, op, types, _Digits)
 
 
-class _Row:
-    """The code that sorts one row."""
-
-    def __init__(
-        self,
-        code: KernelCode,
-        op: graph.SortOp | graph.ArgsortOp,
-        row: list[SSAValue],
-        source: SSAValue,
-        scratch: Sequence[SSAValue],
-        result: SSAValue,
-    ):
-        self.code, self.op, self.row = code, op, row
-        self.source, self.scratch, self.result = source, scratch, result
-        self.extent = shape_of(op.source, op.name)[op.axis.data]
-        self.type = element_type(op.source)
+class _Digits(SortedRow):
+    def __init__(self, *arguments: Any):
+        super().__init__(*arguments)
         self.number: Attribute = i64 if NBYTES[storage_type(self.type)] == 8 else i32
         self.bits = BITS if upper_bound(self.extent) < LEAST_LONG_EXTENT else BITS_OF_LONG
         self.digits = -(-width_of(self.number) // self.bits)
@@ -95,9 +71,7 @@ class _Row:
             return (self._sort_by(digit, half),)
 
         (half,) = code.count(self.digits, (code.index(0),), sort_by, ("digit", "half"))
-        with code.axis(self.extent, "k") as position:
-            value = code.load(self.scratch[-1], [*self.row, half, position])
-            code.store(value, self.result, self._place(position))
+        self.store_result(self.scratch[-1], half)
 
     def _each(self, body: Callable[[SSAValue], None]) -> None:
         """Loops over the positions of the row, one after the other."""
@@ -108,16 +82,12 @@ class _Row:
 
         self.code.count(self.extent, (), write, ("k",))
 
-    def _place(self, position: SSAValue) -> list[SSAValue]:
-        axis = self.op.axis.data
-        return [*self.row[:axis], position, *self.row[axis:]]
-
     def _begin(self, position: SSAValue) -> None:
         """Copies an element into the scratch buffer, and counts its digits."""
         code = self.code
-        stored = code.load(self.source, self._place(position))
+        stored = code.load(self.source, self.place(position))
         code.store(stored, self.scratch[0], [*self.row, code.index(0), position])
-        if isinstance(self.op, graph.ArgsortOp):
+        if self.is_argsort:
             number = code.b.op(arith.IndexCastOp, position, result_type=i64)
             code.store(number, self.scratch[1], [*self.row, code.index(0), position])
         bits = self._bits(stored)
@@ -181,7 +151,6 @@ class _Row:
     def _bits(self, stored: SSAValue) -> SSAValue:
         """Returns a number that orders, without a sign, as the elements do."""
         b, value = self.code.b, key(self.code, stored, self.type)
-        is_descending = self.op.descending is not None
         all_ones = b.constant(-1, self.number)
         if not is_float(self.type):
             if width_of(value.type) < width_of(self.number):
@@ -190,7 +159,7 @@ class _Row:
                 value = convert(b, kind, value, self.number)
             if not is_unsigned(self.type):
                 value = b.op(arith.XOrIOp, value, b.constant(-1 << (width_of(self.number) - 1), self.number))
-            return b.op(arith.XOrIOp, value, all_ones) if is_descending else value
+            return b.op(arith.XOrIOp, value, all_ones) if self.is_descending else value
         bits = b.op(arith.BitcastOp, value, result_type=self.number)
         zero = b.constant(0, self.number)
         bits = select(b, cmpf(b, "oeq", value, b.constant(0.0, value.type)), zero, bits)
@@ -198,6 +167,6 @@ class _Row:
         sign = b.op(arith.ShRSIOp, bits, b.constant(last, self.number))
         turned = b.op(arith.OrIOp, sign, b.constant(-1 << last, self.number))
         bits = b.op(arith.XOrIOp, bits, turned)
-        if is_descending:
+        if self.is_descending:
             bits = b.op(arith.XOrIOp, bits, all_ones)
         return select(b, cmpf(b, "uno", value, value), all_ones, bits)

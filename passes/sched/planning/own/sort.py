@@ -15,67 +15,36 @@ from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
 from .....dialects import graph
-from .....dialects.buffer_size import memref_of
 from .....dialects.dims.expressions import upper_bound
 from .....dialects.element_types import storage_type
 from ....indices.access import shape_of
 from ....scalar.builder import INDEX
 from ....scalar.ops import select
 from ....scalar.rules import element_type
-from ..code import KernelCode
 from . import radix_sort
 from .interface import ProgramPart
 from .ordering import comes_before, key
+from .sorted_row import SortedRow, write_rows
 
 
 def write(part: ProgramPart, op: graph.SortOp | graph.ArgsortOp) -> None:
-    shape, axis = shape_of(op.source, op.name), op.axis.data
-    if upper_bound(shape[axis]) >= radix_sort.LEAST_EXTENT:
+    if upper_bound(shape_of(op.source, op.name)[op.axis.data]) >= radix_sort.LEAST_EXTENT:
         radix_sort.write(part, op)
         return
-    others = [extent for dim, extent in enumerate(shape) if dim != axis]
     stored = i64 if isinstance(op, graph.ArgsortOp) else storage_type(element_type(op.source))
-    halves = memref_of(stored, [*others, 2, shape[axis]])
-    code = KernelCode(op)
-    source = code.buffer(op.source.type, op.source.name_hint)
-    scratch = code.buffer(halves, "halves")
-    result = code.buffer(op.result.type, op.result.name_hint)
-    with code.axes(others) as row:
-        _Row(code, op, row, source, scratch, result).write()
-    buffers = [part.buffer_of(op.source), part.scratch(halves, "halves"), part.buffer_of(op.result)]
-    part.launch(code, buffers)
+    write_rows(part, op, [stored], _Merges)
 
 
-class _Row:
-    """The code that sorts one row."""
-
-    def __init__(
-        self,
-        code: KernelCode,
-        op: graph.SortOp | graph.ArgsortOp,
-        row: list[SSAValue],
-        source: SSAValue,
-        scratch: SSAValue,
-        result: SSAValue,
-    ):
-        self.code = code
-        self.op = op
-        self.row = row
-        self.source = source
-        self.scratch = scratch
-        self.result = result
-        self.extent = shape_of(op.source, op.name)[op.axis.data]
-        self.type = element_type(op.source)
-
+class _Merges(SortedRow):
     def write(self) -> None:
         code, extent = self.code, self.extent
         passes = (upper_bound(extent) - 1).bit_length()
         with code.axis(extent, "k") as position:
-            if isinstance(self.op, graph.ArgsortOp):
+            if self.is_argsort:
                 first = code.b.op(arith.IndexCastOp, position, result_type=i64)
             else:
-                first = code.load(self.source, self._place(position))
-            code.store(first, self.scratch, [*self.row, code.index(0), position])
+                first = code.load(self.source, self.place(position))
+            code.store(first, self.scratch[0], [*self.row, code.index(0), position])
 
         def merge_all(arguments: Sequence[SSAValue]) -> Sequence[SSAValue]:
             _, width, half = arguments
@@ -85,13 +54,7 @@ class _Row:
 
         start = (code.index(1), code.index(0))
         _, half = code.count(passes, start, merge_all, ("pass", "width", "half"))
-        with code.axis(extent, "k") as position:
-            value = code.load(self.scratch, [*self.row, half, position])
-            code.store(value, self.result, self._place(position))
-
-    def _place(self, position: SSAValue) -> list[SSAValue]:
-        axis = self.op.axis.data
-        return [*self.row[:axis], position, *self.row[axis:]]
+        self.store_result(self.scratch[0], half)
 
     def _merge_runs(self, width: SSAValue, half: SSAValue, other: SSAValue) -> None:
         """Merges pairs of runs of `width` elements of one half into the other."""
@@ -124,7 +87,7 @@ class _Row:
                 self._key(right_stored),
                 self._key(left_stored),
                 self.type,
-                self.op.descending is not None,
+                self.is_descending,
             )
             has_left = code.compare("slt", left, middle)
             has_right = code.compare("slt", right, end)
@@ -132,7 +95,9 @@ class _Row:
             is_forced = code.b.op(arith.XOrIOp, has_left, true)
             takes_right = code.b.op(arith.AndIOp, has_right, code.b.op(arith.OrIOp, is_forced, is_before))
             code.store(
-                select(code.b, takes_right, right_stored, left_stored), self.scratch, [*self.row, other, to]
+                select(code.b, takes_right, right_stored, left_stored),
+                self.scratch[0],
+                [*self.row, other, to],
             )
             step = select(code.b, takes_right, code.index(1), code.index(0))
             next_right = code.integer(arith.AddiOp, right, step)
@@ -143,11 +108,11 @@ class _Row:
         code.loop(begin, end, code.index(1), (begin, middle), take, ("to", "left", "right"))
 
     def _stored(self, half: SSAValue, position: SSAValue) -> SSAValue:
-        return self.code.load(self.scratch, [*self.row, half, position])
+        return self.code.load(self.scratch[0], [*self.row, half, position])
 
     def _key(self, stored: SSAValue) -> SSAValue:
         """Returns what elements are compared by: for argsort, what stands at a position in the source."""
-        if isinstance(self.op, graph.ArgsortOp):
+        if self.is_argsort:
             at = self.code.b.op(arith.IndexCastOp, stored, result_type=INDEX)
-            stored = self.code.load(self.source, self._place(at))
+            stored = self.code.load(self.source, self.place(at))
         return key(self.code, stored, self.type)
