@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, BlockArgument, Region, SSAValue
 from xdsl.passes import ModulePass
 
@@ -38,9 +38,9 @@ from ....dialects import graph
 from ....dialects.dims.expressions import upper_bound
 from ....dialects.element_types import NBYTES
 from ....dialects.graph import MemoryModeAttr
-from ....dialects.graph.control import COUNTER
 from ....dialects.graph.types import shape_of, tensor_type_of
 from ....dialects.memory_modes import ModeKind
+from ..rules.splats import constant_like
 
 # `python -m benchmarks.thresholds` shows what each limit is worth; times here: one core, AVX-512.
 
@@ -139,8 +139,9 @@ def _double(loop: graph.ScanOp) -> None:
     results: list[SSAValue] = list(doubled.results)
     if length % 2:
         rest = Block()
-        last = _constant(rest, 0 if loop.reverse is not None else length - 1)
-        results = _copy_body(loop, rest, last, results)
+        last = constant_like(loop.counter, 0 if loop.reverse is not None else length - 1)
+        rest.add_op(last)
+        results = _copy_body(loop, rest, last.result, results)
         for op in list(rest.ops):
             op.detach()
             around.insert_op_before(op, loop)
@@ -150,22 +151,17 @@ def _double(loop: graph.ScanOp) -> None:
     loop.erase()
 
 
-def _constant(block: Block, number: int) -> SSAValue:
-    """Adds the number of an iteration to a block."""
-    op = graph.ConstantOp(DenseIntOrFPElementsAttr.from_list(COUNTER, [number]))
-    block.add_op(op)
-    return op.result
-
-
 def _number(block: Block, loop: graph.ScanOp, half: int) -> SSAValue:
     """Adds the number that the first or the second half of an iteration has in `loop` to a block."""
     length = loop.trip_count
     assert isinstance(length, int), f"{loop.name}: a varying number of iterations"
     is_reverse = loop.reverse is not None
     step, first = (-2, length - 1 - half) if is_reverse else (2, half)
-    double = graph.MulOp(block.args[0], _constant(block, step))
-    number = graph.AddOp(double.result, _constant(block, first))
-    block.add_ops([double, number])
+    counter = block.args[0]
+    by, more = constant_like(counter, step), constant_like(counter, first)
+    double = graph.MulOp(counter, by.result)
+    number = graph.AddOp(double.result, more.result)
+    block.add_ops([by, more, double, number])
     return number.result
 
 
