@@ -178,7 +178,6 @@ def _put(
 ) -> Array:
     source, new = _prepared(kind, x, values, negated)
     box = plan.box
-    part = box_of(source, box)
     kept = [axis for axis in range(len(box.sizes)) if axis not in plan.dropped]
     axes = [kept.index(axis) for axis in plan.indexed]
     indices = [wrapped(each, source.shape[axis]) for each, axis in zip(arrays, plan.indexed, strict=True)]
@@ -193,6 +192,7 @@ def _put(
     rest = tuple(box.sizes[axis] for axis in kept if axis not in plan.indexed)
     if not shape and all(stride == 1 for stride in box.strides):
         return _with_part(source, indices, new, plan, kind)
+    part = box_of(source, box)
     new = reshaped(new, (*shape, *rest))
     if indices:
         part = reshaped(part, tuple(box.sizes[axis] for axis in kept))
@@ -213,11 +213,7 @@ def _with_part(
     at = dict(zip(plan.indexed, indices, strict=True))
     sizes = tuple(1 if axis in at else size for axis, size in enumerate(box.sizes))
     new = reshaped(new, sizes)
-    number = ops.full(0, INT64, ())
-    starts = [
-        ops.cast(at[axis], INT64) if axis in at else extent_like(number, offset)
-        for axis, offset in enumerate(box.offsets)
-    ]
+    starts = _starts(box, at)
     if box.flipped:
         new = ops.flip(new, box.flipped)
     if kind != "set" or indices:
@@ -228,6 +224,15 @@ def _with_part(
             inside = ops.and_(ops.ge(index, scalar_like(index, 0)), ops.le(index, last))
             new = ops.select(ops.broadcast(inside, sizes), new, old)
     return ops.dynamic_update(x, starts, new)
+
+
+def _starts(box: Box, at: Mapping[int, TracedArray]) -> list[TracedArray]:
+    """Returns where a box begins along each axis, of which integers say some."""
+    number = ops.full(0, INT64, ())
+    return [
+        ops.cast(at[axis], INT64) if axis in at else extent_like(number, offset)
+        for axis, offset in enumerate(box.offsets)
+    ]
 
 
 def _part(
@@ -250,6 +255,8 @@ def _with_box(x: TracedArray, part: TracedArray, box: Box) -> TracedArray:
         part = ops.flip(part, box.flipped)
     if box.sizes == x.shape:
         return part
+    if all(stride == 1 for stride in box.strides):
+        return ops.dynamic_update(x, _starts(box, {}), part)
     if not all(map(is_known, (*x.shape, *box.offsets, *box.sizes))):
         return _scattered(x, part, box)
     inside = ops.full(True, BOOL, box.sizes)
