@@ -1,5 +1,7 @@
 // RUN: tenon-opt -p separate-preparation %s | filecheck %s
 // RUN: tenon-opt -p 'separate-preparation{part="preparation"}' %s | filecheck %s --check-prefix PART
+// RUN: not tenon-opt -p 'separate-preparation{part="some"}' %s 2>&1 | filecheck %s --check-prefix NONE
+// NONE: error: separate-preparation: part 'some' is not one of rest, preparation, both
 
 // What a call would copy is prepared; a view of it stays.
 // CHECK-LABEL: func.func @panels(%x: tensor<64x512xf32>, %w: tensor<512x32xf32> {tenon.frozen}, %p: tensor<2x512x16xf32> {tenon.frozen})
