@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import prod
 
 from xdsl.dialects import func
 from xdsl.ir import BlockArgument, Operation, SSAValue
@@ -49,7 +50,4 @@ def frozen_values(functions: Iterable[Operation]) -> dict[SSAValue, int]:
 
 def n_elements(value: SSAValue) -> int:
     """Returns how many elements a value of numbers of them has."""
-    count = 1
-    for extent in tensor_type_of(value, "frozen").get_shape():
-        count *= extent
-    return count
+    return prod(tensor_type_of(value, "frozen").get_shape())
