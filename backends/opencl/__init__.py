@@ -4,7 +4,7 @@ The `opencl` backend: `low` as OpenCL C 1.2, for any OpenCL device, through pyop
     renderer.py    a module to text: the table of rules, by op class
     emission/      what the rules write into, the rules; how types, names and missing operators are spelled
     compile.py     text to a program
-    device.py                                       the devices there are, and their limits
+    device.py shared_contexts.py                      the devices there are, their limits; a context for each
     pools.py strided_kernel.py driver.py batch_program.py   its memory, its queue, programs as one batch
     failures.py                                     what goes wrong, as errors
 
@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING
 from ...errors import MissingExtraError
 from ..interface import Backend
 from .compile import OpenCLCompiler
+from .shared_contexts import compiler_of
 from .device import OpenCLDeviceInfo, choose_devices, device_info, is_cpu, is_pocl
 from .driver import HostMappingDriver, OpenCLDriver
-from .failures import check_process, note_opened
+from .failures import check_process, device_error, note_opened
 from .renderer import OpenCLRenderer
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def backends(device: str | None = None, count: int | None = None) -> list[Backen
     """
     Returns `count` logical devices, each with a queue and memory of its own, on the devices whose platform or
     name contains `device`, in turn; on PoCL's by default. None for `count` is one for each. Those of one
-    physical device share a context and a compiler.
+    physical device share a context and a compiler, with those that were opened before.
 
     Raises:
         MissingExtraError: pyopencl is not installed.
@@ -53,9 +54,12 @@ def backends(device: str | None = None, count: int | None = None) -> list[Backen
     physical: list[Backend] = []
     for found in chosen:
         info = device_info(found)
-        context = pyopencl.Context([found])
-        compiler = OpenCLCompiler(context, found)
-        physical.append(Backend("opencl", info, OpenCLRenderer(), compiler, _driver(context, found, info)))
+        try:
+            compiler = compiler_of(found)
+        except pyopencl.Error as error:
+            raise device_error(f"opencl: cannot open device {info.name}", error) from error
+        driver = _driver(compiler.context, found, info)
+        physical.append(Backend("opencl", info, OpenCLRenderer(), compiler, driver))
     logical = list(physical)
     for number in range(len(physical), len(physical) if count is None else count):
         first = physical[number % len(physical)]

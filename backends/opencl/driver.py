@@ -53,7 +53,7 @@ class OpenCLDriver(OpenCLMemory):
     def new_stream(self) -> OpenCLDriver:
         """Returns a driver with another queue on these pools, and with kernel objects of its own."""
         with self.failing():
-            return type(self)(self.context, self.device, self.info, self._table)
+            return type(self)(self.context, self.device, self.info, self.table)
 
     def get_kernel(self, artifact: CompiledArtifact, name: str) -> CallableKernel:
         """Returns the kernel of the symbol `@name`. Raises `DeviceError` where the artifact has none."""
@@ -101,7 +101,7 @@ class OpenCLDriver(OpenCLMemory):
             items = tuple(groups * extent for groups, extent in zip(grid, local, strict=True))
             pyopencl.enqueue_nd_range_kernel(self.queue, native.kernel, items, local)
         except pyopencl.Error as error:
-            raise launch_error(self.info, kernel.name, grid, local, error) from error
+            raise self.noted(launch_error(self.info, kernel.name, grid, local, error)) from error
 
     def bind(
         self, artifact: CompiledArtifact, steps: Sequence[Step], locations: Sequence[BufferLoc | None]

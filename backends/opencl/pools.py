@@ -19,8 +19,10 @@ from ...dialects.memory_modes import MemoryMode, ModeKind
 from ...errors import DeviceError, DeviceLostError, OutOfMemoryError
 from ..interface import BufferLoc, Memory, StridedLoc
 from ..strided_box import StridedBox, box_of
+from .shared_contexts import forget
 from .device import OpenCLDeviceInfo
 from .failures import check_process, device_error
+from .kept_buffers import KeptBuffers
 from .strided_kernel import StridedKernels
 
 if TYPE_CHECKING:
@@ -28,24 +30,35 @@ if TYPE_CHECKING:
 
 Bytes = npt.NDArray[np.uint8]
 
+_MOST_KEPT, _MOST_IN_USE = 1 / 16, 3 / 4
+"""The parts of a device's memory that freed buffers may hold, and that these and all pools may together."""
+
 
 @dataclass(eq=False, slots=True)
 class Pool:
     """
     One buffer. `nbytes` is what was asked for; OpenCL has no buffers of no bytes. `memory` is the host's,
-    where the buffer is made of it.
+    where the buffer is made of it. One that `is_plain` is like all others of its size.
     """
 
     buffer: pyopencl.Buffer
     nbytes: int
     memory: Bytes | None = None
+    is_plain: bool = False
 
 
 @dataclass(eq=False, slots=True)
 class PoolTable:
-    """The pools of one device, which all its queues have. `generation` changes when a pool comes or goes."""
+    """
+    The pools of one device, which all its queues have. `generation` changes when a pool comes or goes.
+    Buffers are kept as long as only one queue has worked in them, which does all in order.
+    """
 
+    device_nbytes: int
+    kept: KeptBuffers
     pools: dict[int, Pool] = field(default_factory=dict[int, Pool])
+    nbytes: int = 0
+    is_kept: bool = True
     generation: int = 0
     _users: WeakSet[OpenCLMemory] = field(default_factory=WeakSet)
     _lock: RLock = field(default_factory=RLock)
@@ -53,11 +66,59 @@ class PoolTable:
     def add_user(self, user: OpenCLMemory) -> None:
         """Adds one whose queue works in the pools, until it is gone. Any thread may call."""
         with self._lock:
+            if self._users:
+                self.is_kept = False
+                self.kept.clear()
             self._users.add(user)
+
+    def add(self, pool_id: int, pool: Pool) -> None:
+        self.pools[pool_id] = pool
+        self.nbytes += pool.nbytes
+        self.generation += 1
+
+    def take(self, pool_id: int) -> Pool:
+        pool = self.pools.pop(pool_id)
+        self.nbytes -= pool.nbytes
+        self.generation += 1
+        return pool
+
+    def make_room(self, nbytes: int) -> None:
+        """
+        Releases what is kept where as many bytes more come near to all that the device has: a driver that
+        gives memory only when it is first used would fail then.
+        """
+        with self._lock:
+            if self.nbytes + self.kept.nbytes + nbytes > _MOST_IN_USE * self.device_nbytes:
+                self.kept.clear()
+
+    def kept_buffer(self, nbytes: int) -> pyopencl.Buffer | None:
+        """Returns a buffer of a pool that was freed, None where none is kept of this size."""
+        with self._lock:
+            return self.kept.take(nbytes)
+
+    def release(self, pool: Pool) -> None:
+        """Gives the buffer of a pool back, or keeps it."""
+        with self._lock:
+            if pool.is_plain and self.is_kept:
+                self.kept.keep(pool.buffer, pool.nbytes)
+            else:
+                pool.buffer.release()
+
+    def release_kept(self) -> bool:
+        """Releases what is kept; returns whether there was anything."""
+        with self._lock:
+            had_any = self.kept.nbytes > 0
+            self.kept.clear()
+            return had_any
 
     def users(self) -> list[OpenCLMemory]:
         with self._lock:
             return list(self._users)
+
+
+def _table_of(device: pyopencl.Device) -> PoolTable:
+    nbytes: int = device.global_mem_size
+    return PoolTable(nbytes, KeptBuffers(int(_MOST_KEPT * nbytes)))
 
 
 class OpenCLMemory:
@@ -82,9 +143,9 @@ class OpenCLMemory:
         self.info = info
         self._queue = pyopencl.CommandQueue(context, device)
         self._is_idle = True
-        self._table = PoolTable() if table is None else table
-        self._table.add_user(self)
-        self._pools = self._table.pools
+        self.table = _table_of(device) if table is None else table
+        self.table.add_user(self)
+        self._pools = self.table.pools
         self._transfers: deque[pyopencl.Event] = deque()
         self._strided_kernels = StridedKernels(context, info)
 
@@ -95,7 +156,7 @@ class OpenCLMemory:
     @property
     def generation(self) -> int:
         """Differs whenever a pool came or went."""
-        return self._table.generation
+        return self.table.generation
 
     @property
     def queue(self) -> pyopencl.CommandQueue:
@@ -150,7 +211,18 @@ class OpenCLMemory:
         flags = pyopencl.mem_flags.READ_WRITE
         if is_hosted:
             flags |= pyopencl.mem_flags.ALLOC_HOST_PTR
-        return Pool(pyopencl.Buffer(self.context, flags, max(nbytes, 1)), nbytes)
+            return Pool(pyopencl.Buffer(self.context, flags, max(nbytes, 1)), nbytes)
+        buffer = self.table.kept_buffer(nbytes)
+        if buffer is None:
+            self.table.make_room(nbytes)
+            try:
+                buffer = pyopencl.Buffer(self.context, flags, max(nbytes, 1))
+            except pyopencl.Error:
+                # What is kept may be what is missing.
+                if not self.table.release_kept():
+                    raise
+                buffer = pyopencl.Buffer(self.context, flags, max(nbytes, 1))
+        return Pool(buffer, nbytes, is_plain=True)
 
     def _add_pool(self, pool_id: int, nbytes: int, make_pool: Callable[[], Pool]) -> None:
         import pyopencl
@@ -162,31 +234,31 @@ class OpenCLMemory:
             )
         message = f"opencl: cannot allocate pool {pool_id} of {nbytes} bytes on device {self.info.name}"
         try:
-            self._pools[pool_id] = make_pool()
+            pool = make_pool()
         except pyopencl.Error as error:
             raise device_error(message, error, is_allocation=True) from error
         except MemoryError as error:
             raise OutOfMemoryError(message) from error
-        self._table.generation += 1
+        self.table.add(pool_id, pool)
 
     def free_pool(self, pool_id: int) -> None:
         """
-        Gives the pool back. Waits for all queues where it is the host's memory, which somebody else may use
-        then; a device that is lost uses nothing, and is not reported here.
+        Gives the pool back; memory that is the device's alone may be kept for the next pool of as many bytes.
+        Waits for all queues where it is the host's memory, which somebody else may use then; a device that is
+        lost uses nothing, and is not reported here.
         """
-        pool = self.pool(pool_id)
-        self._table.generation += 1
-        del self._pools[pool_id]
+        self.pool(pool_id)
+        pool = self.table.take(pool_id)
         try:
             if pool.memory is not None:
                 self.synchronize()
-                for other in self._table.users():
+                for other in self.table.users():
                     if other is not self:
                         other.finish()
         except DeviceLostError:
             pass
         finally:
-            pool.buffer.release()
+            self.table.release(pool)
 
     def memset_zero(self, target: BufferLoc, nbytes: int) -> None:
         import pyopencl
@@ -440,10 +512,19 @@ class OpenCLMemory:
         check_process()
         try:
             yield
+        except DeviceLostError:
+            forget(self.context)
+            raise
         except pyopencl.Error as error:
             device = f"device {self.info.name}"
             message = f"opencl: {device} failed" if what is None else f"opencl: cannot {what} on {device}"
-            raise device_error(message, error, is_wait=is_wait) from error
+            raise self.noted(device_error(message, error, is_wait=is_wait)) from error
+
+    def noted(self, failure: DeviceError) -> DeviceError:
+        """Returns a failure; after one that loses the device, nobody else gets its context."""
+        if isinstance(failure, DeviceLostError):
+            forget(self.context)
+        return failure
 
 
 class HostMappingMemory(OpenCLMemory):

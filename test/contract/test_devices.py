@@ -109,7 +109,7 @@ def test_static_properties_do_not_change(device: Device):
     assert before["backend"] == device.platform.name
     assert before["scheduler"] == (device.platform.scheduler or "queue")
     assert before["processor"]
-    assert before["kind"] == "cpu" and before["group_multiple"] >= 1 and before["n_units"] >= 1
+    assert before["kind"] in ("cpu", "gpu") and before["group_multiple"] >= 1 and before["n_units"] >= 1
     assert before["max_items"] >= max(before["max_block"])
     assert before["pool_limit"] == device.pool_limit <= min(1 << 32, before["max_buffer_nbytes"])
     assert json.loads(json.dumps(before)) == {**before, "max_block": [*before["max_block"]]}

@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pytest
 from tenon.backends.interface import Backend, BufferLoc, CompiledArtifact, HostMapped, HostVisible, StridedLoc
 from tenon.backends.opencl import backend, backends
+from tenon.backends.opencl.compile import OpenCLCompiler
 from tenon.backends.opencl.device import choose_devices
 from tenon.backends.opencl.driver import OpenCLDriver
 from tenon.backends.registry import get_backend
@@ -394,6 +395,9 @@ def test_a_device_that_has_no_more_queues_says_so(monkeypatch: pytest.MonkeyPatc
 def test_logical_devices_go_round_the_physical_ones(monkeypatch: pytest.MonkeyPatch):
     physical = choose_devices(None)[0]
     monkeypatch.setattr("tenon.backends.opencl.choose_devices", lambda _: [physical, physical])
+    monkeypatch.setattr(
+        "tenon.backends.opencl.compiler_of", lambda found: OpenCLCompiler(cl.Context([found]), found)
+    )
     one, two, three = backends(None, 3)
     assert one.compiler is three.compiler and one.compiler is not two.compiler
     assert len(backends(None, 1)) == 1
