@@ -6,7 +6,7 @@ import heapq
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import count
 from threading import Lock
 from weakref import WeakValueDictionary
@@ -200,16 +200,15 @@ class SlabPool:
         """Notes a change: a slab with memory came (`sign` 1) or went (-1)."""
         before = self._statistics
         nbytes = before.nbytes + sign * slab.nbytes
-        self._statistics = replace(
-            before,
-            nbytes=nbytes,
-            peak_nbytes=max(before.peak_nbytes, nbytes),
-            payload_nbytes=before.payload_nbytes + sign * slab.payload_nbytes,
+        payload_nbytes = before.payload_nbytes + sign * slab.payload_nbytes
+        # As one object, which other threads see whole; each call makes some, and `replace` takes its time.
+        self._statistics = SlabStatistics(
+            before.n_slabs, nbytes, max(before.peak_nbytes, nbytes), payload_nbytes
         )
 
     def _count_slabs(self) -> None:
-        n_slabs = len(self._slabs) + len(self._merge_slabs)
-        self._statistics = replace(self._statistics, n_slabs=n_slabs)
+        n_slabs, before = len(self._slabs) + len(self._merge_slabs), self._statistics
+        self._statistics = SlabStatistics(n_slabs, before.nbytes, before.peak_nbytes, before.payload_nbytes)
 
     def _free_merge_buffer(self, pool_id: int) -> None:
         slab = self._merge_slabs.pop(pool_id, None)
