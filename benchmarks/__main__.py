@@ -25,6 +25,7 @@ PARTS: Mapping[str, tuple[str, ...]] = {
     "calls": ("calls",),
     "threads": ("threads",),
     "npbench": ("npbench",),
+    "gpu": ("gpu",),
 }
 """By the name of a part's file: the command, which takes `--json`."""
 
@@ -34,8 +35,12 @@ QUICK: Mapping[str, tuple[str, ...]] = {
     "calls": ("--rounds", "3"),
     "threads": ("--rounds", "2"),
     "npbench": ("--size", "tiny", "--rounds", "1", "--block", "0.1", "--no-gate"),
+    "gpu": ("--rounds", "1", "--block", "1", "--limit", "0"),
 }
 """What makes a command fast and its figures worthless."""
+
+DEFAULT = tuple(name for name in PARTS if name != "gpu")
+"""The parts that every machine can run."""
 
 ALONE = ("tracing", "transfers", "compile_time")
 """Benchmarks that print only."""
@@ -46,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "part",
         nargs="*",
-        help=f"one of {', '.join((*PARTS, *ALONE))} (default: the first {len(PARTS)})",
+        help=f"one of {', '.join((*PARTS, *ALONE))} (default: {' '.join(DEFAULT)})",
     )
     parser.add_argument(
         "--out", type=Path, default=Path("out/bench"), help="the folder (default: %(default)s)"
@@ -61,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             parser.error(f"no part {part!r} (choose from {', '.join((*PARTS, *ALONE))})")
     options.out.mkdir(parents=True, exist_ok=True)
     failed: list[str] = []
-    for part in options.part or PARTS:
+    for part in options.part or DEFAULT:
         start = perf_counter()
         print(f"\n== {part}", flush=True)
         command = [sys.executable, "-m"]

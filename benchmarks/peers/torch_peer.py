@@ -144,8 +144,8 @@ def _result(workload: Workload, value: Any) -> Any:
     return value.permute(0, 2, 3, 1) if workload.parameters.get("layout") == "NHWC" else value
 
 
-def contenders(workload: Workload, arguments: Mapping[str, Array], threads: int) -> dict[str, Thunk]:
-    torch.set_num_threads(threads)
+def eager(workload: Workload, arguments: Mapping[str, Array]) -> tuple[Callable[..., Any], list[Any]]:
+    """Returns the work as a function of tensors, and these, on the processor."""
     tensors = _prepared(workload, arguments)
     function = partial(KERNELS[workload.kind], **workload.parameters)
     names = list(tensors)
@@ -153,7 +153,13 @@ def contenders(workload: Workload, arguments: Mapping[str, Array], threads: int)
     def work(*values: Any) -> Any:
         return _result(workload, function(**dict(zip(names, values, strict=True))))
 
-    found: dict[str, Thunk] = {"torch": partial(work, *tensors.values())}
+    return work, list(tensors.values())
+
+
+def contenders(workload: Workload, arguments: Mapping[str, Array], threads: int) -> dict[str, Thunk]:
+    torch.set_num_threads(threads)
+    work, tensors = eager(workload, arguments)
+    found: dict[str, Thunk] = {"torch": partial(work, *tensors)}
     if shutil.which("g++") is None:
         return found
     # Else it gives up after a few versions of what it takes for one function.
@@ -162,13 +168,13 @@ def contenders(workload: Workload, arguments: Mapping[str, Array], threads: int)
         from torch._inductor import config
 
         config.freezing = True
-        compiled = torch.compile(_Constant(tensors["b"]).eval(), dynamic=False)
-        found["torch.compile"] = partial(compiled, tensors["a"])
+        compiled = torch.compile(_Constant(tensors[1]).eval(), dynamic=False)
+        found["torch.compile"] = partial(compiled, tensors[0])
         # Compiled at the first call, while the option holds.
         found["torch.compile"]()
         config.freezing = False
     elif workload.kind in _FUSABLE:
-        found["torch.compile"] = partial(torch.compile(work, dynamic=False), *tensors.values())
+        found["torch.compile"] = partial(torch.compile(work, dynamic=False), *tensors)
     return found
 
 

@@ -1,0 +1,1 @@
+"""Programs on a GPU, on arrays that stay there."""
