@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING
 from ...errors import MissingExtraError
 from ..interface import Backend
 from .compile import OpenCLCompiler
-from .shared_contexts import compiler_of
 from .device import OpenCLDeviceInfo, choose_devices, device_info, is_cpu, is_pocl
 from .driver import HostMappingDriver, OpenCLDriver
 from .failures import check_process, device_error, note_opened
 from .renderer import OpenCLRenderer
+from .shared_contexts import compiler_of
 
 if TYPE_CHECKING:
     import pyopencl

@@ -19,10 +19,10 @@ from ...dialects.memory_modes import MemoryMode, ModeKind
 from ...errors import DeviceError, DeviceLostError, OutOfMemoryError
 from ..interface import BufferLoc, Memory, StridedLoc
 from ..strided_box import StridedBox, box_of
-from .shared_contexts import forget
 from .device import OpenCLDeviceInfo
 from .failures import check_process, device_error
 from .kept_buffers import KeptBuffers
+from .shared_contexts import forget
 from .strided_kernel import StridedKernels
 
 if TYPE_CHECKING:
