@@ -6,10 +6,11 @@ from xdsl.context import Context
 from xdsl.ir import Dialect
 
 from . import assembly_formats as assembly_formats  # First: ops are defined with it.
-from . import xdsl_fixes, xdsl_vector_compare
+from . import xdsl_fixes, xdsl_speed, xdsl_vector_compare
 
 xdsl_fixes.apply()
 xdsl_vector_compare.apply()
+xdsl_speed.apply()
 
 
 CUSTOM_DIALECTS: set[str] = set()

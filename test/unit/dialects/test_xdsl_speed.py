@@ -1,0 +1,151 @@
+"""What is done in fewer steps with xDSL's objects gives what xDSL gives, also where ops change meanwhile."""
+
+from collections.abc import Callable, Iterable, Iterator
+
+import pytest
+from tenon.dialects import xdsl_speed
+from xdsl.dialects import test
+from xdsl.dialects.builtin import UNKNOWN_LOC, ModuleOp, StringAttr, i32, i64
+from xdsl.ir import Block, BlockOps, Operation, Region
+from xdsl.ir.core import SSAValues
+from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, region_def, result_def
+
+
+@irdl_op_definition
+class _Named(IRDLOperation):
+    name = "test.named"
+    first = operand_def()
+    second = operand_def()
+    result = result_def()
+    body = region_def()
+
+
+def _op(number: int, *blocks: list[Operation]) -> test.TestOp:
+    regions = [Region([Block(ops) for ops in blocks[:2]]), Region([Block(ops) for ops in blocks[2:]])]
+    return test.TestOp(result_types=[i32], regions=regions, attributes={"number": StringAttr(str(number))})
+
+
+def _module() -> ModuleOp:
+    inner = _op(3, [_op(4), _op(5, [], [_op(6)])], [], [_op(7)])
+    return ModuleOp([_op(1), _op(2, [inner, _op(8)], [_op(9)]), _op(10)])
+
+
+def _recursive(op: Operation, reverse: bool, region_first: bool) -> Iterator[Operation]:
+    """Walks as xDSL does."""
+
+    def turned(things: Iterable[Operation | Block | Region]) -> list[object]:
+        found = list[object](things)
+        return found[::-1] if reverse else found
+
+    if not region_first:
+        yield op
+    for region in turned(op.regions):
+        assert isinstance(region, Region)
+        for block in turned(region.blocks):
+            assert isinstance(block, Block)
+            for inner in turned(block.ops):
+                assert isinstance(inner, Operation)
+                yield from _recursive(inner, reverse, region_first)
+    if region_first:
+        yield op
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("region_first", [False, True])
+def test_ops_are_walked_in_the_same_order(reverse: bool, region_first: bool) -> None:
+    module = _module()
+    expected = list(_recursive(module, reverse, region_first))
+    assert len(expected) == 11
+    assert list(module.walk(reverse=reverse, region_first=region_first)) == expected
+    inside = [op for op in expected if op is not module]
+    assert list(module.body.walk(reverse=reverse, region_first=region_first)) == inside
+    assert list(module.body.block.walk(reverse=reverse, region_first=region_first)) == inside
+
+
+def _walked(change: Callable[[ModuleOp, Operation], None]) -> list[str]:
+    """Returns the numbers of what a walk sees while each op that it saw is changed."""
+    module, seen = _module(), list[str]()
+    for op in module.walk():
+        if op is not module:
+            number = op.attributes["number"]
+            assert isinstance(number, StringAttr)
+            seen.append(number.data)
+            change(module, op)
+    return seen
+
+
+def test_a_walk_sees_what_happens_to_ops_as_xdsl_shows_it() -> None:
+    def erase(module: ModuleOp, op: Operation) -> None:
+        if not op.regions[0].blocks:
+            op.detach()
+            op.erase()
+
+    def insert_after(module: ModuleOp, op: Operation) -> None:
+        block = op.parent
+        if block is not None and len(seen := list(module.walk())) < 30:
+            block.insert_op_after(_op(len(seen)), op)
+
+    def fill(module: ModuleOp, op: Operation) -> None:
+        if op.attributes["number"] == StringAttr("1"):
+            op.regions[0].add_block(Block([_op(11)]))
+
+    assert _walked(erase) == [str(number) for number in range(1, 11)]
+    # What is put directly behind an op was not the next one when that was seen.
+    assert _walked(insert_after) == [str(number) for number in range(1, 11)]
+    # The regions of an op are looked at after it was seen.
+    assert _walked(fill) == ["1", "11", *(str(number) for number in range(2, 11))]
+
+
+def test_the_ops_of_a_block_begin_with_the_first_when_they_were_asked_for() -> None:
+    block = _module().body.block
+    ops, first = iter(block.ops), block.first_op
+    assert first is not None
+    block.insert_op_before(_op(0), first)
+    assert next(ops) is first and len(list(ops)) == 2
+    assert list(Block().ops) == [] and len(block.ops) == 4
+    assert list(reversed(block.ops)) == list(block.ops)[::-1]
+
+
+def test_values_are_found_by_the_names_of_operands_and_results() -> None:
+    source = test.TestOp(result_types=[i32, i64])
+    op = _Named.build(operands=[*source.results], result_types=[i32], regions=[Region()])
+    assert (op.first, op.second, op.result) == (*source.results, op.results[0])
+    assert op.body is op.regions[0]
+    with pytest.raises(AttributeError):
+        _ = _Named.first
+
+
+def test_a_slice_of_values_is_values_and_an_index_one() -> None:
+    values = test.TestOp(result_types=[i32, i64, i32]).results
+    assert isinstance(values[1:], SSAValues) and values[1:].types == (i64, i32)
+    assert values[-1] is values[2]
+    with pytest.raises(IndexError):
+        _ = values[3]
+
+
+def test_ops_are_made_as_xdsl_makes_them() -> None:
+    empty = test.TestOp.create()
+    assert not (*empty.operands, *empty.results, *empty.successors, *empty.regions)
+    assert empty.location is UNKNOWN_LOC and empty.parent is None
+    assert empty.properties == {} and empty.properties is not test.TestOp.create().properties
+    block, source = Block(), test.TestOp(result_types=[i32])
+    attributes = {"a": StringAttr("b")}
+    op = test.TestOp.create(
+        operands=[source.results[0]],
+        result_types=[i32, i64],
+        attributes=attributes,
+        successors=[block],
+        regions=[Region(Block())],
+    )
+    assert [use.operation for use in source.results[0].uses] == [op]
+    assert [(value.type, value.index, value.op) for value in op.results] == [(i32, 0, op), (i64, 1, op)]
+    assert op.attributes == attributes and op.attributes is not attributes
+    assert list(op.successors) == [block] and op.regions[0].parent is op
+    with pytest.raises(ValueError, match="already attached"):
+        test.TestOp.create(regions=[op.regions[0]])
+
+
+def test_it_is_installed_once() -> None:
+    before = BlockOps.__iter__, Operation.walk, Operation.__init__, SSAValues.__getitem__
+    xdsl_speed.apply()
+    assert (BlockOps.__iter__, Operation.walk, Operation.__init__, SSAValues.__getitem__) == before
