@@ -13,7 +13,7 @@ from xdsl.passes import ModulePass
 
 from ..backends.interface import Backend
 from ..backends.registry import DEVICE_NAMES, REFERENCE, check_interpreted, get_backend
-from ..dialects.modules.entry import IRLevel
+from ..dialects.modules.level import IRLevel
 from ..errors import TenonError
 from ..passes.pass_manager import PassManager
 from ..passes.rewriting.collection_pause import collection_paused

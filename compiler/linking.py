@@ -2,41 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from ..backends.cache.code import has_code, load_code
 from ..backends.interface import Backend, unmet_by_host
-from ..backends.registry import REFERENCE
-from ..dialects import graph, sched
-from ..dialects.dims.expressions import DimExpr
 from ..dialects.modules.dim_specialization import specialize
-from ..dialects.modules.dim_values import DimTable
 from ..dialects.modules.parsing import verify_module
 from ..dialects.modules.record import ModuleRecord
 from ..passes.registry import TENON_PASSES
 from ..runtime.executables.device_executable import DeviceExecutable
 from ..runtime.executables.executable import CompiledFunction, Executable
-from ..runtime.executables.reference_executable import ReferenceExecutable
 from ..runtime.executables.sized_executable import SizedExecutable
 from ..runtime.executables.unlinked_executable import UnlinkedExecutable
-from ..runtime.plan.entry_state import nodes_of, symbols_of
 from ..runtime.plan.host_calls import check_callbacks
 from ..runtime.plan.lowered_program import LoweredProgram
-from ..runtime.plan.signature import Array
-from ..runtime.plan.stages import Stages
-from ..runtime.reports.explanation import Explanation
 from ..runtime.timeline.spans import Category
 from ..runtime.timeline.timeline import span
-from ..semantics.errors import describe
-from ..semantics.host_calls import HostFunctions, function_called
+from ..semantics.host_calls import HostFunctions
 from .kept_programs import load_program, note_lookup, program_key, store_program
-from .lowering import ModuleLowering, lower
 from .progress import note_step, watched
-from .source import CompileRequest, ProgramSource, signature_of, take_prepared
+from .sized import Sizes, for_sizes
+from .source import CompileRequest, ProgramSource, take_prepared
 
-Sizes = Mapping[str, int]
+if TYPE_CHECKING:
+    from ..runtime.reports.explanation import Explanation
 
 
 def executable_of(request: CompileRequest, keeper: Executable | None = None) -> Executable:
@@ -48,7 +39,9 @@ def executable_of(request: CompileRequest, keeper: Executable | None = None) -> 
     source, backend = request.source, request.backend
     with watched():
         if backend is None:
-            executable, vanishing = _interpreted(request, keeper)
+            from .interpreting import interpreted
+
+            executable, vanishing = interpreted(request, keeper)
         else:
             wanted = sorted((name, tuple(values)) for name, values in request.specialize.items())
             lowered = lowered_program(request, source.entry, wanted, request.part, loads=True)
@@ -91,12 +84,12 @@ def lowered_program(request: CompileRequest, *options: object, loads: bool) -> L
         options = (*options, str(schedule))
         key = program_key(source.program, backend, request.pipeline, request.instruments, *options)
     if key is None:
-        return lower(request)
-    kept = load_program(key, lambda: lower(request).stages)
+        return _lower(request)
+    kept = load_program(key, lambda: _lower(request).stages)
     if kept is not None:
         kept = _with_code(kept, backend, loads)
     note_lookup(hit=kept is not None)
-    return replace(lower(request), key=key) if kept is None else kept
+    return replace(_lower(request), key=key) if kept is None else kept
 
 
 def _with_code(program: LoweredProgram, backend: Backend, loads: bool) -> LoweredProgram | None:
@@ -109,6 +102,13 @@ def _with_code(program: LoweredProgram, backend: Backend, loads: bool) -> Lowere
     with span("load code", Category.COMPILE, program=program.name):
         artifact = load_code(compiler, digest, device)
     return None if artifact is None else replace(program, artifact=artifact)
+
+
+def _lower(request: CompileRequest) -> LoweredProgram:
+    """Runs passes and renderer, which a program that is kept does not import."""
+    from .lowering import lower
+
+    return lower(request)
 
 
 def _explained(request: CompileRequest) -> Explanation:
@@ -136,49 +136,4 @@ def _linked(
     function = CompiledFunction(plan.signature, backend.name, lowered.stages, plan.symbols)
     dims = None if plan.varying is None else plan.varying.dims
     with span("load", Category.COMPILE, program=lowered.name):
-        return _for_sizes(function, dims, bool(plan.nodes), make, keeper)
-
-
-def _interpreted(
-    request: CompileRequest, keeper: Executable | None
-) -> tuple[Executable, tuple[DimExpr, ...]]:
-    """Returns what interprets a function, and the extents that a program of its own has where they are 0."""
-    from ..backends.reference.execute import run_module
-
-    work = ModuleLowering(request)
-    signature, symbols = signature_of(work.entry), symbols_of(work.entry)
-    nodes = nodes_of(work.module, work.entry)
-    work.run()
-    callbacks = request.source.callbacks
-    for op in work.module.walk():
-        if isinstance(op, graph.CallbackOp | sched.CallbackOp):
-            function_called(op.callee.data, callbacks, describe(op))
-    makers = work.stages()
-    function = CompiledFunction(signature, REFERENCE, Stages(makers), symbols, [*makers][-1])
-
-    def interpret(
-        arrays: Sequence[Array], nodes: dict[str, Array], symbols: Mapping[str, int]
-    ) -> Sequence[Array]:
-        return run_module(work.module, work.entry_name, arrays, nodes, symbols=symbols, callbacks=callbacks)
-
-    def make(sizes: Sizes | None, keeper: Executable | None) -> Executable:
-        assert keeper is None or isinstance(keeper, ReferenceExecutable), f"{keeper!r} is no interpreter"
-        own = function if sizes is None else replace(function, signature=signature.at(sizes))
-        return ReferenceExecutable(own, interpret, nodes, keeper)
-
-    return _for_sizes(function, work.dims, bool(nodes), make, keeper), work.vanishing
-
-
-def _for_sizes(
-    function: CompiledFunction,
-    dims: DimTable | None,
-    has_nodes: bool,
-    make: Callable[[Sizes | None, Executable | None], Executable],
-    keeper: Executable | None,
-) -> Executable:
-    """Returns what `make` makes, at once, or where there are dims for each of their values."""
-    if dims is None:
-        return make(None, keeper)
-    if has_nodes and keeper is None:
-        keeper = make(dims.least(), None)
-    return SizedExecutable(function, dims, lambda sizes: make(sizes, keeper), keeper)
+        return for_sizes(function, dims, bool(plan.nodes), make, keeper)

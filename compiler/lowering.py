@@ -16,14 +16,8 @@ from ..dialects import context, sched
 from ..dialects.dims.expressions import DimExpr
 from ..dialects.modules.dim_specialization import vanishing_extents
 from ..dialects.modules.dim_values import DimTable
-from ..dialects.modules.entry import (
-    Entry,
-    IRLevel,
-    find_entry,
-    keep_only,
-    level_of,
-    preparation_name,
-)
+from ..dialects.modules.entry import Entry, find_entry, keep_only, level_of, preparation_name
+from ..dialects.modules.level import IRLevel
 from ..dialects.modules.parsing import parse_module
 from ..errors import TenonError
 from ..passes.instruments.interface import PassInstrument

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import FunctionType, ModuleOp
@@ -13,7 +13,7 @@ from xdsl.passes import ModulePass
 
 from ..backends.interface import Backend, DeviceInfo
 from ..dialects.graph.types import tensor_of
-from ..dialects.modules.entry import Entry, IRLevel, argument_names, find_entry, keep_only
+from ..dialects.modules.level import IRLevel
 from ..dialects.modules.parsing import location_text, parse_module, verify_module
 from ..dialects.modules.record import ModuleRecord
 from ..errors import TenonError
@@ -24,6 +24,9 @@ from ..runtime.timeline.timeline import span
 from ..semantics.host_calls import HostFunctions
 from ..semantics.numpy_types import element_type_of_dtype
 from .tuning import tuning_pass, tuning_path
+
+if TYPE_CHECKING:
+    from ..dialects.modules.entry import Entry
 
 
 @dataclass(eq=False)
@@ -67,6 +70,9 @@ class ProgramSource:
         Raises:
             TenonError: the module is wrong, has no such function, or the function takes or gives no tensors.
         """
+        # Only now: a program that is kept needs none of it.
+        from ..dialects.modules.entry import find_entry, keep_only
+
         program = self.program
         with span("parse", Category.COMPILE):
             match program:
@@ -116,6 +122,8 @@ class CompileRequest:
 
 def signature_of(entry: Entry) -> Signature:
     """Returns what `entry` takes and gives. Raises TenonError, with its place, where that is no tensor."""
+    from ..dialects.modules.entry import argument_names
+
     try:
         return Signature.of(entry.sym_name.data, argument_names(entry), entry.function_type)
     except TenonError as error:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..backends.interface import Backend
-from ..passes.sched.steps.database import TuningError, read_database
 
 if TYPE_CHECKING:
     from ..passes.sched.steps.passes.apply_schedules import ApplySchedulesPass
@@ -37,6 +36,8 @@ def tuning_pass(path: Path, backend: Backend) -> ApplySchedulesPass | None:
     Raises:
         TuningError: the file cannot be read, or is no database.
     """
+    from ..passes.sched.steps.database import TuningError
+
     try:
         found = path.stat()
     except OSError as error:
@@ -54,6 +55,8 @@ def tuning_pass(path: Path, backend: Backend) -> ApplySchedulesPass | None:
 @lru_cache(maxsize=16)
 def _read(path: Path, version: tuple[int, ...]) -> tuple[str, frozenset[str]]:
     """Reads a database once for each `version` of the file."""
+    from ..passes.sched.steps.database import read_database
+
     del version
     digest, entries = read_database(path)
     return digest, frozenset(entry.device for entry in entries)

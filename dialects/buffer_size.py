@@ -21,6 +21,12 @@ Bytes that pools, the buffers within them and the arrays of the host are aligned
 widest vectors, and what any backend asks for to share memory with the host.
 """
 
+PRIVATE_NBYTES_LIMIT = 1 << 18
+"""
+The most bytes that the allocas of one kernel may take together: a processor has them on the stack of the
+thread that runs it.
+"""
+
 
 def in_a_row(sizes: Iterable[int], alignment: int = ALIGNMENT) -> list[int]:
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from math import prod
 from typing import Any
@@ -163,3 +164,9 @@ def dense_of(values: Array, type: TensorType[Any]) -> DenseIntOrFPElementsAttr[A
     return DenseIntOrFPElementsAttr(
         type, BytesAttr(data * prod(type.get_shape()) if values.size == 1 else data)
     )
+
+
+def is_masked(value: object) -> bool:
+    """Returns whether it is a masked array. Where nobody imported numpy's module of those there is none."""
+    masked = sys.modules.get("numpy.ma")
+    return isinstance(value, getattr(masked, "MaskedArray", ()))

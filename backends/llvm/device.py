@@ -9,8 +9,8 @@ from functools import cache
 
 from xdsl.ir import Attribute
 
+from ...dialects.buffer_size import PRIVATE_NBYTES_LIMIT
 from ...dialects.element_types import ELEMENT_TYPES
-from ...dialects.low.alloca import PRIVATE_NBYTES_LIMIT
 from ...errors import TenonError
 from ..cache_sizes import CacheNbytes
 from ..interface import DeviceKind

@@ -7,7 +7,8 @@ from dataclasses import replace
 from xdsl.passes import ModulePass
 
 from ...dialects import context, sched
-from ...dialects.modules.entry import IRLevel, find_entry
+from ...dialects.modules.entry import find_entry
+from ...dialects.modules.level import IRLevel
 from ...errors import TenonError
 from ...passes.low.lowering.convert_sched_to_low import ConvertSchedToLowPass
 from ...passes.pass_manager import PassManager

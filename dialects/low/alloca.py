@@ -16,13 +16,6 @@ SHARED = StringAttr("shared")
 """The memory space of what all work-items of a work-group share."""
 
 
-PRIVATE_NBYTES_LIMIT = 1 << 18
-"""
-The most bytes that the allocas of one kernel may take together: a processor has them on the stack of the
-thread that runs it.
-"""
-
-
 @irdl_op_definition
 class AllocaOp(IRDLOperation):
     """

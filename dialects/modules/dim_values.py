@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, ModuleOp
 from xdsl.ir import Attribute
@@ -21,8 +22,10 @@ from ..dims.expressions import (
 )
 from ..graph import dims_of
 from ..graph.types import shape_of, shape_text, tensor_type_of
-from .entry import Entry, argument_names
 from .parsing import location_text
+
+if TYPE_CHECKING:
+    from .entry import Entry
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,9 @@ class DimTable:
         Raises:
             TenonError: a dim is not declared, or the arguments do not tell its value.
         """
+        # Only now: a program that is kept has its table already.
+        from .entry import argument_names
+
         types = [*entry.function_type.inputs, *entry.function_type.outputs]
         shapes = [shape for type in types if (shape := _shape(type)) is not None]
         used = symbols_of(extent for shape in shapes for extent in shape)

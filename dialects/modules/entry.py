@@ -7,18 +7,12 @@ from difflib import get_close_matches
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Operation
-from xdsl.utils.str_enum import StrEnum
 
 from ...errors import TenonError
 from .. import low, sched
 from .kernel_access import kernels_of
+from .level import IRLevel
 from .parsing import location_text
-
-DONATED = "tenon.donated"
-"""The attribute of a function's argument whose memory the function may have: its caller needs it no more."""
-
-FROZEN = "tenon.frozen"
-"""The attribute of a function's argument that has the same elements at each call."""
 
 Entry = func.FuncOp | sched.ProgramOp
 
@@ -26,14 +20,6 @@ Entry = func.FuncOp | sched.ProgramOp
 def preparation_name(name: str) -> str:
     """Returns the name of the function that prepares for `name` what that takes besides its arguments."""
     return f"{name}_preparation"
-
-
-class IRLevel(StrEnum):
-    """The levels of the IR, highest first."""
-
-    GRAPH = "graph"
-    SCHED = "sched"
-    LOW = "low"
 
 
 def entries_of(module: ModuleOp) -> list[Entry]:

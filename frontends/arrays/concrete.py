@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import TenonError
+from ...semantics.numpy_types import is_masked
 from .array import Array
 from .aval import Aval, aval_of
 from .tracing_state import ENTERED, note_values_read
@@ -218,9 +219,7 @@ def as_concrete(value: Any, *, copy: bool | None = None) -> ConcreteArray:
             value = np.from_dlpack(value)
         except (BufferError, RuntimeError, ValueError) as error:
             raise TypeError(f"array: cannot take {kind}: {error}") from None
-    if isinstance(value, np.ma.MaskedArray) or not isinstance(
-        value, np.ndarray | np.generic | bool | int | float
-    ):
+    if is_masked(cast(object, value)) or not isinstance(value, np.ndarray | np.generic | bool | int | float):
         raise TypeError(f"array: cannot take {kind}, expected a numpy array or a scalar")
     array = np.asarray(cast(Any, value))
     flags = array.flags

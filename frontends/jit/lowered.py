@@ -9,7 +9,6 @@ from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 
-from ...compiler.lowering import code_text
 from ...errors import TenonError
 from ...runtime.process_bound import ProcessBound
 from ..calls.compiled_trace import CompiledTrace
@@ -99,6 +98,8 @@ class Lowered(ProcessBound):
         if kind not in CODES:
             raise TenonError(f"lower: code {kind!r} is not one of {', '.join(CODES)}")
         target = None if kind == "cl" else self._options["target"]
+        from ...compiler.lowering import code_text
+
         return code_text(self.text("low"), CODES[kind], target)
 
     def object_code(self) -> bytes:

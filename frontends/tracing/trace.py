@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, Modul
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 
 from ...dialects import graph
-from ...dialects.modules.entry import DONATED, FROZEN
+from ...dialects.modules.argument_marks import DONATED, FROZEN
 from ...errors import TracingError
 from ...semantics.numpy_types import dense_of
 from ..arrays.array import Array, function

@@ -40,7 +40,8 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
 from ...dialects import graph
-from ...dialects.modules.entry import FROZEN, preparation_name
+from ...dialects.modules.argument_marks import FROZEN
+from ...dialects.modules.entry import preparation_name
 from .packing.frozen_values import frozen_arguments, frozen_values, n_elements
 
 MOST_GROWTH = 2

@@ -7,7 +7,7 @@ takes a share of it that is told here.
 
 from __future__ import annotations
 
-from ...dialects.low.alloca import PRIVATE_NBYTES_LIMIT
+from ...dialects.buffer_size import PRIVATE_NBYTES_LIMIT
 
 # By design: the first-level data cache of most processors. Softmax of rows of 48 KB takes 76 us with a local
 # buffer of a row, 69 us in the result's memory (`python -m benchmarks.thresholds`).

@@ -6,7 +6,7 @@ import weakref
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from threading import RLock, Thread
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,10 +29,6 @@ from ..plan.host_calls import is_called_back
 from ..plan.program_plan import BufferKind, Launch, ProgramPlan
 from ..plan.signature import Array, ArrayType
 from ..plan.stages import Stages
-from ..reports.kernel_statistics import ProgramStatistics, kernel_statistics
-from ..reports.measured_rooflines import device_roofline
-from ..reports.memory_plan import MemoryPlan, memory_plan_of
-from ..reports.roofline import Roofline
 from ..timeline.spans import Category, Track
 from ..timeline.timeline import active, record_timeline, span
 from .device_array import DeviceArray
@@ -41,6 +37,11 @@ from .node_arrays import NodeArrays
 from .ordered_calls import OrderedCalls
 from .placed_calls import PlacedCalls
 from .turn import RunningCalls, Turn
+
+if TYPE_CHECKING:
+    from ..reports.kernel_statistics import ProgramStatistics
+    from ..reports.memory_plan import MemoryPlan
+    from ..reports.roofline import Roofline
 
 _MOST_REFUSALS = 10_000
 
@@ -154,6 +155,8 @@ class DeviceExecutable(Executable):
         Returns where every buffer lies and when it is used. Calls that run at the same time as others have
         temporaries besides.
         """
+        from ..reports.memory_plan import memory_plan_of
+
         located = self._locations_of_first_call
         if self._ordered and not isinstance(self._driver, HostMapped):
             located = dict(enumerate(self._ordered[0].locations))
@@ -165,6 +168,10 @@ class DeviceExecutable(Executable):
     def statistics(
         self, *arguments: Any, runs: int = 10, roofline: Roofline | bool = True
     ) -> ProgramStatistics:
+        from ..reports.kernel_statistics import kernel_statistics
+        from ..reports.measured_rooflines import device_roofline
+        from ..reports.roofline import Roofline
+
         check_kind(f"{self.name}: runs of statistics", runs, "an integer", int)
         check_kind(
             f"{self.name}: roofline of statistics", roofline, "a roofline, True or False", Roofline, bool

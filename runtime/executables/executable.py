@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -17,14 +17,16 @@ from ..plan.program_plan import Launch, SymbolPlan
 from ..plan.signature import Array, ArrayType, Signature, checked_array
 from ..plan.stages import Stages
 from ..process_bound import ProcessBound
-from ..reports.explanation import Explanation
-from ..reports.kernel_statistics import ProgramStatistics
-from ..reports.memory_plan import MemoryPlan
-from ..reports.roofline import Roofline
 from ..timeline import timeline
 from .device_array import DeviceArray
 from .node_arrays import NodeArrays
 from .symbol_arguments import SymbolArguments
+
+if TYPE_CHECKING:
+    from ..reports.explanation import Explanation
+    from ..reports.kernel_statistics import ProgramStatistics
+    from ..reports.memory_plan import MemoryPlan
+    from ..reports.roofline import Roofline
 
 DirectCall = Callable[[tuple[Any, ...], Any], Any]
 """Runs a program on the arguments and `out` of a call, or returns None where that takes a closer look."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,13 +13,15 @@ from ...backends.registry import REFERENCE, get_backend
 from ...errors import DeviceError, TenonError
 from ..plan.program_plan import NodePlan
 from ..plan.signature import Array
-from ..reports.memory_plan import MemoryPlan
 from ..timeline.spans import Category, Track
 from ..timeline.timeline import span
 from .device_array import DeviceArray
 from .executable import CompiledFunction, Executable
 from .node_arrays import NodeArrays
 from .turn import Turn
+
+if TYPE_CHECKING:
+    from ..reports.memory_plan import MemoryPlan
 
 _TRACK = Track("reference", "interpreter")
 _TOO_LARGE = ("array is too big", "Maximum allowed", "Python int too large")

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from itertools import compress
 from threading import RLock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,12 +15,14 @@ from ...dialects.modules.dim_values import DimTable
 from ...errors import TenonError
 from ..plan.program_plan import Launch
 from ..plan.signature import Array, checked_array
-from ..reports.kernel_statistics import ProgramStatistics
-from ..reports.memory_plan import MemoryPlan
-from ..reports.roofline import Roofline
 from .device_array import DeviceArray
 from .executable import CompiledFunction, Executable
 from .node_arrays import NodeArrays
+
+if TYPE_CHECKING:
+    from ..reports.kernel_statistics import ProgramStatistics
+    from ..reports.memory_plan import MemoryPlan
+    from ..reports.roofline import Roofline
 
 MOST_SIZES = 256
 """How many sizes are kept ready; what a size met again needs is made anew, from the same code."""

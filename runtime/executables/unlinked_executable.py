@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from ...backends.interface import BufferLoc
 from ...errors import DeviceError
 from ..plan.program_plan import Launch, ProgramPlan
 from ..plan.signature import Array
 from ..plan.stages import Stages
-from ..reports.memory_plan import MemoryPlan
 from .device_array import DeviceArray
 from .executable import CompiledFunction, Executable
 from .node_arrays import NodeArrays
+
+if TYPE_CHECKING:
+    from ..reports.memory_plan import MemoryPlan
 
 
 class UnlinkedExecutable(Executable):

@@ -12,14 +12,14 @@ import numpy.typing as npt
 from ...dialects.buffer_size import ALIGNMENT
 from ...errors import TenonError
 from ...semantics.numerics import cast
-from ...semantics.numpy_types import is_floating
+from ...semantics.numpy_types import is_floating, is_masked
 from .padding import Padding
 
 
 def plain_array(array: object, who: str) -> npt.NDArray[Any]:
     """Returns `array`. Raises `TenonError` where it is no array, or a masked one."""
     found = type(array).__name__
-    if not isinstance(array, np.ndarray) or isinstance(array, np.ma.MaskedArray):
+    if is_masked(array) or not isinstance(array, np.ndarray):
         raise TenonError(f"{who}: expected a numpy array, found {found}")
     return np.asarray(array)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
 

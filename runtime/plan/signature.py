@@ -16,7 +16,7 @@ from ...dialects.dims.attributes import DimsAttr
 from ...dialects.dims.expressions import Extent, evaluated
 from ...dialects.element_types import ELEMENT_TYPES, element_type_of
 from ...errors import CallError, OutOfMemoryError, TenonError
-from ...semantics.numpy_types import dtype_of
+from ...semantics.numpy_types import dtype_of, is_masked
 
 Array = npt.NDArray[Any]
 
@@ -216,8 +216,7 @@ def checked_array(value: object, type: ArrayType, who: str) -> Array:
         CallError: it is none, is masked, or its dtype, byte order or shape is not that of `type`.
     """
     given = _in_numpy(value, who)
-    is_masked = isinstance(given, cast(type, np.ma.MaskedArray))
-    if is_masked or not isinstance(given, np.ndarray | np.generic):
+    if is_masked(given) or not isinstance(given, np.ndarray | np.generic):
         raise CallError(
             f"{who}: expected a numpy array, found {_kind(value)} (hint: np.asarray(..., dtype={type.dtype}))"
         )

@@ -11,7 +11,7 @@ import pytest
 import tenon
 from tenon.backends.interface import Backend
 from tenon.backends.registry import REFERENCE, compiling_names
-from tenon.dialects.modules.entry import IRLevel
+from tenon.dialects.modules.level import IRLevel
 from tenon.errors import CallError, DeviceError
 
 from .open_platforms import KINDS, device_of, open_kind

@@ -26,7 +26,8 @@ from ...compiler.compile import compile
 from ...compiler.lowering import default_phases
 from ...dialects import context, sched
 from ...dialects.graph import dims_of
-from ...dialects.modules.entry import Entry, IRLevel, find_entry, keep_only
+from ...dialects.modules.entry import Entry, find_entry, keep_only
+from ...dialects.modules.level import IRLevel
 from ...errors import TenonError
 from ...passes.instruments.interface import PassInstrument
 from ...passes.instruments.random_inputs import random_inputs

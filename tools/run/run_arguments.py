@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ...backends.llvm.processors import PROCESSOR_NAMES
 from ...backends.registry import DEVICE_NAMES, REFERENCE
-from ...dialects.modules.entry import IRLevel
+from ...dialects.modules.level import IRLevel
 from ...errors import TenonError
 from ...passes.pass_manager import PassManager
 from ...runtime.reports.memory_picture import SUFFIXES

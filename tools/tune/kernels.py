@@ -12,8 +12,9 @@ from ...backends.interface import Backend
 from ...compiler.lowering import default_phases
 from ...dialects import context, graph, low, sched
 from ...dialects.modules.dim_values import DimTable
-from ...dialects.modules.entry import Entry, IRLevel, find_entry
+from ...dialects.modules.entry import Entry, find_entry
 from ...dialects.modules.hazards import all_items
+from ...dialects.modules.level import IRLevel
 from ...errors import TenonError
 from ...passes.pass_manager import PassManager
 from ...passes.sched.host.build_dependencies import BuildDependenciesPass

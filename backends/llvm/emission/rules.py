@@ -24,7 +24,7 @@ from xdsl.dialects.vector import CombiningKindFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
-from ....dialects.buffer_size import ALIGNMENT
+from ....dialects.buffer_size import ALIGNMENT, PRIVATE_NBYTES_LIMIT
 from ....dialects.element_types import NBYTES, element_type_of, is_float, is_narrow_float, lanes_of
 from ....dialects.low import (
     AllocaOp,
@@ -40,7 +40,6 @@ from ....dialects.low import (
     TileFmaOp,
     TransposeOp,
 )
-from ....dialects.low.alloca import PRIVATE_NBYTES_LIMIT
 from ....dialects.low.constant_integer import constant_integer
 from ....dialects.low.prefetch import prefetch_distance
 from .atomic_rmw import write_atomic_rmw

@@ -10,7 +10,7 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from ....dialects import graph
 from ....dialects.graph.types import tensor_type_of
-from ....dialects.modules.entry import FROZEN
+from ....dialects.modules.argument_marks import FROZEN
 from ...rewriting.op_effects import is_movable
 
 

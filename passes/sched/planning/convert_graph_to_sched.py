@@ -71,7 +71,8 @@ from ....dialects import graph, sched
 from ....dialects.buffer_size import size_of
 from ....dialects.element_types import ELEMENT_TYPES, element_type_of
 from ....dialects.memory_modes import ModeKind
-from ....dialects.modules.entry import DONATED, check_single_block
+from ....dialects.modules.argument_marks import DONATED
+from ....dialects.modules.entry import check_single_block
 from ...graph.node_accesses import simplify_accesses
 from ...indices.access import shape_of
 from ...rewriting.kernel_names import KernelNames

@@ -1,5 +1,6 @@
 import pytest
-from tenon.dialects.modules.entry import IRLevel, argument_names, entries_of, find_entry, keep_only, level_of
+from tenon.dialects.modules.entry import argument_names, entries_of, find_entry, keep_only, level_of
+from tenon.dialects.modules.level import IRLevel
 from tenon.dialects.modules.parsing import parse_module, verify_module
 from tenon.errors import TenonError
 

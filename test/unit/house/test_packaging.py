@@ -98,6 +98,27 @@ def test_importing_tenon_loads_no_backend_library():
     assert run_python(code).strip() == "[]"
 
 
+def test_a_program_that_is_kept_loads_no_passes_and_no_dialect_below_graph(tmp_path: Path):
+    code = (
+        "import os, numpy\n"
+        f"os.environ.update(TENON_CACHE='1', TENON_CACHE_DIR={str(tmp_path)!r})\n"
+        "import tenon, tenon.numpy as tnp\n"
+        "y = tenon.jit(lambda x: tnp.exp(x) + 1)(numpy.zeros(8, 'float32'))\n"
+        "assert numpy.asarray(y).tolist() == [2] * 8\n"
+    )
+    compiler = {
+        "tenon.compiler.lowering",
+        "tenon.dialects.sched",
+        "tenon.dialects.low",
+        "tenon.passes.pipeline",
+        "xdsl.dialects.vector",
+    }
+    assert compiler <= modules_after(code)
+    kept = modules_after(code)
+    unused = compiler | {"numpy.ma", "tenon.passes.sched.steps.database", "tenon.runtime.reports.explanation"}
+    assert not unused & kept, sorted(unused & kept)
+
+
 def test_tenon_is_imported_where_the_backends_libraries_are_missing():
     run_python(
         "import sys; sys.modules['pyopencl'] = sys.modules['llvmlite'] = None\n"

@@ -1,5 +1,6 @@
 """Element types as dtypes, and constants as arrays."""
 
+import sys
 from typing import Any
 
 import ml_dtypes
@@ -13,6 +14,7 @@ from tenon.semantics.numpy_types import (
     dtype_of,
     element_type_of_dtype,
     is_floating,
+    is_masked,
     is_narrow,
     storage_dtype,
 )
@@ -116,3 +118,14 @@ def test_dense_constants(text: str, expected: Any, dtype: Any):
 def test_what_is_no_constant_is_an_error():
     with pytest.raises(TenonError, match=r'^reference: "x" is no constant'):
         array_of(StringAttr("x"))
+
+
+def test_masked_arrays_are_told_from_others():
+    assert is_masked(np.ma.masked_array([1.0]))
+    assert not any(map(is_masked, (np.zeros(1), 1.0, None)))
+
+
+def test_nothing_is_masked_where_nobody_imported_masked_arrays(monkeypatch: pytest.MonkeyPatch):
+    masked = np.ma.masked_array([1.0])
+    monkeypatch.delitem(sys.modules, "numpy.ma")
+    assert not is_masked(masked)
