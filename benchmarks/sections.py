@@ -14,6 +14,7 @@ from .calls import CALL_GOAL_NS, FOUR_ARRAYS, NUMPY
 from .cold_compile import table_of
 from .findings import errors_of, findings_of, limits_of, read_reports
 from .gpu.report import gpu_text
+from .models.report import models_text
 from .npbench.report import npbench_text
 from .tables import contest_table, markdown_table, means_table, missed_text, times_table
 
@@ -98,6 +99,7 @@ SECTIONS: Mapping[str, Section] = {
     "threads": Section("Beside a busy process", threads_text),
     "npbench": Section("NPBench", npbench_text),
     "gpu": Section("A GPU", gpu_text),
+    "models": Section("Whole models", models_text),
 }
 """By the name of the part, and of its file."""
 

@@ -20,7 +20,7 @@ VERSION = version("iree-base-compiler")
 FAILURES: tuple[type[Exception], ...] = (CompilerToolError, RuntimeError, ValueError)
 
 
-def _entry(work: Callable[..., Any], values: Sequence[Any], driver: str) -> tuple[Any, Any]:
+def compiled_entry(work: Callable[..., Any], values: Sequence[Any], driver: str) -> tuple[Any, Any]:
     """Returns the compiled function and its device."""
     text = str(jax.jit(work).lower(*values).compiler_ir("stablehlo"))
     binary = compiler_of_iree.compile_str(
@@ -40,7 +40,7 @@ def contenders(workload: Workload, arguments: Mapping[str, Array], threads: int)
         # As text, the weights would be megabytes that JAX prints.
         return {}
     work, values = traceable(workload, arguments)
-    function, device = _entry(work, values, "local-sync" if threads == 1 else "local-task")
+    function, device = compiled_entry(work, values, "local-sync" if threads == 1 else "local-task")
     given = [runtime.asdevicearray(device, np.asarray(value)) for value in values]
     return {"iree": lambda: function(*given)}
 
@@ -49,4 +49,4 @@ def compiler(workload: Workload, arguments: Mapping[str, Array]) -> Thunk | None
     if workload.constants:
         return None
     work, values = traceable(workload, arguments)
-    return lambda: _entry(work, values, "local-sync")
+    return lambda: compiled_entry(work, values, "local-sync")
