@@ -17,7 +17,8 @@ Moves ops out of the loops of `graph` that compute the same in every iteration.
 
 Only ops that compute, and have no effect, are moved: not reads of nodes, nor loops and branches; and none out
 of a branch, which may not be taken. An op of one value and indices only, such as a mask, stays in the loop: a
-kernel computes it anew, which is cheaper than to load it from a buffer.
+kernel computes it anew, which is cheaper than to load it from a buffer. What is made of one and of a value
+from outside, as weights with zeros around them, is moved with a copy of it.
 
 Requires: nothing. Ensures: what the module computes is unchanged; an op that remains in a loop needs
 something that changes there.
@@ -29,7 +30,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ....dialects import graph
@@ -55,9 +56,28 @@ def _hoist(block: Block, loop: Operation) -> None:
     for op in list(block.ops):
         if not isinstance(op, graph.GraphOp):
             continue
-        if not any(_block_of(value.owner) is block for value in op.operands) and not is_mask(op):
+        inside = [value.owner for value in op.operands if _block_of(value.owner) is block]
+        masks = [owner for owner in inside if isinstance(owner, Operation) and is_mask(owner)]
+        if len(masks) == len(inside) < max(len(op.operands), 1) and not is_mask(op):
+            copies: dict[SSAValue, SSAValue] = {}
+            for mask in masks:
+                _copy(mask, block, loop, copies)
+            op.operands = [copies.get(value, value) for value in op.operands]
             op.detach()
             around.insert_op_before(op, loop)
+
+
+def _copy(mask: Operation, block: Block, loop: Operation, copies: dict[SSAValue, SSAValue]) -> None:
+    """Copies what makes a mask in a loop before the loop."""
+    if mask.results[0] in copies:
+        return
+    for value in mask.operands:
+        if isinstance(value.owner, Operation) and _block_of(value.owner) is block:
+            _copy(value.owner, block, loop, copies)
+    new = mask.clone(copies)
+    assert loop.parent is not None, f"{loop.name}: stands in no block"
+    loop.parent.insert_op_before(new, loop)
+    copies[mask.results[0]] = new.results[0]
 
 
 def _block_of(owner: Operation | Block) -> Block | None:

@@ -49,3 +49,28 @@ func.func @g(%w: tensor<f32>, %x: tensor<f32>) -> tensor<f32> {
   }
   func.return %y : tensor<f32>
 }
+
+// Zeros around a value from outside go with it, and stay where the loop itself reads them. What is made of indices
+// alone stays.
+// CHECK-LABEL: func.func @padded
+// CHECK-NEXT:    %zero = graph.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT:    %p = graph.pad %w, %zero low [0] high [1] : tensor<4xf32>
+// CHECK-NEXT:    %y = graph.scan %i = 10 (%c = %x) : (tensor<5xf32>) -> (tensor<5xf32>) {
+// CHECK-NEXT:      %zero_1 = graph.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT:      %zeros = graph.broadcast %zero_1 : tensor<f32> -> tensor<5xf32>
+// CHECK-NEXT:      %less = graph.lt %zeros, %zeros : tensor<5xf32>
+// CHECK-NEXT:      %s = graph.add %c, %p : tensor<5xf32>
+// CHECK-NEXT:      %m = graph.max %s, %zeros : tensor<5xf32>
+func.func @padded(%w: tensor<4xf32>, %x: tensor<5xf32>) -> tensor<5xf32> {
+  %y = graph.scan %i = 10 (%c = %x) : (tensor<5xf32>) -> (tensor<5xf32>) {
+    %zero = graph.constant dense<0.000000e+00> : tensor<f32>
+    %p = graph.pad %w, %zero low [0] high [1] : tensor<4xf32>
+    %zeros = graph.broadcast %zero : tensor<f32> -> tensor<5xf32>
+    %less = graph.lt %zeros, %zeros : tensor<5xf32>
+    %s = graph.add %c, %p : tensor<5xf32>
+    %m = graph.max %s, %zeros : tensor<5xf32>
+    %n = graph.select %less, %m, %s : tensor<5xf32>
+    graph.yield %n : tensor<5xf32>
+  }
+  func.return %y : tensor<5xf32>
+}
