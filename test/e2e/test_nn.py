@@ -7,6 +7,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+import tenon
 import tenon.nn as nn
 import tenon.numpy as tnp
 
@@ -96,6 +97,30 @@ def test_conv_transpose_is_the_transpose_of_conv(shape, kernel, strides, padding
     forward = reference_conv(x, w, strides, padding, dilation, groups)
     assert forward.shape == y.shape
     np.testing.assert_allclose(np.vdot(forward, y), np.vdot(x, found), rtol=1e-10)
+
+
+@pytest.mark.parametrize("target", [None, "x86-64-v2", "x86-64-v3"])
+@pytest.mark.parametrize("is_named", [False, True])
+def test_convolutions_after_one_another_give_the_same_for_any_number_of_images(is_named: bool, target: Any):
+    """The first one is stored in panels, for the padding of the second, to which a third one is added."""
+    weights = {"a": (40, 24, 3, 3), "b": (40, 40, 3, 3), "skip": (40, 24, 1, 1)}
+    frozen = {name: RNG.integers(-2, 3, shape).astype(np.float32) for name, shape in weights.items()}
+    a, b, skip = (tenon.freeze(frozen[name].copy()) for name in weights)
+
+    def block(x: Any) -> Any:
+        inner = nn.relu(nn.conv(x, a, strides=2, padding=1))
+        return nn.relu(nn.conv(inner, b, padding=1) + nn.conv(x, skip, strides=2))
+
+    dynamic = {"x": {0: tenon.Dim("n", 1, 9)}} if is_named else None
+    compiled = tenon.jit(block, dynamic=dynamic, target=target)
+    for images in (1, 3, 9):
+        x = RNG.integers(-2, 3, (images, 24, 13, 13)).astype(np.float32)
+        one, two = ((1, 1), (1, 1)), ((0, 0), (0, 0))
+        inner = np.maximum(reference_conv(x, frozen["a"], (2, 2), one, (1, 1), 1), 0)
+        expected = reference_conv(inner, frozen["b"], (1, 1), one, (1, 1), 1)
+        expected = np.maximum(expected + reference_conv(x, frozen["skip"], (2, 2), two, (1, 1), 1), 0)
+        # Small integers: sums are exact in any order.
+        np.testing.assert_array_equal(np.asarray(compiled(x)), expected)
 
 
 def test_pooling_takes_windows_of_the_last_axes():

@@ -29,7 +29,7 @@ Weights are copied if each is used a few times: read where they lie they are a c
 input channels of an image are apart, all of a window follows some of them, before it does the next ones.
 
 Requires: nothing; simplify-contractions brings the dims in order. Ensures: results are those before, sums of
-floats up to their order. What has extents that are not numbers stays as it is.
+floats up to their order. Images may have extents that are not numbers; weights of such stay as they are.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ from math import prod
 
 import numpy as np
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 
 from ....dialects import graph
-from ....dialects.dims.expressions import Extent
+from ....dialects.dims.expressions import Extent, bounded, lower_bound, upper_bound
 from ....dialects.element_types import NBYTES, compute_type, is_float
 from ....dialects.graph import (
     Combination,
@@ -57,11 +57,12 @@ from ....dialects.graph import (
     TileDim,
     iteration_extents,
 )
-from ....dialects.graph.types import tensor_of, tensor_type_of
+from ....dialects.graph.types import shape_of, tensor_of, tensor_type_of
 from ....dialects.memory_modes import ModeKind
 from ....dialects.tile_sizes import TileSize
 from ....semantics.numpy_types import dense_of
 from ....semantics.tensor_ops import evaluate
+from ...indices.access import planned_dims
 from ...machine.target import VECTOR_NBYTES, check_positive
 from ...machine.tile_shape import VECTORS_OF_CHANNELS
 from ..builder import GraphBuilder
@@ -103,7 +104,7 @@ class _Convolution:
     """A contraction with its image and its weights told apart."""
 
     op: graph.ContractOp
-    extents: tuple[int, ...]
+    extents: tuple[Extent, ...]
     image: int
     """The number of the operand that is read in windows."""
     indices: tuple[tuple[LinearIndex, ...], tuple[LinearIndex, ...]]
@@ -114,13 +115,19 @@ class _Convolution:
     folded: tuple[int, ...]
     """The other dims, of the input channels and of the window, outermost first."""
 
+    def number(self, dim: int) -> int:
+        """Returns the extent of a dim of the weights."""
+        extent = self.extents[dim]
+        assert isinstance(extent, int), f"{self.op.name}: weights of {extent}"
+        return extent
+
     @property
     def weights(self) -> SSAValue:
         return self.op.inputs[1 - self.image]
 
     def image_stride(self, dim: int) -> Extent:
         """Returns how many elements apart neighbours along a dim are in the image."""
-        shape = tensor_type_of(self.op.inputs[self.image], self.op.name).get_shape()
+        shape = shape_of(tensor_type_of(self.op.inputs[self.image], self.op.name))
         return stride_along(dim, self.indices[self.image], shape)
 
 
@@ -129,8 +136,11 @@ def _element_type(value: SSAValue):
 
 
 def _convolution(op: graph.ContractOp) -> _Convolution | None:
-    extents = tuple(extent for extent in iteration_extents(op) if isinstance(extent, int))
-    if len(extents) != op.result_map.num_dims or len(op.inputs) != 2 or min(extents, default=0) < 1:
+    extents, dims = iteration_extents(op), planned_dims(op)
+    if len(op.inputs) != 2 or DYNAMIC_INDEX in extents:
+        return None
+    most = [upper_bound(bounded(extent, dims)) for extent in extents]
+    if min(most, default=0) < 1:
         return None
     if (
         op.tile is not None
@@ -138,7 +148,7 @@ def _convolution(op: graph.ContractOp) -> _Convolution | None:
         or op.combine.data is not Combination.MUL
     ):
         return None
-    if not is_float(_element_type(op.result)) or prod(extents) < LEAST_PRODUCTS:
+    if not is_float(_element_type(op.result)) or prod(most) < LEAST_PRODUCTS:
         return None
     indices = tuple(_indices(map) for map in op.operand_maps)
     first, second = indices
@@ -149,7 +159,10 @@ def _convolution(op: graph.ContractOp) -> _Convolution | None:
         return None
     of_image = {dim for index in indices[image] for dim, _ in index.factors}
     channels = [dim for dim in op.result_dims if dim not in of_image]
-    if len(channels) != 1 or extents[channels[0]] < LEAST_CHANNELS:
+    of_weights = {dim for index in indices[1 - image] for dim, _ in index.factors}
+    if len(channels) != 1 or not all(isinstance(extents[dim], int) for dim in of_weights):
+        return None
+    if most[channels[0]] < LEAST_CHANNELS:
         return None
     axis = next(n for n, index in enumerate(indices[1 - image]) if index.plain_dim == channels[0])
     folded = tuple(dim for dim in range(len(extents)) if dim not in op.result_dims)
@@ -162,7 +175,7 @@ def _blocked(convolution: _Convolution) -> _Convolution:
     them then stays in the first cache for the window.
     """
     *outer, inner = convolution.folded
-    extent = convolution.extents[inner]
+    extent = convolution.number(inner)
     sizes = (size for size in range(MOST_CHANNELS, LEAST_IN_BLOCK - 1, -1) if extent % size == 0)
     size = next(sizes, extent)
     if not outer or extent <= MOST_CHANNELS or size == extent or convolution.image_stride(inner) == 1:
@@ -195,14 +208,15 @@ def _is_stepped(indices: Sequence[LinearIndex]) -> bool:
 
 def _is_worth_it(convolution: _Convolution) -> bool:
     """Returns whether each weight is used often enough for a copy."""
-    own = (convolution.channel, *convolution.folded)
-    return prod(convolution.extents) // prod(convolution.extents[dim] for dim in own) >= LEAST_USES
+    own, dims = (convolution.channel, *convolution.folded), planned_dims(convolution.op)
+    others = [extent for dim, extent in enumerate(convolution.extents) if dim not in own]
+    return prod(lower_bound(bounded(extent, dims)) for extent in others) >= LEAST_USES
 
 
 def _pack(convolution: _Convolution, width: int) -> None:
     op, extents, channel = convolution.op, list(convolution.extents), convolution.channel
     builder = GraphBuilder(op)
-    count = extents[channel]
+    count = convolution.number(channel)
     width = min(width, count)
     panels = -(-count // width)
     lane = len(extents)
@@ -235,9 +249,9 @@ def _pack(convolution: _Convolution, width: int) -> None:
     at = op.result_dims.index(channel)
     whole = (*shape[:at], panels * width, *shape[at + 2 :])
     result = builder.add(graph.ReshapeOp(result, tensor_of(type.element_type, whole)))
-    if whole != type.get_shape():
+    if whole != shape_of(type):
         rank = len(whole)
-        result = builder.add(graph.SliceOp(result, [0] * rank, type.get_shape(), [1] * rank))
+        result = builder.add(graph.SliceOp(result, [0] * rank, shape_of(type), [1] * rank))
     op.result.replace_all_uses_with(result)
     op.detach()
     op.erase()
@@ -252,10 +266,10 @@ def _shared(convolution: _Convolution) -> list[int]:
 
 def _copied(builder: GraphBuilder, convolution: _Convolution, panels: int, width: int) -> SSAValue:
     """Returns the weights with the axes: groups, panels, what is folded, places in a panel."""
-    weights, extents = convolution.weights, convolution.extents
+    weights = convolution.weights
     type = tensor_type_of(weights, graph.ContractOp.name)
     hint = weights.name_hint
-    missing = panels * width - extents[convolution.channel]
+    missing = panels * width - convolution.number(convolution.channel)
     array = constant_array(weights)
     high = [missing if axis == convolution.axis else 0 for axis in range(len(type.get_shape()))]
     if missing and array is not None:
@@ -267,9 +281,9 @@ def _copied(builder: GraphBuilder, convolution: _Convolution, panels: int, width
     dims = [*shared, -1, *convolution.folded, -2]
     place = {dim: number for number, dim in enumerate(dims)}
     shape = [
-        *(extents[dim] for dim in shared),
+        *map(convolution.number, shared),
         panels,
-        *(extents[dim] for dim in convolution.folded),
+        *map(convolution.number, convolution.folded),
         width,
     ]
     results: list[AffineExpr] = []

@@ -36,7 +36,8 @@ Weights that are not contiguous along the channels are multiplied, one by one, b
 are the channels then, and the image must be contiguous along the pixels.
 
 Weights that are larger than `l2-nbytes` are read once: the axis of their panels is outermost. Smaller weights
-stay in the cache, and each row of the image is read once.
+stay in the cache, and each row of the image is read once. A result that has the panels of the weights has an
+axis for them, which stays around the tiles. All axes but the channels' and the pixels' may have any extent.
 
 Requires: unmapped `sched` kernels. Ensures: what each kernel computes is unchanged, bit for bit.
 """
@@ -96,11 +97,14 @@ class TileConvolutionsPass(ModulePass):
             width = min(count, found.panel or VECTORS_OF_CHANNELS * lanes)
             rows = _share(along, _most_rows(registers, -(-width // lanes)))
         others = [axis for axis in found.nest if axis not in (channels, pixels)]
+        is_large = found.weights.buffer_nbytes > self.l2_nbytes
+        if is_large:
+            others.sort(key=lambda axis: axis not in found.panels)
         vector = found.lanes(lanes, rows if found.form is _Form.TRANSPOSED else width)
         # A loop over pixels around all panels would load weights of this size again for each row.
         if (
             found.panel
-            and found.weights.buffer_nbytes > self.l2_nbytes
+            and is_large
             and count > width
             and count % width == 0
         ):
@@ -168,6 +172,8 @@ class _Convolution:
     weights: Side
     channels: sched.AxisOp
     pixels: sched.AxisOp
+    panels: list[sched.AxisOp]
+    """The axes of output channels around `channels`."""
     panel: int | None
     """How many output channels the weights have side by side, None for all."""
     form: _Form
@@ -192,7 +198,7 @@ def _find(kernel: sched.KernelOp) -> _Convolution | None:
         nest = nest_of(kernel)
         if len(nest) < 2 or any(axis.mapping != MappingAttr.get() or axis.count for axis in nest):
             return None
-        if not all(isinstance(axis.extent, int) and axis.extent > 0 for axis in nest):
+        if any(axis.extent == 0 for axis in nest):
             return None
         analysis = IndexAnalysis()
         products = products_in(nest[-1], analysis)
@@ -238,9 +244,16 @@ def _convolution(
     rows = [op for op in nest if analysis.axis(op) in of_image and analysis.axis(op) not in of_weights]
     columns = [op for op in nest if analysis.axis(op) in of_weights and analysis.axis(op) not in of_image]
     stores = [op for op in nest[-1].body.block.ops if isinstance(op, memref.StoreOp)]
-    if not rows or not stores or len(columns) != 1 or _extent(columns[0]) < LEAST_CHANNELS:
+    if not rows or not stores or not columns:
         return None
-    channels, pixels = columns[0], rows[-1]
+    # A result that has the panels of the weights has an axis for them, which stays around the tiles.
+    channels, pixels = columns[-1], rows[-1]
+    if len(columns) > 1 and weights.stride(analysis.axis(channels)) != 1:
+        return None
+    if not isinstance(channels.extent, int) or not isinstance(pixels.extent, int):
+        return None
+    if channels.extent < LEAST_CHANNELS:
+        return None
     channel, pixel = analysis.axis(channels), analysis.axis(pixels)
     step = image.stride(pixel)
     # The rows of a tile are a constant step apart: one register holds the step for all of them.
@@ -256,7 +269,7 @@ def _convolution(
         form = _Form.NATURAL
     else:
         return None
-    return _Convolution(nest, product, weights, channels, pixels, panel, form, analysis)
+    return _Convolution(nest, product, weights, channels, pixels, columns[:-1], panel, form, analysis)
 
 
 def _panel(weights: Side, axis: Axis, product: Product) -> int | None:

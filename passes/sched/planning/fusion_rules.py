@@ -158,9 +158,15 @@ def _several_consumers(value: Candidate) -> str | None:
 
 def _tiled_product(value: Candidate) -> str | None:
     op = value.op
-    if not isinstance(op, graph.ContractOp) or not is_worth_tiles(op) or is_all_of_kernel(value.accesses):
+    if not isinstance(op, graph.ContractOp) or not is_worth_tiles(op):
         return None
-    return "a product of matrices, which is a kernel, or a stage, of its own"
+    if not is_all_of_kernel(value.accesses):
+        return "a product of matrices, which is a kernel, or a stage, of its own"
+    members = value.accesses[0].kernel.members
+    others = [each for each in members if isinstance(each, graph.ContractOp) and is_worth_tiles(each)]
+    if others and any(_is_windowed(each) for each in (op, *others)):
+        return "a kernel has the tiles of one convolution only"
+    return None
 
 
 def _no_place(value: Candidate) -> str | None:
@@ -303,6 +309,12 @@ def is_worth_tiles(op: graph.ContractOp) -> bool:
         for mine, others in (used, used[::-1])
     ]
     return min(sides) >= LEAST_TILED_EXTENT and prod(extents) >= LEAST_TILED_PRODUCTS
+
+
+def _is_windowed(op: graph.ContractOp) -> bool:
+    """Returns whether an operand is read in windows, or in steps of more than one."""
+    indices = [graph.linear_index(expr) for map in op.operand_maps for expr in map.results]
+    return any(index is not None and index.plain_dim is None and index.factors for index in indices)
 
 
 def _is_mostly_inside(op: graph.PadOp, access: Access) -> bool:

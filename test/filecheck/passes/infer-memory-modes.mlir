@@ -175,6 +175,28 @@ func.func @nodes() {
 
 // -----
 
+// Of two convolutions that are added, one has a kernel of its own. Two products of matrices are one kernel.
+// CHECK-LABEL: func.func @added_convolutions
+// CHECK-NEXT:    graph.contract {{.*}}materialized, "a kernel has the tiles of one convolution only", "tiled-product"
+// CHECK-NEXT:    graph.contract {{.*}}local, "combined in registers
+// CHECK-LABEL: func.func @added_products
+// CHECK-NEXT:    graph.contract {{.*}}local, "combined in registers
+// CHECK-NEXT:    graph.contract {{.*}}local, "combined in registers
+func.func @added_convolutions(%x: tensor<18x16xf32>, %w: tensor<8x16x3xf32>, %y: tensor<16x16xf32>, %v: tensor<8x16xf32>) -> tensor<16x8xf32> {
+  %b = graph.contract %y, %v maps [affine_map<(x, o, c) -> (x, c)>, affine_map<(x, o, c) -> (o, c)>, affine_map<(x, o, c) -> (x, o)>] : tensor<16x16xf32>, tensor<8x16xf32> -> tensor<16x8xf32>
+  %a = graph.contract %x, %w maps [affine_map<(x, o, i, c) -> (x + i, c)>, affine_map<(x, o, i, c) -> (o, c, i)>, affine_map<(x, o, i, c) -> (x, o)>] bounds [16, 8, 3, 16] : tensor<18x16xf32>, tensor<8x16x3xf32> -> tensor<16x8xf32>
+  %s = graph.add %a, %b : tensor<16x8xf32>
+  func.return %s : tensor<16x8xf32>
+}
+func.func @added_products(%x: tensor<16x16xf32>, %w: tensor<8x16xf32>, %y: tensor<16x16xf32>, %v: tensor<8x16xf32>) -> tensor<16x8xf32> {
+  %b = graph.contract %y, %v maps [affine_map<(x, o, c) -> (x, c)>, affine_map<(x, o, c) -> (o, c)>, affine_map<(x, o, c) -> (x, o)>] : tensor<16x16xf32>, tensor<8x16xf32> -> tensor<16x8xf32>
+  %a = graph.contract %x, %w maps [affine_map<(x, o, c) -> (x, c)>, affine_map<(x, o, c) -> (o, c)>, affine_map<(x, o, c) -> (x, o)>] : tensor<16x16xf32>, tensor<8x16xf32> -> tensor<16x8xf32>
+  %s = graph.add %a, %b : tensor<16x8xf32>
+  func.return %s : tensor<16x8xf32>
+}
+
+// -----
+
 // A value has no mode that is for nodes.
 func.func @hosted(%x: tensor<4xf32>) -> tensor<4xf32> {
   // expected-error @+1 {{graph.mode: hosted is for tensor nodes, a value is one of virtual, local, materialized}}

@@ -199,5 +199,78 @@ sched.kernel @two_dims_in_one(%i: memref<2x3x3x2xf32>, %w: memref<16x4xf32>, %r:
   }
 }
 
+// Where the result has an axis for the panels, it stays around the tiles: outermost for weights that are large. How
+// many images there are need not be a number.
+// CHECK-LABEL: sched.kernel @panels_in_the_result
+// CHECK:         sched.axis %b = n block {
+// CHECK-NEXT:      sched.axis %p = 2 block {
+// CHECK-NEXT:        sched.axis %y = 2 {
+// CHECK-NEXT:          sched.axis %o = 8 tile(8) vector(4) {
+// CHECK-NEXT:            sched.axis %x = 7 tile(4) vector(4) {
+// LARGE-LABEL: sched.kernel @panels_in_the_result
+// LARGE:         sched.axis %p = 2 block {
+// LARGE-NEXT:      sched.axis %b = n block {
+graph.dim @n min 1 max 4
+sched.kernel @panels_in_the_result(%n: index, %i: memref<?x4x4x9xf32, {dims = #graph.dims<n, 4, 4, 9>}>, %w: memref<2x3x3x4x8xf32>, %r: memref<?x2x8x2x7xf32, {dims = #graph.dims<n, 2, 8, 2, 7>}>) dims [n] {
+  sched.axis %b = n {
+    sched.axis %p = 2 {
+      sched.axis %o = 8 {
+        sched.axis %y = 2 {
+          sched.axis %x = 7 {
+            %s = sched.reduce fma %h = 3 tile_shape [8 in panels] : f32 {
+              %yh = arith.addi %y, %h : index
+              %t = sched.reduce fma %v = 3 : f32 {
+                %xv = arith.addi %x, %v : index
+                %u = sched.reduce fma %c = 4 : f32 {
+                  %a = memref.load %i[%b, %c, %yh, %xv] : memref<?x4x4x9xf32, {dims = #graph.dims<n, 4, 4, 9>}>
+                  %e = memref.load %w[%p, %h, %v, %c, %o] : memref<2x3x3x4x8xf32>
+                  sched.yield %a, %e : f32
+                }
+                sched.yield %u : f32
+              }
+              sched.yield %t : f32
+            }
+            memref.store %s, %r[%b, %p, %o, %y, %x] : memref<?x2x8x2x7xf32, {dims = #graph.dims<n, 2, 8, 2, 7>}>
+          }
+        }
+      }
+    }
+  }
+}
+
+// Pixels that are not a number of them have no tiles here, nor have channels that do not lie side by side within panels.
+// CHECK-LABEL: sched.kernel @named_pixels
+// CHECK-NOT:     tile(
+// CHECK-LABEL: sched.kernel @channels_apart
+// CHECK-NOT:     tile(
+sched.kernel @named_pixels(%n: index, %i: memref<?xf32, {dims = #graph.dims<n + 2>}>, %w: memref<3x16xf32>, %r: memref<?x16xf32, {dims = #graph.dims<n, 16>}>) dims [n] {
+  sched.axis %x = n {
+    sched.axis %o = 16 {
+      %s = sched.reduce fma %v = 3 : f32 {
+        %xv = arith.addi %x, %v : index
+        %a = memref.load %i[%xv] : memref<?xf32, {dims = #graph.dims<n + 2>}>
+        %b = memref.load %w[%v, %o] : memref<3x16xf32>
+        sched.yield %a, %b : f32
+      }
+      memref.store %s, %r[%x, %o] : memref<?x16xf32, {dims = #graph.dims<n, 16>}>
+    }
+  }
+}
+sched.kernel @channels_apart(%i: memref<12xf32>, %w: memref<2x16x3xf32>, %r: memref<10x2x16xf32>) {
+  sched.axis %x = 10 {
+    sched.axis %p = 2 {
+      sched.axis %o = 16 {
+        %s = sched.reduce fma %v = 3 : f32 {
+          %xv = arith.addi %x, %v : index
+          %a = memref.load %i[%xv] : memref<12xf32>
+          %b = memref.load %w[%p, %o, %v] : memref<2x16x3xf32>
+          sched.yield %a, %b : f32
+        }
+        memref.store %s, %r[%x, %p, %o] : memref<10x2x16xf32>
+      }
+    }
+  }
+}
+
 // RUN: not tenon-opt -p 'tile-convolutions{l2-nbytes=0}' %s 2>&1 | filecheck %s --check-prefix NONE
 // NONE: error: tile-convolutions: vector-nbytes 32 and l2-nbytes 0 must be 1 or more
