@@ -8,6 +8,7 @@ group, spatial...), with one to three spatial axes.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -269,7 +270,10 @@ def conv_transpose(
     rest = weights.shape[2:]
     weights = reshaped(weights, (parts, inner // parts, out, *rest))
     weights = ops.permute(weights, (0, 2, 1, *range(3, 3 + count)))
-    weights = ops.flip(reshaped(weights, (parts * out, inner // parts, *rest)), tuple(range(2, 2 + count)))
+    weights = reshaped(weights, (parts * out, inner // parts, *rest))
+    if set(apart) == {1} and not any(window % step for window, step in zip(rest, steps, strict=True)):
+        return _cut(_spread(source, weights, steps, more, parts), cut)
+    weights = ops.flip(weights, tuple(range(2, 2 + count)))
     low = (0, 0, *(w - 1 for w in windows))
     high = (0, 0, *(w - 1 + m for w, m in zip(windows, more, strict=True)))
     zero = ops.full(0, source.dtype, ())
@@ -278,8 +282,37 @@ def conv_transpose(
     return _correlated("conv_transpose", source, weights, windows, (1,) * count, apart, parts)
 
 
+def _spread(
+    x: TracedArray, kernel: TracedArray, steps: Sequence[int], more: Sequence[int], groups: int
+) -> TracedArray:
+    """
+    Returns a transposed convolution whose windows are a whole number of steps: each place of a step is an
+    output channel of a convolution with what the kernel has for it, so that no zeros are put between images.
+    """
+    count = len(steps)
+    out, inner = kernel.shape[:2]
+    taps = tuple(window // step for window, step in zip(kernel.shape[2:], steps, strict=True))
+    # From (out, inner, tap, place, ...) to (out, place, ..., inner, tap, ...).
+    pairs = [extent for pair in zip(taps, steps, strict=True) for extent in pair]
+    kernel = reshaped(kernel, (out, inner, *pairs))
+    axes = range(2, 2 + 2 * count)
+    kernel = ops.permute(kernel, (0, *axes[1::2], 1, *axes[::2]))
+    kernel = reshaped(kernel, (out * prod(steps), inner, *taps))
+    kernel = ops.flip(kernel, tuple(2 + k for k in range(count) if taps[k] > 1))
+    x = _padded(x, [(tap - 1, tap - 1) for tap in taps], 0)
+    result = _correlated("conv_transpose", x, kernel, taps, (1,) * count, (1,) * count, groups)
+    images, _, *places = result.shape
+    result = reshaped(result, (images, out, *steps, *places))
+    beside = [axis for k in range(count) for axis in (2 + count + k, 2 + k)]
+    result = ops.permute(result, (0, 1, *beside))
+    whole = [place * step for place, step in zip(places, steps, strict=True)]
+    return _padded(reshaped(result, (images, out, *whole)), [(0, each) for each in more], 0)
+
+
 def _cut(x: TracedArray, widths: Sequence[tuple[int, int]]) -> TracedArray:
     """Returns `x` without the elements at the ends of its spatial axes."""
+    if not any(low or high for low, high in widths):
+        return x
     offsets = (0, 0, *(low for low, _ in widths))
     ends = (0, 0, *(high for _, high in widths))
     sizes = tuple(extent - low - high for extent, low, high in zip(x.shape, offsets, ends, strict=True))

@@ -78,6 +78,10 @@ def test_conv_of_integers_wraps_and_same_keeps_the_extents():
         ((2, 3, 5), (3, 4, 3), (1,), ((0, 0),), (0,), (1,), 1),
         ((1, 4, 5), (4, 3, 3), (2,), ((1, 1),), (1,), (1,), 2),
         ((1, 2, 3, 4), (2, 3, 2, 3), (2, 3), ((0, 1), (1, 0)), (0, 2), (2, 1), 1),
+        # Windows of a whole number of steps: one, and several.
+        ((2, 3, 4, 3), (3, 5, 2, 3), (2, 3), ((0, 0), (0, 0)), (0, 0), (1, 1), 1),
+        ((1, 4, 3, 5), (4, 3, 4, 3), (2, 1), ((1, 0), (1, 1)), (1, 0), (1, 1), 2),
+        ((1, 2, 2, 3, 2), (2, 3, 2, 2, 4), (2, 1, 2), ((0, 0), (0, 1), (2, 1)), (0, 0, 1), (1, 1, 1), 1),
     ],
 )
 def test_conv_transpose_is_the_transpose_of_conv(shape, kernel, strides, padding, more, dilation, groups):

@@ -102,12 +102,7 @@ class TileConvolutionsPass(ModulePass):
             others.sort(key=lambda axis: axis not in found.panels)
         vector = found.lanes(lanes, rows if found.form is _Form.TRANSPOSED else width)
         # A loop over pixels around all panels would load weights of this size again for each row.
-        if (
-            found.panel
-            and is_large
-            and count > width
-            and count % width == 0
-        ):
+        if found.panel and is_large and count > width and count % width == 0:
             panels, channels = _split(channels, width)
             others.insert(0, panels)
         if found.form is _Form.PIXELS_BY_CHANNELS:
