@@ -144,7 +144,9 @@ class PackPanelsPass(ModulePass):
         width = most[columns]
         tall, wide = tile_shape(height, width, lanes, registers, tallest)
         found = [_packing(op, number, columns, wide, extents)]
-        if len(rows) == 1 and found[0] is not None and isinstance(extents[rows[0]], int):
+        # Columns that are one panel have no copy; rows of frozen weights then may have one nevertheless.
+        is_tiled = found[0] is not None or op.inputs[1 - number] in frozen
+        if len(rows) == 1 and is_tiled and isinstance(extents[rows[0]], int):
             found.append(_packing(op, 1 - number, rows[0], tall, extents))
         packed = [
             packing

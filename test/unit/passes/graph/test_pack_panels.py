@@ -196,6 +196,19 @@ def test_constants_are_packed_when_compiling():
     np.testing.assert_array_equal(run_graph(module, "main", [a])[0], values[:9])
 
 
+def test_rows_of_frozen_weights_are_packed_where_all_columns_are_one_panel():
+    text = matmul(50, 16, 600, "k, m")
+    frozen = text.replace("%a: tensor<600x50xf32>", "%a: tensor<600x50xf32> {tenon.frozen}")
+    assert frozen != text and panels(packed(text)) == []
+    # 14 rows to a tile, of which the last one has 8.
+    (type,) = panels(packed(frozen))
+    assert type.startswith("tensor<") and type.count("x") == 3 and "x600x" in type
+    a, b = (
+        np.random.default_rng(0).integers(-4, 5, shape).astype(np.float32) for shape in ((600, 50), (600, 16))
+    )
+    np.testing.assert_array_equal(run_graph(packed(frozen), "main", [a, b])[0], a.T @ b)
+
+
 @pytest.mark.usefixtures("eager")
 def test_other_contractions_are_left_alone():
     products = matmul(9, 64, 5)
