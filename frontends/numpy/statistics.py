@@ -192,8 +192,9 @@ def _over_count(total: TracedArray, count: Extent, correction: float = 0) -> Tra
     if isinstance(count, int):
         return ops.div(total, scalar_like(total, builtins.max(count - correction, 0)))
     number = ops.cast(ops.extent(count), total.dtype)
-    number = ops.sub(number, ops.constant(correction, total.dtype))
-    number = ops.max(number, ops.constant(0, total.dtype))
+    if correction:
+        number = ops.sub(number, ops.constant(correction, total.dtype))
+        number = ops.max(number, ops.constant(0, total.dtype))
     return ops.div(total, ops.broadcast(number, total.shape))
 
 

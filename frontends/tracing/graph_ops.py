@@ -154,13 +154,13 @@ def extent(count: Extent) -> TracedArray:
 
 
 def _extent_atom(atom: DimAtom) -> TracedArray:
-    """Returns a dim as as many ones, added up, and anything else as it is computed of those."""
+    """Returns a dim as the index behind its last one, and anything else as it is computed of those."""
     if isinstance(atom, DimSymbol):
         count: Any = dim(atom.name)
-        ones = full(1, np.dtype(np.int64), (count,))
-        return _built(
-            lambda: graph.ReduceOp(graph.ReduceKind("add"), ones.value, (0,), False), ones, weak=True
-        )
+        # Kernels take what a view of indices holds from their index arithmetic: no loop, and no memory.
+        behind = iota(0, np.dtype(np.int64), (count + 1,))
+        value = reshape(slice(behind, (count,), (1,), (1,)), ())
+        return value.trace.with_weakness(value, True)
     compute = {Quotient: div, Remainder: mod, Greatest: max, Least: min}[type(atom)]
     return compute(*[extent(part) for part in parts_of(atom)])
 

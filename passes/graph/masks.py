@@ -1,10 +1,14 @@
-"""Values that are made of one number and of indices only: masks, above all. A kernel writes them itself."""
+"""
+Values that are made of one number and of indices only: masks, above all, and extents of named dims. A kernel
+writes them itself.
+"""
 
 from __future__ import annotations
 
 from xdsl.ir import Operation
 
 from ...dialects import graph
+from ...dialects.graph.types import shape_of
 
 # By design: the mask of a box is five ops, of a box with a border around it seven.
 MOST_OPS = 8
@@ -16,7 +20,8 @@ _SHAPING = (graph.IotaOp, graph.BroadcastOp, graph.PadOp, graph.ReshapeOp, graph
 def is_mask(op: Operation) -> bool:
     """
     Returns whether the value of an op is one number, indices, or such padded or in another shape: no kernel
-    loads anything for it.
+    loads anything for it. One index may be of another type: a conversion of each of many would cost more than
+    a load.
     """
     waiting = [op]
     for _ in range(MOST_OPS):
@@ -24,7 +29,7 @@ def is_mask(op: Operation) -> bool:
         if isinstance(each, graph.ConstantOp):
             if not each.value.is_splat():
                 return False
-        elif isinstance(each, _SHAPING):
+        elif isinstance(each, _SHAPING) or _is_cast_of_one(each):
             owners = [value.owner for value in each.operands]
             found = [owner for owner in owners if isinstance(owner, Operation)]
             if len(found) < len(owners):
@@ -35,3 +40,7 @@ def is_mask(op: Operation) -> bool:
         if not waiting:
             return True
     return False
+
+
+def _is_cast_of_one(op: Operation) -> bool:
+    return isinstance(op, graph.CastOp) and all(extent == 1 for extent in shape_of(op.result.type))

@@ -201,3 +201,26 @@ def test_dims_that_are_none_are_errors():
         tenon.jit(lambda x: x, name="f", dynamic={"x": {0: 5}})  # type: ignore[dict-item]
     with pytest.raises(ValueError, match="jit: dynamic of f has two dims n"):
         tenon.jit(lambda x: x, name="f", dynamic={"x": {0: N, 1: Dim("n", 2, 3)}})
+
+
+def test_an_extent_as_a_number_is_an_index_and_no_sum():
+    def centered(x: Any) -> Any:
+        middle = x - tnp.mean(x, axis=1, keepdims=True)
+        return middle / tnp.sqrt(tnp.mean(middle * middle, axis=1, keepdims=True))
+
+    x = np.random.default_rng(0).random((64, 300)).astype(np.float32)
+    f = tenon.jit(centered, dynamic={"x": {1: tenon.Dim("n", 0, 2048)}})
+    np.testing.assert_allclose(f(x), np.asarray(centered(tnp.asarray(x))), rtol=1e-5, atol=1e-6)
+    assert f(x[:, :0]).shape == (64, 0)
+    assert len(tenon.explain(f, x).kernels) == len(tenon.explain(centered, x).kernels) == 1
+    product = tenon.jit(lambda x: x * x.shape[0], dynamic={"x": {0: N}})
+    assert "graph.reduce" not in product.lower(np.ones(5)).text("traced")
+
+
+def test_a_varying_extent_less_than_the_correction_divides_by_zero():
+    f = tenon.jit(lambda x: tnp.var(x, axis=0, correction=2), dynamic={"x": {0: N}})
+    for extent in (1, 2, 3):
+        x = np.arange(2.0 * extent).reshape(extent, 2) ** 2
+        with np.errstate(all="ignore"):
+            expected = ((x - x.mean(axis=0)) ** 2).sum(axis=0) / np.float64(max(extent - 2, 0))
+        np.testing.assert_allclose(f(x), expected)
