@@ -259,24 +259,42 @@ class _TileLowering:
         block: tuple[IndexExpr, Extent | SSAValue] | None = None,
         whole: tuple[_Span, _Span] | None = None,
     ) -> None:
-        """As `_add_up`, of as many rows as there are: of a number that varies some at a time, then one."""
+        """
+        As `_add_up`, of as many rows as there are: of a number that varies some at a time, then one. Of sums
+        whose rows are vectors that goes for the columns too.
+        """
 
-        def add_up(some: _Span) -> None:
-            self._bind(some, columns)
-            self._add_up(sum, some, columns, block, whole or (rows, columns))
+        def add_up(some_rows: _Span, some_columns: _Span) -> None:
+            self._bind(some_rows, some_columns)
+            self._add_up(sum, some_rows, some_columns, block, whole or (rows, columns))
 
-        if rows.live is None or self.rows is None:
-            add_up(rows)
+        def each_column(some_rows: _Span) -> None:
+            if self.is_transposed:
+                self._in_known_spans(self.columns, columns, lambda some: add_up(some_rows, some), LEFT_ROWS)
+            else:
+                add_up(some_rows, columns)
+
+        if self.rows is None:
+            each_column(rows)
+        else:
+            self._in_known_spans(self.rows, rows, each_column, 1 if self.is_transposed else LEFT_ROWS)
+
+    def _in_known_spans(
+        self, axis: AxisLowering, span: _Span, body: Callable[[_Span], None], at_once: int
+    ) -> None:
+        """Runs `body` for a span; of a size that varies, for so many iterations at once, then for each."""
+        if span.live is None:
+            body(span)
             return
-        axis, first, left, most = self.rows, rows.first, rows.live, rows.size
-        if most > LEFT_ROWS and not self.is_transposed:
+        first, left, most = span.first, span.live, span.size
+        if most > at_once > 1:
             indices, location = self.state.indices, axis.op.location
-            by, most_times = self.state.writer.constants.get(LEFT_ROWS, INDEX), -(-most // LEFT_ROWS)
+            by, most_times = self.state.writer.constants.get(at_once, INDEX), -(-most // at_once)
             times = indices.op(arith.DivUIOp, left, by, location)
-            left, most = indices.op(arith.RemUIOp, left, by, location), LEFT_ROWS
-            self._repeat(axis, first, times, most_times, add_up, step=LEFT_ROWS)
-            first = first + indices.bind(times, most_times, axis.axis.hint) * LEFT_ROWS
-        self._repeat(axis, first, left, most, add_up, step=1)
+            left, most = indices.op(arith.RemUIOp, left, by, location), at_once
+            self._repeat(axis, first, times, most_times, body, step=at_once)
+            first = first + indices.bind(times, most_times, axis.axis.hint) * at_once
+        self._repeat(axis, first, left, most, body, step=1)
 
     def _add_up(
         self,
@@ -310,8 +328,6 @@ class _TileLowering:
         if block is not None:
             depths[0] = _Depth(block[1], depths[0].lhs, depths[0].rhs)
         depths = _merged(depths)
-        if self.is_transposed and columns.live is not None:
-            refuse_mapping(self.columns.op, "how many iterations it has varies, and the rows are vectors")
         new = low.TileFmaOp(
             (columns.size, rows.size) if self.is_transposed else (rows.size, columns.size),
             (acc, acc_at, acc_row),

@@ -278,6 +278,14 @@ KERNELS = {
 }
 
 KERNELS |= {
+    f"{name} of {count} places": text.replace(
+        "sched.axis %o", f"%count = arith.constant {count} : index\nsched.axis %o", 1
+    ).replace("%i = 10 tile(6)", "%i = 10 count %count tile(6)")
+    for name, text in (("by channels", BY_CHANNELS), ("stored by channels", STORED_BY_CHANNELS))
+    for count in (2, 6, 9, 10)
+}
+
+KERNELS |= {
     f"{name}, prefetched": re.sub(r"(sched\.axis .*tile\(\d+\))", r"\1 prefetch", text)
     for name, text in KERNELS.items()
 }
@@ -475,10 +483,6 @@ REFUSED = [
         BY_CHANNELS.replace("%s = sched.reduce fma %c = 4 :", "%s = sched.reduce fma %c = 4 init(%z) :")
         .replace("%z = memref.load %bias[%o] : memref<13xf32>\n", "")
         .replace("%p = arith.divui", "%z = memref.load %bias[%o] : memref<13xf32>\n%p = arith.divui"),
-    ),
-    (
-        "axis %i cannot be tile(6) vector(4) (how many iterations it has varies, and the rows are vectors)",
-        BY_CHANNELS.replace("%i = 10 tile(6)", "%i = 10 count %two tile(6)"),
     ),
     (
         "axis %j cannot be tile(16) (blocks of the depth are for one sum that starts from 0.0)",
