@@ -28,8 +28,10 @@ is read in windows or in steps, with one dim that indexes nothing but the other.
 Weights are copied if each is used a few times: read where they lie they are a cache line each. Where the
 input channels of an image are apart, all of a window follows some of them, before it does the next ones.
 
+Images may have extents of named dims, which count as the greatest that they may be. The weights have numbers.
+
 Requires: nothing; simplify-contractions brings the dims in order. Ensures: results are those before, sums of
-floats up to their order. Images may have extents that are not numbers; weights of such stay as they are.
+floats up to their order.
 """
 
 from __future__ import annotations
@@ -46,7 +48,7 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 
 from ....dialects import graph
-from ....dialects.dims.expressions import Extent, bounded, lower_bound, upper_bound
+from ....dialects.dims.expressions import Extent, bounded, upper_bound
 from ....dialects.element_types import NBYTES, compute_type, is_float
 from ....dialects.graph import (
     Combination,
@@ -93,10 +95,9 @@ class PackConvolutionsPass(ModulePass):
         check_positive(self, "vector_nbytes")
         for contraction in [inner for inner in op.walk() if isinstance(inner, graph.ContractOp)]:
             convolution = _convolution(contraction)
-            if convolution is not None:
+            if convolution is not None and convolution.uses >= LEAST_USES:
                 lanes = self.vector_nbytes // NBYTES[compute_type(_element_type(contraction.result))]
-                if _is_worth_it(convolution):
-                    _pack(convolution, VECTORS_OF_CHANNELS * max(lanes, 1))
+                _pack(convolution, VECTORS_OF_CHANNELS * max(lanes, 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +106,8 @@ class _Convolution:
 
     op: graph.ContractOp
     extents: tuple[Extent, ...]
+    of_weights: dict[int, int]
+    """The extents of the dims that index the weights."""
     image: int
     """The number of the operand that is read in windows."""
     indices: tuple[tuple[LinearIndex, ...], tuple[LinearIndex, ...]]
@@ -115,15 +118,16 @@ class _Convolution:
     folded: tuple[int, ...]
     """The other dims, of the input channels and of the window, outermost first."""
 
-    def number(self, dim: int) -> int:
-        """Returns the extent of a dim of the weights."""
-        extent = self.extents[dim]
-        assert isinstance(extent, int), f"{self.op.name}: weights of {extent}"
-        return extent
-
     @property
     def weights(self) -> SSAValue:
         return self.op.inputs[1 - self.image]
+
+    @property
+    def uses(self) -> int:
+        """How often each weight is used, at most."""
+        dims = planned_dims(self.op)
+        others = (extent for dim, extent in enumerate(self.extents) if dim not in self.of_weights)
+        return prod(upper_bound(bounded(extent, dims)) for extent in others)
 
     def image_stride(self, dim: int) -> Extent:
         """Returns how many elements apart neighbours along a dim are in the image."""
@@ -136,11 +140,8 @@ def _element_type(value: SSAValue):
 
 
 def _convolution(op: graph.ContractOp) -> _Convolution | None:
-    extents, dims = iteration_extents(op), planned_dims(op)
-    if len(op.inputs) != 2 or DYNAMIC_INDEX in extents:
-        return None
-    most = [upper_bound(bounded(extent, dims)) for extent in extents]
-    if min(most, default=0) < 1:
+    extents = iteration_extents(op)
+    if len(op.inputs) != 2 or any(extent == DYNAMIC_INDEX or extent == 0 for extent in extents):
         return None
     if (
         op.tile is not None
@@ -148,7 +149,7 @@ def _convolution(op: graph.ContractOp) -> _Convolution | None:
         or op.combine.data is not Combination.MUL
     ):
         return None
-    if not is_float(_element_type(op.result)) or prod(most) < LEAST_PRODUCTS:
+    if not is_float(_element_type(op.result)):
         return None
     indices = tuple(_indices(map) for map in op.operand_maps)
     first, second = indices
@@ -159,14 +160,14 @@ def _convolution(op: graph.ContractOp) -> _Convolution | None:
         return None
     of_image = {dim for index in indices[image] for dim, _ in index.factors}
     channels = [dim for dim in op.result_dims if dim not in of_image]
-    of_weights = {dim for index in indices[1 - image] for dim, _ in index.factors}
-    if len(channels) != 1 or not all(isinstance(extents[dim], int) for dim in of_weights):
-        return None
-    if most[channels[0]] < LEAST_CHANNELS:
+    folded = tuple(dim for dim in range(len(extents)) if dim not in op.result_dims)
+    needed = {dim for index in indices[1 - image] for dim, _ in index.factors}.union(channels, folded)
+    of_weights = {dim: extent for dim in needed if isinstance(extent := extents[dim], int)}
+    if len(of_weights) < len(needed) or len(channels) != 1 or of_weights[channels[0]] < LEAST_CHANNELS:
         return None
     axis = next(n for n, index in enumerate(indices[1 - image]) if index.plain_dim == channels[0])
-    folded = tuple(dim for dim in range(len(extents)) if dim not in op.result_dims)
-    return _blocked(_Convolution(op, extents, image, (first, second), channels[0], axis, folded))
+    found = _Convolution(op, extents, of_weights, image, (first, second), channels[0], axis, folded)
+    return _blocked(found) if found.uses * prod(of_weights.values()) >= LEAST_PRODUCTS else None
 
 
 def _blocked(convolution: _Convolution) -> _Convolution:
@@ -175,7 +176,7 @@ def _blocked(convolution: _Convolution) -> _Convolution:
     them then stays in the first cache for the window.
     """
     *outer, inner = convolution.folded
-    extent = convolution.number(inner)
+    extent = convolution.of_weights[inner]
     sizes = (size for size in range(MOST_CHANNELS, LEAST_IN_BLOCK - 1, -1) if extent % size == 0)
     size = next(sizes, extent)
     if not outer or extent <= MOST_CHANNELS or size == extent or convolution.image_stride(inner) == 1:
@@ -183,6 +184,7 @@ def _blocked(convolution: _Convolution) -> _Convolution:
     block = len(convolution.extents)
     extents = list(convolution.extents)
     extents[inner] = size
+    of_weights = {**convolution.of_weights, inner: size, block: extent // size}
 
     def split(index: LinearIndex) -> LinearIndex:
         factor = index.factor(inner)
@@ -192,6 +194,7 @@ def _blocked(convolution: _Convolution) -> _Convolution:
     return replace(
         convolution,
         extents=(*extents, extent // size),
+        of_weights=of_weights,
         indices=(first, second),
         folded=(block, *outer, inner),
     )
@@ -206,17 +209,10 @@ def _is_stepped(indices: Sequence[LinearIndex]) -> bool:
     return any(index.plain_dim is None and index.factors for index in indices)
 
 
-def _is_worth_it(convolution: _Convolution) -> bool:
-    """Returns whether each weight is used often enough for a copy."""
-    own, dims = (convolution.channel, *convolution.folded), planned_dims(convolution.op)
-    others = [extent for dim, extent in enumerate(convolution.extents) if dim not in own]
-    return prod(lower_bound(bounded(extent, dims)) for extent in others) >= LEAST_USES
-
-
 def _pack(convolution: _Convolution, width: int) -> None:
     op, extents, channel = convolution.op, list(convolution.extents), convolution.channel
     builder = GraphBuilder(op)
-    count = convolution.number(channel)
+    count = convolution.of_weights[channel]
     width = min(width, count)
     panels = -(-count // width)
     lane = len(extents)
@@ -249,7 +245,7 @@ def _pack(convolution: _Convolution, width: int) -> None:
     at = op.result_dims.index(channel)
     whole = (*shape[:at], panels * width, *shape[at + 2 :])
     result = builder.add(graph.ReshapeOp(result, tensor_of(type.element_type, whole)))
-    if whole != shape_of(type):
+    if panels * width != count:
         rank = len(whole)
         result = builder.add(graph.SliceOp(result, [0] * rank, shape_of(type), [1] * rank))
     op.result.replace_all_uses_with(result)
@@ -266,10 +262,10 @@ def _shared(convolution: _Convolution) -> list[int]:
 
 def _copied(builder: GraphBuilder, convolution: _Convolution, panels: int, width: int) -> SSAValue:
     """Returns the weights with the axes: groups, panels, what is folded, places in a panel."""
-    weights = convolution.weights
+    weights, extents = convolution.weights, convolution.of_weights
     type = tensor_type_of(weights, graph.ContractOp.name)
     hint = weights.name_hint
-    missing = panels * width - convolution.number(convolution.channel)
+    missing = panels * width - extents[convolution.channel]
     array = constant_array(weights)
     high = [missing if axis == convolution.axis else 0 for axis in range(len(type.get_shape()))]
     if missing and array is not None:
@@ -281,9 +277,9 @@ def _copied(builder: GraphBuilder, convolution: _Convolution, panels: int, width
     dims = [*shared, -1, *convolution.folded, -2]
     place = {dim: number for number, dim in enumerate(dims)}
     shape = [
-        *map(convolution.number, shared),
+        *(extents[dim] for dim in shared),
         panels,
-        *map(convolution.number, convolution.folded),
+        *(extents[dim] for dim in convolution.folded),
         width,
     ]
     results: list[AffineExpr] = []

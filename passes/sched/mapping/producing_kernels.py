@@ -53,12 +53,24 @@ class ElementCode:
 
     @property
     def inputs(self) -> list[BlockArgument]:
-        """The other arguments."""
-        return [argument for argument in self.kernel.body.block.args if argument is not self.result]
+        """The other arguments that are buffers."""
+        args = self.kernel.body.block.args[len(self.kernel.sizes) :]
+        return [argument for argument in args if argument is not self.result]
 
-    def write(self, b: ScalarBuilder, inputs: Sequence[SSAValue], indices: Sequence[SSAValue]) -> SSAValue:
-        """Writes the code for one element, of other buffers, and returns its value."""
+    def may_be_in(self, kernel: sched.KernelOp) -> bool:
+        """Returns whether another kernel knows all the dims that the code is made with."""
+        return self.kernel.sizes.keys() <= kernel.sizes.keys()
+
+    def write(
+        self,
+        b: ScalarBuilder,
+        kernel: sched.KernelOp,
+        inputs: Sequence[SSAValue],
+        indices: Sequence[SSAValue],
+    ) -> SSAValue:
+        """Writes the code for one element into a kernel, of its buffers `inputs`, and returns its value."""
         values: dict[SSAValue, SSAValue] = dict(zip(self.inputs, inputs, strict=True))
+        values.update((size, kernel.sizes[name]) for name, size in self.kernel.sizes.items())
         values.update(zip(self.store.indices, indices, strict=True))
         for op in self.code:
             if isinstance(op, arith.ConstantOp):
@@ -72,7 +84,7 @@ class ElementCode:
 def element_code(kernel: sched.KernelOp) -> ElementCode | None:
     """Returns the code of a kernel, if it is quick, and stores each element of one argument once."""
     nest = nest_of(kernel)
-    if not nest or kernel.sizes or any(axis.mapping != _SERIAL or axis.count is not None for axis in nest):
+    if not nest or any(axis.mapping != _SERIAL or axis.count is not None for axis in nest):
         return None
     code: list[Operation] = []
     store: memref.StoreOp | None = None
@@ -136,7 +148,11 @@ def producer_of(
     writes = accesses[found.kernel.root_reference.data].writes
     if [found.arguments[write] for write in writes] != [buffer]:
         return None
-    inputs = [argument for argument in found.arguments if argument is not buffer]
+    inputs = [
+        argument
+        for argument in found.arguments
+        if argument is not buffer and not isinstance(argument.owner, sched.DimOp)
+    ]
     if any(isinstance(value.type, IndexType) or not _is_own(value) for value in inputs):
         return None
     # The consumer reads the inputs later than the producer did, so nothing in between may store to them.
@@ -183,11 +199,8 @@ def launch_without(
     Puts a launch of `kernel` in the place of two: it takes the inputs of `code` from argument `number` on.
     """
     buffer = launch.arguments[number]
-    inputs = [
-        argument
-        for argument, its in zip(producer.arguments, code.kernel.body.block.args, strict=True)
-        if its is not code.result
-    ]
+    numbers = [argument.index for argument in code.inputs]
+    inputs = [producer.arguments[each] for each in numbers]
     arguments = [*launch.arguments[:number], *inputs, *launch.arguments[number + 1 :]]
     new = sched.LaunchOp(kernel, arguments, list(launch.after))
     new.attributes.update(launch.attributes)

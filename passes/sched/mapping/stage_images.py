@@ -54,10 +54,11 @@ from xdsl.ir import BlockArgument
 from xdsl.passes import ModulePass
 
 from ....dialects import sched
-from ....dialects.buffer_size import size_of
+from ....dialects.buffer_size import nbytes_bound
 from ....dialects.element_types import NBYTES, element_type_of
 from ....dialects.modules.kernel_access import accesses_of, kernels_of
 from ....dialects.sched import MappingAttr
+from ...indices.access import planned_dims
 from ...indices.analysis import IndexAnalysis
 from ...indices.nests import nest_of
 from ...machine.kernel_memory import IMAGE_NBYTES_LIMIT
@@ -117,7 +118,8 @@ class StageImagesPass(ModulePass):
             producer = producer_of(launch, number, accesses)
             filler = "" if producer is None else producer.kernel.root_reference.data
             code = codes.get(filler) if producer is None else element_code(kernels[filler])
-            if producer is not None and code is not None and code.result.type == image.type:
+            is_same = code is not None and code.result.type == image.type and code.may_be_in(kernel)
+            if producer is not None and code is not None and is_same:
                 codes[filler] = code
                 groups.setdefault(filler, []).append((launch, producer))
         left = len(launches[name])
@@ -142,10 +144,10 @@ class StageImagesPass(ModulePass):
         """Returns the axis around the tiles of a convolution, and the argument that it moves through."""
         nest = nest_of(kernel)
         tiled = [number for number, axis in enumerate(nest) if axis.mapping.tile.data]
-        if len(tiled) != 2 or tiled[0] == 0 or tiled != [len(nest) - 2, len(nest) - 1] or kernel.sizes:
+        if len(tiled) != 2 or tiled[0] == 0 or tiled != [len(nest) - 2, len(nest) - 1]:
             return None
         rows, analysis = nest[tiled[0] - 1], IndexAnalysis()
-        if rows.count is not None or not isinstance(rows.extent, int):
+        if rows.count is not None:
             return None
         loads = [op for op in nest[-1].walk() if isinstance(op, memref.LoadOp)]
         axis = analysis.axis(rows)
@@ -156,8 +158,7 @@ class StageImagesPass(ModulePass):
         (load,) = within
         image = load.memref
         assert isinstance(image, BlockArgument), "checked"
-        size = size_of(image.type)
-        if not isinstance(size, int) or size * NBYTES[element_type_of(image.type)] <= self.l2_nbytes // 4:
+        if nbytes_bound(image.type, planned_dims(kernel)) <= self.l2_nbytes // 4:
             return None
         if any(use.operation is not load for use in image.uses):
             return None
@@ -182,7 +183,9 @@ class StageImagesPass(ModulePass):
             end_recipe(kernel, "the image is computed where it is staged, by what was another kernel")
             (load,) = [use.operation for use in image.uses]
             assert isinstance(load, memref.LoadOp), f"{load.name}: a copy loads what it copies"
-            value = code.write(writer_before(load), add_inputs(kernel, image, code), list(load.indices))
+            value = code.write(
+                writer_before(load), kernel, add_inputs(kernel, image, code), list(load.indices)
+            )
             load.res.replace_all_uses_with(value)
             load.detach()
             load.erase()
@@ -201,7 +204,8 @@ class StageImagesPass(ModulePass):
         (load,) = reads
         steps = [analysis.expr(index).stride(axis) for index in load.indices]
         moved = [dim for dim, step in enumerate(steps) if step != 0]
-        if len(moved) != 1 or not isinstance(extent, int):
+        # A copy of rows whose length varies would be no vectors: their borders are not known.
+        if len(moved) != 1 or not isinstance(box.limits[-1], int):
             return None
         step, one = steps[moved[0]], box.extents[moved[0]]
         if not isinstance(step, int) or step < 0:
@@ -210,9 +214,13 @@ class StageImagesPass(ModulePass):
         most = (min(self.staged_nbytes, self.l2_nbytes // 4) // row_nbytes - one) // step + 1
         if most < 1:
             return None
-        at_once = -(-extent // -(-extent // most))
+        # Rows of a number that varies are not shared out evenly.
+        at_once = (
+            -(-extent // -(-extent // most)) if isinstance(extent, int) else min(most, analysis.most(rows))
+        )
         copied = one + (at_once - 1) * step
-        return None if copied > MOST_ROWS_COPIED * at_once * step and at_once < extent else at_once
+        is_all = at_once == analysis.most(rows)
+        return None if copied > MOST_ROWS_COPIED * at_once * step and not is_all else at_once
 
     def _map_copy(self, kernel: sched.KernelOp, axis: sched.AxisOp, nbytes: int) -> None:
         """Maps the innermost axis that fills a buffer to vectors, but for what is at the borders."""

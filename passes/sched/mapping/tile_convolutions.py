@@ -35,9 +35,11 @@ sums are vectors of channels:
 Weights that are not contiguous along the channels are multiplied, one by one, by vectors of pixels. The rows
 are the channels then, and the image must be contiguous along the pixels.
 
+All but the channels may have extents of named dims. Tiles have as many rows as there are registers for then.
+
 Weights that are larger than `l2-nbytes` are read once: the axis of their panels is outermost. Smaller weights
 stay in the cache, and each row of the image is read once. A result that has the panels of the weights has an
-axis for them, which stays around the tiles. All axes but the channels' and the pixels' may have any extent.
+axis for them, which stays around the tiles.
 
 Requires: unmapped `sched` kernels. Ensures: what each kernel computes is unchanged, bit for bit.
 """
@@ -89,13 +91,14 @@ class TileConvolutionsPass(ModulePass):
         lanes = max(self.vector_nbytes // found.product.sum_nbytes, 1)
         registers = self.vector_registers or usual_registers(self.vector_nbytes)
         channels, pixels = found.channels, found.pixels
-        count, along = _extent(channels), _extent(pixels)
+        count, along = found.n_channels, pixels.extent
         if found.form is _Form.NATURAL:
-            width = min(along, VECTORS_OF_CHANNELS * lanes)
+            width = min(found.analysis.most(pixels), VECTORS_OF_CHANNELS * lanes)
             rows = _share(count, _most_rows(registers, -(-width // lanes)))
         else:
             width = min(count, found.panel or VECTORS_OF_CHANNELS * lanes)
-            rows = _share(along, _most_rows(registers, -(-width // lanes)))
+            most = _most_rows(registers, -(-width // lanes))
+            rows = _share(along, most) if isinstance(along, int) else min(found.analysis.most(pixels), most)
         others = [axis for axis in found.nest if axis not in (channels, pixels)]
         is_large = found.weights.buffer_nbytes > self.l2_nbytes
         if is_large:
@@ -134,12 +137,6 @@ def _split(axis: sched.AxisOp, factor: int) -> tuple[sched.AxisOp, sched.AxisOp]
     return outer, inner
 
 
-def _extent(axis: sched.AxisOp) -> int:
-    extent = axis.extent
-    assert isinstance(extent, int), f"an extent of {extent}"
-    return extent
-
-
 def _most_rows(registers: int, vectors: int) -> int:
     """Returns how many rows of so many vectors there are registers for, beside those of the operands."""
     return max((registers - 1 - vectors) // vectors, 1)
@@ -173,6 +170,7 @@ class _Convolution:
     """How many output channels the weights have side by side, None for all."""
     form: _Form
     analysis: IndexAnalysis
+    n_channels: int
 
     def lanes(self, most: int, size: int) -> int:
         """Returns in how many lanes what follows the sums can run, over `size` columns."""
@@ -245,9 +243,8 @@ def _convolution(
     channels, pixels = columns[-1], rows[-1]
     if len(columns) > 1 and weights.stride(analysis.axis(channels)) != 1:
         return None
-    if not isinstance(channels.extent, int) or not isinstance(pixels.extent, int):
-        return None
-    if channels.extent < LEAST_CHANNELS:
+    count = channels.extent
+    if not isinstance(count, int) or count < LEAST_CHANNELS:
         return None
     channel, pixel = analysis.axis(channels), analysis.axis(pixels)
     step = image.stride(pixel)
@@ -264,7 +261,7 @@ def _convolution(
         form = _Form.NATURAL
     else:
         return None
-    return _Convolution(nest, product, weights, channels, pixels, columns[:-1], panel, form, analysis)
+    return _Convolution(nest, product, weights, channels, pixels, columns[:-1], panel, form, analysis, count)
 
 
 def _panel(weights: Side, axis: Axis, product: Product) -> int | None:

@@ -25,10 +25,33 @@ func.func @few(%x: tensor<64x3x5xf32>, %w: tensor<32x64x3x3xf32>) -> tensor<32x1
 // Many input channels that are apart in the image are read 32 at a time, by all of the window.
 // CHECK:         %w_packed = graph.contract %w maps [affine_map<(d0, d1, d2, d3, d4, d5) -> (((d0 * 8) + d5), ((d1 * 32) + d4), d2, d3)>, affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d2, d3, d4, d5)>] bounds [4, 2, 3, 3, 32, 8]
 // CHECK-NEXT:    graph.contract %x, %w_packed maps [affine_map<(d0, d1, d2, d3, d4, d5, d6, d7) -> (((d4 * 32) + d7), (d2 + d5), (d3 + d6))>, affine_map<(d0, d1, d2, d3, d4, d5, d6, d7) -> (d0, d4, d5, d6, d7, d1)>, affine_map<(d0, d1, d2, d3, d4, d5, d6, d7) -> (d0, d1, d2, d3)>] bounds [4, 8, 4, 8, 2, 3, 3, 32] tile [d1 = 8 in panels]
-// CHECK-LABEL: func.func @product
+// CHECK-LABEL: func.func @named(
 func.func @blocks(%x: tensor<64x6x10xf32>, %w: tensor<32x64x3x3xf32>) -> tensor<32x4x8xf32> {
   %c = graph.contract %x, %w maps [affine_map<(o, y, x, i, j, c) -> (c, y + i, x + j)>, affine_map<(o, y, x, i, j, c) -> (o, c, i, j)>, affine_map<(o, y, x, i, j, c) -> (o, y, x)>] bounds [32, 4, 8, 3, 3, 64] : tensor<64x6x10xf32>, tensor<32x64x3x3xf32> -> tensor<32x4x8xf32>
   func.return %c : tensor<32x4x8xf32>
+}
+
+// Named dims of the image count as the greatest that they may be: one of three at most is used too little.
+// CHECK:         graph.contract %x, %w_packed maps {{.*}} bounds [n, h - 2, 2, 8, 3, 3, 16] tile [d3 = 8 in panels]
+// CHECK-NEXT:    graph.reshape {{.*}} -> tensor<?x?x16xf32, #graph.dims<n, h - 2, 16>>
+// CHECK-LABEL: func.func @few_named
+// CHECK-NOT:     packed
+// CHECK-LABEL: func.func @named_channels
+// CHECK-NOT:     packed
+// CHECK-LABEL: func.func @product
+graph.dim @n min 1 max 3
+graph.dim @h min 3 max 64
+func.func @named(%x: tensor<?x?x3x16xf32, #graph.dims<n, h, 3, 16>>, %w: tensor<16x16x3x3xf32>) -> tensor<?x?x16xf32, #graph.dims<n, h - 2, 16>> {
+  %c = graph.contract %x, %w maps [affine_map<(n, o, y, i, j, c) -> (n, y + i, j, c)>, affine_map<(n, o, y, i, j, c) -> (o, c, i, j)>, affine_map<(n, o, y, i, j, c) -> (n, y, o)>] bounds [n, 16, h - 2, 3, 3, 16] : tensor<?x?x3x16xf32, #graph.dims<n, h, 3, 16>>, tensor<16x16x3x3xf32> -> tensor<?x?x16xf32, #graph.dims<n, h - 2, 16>>
+  func.return %c : tensor<?x?x16xf32, #graph.dims<n, h - 2, 16>>
+}
+func.func @few_named(%x: tensor<?x3x3x64xf32, #graph.dims<n, 3, 3, 64>>, %w: tensor<32x64x3x3xf32>) -> tensor<?x1x32xf32, #graph.dims<n, 1, 32>> {
+  %c = graph.contract %x, %w maps [affine_map<(n, y, o, i, j, c) -> (n, y + i, j, c)>, affine_map<(n, y, o, i, j, c) -> (o, c, i, j)>, affine_map<(n, y, o, i, j, c) -> (n, y, o)>] bounds [n, 1, 32, 3, 3, 64] : tensor<?x3x3x64xf32, #graph.dims<n, 3, 3, 64>>, tensor<32x64x3x3xf32> -> tensor<?x1x32xf32, #graph.dims<n, 1, 32>>
+  func.return %c : tensor<?x1x32xf32, #graph.dims<n, 1, 32>>
+}
+func.func @named_channels(%x: tensor<10x10x16xf32>, %w: tensor<?x16x3x3xf32, #graph.dims<h, 16, 3, 3>>) -> tensor<8x8x?xf32, #graph.dims<8, 8, h>> {
+  %c = graph.contract %x, %w maps [affine_map<(y, x, o, i, j, c) -> (y + i, x + j, c)>, affine_map<(y, x, o, i, j, c) -> (o, c, i, j)>, affine_map<(y, x, o, i, j, c) -> (y, x, o)>] bounds [8, 8, h, 3, 3, 16] : tensor<10x10x16xf32>, tensor<?x16x3x3xf32, #graph.dims<h, 16, 3, 3>> -> tensor<8x8x?xf32, #graph.dims<8, 8, h>>
+  func.return %c : tensor<8x8x?xf32, #graph.dims<8, 8, h>>
 }
 
 // A product of matrices is no convolution.

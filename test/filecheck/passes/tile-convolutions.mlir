@@ -177,6 +177,51 @@ sched.kernel @few_channels(%i: memref<12xf32>, %w: memref<3x4xf32>, %r: memref<1
   }
 }
 
+// Places in a number that varies: as many rows as there are registers for; of few at most, no more than those.
+// CHECK-LABEL: sched.kernel @named
+// CHECK-SAME:    schedule = "tiles of {{[0-9]+}} places by 8 output channels side by side"
+// CHECK:         sched.axis %n = b block {
+// CHECK-NEXT:      sched.axis %x = w tile({{[0-9]+}}) {
+// CHECK-NEXT:        sched.axis %o = 8 tile(8) vector(4) {
+// CHECK-LABEL: sched.kernel @named_channels
+// CHECK-NOT:     tile(
+graph.dim @b min 1 max 4
+graph.dim @w min 1 max 100
+sched.kernel @named(%b: index, %w: index, %i: memref<?x?x4xf32, {dims = #graph.dims<b, w + 2, 4>}>, %v: memref<3x4x8xf32>, %r: memref<?x?x8xf32, {dims = #graph.dims<b, w, 8>}>) dims [b, w] {
+  sched.axis %n = b {
+    sched.axis %x = w {
+      sched.axis %o = 8 {
+        %s = sched.reduce fma %h = 3 : f32 {
+          %at = arith.addi %x, %h : index
+          %t = sched.reduce fma %c = 4 : f32 {
+            %a = memref.load %i[%n, %at, %c] : memref<?x?x4xf32, {dims = #graph.dims<b, w + 2, 4>}>
+            %k = memref.load %v[%h, %c, %o] : memref<3x4x8xf32>
+            sched.yield %a, %k : f32
+          }
+          sched.yield %t : f32
+        }
+        memref.store %s, %r[%n, %x, %o] : memref<?x?x8xf32, {dims = #graph.dims<b, w, 8>}>
+      }
+    }
+  }
+}
+sched.kernel @named_channels(%w: index, %i: memref<12x4xf32>, %v: memref<3x4x?xf32, {dims = #graph.dims<3, 4, w>}>, %r: memref<10x?xf32, {dims = #graph.dims<10, w>}>) dims [w] {
+  sched.axis %x = 10 {
+    sched.axis %o = w {
+      %s = sched.reduce fma %h = 3 : f32 {
+        %at = arith.addi %x, %h : index
+        %t = sched.reduce fma %c = 4 : f32 {
+          %a = memref.load %i[%at, %c] : memref<12x4xf32>
+          %k = memref.load %v[%h, %c, %o] : memref<3x4x?xf32, {dims = #graph.dims<3, 4, w>}>
+          sched.yield %a, %k : f32
+        }
+        sched.yield %t : f32
+      }
+      memref.store %s, %r[%x, %o] : memref<10x?xf32, {dims = #graph.dims<10, w>}>
+    }
+  }
+}
+
 // Summands that do not lie at even distances are no tile's: here those of two rows in each of two channels.
 // CHECK-LABEL: sched.kernel @two_dims_in_one
 // CHECK-NOT:     tile(

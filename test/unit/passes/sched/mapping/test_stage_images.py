@@ -71,6 +71,36 @@ def test_padding_is_part_of_the_convolution(case: str, is_last: bool) -> None:
     np.testing.assert_allclose(found, plain, rtol=1e-4, atol=1e-4)
 
 
+OPEN = {
+    "a varying number of images": ({0: tenon.Dim("n", 1, 5)}, [(1, 16, 50, 48), (5, 16, 50, 48)], True),
+    "images of varying height": ({2: tenon.Dim("h", 3, 80)}, [(2, 16, 3, 48), (2, 16, 77, 48)], True),
+    # The copy would be no vectors: where the borders of a row are is known when the kernel runs.
+    "images of varying width": ({3: tenon.Dim("w", 3, 80)}, [(2, 16, 50, 3), (2, 16, 50, 77)], False),
+}
+
+
+@pytest.mark.parametrize("strides", [1, 2])
+@pytest.mark.parametrize("case", OPEN)
+def test_images_with_named_dims_are_padded_where_they_are_read(case: str, strides: int) -> None:
+    dims, shapes, is_staged = OPEN[case]
+    rng = np.random.default_rng(0)
+    w = rng.standard_normal((32, 16, 3, 3)).astype(np.float32)
+
+    def function(x: Any) -> Any:
+        return nn.relu(nn.conv(x, w, padding=1, strides=strides))
+
+    f = tenon.jit(function, dynamic={"x": dims})
+    for shape in shapes:
+        x = rng.standard_normal(shape).astype(np.float32)
+        text = f.lower(x).text("sched")
+        assert (NOTE in text) == is_staged
+        assert "tile(" in text
+        interpreted = tenon.compile(text, backend="reference")
+        found = np.asarray(f(x))
+        assert found.tobytes() == np.asarray(interpreted(x, w)).tobytes()
+        np.testing.assert_allclose(found, np.asarray(tenon.jit(function)(x)), rtol=1e-4, atol=1e-4)
+
+
 def test_padding_with_infinite_weights_gives_nan_as_anywhere():
     x = np.ones((2, 16, 50, 48), np.float32)
     w = np.full((16, 16, 3, 3), np.inf, np.float32)
