@@ -27,6 +27,9 @@ from xdsl.ir import Attribute, Operation, ParametrizedAttribute, Region, SSAValu
 
 from ..graph.attributes import IntsAttr
 
+Kept = Callable[[Operation], Collection[str] | None]
+"""Which properties of an op are part of its text, without attributes; None for all of both."""
+
 _LONGEST_DATA = 64
 """Data of more bytes is given by its digest."""
 
@@ -41,13 +44,15 @@ def canonical_text(
     without: Collection[str] = (),
     hints: bool = False,
     attributes: AttributeTexts | None = None,
+    kept: Kept | None = None,
 ) -> str:
     """
-    Returns the text of `op`, without those of its own properties and attributes that `without` names. With
-    `hints` the names of values are part of it. `attributes` are texts that are known, and get those that are
+    Returns the text of `op`, without those of its own properties and attributes that `without` names, and
+    with those of it and of all ops in it that `kept` names only. With `hints` the names of values are part of
+    it. `attributes` are texts that are known, and get those that are
     not, for who asks about several ops.
     """
-    writer = _Writer(hints, {} if attributes is None else attributes)
+    writer = _Writer(hints, {} if attributes is None else attributes, kept)
     writer.write_op(op, without)
     return "".join(writer.parts)
 
@@ -62,11 +67,12 @@ def bytes_text(data: bytes) -> str:
 class _Writer:
     """Collects the text in `parts`."""
 
-    __slots__ = ("_attributes", "_hints", "_values", "parts")
+    __slots__ = ("_attributes", "_hints", "_kept", "_values", "parts")
 
-    def __init__(self, hints: bool, attributes: AttributeTexts) -> None:
+    def __init__(self, hints: bool, attributes: AttributeTexts, kept: Kept | None) -> None:
         self.parts: list[str] = []
         self._hints = hints
+        self._kept = kept
         self._values: dict[SSAValue, str] = {}
         self._attributes = attributes
 
@@ -78,8 +84,11 @@ class _Writer:
         parts.append(op.name)
         if op.operands:
             parts.append(f"({','.join([self._value(operand) for operand in op.operands])})")
-        self._write_attributes("<", op.properties, without)
-        attributes = op.attributes
+        properties, attributes = op.properties, op.attributes
+        kept = None if self._kept is None else self._kept(op)
+        if kept is not None:
+            properties, attributes = {name: properties[name] for name in kept if name in properties}, {}
+        self._write_attributes("<", properties, without)
         if without:
             attributes = {name: each for name, each in attributes.items() if name not in without}
         self._write_attributes("{", attributes, without)

@@ -37,19 +37,17 @@ from xdsl.passes import ModulePass
 from ....dialects import sched
 from ....dialects.buffer_size import nbytes_of
 from ....dialects.element_types import NBYTES, element_type_of
-from ....dialects.sched import MappingAttr
 from ...indices.analysis import IndexAnalysis, Loop
 from ...indices.lanes import lanes_for, runs_in_lanes
 from ...machine.kernel_memory import STRIPS_NBYTES_LIMIT
 from ...machine.target import L2_NBYTES, VECTOR_NBYTES, check_positive
 from ..steps.loop_nests.errors import ScheduleError
+from ..steps.loop_nests.loops import is_mapped
 from ..steps.primitives.distribute import distribute
 from ..steps.primitives.reorder import reorder
 from ..steps.primitives.split import split
 from .map_axes import READ_PIECE_NBYTES
 from .reasons import add_reason
-
-_SERIAL = MappingAttr.get()
 
 
 @dataclass(frozen=True)
@@ -63,7 +61,7 @@ class StripColumnsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         check_positive(self, "vector_nbytes", "l2_nbytes")
         for kernel in list(op.ops):
-            if isinstance(kernel, sched.KernelOp) and not _is_mapped(kernel) and _columns_in(kernel):
+            if isinstance(kernel, sched.KernelOp) and not is_mapped(kernel) and _columns_in(kernel):
                 self._run(kernel)
 
     def _run(self, kernel: sched.KernelOp) -> None:
@@ -95,10 +93,6 @@ class StripColumnsPass(ModulePass):
         room = most // kept // lanes * lanes if kept else READ_PIECE_NBYTES
         extent = IndexAnalysis().most(columns)
         return min(READ_PIECE_NBYTES // nbytes, room, extent) if extent >= lanes else 0
-
-
-def _is_mapped(kernel: sched.KernelOp) -> bool:
-    return any(isinstance(op, Loop) and op.mapping != _SERIAL for op in kernel.walk())
 
 
 def _columns_in(kernel: sched.KernelOp) -> list[sched.AxisOp]:

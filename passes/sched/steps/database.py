@@ -1,15 +1,16 @@
 """
 Schedules that were found by measuring, as a file of JSON that people can read.
 
-    {"format": "tenon tuning", "version": 1, "entries": [
+    {"format": "tenon tuning", "version": 2, "entries": [
       {"kernel": "91c0...", "device": "llvm znver4 64", "program": "f", "signature": "() -> tensor<4xf32>",
        "name": "f_0", "axes": ["i", "j"],
        "steps": [{"step": "map", "axes": ["i"], "mappings": ["block(8)"]}],
        "default_ns": 1200, "tuned_ns": 800}
     ]}
 
-`kernel` is a digest of the kernel's text before it is scheduled: an entry is for that very kernel, whatever
-it is called. A file is checked when it is read: others may have written it.
+`kernel` is a digest of what the kernel computes before it is scheduled: an entry is for that very kernel,
+whatever it is called, and whatever properties schedules may have by now. Version 1 had the digest of all of
+its text. A file is checked when it is read: others may have written it.
 """
 
 from __future__ import annotations
@@ -24,10 +25,10 @@ from typing import Any, cast
 
 from ....dialects import sched
 from ....errors import TenonError
-from .kernel_key import kernel_text
+from .kernel_key import kernel_meaning
 
 FORMAT = "tenon tuning"
-VERSION = 1
+VERSION = 2
 
 MOST_NBYTES = 16 << 20
 """The largest file that is read."""
@@ -98,8 +99,8 @@ class ScheduleEntry:
 
 
 def kernel_digest(kernel: sched.KernelOp) -> str:
-    """Returns what a kernel is known by: a digest of its canonical text."""
-    return blake2b(kernel_text(kernel).encode(), digest_size=32).hexdigest()
+    """Returns what a kernel is known by: a digest of what it computes, with which loops."""
+    return blake2b(kernel_meaning(kernel).encode(), digest_size=32).hexdigest()
 
 
 def database_text(entries: Sequence[ScheduleEntry]) -> str:
@@ -138,7 +139,9 @@ def parse_database(who: str, data: bytes) -> tuple[ScheduleEntry, ...]:
     content = cast("dict[str, Any]", found)
     version, entries = content.get("version"), content.get("entries")
     if version is True or version != VERSION:
-        raise TuningError(f"{who}: version {version!r} of the format, expected {VERSION} (hint: tune again)")
+        raise TuningError(
+            f"{who}: version {version!r} of the format, expected {VERSION} (hint: remove it and tune again)"
+        )
     if not isinstance(entries, list):
         raise TuningError(f"{who}: entries is no list")
     parsed = [_entry(f"{who}: entry {n}", entry) for n, entry in enumerate(cast("list[Any]", entries))]

@@ -29,7 +29,7 @@ from ....dialects import sched
 from ....dialects.low.prefetch import prefetch_distance
 from ...indices.analysis import Loop
 from ...rewriting.value_names import value_names
-from .loop_nests.loops import KernelLoop, index_of, kernel_around
+from .loop_nests.loops import KernelLoop, index_of, is_mapped, kernel_around
 from .loop_nests.reassociation import rounds
 
 RECIPE = "tenon.recipe"
@@ -40,7 +40,7 @@ UNNOTED = "nobody noted its steps"
 
 def begin_recipe(kernel: sched.KernelOp) -> None:
     """Has a kernel note the steps that are done to it from here on, unless it is mapped already."""
-    if not any(isinstance(op, Loop) and op.mapping.words() for op in kernel.walk()):
+    if not is_mapped(kernel):
         kernel.attributes[RECIPE] = ArrayAttr([])
 
 

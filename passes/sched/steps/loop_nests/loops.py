@@ -34,6 +34,13 @@ def loops_of(kernel: sched.KernelOp) -> dict[str, KernelLoop]:
     return {names[index_of(op)]: op for op in kernel.walk() if isinstance(op, KernelLoop)}
 
 
+def is_mapped(kernel: sched.KernelOp) -> bool:
+    """Returns whether somebody has said how a loop of a kernel runs."""
+    return any(
+        isinstance(op, sched.AxisOp | sched.ReduceOp) and bool(op.mapping.words()) for op in kernel.walk()
+    )
+
+
 def loop_name(op: KernelLoop) -> str:
     """Returns the name of a loop's index, as printed: `%i`."""
     return f"%{value_names(kernel_around(op))[index_of(op)]}"

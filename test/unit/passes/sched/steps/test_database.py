@@ -39,7 +39,7 @@ def with_fields(**fields: Any) -> bytes:
     """Returns a database of one entry with other fields; `...` takes one away."""
     entry = {**ENTRY.as_json(), **fields}
     entry = {name: value for name, value in entry.items() if value is not ...}
-    return json.dumps({"format": "tenon tuning", "version": 1, "entries": [entry]}).encode()
+    return json.dumps({"format": "tenon tuning", "version": 2, "entries": [entry]}).encode()
 
 
 def error_of(data: bytes) -> str:
@@ -71,12 +71,12 @@ def test_a_database_is_sorted_and_has_a_line_for_each_entry():
         (b"[]", 'db: no database of schedules (expected "format": "tenon tuning")'),
         (b"{}", 'db: no database of schedules (expected "format": "tenon tuning")'),
         (
-            b'{"format": "tenon tuning", "version": 2, "entries": []}',
-            "db: version 2 of the format, expected 1 (hint: tune again)",
+            b'{"format": "tenon tuning", "version": 1, "entries": []}',
+            "db: version 1 of the format, expected 2 (hint: remove it and tune again)",
         ),
         (b'{"format": "tenon tuning", "version": true, "entries": []}', "db: version True of the format"),
-        (b'{"format": "tenon tuning", "version": 1, "entries": {}}', "db: entries is no list"),
-        (b'{"format": "tenon tuning", "version": 1, "entries": [1]}', "db: entry 0: no object"),
+        (b'{"format": "tenon tuning", "version": 2, "entries": {}}', "db: entries is no list"),
+        (b'{"format": "tenon tuning", "version": 2, "entries": [1]}', "db: entry 0: no object"),
         (with_fields(kernel=3), "db: entry 0: kernel is 3, expected str"),
         (with_fields(device=...), "db: entry 0: device is None, expected str"),
         (with_fields(kernel="../etc"), "db: entry 0: kernel is '../etc', expected 64 hexadecimal digits"),
@@ -106,7 +106,7 @@ def test_what_is_no_database_is_told(data: bytes, text: str):
 
 def test_two_entries_for_one_kernel_on_one_device_are_an_error():
     entry = ENTRY.as_json()
-    data = json.dumps({"format": "tenon tuning", "version": 1, "entries": [entry, entry]}).encode()
+    data = json.dumps({"format": "tenon tuning", "version": 2, "entries": [entry, entry]}).encode()
     assert error_of(data) == "db: entries 0 and 1 are for one kernel on one device"
 
 

@@ -10,7 +10,7 @@ import tenon.numpy as tnp
 from tenon.dialects import sched
 from tenon.dialects.modules.canonical_text import bytes_text, canonical_text
 from tenon.dialects.modules.parsing import parse_module
-from tenon.passes.sched.steps.kernel_key import kernel_text
+from tenon.passes.sched.steps.kernel_key import kernel_meaning, kernel_text
 
 KERNEL = """
 sched.kernel @f(%x: memref<8xf32>, %y: memref<8xf32>) {
@@ -105,3 +105,69 @@ def test_equal_layers_of_a_program_share_their_kernels() -> None:
     text = chain.lower(x, ws).text("sched")
     assert text.count("sched.kernel @") == 1
     assert text.count("sched.launch @") == 5
+
+
+def meaning(text: str) -> str:
+    (kernel,) = parse_module(text).ops
+    assert isinstance(kernel, sched.KernelOp)
+    return kernel_meaning(kernel)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("block(2)", "block(4)"),
+        (" block(2)", ""),
+        (">) {", '>) attributes {schedule = "i: neighbours in memory", later = 1 : i8} {'),
+        ("%x[%i] :", "%x[%i] {tenon.prefetch = 64 : index} :"),
+    ],
+)
+def test_how_loops_run_is_no_part_of_what_a_kernel_computes(old: str, new: str) -> None:
+    assert meaning(KERNEL.replace(old, new)) == meaning(KERNEL)
+    assert key(KERNEL.replace(old, new)) != key(KERNEL)
+
+
+def test_a_property_that_loops_get_later_is_no_part_of_what_a_kernel_computes() -> None:
+    (kernel,) = parse_module(KERNEL).ops
+    assert isinstance(kernel, sched.KernelOp)
+    axis = kernel.body.block.first_op
+    assert isinstance(axis, sched.AxisOp)
+    axis.properties["of_a_later_version"] = kernel.sym_name
+    assert kernel_meaning(kernel) == meaning(KERNEL)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("1.0", "-1.0"),
+        ("subf", "addf"),
+        ("= 8", "= 7"),
+        ("%v, %c :", "%v, %c fastmath<nnan> :"),
+        ("memref<8xf32>", "memref<9xf32>"),
+    ],
+)
+def test_what_a_kernel_computes_is_part_of_its_meaning(old: str, new: str) -> None:
+    assert meaning(KERNEL.replace(old, new)) != meaning(KERNEL)
+
+
+def test_what_a_reduction_combines_and_which_dims_there_are_is_part_of_a_meaning() -> None:
+    text = """
+    graph.dim @n min 1 max 8
+    sched.kernel @f(%n: index, %x: memref<?xf32, {dims = #graph.dims<n>}>, %y: memref<f32>) dims [n] {
+      %s = sched.reduce addf %i = n vector(4) : f32 {
+        %v = memref.load %x[%i] : memref<?xf32, {dims = #graph.dims<n>}>
+        sched.yield %v : f32
+      }
+      memref.store %s, %y[] : memref<f32>
+    }
+    """
+
+    def of(text: str) -> str:
+        kernel = parse_module(text).body.block.last_op
+        assert isinstance(kernel, sched.KernelOp)
+        return kernel_meaning(kernel)
+
+    assert of(text) == of(text.replace("vector(4)", "unroll(2)"))
+    assert of(text) != of(text.replace("addf", "mulf"))
+    assert of(text) != of(text.replace("vector(4) : f32", "fastmath<nnan> : f32"))
+    assert of(text) != of(text.replace("= n ", "= 8 "))
