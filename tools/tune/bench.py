@@ -14,6 +14,7 @@ from xdsl.ir import Attribute
 from ...backends.interface import Backend, BufferLoc, Program
 from ...backends.reference.comparison import differences
 from ...backends.steps import LaunchStep
+from ...compiler.lowering import located_failures
 from ...dialects import sched
 from ...dialects.buffer_size import size_of
 from ...dialects.dims.expressions import evaluated
@@ -109,7 +110,8 @@ class KernelBench:
         """As `Bench.compiled`."""
         module, lowered = self._program.lowered(kernel)
         backend = self._backend
-        source = backend.renderer.render(module, backend.device)
+        with located_failures():
+            source = backend.renderer.render(module, backend.device)
         artifact = backend.compiler.compile(source, backend.device)
         x, y, z = (evaluated(extent, self._sizes) for extent in lowered.grid.data)
         across, down, deep = (evaluated(extent, self._sizes) for extent in lowered.block_dims.data)

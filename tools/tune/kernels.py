@@ -19,7 +19,9 @@ from ...errors import TenonError
 from ...passes.pass_manager import PassManager
 from ...passes.sched.host.build_dependencies import BuildDependenciesPass
 from ...passes.sched.steps.database import kernel_digest
+from ...passes.sched.steps.loop_nests.loops import is_mapped
 from ...passes.sched.steps.passes.apply_schedules import ApplySchedulesPass
+from ...passes.sched.steps.passes.record_recipes import RecordRecipesPass
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,8 @@ class TunableKernel:
 class TunableProgram:
     """
     A program's kernels in the order of their first launches, and the passes that they go through: those that
-    give default schedules, and those that make `low` of them. `dims` are the declarations of named dims.
+    give default schedules, and those that make `low` of them. `dims` are the declarations of named dims, and
+    `vector_nbytes` is how wide the vectors of the device are. Kernels that are mapped by hand are none of it.
     """
 
     name: str
@@ -50,11 +53,12 @@ class TunableProgram:
     table: DimTable | None
     mapping_passes: tuple[ModulePass, ...]
     low_passes: tuple[ModulePass, ...]
+    vector_nbytes: int
 
     def mapped(self, kernel: sched.KernelOp) -> list[sched.KernelOp]:
-        """Returns what the default schedules make of a copy of a kernel."""
+        """Returns what the default schedules make of a copy of a kernel, with the recipe of that."""
         module = self._module(kernel)
-        PassManager(self.mapping_passes, verify_each=False).run(context(), module)
+        PassManager((RecordRecipesPass(), *self.mapping_passes), verify_each=False).run(context(), module)
         return [op for op in module.ops if isinstance(op, sched.KernelOp)]
 
     def lowered(self, kernel: sched.KernelOp) -> tuple[ModuleOp, low.KernelOp]:
@@ -110,12 +114,13 @@ def tunable_program(module: ModuleOp, entry: Entry, backend: Backend) -> Tunable
                 kernel, kernels[kernel], kernel_digest(kernels[kernel]), count, expected.get(kernel, 0)
             )
             for kernel, count in launches.items()
-            if kernel in kernels
+            if kernel in kernels and not is_mapped(kernels[kernel])
         ),
         tuple(op for op in module.ops if isinstance(op, graph.DimOp)),
         table,
         tuple(passes[here + 1 : end]),
         tuple(phases.get("low", ())),
+        max(backend.device.vector_nbytes, 1),
     )
 
 

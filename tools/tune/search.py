@@ -2,7 +2,8 @@
 The search for a schedule of one kernel.
 
 Schedules are tried one by one, in turns of those that `starts` gives and of the neighbours of the best so
-far, in an order that a seed decides; once one is better, its neighbours are next. Each one is compiled, its
+far; once one is better, its neighbours are next. Those that `estimate.py` takes for the cheapest come first,
+and a seed decides among those that it takes for about as dear. Each one is compiled, its
 results are compared with those of the default schedule, and it is timed in turns with that. One that is much
 slower at once is given up. In the end the best and the default run in turns once more; the best wins only if
 its least time is less by a margin, and it was the faster of the two in most turns.
@@ -10,16 +11,18 @@ its least time is less by a margin, and it was the faster of the two in most tur
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from math import log2
 from random import Random
 from typing import Any
 
 from ...errors import TenonError
 from ...passes.sched.steps.kernel_key import kernel_text
 from .bench import Bench
-from .candidates import Candidate, default_mappings, neighbours, starts
-from .kernels import TunableKernel, TunableProgram
+from .candidates import Candidate, neighbours, starts
+from .estimate import estimated_cost
+from .kernels import TunableKernel, TunableProgram, sizes_of
 from .report import KernelReport
 
 ROUNDS = 5
@@ -41,6 +44,9 @@ NO_TIME = "no time was left for it"
 
 FINAL_SHARE = 0.1
 """The share of the time that is kept for the last comparison."""
+
+ORDERING_SHARE = 0.1
+"""The share of the time that is left in which candidates are put in order, at one place of the search."""
 
 _LONGEST_REASON = 90
 
@@ -85,6 +91,7 @@ class KernelSearch:
     measured: int = 0
     rejected: dict[str, int] = field(default_factory=dict[str, int])
     _texts: set[str] = field(default_factory=set[str])
+    _illegal: set[str] = field(default_factory=set[str])
 
     def run(self) -> KernelReport:
         """Returns what was found by the deadline."""
@@ -112,7 +119,7 @@ class KernelSearch:
         """
         known: set[str] = set()
         random = Random(self.seed)
-        others = starts(self.kernel.op, self._default_mappings)
+        others = self._starts(random)
         begun: list[Candidate] = []
         near: list[Candidate] = []
         center: Candidate | None = None
@@ -134,7 +141,7 @@ class KernelSearch:
             leader = best.candidate or (begun[0] if begun else None)
             if center is not leader and (center is None or best.candidate is not None):
                 center = leader
-                near = self._shuffled_neighbours(center, random)
+                near = self._ordered_neighbours(center, random)
             neighbour = None
             while near and neighbour is None:
                 candidate = near.pop()
@@ -145,15 +152,44 @@ class KernelSearch:
                 # The best has no untried neighbour left: go on from the starts, the first ones first.
                 if not begun:
                     return
-                near = self._shuffled_neighbours(begun.pop(0), random)
+                near = self._ordered_neighbours(begun.pop(0), random)
 
-    def _shuffled_neighbours(self, center: Candidate | None, random: Random) -> list[Candidate]:
-        near = [] if center is None else list(neighbours(center, self.kernel.op))
-        random.shuffle(near)
-        return near
+    def _starts(self, random: Random) -> Iterator[Candidate]:
+        """Yields the default schedule, and then the other places to start from."""
+        found = starts(self.kernel.op, self.program.mapped)
+        yield next(found)
+        yield from reversed(self.ordered(found, random))
 
-    def _default_mappings(self, kernel: Any) -> Mapping[str, Any] | None:
-        return default_mappings(kernel, self.program.mapped(kernel))
+    def _ordered_neighbours(self, center: Candidate | None, random: Random) -> list[Candidate]:
+        return [] if center is None else self.ordered(neighbours(center, self.kernel.op), random)
+
+    def ordered(self, candidates: Iterable[Candidate], random: Random) -> list[Candidate]:
+        """
+        Returns candidates, the ones that are expected to be the fastest last; without those that are not
+        legal, and, where that would take too much of the time, without those that nobody has looked at yet.
+        """
+        now, sizes = self.deadline.clock(), sizes_of(self.program, ())
+        end = now + ORDERING_SHARE * (self.deadline.end - now)
+        costs: list[tuple[int, Candidate]] = []
+        for candidate in candidates:
+            if self.deadline.clock() >= end:
+                break
+            try:
+                scheduled = candidate.scheduled(self.kernel.op)
+            except TenonError as error:
+                self._reject_once(candidate, error)
+                continue
+            cost = estimated_cost(scheduled, self.program.vector_nbytes, sizes)
+            # By design: an estimate tells no more than that.
+            costs.append((round(4 * log2(max(cost, 1))), candidate))
+        random.shuffle(costs)
+        costs.sort(key=lambda each: -each[0])
+        return [candidate for _, candidate in costs]
+
+    def _reject_once(self, candidate: Candidate, error: TenonError) -> None:
+        if candidate.key not in self._illegal:
+            self._illegal.add(candidate.key)
+            self._reject(_reason(error.message))
 
     def _try(self, candidate: Candidate, default: Any, best: _Best) -> None:
         begin = self.deadline.clock()

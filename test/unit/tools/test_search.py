@@ -1,5 +1,6 @@
 from collections.abc import Callable
-from itertools import count
+from itertools import count, pairwise
+from random import Random
 from typing import Any
 
 import pytest
@@ -9,7 +10,9 @@ from tenon.dialects.modules.entry import find_entry
 from tenon.dialects.modules.parsing import parse_module
 from tenon.errors import TenonError
 from tenon.passes.sched.steps.loop_nests.loops import loops_of
+from tenon.tools.tune.bench import KernelBench
 from tenon.tools.tune.candidates import Candidate, neighbours, starts
+from tenon.tools.tune.estimate import estimated_cost
 from tenon.tools.tune.kernels import TunableProgram, sizes_of, tunable_program
 from tenon.tools.tune.report import KernelReport
 from tenon.tools.tune.search import Deadline, KernelSearch
@@ -59,9 +62,14 @@ class FakeBench:
         return round(self.time_of(compiled))
 
 
-def searched(bench: FakeBench, seconds: float = 200, seed: int = 0, step: float = 1.0) -> KernelReport:
+SMALL = PROGRAM.replace("16x32", "8x9")
+
+
+def searched(
+    bench: FakeBench, seconds: float = 200, seed: int = 0, step: float = 1.0, text: str = PROGRAM
+) -> KernelReport:
     """Searches by a clock that goes on by `step` each time it is read."""
-    program = program_of(PROGRAM)
+    program = program_of(text)
     ticks = count()
     deadline = Deadline(lambda: step * next(ticks), seconds)
     return KernelSearch(program, program.kernels[0], bench, deadline, 1.0, seed).run()
@@ -129,7 +137,7 @@ def test_the_same_seed_tries_the_same_in_the_same_order():
 
 def test_nothing_is_tried_twice():
     bench = FakeBench(lambda mappings: 1000)
-    searched(bench, 1e9)
+    searched(bench, 1e9, text=SMALL)
     tried = bench.tried[1:]
     assert len(set(tried)) == len(tried) > 50
 
@@ -165,7 +173,7 @@ def test_a_piece_of_work_is_not_begun_that_would_end_late():
 def test_starts_are_changes_of_the_loops_with_default_mappings():
     program = program_of(PROGRAM)
     kernel = program.kernels[0].op
-    found = list(starts(kernel, lambda op: None))
+    found = list(starts(kernel, program.mapped))
     steps = [[step["step"] for step in candidate.structure] for candidate in found]
     assert steps[0] == []
     assert ["reorder"] in steps
@@ -176,13 +184,14 @@ def test_starts_are_changes_of_the_loops_with_default_mappings():
 def test_neighbours_differ_in_one_number():
     program = program_of(PROGRAM)
     kernel = program.kernels[0].op
-    (first, *_) = starts(kernel, lambda op: None)
+    (first, *_) = starts(kernel, program.mapped)
     near = list(neighbours(first, kernel))
     assert near
     before = dict(first.mappings)
     for candidate in near:
         after = dict(candidate.mappings)
-        assert sum(after[name] != before.get(name) for name in after) == 1
+        changed = sum(after[name] != before.get(name) for name in after)
+        assert (changed, candidate.structure) == (1, first.structure) or len(candidate.structure) == 1
 
 
 def test_a_candidate_that_is_not_legal_is_an_error():
@@ -227,8 +236,8 @@ def test_sizes_are_those_of_the_arguments_or_the_greatest():
 def test_neighbours_of_all_starts_are_tried_where_there_is_time():
     better = FakeBench(lambda mappings: 900 if unroll_of(mappings) == 4 else 1000)
     plain = FakeBench(lambda mappings: 1000)
-    searched(better, 1e9)
-    searched(plain, 1e9)
+    searched(better, 1e9, text=SMALL)
+    searched(plain, 1e9, text=SMALL)
     assert set(plain.tried) <= set(better.tried)
 
 
@@ -236,3 +245,139 @@ def test_kernels_are_launched_as_their_program_expects():
     (kernel,) = program_of(PROGRAM).kernels
     assert kernel.expected_ns > 1000
     assert (kernel.name, kernel.launches, len(kernel.digest)) == ("f_0", 1, 64)
+
+
+PRODUCT = """
+func.func @f(%a: tensor<40x48xf32>, %b: tensor<48x64xf32>) -> tensor<40x64xf32> {
+  %c = graph.contract %a, %b maps [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (k, j)>,
+    affine_map<(i, j, k) -> (i, j)>] : tensor<40x48xf32>, tensor<48x64xf32> -> tensor<40x64xf32>
+  func.return %c : tensor<40x64xf32>
+}
+"""
+
+COLUMNS = """
+func.func @f(%x: tensor<40x96xf32>) -> tensor<40x96xf32> {
+  %y = graph.exp %x : tensor<40x96xf32>
+  %s = graph.reduce add %y axes [0] keep : tensor<40x96xf32> -> tensor<1x96xf32>
+  %b = graph.broadcast %s : tensor<1x96xf32> -> tensor<40x96xf32>
+  %r = graph.div %y, %b : tensor<40x96xf32>
+  func.return %r : tensor<40x96xf32>
+}
+"""
+
+ROWS = COLUMNS.replace("axes [0]", "axes [1]").replace("1x96", "40x1")
+
+
+def steps_of(candidates: Any) -> set[str]:
+    return {step["step"] for candidate in candidates for step in candidate.steps}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (PRODUCT, {"map", "split", "reorder", "stage", "pack", "fuse"}),
+        (COLUMNS, {"map", "split", "reorder", "distribute", "stage", "compute_at"}),
+        (ROWS, {"map", "split", "distribute", "stage"}),
+    ],
+    ids=["product", "columns", "rows"],
+)
+def test_schedules_of_all_steps_are_tried_and_compute_the_same(text: str, expected: set[str]):
+    program = program_of(text)
+    kernel = program.kernels[0]
+    first, *others = starts(kernel.op, program.mapped)
+    near = list(neighbours(first, kernel.op))
+    assert expected <= steps_of([first, *others, *near])
+    backend = get_backend("llvm", "x86-64-v3")
+    bench = KernelBench(program, kernel, backend, {})
+    try:
+        legal = 0
+        structures: set[str] = set()
+        for candidate in (first, *near, *others):
+            kind = ",".join(step["step"] for step in candidate.structure)
+            if kind in structures:
+                continue
+            structures.add(kind)
+            try:
+                compiled = bench.compiled(candidate.scheduled(kernel.op))
+            except TenonError:
+                continue
+            assert bench.difference(compiled) is None, candidate.steps
+            legal += 1
+        assert legal > 5
+    finally:
+        bench.close()
+
+
+def test_the_first_start_is_the_default_schedule():
+    for text in (PRODUCT, COLUMNS, ROWS, PROGRAM):
+        program = program_of(text)
+        kernel = program.kernels[0].op
+        first = next(starts(kernel, program.mapped))
+        (default,) = program.mapped(kernel)
+        assert [str(loop.mapping) for loop in loops_of(first.scheduled(kernel)).values()] == [
+            str(loop.mapping) for loop in loops_of(default).values()
+        ]
+
+
+def test_where_the_default_is_no_steps_the_default_passes_do_it_again():
+    program = program_of(PROGRAM)
+    kernel = program.kernels[0].op
+    found = list(starts(kernel, lambda op: []))
+    assert [candidate.mappings for candidate in found] == [()] * len(found)
+    assert found[0].steps == []
+
+
+def cost_of(text: str, steps: list[dict[str, Any]]) -> float:
+    kernel = program_of(text).kernels[0].op
+    return estimated_cost(Candidate(tuple(steps)).scheduled(kernel), 32, {})
+
+
+def mapped(*axes: str) -> dict[str, Any]:
+    names, words = zip(*(axis.split(" ", 1) for axis in axes), strict=True)
+    return {"step": "map", "axes": list(names), "mappings": list(words), "allow_reorder": True}
+
+
+def test_an_estimate_is_less_for_vectors_for_neighbours_and_for_tiles():
+    assert cost_of(PROGRAM, [mapped("j vector(8)")]) < cost_of(PROGRAM, []) / 4
+    swapped = [{"step": "reorder", "axes": ["j", "i"]}]
+    assert cost_of(PROGRAM, swapped) > cost_of(PROGRAM, [])
+    assert cost_of(PROGRAM, [mapped("i block")]) > cost_of(PROGRAM, [mapped("i block(8)")])
+    tiles = cost_of(PRODUCT, [mapped("i tile(4)", "j tile(16)")])
+    assert tiles < cost_of(PRODUCT, [mapped("j vector(8)")]) < cost_of(PRODUCT, [])
+    sums = cost_of(ROWS, [])
+    assert cost_of(ROWS, [mapped("j vector(8)", "j_1 vector(8)")]) < sums
+
+
+def test_an_estimate_knows_named_dims_and_loops_of_data():
+    text = PROGRAM.replace("16x32xf32>", "?x32xf32, #graph.dims<n, 32>>")
+    kernel = program_of("graph.dim @n min 1 max 64\n" + text).kernels[0].op
+    assert estimated_cost(kernel, 32, {"n": 64}) > 3 * estimated_cost(kernel, 32, {"n": 16})
+
+
+def test_what_is_expected_to_be_fast_is_tried_first():
+    program = program_of(COLUMNS)
+    bench = FakeBench(lambda mappings: 1000)
+    ticks = count()
+    kernel = program.kernels[0]
+    search = KernelSearch(program, kernel, bench, Deadline(lambda: next(ticks), 1e9), 1.0)
+    order = search.ordered(neighbours(next(starts(kernel.op, program.mapped)), kernel.op), Random(0))
+    costs = [estimated_cost(each.scheduled(kernel.op), program.vector_nbytes, {}) for each in reversed(order)]
+    assert len(costs) > 10
+    assert all(before <= 1.5 * after for before, after in pairwise(costs))
+    assert all("not legal" not in reason for reason in search.rejected)
+
+
+def test_a_kernel_that_needs_too_much_memory_is_rejected_with_the_reason():
+    program = program_of(PROGRAM.replace("16x32", "4096x4096"))
+    kernel = program.kernels[0]
+    bench = KernelBench(program, kernel, get_backend("llvm", "x86-64-v3"), {})
+    try:
+        steps = (
+            {"step": "split", "axis": "j", "factor": 64},
+            {"step": "reorder", "axes": ["j_outer", "i"]},
+            {"step": "stage", "axis": "j_outer", "buffer": "x"},
+        )
+        with pytest.raises(TenonError, match="bytes of private memory, 262144 is the limit"):
+            bench.compiled(Candidate(steps).scheduled(kernel.op))
+    finally:
+        bench.close()
