@@ -215,6 +215,7 @@ BY_DESIGN: Mapping[str, str] = {
     "target.L1_NBYTES": "what is scheduled for where nobody says",
     "target.L2_NBYTES": "what is scheduled for where nobody says",
     "target.N_THREADS": "what is scheduled for where nobody says",
+    "kernel_stages._ANY_NUMBER": "a prime, a factor of no extent, for a number that is not known",
     "tile_shape.WAY_NBYTES": "a page: the first cache finds a place by what addresses are in one",
     "tile_shape.VECTORS_OF_CHANNELS": "what is loaded of the image is used for two vectors of weights",
     "kernel_memory.BLOCKS_NBYTES_LIMIT": "what LOCAL_NBYTES_LIMIT leaves of all that a kernel may have",

@@ -17,9 +17,9 @@ the scores never leave the cache.
 
 The buffer must be a temporary that nobody else reads. The outer axes of all kernels must count the same
 blocks of it, be it in other steps (8 by 12 here, 96 there), and each iteration must touch its own block only.
-The blocks must be enough to keep a device busy, and small enough for a core's caches. A block that is too
-large is taken in parts: the pass splits the next axis, the rows of a product, where a cache holds the side
-that stays.
+How many the outermost axis counts may vary from call to call. The blocks must be enough to keep a device
+busy, and small enough for a core's caches. A block that is too large is taken in parts: the pass splits the
+next axis, the rows of a product, where a cache holds the side that stays.
 
 One of the kernels must sum up products of two sides that both differ from block to block. Planning has fused
 kernels without such sums as far as it pays. A side that stays is shared best by all rows of one kernel. A
@@ -151,6 +151,12 @@ class _Fuser:
         arguments: dict[tuple[SSAValue, Attribute], int] = {}
         operands: list[SSAValue] = []
         numbers: list[list[int | None]] = []
+        for launch in launches:
+            kernel = self.kernels[kernel_name(launch)]
+            # The values of dims come first; those of one name are one value in a program.
+            for operand, size in zip(launch.arguments, kernel.sizes.values(), strict=False):
+                if arguments.setdefault((operand, size.type), len(operands)) == len(operands):
+                    operands.append(operand)
         for launch in launches:
             kernel = self.kernels[kernel_name(launch)]
             own: list[int | None] = []

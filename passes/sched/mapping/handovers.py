@@ -101,12 +101,6 @@ def _unknown_kernel(it: Handover) -> str | None:
     return None
 
 
-def _sizes(it: Handover) -> str | None:
-    if any(kernel.sizes for kernel in it.kernels_of()):
-        return "extents of a kernel vary from call to call"
-    return None
-
-
 def _waiting(it: Handover) -> str | None:
     if any(launch.token.first_use is not None for launch in it.launches):
         return "something waits for one of the kernels"
@@ -145,7 +139,6 @@ HANDOVER_RULES: tuple[HandoverRule, ...] = (
     HandoverRule("unknown-kernel", _unknown_kernel),
     HandoverRule("several-consumers", _several_consumers),
     HandoverRule("order", _order),
-    HandoverRule("varying-extents", _sizes),
     HandoverRule("waiting", _waiting),
     # Last: the one rule that looks at all items between the kernels.
     HandoverRule("hazard", _hazard),

@@ -11,10 +11,18 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
 from ....dialects import sched
-from ....dialects.buffer_size import nbytes_of, row_major_strides
-from ....dialects.dims.expressions import upper_bound
+from ....dialects.buffer_size import extents_of, nbytes_of, row_major_strides
+from ....dialects.dims.expressions import (
+    Extent,
+    bounded,
+    from_terms,
+    lower_bound,
+    terms_of,
+    upper_bound,
+)
 from ....dialects.element_types import NBYTES, element_type_of
 from ....dialects.sched import CombineKind, MappingAttr, Scope
+from ...indices.access import planned_dims
 from ...indices.analysis import IndexAnalysis, Loop
 from ...indices.expressions import Axis, IndexExpr, constant, linearize, variable
 from ...indices.nests import nest_of
@@ -25,6 +33,10 @@ from ..steps.primitives.split import split
 
 _SERIAL = MappingAttr.get()
 
+
+# By design: blocks are counted with it in the place of what varies of the outermost extents. No other extent
+# has it as a factor, so that what holds for it holds for all numbers.
+_ANY_NUMBER = (1 << 31) - 1
 
 # By design: no fewer rows than a register tile has.
 LEAST_ROWS = 8
@@ -43,11 +55,14 @@ class StageSource:
     staying_nbytes: int
 
     @property
+    def extents(self) -> tuple[Extent, ...]:
+        """The extents of the buffer between producer and consumer, as the kernel sees it."""
+        return tuple(extents_of(self.kernel.body.block.args[self.argument].type))
+
+    @property
     def shape(self) -> tuple[int, ...]:
-        """The shape of the buffer between producer and consumer, as the kernel sees it."""
-        type = self.kernel.body.block.args[self.argument].type
-        assert isinstance(type, MemRefType), "a buffer that is none"
-        return tuple(type.get_shape())
+        """The same as numbers."""
+        return _numbers(self.extents)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +107,14 @@ def plan_stages(sources: Sequence[StageSource], local_nbytes: int, least_blocks:
     why they cannot, or need not. The kernel has at least `least_blocks` blocks, and at most `local_nbytes`
     bytes of local buffers.
 
+    The outermost extent of the buffer and of all kernels may vary from call to call; there are at least as
+    many blocks when it is least.
+
     The first buffer of a kernel takes at most half of the bytes, or a third if it is a part of the rows: its
     operands may be blocks of the same size.
     """
+    if any(_varies(extent) for source in sources for extent in source.extents[1:]):
+        return Obstacle("varying-extents", "an extent within its blocks varies from call to call")
     readings = [_Reading(source) for source in sources]
     if not all(reading.nest for reading in readings):
         return Obstacle("no-nest", "a kernel has no axes, is mapped, or has one whose extent varies")
@@ -102,14 +122,23 @@ def plan_stages(sources: Sequence[StageSource], local_nbytes: int, least_blocks:
     if not any(reading.sums for reading in readings):
         return Obstacle("no-products", "no kernel of them sums up products")
     shape = sources[-1].shape
-    size, each = prod(shape), NBYTES[element_type_of(readings[-1].buffer.type)]
     if min(shape, default=1) < 1:
         return Obstacle("empty", "it has no elements")
+    outermost = [extent for source in sources for extent in source.extents[:1]]
+    parts = {
+        _varying_part(extent) for extent in (*outermost, *(reading.nest[0].extent for reading in readings))
+    }
+    if len(parts) != 1 or None in parts:
+        return Obstacle("varying-extents", "its outermost extent and those of the kernels vary in other ways")
+    part = next(extent for extent in parts if extent is not None)
+    least = max(lower_bound(bounded(part, planned_dims(sources[-1].kernel))), 1)
+    size, each = prod(shape), NBYTES[element_type_of(readings[-1].buffer.type)]
     consumer, taken = readings[-1], sum(reading.taken_nbytes for reading in readings)
     most = local_nbytes - taken if consumer.has_blocks else local_nbytes // 2
     for blocks, in_parts in _block_counts(consumer.extents):
         nbytes = size // blocks * each
-        if blocks < least_blocks or size % blocks or nbytes * (3 if in_parts else 2) > 2 * most:
+        n_blocks = blocks if part == 1 else blocks // _ANY_NUMBER * least
+        if n_blocks < least_blocks or size % blocks or nbytes * (3 if in_parts else 2) > 2 * most:
             continue
         if not all(reading.may_be_stage(blocks) for reading in readings):
             continue
@@ -156,10 +185,10 @@ class _Reading:
         loops = [op for op in kernel.walk() if isinstance(op, Loop)]
         if all(op.mapping == _SERIAL for op in loops):
             for axis in nest_of(kernel):
-                if axis.count is not None or not isinstance(axis.extent, int) or axis.extent < 1:
+                if axis.count is not None or axis.extent == 0 or (self.nest and _varies(axis.extent)):
                     break
                 self.nest.append(axis)
-        self.extents = [axis.extent for axis in self.nest if isinstance(axis.extent, int)]
+        self.extents = _numbers([axis.extent for axis in self.nest])
         self.accesses = [
             use.operation
             for use in self.buffer.uses
@@ -235,7 +264,7 @@ class _Reading:
         where there is none); None where it may lie in another block than the one that the axes count.
         """
         nest, shape, n = self.nest[: stage.n_axes], self.source.shape, stage.n_dims
-        extents = [axis.extent for axis in nest if isinstance(axis.extent, int)]
+        extents = self.extents[: stage.n_axes]
         axes = [self.analysis.axis(axis) for axis in nest]
         number = linearize([variable(axis) for axis in axes], row_major_strides(extents))
         indices = [self.analysis.expr(index) for index in access.indices]
@@ -289,6 +318,24 @@ class _Reading:
         return prod(upper_bound(axis.extent) for axis in set(address.axes()) if axis not in axes)
 
 
+def _varies(extent: Extent) -> bool:
+    return not isinstance(extent, int)
+
+
+def _varying_part(extent: Extent) -> Extent | None:
+    """Returns what an extent is a multiple of that varies, 1 where none does; None for a sum of several."""
+    monomials = [monomial for monomial, _ in terms_of(extent)]
+    return from_terms({monomials[0]: 1}) if len(monomials) == 1 else None
+
+
+def _numbers(extents: Sequence[Extent]) -> tuple[int, ...]:
+    """Returns extents with a number in the place of what varies of them."""
+    return tuple(
+        extent if isinstance(extent, int) else _ANY_NUMBER * sum(factor for _, factor in terms_of(extent))
+        for extent in extents
+    )
+
+
 def _refined(nests: Sequence[Sequence[int]]) -> tuple[int, ...] | None:
     """Returns the extents of the nest of most axes, if the axes of all others are some of its in a row."""
     finest = max(nests, key=len)
@@ -338,7 +385,8 @@ def _stages_in(block: Block) -> list[sched.AxisOp]:
 def write_stages(plan: StagePlan, arguments: Sequence[Sequence[int | None]], name: str) -> sched.KernelOp:
     """
     Returns a kernel of copies of the stages, called `name`. `arguments` are, for each argument of each of
-    them, the number of the argument that it is in the new kernel, None for the buffer between the stages.
+    them, the number of the argument that it is in the new kernel, None for the buffer between the stages. The
+    values of dims come first.
     """
     return _StageWriter(plan, arguments, name).write()
 
@@ -352,7 +400,15 @@ class _StageWriter:
                 if number is not None:
                     old.setdefault(number, argument)
         consumer = plan.stages[-1].source.kernel
-        self.kernel = sched.KernelOp(name, [old[number].type for number in range(len(old))])
+        sizes: dict[int, str] = {}
+        for stage, own in zip(plan.stages, arguments, strict=True):
+            kernel = stage.source.kernel
+            sizes |= {
+                number: dim for dim, number in zip(kernel.sizes, own, strict=False) if number is not None
+            }
+        dims = [sizes[number] for number in range(len(sizes))]
+        types = [old[number].type for number in range(len(dims), len(old))]
+        self.kernel = sched.KernelOp(name, types, dims)
         self.kernel.location = consumer.location
         for number, argument in enumerate(self.kernel.body.block.args):
             argument.name_hint, argument.location = old[number].name_hint, old[number].location
@@ -394,7 +450,7 @@ class _StageWriter:
             op.detach()
             target.add_op(op)
         writer = writer_before(ops[0])
-        extents = [axis.extent for axis in nest if isinstance(axis.extent, int)]
+        extents = reading.extents[: stage.n_axes]
         groups = _groups(extents, self.plan.extents)
         assert groups is not None, "the axes of a stage are none of the nest"
         for axis, group in zip(nest, groups, strict=True):

@@ -426,3 +426,110 @@ def test_a_product_with_the_norm_of_its_rows_is_a_kernel_in_tiles():
         explanation = executable.explain()
     schedules = ["\n".join(kernel.schedule) for kernel in explanation.kernels]
     assert len(schedules) == 2 and "register tiles" in schedules[0]
+
+
+# Of one head there may be fewer blocks than threads.
+@pytest.mark.parametrize(
+    ("name", "is_one"),
+    [("rows in whole tiles", True), ("a part of the rows at once", False), ("many heads of few rows", False)],
+)
+def test_attention_of_a_varying_batch_has_the_bits_of_the_interpreter(name: str, is_one: bool):
+    shape, dtype, causal = ATTENTIONS[name]
+    batch = tenon.Dim("b", 1, 16)
+
+    def function(q: Any, k: Any, v: Any) -> Any:
+        return attention(q, k, v, causal)
+
+    f = tenon.jit(function, dynamic={each: {0: batch} for each in "qkv"})
+    for count in (1, 3, 16):
+        q, k, v = (array.astype(DTYPES[dtype]) for array in arrays(*[(count, *shape[1:])] * 3))
+        interpreted = tenon.compile(f.lower(q, k, v).text("low"), backend="reference")
+        np.testing.assert_array_equal(np.asarray(f(q, k, v)), np.asarray(interpreted(q, k, v)))
+        explanation = tenon.explain(f, q, k, v)
+        assert (len(explanation.kernels) == 1) == is_one
+
+
+VARYING = """
+graph.dim @n min {least} max 64
+sched.kernel @rows(%n: index, %x: {rows_buffer},
+    %t: {rows_buffer}) dims [n] {{
+  sched.axis %b = {rows} {{
+    sched.axis %r = 6 {{
+      sched.axis %c = 10 {{
+        %v = memref.load %x[%b, %r, %c] : {rows_buffer}
+        %w = arith.addf %v, %v : f32
+        memref.store %w, %t[%b, %r, %c] : {rows_buffer}
+      }}
+    }}
+  }}
+}}
+sched.kernel @product(%n: index, %t: {left_buffer},
+    %y: {right_buffer},
+    %z: {result_buffer}) dims [n] {{
+  sched.axis %g = {outer} {{
+    sched.axis %h = 2 {{
+      sched.axis %i = 6 {{
+        sched.axis %j = 5 {{
+          %s = sched.reduce fma %k = 10 : f32 {{
+            %a = memref.load %t[%g, %h, %i, %k] : {left_buffer}
+            %b = memref.load %y[%g, %h, %k, %j] : {right_buffer}
+            sched.yield %a, %b : f32
+          }}
+          memref.store %s, %z[%g, %h, %i, %j] : {result_buffer}
+        }}
+      }}
+    }}
+  }}
+}}
+sched.program @f(%x: {rows_buffer},
+    %y: {right_buffer})
+    : (tensor<?x6x10xf32, #graph.dims<{rows}, 6, 10>>, tensor<?x2x10x5xf32, #graph.dims<{outer}, 2, 10, 5>>)
+    -> tensor<?x2x6x5xf32, #graph.dims<{outer}, 2, 6, 5>> {{
+  %t = sched.buffer global temporary : {rows_buffer}
+  %z = sched.buffer global result : {result_buffer}
+  %n = sched.dim @n
+  %0 = sched.launch @rows(%n, %x, %t) after() : index,
+    {rows_buffer}, {rows_buffer}
+  %1 = sched.launch @product(%n, %t, %y, %z) after()
+    : index, {rows_buffer},
+    {right_buffer}, {result_buffer}
+  sched.return %z after() : {result_buffer}
+}}
+"""
+
+
+def varying(rows: str, outer: str, least: int) -> str:
+    """Returns `PROGRAM` for `n` of at least `least`, with so many rows, and so many pairs of them."""
+
+    def buffer(extent: str, *rest: int) -> str:
+        shape, dims = "x".join(map(str, rest)), ", ".join(map(str, rest))
+        return f"memref<?x{shape}xf32, {{dims = #graph.dims<{extent}, {dims}>}}>"
+
+    return VARYING.format(
+        rows=rows,
+        outer=outer,
+        least=least,
+        rows_buffer=buffer(rows, 6, 10),
+        left_buffer=buffer(outer, 2, 6, 10),
+        right_buffer=buffer(outer, 2, 10, 5),
+        result_buffer=buffer(outer, 2, 6, 5),
+    )
+
+
+def test_an_outermost_extent_may_vary_in_steps_of_any_size():
+    text = varying(rows="2 * n", outer="n", least=4)
+    module = fused(text)
+    assert kernels(module) == ["product_fused"]
+    for count in (4, 7):
+        inputs = arrays((2 * count, 6, 10), (count, 2, 10, 5))
+        np.testing.assert_array_equal(results(module, *inputs), results(text, *inputs))
+
+
+def test_blocks_are_counted_where_the_varying_extent_is_least():
+    assert kernels(fused(varying(rows="2 * n", outer="n", least=3))) == ["rows", "product"]
+
+
+def test_extents_that_vary_in_another_way_keep_kernels_apart():
+    # As many elements, but the rows of one are no blocks of the other.
+    text = varying(rows="2 * n + 2", outer="n + 1", least=8)
+    assert kernels(fused(text)) == ["rows", "product"]
