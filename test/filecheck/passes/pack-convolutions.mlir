@@ -72,18 +72,18 @@ func.func @integers(%x: tensor<10x10x16xi32>, %w: tensor<10x16x3x3xi32>) -> tens
 // Images may have extents that are not numbers; weights may not.
 // CHECK-LABEL: func.func @named_images
 // CHECK:         %w_packed = graph.contract %w
-// CHECK-NEXT:    graph.contract %x, %w_packed {{.*}} bounds [n, 8, 8, 2, 8, 3, 3, 16] tile [d4 = 8 in panels]
-// CHECK-SAME:      -> tensor<?x8x8x2x8xf32, #graph.dims<n, 8, 8, 2, 8>>
-// CHECK-NEXT:    graph.reshape {{.*}} -> tensor<?x8x8x16xf32, #graph.dims<n, 8, 8, 16>>
+// CHECK-NEXT:    graph.contract %x, %w_packed {{.*}} bounds [m, 8, 8, 2, 8, 3, 3, 16] tile [d4 = 8 in panels]
+// CHECK-SAME:      -> tensor<?x8x8x2x8xf32, #graph.dims<m, 8, 8, 2, 8>>
+// CHECK-NEXT:    graph.reshape {{.*}} -> tensor<?x8x8x16xf32, #graph.dims<m, 8, 8, 16>>
 // CHECK-LABEL: func.func @named_weights
 // CHECK-NOT:     {{packed|tile}}
-graph.dim @n min 1 max 4
-func.func @named_images(%x: tensor<?x10x10x16xf32, #graph.dims<n, 10, 10, 16>>, %w: tensor<16x16x3x3xf32>) -> tensor<?x8x8x16xf32, #graph.dims<n, 8, 8, 16>> {
-  %c = graph.contract %x, %w maps [affine_map<(b, y, x, o, i, j, c) -> (b, y + i, x + j, c)>, affine_map<(b, y, x, o, i, j, c) -> (o, c, i, j)>, affine_map<(b, y, x, o, i, j, c) -> (b, y, x, o)>] bounds [n, 8, 8, 16, 3, 3, 16] : tensor<?x10x10x16xf32, #graph.dims<n, 10, 10, 16>>, tensor<16x16x3x3xf32> -> tensor<?x8x8x16xf32, #graph.dims<n, 8, 8, 16>>
-  func.return %c : tensor<?x8x8x16xf32, #graph.dims<n, 8, 8, 16>>
+graph.dim @m min 1 max 4
+func.func @named_images(%x: tensor<?x10x10x16xf32, #graph.dims<m, 10, 10, 16>>, %w: tensor<16x16x3x3xf32>) -> tensor<?x8x8x16xf32, #graph.dims<m, 8, 8, 16>> {
+  %c = graph.contract %x, %w maps [affine_map<(b, y, x, o, i, j, c) -> (b, y + i, x + j, c)>, affine_map<(b, y, x, o, i, j, c) -> (o, c, i, j)>, affine_map<(b, y, x, o, i, j, c) -> (b, y, x, o)>] bounds [m, 8, 8, 16, 3, 3, 16] : tensor<?x10x10x16xf32, #graph.dims<m, 10, 10, 16>>, tensor<16x16x3x3xf32> -> tensor<?x8x8x16xf32, #graph.dims<m, 8, 8, 16>>
+  func.return %c : tensor<?x8x8x16xf32, #graph.dims<m, 8, 8, 16>>
 }
-func.func @named_weights(%x: tensor<10x10x?xf32, #graph.dims<10, 10, n>>, %w: tensor<64x?x3x3xf32, #graph.dims<64, n, 3, 3>>) -> tensor<8x8x64xf32> {
-  %c = graph.contract %x, %w maps [affine_map<(y, x, o, i, j, c) -> (y + i, x + j, c)>, affine_map<(y, x, o, i, j, c) -> (o, c, i, j)>, affine_map<(y, x, o, i, j, c) -> (y, x, o)>] bounds [8, 8, 64, 3, 3, n] : tensor<10x10x?xf32, #graph.dims<10, 10, n>>, tensor<64x?x3x3xf32, #graph.dims<64, n, 3, 3>> -> tensor<8x8x64xf32>
+func.func @named_weights(%x: tensor<10x10x?xf32, #graph.dims<10, 10, m>>, %w: tensor<64x?x3x3xf32, #graph.dims<64, m, 3, 3>>) -> tensor<8x8x64xf32> {
+  %c = graph.contract %x, %w maps [affine_map<(y, x, o, i, j, c) -> (y + i, x + j, c)>, affine_map<(y, x, o, i, j, c) -> (o, c, i, j)>, affine_map<(y, x, o, i, j, c) -> (y, x, o)>] bounds [8, 8, 64, 3, 3, m] : tensor<10x10x?xf32, #graph.dims<10, 10, m>>, tensor<64x?x3x3xf32, #graph.dims<64, m, 3, 3>> -> tensor<8x8x64xf32>
   func.return %c : tensor<8x8x64xf32>
 }
 

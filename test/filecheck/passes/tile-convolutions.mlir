@@ -283,24 +283,9 @@ sched.kernel @panels_in_the_result(%n: index, %i: memref<?x4x4x9xf32, {dims = #g
   }
 }
 
-// Pixels that are not a number of them have no tiles here, nor have channels that do not lie side by side within panels.
-// CHECK-LABEL: sched.kernel @named_pixels
-// CHECK-NOT:     tile(
+// Channels that do not lie side by side within panels have no tiles.
 // CHECK-LABEL: sched.kernel @channels_apart
 // CHECK-NOT:     tile(
-sched.kernel @named_pixels(%n: index, %i: memref<?xf32, {dims = #graph.dims<n + 2>}>, %w: memref<3x16xf32>, %r: memref<?x16xf32, {dims = #graph.dims<n, 16>}>) dims [n] {
-  sched.axis %x = n {
-    sched.axis %o = 16 {
-      %s = sched.reduce fma %v = 3 : f32 {
-        %xv = arith.addi %x, %v : index
-        %a = memref.load %i[%xv] : memref<?xf32, {dims = #graph.dims<n + 2>}>
-        %b = memref.load %w[%v, %o] : memref<3x16xf32>
-        sched.yield %a, %b : f32
-      }
-      memref.store %s, %r[%x, %o] : memref<?x16xf32, {dims = #graph.dims<n, 16>}>
-    }
-  }
-}
 sched.kernel @channels_apart(%i: memref<12xf32>, %w: memref<2x16x3xf32>, %r: memref<10x2x16xf32>) {
   sched.axis %x = 10 {
     sched.axis %p = 2 {
