@@ -347,8 +347,17 @@ def _number_or_other(choose: Function) -> Function:
 maximum_number = _number_or_other(_maximum)
 minimum_number = _number_or_other(_minimum)
 
+_add, _multiply = on_signed(np.add), on_signed(np.multiply)
+
+
+def add_product(lhs: Array, rhs: Array, total: Array) -> Array:
+    """Returns `total + lhs * rhs`: of floats rounded once, of integers wrapping."""
+    return fma(lhs, rhs, total) if is_floating(total.dtype) else _add(total, _multiply(lhs, rhs))
+
+
 COMBINE: dict[CombineKind, Function] = {
     CombineKind.FMA: add,
+    CombineKind.MULADDI: on_signed(np.add),
     CombineKind.ADDF: add,
     CombineKind.MULF: multiply,
     CombineKind.MAXIMUMF: maximum,
@@ -369,7 +378,9 @@ def identity(kind: CombineKind, type: Attribute) -> Array:
     """Returns the value of `type`, as a 0-d array, that changes nothing when combined by `kind`."""
     dtype = dtype_of(type)
     match kind:
-        case CombineKind.FMA | CombineKind.ADDF | CombineKind.ADDI | CombineKind.ORI | CombineKind.MAXUI:
+        case CombineKind.FMA | CombineKind.MULADDI | CombineKind.ADDF | CombineKind.ADDI:
+            return np.zeros((), dtype)
+        case CombineKind.ORI | CombineKind.MAXUI:
             return np.zeros((), dtype)
         case CombineKind.MULF | CombineKind.MULI:
             return np.ones((), dtype)

@@ -21,6 +21,9 @@ NATIVE = "native"
 _X86 = ("x86_64", "i386", "i686")
 
 
+_PAIR_PRODUCTS = {4: "x86.sse2.pmadd.wd", 8: "x86.avx2.pmadd.wd", 16: "x86.avx512.pmaddw.d.512"}
+
+
 @dataclass(frozen=True, slots=True)
 class Processor:
     """
@@ -54,6 +57,15 @@ class Processor:
     def multiplies_and_adds(self) -> bool:
         """Returns whether it has instructions that multiply and add with one rounding."""
         return self.arch not in _X86 or self.has("fma")
+
+    def pair_products(self, lanes: int) -> str | None:
+        """
+        Returns the intrinsic that adds the products of pairs of i16 in vectors of so many i32, if it has one.
+        """
+        if self.arch not in _X86:
+            return None
+        needs = {4: "sse2", 8: "avx2", 16: "avx512bw"}.get(lanes)
+        return _PAIR_PRODUCTS[lanes] if needs is not None and self.has(needs) else None
 
     @property
     def triple(self) -> str:

@@ -17,6 +17,9 @@ from xdsl.dialects.builtin import (
     UnitAttr,
     f32,
     f64,
+    i8,
+    i16,
+    i32,
     i64,
 )
 from xdsl.ir import Attribute, SSAValue
@@ -34,9 +37,24 @@ from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from ..element_types import NBYTES, element_type_of, is_float
+from ..element_types import NARROW_FLOATS, element_type_of, is_float
 
 INDEX = IndexType()
+
+SUM_TYPES: tuple[Attribute, ...] = (f32, f64, i32, i64)
+"""What a tile adds up in."""
+
+_HELD: dict[Attribute, tuple[Attribute, ...]] = {
+    f32: (f32, *NARROW_FLOATS, i8, i16),
+    f64: (f64, f32, *NARROW_FLOATS, i8, i16, i32),
+    i32: (i8, i16, i32),
+    i64: (i8, i16, i32, i64),
+}
+
+
+def holds(wide: Attribute, narrow: Attribute) -> bool:
+    """Returns whether each element of `narrow`, a storage type, is one of `wide`, signed or unsigned."""
+    return narrow in _HELD.get(wide, ())
 
 
 @irdl_op_definition
@@ -49,8 +67,9 @@ class TileFmaOp(IRDLOperation):
 
     where k runs over `depths` dims, the last one fastest, each with a step of its own in `lhs` and in `rhs`;
     every product is added by one fma in the type of `acc`, in that order, to 0.0 (`=`) or to what `acc` holds
-    (`+=`). Elements of `lhs` and `rhs` may be narrower, and are converted exactly. No two of the elements
-    that are written are the same, and none of them is among those that are read.
+    (`+=`); integers wrap. Elements of `lhs` and `rhs` may be narrower, integers beside floats too, and are
+    converted exactly; integers are read as signed unless `unsigned` stands before their buffer. No two of the
+    elements that are written are the same, and none of them is among those that are read.
 
     With `live` only the first `live` columns exist: no others are read or written.
 
@@ -73,6 +92,8 @@ class TileFmaOp(IRDLOperation):
         depth [%k] : memref<8192xf32>, memref<8192xf32>, memref<1048576xf32>
     low.tile_fma 14 x 32 transposed %c[%c_at, %c_row] = %a[%a_at, %a_row, %a_step] * %b[%b_at, %b_step]
         depth [%k] : memref<65536xf32>, memref<65536xf32>, memref<65536xf32>
+    low.tile_fma 14 x 32 %c[%c_at, %c_row] = %a[%a_at, %a_row, %a_step] * unsigned %b[%b_at, %b_step]
+        depth [%k] : memref<65536xf32>, memref<65536xf32>, memref<65536xi8>
     ```
     """
 
@@ -82,6 +103,8 @@ class TileFmaOp(IRDLOperation):
     accumulates = opt_prop_def(UnitAttr)
     transposed = opt_prop_def(UnitAttr)
     ahead = opt_prop_def(IntegerAttr[I64])
+    lhs_unsigned = opt_prop_def(UnitAttr)
+    rhs_unsigned = opt_prop_def(UnitAttr)
     acc = operand_def(MemRefType)
     acc_at = operand_def(INDEX)
     acc_row = operand_def(INDEX)
@@ -113,11 +136,13 @@ class TileFmaOp(IRDLOperation):
         ahead: int | None = None,
         lhs_next: tuple[SSAValue, int, int] | None = None,
         rhs_next: tuple[SSAValue, int, int] | None = None,
+        unsigned: tuple[bool, bool] = (False, False),
     ):
         """
         `acc` is a buffer, the index at which its tile begins, and the step from row to row. `lhs` is the same
         and a step for each depth. `rhs` is a buffer, the index at which its tile begins, and a step for each
-        depth. A prefetch of `lhs` or `rhs` is an index, a step and a count.
+        depth. A prefetch of `lhs` or `rhs` is an index, a step and a count. `unsigned` says how the integers
+        of `lhs` and of `rhs` are read.
         """
         super().__init__(
             operands=[*acc, *lhs[:3], lhs[3:], *rhs[:2], rhs[2:], depths, live]
@@ -128,6 +153,8 @@ class TileFmaOp(IRDLOperation):
                 "accumulates": UnitAttr() if accumulates else None,
                 "transposed": UnitAttr() if transposed else None,
                 "ahead": None if ahead is None else IntegerAttr(ahead, i64),
+                "lhs_unsigned": UnitAttr() if unsigned[0] else None,
+                "rhs_unsigned": UnitAttr() if unsigned[1] else None,
                 "lhs_next_steps": _steps_of(lhs_next),
                 "rhs_next_steps": _steps_of(rhs_next),
             },
@@ -149,8 +176,10 @@ class TileFmaOp(IRDLOperation):
         acc, acc_indices = _parse_place(parser)
         accumulates = parser.parse_optional_punctuation("+") is not None
         parser.parse_punctuation("=")
+        lhs_unsigned = parser.parse_optional_keyword("unsigned") is not None
         lhs, lhs_indices = _parse_place(parser)
         parser.parse_punctuation("*")
+        rhs_unsigned = parser.parse_optional_keyword("unsigned") is not None
         rhs, rhs_indices = _parse_place(parser)
         parser.parse_keyword("depth")
         depths = _parse_indices(parser)
@@ -185,6 +214,7 @@ class TileFmaOp(IRDLOperation):
             ahead,
             lhs_next,
             rhs_next,
+            (lhs_unsigned, rhs_unsigned),
         )
         op.attributes.update(attributes)
         return op
@@ -200,8 +230,12 @@ class TileFmaOp(IRDLOperation):
             printer.print_string(f" ahead {self.ahead.value.data}")
         _print_place(printer, self.acc, (self.acc_at, self.acc_row))
         printer.print_string(" =" if self.accumulates is None else " +=")
+        if self.lhs_unsigned is not None:
+            printer.print_string(" unsigned")
         _print_place(printer, self.lhs, (self.lhs_at, self.lhs_row, *self.lhs_steps))
         printer.print_string(" *")
+        if self.rhs_unsigned is not None:
+            printer.print_string(" unsigned")
         _print_place(printer, self.rhs, (self.rhs_at, *self.rhs_steps))
         printer.print_string(" depth [")
         printer.print_list(self.depths, printer.print_ssa_value)
@@ -235,14 +269,18 @@ class TileFmaOp(IRDLOperation):
             )
         # Operands are converted exactly, so it does not matter where a backend converts them.
         wide: Attribute = element_type_of(self.acc.type)
-        if wide not in (f32, f64):
-            raise VerifyException(f"{self.name}: acc is {self.acc.type}, expected elements of f32 or f64")
-        for name, buffer in (("lhs", self.lhs), ("rhs", self.rhs)):
+        if wide not in SUM_TYPES:
+            types = ", ".join(map(str, SUM_TYPES))
+            raise VerifyException(f"{self.name}: acc is {self.acc.type}, expected elements of {types}")
+        sides = ("lhs", self.lhs, self.lhs_unsigned), ("rhs", self.rhs, self.rhs_unsigned)
+        for name, buffer, unsigned in sides:
             element: Attribute = element_type_of(buffer.type)
-            if not is_float(element) or NBYTES[element] > NBYTES[wide]:
+            if not holds(wide, element):
                 raise VerifyException(
-                    f"{self.name}: {name} is {buffer.type}, expected floats that {wide} holds exactly"
+                    f"{self.name}: {name} is {buffer.type}, expected numbers that {wide} holds exactly"
                 )
+            if unsigned is not None and is_float(element):
+                raise VerifyException(f"{self.name}: {name} is unsigned {buffer.type}, expected integers")
         if self.transposed is not None and (self.accumulates is not None or self.live is not None):
             what = "+=" if self.accumulates is not None else "live"
             raise VerifyException(f"{self.name}: {what} of a transposed tile (expected = of all columns)")

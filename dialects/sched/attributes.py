@@ -186,9 +186,13 @@ class MappingAttr(ParametrizedAttribute):
 
 
 class CombineKind(StrEnum):
-    """How a reduction combines: by the `arith` op on two values, or `fma`, which adds products unrounded."""
+    """
+    How a reduction combines: by the `arith` op on two values, or by adding products, of floats unrounded
+    (`fma`), of integers wrapping (`muladdi`).
+    """
 
     FMA = "fma"
+    MULADDI = "muladdi"
     ADDF = "addf"
     MULF = "mulf"
     MAXIMUMF = "maximumf"
@@ -201,6 +205,11 @@ class CombineKind(StrEnum):
     MINUI = "minui"
     ANDI = "andi"
     ORI = "ori"
+
+    @property
+    def adds_products(self) -> bool:
+        """Whether it takes two values and adds their product."""
+        return self in (CombineKind.FMA, CombineKind.MULADDI)
 
 
 @irdl_attr_definition

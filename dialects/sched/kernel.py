@@ -353,7 +353,7 @@ class ReduceOp(IRDLOperation):
     @property
     def continued(self) -> ReduceOp | None:
         """The reduction inside that goes on with this one's sum, if this is one of several dims by `fma`."""
-        if self.kind.data is not CombineKind.FMA or len(self.yielded) != 1:
+        if not self.kind.data.adds_products or len(self.yielded) != 1:
             return None
         inner = self.yielded[0].owner
         assert isinstance(inner, ReduceOp), f"{self.name}: nothing goes on with the sum"
@@ -405,7 +405,7 @@ class ReduceOp(IRDLOperation):
 
     def verify_(self) -> None:
         _verify_loop(self)
-        if self.mapping.tile.data and (self.kind.data is not CombineKind.FMA or self.mapping.step != 1):
+        if self.mapping.tile.data and (not self.kind.data.adds_products or self.mapping.step != 1):
             raise VerifyException(f"{self.name}: {self.mapping.words()} (tiles are of serial sums by fma)")
         if self.mapping.prefetch.data:
             raise VerifyException(f"{self.name}: {self.mapping.words()} (prefetch is for the axes of a tile)")
@@ -416,7 +416,7 @@ class ReduceOp(IRDLOperation):
             raise VerifyException(f"{self.name}: body yields {found}, expected {self.result.type}")
         if self.init is not None and self.init.type != self.result.type:
             raise VerifyException(f"{self.name}: init is {self.init.type}, expected {self.result.type}")
-        if kind is CombineKind.FMA:
+        if kind.adds_products:
             self._verify_products(last.values)
         elif len(last.values) != 1:
             raise VerifyException(
@@ -449,7 +449,7 @@ class ReduceOp(IRDLOperation):
         if self.tile_shape is None:
             return
         text = f"tile_shape [{', '.join(map(str, self.tile_shape.data))}]"
-        if self.kind.data is not CombineKind.FMA:
+        if not self.kind.data.adds_products:
             kind = self.kind.data.value
             raise VerifyException(f"{self.name}: {text} of a sum by {kind} (tiles are by fma)")
         if not self.reads_panels(self.tile_shape):
@@ -465,7 +465,7 @@ class ReduceOp(IRDLOperation):
         inner = values[0].owner if len(values) == 1 else None
         if (
             not isinstance(inner, ReduceOp)
-            or inner.kind.data is not CombineKind.FMA
+            or inner.kind.data is not self.kind.data
             or inner.parent is not self.body.block
             or inner.init is not None
             or not values[0].has_one_use()

@@ -26,7 +26,8 @@ from ...dialects import sched
 from ...dialects.buffer_size import size_of
 from ...dialects.dims.expressions import Extent, upper_bound
 from ...dialects.element_types import NBYTES, element_type_of
-from ...dialects.sched import CombineKind
+from ...dialects.low import Conversion, ConvertOp
+from ...dialects.low.tile import SUM_TYPES, holds
 from .analysis import IndexAnalysis
 from .expressions import Axis, IndexExpr, Leaf, opaque, variable
 
@@ -132,7 +133,7 @@ def product_of(op: sched.ReduceOp, analysis: IndexAnalysis) -> Product | None:
     right inside of it, from 0 on, with nothing but their addresses beside.
     """
     dims = dims_of(op)
-    if op.kind.data is not CombineKind.FMA or op.init is not None:
+    if op.result.type not in SUM_TYPES or not op.kind.data.adds_products or op.init is not None:
         return None
     loads = [loaded(value) for value in dims[-1].yielded]
     for number, dim in enumerate(dims):
@@ -168,11 +169,19 @@ def dims_of(op: sched.ReduceOp) -> tuple[sched.ReduceOp, ...]:
 
 
 def loaded(value: SSAValue) -> memref.LoadOp | None:
-    """Returns what loads a value, which may be widened then."""
-    owner = value.owner
+    """Returns what loads a value, which may be converted then to a type that holds it exactly."""
+    owner, source = value.owner, value
     if isinstance(owner, arith.ExtFOp):
-        owner = owner.input.owner
-    return owner if isinstance(owner, memref.LoadOp) else None
+        source = owner.input
+    elif isinstance(owner, ConvertOp) and holds(value.type, owner.source.type):
+        source = owner.source
+    return source.owner if isinstance(source.owner, memref.LoadOp) else None
+
+
+def is_unsigned(value: SSAValue) -> bool:
+    """Returns whether what loads a value loads integers that are read as unsigned."""
+    owner = value.owner
+    return isinstance(owner, ConvertOp) and owner.conversion.data in (Conversion.UITOFP, Conversion.EXTUI)
 
 
 def forget_panels(around: Operation | None) -> None:

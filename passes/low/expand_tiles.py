@@ -27,15 +27,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects import arith, math, memref, scf, vector
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
-    Float32Type,
-    Float64Type,
     FloatAttr,
+    IntegerAttr,
     MemRefType,
     ModuleOp,
     VectorType,
@@ -45,14 +45,22 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 from xdsl.utils.hints import isa
 
-from ...dialects.element_types import NBYTES, element_type_of, with_lanes
-from ...dialects.low import AllocaOp, KernelOp, TileFmaOp
+from ...dialects.element_types import NBYTES, element_type_of, is_float, with_lanes
+from ...dialects.low import AllocaOp, Conversion, ConvertOp, KernelOp, TileFmaOp
 from ...dialects.low.constant_integer import constant_integer
 from ...dialects.low.prefetch import set_prefetch_distance
 from ...dialects.low.tile import INDEX
 from ..indices.lanes import MOST_LANES
 from ..machine.target import VECTOR_NBYTES, check_positive, usual_registers
 from .kernel_front import KernelFront
+
+_CONVERSIONS = {
+    (True, False): Conversion.SITOFP,
+    (True, True): Conversion.UITOFP,
+    (False, False): Conversion.EXTSI,
+    (False, True): Conversion.EXTUI,
+}
+"""What widens an integer: to floats or not, and read as unsigned or not."""
 
 
 @dataclass(frozen=True)
@@ -193,34 +201,53 @@ class _TileWriter:
     ) -> list[SSAValue]:
         ahead = None if self.op.ahead is None else self.op.ahead.value.data
         columns = [
-            self._load(self.op.rhs, self.sum(rhs_at, piece.first), piece.lanes, ahead) for piece in pieces
+            self._load(
+                self.op.rhs,
+                self.sum(rhs_at, piece.first),
+                piece.lanes,
+                ahead,
+                self.op.rhs_unsigned is not None,
+            )
+            for piece in pieces
         ]
         found: list[SSAValue] = []
         for row in lhs_rows:
-            factor = self._load(self.op.lhs, self.sum(lhs_at, row), 1)
+            is_unsigned = self.op.lhs_unsigned is not None
+            factor = self._load(self.op.lhs, self.sum(lhs_at, row), 1, is_unsigned=is_unsigned)
             factors: dict[Attribute, SSAValue] = {self.wide: factor}
             for column in columns:
                 if isa(column.type, VectorType) and column.type not in factors:
                     same = vector.BroadcastOp(factor, column.type)
                     factors[column.type] = self.value(same, "factor")
-                fma = math.FmaOp(factors[column.type], column, sums[len(found)])
-                found.append(self.value(fma, "sum"))
+                found.append(self._plus_product(sums[len(found)], factors[column.type], column))
         return found
+
+    def _plus_product(self, sum: SSAValue, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+        if is_float(self.wide):
+            return self.value(math.FmaOp(lhs, rhs, sum), "sum")
+        return self.value(arith.AddiOp(sum, self.value(arith.MuliOp(lhs, rhs), "product")), "sum")
 
     def _acc_at(self, row: int, piece: _Piece) -> SSAValue:
         start = self.sum(self.op.acc_at, self.product(self.index(row), self.op.acc_row))
         return self.sum(start, piece.first)
 
     def _zero(self, lanes: int) -> SSAValue:
-        wide = self.wide
-        assert isinstance(wide, Float32Type | Float64Type), f"sums of {wide}"
+        wide: Any = self.wide
         if lanes == 1:
-            return self.front.constant(FloatAttr(0.0, wide), wide, "zero", self.op.location)
+            zero = FloatAttr(0.0, wide) if is_float(wide) else IntegerAttr(0, wide)
+            return self.front.constant(zero, wide, "zero", self.op.location)
         type = VectorType(wide, [lanes])
-        zeros = DenseIntOrFPElementsAttr.from_list(type, [0.0])
+        zeros = DenseIntOrFPElementsAttr.from_list(type, [0])
         return self.front.constant(zeros, type, "zeros", self.op.location)
 
-    def _load(self, buffer: SSAValue, at: SSAValue, lanes: int, ahead: int | None = None) -> SSAValue:
+    def _load(
+        self,
+        buffer: SSAValue,
+        at: SSAValue,
+        lanes: int,
+        ahead: int | None = None,
+        is_unsigned: bool = False,
+    ) -> SSAValue:
         """Returns elements from `at` on, converted to the type of the sums."""
         stored = element_type_of(buffer.type)
         assert isa(buffer.type, MemRefType), f"{buffer.type} is no buffer"
@@ -234,8 +261,11 @@ class _TileWriter:
         loaded = self.value(load, "element" if lanes == 1 else "elements")
         if stored == self.wide:
             return loaded
-        extended = arith.ExtFOp.create(operands=(loaded,), result_types=(with_lanes(self.wide, shape),))
-        return self.value(extended, loaded.name_hint or "")
+        wide, hint = with_lanes(self.wide, shape), loaded.name_hint or ""
+        if is_float(stored):
+            return self.value(arith.ExtFOp.create(operands=(loaded,), result_types=(wide,)), hint)
+        convert = _CONVERSIONS[is_float(self.wide), is_unsigned]
+        return self.value(ConvertOp(convert, loaded, wide), hint)
 
     def _store(self, value: SSAValue, buffer: SSAValue, at: SSAValue, lanes: int) -> None:
         if lanes == 1:

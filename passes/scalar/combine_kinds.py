@@ -27,6 +27,7 @@ _UNSIGNED_KINDS = {**_INTEGER_KINDS, ReduceKind.MAX: CombineKind.MAXUI, ReduceKi
 
 COMBINE_OPS: dict[CombineKind, type[Operation]] = {
     CombineKind.FMA: arith.AddfOp,
+    CombineKind.MULADDI: arith.AddiOp,
     CombineKind.ADDF: arith.AddfOp,
     CombineKind.MULF: arith.MulfOp,
     CombineKind.MAXIMUMF: arith.MaximumfOp,

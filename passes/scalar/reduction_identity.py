@@ -17,7 +17,7 @@ def identity(kind: CombineKind, type: Attribute) -> int | float:
             return float("-inf")
         case CombineKind.MINIMUMF:
             return float("inf")
-        case CombineKind.ADDI | CombineKind.ORI | CombineKind.MAXUI:
+        case CombineKind.MULADDI | CombineKind.ADDI | CombineKind.ORI | CombineKind.MAXUI:
             return 0
         case CombineKind.MULI:
             return 1

@@ -6,18 +6,22 @@ Columns that fill no whole vector are loaded and stored under a mask. A tile tha
 there are is written as several smaller ones, of which the first prefetches. How wide the vectors are changes
 no bits: no sum is split.
 
+Sums of products of integers of 16 bits or less are written two steps of the depth at a time where the
+processor has an instruction that adds the products of pairs; what both steps load of a column is put side by
+side for it.
+
 Under `ahead` a step fetches the cache lines that a later one loads, before it loads its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from xdsl.dialects.builtin import I64, DenseArrayBase
+from xdsl.dialects.builtin import I64, DenseArrayBase, i32
 from xdsl.ir import Attribute, SSAValue
 
-from ....dialects.element_types import NBYTES, element_type_of
+from ....dialects.element_types import NBYTES, element_type_of, is_float
 from ....dialects.low import TileFmaOp
 from ....dialects.low.constant_integer import constant_integer
 from .emitter import Emitter
@@ -31,6 +35,8 @@ Amount = int | str
 
 LINE_NBYTES = 64
 """How much is fetched at once: a cache line."""
+
+I16_NBYTES = 2
 
 FMAS_IN_A_ROW = 24
 """A step of the depth with fewer is written out several times, so that the loop costs little beside it."""
@@ -69,18 +75,23 @@ class _Part:
 
 @dataclass(frozen=True, slots=True)
 class _Depth:
-    """One dim of the depth: how many steps, and how far each goes in `lhs` and in `rhs`."""
+    """
+    One dim of the depth: how many steps, and how far each goes in `lhs` and in `rhs`. Of steps that are two,
+    `second` is how far the second one is from the first in `rhs`.
+    """
 
     extent: Amount
     lhs_step: Amount
     rhs_step: Amount
+    second: Amount | None = None
 
 
 class _Buffer:
     """One of the buffers of a tile, and how its elements are stored."""
 
-    def __init__(self, value: SSAValue):
+    def __init__(self, value: SSAValue, is_unsigned: bool = False):
         self.value = value
+        self.is_unsigned = is_unsigned
         self.stored: Attribute = element_type_of(value.type)
         self.nbytes = NBYTES[self.stored]
         element = llvm_type(self.stored)
@@ -101,9 +112,12 @@ class _Prefetch:
 class _TileWriter:
     def __init__(self, emitter: Emitter, op: TileFmaOp, part: _Part, lanes: int):
         self.emitter, self.op, self.part, self.lanes = emitter, op, part, lanes
-        self.acc, self.lhs, self.rhs = _Buffer(op.acc), _Buffer(op.lhs), _Buffer(op.rhs)
+        self.acc = _Buffer(op.acc)
+        self.lhs = _Buffer(op.lhs, op.lhs_unsigned is not None)
+        self.rhs = _Buffer(op.rhs, op.rhs_unsigned is not None)
         self.type = shaped(self.acc.element, lanes)
         self.vectors = -(-part.columns // lanes)
+        self._pair_products = emitter.processor.pair_products(lanes)
         self.masks = [self._mask(number) for number in range(self.vectors)]
         row = self._amount(op.lhs_row)
         self.lhs_rows = [self._times(row, number) for number in range(part.rows)]
@@ -177,6 +191,8 @@ class _TileWriter:
         if not depths:
             return self._add_products(lhs, rhs, sums)
         depth, *inner = depths
+        if not inner and self._takes_pairs(depth):
+            return self._sum_pairs(depth, lhs, rhs, sums)
         extent = depth.extent
         if isinstance(extent, str):
             return self._run(depth, None, inner, lhs, rhs, sums)[2]
@@ -189,9 +205,7 @@ class _TileWriter:
             for _ in range(main):
                 lhs, rhs, sums = self._next(depth, inner, lhs, rhs, sums)
         elif main:
-            lhs, rhs, sums = self._run(
-                _Depth(main, depth.lhs_step, depth.rhs_step), unroll, inner, lhs, rhs, sums
-            )
+            lhs, rhs, sums = self._run(replace(depth, extent=main), unroll, inner, lhs, rhs, sums)
         for _ in range(main, extent):
             lhs, rhs, sums = self._next(depth, inner, lhs, rhs, sums)
         return sums
@@ -269,11 +283,77 @@ class _TileWriter:
         self, depth: _Depth, inner: Sequence[_Depth], lhs: str, rhs: str, sums: list[str]
     ) -> tuple[str, str, list[str]]:
         """Writes one step of a depth; returns where the next one begins, and the sums."""
-        sums = self._sum(inner, lhs, rhs, sums)
+        if depth.second is None:
+            sums = self._sum(inner, lhs, rhs, sums)
+        else:
+            sums = self._add_pairs(lhs, rhs, depth.second, sums)
         return self._step(self.lhs, lhs, depth.lhs_step), self._step(self.rhs, rhs, depth.rhs_step), sums
 
+    def _takes_pairs(self, depth: _Depth) -> bool:
+        """
+        Returns whether two steps of the innermost depth are one: their elements of `lhs` are neighbours, and
+        the processor adds products of pairs. Sums wrap, so their order is open.
+        """
+        if self.acc.stored != i32 or depth.lhs_step != 1 or depth.second is not None or self.prefetches:
+            return False
+        held = all(each.nbytes + each.is_unsigned <= I16_NBYTES for each in (self.lhs, self.rhs))
+        return held and self._pair_products is not None
+
+    def _sum_pairs(self, depth: _Depth, lhs: str, rhs: str, sums: list[str]) -> list[str]:
+        """Writes the loop over the innermost depth, two steps at a time, and a last one that is left over."""
+        extent, step = depth.extent, depth.rhs_step
+        twice = self._times(step, 2)
+        if isinstance(extent, str):
+            pairs = self.emitter.emit(f"sdiv i64 {extent}, 2", "pairs")
+            pair, one = _Depth(pairs, 2, twice, step), self.emitter.emit(f"srem i64 {extent}, 2", "left")
+            lhs, rhs, sums = self._run(pair, None, [], lhs, rhs, sums)
+            return self._run(_Depth(one, 1, step), None, [], lhs, rhs, sums)[2]
+        if extent > 1:
+            sums = self._sum([_Depth(extent // 2, 2, twice, step)], lhs, rhs, sums)
+        if extent % 2:
+            lhs, rhs = (
+                self._step(self.lhs, lhs, extent - 1),
+                self._step(self.rhs, rhs, self._times(step, extent - 1)),
+            )
+            sums = self._add_products(lhs, rhs, sums)
+        return sums
+
+    def _add_pairs(self, lhs: str, rhs: str, step: Amount, sums: list[str]) -> list[str]:
+        """Adds the products of two steps, of which the second is `step` further in `rhs`."""
+        emitter, name = self.emitter, self._pair_products
+        assert name is not None, "no instruction adds products of pairs"
+        if self.ahead is not None:
+            for place in (rhs, self._step(self.rhs, rhs, step)):
+                later = self._behind(self.rhs, place, self.ahead)
+                self._fetch(later, self.part.columns * self.rhs.nbytes)
+        type, narrow = shaped("i16", 2 * self.lanes), shaped(self.rhs.element, self.lanes)
+        order = ", ".join(f"i32 {lane}, i32 {self.lanes + lane}" for lane in range(self.lanes))
+        next, columns = self._step(self.rhs, rhs, step), list[str]()
+        for number in range(self.vectors):
+            first, second = (self._loaded(self.rhs, place, number) for place in (rhs, next))
+            both = emitter.emit(
+                f"shufflevector {narrow} {first}, {narrow} {second}, <{2 * self.lanes} x i32> <{order}>"
+            )
+            columns.append(self._in_i16(self.rhs, both, 2 * self.lanes))
+        results: list[str] = []
+        for row, offset in enumerate(self.lhs_rows):
+            place = self._step(self.lhs, lhs, offset)
+            pair = emitter.emit(f"load <2 x {self.lhs.element}>, ptr {place}, align {self.lhs.nbytes}")
+            bits = emitter.emit(f"bitcast <2 x i16> {self._in_i16(self.lhs, pair, 2)} to i32")
+            factor = emitter.emit(f"bitcast {self.type} {self._splat(bits)} to {type}")
+            for number, column in enumerate(columns):
+                both = emitter.emit(emitter.call(name, self.type, [(type, factor), (type, column)]))
+                results.append(emitter.emit(f"add {self.type} {sums[row * self.vectors + number]}, {both}"))
+        return results
+
+    def _in_i16(self, buffer: _Buffer, value: str, lanes: int) -> str:
+        if buffer.nbytes == 2:
+            return value
+        convert = "zext" if buffer.is_unsigned else "sext"
+        from_type, to_type = shaped(buffer.element, lanes), shaped("i16", lanes)
+        return self.emitter.emit(f"{convert} {from_type} {value} to {to_type}")
+
     def _add_products(self, lhs: str, rhs: str, sums: list[str]) -> list[str]:
-        emitter = self.emitter
         if self.ahead is not None:
             later = self._behind(self.rhs, rhs, self.ahead)
             self._fetch(later, self.part.columns * self.rhs.nbytes)
@@ -282,42 +362,60 @@ class _TileWriter:
         for row, offset in enumerate(self.lhs_rows):
             factor = self._in_all_lanes(self._step(self.lhs, lhs, offset))
             for number, column in enumerate(columns):
-                operands = [factor, column, sums[row * self.vectors + number]]
-                results.append(write_multiply_add(emitter, self.type, operands))
+                results.append(self._plus_product(sums[row * self.vectors + number], factor, column))
         return results
+
+    def _plus_product(self, sum: str, lhs: str, rhs: str) -> str:
+        if is_float(self.acc.stored):
+            return write_multiply_add(self.emitter, self.type, [lhs, rhs, sum])
+        product = self.emitter.emit(f"mul {self.type} {lhs}, {rhs}")
+        return self.emitter.emit(f"add {self.type} {sum}, {product}")
 
     def _in_all_lanes(self, place: str) -> str:
         """Returns the element of `lhs` at `place`, converted, in all lanes of a vector."""
         emitter, lhs = self.emitter, self.lhs
         value = emitter.emit(f"load {lhs.element}, ptr {place}, align {lhs.nbytes}")
-        if lhs.stored != self.acc.stored:
-            value = extend(emitter, value, lhs.stored, self.acc.stored, None)
-        if self.lanes == 1:
-            return emitter.emit(f"insertelement {self.type} poison, {self.acc.element} {value}, i64 0")
+        return self._splat(self._converted(lhs, value, None))
+
+    def _splat(self, value: str) -> str:
+        """Returns a value of the type of the sums in all lanes of a vector."""
+        emitter = self.emitter
         first = emitter.emit(f"insertelement {self.type} poison, {self.acc.element} {value}, i64 0")
+        if self.lanes == 1:
+            return first
         zeros = f"<{self.lanes} x i32> zeroinitializer"
         return emitter.emit(f"shufflevector {self.type} {first}, {self.type} poison, {zeros}")
 
     def _vector(self, buffer: _Buffer, place: str, number: int) -> str:
         """Returns vector `number` of those that begin at `place`, converted; 0 where the mask is not set."""
+        return self._converted(buffer, self._loaded(buffer, place, number), self.lanes)
+
+    def _loaded(self, buffer: _Buffer, place: str, number: int) -> str:
+        """Returns the same as it is stored."""
         emitter = self.emitter
         place = self._step(buffer, place, number * self.lanes)
         type, mask = shaped(buffer.element, self.lanes), self.masks[number]
         if mask is None:
-            value = emitter.emit(f"load {type}, ptr {place}, align {buffer.nbytes}")
-        else:
-            operands = [
-                ("ptr", place),
-                ("i32", str(buffer.nbytes)),
-                (self._bits, mask),
-                (type, "zeroinitializer"),
-            ]
-            value = emitter.emit(emitter.call(f"masked.load.{mangled(type)}.p0", type, operands))
-        return (
-            value
-            if buffer.stored == self.acc.stored
-            else extend(emitter, value, buffer.stored, self.acc.stored, self.lanes)
-        )
+            return emitter.emit(f"load {type}, ptr {place}, align {buffer.nbytes}")
+        operands = [
+            ("ptr", place),
+            ("i32", str(buffer.nbytes)),
+            (self._bits, mask),
+            (type, "zeroinitializer"),
+        ]
+        return emitter.emit(emitter.call(f"masked.load.{mangled(type)}.p0", type, operands))
+
+    def _converted(self, buffer: _Buffer, value: str, lanes: int | None) -> str:
+        """Returns elements of a buffer in the type of the sums."""
+        stored, wide = buffer.stored, self.acc.stored
+        if stored == wide:
+            return value
+        if is_float(stored):
+            return extend(self.emitter, value, stored, wide, lanes)
+        signed, unsigned = ("sitofp", "uitofp") if is_float(wide) else ("sext", "zext")
+        convert = unsigned if buffer.is_unsigned else signed
+        from_type, to_type = shaped(buffer.element, lanes), shaped(self.acc.element, lanes)
+        return self.emitter.emit(f"{convert} {from_type} {value} to {to_type}")
 
     def _start(self, place: str, number: int) -> str:
         return "zeroinitializer" if self.op.accumulates is None else self._vector(self.acc, place, number)

@@ -16,10 +16,10 @@ from contextlib import ExitStack
 
 from xdsl.ir import Attribute, SSAValue
 
-from ....dialects.element_types import NBYTES, element_type_of, is_narrow_float
+from ....dialects.element_types import NBYTES, element_type_of, is_float, is_narrow_float
 from ....dialects.low import TileFmaOp
 from .kernel import KernelWriter
-from .types import LANES, cast, vector_type
+from .types import LANES, UNSIGNED, cast, vector_type
 
 SUMS_AT_ONCE = 24
 """The most vectors of sums that are kept in variables at once."""
@@ -125,24 +125,33 @@ class _Tile:
         columns: list[str] = []
         for column, lanes in self.pieces:
             name = kernel.fresh("column")
-            value = self._load(op.rhs, f"{rhs} + {column}", lanes)
+            value = self._load(op.rhs, f"{rhs} + {column}", lanes, op.rhs_unsigned is not None)
             kernel.line(f"const {vector_type(self.element, lanes)} {name} = {value};")
             columns.append(name)
         for row in self.rows:
             factor = kernel.fresh("factor")
-            value = self._load(op.lhs, f"{lhs} + {row} * {kernel.expressions[op.lhs_row]}", None)
+            place = f"{lhs} + {row} * {kernel.expressions[op.lhs_row]}"
+            value = self._load(op.lhs, place, None, op.lhs_unsigned is not None)
             kernel.line(f"const {self.element} {factor} = {value};")
             for number, (_, lanes) in enumerate(self.pieces):
-                fma = kernel.helpers.fma(self.element, lanes)
                 total = sums[row, number]
                 same = factor if lanes is None else f"({vector_type(self.element, lanes)})({factor})"
-                kernel.line(f"{total} = {fma}({same}, {columns[number]}, {total});")
+                kernel.line(f"{total} = {self._plus_product(total, same, columns[number], lanes)};")
 
-    def _load(self, buffer: SSAValue, at: str, lanes: int | None) -> str:
+    def _plus_product(self, total: str, lhs: str, rhs: str, lanes: int | None) -> str:
+        if is_float(self.wide):
+            return f"{self.kernel.helpers.fma(self.element, lanes)}({lhs}, {rhs}, {total})"
+        # Integers wrap; of signed ones OpenCL C leaves that open.
+        unsigned, signed = (vector_type(each, lanes) for each in (UNSIGNED[self.element], self.element))
+        return f"as_{signed}(as_{unsigned}({total}) + as_{unsigned}({lhs}) * as_{unsigned}({rhs}))"
+
+    def _load(self, buffer: SSAValue, at: str, lanes: int | None, is_unsigned: bool = False) -> str:
         """Returns the elements at an index, converted."""
         kernel, stored = self.kernel, element_type_of(buffer.type)
         element, array = kernel.element(stored, self.op), kernel.expressions[buffer]
         value = f"{array}[{at}]" if lanes is None else kernel.vector_at(self.op, buffer, at, lanes, "const ")
+        if is_unsigned:
+            value, element = f"as_{vector_type(UNSIGNED[element], lanes)}({value})", UNSIGNED[element]
         if is_narrow_float(stored):
             value, element = f"{kernel.helpers.narrow_to_float(stored, lanes)}({value})", "float"
         return value if element == self.element else cast(self.element, lanes, value)

@@ -22,7 +22,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from ....dialects import sched
 from ....dialects.dims.expressions import evaluated
 from ....semantics.errors import InterpreterError, describe
-from ....semantics.numerics import COMBINE, fma, identity
+from ....semantics.numerics import COMBINE, add_product, identity
 from ....semantics.numpy_types import dtype_of, storage_dtype
 from ..element_watch import element_watch, origin_of_stored
 from .masked_control import Mask, run_control
@@ -192,8 +192,8 @@ class _Run:
         self, op: sched.ReduceOp, extents: tuple[int, ...], extent: int, start: Array | None
     ) -> Array:
         """Combines `extent` iterations."""
-        combine, is_fma = COMBINE[op.kind.data], op.kind.data is sched.CombineKind.FMA
-        accumulate = _add_product if is_fma else combine
+        combine = COMBINE[op.kind.data]
+        accumulate = _add_product if op.kind.data.adds_products else combine
         step, items = op.mapping.partials, op.mapping.items.data
         dtype = dtype_of(op.result.type)
         main = extent - extent % step if step > 1 else 0
@@ -311,7 +311,7 @@ def _deep(array: Array, depth: int) -> Array:
 
 
 def _add_product(total: Array, lhs: Array, rhs: Array) -> Array:
-    return fma(lhs, rhs, total)
+    return add_product(lhs, rhs, total)
 
 
 def _where(mask: Mask, values: Array) -> Array:

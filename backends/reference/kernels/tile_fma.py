@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from math import prod
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,7 @@ from xdsl.ir import Operation, SSAValue
 from ....dialects import low
 from ....dialects.low.tile import sizes_of_tile
 from ....semantics.errors import InterpreterError, describe
-from ....semantics.numerics import fma
+from ....semantics.numerics import add_product
 from ....semantics.numpy_types import Array, dtype_of
 from .kernel_memory import KernelMemory
 from .masked_control import Mask
@@ -86,10 +86,18 @@ def _run(op: low.TileFmaOp, run: Run, size: Mapping[SSAValue, int]) -> None:
         at = np.stack(np.unravel_index(numbers, extents))[..., np.newaxis]
         lhs_at = rows * size[op.lhs_row] + np.tensordot(lhs_steps, at, 1)
         rhs_at = np.arange(columns) + np.tensordot(rhs_steps, at, 1)
-        lhs = run.memories[op.lhs].gather(op, run.values[op.lhs_at], lhs_at, run.mask).astype(dtype)
-        rhs = run.memories[op.rhs].gather(op, run.values[op.rhs_at], rhs_at, run.mask).astype(dtype)
+        lhs = run.memories[op.lhs].gather(op, run.values[op.lhs_at], lhs_at, run.mask)
+        rhs = run.memories[op.rhs].gather(op, run.values[op.rhs_at], rhs_at, run.mask)
+        lhs = _converted(lhs, dtype, op.lhs_unsigned is not None)
+        rhs = _converted(rhs, dtype, op.rhs_unsigned is not None)
         for k in range(len(numbers)):
-            sums = fma(lhs[..., k, :, np.newaxis], rhs[..., k, np.newaxis, :], sums)
+            sums = add_product(lhs[..., k, :, np.newaxis], rhs[..., k, np.newaxis, :], sums)
     written = sums if op.transposed is None else sums.swapaxes(-1, -2)
     for row, start in enumerate(starts):
         acc.store(op, written[..., row, :], start, run.mask, written.shape[-1], run.check_races)
+
+
+def _converted(elements: Array, dtype: np.dtype[Any], is_unsigned: bool) -> Array:
+    if is_unsigned:
+        elements = elements.view(f"u{elements.dtype.itemsize}")
+    return elements.astype(dtype)

@@ -310,7 +310,7 @@ def _packed(builder: GraphBuilder, op: graph.ContractOp, packing: _Packing) -> S
     split, starts, ones = whole * width, [0] * len(packing.order), [1] * len(packing.order)
     first = builder.add(graph.SliceOp(value, starts, [*outer, split], ones))
     last = builder.add(graph.SliceOp(value, [*starts[1:], split], [*outer, columns - split], ones))
-    zero = builder.scalar(0.0, builder.element_type(value))
+    zero = builder.scalar(0, builder.element_type(value))
     last = builder.add(graph.PadOp(last, zero, starts, [*starts[1:], split + width - columns]))
     parts = [
         builder.add(_in_panels(builder, packing, width, part, count))

@@ -34,6 +34,7 @@ Before = Sequence[SSAValue | None]
 
 _VECTOR_KINDS: dict[CombineKind, CombiningKindFlag] = {
     CombineKind.FMA: CombiningKindFlag.ADD,
+    CombineKind.MULADDI: CombiningKindFlag.ADD,
     CombineKind.ADDF: CombiningKindFlag.ADD,
     CombineKind.MULF: CombiningKindFlag.MUL,
     CombineKind.MAXIMUMF: CombiningKindFlag.MAXIMUMF,
@@ -185,7 +186,7 @@ class ReductionLowering:
         properties: dict[str, Attribute] = {}
         if kind is CombineKind.FMA or kind.value.endswith("f"):
             properties["fastmath"] = op.fastmath or arith.FastMathFlagsAttr("none")
-        elif kind in (CombineKind.ADDI, CombineKind.MULI):
+        elif kind in (CombineKind.MULADDI, CombineKind.ADDI, CombineKind.MULI):
             properties = NO_OVERFLOW
         operands, hint = (*lhs, *rhs), op.result.name_hint
         return (
@@ -256,6 +257,12 @@ class ReductionLowering:
     def _accumulate(self, accumulator: Partial, elements: Sequence[SSAValue]) -> Partial:
         """Combines what the body yields into a partial result."""
         op = self.op
+        if op.kind.data is CombineKind.MULADDI:
+            type = elements[0].type
+            product = self.state.writer.emit(
+                arith.MuliOp, elements, type, op.location, "product", NO_OVERFLOW
+            )
+            return self._combine(accumulator, (product,))
         if op.kind.data is not CombineKind.FMA:
             return self._combine(accumulator, (*elements,))
         properties: dict[str, Attribute] = {"fastmath": op.fastmath or arith.FastMathFlagsAttr("none")}

@@ -22,6 +22,7 @@ from ....dialects.low.prefetch import prefetch_distance
 from ...indices.analysis import Loop
 from ...indices.expressions import IndexExpr, constant
 from ...scalar.builder import INDEX
+from ...scalar.reduction_identity import identity
 from .axis import AxisLowering
 from .illegal_mapping import refuse_mapping
 from .lanes import LanedValue
@@ -201,18 +202,19 @@ class _TileLowering:
         state.overrides = before
 
     def _store_zero(self, sum: TileSum, rows: _Span, columns: _Span) -> None:
-        """Stores 0.0 where a sum is added up, for the rows and columns that the axes are bound to."""
+        """Stores 0 where a sum is added up, for the rows and columns that the axes are bound to."""
         state, op, lanes = self.state, sum.op, self.state.lanes.vector_axis
         type, writer = op.result.type, state.writer
+        nothing = identity(op.kind.data, type)
         if sum.store is None:
             buffer, place = self.private[op], self._place_in_private(op, rows, columns)
         else:
             buffer = state.buffers[sum.store.memref]
             place = state.indices.write_for(sum.store, state.analysis.address(sum.store))
         if lanes is None:
-            zero, store_type = writer.constants.get(0.0, type), memref.StoreOp
+            zero, store_type = writer.constants.get(nothing, type), memref.StoreOp
         else:
-            zero, store_type = writer.dense([0.0], type, lanes.vector, "zero"), vector.StoreOp
+            zero, store_type = writer.dense([nothing], type, lanes.vector, "zero"), vector.StoreOp
         writer.insert(store_type.create(operands=(zero, buffer, place)), op.location)
 
     def _place_in_private(self, op: sched.ReduceOp, rows: _Span, columns: _Span) -> SSAValue:
@@ -347,7 +349,8 @@ class _TileLowering:
             sum.accumulates or block is not None,
             self.is_transposed,
             prefetch_distance(sum.rhs.load),
-            *(self._next(sum, rows, columns, *depths) if len(depths) == 1 else ()),
+            *(self._next(sum, rows, columns, *depths) if len(depths) == 1 else (None, None)),
+            unsigned=(sum.lhs.is_unsigned, sum.rhs.is_unsigned),
         )
         state.writer.insert(new, location)
 

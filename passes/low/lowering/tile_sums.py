@@ -13,10 +13,9 @@ from xdsl.ir import Operation, SSAValue
 
 from ....dialects import sched
 from ....dialects.dims.expressions import Extent
-from ....dialects.sched import CombineKind
 from ...indices.analysis import IndexAnalysis
 from ...indices.expressions import Axis, IndexExpr, Leaf, opaque, variable
-from ...indices.products import dims_of, loaded
+from ...indices.products import dims_of, is_unsigned, loaded
 from .illegal_mapping import refuse_mapping
 
 
@@ -25,6 +24,7 @@ class TileOperand:
     """What one side of the products reads: where its tile begins, and how far a row and each depth step."""
 
     load: memref.LoadOp
+    is_unsigned: bool
     address: IndexExpr
     row: Extent
     column: Extent
@@ -103,7 +103,7 @@ class TileReader:
         """Returns the sum of products that a reduction is."""
         dims, columns = dims_of(op), self.columns
         for dim in dims:
-            if dim.kind.data is not CombineKind.FMA or dim.mapping.step != 1:
+            if not dim.kind.data.adds_products or dim.mapping.step != 1:
                 what = f"{dim.kind.data.value} {dim.mapping.words()}".rstrip()
                 refuse_mapping(columns, f"a reduction by {what} in it, expected fma in serial order")
             self._check_count(dim, dims)
@@ -173,7 +173,7 @@ class TileReader:
             if step is None:
                 refuse_mapping(columns, f"{load.name} is not linear along %{axis.hint}")
             steps.append(step)
-        return TileOperand(load, address, row, column, tuple(steps))
+        return TileOperand(load, is_unsigned(value), address, row, column, tuple(steps))
 
     def strides(self, op: memref.LoadOp | memref.StoreOp, address: IndexExpr) -> tuple[Extent, Extent]:
         """Returns how far an access steps from row to row and from column to column of a tile."""

@@ -21,7 +21,7 @@ from ....dialects.dims.expressions import (
     upper_bound,
 )
 from ....dialects.element_types import NBYTES, element_type_of
-from ....dialects.sched import CombineKind, MappingAttr, Scope
+from ....dialects.sched import MappingAttr, Scope
 from ...indices.access import planned_dims
 from ...indices.analysis import IndexAnalysis, Loop
 from ...indices.expressions import Axis, IndexExpr, constant, linearize, variable
@@ -197,7 +197,7 @@ class _Reading:
         self.sums = [
             op
             for op in loops
-            if isinstance(op, sched.ReduceOp) and op.kind.data is CombineKind.FMA and op.continued is None
+            if isinstance(op, sched.ReduceOp) and op.kind.data.adds_products and op.continued is None
         ]
         self._may_be_apart: dict[int, bool] = {}
         """By how many axes count blocks."""

@@ -153,7 +153,7 @@ class _KernelEmitter:
             if is_fill:
                 new: sched.AxisOp | sched.ReduceOp = sched.AxisOp(axis.extent)
             else:
-                kind = CombineKind.FMA if _adds_products(op) else _combine_kind(op)
+                kind = _combine_kind(op)
                 type = compute_type(element_type(op.results[0]))
                 new = sched.ReduceOp(kind, axis.extent, type, fastmath=fastmath_of(op))
             new.location = op.location
@@ -484,27 +484,30 @@ def _write_tile(op: graph.ContractOp, access: Access, sum: Operation | None) -> 
 def _sum_of_one(b: ScalarBuilder, op: Operation, elements: list[SSAValue]) -> SSAValue:
     """Returns what is folded from one iteration alone: sums of floats start from 0.0, so that -0.0 is 0.0."""
     kind, hint = _combine_kind(op), op.results[0].name_hint
-    if kind is not CombineKind.ADDF:
+    if kind is CombineKind.MULADDI:
+        return integer_op(b, arith.MuliOp, *elements, hint="product")
+    if kind not in (CombineKind.FMA, CombineKind.ADDF):
         (element,) = elements
         return element
     start = b.constant(identity(kind, elements[0].type), elements[0].type)
-    if _adds_products(op):
+    if kind is CombineKind.FMA:
         return float_op(b, math.FmaOp, *elements, start, fastmath=fastmath_of(op), hint=hint)
     return float_op(b, arith.AddfOp, *elements, start, fastmath=fastmath_of(op), hint=hint)
 
 
 def _adds_products(op: Operation) -> bool:
-    """Returns whether `op` adds products of two floats, which are not rounded."""
+    """Returns whether `op` adds products of two numbers, which are not rounded."""
     return (
         isinstance(op, graph.ContractOp)
         and len(op.inputs) == 2
         and op.accumulate.data is ReduceKind.ADD
         and op.combine.data is Combination.MUL
-        and is_float(element_type(op.results[0]))
     )
 
 
 def _combine_kind(op: Operation) -> CombineKind:
     assert isinstance(op, graph.ReduceOp | graph.ContractOp), f"{op.name} combines nothing"
+    if _adds_products(op):
+        return CombineKind.FMA if is_float(element_type(op.results[0])) else CombineKind.MULADDI
     kind = op.kind.data if isinstance(op, graph.ReduceOp) else op.accumulate.data
     return combine_kind(kind, element_type(op.results[0]))

@@ -45,6 +45,7 @@ class Tile:
     ahead: int = 0
     prefetch: str = ""
     grid: int = 3
+    unsigned: tuple[bool, bool] = (False, False)
 
     @property
     def steps(self) -> tuple[list[int], list[int]]:
@@ -98,19 +99,25 @@ class Tile:
         transposed = " transposed" if self.transposed else ""
         ahead = f" ahead {self.ahead}" if self.ahead else ""
         sign = "+=" if self.accumulates else "="
+        of_lhs, of_rhs = (" unsigned" if each else "" for each in self.unsigned)
         return f"""low.kernel @k(%acc: {buffers[0]}, %lhs: {buffers[1]}, %rhs: {buffers[2]})
             grid [{self.grid}, 1, 1] block [1, 1, 1] {{
           %g = low.block_id x
           {" ".join(lines)}
-          low.tile_fma {self.rows} x {self.columns}{live}{transposed}{ahead} %acc[%acc_at, %acc_row] {sign}
-            %lhs[%lhs_at, %lhs_row, {lhs}] * %rhs[%rhs_at, {rhs}] depth [{depths}]
-            {self.prefetch} : {", ".join(buffers)}
+          low.tile_fma {self.rows} x {self.columns}{live}{transposed}{ahead}
+            %acc[%acc_at, %acc_row] {sign}{of_lhs}
+            %lhs[%lhs_at, %lhs_row, {lhs}] *{of_rhs} %rhs[%rhs_at, {rhs}]
+            depth [{depths}] {self.prefetch} : {", ".join(buffers)}
         }}"""
 
     def arrays(self) -> list[Array]:
         rng = np.random.default_rng(self.rows * self.columns)
         found: list[Array] = []
         for size, type in zip(self.sizes, self.types, strict=True):
+            if type.startswith("i"):
+                limits = np.iinfo(DTYPES[type])
+                found.append(rng.integers(limits.min, limits.max, self.grid * size, DTYPES[type], True))
+                continue
             values = rng.standard_normal(self.grid * size)
             values[:: max(7, size // 3)] = [-0.0, np.inf, np.nan, 1e-40][size % 4]
             found.append(values.astype(DTYPES[type]))
@@ -118,6 +125,10 @@ class Tile:
 
     def expected(self, acc: Array, lhs: Array, rhs: Array) -> Array:
         acc = acc.copy()
+        lhs, rhs = (
+            each.view(f"u{each.itemsize}") if is_unsigned else each
+            for each, is_unsigned in zip((lhs, rhs), self.unsigned, strict=True)
+        )
         columns = self.columns if self.live is None else self.live
         lhs_steps, rhs_steps = self.steps
         for group in range(self.grid):
@@ -131,7 +142,7 @@ class Tile:
                     a = lhs[lhs_at + row * self.lhs_row + int(np.dot(lhs_steps, at))]
                     first = rhs_at + int(np.dot(rhs_steps, at))
                     b = rhs[first : first + columns].astype(acc.dtype)
-                    total = numerics.fma(np.full_like(b, a), b, total)
+                    total = numerics.add_product(np.full_like(b, a), b, total)
                 acc[place] = total
         return acc
 
@@ -145,8 +156,8 @@ def kernel_of(text: str) -> KernelOp:
 
 
 def assert_same_bits(found: Array, expected: Array) -> None:
-    is_nan = np.isnan(expected)
-    np.testing.assert_array_equal(np.isnan(found), is_nan)
+    is_nan = expected != expected
+    np.testing.assert_array_equal(found != found, is_nan)
     assert found[~is_nan].tobytes() == expected[~is_nan].tobytes()
 
 
@@ -185,6 +196,22 @@ TILES = [
     Tile(40, 35, (11,), transposed=True),
     Tile(7, 20, types=("f64", "f32", "f64"), transposed=True),
     Tile(5, 18, types=("f32", "bf16", "f16"), transposed=True),
+    Tile(4, 35, types=("f32", "f32", "i8"), lhs_row=7),
+    Tile(4, 35, types=("f32", "i16", "i8"), unsigned=(True, True)),
+    Tile(3, 33, types=("f64", "i32", "i16"), unsigned=(True, False), live=18),
+    Tile(3, 40, types=("f64", "f32", "i32"), unsigned=(False, True), transposed=True),
+    # Pairs of products, of even and odd depths, in loops and not, around other dims, and what makes none.
+    Tile(5, 35, (7,), types=("i32", "i16", "i8"), lhs_row=7),
+    Tile(14, 32, (40,), types=("i32", "i16", "i8"), lhs_row=40, unsigned=(False, True), ahead=9),
+    Tile(3, 37, (41,), types=("i32", "i8", "i8"), lhs_row=50, unsigned=(True, False), accumulates=True),
+    Tile(2, 18, (3, 5), types=("i32", "i8", "i16"), lhs_row=20),
+    Tile(3, 24, (1,), types=("i32", "i16", "i16"), lhs_row=20),
+    Tile(3, 20, (6,), types=("i32", "i16", "i16"), lhs_row=20, unsigned=(False, True)),
+    Tile(3, 20, (6,), types=("i32", "i16", "i8"), live=11, lhs_row=20),
+    Tile(3, 20, (6,), types=("i32", "i16", "i8"), transposed=True, lhs_row=20),
+    Tile(3, 20, (6,), types=("i32", "i16", "i8")),
+    Tile(3, 20, (6,), types=("i32", "i32", "i32"), lhs_row=20),
+    Tile(4, 11, (6,), types=("i64", "i8", "i64"), lhs_row=20, unsigned=(True, False)),
 ]
 
 

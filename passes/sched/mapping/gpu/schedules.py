@@ -167,7 +167,7 @@ class KernelSchedule:
     def _keep_several_sums(self) -> None:
         """Reductions of one work-item keep several partial results, so that it waits for several loads."""
         for op in self.body.walk():
-            if isinstance(op, sched.ReduceOp) and op.kind.data is not sched.CombineKind.FMA:
+            if isinstance(op, sched.ReduceOp) and not op.kind.data.adds_products:
                 innermost = not any(isinstance(inner, Loop) for inner in op.body.walk())
                 if innermost and self._most(op) >= _MAX_UNROLL * _MAX_UNROLL:
                     mapping = MappingAttr.get(unroll=_MAX_UNROLL)
@@ -196,7 +196,7 @@ def _fuse_sums(kernel: sched.KernelOp) -> None:
     """Makes one reduction of several in one another that combine alike: work-items then share all of it."""
     # The innermost first: what is fused stands alone in the next one.
     for op in reversed(list(kernel.walk())):
-        if not isinstance(op, sched.ReduceOp) or op.kind.data is sched.CombineKind.FMA:
+        if not isinstance(op, sched.ReduceOp) or op.kind.data.adds_products:
             continue
         inner = op.body.block.first_op
         if (

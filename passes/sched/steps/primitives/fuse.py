@@ -16,7 +16,6 @@ from xdsl.dialects import arith, scf
 from xdsl.ir import Block, Region
 
 from .....dialects import sched
-from .....dialects.sched import CombineKind
 from ....indices.analysis import IndexAnalysis
 from ....scalar.builder import INDEX
 from ..loop_nests.code import multiply, writer_at_front, writer_before
@@ -78,7 +77,7 @@ def _check_order(outer: sched.ReduceOp, inner: sched.AxisOp | sched.ReduceOp, al
         refuse(WHO, inner, f"it combines by {other.value}, and {loop_name(outer)} by {kind.value}")
     if inner.init is not None:
         refuse(WHO, inner, f"it starts from a value in each iteration of {loop_name(outer)}")
-    if kind is not CombineKind.FMA and rounds(outer) and not allow_reorder:
+    if not kind.adds_products and rounds(outer) and not allow_reorder:
         refuse(
             WHO, outer, f"the order in which it combines by {kind.value} would change (hint: allow_reorder)"
         )

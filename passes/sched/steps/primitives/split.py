@@ -21,7 +21,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from .....dialects import sched
 from .....dialects.dims.expressions import Extent, exact_quotient
-from .....dialects.sched import CombineKind, Scope
+from .....dialects.sched import Scope
 from ....indices.analysis import IndexAnalysis
 from ....scalar.builder import INDEX, ScalarBuilder
 from ....scalar.reduction_identity import identity
@@ -64,7 +64,7 @@ def split(
     if isinstance(op, sched.AxisOp):
         note(op, "split", axis=op, factor=factor)
         return splitting.axis(op)
-    if serial or (rounds(op) and op.kind.data is not CombineKind.FMA and not allow_reorder):
+    if serial or (rounds(op) and not op.kind.data.adds_products and not allow_reorder):
         around = op.parent_op()
         if isinstance(around, sched.ReduceOp) and around.continued is op:
             refuse(

@@ -120,7 +120,7 @@ low.kernel @k(%a: memref<64xf32>, %c: memref<64xf32>) grid [1, 1, 1] block [1, 1
 
 low.kernel @k(%a: memref<64xf16>, %c: memref<64xf16>) grid [1, 1, 1] block [1, 1, 1] {
   %i = low.block_id x
-  // expected-error @+1 {{low.tile_fma: acc is memref<64xf16>, expected elements of f32 or f64}}
+  // expected-error @+1 {{low.tile_fma: acc is memref<64xf16>, expected elements of f32, f64, i32, i64}}
   low.tile_fma 2 x 4 %c[%i, %i] = %a[%i, %i, %i] * %a[%i, %i] depth [%i] : memref<64xf16>, memref<64xf16>, memref<64xf16>
 }
 
@@ -128,8 +128,24 @@ low.kernel @k(%a: memref<64xf16>, %c: memref<64xf16>) grid [1, 1, 1] block [1, 1
 
 low.kernel @k(%a: memref<64xf64>, %c: memref<64xf32>) grid [1, 1, 1] block [1, 1, 1] {
   %i = low.block_id x
-  // expected-error @+1 {{low.tile_fma: lhs is memref<64xf64>, expected floats that f32 holds exactly}}
+  // expected-error @+1 {{low.tile_fma: lhs is memref<64xf64>, expected numbers that f32 holds exactly}}
   low.tile_fma 2 x 4 %c[%i, %i] = %a[%i, %i, %i] * %a[%i, %i] depth [%i] : memref<64xf32>, memref<64xf64>, memref<64xf64>
+}
+
+// -----
+
+low.kernel @k(%a: memref<64xi32>, %b: memref<64xf32>, %c: memref<64xf32>) grid [1, 1, 1] block [1, 1, 1] {
+  %i = low.block_id x
+  // expected-error @+1 {{low.tile_fma: rhs is memref<64xi32>, expected numbers that f32 holds exactly}}
+  low.tile_fma 2 x 4 %c[%i, %i] = %b[%i, %i, %i] * %a[%i, %i] depth [%i] : memref<64xf32>, memref<64xf32>, memref<64xi32>
+}
+
+// -----
+
+low.kernel @k(%a: memref<64xi8>, %b: memref<64xf32>, %c: memref<64xf32>) grid [1, 1, 1] block [1, 1, 1] {
+  %i = low.block_id x
+  // expected-error @+1 {{low.tile_fma: lhs is unsigned memref<64xf32>, expected integers}}
+  low.tile_fma 2 x 4 %c[%i, %i] = unsigned %b[%i, %i, %i] * %a[%i, %i] depth [%i] : memref<64xf32>, memref<64xf32>, memref<64xi8>
 }
 
 // -----

@@ -93,6 +93,15 @@ low.kernel @tiles(%a: memref<4096xf32>, %b: memref<4096xbf16>, %c: memref<4096xf
   low.tile_fma 1 x 16 live %n %c[%i, %n] += %a[%i, %n, %n, %one] * %b[%i, %n, %one] depth [%n, %n] {note} : memref<4096xf32>, memref<4096xf32>, memref<4096xbf16>
 }
 
+// CHECK-LABEL: low.kernel @narrow_tiles
+// CHECK:         low.tile_fma 8 x 48 %c[%i, %i] = %a[%i, %i, %i] * unsigned %b[%i, %i] depth [%i] : memref<64xf32>, memref<64xf32>, memref<64xi8>
+// CHECK-NEXT:    low.tile_fma 8 x 48 %d[%i, %i] += unsigned %b[%i, %i, %i] * %b[%i, %i] depth [%i] : memref<64xi32>, memref<64xi8>, memref<64xi8>
+low.kernel @narrow_tiles(%a: memref<64xf32>, %b: memref<64xi8>, %c: memref<64xf32>, %d: memref<64xi32>) grid [2, 1, 1] block [1, 1, 1] {
+  %i = low.block_id x
+  low.tile_fma 8 x 48 %c[%i, %i] = %a[%i, %i, %i] * unsigned %b[%i, %i] depth [%i] : memref<64xf32>, memref<64xf32>, memref<64xi8>
+  low.tile_fma 8 x 48 %d[%i, %i] += unsigned %b[%i, %i, %i] * %b[%i, %i] depth [%i] : memref<64xi32>, memref<64xi8>, memref<64xi8>
+}
+
 // CHECK-LABEL: low.kernel @square
 // CHECK:         %a, %b = low.transpose %v, %w : vector<2xf32>
 // CHECK-NEXT:    %{{.*}}, %{{.*}} = low.transpose %b, %a {note} : vector<2xf32>
