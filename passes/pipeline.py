@@ -22,6 +22,7 @@ from .graph.loops.hoist_loop_invariants import HoistLoopInvariantsPass
 from .graph.packing.pack_convolutions import PackConvolutionsPass
 from .graph.packing.pack_operands import PackOperandsPass
 from .graph.packing.pack_panels import PackPanelsPass
+from .graph.packing.widen_rows import WidenRowsPass
 from .graph.recognize_gathers import RecognizeGathersPass
 from .graph.separate_preparation import SeparatePreparationPass
 from .graph.simplify_contractions import SimplifyContractionsPass
@@ -84,6 +85,9 @@ def graph_passes(target: Target, part: str | None = None) -> tuple[ModulePass, .
         # After simplify-contractions, which tells convolutions from products of matrices; before
         # pack-operands, which leaves alone what is packed. What the weights are copied by is simplified then.
         *((target.pass_of(PackConvolutionsPass), SimplifyContractionsPass()) if has_tiles else ()),
+        # After infer-precision, which lets contractions read what is narrow. Before pack-panels: what has a
+        # tile is left alone.
+        *((WidenRowsPass(),) if has_tiles else ()),
         # After infer-precision: what is copied is as narrow as it gets. Before hoist-loop-invariants and
         # eliminate-common-subexpressions: all rounds of a loop, or two contractions, may share a copy.
         # Before pack-operands, which copies what is left and is not contiguous.

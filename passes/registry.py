@@ -40,6 +40,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "pack-convolutions",
         "pack-operands",
         "pack-panels",
+        "widen-rows",
     ),
     "sched.planning": (
         "convert-graph-to-sched",

@@ -15,7 +15,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from ....dialects import graph
-from ....dialects.element_types import element_type_of, is_float, is_narrow_float, width_of
+from ....dialects.element_types import NBYTES, element_type_of, is_float, is_narrow_float, width_of
 from ....dialects.graph.types import shape_of, tensor_of, tensor_type_of
 from ....semantics.numpy_types import array_of, dense_of, dtype_of
 from .identities import EXACT
@@ -134,11 +134,53 @@ class NarrowComparison(RewritePattern):
                 return
 
 
+class MultiplyNarrow(RewritePattern):
+    """
+    `contract<w>(view(cast<w>(x : n)), y) --> contract<w>(view(x), y)`, which casts its operands itself
+    """
+
+    ROOTS: ClassVar = (graph.ContractOp,)
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.ContractOp, rewriter: PatternRewriter, /) -> None:
+        wide = element_type_of(op.result.type)
+        if len(op.inputs) != 2:
+            return
+        for number, operand in enumerate(op.inputs):
+            views: list[graph.MovementOp] = []
+            value = operand
+            while isinstance(value.owner, graph.MovementOp) and len(value.owner.operands) == 1:
+                views.append(value.owner)
+                value = value.owner.operands[0]
+            cast = value.owner
+            if not isinstance(cast, graph.CastOp) or element_type_of(cast.result.type) != wide:
+                continue
+            if NBYTES[element_type_of(cast.source.type)] >= NBYTES[wide]:
+                continue
+            narrow: SSAValue = cast.source
+            for view in reversed(views):
+                type = tensor_of(
+                    element_type_of(narrow.type), shape_of(tensor_type_of(view.results[0], view.name))
+                )
+                new = view.create(
+                    operands=(narrow,),
+                    result_types=(type,),
+                    properties=view.properties,
+                    attributes=view.attributes,
+                )
+                new.results[0].name_hint = view.results[0].name_hint
+                rewriter.insert(new)
+                narrow = new.results[0]
+            op.operands[number] = narrow
+            rewriter.notify_op_modified(op)
+            return
+
+
 def _is_wider(wide: Attribute, narrow: Attribute) -> bool:
     if is_float(narrow):
         return _holds(wide, narrow)
     return not is_float(wide) and width_of(narrow) < width_of(wide)
 
 
-PATTERNS: tuple[type[RewritePattern], ...] = (NarrowArithmetic, NarrowComparison)
+PATTERNS: tuple[type[RewritePattern], ...] = (NarrowArithmetic, NarrowComparison, MultiplyNarrow)
 """The rules, each with its equation as its docstring."""

@@ -22,3 +22,27 @@ func.func @rounded_once(%x: tensor<4xf16>) -> tensor<4xf16> {
   %d = graph.cast %c : tensor<4xf32> -> tensor<4xf16>
   func.return %d : tensor<4xf16>
 }
+
+// A contraction casts its operands itself, also behind views of them.
+// CHECK-LABEL: @narrow_factors
+// CHECK-NEXT: %[[B:.*]] = graph.reshape %w : tensor<32xi8> -> tensor<8x4xi8>
+// CHECK-NEXT: graph.contract %x, %[[B]]
+// CHECK-SAME:   : tensor<2x8xf32>, tensor<8x4xi8> -> tensor<2x4xf32>
+func.func @narrow_factors(%x: tensor<2x8xf32>, %w: tensor<32xi8>) -> tensor<2x4xf32> {
+  %a = graph.cast %w : tensor<32xi8> -> tensor<32xf32>
+  %b = graph.reshape %a : tensor<32xf32> -> tensor<8x4xf32>
+  %c = graph.contract %x, %b maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] : tensor<2x8xf32>, tensor<8x4xf32> -> tensor<2x4xf32>
+  func.return %c : tensor<2x4xf32>
+}
+
+// What is as wide, and what was rounded on its way, is cast as before.
+// CHECK-LABEL: @wide_factors
+// CHECK: graph.cast %w : tensor<8x4xi32> -> tensor<8x4xf32>
+// CHECK: graph.cast %v : tensor<8x4xi16> -> tensor<8x4xbf16>
+func.func @wide_factors(%x: tensor<2x8xf32>, %w: tensor<8x4xi32>, %v: tensor<8x4xi16>) -> (tensor<2x4xf32>, tensor<2x4xf32>) {
+  %a = graph.cast %w : tensor<8x4xi32> -> tensor<8x4xf32>
+  %b = graph.cast %v : tensor<8x4xi16> -> tensor<8x4xbf16>
+  %c = graph.contract %x, %a maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] : tensor<2x8xf32>, tensor<8x4xf32> -> tensor<2x4xf32>
+  %d = graph.contract %x, %b maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] : tensor<2x8xf32>, tensor<8x4xbf16> -> tensor<2x4xf32>
+  func.return %c, %d : tensor<2x4xf32>, tensor<2x4xf32>
+}
