@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import Any
 
+import numpy as np
 from xdsl.ir.affine import AffineExpr, AffineMap
 
+from ...arrays.array import Array
+from ...arrays.promotion import kind_of, result_type
 from ...tracing import graph_ops as ops
 from ...tracing.extents import greatest, least
 from ...tracing.trace import TracedArray
 from ..arguments.axes import is_known
-from ..arguments.operands import BOOL, INT64, is_float, reshaped, scalar_like
+from ..arguments.operands import BOOL, INT64, array_of, common, is_float, reshaped, scalar_like
+from ..dtypes import dtype_of
 
 Names = Sequence[Hashable]
 """One name for each axis of an array."""
@@ -68,28 +72,66 @@ def permuted(x: TracedArray, names: Names, result: Names) -> TracedArray:
     return x if order == tuple(range(len(order))) else ops.permute(x, order)
 
 
+def factors(who: str, preferred: object, *values: Array) -> tuple[list[TracedArray], np.dtype[Any]]:
+    """
+    Returns what is multiplied, and the dtype that the products are added up in. Without a preferred dtype the
+    arrays are promoted to one, which is it. With one they keep their own, which it must be able to hold.
+
+    Raises TypeError where there is no common dtype, or the preferred one is of another kind or narrower.
+    """
+    if preferred is None:
+        arrays = common(who, *values)
+        return arrays, arrays[0].dtype
+    wanted = dtype_of(who, preferred)
+    arrays = [array_of(value, result_type(value)) for value in values]
+    for x in arrays:
+        is_signed = x.dtype.kind in "i" and wanted.kind == "u"
+        if kind_of(x.dtype) > kind_of(wanted) or x.dtype.itemsize > wanted.itemsize or is_signed:
+            raise TypeError(
+                f"{who}: preferred_element_type {wanted.name} does not hold what {x.dtype.name} does"
+            )
+    return arrays, wanted
+
+
 def product(
-    lhs: TracedArray, lhs_names: Names, rhs: TracedArray, rhs_names: Names, result: Names
+    lhs: TracedArray,
+    lhs_names: Names,
+    rhs: TracedArray,
+    rhs_names: Names,
+    result: Names,
+    dtype: np.dtype[Any] | None = None,
 ) -> TracedArray:
     """
-    Returns the sum of products over all axes whose names are not in `result`. Both arrays have one dtype;
-    axes of one name have one extent, or an extent of 1 that is repeated. Of booleans, it is whether one
-    product is true. A sum of floats starts from 0.0, also that of one product: no zero in it is -0.0.
+    Returns the sum of products over all axes whose names are not in `result`, converted to `dtype` before
+    they are multiplied; without one, both arrays have the same. Axes of one name have one extent, or an
+    extent of 1 that is repeated. Of booleans, it is whether one product is true. A sum of floats starts from
+    0.0, also that of one product: no zero in it is -0.0.
     """
+    dtype = lhs.dtype if dtype is None else dtype
     extents = _extents_of((lhs, lhs_names), (rhs, rhs_names))
     lhs, lhs_names = _without_repeated(lhs, lhs_names, extents)
     rhs, rhs_names = _without_repeated(rhs, rhs_names, extents)
-    lhs, lhs_names = summed(lhs, lhs_names, (*rhs_names, *result))
-    rhs, rhs_names = summed(rhs, rhs_names, (*lhs_names, *result))
+    lhs, lhs_names = _summed_in(dtype, lhs, lhs_names, (*rhs_names, *result))
+    rhs, rhs_names = _summed_in(dtype, rhs, rhs_names, (*lhs_names, *result))
     shape = tuple(extents[name] for name in result)
     if {*lhs_names, *rhs_names} <= set(result):
+        lhs, rhs = (ops.cast(x, dtype, x.weak) for x in (lhs, rhs))
         of_one = _multiplied(lhs, lhs_names, rhs, rhs_names, result, shape)
         return ops.add(of_one, scalar_like(of_one, 0.0)) if is_float(of_one.dtype) else of_one
     order = list(dict.fromkeys((*result, *lhs_names, *rhs_names)))
     maps = [_map(order, names) for names in (lhs_names, rhs_names, result)]
-    if lhs.dtype == BOOL:
+    if dtype == BOOL:
         return ops.contract((lhs, rhs), maps, BOOL, shape, accumulate="or", combine="and")
-    return ops.contract((lhs, rhs), maps, lhs.dtype, shape)
+    return ops.contract((lhs, rhs), maps, dtype, shape)
+
+
+def _summed_in(
+    dtype: np.dtype[Any], x: TracedArray, names: Names, kept: Names
+) -> tuple[TracedArray, tuple[Hashable, ...]]:
+    """Returns `x` with the axes summed in `dtype` that are not in `kept`, `x` itself where all are."""
+    if set(names) <= set(kept):
+        return x, tuple(names)
+    return summed(ops.cast(x, dtype, x.weak), names, kept)
 
 
 def multiplied(

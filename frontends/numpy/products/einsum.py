@@ -6,13 +6,16 @@ import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
+
+import numpy as np
 
 from ...arrays.array import Array
 from ...calls.dispatch import array_function
+from ...tracing import graph_ops as ops
 from ...tracing.trace import TracedArray
 from ..arguments.axes import is_known
-from ..arguments.operands import common
-from .contraction import Names, permuted, product, summed, without_repeats
+from .contraction import Names, factors, permuted, product, summed, without_repeats
 
 _ELLIPSIS = "..."
 
@@ -102,8 +105,8 @@ def _check_extents(subscripts: str, parsed: _Subscripts, arrays: list[TracedArra
             extents[name] = extent if known == 1 else known
 
 
-@array_function(static=("subscripts",))
-def einsum(subscripts: object, /, *operands: Array) -> Array:
+@array_function(static=("subscripts", "preferred_element_type"))
+def einsum(subscripts: object, /, *operands: Array, preferred_element_type: object = None) -> Array:
     """
     The sum of products that `subscripts` describe: a term of letters for each operand, one for each axis,
     with `...` for axes that broadcast. A letter twice in a term takes the diagonal; one that is not in the
@@ -111,9 +114,11 @@ def einsum(subscripts: object, /, *operands: Array) -> Array:
     alphabetical order.
 
     dtypes are promoted; integers wrap. More than two operands are contracted pair by pair, the pair first
-    that leaves the least to do.
+    that leaves the least to do. `preferred_element_type` is that of `matmul`, of all products and sums.
 
-    Raises ValueError where the subscripts are malformed, or do not fit the shapes.
+    Raises:
+        TypeError: the preferred dtype does not hold that of an operand.
+        ValueError: the subscripts are malformed, or do not fit the shapes.
     """
     if not isinstance(subscripts, str):
         raise TypeError(
@@ -121,15 +126,16 @@ def einsum(subscripts: object, /, *operands: Array) -> Array:
         )
     if not operands:
         raise ValueError(f"einsum: must provide at least an operand (subscripts {subscripts!r})")
-    arrays = common("einsum", *operands)
+    arrays, dtype = factors("einsum", preferred_element_type, *operands)
     parsed = _parsed(subscripts, [len(x.shape) for x in arrays])
     _check_extents(subscripts, parsed, arrays)
     pending = [without_repeats(x, names) for x, names in zip(arrays, parsed.operands, strict=True)]
     while len(pending) > 1:
         first, second = _cheapest_pair(pending)
         rhs, lhs = pending.pop(second), pending.pop(first)
-        pending.append(_contracted(lhs, rhs, pending, parsed.result))
+        pending.append(_contracted(lhs, rhs, pending, parsed.result, dtype))
     x, names = pending[0]
+    x = ops.cast(x, dtype, x.weak)
     x, names = summed(x, names, parsed.result)
     return permuted(x, names, parsed.result)
 
@@ -151,10 +157,12 @@ def _cheapest_pair(operands: Sequence[_Named]) -> tuple[int, int]:
     return min(combinations(range(len(operands)), 2), key=cost)
 
 
-def _contracted(lhs: _Named, rhs: _Named, others: Sequence[_Named], result: Names) -> _Named:
-    """Returns the product of two operands, with the axes that other operands or the result have."""
+def _contracted(
+    lhs: _Named, rhs: _Named, others: Sequence[_Named], result: Names, dtype: np.dtype[Any]
+) -> _Named:
+    """Returns the product of two operands in `dtype`, with the axes that others or the result have."""
     if not others:
-        return product(*lhs, *rhs, result), tuple(result)
+        return product(*lhs, *rhs, result, dtype), tuple(result)
     needed = {*result, *(name for _, names in others for name in names)}
     kept = tuple(name for name in dict.fromkeys((*lhs[1], *rhs[1])) if name in needed)
-    return product(*lhs, *rhs, kept), kept
+    return product(*lhs, *rhs, kept, dtype), kept

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
 
 from ...arrays.array import Array
 from ...calls.dispatch import array_function
@@ -12,7 +15,7 @@ from ..arguments.axes import axes_of, axis_of, broadcast_shapes, integer_of
 from ..arguments.operands import common, operands, reshaped
 from ..manipulation import check_rank
 from ..statistics import sum_dtype, total
-from .contraction import diagonal_of, multiplied, product
+from .contraction import diagonal_of, factors, multiplied, product
 
 __all__ = [
     "diagonal",
@@ -27,16 +30,23 @@ __all__ = [
     "vecdot",
 ]
 
+_PREFERRED = ("preferred_element_type",)
 
-@array_function
-def matmul(x1: Array, x2: Array, /) -> Array:
+
+@array_function(static=_PREFERRED)
+def matmul(x1: Array, x2: Array, /, *, preferred_element_type: object = None) -> Array:
     """
     The products of matrices, which are the last two axes; those before broadcast. An array of rank 1 is a row
     on the left and a column on the right, and its axis goes. dtypes are promoted, and integers wrap.
 
-    Raises ValueError where an array has rank 0, or the extents do not go together.
+    Under `preferred_element_type` the elements of both are converted to that dtype instead, in which products
+    are added up: int8 by int8 in int32 is exact, and bf16 by bf16 in float32 is rounded to float32 only.
+
+    Raises:
+        TypeError: the preferred dtype is of another kind than that of an array, or narrower.
+        ValueError: an array has rank 0, or the extents do not go together.
     """
-    lhs, rhs = common("matmul", x1, x2)
+    (lhs, rhs), dtype = factors("matmul", preferred_element_type, x1, x2)
     for position, x in enumerate((lhs, rhs)):
         if not x.shape:
             raise ValueError(f"matmul: input operand {position} does not have enough dimensions (shape ())")
@@ -53,40 +63,49 @@ def matmul(x1: Array, x2: Array, /) -> Array:
         (*("row",)[: len(lhs.shape) - 1], "k"),
         rhs,
         ("k", *("column",)[: len(rhs.shape) - 1]),
+        dtype,
     )
 
 
 def _batched(
-    who: str, lhs: TracedArray, lhs_core: tuple[str, ...], rhs: TracedArray, rhs_core: tuple[str, ...]
+    who: str,
+    lhs: TracedArray,
+    lhs_core: tuple[str, ...],
+    rhs: TracedArray,
+    rhs_core: tuple[str, ...],
+    dtype: np.dtype[Any],
 ) -> TracedArray:
-    """Returns the product over `k` of the last axes, which have names; the axes before them broadcast."""
+    """
+    Returns the product over `k` of the last axes, which have names, in `dtype`; the axes before them
+    broadcast.
+    """
     lhs_batch, rhs_batch = len(lhs.shape) - len(lhs_core), len(rhs.shape) - len(rhs_core)
     batch = max(lhs_batch, rhs_batch)
     broadcast_shapes(who, [lhs.shape[:lhs_batch], rhs.shape[:rhs_batch]])
     names: tuple[Hashable, ...] = tuple(range(batch))
     result = (*names, *(name for name in (*lhs_core, *rhs_core) if name != "k"))
-    return product(
-        lhs, (*names[batch - lhs_batch :], *lhs_core), rhs, (*names[batch - rhs_batch :], *rhs_core), result
-    )
+    lhs_names, rhs_names = (*names[batch - lhs_batch :], *lhs_core), (*names[batch - rhs_batch :], *rhs_core)
+    return product(lhs, lhs_names, rhs, rhs_names, result, dtype)
 
 
-@array_function(static=("axis",))
-def vecdot(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
+@array_function(static=("axis", *_PREFERRED))
+def vecdot(x1: Array, x2: Array, /, *, axis: int = -1, preferred_element_type: object = None) -> Array:
     """
     The sums of the products along `axis`, one of the last axes of both: counted from the end. The others
-    broadcast.
+    broadcast. `preferred_element_type` is that of `matmul`.
 
     Raises:
         AxisError: one of the arrays has no such axis.
+        TypeError: the preferred dtype does not hold that of an array.
         ValueError: the extents do not go together.
     """
-    lhs, rhs = common("vecdot", x1, x2)
+    (lhs, rhs), dtype = factors("vecdot", preferred_element_type, x1, x2)
     place = integer_of("vecdot", "axis", axis)
     places = [axis_of("vecdot", place, len(x.shape)) for x in (lhs, rhs)]
     if lhs.shape[places[0]] != rhs.shape[places[1]]:
         raise ValueError(f"vecdot: axis {axis} must have one size in shapes {lhs.shape} and {rhs.shape}")
     ends = [_with_axis_last(x, at) for x, at in zip((lhs, rhs), places, strict=True)]
-    return _batched("vecdot", ends[0], ("k",), ends[1], ("k",))
+    return _batched("vecdot", ends[0], ("k",), ends[1], ("k",), dtype)
 
 
 def _with_axis_last(x: TracedArray, axis: int) -> TracedArray:
@@ -94,17 +113,25 @@ def _with_axis_last(x: TracedArray, axis: int) -> TracedArray:
     return x if axis == len(x.shape) - 1 else ops.permute(x, order)
 
 
-@array_function(static=("axes",))
-def tensordot(x1: Array, x2: Array, /, *, axes: int | Sequence[int | Sequence[int]] = 2) -> Array:
+@array_function(static=("axes", *_PREFERRED))
+def tensordot(
+    x1: Array,
+    x2: Array,
+    /,
+    *,
+    axes: int | Sequence[int | Sequence[int]] = 2,
+    preferred_element_type: object = None,
+) -> Array:
     """
     The sums of the products over `axes`: as many last axes of `x1` and first ones of `x2`, or those of either
-    that a pair says. The others follow each other.
+    that a pair says. The others follow each other. `preferred_element_type` is that of `matmul`.
 
     Raises:
         AxisError: an array has no such axis.
+        TypeError: the preferred dtype does not hold that of an array.
         ValueError: the axes are not as many on both sides, one is given twice, or the extents differ.
     """
-    lhs, rhs = common("tensordot", x1, x2)
+    (lhs, rhs), dtype = factors("tensordot", preferred_element_type, x1, x2)
     left, right = _paired_axes(lhs, rhs, axes)
     for a, b in zip(left, right, strict=True):
         if lhs.shape[a] != rhs.shape[b]:
@@ -116,7 +143,7 @@ def tensordot(x1: Array, x2: Array, /, *, axes: int | Sequence[int | Sequence[in
     lhs_names = tuple(range(len(lhs.shape)))
     rhs_names = tuple(summed.get(b, len(lhs_names) + b) for b in range(len(rhs.shape)))
     result = (*(a for a in lhs_names if a not in left), *(n for n in rhs_names if n >= len(lhs_names)))
-    return product(lhs, lhs_names, rhs, rhs_names, result)
+    return product(lhs, lhs_names, rhs, rhs_names, result, dtype)
 
 
 def _paired_axes(
@@ -145,35 +172,39 @@ def outer(x1: Array, x2: Array, /) -> Array:
     return multiplied(lhs, ("row",), rhs, ("column",), ("row", "column"))
 
 
-@array_function
-def inner(x1: Array, x2: Array, /) -> Array:
+@array_function(static=_PREFERRED)
+def inner(x1: Array, x2: Array, /, *, preferred_element_type: object = None) -> Array:
     """
     The sums of products over the last axis of both; the others follow each other. Of rank 0, the product.
+    `preferred_element_type` is that of `matmul`.
     """
-    lhs, rhs = common("inner", x1, x2)
+    (lhs, rhs), dtype = factors("inner", preferred_element_type, x1, x2)
     if not lhs.shape or not rhs.shape:
-        return _scaled(lhs, rhs)
-    return _over_axes("inner", lhs, len(lhs.shape) - 1, rhs, len(rhs.shape) - 1)
+        return _scaled(lhs, rhs, dtype)
+    return _over_axes("inner", lhs, len(lhs.shape) - 1, rhs, len(rhs.shape) - 1, dtype)
 
 
-@array_function
-def dot(x1: Array, x2: Array, /) -> Array:
+@array_function(static=_PREFERRED)
+def dot(x1: Array, x2: Array, /, *, preferred_element_type: object = None) -> Array:
     """
     The sums of products over the last axis of `x1` and the second last of `x2`, or its only one. Of rank 0,
-    the product.
+    the product. `preferred_element_type` is that of `matmul`.
     """
-    lhs, rhs = common("dot", x1, x2)
+    (lhs, rhs), dtype = factors("dot", preferred_element_type, x1, x2)
     if not lhs.shape or not rhs.shape:
-        return _scaled(lhs, rhs)
-    return _over_axes("dot", lhs, len(lhs.shape) - 1, rhs, max(len(rhs.shape) - 2, 0))
+        return _scaled(lhs, rhs, dtype)
+    return _over_axes("dot", lhs, len(lhs.shape) - 1, rhs, max(len(rhs.shape) - 2, 0), dtype)
 
 
-def _scaled(lhs: TracedArray, rhs: TracedArray) -> TracedArray:
+def _scaled(lhs: TracedArray, rhs: TracedArray, dtype: np.dtype[Any]) -> TracedArray:
+    lhs, rhs = (ops.cast(x, dtype, x.weak) for x in (lhs, rhs))
     names = tuple(range(max(len(lhs.shape), len(rhs.shape))))
     return multiplied(lhs, names[: len(lhs.shape)], rhs, names[: len(rhs.shape)], names)
 
 
-def _over_axes(who: str, lhs: TracedArray, a: int, rhs: TracedArray, b: int) -> TracedArray:
+def _over_axes(
+    who: str, lhs: TracedArray, a: int, rhs: TracedArray, b: int, dtype: np.dtype[Any]
+) -> TracedArray:
     if lhs.shape[a] != rhs.shape[b]:
         raise ValueError(
             f"{who}: shapes {lhs.shape} and {rhs.shape} not aligned "
@@ -181,7 +212,8 @@ def _over_axes(who: str, lhs: TracedArray, a: int, rhs: TracedArray, b: int) -> 
         )
     lhs_names = tuple("k" if axis == a else axis for axis in range(len(lhs.shape)))
     rhs_names = tuple("k" if axis == b else len(lhs_names) + axis for axis in range(len(rhs.shape)))
-    return product(lhs, lhs_names, rhs, rhs_names, [n for n in (*lhs_names, *rhs_names) if n != "k"])
+    kept = [name for name in (*lhs_names, *rhs_names) if name != "k"]
+    return product(lhs, lhs_names, rhs, rhs_names, kept, dtype)
 
 
 @array_function
