@@ -19,6 +19,7 @@ from .graph.inline_virtual_nodes import InlineVirtualNodesPass
 from .graph.loops.double_buffer_loops import DoubleBufferLoopsPass
 from .graph.loops.expand_updates import ExpandUpdatesPass
 from .graph.loops.hoist_loop_invariants import HoistLoopInvariantsPass
+from .graph.mark_symmetric_products import MarkSymmetricProductsPass
 from .graph.packing.pack_convolutions import PackConvolutionsPass
 from .graph.packing.pack_operands import PackOperandsPass
 from .graph.packing.pack_panels import PackPanelsPass
@@ -85,6 +86,9 @@ def graph_passes(target: Target, part: str | None = None) -> tuple[ModulePass, .
         # After simplify-contractions, which tells convolutions from products of matrices; before
         # pack-operands, which leaves alone what is packed. What the weights are copied by is simplified then.
         *((target.pass_of(PackConvolutionsPass), SimplifyContractionsPass()) if has_tiles else ()),
+        # After simplify-contractions, which brings transposes to contractions. Before what copies operands:
+        # they are no longer one value then.
+        MarkSymmetricProductsPass(),
         # After infer-precision, which lets contractions read what is narrow. Before pack-panels: what has a
         # tile is left alone.
         *((WidenRowsPass(),) if has_tiles else ()),

@@ -26,6 +26,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "infer-precision",
         "inline-calls",
         "inline-virtual-nodes",
+        "mark-symmetric-products",
         "recognize-gathers",
         "separate-preparation",
         "simplify-contractions",

@@ -27,8 +27,6 @@ TYPES = [
     (np.int16, np.int32, np.float64),
 ]
 
-TARGETS = ["x86-64-v2", "x86-64-v3"]
-
 
 def whole_numbers(shape: tuple[int, ...], dtype: Any, seed: int = 0) -> Array:
     """Returns all numbers of a dtype, with its limits among them; of 32 bits those that f64 sums exactly."""

@@ -27,6 +27,7 @@ from .axis import AxisLowering
 from .illegal_mapping import refuse_mapping
 from .lanes import LanedValue
 from .loop_count import count_of
+from .mirrored_tiles import mirror_of
 from .state import KernelState
 from .tile_prefetch import Prefetched, prefetched
 from .tile_sums import TileOperand, TileReader, TileSum
@@ -90,6 +91,7 @@ class _TileLowering:
         self.is_transposed = reader.is_transposed
         self.strides = reader.strides
         self.sums = reader.sums()
+        self.mirror = mirror_of(rows, columns, reader, self.sums)
         self.private = {sum.op: self._private(sum.op) for sum in self.sums if sum.store is None}
         """The buffers of sums that are not stored as they are."""
 
@@ -230,7 +232,20 @@ class _TileLowering:
         self._spans(self.columns, lambda columns: self._tile(rows, columns))
 
     def _tile(self, rows: _Span, columns: _Span) -> None:
-        """Lowers one tile: its sums, and what follows them."""
+        """Lowers one tile: its sums, and what follows them; of a symmetric result where it is needed."""
+        mirror = self.mirror
+        if mirror is None:
+            self._whole_tile(rows, columns)
+            return
+
+        def write() -> None:
+            self._whole_tile(rows, columns)
+            mirror.copy(self.state, rows.first, rows.size, columns.first, columns.size)
+
+        is_needed = mirror.is_needed(self.state, rows.first, columns.first, columns.size)
+        self._if(is_needed, mirror.store, write)
+
+    def _whole_tile(self, rows: _Span, columns: _Span) -> None:
         state = self.state
         for sum in self.sums:
             self._add_up_rows(sum, rows, columns)
@@ -524,12 +539,17 @@ class _TileLowering:
             arith.CmpiOp, (count, zero), i1, op.location, "has_any", {"predicate": IntegerAttr(1, i64)}
         )
 
+        self._if(has_any, op, body)
+
+    def _if(self, condition: SSAValue, op: Operation, body: Callable[[], None]) -> None:
+        writer = self.state.writer
+
         def write(_: Sequence[SSAValue]) -> list[SSAValue]:
             body()
             return []
 
         block = Block()
-        new = scf.IfOp.create(operands=(has_any,), result_types=[], regions=[Region(block), Region()])
+        new = scf.IfOp.create(operands=(condition,), result_types=[], regions=[Region(block), Region()])
         with writer.open(new, op.location):
             writer.fill(block, write, op.location)
 

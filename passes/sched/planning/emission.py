@@ -13,6 +13,7 @@ from ....dialects.dims.expressions import Extent, is_at_least, upper_bound
 from ....dialects.element_types import compute_type, element_type_of, is_float, is_unsigned, storage_type
 from ....dialects.graph import Combination, ReduceKind
 from ....dialects.graph.base import fastmath_of
+from ....dialects.graph.symmetric import SYMMETRIC
 from ....dialects.sched import CombineKind
 from ...indices.access import Indices, dims_in, joined_at, operand_indices, shape_of
 from ...indices.expressions import (
@@ -464,12 +465,16 @@ def _combined(b: ScalarBuilder, op: graph.ContractOp, elements: list[SSAValue], 
 
 def _write_tile(op: graph.ContractOp, access: Access, sum: Operation | None) -> None:
     """
-    Writes on the outermost loop of a contraction which tile was chosen for it. The rows are left open where
-    they are no axis of the kernel: another number may be better for a part of them. A value that is computed
-    anew, not loaded, lies in no panels.
+    Writes on the outermost loop of a contraction if it is symmetric, and which tile was chosen for it. The
+    rows are left open where they are no axis of the kernel: another number may be better for a part of them.
+    A value that is computed anew, not loaded, lies in no panels.
     """
     tile = op.tile
-    if tile is None or not isinstance(sum, sched.ReduceOp):
+    if not isinstance(sum, sched.ReduceOp):
+        return
+    if SYMMETRIC in op.attributes:
+        sum.attributes[SYMMETRIC] = op.attributes[SYMMETRIC]
+    if tile is None:
         return
     rows = None
     if tile.rows is not None:

@@ -46,6 +46,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.passes import ModulePass
 
 from .....dialects import sched
+from .....dialects.graph.symmetric import SYMMETRIC
 from .....dialects.sched import Level, MappingAttr
 from ....indices.analysis import IndexAnalysis, Loop
 from ....indices.lanes import lanes_for, runs_in_lanes
@@ -134,7 +135,10 @@ class _KernelTiler:
         if block is not None:
             chunks = chunks_of_few(contraction, target)
         else:
-            block, fetches = depth_block(contraction, target), prefetches(contraction, target)
+            # What is left out of a symmetric result is half of the work: its tiles take the depth at once.
+            is_symmetric = SYMMETRIC in contraction.products[0].op.attributes
+            block = None if is_symmetric else depth_block(contraction, target)
+            fetches = prefetches(contraction, target)
             chunks = chunks_of(contraction, block, fetches, target)
         if block is not None:
             dim = contraction.products[0].dims[0]

@@ -1,0 +1,141 @@
+"""
+Tiles of a symmetric result: those below the diagonal are left out, and what stands above it is stored on both
+sides of it.
+
+An element (i, j) is copied to (j, i) where the tile that has (j, i) is left out. So each element is stored by
+one tile, in whatever order, and by whatever thread, these run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import IntegerAttr, LocationAttr, i1, i64
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ....dialects import sched
+from ....dialects.element_types import element_type_of
+from ....dialects.graph.symmetric import SYMMETRIC
+from ...indices.analysis import IndexAnalysis
+from ...indices.expressions import Axis, IndexExpr, Leaf, opaque, variable
+from ...scalar.builder import INDEX
+from .state import KernelState
+from .tile_sums import TileReader, TileSum
+
+_SIGNED_LESS = IntegerAttr(2, i64)
+
+
+@dataclass(frozen=True, slots=True)
+class Mirror:
+    """The store of a symmetric result, the axes that are its rows and columns, and the tiles' extents."""
+
+    store: memref.StoreOp
+    rows: Axis
+    columns: Axis
+    tall: int
+    wide: int
+
+    def is_needed(
+        self, state: KernelState, first_row: IndexExpr, first_column: IndexExpr, size: int
+    ) -> SSAValue:
+        """Returns whether a tile of `size` columns reaches the diagonal or lies above it."""
+        location = self.store.location
+        row = state.indices.write(first_row, location)
+        end = state.indices.write(first_column + size, location)
+        properties: dict[str, Attribute] = {"predicate": _SIGNED_LESS}
+        return state.writer.emit(arith.CmpiOp, (row, end), i1, location, "reaches_diagonal", properties)
+
+    def copy(
+        self,
+        state: KernelState,
+        first_row: IndexExpr,
+        rows: int,
+        first_column: IndexExpr,
+        columns: int,
+    ) -> None:
+        """Copies the elements of a tile to the other side, as far as no tile computes them there."""
+        indices, location, get = state.indices, self.store.location, state.writer.constants.get
+        buffer, address = state.buffers[self.store.memref], state.analysis.address(self.store)
+        type = element_type_of(buffer.type)
+        begin = indices.write(first_row, location)
+
+        def column(number: SSAValue, _: Sequence[SSAValue]) -> list[SSAValue]:
+            at = first_column + indices.bind(number, columns, self.columns.hint)
+            # The tile of (j, i) is left out where its columns end before its rows begin.
+            end = _multiple_up_to(state, indices.write(at, location), self.tall, location)
+            end = _multiple_up_to(state, end, self.wide, location)
+            count = indices.op(arith.SubiOp, end, begin, location)
+            count = indices.op(arith.MinSIOp, count, get(rows, INDEX), location)
+
+            def element(row: SSAValue, _: Sequence[SSAValue]) -> list[SSAValue]:
+                indices.bindings[self.columns] = at
+                indices.bindings[self.rows] = first_row + indices.bind(row, rows, self.rows.hint)
+                place = indices.write_for(self.store, address)
+                value = state.writer.emit(memref.LoadOp, (buffer, place), type, location, "mirrored")
+                place = indices.write_for(self.store, self._exchanged(address))
+                state.writer.insert(memref.StoreOp.create(operands=(value, buffer, place)), location)
+                return []
+
+            state.writer.loop((get(0, INDEX), count, get(1, INDEX)), (), element, location, self.rows.hint)
+            return []
+
+        bounds = get(0, INDEX), get(columns, INDEX), get(1, INDEX)
+        state.writer.loop(bounds, (), column, location, self.columns.hint)
+
+    def _exchanged(self, address: IndexExpr) -> IndexExpr:
+        other = {self.rows: self.columns, self.columns: self.rows}
+
+        def replacement(leaf: Leaf) -> IndexExpr:
+            if isinstance(leaf, Axis):
+                return variable(other.get(leaf, leaf))
+            return opaque(leaf.value, leaf.along)
+
+        return address.substitute(replacement)
+
+
+def _multiple_up_to(state: KernelState, value: SSAValue, size: int, location: LocationAttr) -> SSAValue:
+    """Returns the greatest multiple of `size` up to a value."""
+    indices = state.indices
+    rest = indices.op(arith.RemUIOp, value, state.writer.constants.get(size, INDEX), location)
+    return indices.op(arith.SubiOp, value, rest, location)
+
+
+def mirror_of(
+    rows: sched.AxisOp | None, columns: sched.AxisOp, reader: TileReader, sums: Sequence[TileSum]
+) -> Mirror | None:
+    """
+    Returns how the result of a tile is mirrored, None where it is not: it must be one symmetric sum, all of
+    it in rows and columns of one matrix, and what is done with it must be the same for all elements.
+    """
+    stores = [op for op in columns.body.block.ops if isinstance(op, memref.StoreOp)]
+    if rows is None or len(sums) != 1 or len(stores) != 1 or reader.is_transposed:
+        return None
+    (sum,), (store,) = sums, stores
+    if SYMMETRIC not in sum.op.attributes or sum.accumulates or sum.dims[0].mapping.tile.data:
+        return None
+    if rows.count is not None or columns.count is not None or rows.extent != columns.extent:
+        return None
+    analysis = reader.analysis
+    row, column = analysis.axis(rows), analysis.axis(columns)
+    address = analysis.address(store)
+    if address.stride(column) != 1 or address.stride(row) != columns.extent:
+        return None
+    if not _is_uniform(store.value, sum, {row, column}, analysis):
+        return None
+    return Mirror(store, row, column, rows.mapping.tile.data, columns.mapping.tile.data)
+
+
+def _is_uniform(value: SSAValue, sum: TileSum, axes: set[Axis], analysis: IndexAnalysis) -> bool:
+    """Returns whether a value is made of a sum and of what is the same along some axes."""
+    if value is sum.op.result:
+        return True
+    op = value.owner
+    if not isinstance(op, Operation):
+        return axes.isdisjoint(analysis.dependences(value))
+    if isinstance(op, memref.LoadOp):
+        # What the kernel stores to is not the same before and after.
+        is_stored = any(isinstance(use.operation, memref.StoreOp) for use in op.memref.uses)
+        return not is_stored and axes.isdisjoint(analysis.address(op).axes())
+    return not op.regions and all(_is_uniform(operand, sum, axes, analysis) for operand in op.operands)
