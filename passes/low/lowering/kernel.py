@@ -40,7 +40,7 @@ from .reduction import lower_reduction
 from .serial import SerialOp, lower_serial
 from .shared_reduction import lower_shared_reduction
 from .state import KernelState
-from .tile import lower_tile
+from .tiles.tile import lower_tile
 from .work_groups import work_groups
 from .work_items import work_items
 from .writer import NO_OVERFLOW, KernelWriter, constant_value, vector_type

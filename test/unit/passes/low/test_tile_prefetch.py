@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tenon.passes.low.lowering.tile_prefetch import Prefetched, prefetched
+from tenon.passes.low.lowering.tiles.tile_prefetch import Prefetched, prefetched
 
 
 def covered(found: Prefetched, depth: int, shares: int) -> set[int]:

@@ -16,22 +16,22 @@ from xdsl.dialects import arith, memref, scf, vector
 from xdsl.dialects.builtin import IntegerAttr, MemRefType, i1, i64
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from ....dialects import low, sched
-from ....dialects.dims.expressions import Extent, upper_bound
-from ....dialects.low.prefetch import prefetch_distance
-from ...indices.analysis import Loop
-from ...indices.expressions import IndexExpr, constant
-from ...scalar.builder import INDEX
-from ...scalar.reduction_identity import identity
-from .axis import AxisLowering
-from .illegal_mapping import refuse_mapping
-from .lanes import LanedValue
-from .loop_count import count_of
+from .....dialects import low, sched
+from .....dialects.dims.expressions import Extent, upper_bound
+from .....dialects.low.prefetch import prefetch_distance
+from ....indices.analysis import Loop
+from ....indices.expressions import IndexExpr, constant
+from ....scalar.builder import INDEX
+from ....scalar.reduction_identity import identity
+from ..axis import AxisLowering
+from ..illegal_mapping import refuse_mapping
+from ..lanes import LanedValue
+from ..loop_count import count_of
+from ..state import KernelState
+from ..writer import vector_type
 from .mirrored_tiles import mirror_of
-from .state import KernelState
 from .tile_prefetch import Prefetched, prefetched
 from .tile_sums import TileOperand, TileReader, TileSum
-from .writer import vector_type
 
 LEFT_ROWS = 4
 """

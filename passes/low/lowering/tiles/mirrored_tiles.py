@@ -15,13 +15,13 @@ from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import IntegerAttr, LocationAttr, i1, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ....dialects import sched
-from ....dialects.element_types import element_type_of
-from ....dialects.graph.symmetric import SYMMETRIC
-from ...indices.analysis import IndexAnalysis
-from ...indices.expressions import Axis, IndexExpr, Leaf, opaque, variable
-from ...scalar.builder import INDEX
-from .state import KernelState
+from .....dialects import sched
+from .....dialects.element_types import element_type_of
+from .....dialects.graph.symmetric import SYMMETRIC
+from ....indices.analysis import IndexAnalysis
+from ....indices.expressions import Axis, IndexExpr, Leaf, opaque, variable
+from ....scalar.builder import INDEX
+from ..state import KernelState
 from .tile_sums import TileReader, TileSum
 
 _SIGNED_LESS = IntegerAttr(2, i64)

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from xdsl.dialects import memref
 from xdsl.ir import Operation, SSAValue
 
-from ....dialects import sched
-from ....dialects.dims.expressions import Extent
-from ...indices.analysis import IndexAnalysis
-from ...indices.expressions import Axis, IndexExpr, Leaf, opaque, variable
-from ...indices.products import dims_of, is_unsigned, loaded
-from .illegal_mapping import refuse_mapping
+from .....dialects import sched
+from .....dialects.dims.expressions import Extent
+from ....indices.analysis import IndexAnalysis
+from ....indices.expressions import Axis, IndexExpr, Leaf, opaque, variable
+from ....indices.products import dims_of, is_unsigned, loaded
+from ..illegal_mapping import refuse_mapping
 
 
 @dataclass(frozen=True, slots=True)

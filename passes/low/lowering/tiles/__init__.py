@@ -1,0 +1,1 @@
+"""Register tiles: where sums are added up, and what follows them."""
