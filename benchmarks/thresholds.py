@@ -149,9 +149,16 @@ def _sorted(x: Any) -> Any:
     return tnp.sort(x)
 
 
+def _both_sides(a: Any, x: Any) -> Any:
+    return a @ x, x @ a
+
+
 _SORTS = tuple(Program(f"sort of {n}", _sorted, ((n,),)) for n in (32, 64, 100, 1000, 10000, 20000, 100000))
 _ROWS = tuple(Program(f"rows of {n}", _loop_of_rows, ((1000, n),)) for n in (1, 16, 256, 1000))
 _TO_AND_FRO = tuple(Program(f"100 steps of {n}", _mirrored, ((n,),)) for n in (1, 16, 200, 600, 65536))
+_BOTH_SIDES = tuple(
+    Program(f"{n}x{n} from both sides", _both_sides, ((n, n), (n,))) for n in (200, 500, 1000, 2000, 6000)
+)
 
 THRESHOLDS: tuple[Threshold, ...] = (
     Threshold("sched.planning.own.radix_sort", "LEAST_EXTENT", (32, 128, 1 << 20), (), _SORTS),
@@ -159,6 +166,7 @@ THRESHOLDS: tuple[Threshold, ...] = (
     Threshold("sched.planning.own.radix_sort", "BITS_OF_LONG", (9, 10, 12), (), _SORTS),
     Threshold("sched.mapping.inline_launches", "MOST_ELEMENTS", (0, 512, 4096), (), _ROWS),
     Threshold("graph.loops.double_buffer_loops", "LEAST_NBYTES", (0, 256, 1 << 30), (), _TO_AND_FRO),
+    Threshold("sched.mapping.map_axes", "ROWS_AT_ONCE", (1, 2, 8), (), _BOTH_SIDES),
     Threshold(_SHAPE, "LATENCY", (4, 12), (*_SMALL, "matmul 1024")),
     Threshold(_SHAPE, "ONCE", (0.95, 1.0), (*_SMALL, "matmul 1024")),
     Threshold(_SHAPE, "ABOUT", (1.0, 1.02), (*_SMALL, "matmul 1024")),

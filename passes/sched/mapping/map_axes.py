@@ -45,7 +45,7 @@ from xdsl.passes import ModulePass
 
 from ....dialects import sched
 from ....dialects.element_types import NBYTES, element_type_of
-from ....dialects.sched import Level, MappingAttr
+from ....dialects.sched import CombineKind, Level, MappingAttr
 from ...indices.analysis import IndexAnalysis, Loop
 from ...indices.lanes import lanes_for, runs_in_lanes
 from ...indices.nests import nest_of
@@ -63,6 +63,9 @@ _SERIAL = MappingAttr.get()
 
 MANY_ROWS = 64
 """From this many on, what a reduction takes is reading its rows, and not what windows share."""
+
+ROWS_AT_ONCE = 4
+"""The most rows of a matrix that are multiplied with a vector at once."""
 
 STORED_PIECE_NBYTES = 128
 READ_PIECE_NBYTES = 2048
@@ -140,6 +143,29 @@ class _KernelMapper:
             return
         for op in below:
             self._map_vectors(op)
+        if isinstance(loop, sched.AxisOp):
+            self._map_rows(loop, below)
+
+    def _map_rows(self, rows: sched.AxisOp, sums: Sequence[Loop]) -> None:
+        """
+        Maps an axis right around sums of products that run as vectors, where one of the sides is the same for
+        all of its iterations: as many of them side by side as there are registers for their partial results.
+        """
+        if self._has_counts_along(rows) or any(_is_serial(op) for op in rows.body.block.ops):
+            return
+        if any(isinstance(op, sched.AllocOp) for op in rows.body.block.ops):
+            return
+        axis, most = self.analysis.axis(rows), 0
+        for op in sums:
+            if not isinstance(op, sched.ReduceOp) or op.kind.data is not CombineKind.FMA:
+                return
+            sides = [axis in self.analysis.dependences(value) for value in op.yielded]
+            if op.mapping.vector.data == 1 or sorted(sides) != [False, True]:
+                return
+            most = max(most, op.mapping.unroll.data)
+        count = min(self.registers // 2 // max(most, 1), ROWS_AT_ONCE)
+        if sums and count > 1 and self._most(rows) >= count:
+            self._set(rows, MappingAttr.get(unroll=count), f"each loaded vector is used {count} times")
 
     def _map_vector_axis(self, axis: sched.AxisOp, lanes: int) -> None:
         if self._map_columns(axis, lanes):
