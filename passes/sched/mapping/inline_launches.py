@@ -15,9 +15,20 @@ What a launch takes beside the work of its kernel is spent once, and what an ite
 may stay in registers (promote-scalars). A kernel of many elements is better off alone: it gets a schedule of
 its own, and may be shared out among threads.
 
-Only counted loops whose kernels compute a few elements each, of numbers of iterations that are known; with
-branches and further such loops in them. Loops that go on while a condition holds stay: they can be
-interrupted between two kernels, and so can loops that take long.
+Only loops whose kernels compute a few elements each; with branches, and counted loops of numbers of
+iterations that are known, in them. Counted loops that take long stay: they can be interrupted between two
+kernels.
+
+A loop that goes on while a condition holds stays too, but one launch does many of its iterations:
+
+    sched.while %more after() {                        sched.while %more after() {
+      %t0 = sched.launch @is_more(%n, %more) ...         %t0 = sched.launch @is_more(%n, %more) ...
+    } do {                                       -->   } do {
+      %t1 = sched.launch @next(%n) ...                   %t1 = sched.launch @f_loop_0(%more, %n) ...
+    }                                                  }
+
+The kernel goes on while its own condition holds, up to as many iterations as may run without an interruption.
+The condition is then made once more, so it is made of other buffers than those that it stores.
 
 Requires: unmapped `sched` kernels. Ensures: what the programs compute is unchanged, bit for bit.
 """
@@ -73,16 +84,16 @@ class InlineLaunchesPass(ModulePass):
         names = KernelNames(op)
         for program in [each for each in op.ops if isinstance(each, sched.ProgramOp)]:
             for number, loop in enumerate(_outermost(program.body.block, kernels)):
-                kernel = _Inlining(loop, kernels).run(names.fresh(f"{program.sym_name.data}_loop_{number}"))
-                op.body.block.insert_op_before(kernel, program)
+                name = names.fresh(f"{program.sym_name.data}_loop_{number}")
+                op.body.block.insert_op_before(_Inlining(loop, kernels).run(name), program)
         _erase_unused(op, kernels)
 
 
-def _outermost(block: Block, kernels: Mapping[str, sched.KernelOp]) -> Iterator[sched.ForOp]:
-    """Yields the loops that can be one kernel and stand in no other such loop."""
+def _outermost(block: Block, kernels: Mapping[str, sched.KernelOp]) -> Iterator[sched.ForOp | sched.WhileOp]:
+    """Yields the loops that can be one kernel, or launch one, and stand in no other such loop."""
     for op in list(block.ops):
-        if isinstance(op, sched.ForOp):
-            cost = _cost(op, kernels)
+        if isinstance(op, sched.ForOp | sched.WhileOp):
+            cost = _cost(op, kernels) if isinstance(op, sched.ForOp) else _iteration_cost(op, kernels)
             if cost is not None and cost.steps <= MOST_STEPS and cost.ops <= MOST_OPS:
                 yield op
                 continue
@@ -130,6 +141,43 @@ def _cost(item: Operation, kernels: Mapping[str, sched.KernelOp]) -> _Cost | Non
             return None
 
 
+def _iteration_cost(loop: sched.WhileOp, kernels: Mapping[str, sched.KernelOp]) -> _Cost | None:
+    """Returns what an iteration does, None where it cannot be a part of a kernel."""
+    if not _can_be_repeated(loop.before.block, kernels):
+        return None
+    cost = _Cost()
+    for op in (*loop.before.block.ops, *loop.body.block.ops):
+        inner = _cost(op, kernels)
+        if inner is None:
+            return None
+        cost.add(inner)
+    return cost
+
+
+def _can_be_repeated(block: Block, kernels: Mapping[str, sched.KernelOp]) -> bool:
+    """Returns whether items store the same when they run a second time: they store nothing that they read."""
+    read = set[SSAValue]()
+    for op in block.ops:
+        match op:
+            case sched.TransferOp():
+                loaded, stored = [op.source], [op.target]
+            case sched.LaunchOp() if op.kernel.root_reference.data in kernels:
+                arguments = kernels[op.kernel.root_reference.data].body.block.args
+                pairs = list(zip(op.arguments, arguments, strict=True))
+                loaded = [buffer for buffer, argument in pairs if _has_use(argument, memref.LoadOp)]
+                stored = [buffer for buffer, argument in pairs if _has_use(argument, memref.StoreOp)]
+            case _:
+                return False
+        read.update(loaded)
+        if any(buffer in read for buffer in stored):
+            return False
+    return True
+
+
+def _has_use(argument: SSAValue, kind: type[Operation]) -> bool:
+    return any(isinstance(use.operation, kind) for use in argument.uses)
+
+
 def _kernel_cost(kernel: sched.KernelOp) -> _Cost | None:
     if kernel.sizes:
         return None
@@ -172,7 +220,7 @@ class _Place:
 class _Inlining:
     """Writes the kernel of a loop of a program."""
 
-    def __init__(self, loop: sched.ForOp, kernels: Mapping[str, sched.KernelOp]):
+    def __init__(self, loop: sched.ForOp | sched.WhileOp, kernels: Mapping[str, sched.KernelOp]):
         self.loop, self.kernels = loop, kernels
         self.code = KernelCode(loop)
         self.arguments: dict[SSAValue, SSAValue] = {}
@@ -182,19 +230,34 @@ class _Inlining:
 
     def run(self, name: str) -> sched.KernelOp:
         loop = self.loop
-        self._count(loop, {})
+        if isinstance(loop, sched.ForOp):
+            self._count(loop, {})
+            launch = self._launch(name, loop.after, loop)
+            assert loop.parent is not None, f"{loop.name}: stands in no block"
+            loop.parent.insert_op_before(launch, loop)
+            loop.token.replace_all_uses_with(launch.token)
+            loop.detach()
+            loop.erase()
+            return self.code.op
+        self._repeat(loop)
+        launch = self._launch(name, (), *loop.body.block.ops)
+        for op in reversed(list(loop.body.block.ops)):
+            op.detach()
+            op.erase()
+        loop.body.block.add_op(launch)
+        return self.code.op
+
+    def _launch(self, name: str, after: Sequence[SSAValue], *replaced: Operation) -> sched.LaunchOp:
+        """Returns the launch of the new kernel, in the place of some items."""
         self.code.op.sym_name = StringAttr(name)
-        launch = sched.LaunchOp(name, list(self.arguments), loop.after)
-        launch.location = loop.location
-        origins = [op.origins for op in loop.walk() if isinstance(op, sched.LaunchOp)]
+        launch = sched.LaunchOp(name, list(self.arguments), after)
+        launch.location = self.loop.location
+        launch.token.name_hint = "t"
+        launches = [inner for op in replaced for inner in op.walk() if isinstance(inner, sched.LaunchOp)]
+        origins = [op.origins for op in launches]
         if origins and all(each is not None for each in origins):
             launch.origins = ArrayAttr([origin for each in origins if each is not None for origin in each])
-        assert loop.parent is not None, f"{loop.name}: stands in no block"
-        loop.parent.insert_op_before(launch, loop)
-        loop.token.replace_all_uses_with(launch.token)
-        loop.detach()
-        loop.erase()
-        return self.code.op
+        return launch
 
     def _place(self, buffer: SSAValue, indices: Mapping[SSAValue, SSAValue]) -> _Place:
         """Returns where a buffer of the program lies, given the indices of its loops."""
@@ -236,10 +299,33 @@ class _Inlining:
 
         code.count(times, (), body, (item.index.name_hint or "i",))
 
-    def _branch(self, item: sched.IfOp, indices: Mapping[SSAValue, SSAValue]) -> None:
+    def _repeat(self, loop: sched.WhileOp) -> None:
+        """Writes the iterations of a loop, the first of which is to run, and their conditions."""
+        code, cost = self.code, _iteration_cost(loop, self.kernels)
+        assert cost is not None, f"{loop.name}: cannot be inlined"
+        most = max(MOST_STEPS // max(cost.steps, 1), 1)
+
+        def holds(arguments: Sequence[SSAValue]) -> SSAValue:
+            (done,) = arguments
+            return code.b.op(arith.AndIOp, self._holds(loop, {}), code.compare("slt", done, code.index(most)))
+
+        def body(arguments: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            (done,) = arguments
+            for op in (*loop.body.block.ops, *loop.before.block.ops):
+                self._write(op, {})
+            return (code.integer(arith.AddiOp, done, code.index(1)),)
+
+        code.repeat((code.index(0),), holds, body, ("done",))
+
+    def _holds(self, item: sched.WhileOp | sched.IfOp, indices: Mapping[SSAValue, SSAValue]) -> SSAValue:
+        """Writes whether the condition of an item holds."""
         code = self.code
         place = self._place(item.condition, indices)
-        holds = code.compare("ne", code.load(place.buffer, place.indices), code.b.constant(0, i8))
+        return code.compare("ne", code.load(place.buffer, place.indices), code.b.constant(0, i8))
+
+    def _branch(self, item: sched.IfOp, indices: Mapping[SSAValue, SSAValue]) -> None:
+        code = self.code
+        holds = self._holds(item, indices)
 
         def part(block: Block) -> Callable[[], None]:
             def write() -> None:

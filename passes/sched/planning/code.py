@@ -107,6 +107,32 @@ class KernelCode:
         """Writes an `scf.for` from 0 to below `extent`."""
         return self.loop(self.index(0), self.index(extent), self.index(1), carried, body, hints)
 
+    def repeat(
+        self,
+        carried: Sequence[SSAValue],
+        holds: Callable[[Sequence[SSAValue]], SSAValue],
+        body: Body,
+        hints: Sequence[str] = (),
+    ) -> Sequence[SSAValue]:
+        """
+        Writes an `scf.while`, which goes on as long as `holds` says; both functions are given the carried
+        values, which `hints` name. Returns what is carried out of it.
+        """
+        types = [value.type for value in carried]
+        before, after = Block(arg_types=types), Block(arg_types=types)
+        op = scf.WhileOp.create(
+            operands=tuple(carried), result_types=types, regions=[Region(before), Region(after)]
+        )
+        self._write(op, [after], [body], hints)
+        for argument, hint in zip(before.args, hints, strict=False):
+            argument.name_hint = hint
+        for argument in before.args:
+            argument.location = op.location
+        with self.inside(before):
+            condition = holds(before.args)
+            self.b.insert(scf.ConditionOp.create(operands=(condition, *before.args)))
+        return op.results
+
     def branch(
         self, condition: SSAValue, body: Callable[[], None], otherwise: Callable[[], None] | None = None
     ) -> None:

@@ -70,7 +70,7 @@ sched.program @f() : () -> (tensor<f32>, tensor<8xf32>) {
 // CHECK:         sched.for %i = 10 after() {
 // CHECK-NEXT:      sched.launch @wide
 // CHECK:         sched.while %more after() {
-// CHECK:           sched.launch @g_loop_0(%s_1, %s)
+// CHECK:           sched.launch @g_loop_0(%s_1, %s, %more)
 sched.kernel @wide(%x: memref<2000xf32>) {
   %zero = arith.constant 0.0 : f32
   sched.axis %i = 2000 {
@@ -97,4 +97,67 @@ sched.program @g() : () -> (tensor<2000xf32>, tensor<f32>) {
     }
   }
   sched.return %x, %s_1 after(%t, %t2) : memref<2000xf32>, memref<f32>
+}
+
+// A loop that goes on while a condition holds launches many of its iterations at once; one whose condition is
+// made of what it stores does not.
+// CHECK-LABEL: sched.kernel @w_loop_0(%m: memref<i64>, %more: memref<i8>) {
+// CHECK:         scf.while (%done = %c0) : (index) -> index {
+// CHECK:           memref.load %more[]
+// CHECK:           arith.cmpi slt, %done,
+// CHECK:           scf.condition
+// CHECK:         } do {
+// CHECK:           memref.store %{{.*}}, %m[]
+// CHECK:           memref.store %{{.*}}, %more[]
+// CHECK-LABEL: sched.program @w
+// CHECK:         sched.while %more after(%t) {
+// CHECK-NEXT:      %{{.*}} = sched.launch @is_more(%m, %more)
+// CHECK-NEXT:    } do {
+// CHECK-NEXT:      %{{.*}} = sched.launch @w_loop_0(%m, %more) after()
+// CHECK:         sched.while %more after(%t1) {
+// CHECK-NEXT:      %{{.*}} = sched.launch @count(%m, %more)
+// CHECK-NEXT:    } do {
+// CHECK-NEXT:      %{{.*}} = sched.launch @increase(%m)
+sched.kernel @is_more(%m: memref<i64>, %more: memref<i8>) {
+  %limit = arith.constant 1000 : i64
+  %a = memref.load %m[] : memref<i64>
+  %c = arith.cmpi slt, %a, %limit : i64
+  %b = low.convert extui %c : i1 to i8
+  memref.store %b, %more[] : memref<i8>
+}
+sched.kernel @count(%m: memref<i64>, %more: memref<i8>) {
+  %limit = arith.constant 2000 : i64
+  %one = arith.constant 1 : i64
+  %a = memref.load %m[] : memref<i64>
+  %d = arith.addi %a, %one : i64
+  memref.store %d, %m[] : memref<i64>
+  %c = arith.cmpi slt, %d, %limit : i64
+  %b = low.convert extui %c : i1 to i8
+  memref.store %b, %more[] : memref<i8>
+}
+sched.kernel @increase(%m: memref<i64>) {
+  %three = arith.constant 3 : i64
+  %a = memref.load %m[] : memref<i64>
+  %b = arith.addi %a, %three : i64
+  memref.store %b, %m[] : memref<i64>
+}
+sched.kernel @start(%m: memref<i64>) {
+  %zero = arith.constant 0 : i64
+  memref.store %zero, %m[] : memref<i64>
+}
+sched.program @w() : () -> tensor<i64> {
+  %m = sched.buffer global result : memref<i64>
+  %more = sched.buffer global temporary : memref<i8>
+  %t = sched.launch @start(%m) after() : memref<i64>
+  %t1 = sched.while %more after(%t) {
+    %t2 = sched.launch @is_more(%m, %more) after() : memref<i64>, memref<i8>
+  } do {
+    %t3 = sched.launch @increase(%m) after() : memref<i64>
+  }
+  %t4 = sched.while %more after(%t1) {
+    %t5 = sched.launch @count(%m, %more) after() : memref<i64>, memref<i8>
+  } do {
+    %t6 = sched.launch @increase(%m) after() : memref<i64>
+  }
+  sched.return %m after(%t4) : memref<i64>
 }

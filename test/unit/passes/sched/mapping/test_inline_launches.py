@@ -102,3 +102,39 @@ def test_a_loop_of_many_ops_is_left_alone(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(inline_launches, "MOST_OPS", 3)
     with tenon.compile(tenon.jit(recurrence).lower(np.zeros(9, "f4")).module) as apart:
         assert "sched.for" in str(apart.stages["sched"])
+
+
+def collatz(v: Any) -> Any:
+    """Counts the steps from each number to 1; the steps of each are another number."""
+    start = tnp.abs(v * 1000).astype(np.int64) + 1
+
+    def steps(i: Any, counts: Any) -> Any:
+        def following(state: Any) -> Any:
+            n, count = state
+            return tnp.where(n % 2 == 0, n // 2, 3 * n + 1), count + 1
+
+        return counts.at[i].set(
+            tenon.while_loop(lambda state: state[0] > 1, following, (start[i], np.int64(0)))[1]
+        )
+
+    return tenon.fori_loop(0, v.shape[0], steps, tnp.zeros(v.shape, dtype=np.int64))
+
+
+@pytest.mark.parametrize("most_steps", [1, 40, inline_launches.MOST_STEPS])
+@pytest.mark.parametrize("backend", ["llvm", "opencl"])
+def test_loops_with_conditions(backend: str, most_steps: int, monkeypatch: pytest.MonkeyPatch):
+    v = np.random.default_rng(0).standard_normal(30).astype("f4")
+    monkeypatch.setattr(inline_launches, "MOST_STEPS", most_steps)
+    lowered = tenon.jit(collatz).lower(v)
+    with tenon.compile(lowered.module, backend=backend) as inlined:
+        text = str(inlined.stages["sched"])
+        assert ("scf.while" in text) is (most_steps > 1) and "sched.while" in text
+        found = np.asarray(inlined(v))
+        interpreted = np.asarray(tenon.compile(text, backend="reference")(v))
+    expected = []
+    for n in (np.abs(v * 1000).astype(np.int64) + 1).tolist():
+        count = 0
+        while n > 1:
+            n, count = n // 2 if n % 2 == 0 else 3 * n + 1, count + 1
+        expected.append(count)
+    assert found.tolist() == interpreted.tolist() == expected
