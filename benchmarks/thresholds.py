@@ -166,6 +166,9 @@ THRESHOLDS: tuple[Threshold, ...] = (
     Threshold("sched.planning.own.radix_sort", "BITS_OF_LONG", (9, 10, 12), (), _SORTS),
     Threshold("sched.mapping.inline_launches", "MOST_ELEMENTS", (0, 512, 4096), (), _ROWS),
     Threshold("graph.loops.double_buffer_loops", "LEAST_NBYTES", (0, 256, 1 << 30), (), _TO_AND_FRO),
+    Threshold("graph.loops.share_matrix_reads", "LEAST_SHARE_OF_L2", (0, 1, 1 << 10), (), _BOTH_SIDES),
+    Threshold("graph.loops.share_matrix_reads", "BLOCK_SHARE_OF_L2", (2, 4, 32), (), _BOTH_SIDES),
+    Threshold("graph.loops.share_matrix_reads", "MOST_THREADS", (0,), (), _BOTH_SIDES),
     Threshold("sched.mapping.map_axes", "ROWS_AT_ONCE", (1, 2, 8), (), _BOTH_SIDES),
     Threshold(_SHAPE, "LATENCY", (4, 12), (*_SMALL, "matmul 1024")),
     Threshold(_SHAPE, "ONCE", (0.95, 1.0), (*_SMALL, "matmul 1024")),
@@ -246,6 +249,7 @@ BY_DESIGN: Mapping[str, str] = {
     "separate_preparation.MOST_GROWTH": "what is kept of an array takes no more than twice its memory",
     "masks.MOST_OPS": "the mask of a box is five ops, of a box with a border around it seven",
     "inline_launches.MOST_STEPS": "a tenth of a second in which nothing interrupts a kernel",
+    "share_matrix_reads.LEAST_ROWS": "each sum of a column is loaded and stored once for so many rows",
     "inline_launches.MOST_OPS": "how much is compiled as one function: LLVM takes more than linear time",
 }
 """The other numbers, and why they are what they are."""

@@ -19,6 +19,7 @@ from .graph.inline_virtual_nodes import InlineVirtualNodesPass
 from .graph.loops.double_buffer_loops import DoubleBufferLoopsPass
 from .graph.loops.expand_updates import ExpandUpdatesPass
 from .graph.loops.hoist_loop_invariants import HoistLoopInvariantsPass
+from .graph.loops.share_matrix_reads import ShareMatrixReadsPass
 from .graph.mark_symmetric_products import MarkSymmetricProductsPass
 from .graph.packing.pack_convolutions import PackConvolutionsPass
 from .graph.packing.pack_operands import PackOperandsPass
@@ -97,6 +98,9 @@ def graph_passes(target: Target, part: str | None = None) -> tuple[ModulePass, .
         # Before pack-operands, which copies what is left and is not contiguous.
         *((target.pass_of(PackPanelsPass),) if has_tiles else ()),
         PackOperandsPass(),
+        # After simplify-contractions, which tells products of matrices and vectors; before
+        # hoist-loop-invariants, as a loop of blocks reads more than its block.
+        *((target.pass_of(ShareMatrixReadsPass),) if has_tiles else ()),
         # Before eliminate-common-subexpressions: what two loops compute alike is one op only where both can
         # see it.
         HoistLoopInvariantsPass(),

@@ -36,6 +36,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "double-buffer-loops",
         "expand-updates",
         "hoist-loop-invariants",
+        "share-matrix-reads",
     ),
     "graph.packing": (
         "pack-convolutions",
