@@ -149,6 +149,10 @@ def _sorted(x: Any) -> Any:
     return tnp.sort(x)
 
 
+def _shortest(x: Any) -> Any:
+    return tenon.fori_loop(0, x.shape[0], lambda k, y: tnp.minimum(y, y[:, k][:, None] + y[k]), x)
+
+
 def _both_sides(a: Any, x: Any) -> Any:
     return a @ x, x @ a
 
@@ -156,6 +160,7 @@ def _both_sides(a: Any, x: Any) -> Any:
 _SORTS = tuple(Program(f"sort of {n}", _sorted, ((n,),)) for n in (32, 64, 100, 1000, 10000, 20000, 100000))
 _ROWS = tuple(Program(f"rows of {n}", _loop_of_rows, ((1000, n),)) for n in (1, 16, 256, 1000))
 _TO_AND_FRO = tuple(Program(f"100 steps of {n}", _mirrored, ((n,),)) for n in (1, 16, 200, 600, 65536))
+_PATHS = tuple(Program(f"paths of {n}", _shortest, ((n, n),)) for n in (40, 200, 600))
 _BOTH_SIDES = tuple(
     Program(f"{n}x{n} from both sides", _both_sides, ((n, n), (n,))) for n in (200, 500, 1000, 2000, 6000)
 )
@@ -166,6 +171,7 @@ THRESHOLDS: tuple[Threshold, ...] = (
     Threshold("sched.planning.own.radix_sort", "BITS_OF_LONG", (9, 10, 12), (), _SORTS),
     Threshold("sched.mapping.inline_launches", "MOST_ELEMENTS", (0, 512, 4096), (), _ROWS),
     Threshold("graph.loops.double_buffer_loops", "LEAST_NBYTES", (0, 256, 1 << 30), (), _TO_AND_FRO),
+    Threshold("graph.loops.copy_carried_parts", "LEAST_SHARE", (1, 64, 1 << 30), (), _PATHS),
     Threshold("graph.loops.share_matrix_reads", "LEAST_SHARE_OF_L2", (0, 1, 1 << 10), (), _BOTH_SIDES),
     Threshold("graph.loops.share_matrix_reads", "BLOCK_SHARE_OF_L2", (2, 4, 32), (), _BOTH_SIDES),
     Threshold("graph.loops.share_matrix_reads", "MOST_THREADS", (0,), (), _BOTH_SIDES),

@@ -16,6 +16,7 @@ from .graph.decompositions import COMPOSITE_NAMES
 from .graph.infer_precision import InferPrecisionPass
 from .graph.inline_calls import InlineCallsPass
 from .graph.inline_virtual_nodes import InlineVirtualNodesPass
+from .graph.loops.copy_carried_parts import CopyCarriedPartsPass
 from .graph.loops.double_buffer_loops import DoubleBufferLoopsPass
 from .graph.loops.expand_updates import ExpandUpdatesPass
 from .graph.loops.hoist_loop_invariants import HoistLoopInvariantsPass
@@ -104,8 +105,11 @@ def graph_passes(target: Target, part: str | None = None) -> tuple[ModulePass, .
         # Before eliminate-common-subexpressions: what two loops compute alike is one op only where both can
         # see it.
         HoistLoopInvariantsPass(),
-        # After hoist-loop-invariants: what is left changes in each iteration. Before
-        # eliminate-common-subexpressions, for which two iterations may compute the same.
+        # After hoist-loop-invariants: what is left changes in each iteration. Before double-buffer-loops,
+        # which leaves alone what is stored in place.
+        CopyCarriedPartsPass(),
+        # After hoist-loop-invariants, likewise. Before eliminate-common-subexpressions, for which two
+        # iterations may compute the same.
         DoubleBufferLoopsPass(),
         # After canonicalize-graph: equal values are equal text only once they are in canonical form.
         EliminateCommonSubexpressionsPass(),

@@ -33,6 +33,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "simplify-nodes",
     ),
     "graph.loops": (
+        "copy-carried-parts",
         "double-buffer-loops",
         "expand-updates",
         "hoist-loop-invariants",

@@ -104,7 +104,7 @@ def _is_computed_elsewhere(value: SSAValue, carried: SSAValue, loop: graph.ScanO
         if each is carried and not is_same:
             return True
         op = each.owner
-        if not isinstance(op, graph.GraphOp) or op.parent is not loop.body.block:
+        if not isinstance(op, graph.GraphOp) or op.parent is not loop.body.block or _is_copied(op):
             continue
         if isinstance(op, graph.DynamicUpdateOp | graph.ScatterOp):
             # What is put there is computed before, where it is made of what is stored over.
@@ -115,6 +115,12 @@ def _is_computed_elsewhere(value: SSAValue, carried: SSAValue, loop: graph.ScanO
         is_same = is_same and isinstance(op, graph.ElementwiseOp)
         waiting.extend((operand, is_same, is_heavy or op.IS_HEAVY) for operand in op.operands)
     return False
+
+
+def _is_copied(op: graph.GraphOp) -> bool:
+    """Returns whether an op is told to have a buffer of its own."""
+    mode = op.attributes.get("memory_mode")
+    return isinstance(mode, MemoryModeAttr) and mode.mode.data is ModeKind.MATERIALIZED
 
 
 def _double(loop: graph.ScanOp) -> None:
