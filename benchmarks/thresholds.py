@@ -256,6 +256,7 @@ BY_DESIGN: Mapping[str, str] = {
     "masks.MOST_OPS": "the mask of a box is five ops, of a box with a border around it seven",
     "inline_launches.MOST_STEPS": "a tenth of a second in which nothing interrupts a kernel",
     "share_matrix_reads.LEAST_ROWS": "each sum of a column is loaded and stored once for so many rows",
+    "narrow_loops.LEAST_PARTS": "as many partial results as a short reduction has",
     "inline_launches.MOST_OPS": "how much is compiled as one function: LLVM takes more than linear time",
 }
 """The other numbers, and why they are what they are."""

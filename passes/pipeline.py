@@ -50,6 +50,7 @@ from .sched.mapping.fuse_producers import FuseProducersPass
 from .sched.mapping.gpu.map_work_groups import MapWorkGroupsPass
 from .sched.mapping.inline_launches import InlineLaunchesPass
 from .sched.mapping.map_axes import MapAxesPass
+from .sched.mapping.narrow_loops import NarrowLoopsPass
 from .sched.mapping.prefetch_rows import PrefetchRowsPass
 from .sched.mapping.split_borders import SplitBordersPass
 from .sched.mapping.stage_images import StageImagesPass
@@ -165,6 +166,9 @@ def sched_passes(target: Target, schedule: ModulePass | None = None) -> tuple[Mo
         *((InlineLaunchesPass(),) if target.groups is None else ()),
         # Before map-axes, which maps the loops that there are.
         FuseLoopsPass(),
+        # After fuse-loops, which fuses loops that are masked alike or not at all; before fuse-producers and
+        # collapse-axes, after which indices are computed.
+        *((NarrowLoopsPass(),) if target.groups is None else ()),
         *stages,
         # Before the default schedules, which leave alone what is mapped.
         *(() if schedule is None else (schedule,)),

@@ -71,6 +71,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "fuse-producers",
         "inline-launches",
         "map-axes",
+        "narrow-loops",
         "prefetch-rows",
         "split-borders",
         "stage-images",

@@ -1,0 +1,385 @@
+"""
+Runs loops over those elements only that a mask with bounds known at run time lets count.
+
+    %s = sched.reduce addf %k = 1000 : f64 {        %last = arith.minsi %n, %c1000 : index
+      %at = arith.index_cast %k : index to i64      %s = sched.reduce addf %k = 1000 count %last : f64 {
+      %c = arith.cmpi slt, %at, %n_i64 : i64          %v = memref.load %x[%k] : memref<1000xf64>
+      %v = memref.load %x[%k]                  -->    sched.yield %v : f64
+      %w = low.select %c, %v, %zero : f64           }
+      sched.yield %w : f64
+    }
+
+So a sum over the elements before, or from, the index of a loop around costs what these are, and is written as
+one over all elements, of which others do not count. A loop is narrowed where its mask compares its index with
+what does not change in it, and all else changes nothing:
+
+* a reduction combines its identity there. A sum of products needs the mask on both sides, as a number that is
+  no number times 0 is none.
+* an axis stores what it loaded from there.
+
+A loop that begins at %n counts from there. A part of the mask that does not change in the loop leaves it no
+iterations where it does not hold. A reduction with many partial results is followed by a shorter one, which
+goes on with the elements that are left over: these would be combined one by one.
+
+Requires: unmapped `sched` kernels. Ensures: what each kernel computes is unchanged; sums of floats up to
+their order, which is that of as many elements as count.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from xdsl.context import Context
+from xdsl.dialects import arith, memref, scf
+from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, ModuleOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from ....dialects import low, sched
+from ....dialects.element_types import width_of
+from ....dialects.sched import CombineKind, MappingAttr
+from ...indices.analysis import IndexAnalysis, Loop
+from ...indices.lanes import runs_in_lanes
+from ...machine.partial_results import partial_results
+from ...scalar.builder import INDEX, ConstantPool, ScalarBuilder
+from ...scalar.ops import integer_op, select
+from ...scalar.reduction_identity import identity
+
+# By design: as many partial results as a short reduction has.
+LEAST_PARTS = 8
+"""Reductions with more partial results leave more elements over, which another one combines as vectors."""
+
+_SERIAL = MappingAttr.get()
+
+_TURNED = {"slt": "sgt", "sle": "sge", "sgt": "slt", "sge": "sle"}
+"""Each comparison with its sides exchanged."""
+
+
+@dataclass(frozen=True)
+class NarrowLoopsPass(ModulePass):
+    """Runs loops over those elements only that a mask with bounds known at run time lets count."""
+
+    name = "narrow-loops"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for kernel in op.ops:
+            if isinstance(kernel, sched.KernelOp):
+                # Loops inside come first: what masks a loop around is in them.
+                for loop in reversed([inner for inner in kernel.walk() if isinstance(inner, Loop)]):
+                    _narrow(kernel, loop)
+
+
+@dataclass(frozen=True, slots=True)
+class _Bound:
+    """
+    A part of a mask that does not change in a loop, or a comparison of the loop's index with what does not:
+    `predicate` is the comparison, None for what does not change.
+    """
+
+    op: Operation
+    predicate: str | None
+    limit: SSAValue
+
+
+@dataclass(slots=True)
+class _Masked:
+    """What is combined or stored where a mask holds: the ops that choose it, and the mask's comparisons."""
+
+    choices: list[low.SelectOp]
+    bounds: list[_Bound] = field(default_factory=list[_Bound])
+
+
+def _narrow(kernel: sched.KernelOp, loop: Loop) -> None:
+    if loop.mapping != _SERIAL or loop.count is not None or not isinstance(loop.extent, int):
+        return
+    if isinstance(loop, sched.ReduceOp) and (loop.tile_shape is not None or _is_of_several(loop)):
+        return
+    masked = _masked_of(loop)
+    if masked is None:
+        return
+    bounds = [bound for bound in masked.bounds if _is_movable(bound.limit, loop)]
+    if any(bound.predicate is not None for bound in bounds):
+        _Narrowing(kernel, loop).write(bounds)
+
+
+def _is_of_several(loop: sched.ReduceOp) -> bool:
+    """Returns whether a sum of products goes on in another one, or goes on with another one's."""
+    around = loop.parent_op()
+    goes_on = isinstance(around, sched.ReduceOp) and around.continued is loop
+    return goes_on or loop.continued is not None
+
+
+def _masked_of(loop: Loop) -> _Masked | None:
+    """Returns what all that a loop does depends on, None where it does something without a mask."""
+    choices: list[low.SelectOp] = []
+    if isinstance(loop, sched.ReduceOp):
+        for value in loop.yielded:
+            choice = value.owner
+            if not isinstance(choice, low.SelectOp) or not _is_identity(loop, choice.on_false):
+                return None
+            choices.append(choice)
+        if any(isinstance(op, memref.StoreOp | scf.IfOp | scf.ForOp | scf.WhileOp) for op in loop.walk()):
+            return None
+    else:
+        for op in loop.walk():
+            if isinstance(op, sched.AllocOp | scf.IfOp | scf.ForOp | scf.WhileOp):
+                return None
+            if isinstance(op, memref.StoreOp):
+                choice = op.value.owner
+                if not isinstance(choice, low.SelectOp) or not _is_stored_back(op, choice.on_false):
+                    return None
+                choices.append(choice)
+    if not choices:
+        return None
+    masked = _Masked(choices)
+    each = [_bounds_in(choice.condition, loop) for choice in choices]
+    for bound in each[0]:
+        same = [[other for other in others if _is_same(bound, other)] for others in each[1:]]
+        if all(same):
+            masked.bounds.append(bound)
+            masked.bounds.extend(other for others in same for other in others if other.op is not bound.op)
+    return masked
+
+
+def _is_same(bound: _Bound, other: _Bound) -> bool:
+    return (bound.predicate, bound.limit) == (other.predicate, other.limit)
+
+
+def _is_identity(loop: sched.ReduceOp, value: SSAValue) -> bool:
+    """Returns whether what a reduction combines leaves its result as it is: 0 on both sides of a product."""
+    owner, kind = value.owner, loop.kind.data
+    if not isinstance(owner, arith.ConstantOp) or not isinstance(owner.value, IntegerAttr | FloatAttr):
+        return False
+    expected = 0 if kind is CombineKind.FMA else identity(kind, loop.result.type)
+    return owner.value.value.data == expected
+
+
+def _is_stored_back(store: memref.StoreOp, value: SSAValue) -> bool:
+    """Returns whether a store stores what was there, and no other one stores to its buffer."""
+    load = value.owner
+    if not isinstance(load, memref.LoadOp) or load.memref is not store.memref:
+        return False
+    if list(load.indices) != list(store.indices) or load.parent is not store.parent:
+        return False
+    stores = [use for use in store.memref.uses if isinstance(use.operation, memref.StoreOp)]
+    return len(stores) == 1
+
+
+def _bounds_in(condition: SSAValue, loop: Loop) -> list[_Bound]:
+    """Returns the comparisons of a loop's index that hold wherever a condition does."""
+    owner = condition.owner
+    if isinstance(owner, arith.AndIOp):
+        return [*_bounds_in(owner.lhs, loop), *_bounds_in(owner.rhs, loop)]
+    if not isinstance(owner, arith.CmpiOp):
+        return []
+    predicate = arith.CMPI_COMPARISON_OPERATIONS[owner.predicate.value.data]
+    if predicate in _TURNED and _is_index_of(owner.lhs, loop):
+        return [_Bound(owner, predicate, owner.rhs)]
+    if predicate in _TURNED and _is_index_of(owner.rhs, loop):
+        return [_Bound(owner, _TURNED[predicate], owner.lhs)]
+    return [_Bound(owner, None, condition)]
+
+
+def _is_index_of(value: SSAValue, loop: Loop) -> bool:
+    """Returns whether a value is the index of a loop, in a type that has room for it."""
+    if value is loop.index:
+        return True
+    cast = value.owner
+    if not isinstance(cast, arith.IndexCastOp) or cast.input is not loop.index:
+        return False
+    assert isinstance(loop.extent, int), f"{loop.name}: varies"
+    return loop.extent <= 1 << (width_of(value.type) - 1)
+
+
+def _is_inside(op: Operation, loop: Loop) -> bool:
+    around = op.parent_op()
+    while around is not None and around is not loop:
+        around = around.parent_op()
+    return around is loop
+
+
+def _is_movable(value: SSAValue, loop: Loop) -> bool:
+    """Returns whether a value is the same in all iterations of a loop, and can be computed before it."""
+    owner = value.owner
+    if isinstance(owner, Block):
+        around = owner.parent_op()
+        return around is not loop and (around is None or not _is_inside(around, loop))
+    if not _is_inside(owner, loop):
+        return True
+    if owner.regions or not all(_is_movable(operand, loop) for operand in owner.operands):
+        return False
+    if isinstance(owner, memref.LoadOp):
+        return not any(
+            isinstance(use.operation, memref.StoreOp) and _is_inside(use.operation, loop)
+            for use in owner.memref.uses
+        )
+    return not isinstance(owner, memref.StoreOp | sched.AllocOp)
+
+
+def _move(value: SSAValue, loop: Loop) -> None:
+    """Moves what computes a value before a loop."""
+    owner = value.owner
+    if isinstance(owner, Block) or not _is_inside(owner, loop):
+        return
+    for operand in owner.operands:
+        _move(operand, loop)
+    owner.detach()
+    assert loop.parent is not None, f"{loop.name}: stands in no block"
+    loop.parent.insert_op_before(owner, loop)
+
+
+class _Narrowing:
+    """Writes the bounds of one loop."""
+
+    def __init__(self, kernel: sched.KernelOp, loop: Loop):
+        assert isinstance(loop.extent, int) and loop.parent is not None, f"{loop.name}: varies"
+        self.loop, self.extent = loop, loop.extent
+        constants = ConstantPool(kernel.body.block, kernel.location, kernel.sizes)
+        constants.adopt()
+        self.b = ScalarBuilder(loop.parent, loop, constants)
+        self.b.location = loop.location
+
+    def write(self, bounds: list[_Bound]) -> None:
+        loop, b = self.loop, self.b
+        first: SSAValue | None = None
+        end: SSAValue | None = None
+        holds: SSAValue | None = None
+        seen = set[tuple[str | None, SSAValue]]()
+        for bound in bounds:
+            if (bound.predicate, bound.limit) in seen:
+                continue
+            seen.add((bound.predicate, bound.limit))
+            _move(bound.limit, loop)
+            if bound.predicate is None:
+                holds = bound.limit if holds is None else b.op(arith.AndIOp, holds, bound.limit)
+                continue
+            place = self._place(bound)
+            if bound.predicate in ("slt", "sle"):
+                end = place if end is None else b.op(arith.MinSIOp, end, place, hint="end")
+            else:
+                first = place if first is None else b.op(arith.MaxSIOp, first, place, hint="first")
+        count = b.constant(self.extent, INDEX) if end is None else end
+        if first is not None:
+            count = integer_op(b, arith.SubiOp, count, first)
+            count.name_hint = "count"
+        if holds is not None:
+            count = select(b, holds, count, b.constant(0, INDEX), "count")
+        for bound in bounds:
+            _drop(bound.op, loop)
+        if isinstance(loop, sched.ReduceOp):
+            parts = partial_results(self.extent)
+            if parts > LEAST_PARTS and _is_vector(loop):
+                self._write_parts(loop, first, count, parts)
+                return
+        new = _with_count(loop, count)
+        if first is not None:
+            _shift(new, first)
+
+    def _write_parts(self, loop: sched.ReduceOp, first: SSAValue | None, count: SSAValue, parts: int) -> None:
+        """Writes a reduction as one over whole steps of `parts` partial results, and one that goes on."""
+        b = self.b
+        held = b.op(arith.MaxSIOp, count, b.constant(0, INDEX))
+        rest = b.op(arith.RemUIOp, held, b.constant(parts, INDEX), hint="rest")
+        whole = integer_op(b, arith.SubiOp, held, rest)
+        start = whole if first is None else integer_op(b, arith.AddiOp, whole, first)
+        copied = loop.body.clone()
+        new = _with_count(loop, whole)
+        assert isinstance(new, sched.ReduceOp) and new.parent is not None, f"{loop.name}: stands in no block"
+        last = sched.ReduceOp(
+            new.kind.data, parts - 1, new.result.type, None, copied, new.fastmath, rest, new.result
+        )
+        last.location, last.result.name_hint = new.location, new.result.name_hint
+        last.index.name_hint, last.index.location = new.index.name_hint, new.location
+        new.parent.insert_op_after(last, new)
+        new.result.replace_uses_with_if(last.result, lambda use: use.operation is not last)
+        _shift(last, start)
+        if first is not None:
+            _shift(new, first)
+
+    def _place(self, bound: _Bound) -> SSAValue:
+        """Returns the first index at which a comparison changes, from 0 to the extent."""
+        b, limit, last = self.b, bound.limit, self.extent
+        is_after = bound.predicate in ("sle", "sgt")
+        if not isinstance(limit.type, IndexType):
+            limit = b.op(arith.IndexCastOp, limit, result_type=INDEX, hint=limit.name_hint)
+        # Held before 1 is added, so that the greatest number of all does not wrap around.
+        low, high = (-1, last - 1) if is_after else (0, last)
+        held = b.op(arith.MaxSIOp, limit, b.constant(low, INDEX))
+        held = b.op(arith.MinSIOp, held, b.constant(high, INDEX))
+        return integer_op(b, arith.AddiOp, held, b.constant(1, INDEX)) if is_after else held
+
+
+def _drop(op: Operation, loop: Loop) -> None:
+    """Takes a condition that holds out of the masks in a loop that it is a part of."""
+    (result,) = op.results
+    for use in list(result.uses):
+        user = use.operation
+        if not _is_inside(user, loop):
+            continue
+        if isinstance(user, arith.AndIOp):
+            user.result.replace_all_uses_with(user.lhs if user.rhs is result else user.rhs)
+        elif isinstance(user, low.SelectOp) and user.condition is result:
+            user.result.replace_all_uses_with(user.on_true)
+        else:
+            continue
+        _erase_unused(user)
+    _erase_unused(op)
+
+
+def _is_vector(loop: sched.ReduceOp) -> bool:
+    """Returns whether a reduction can run as vectors."""
+    analysis = IndexAnalysis()
+    axis = analysis.axis(loop)
+    return all(not op.regions and runs_in_lanes(op, axis, analysis) for op in loop.body.block.ops)
+
+
+def _erase_unused(op: Operation) -> None:
+    """Erases an op whose results nothing reads, and what is read by nothing else then."""
+    if op.parent is None or op.regions or any(result.uses for result in op.results):
+        return
+    if isinstance(op, memref.StoreOp | arith.ConstantOp):
+        return
+    owners = [operand.owner for operand in op.operands]
+    op.detach()
+    op.erase()
+    for owner in owners:
+        if isinstance(owner, Operation):
+            _erase_unused(owner)
+
+
+def _with_count(loop: Loop, count: SSAValue) -> Loop:
+    """Replaces a loop by one that runs `count` iterations."""
+    region = loop.detach_region(loop.body)
+    if isinstance(loop, sched.AxisOp):
+        new: Loop = sched.AxisOp(loop.extent, loop.mapping, region, count)
+    else:
+        new = sched.ReduceOp(
+            loop.kind.data,
+            loop.extent,
+            loop.result.type,
+            loop.mapping,
+            region,
+            loop.fastmath,
+            count,
+            loop.init,
+        )
+        loop.result.replace_all_uses_with(new.result)
+        new.result.name_hint = loop.result.name_hint
+    new.location = loop.location
+    new.attributes.update(loop.attributes)
+    assert loop.parent is not None, f"{loop.name}: stands in no block"
+    loop.parent.insert_op_before(new, loop)
+    loop.detach()
+    loop.erase()
+    return new
+
+
+def _shift(loop: Loop, first: SSAValue) -> None:
+    """Has the index of a loop count from `first`."""
+    block = loop.body.block
+    at = arith.AddiOp(loop.index, first)
+    at.location = loop.location
+    at.result.name_hint = loop.index.name_hint
+    loop.index.replace_uses_with_if(at.result, lambda use: use.operation is not at)
+    assert block.first_op is not None, f"{loop.name}: is empty"
+    block.insert_op_before(at, block.first_op)

@@ -1,0 +1,129 @@
+// RUN: tenon-opt %s -p narrow-loops | filecheck %s
+
+// The elements before an index: held within the extent. What is left over of 32 partial results goes on.
+// CHECK-LABEL: sched.kernel @before
+// CHECK:         %[[AT:.*]] = arith.index_cast %n : i64 to index
+// CHECK:         %[[RAISED:.*]] = arith.maxsi %[[AT]], %c0
+// CHECK:         %[[END:.*]] = arith.minsi %[[RAISED]], %c100
+// CHECK:         %rest = arith.remui %{{.*}}, %c32
+// CHECK:         %[[WHOLE:.*]] = arith.subi %{{.*}}, %rest
+// CHECK:         %[[SUM:.*]] = sched.reduce addf %k = 100 count %[[WHOLE]] : f64 {
+// CHECK-NEXT:      %v = memref.load %x[%k]
+// CHECK-NEXT:      sched.yield %v
+// CHECK:         sched.reduce addf %k_1 = 31 count %rest init(%[[SUM]]) : f64 {
+// CHECK-NEXT:      arith.addi %k_1, %[[WHOLE]]
+sched.kernel @before(%x: memref<100xf64>, %m: memref<i64>, %y: memref<f64>) {
+  %zero = arith.constant 0.0 : f64
+  %s = sched.reduce addf %k = 100 : f64 {
+    %n = memref.load %m[] : memref<i64>
+    %at = arith.index_cast %k : index to i64
+    %c = arith.cmpi slt, %at, %n : i64
+    %v = memref.load %x[%k] : memref<100xf64>
+    %w = low.select %c, %v, %zero : f64
+    sched.yield %w : f64
+  }
+  memref.store %s, %y[] : memref<f64>
+}
+
+// After one index and up to another, where something holds that does not change in the loop.
+// CHECK-LABEL: sched.kernel @between
+// CHECK:         sched.axis %i = 7 {
+// CHECK:           %holds = arith.cmpi sge, %i, %n : index
+// CHECK:           %count = arith.subi
+// CHECK:           %count_1 = low.select %holds, %count, %c0 : index
+// CHECK:           sched.reduce fma %k = 4 count %count_1 : f64 {
+// CHECK-NEXT:        %k_1 = arith.addi %k, %{{.*}} : index
+// CHECK-NEXT:        memref.load %x[%i, %k_1]
+// CHECK-NOT:         low.select
+sched.kernel @between(%x: memref<7x4xf64>, %m: memref<i64>, %y: memref<7xf64>) {
+  %zero = arith.constant 0.0 : f64
+  %l = memref.load %m[] : memref<i64>
+  %n = arith.index_cast %l : i64 to index
+  sched.axis %i = 7 {
+    %holds = arith.cmpi sge, %i, %n : index
+    %s = sched.reduce fma %k = 4 : f64 {
+      %late = arith.cmpi slt, %n, %k : index
+      %early = arith.cmpi sle, %k, %i : index
+      %both = arith.andi %late, %early : i1
+      %all = arith.andi %holds, %both : i1
+      %v = memref.load %x[%i, %k] : memref<7x4xf64>
+      %w = low.select %all, %v, %zero : f64
+      %u = low.select %all, %v, %zero : f64
+      sched.yield %w, %u : f64
+    }
+    memref.store %s, %y[%i] : memref<7xf64>
+  }
+}
+
+// What stores back what it loaded.
+// CHECK-LABEL: sched.kernel @stored
+// CHECK:         sched.axis %i = 100 count %{{.*}} {
+// CHECK-NEXT:      %old = memref.load
+// CHECK-NEXT:      %new = arith.addf
+// CHECK-NEXT:      memref.store %new
+sched.kernel @stored(%x: memref<100xf64>, %m: memref<i64>) {
+  %n = memref.load %m[] : memref<i64>
+  sched.axis %i = 100 {
+    %at = arith.index_cast %i : index to i64
+    %c = arith.cmpi slt, %at, %n : i64
+    %old = memref.load %x[%i] : memref<100xf64>
+    %new = arith.addf %old, %old : f64
+    %w = low.select %c, %new, %old : f64
+    memref.store %w, %x[%i] : memref<100xf64>
+  }
+}
+
+// Left alone: one side of a product is masked, others count too, the type has no room for all indices, the
+// bound changes in the loop, and what is stored was not there.
+// CHECK-LABEL: sched.kernel @others
+// CHECK-NOT:     count
+sched.kernel @others(%x: memref<300xf64>, %b: memref<300xi64>, %m: memref<i64>, %y: memref<4xf64>, %z: memref<300xf64>) {
+  %zero = arith.constant 0.0 : f64
+  %one = arith.constant 1.0 : f64
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c3 = arith.constant 3 : index
+  %n = memref.load %m[] : memref<i64>
+  %few = arith.trunci %n : i64 to i8
+  %s = sched.reduce fma %k = 300 : f64 {
+    %at = arith.index_cast %k : index to i64
+    %c = arith.cmpi slt, %at, %n : i64
+    %v = memref.load %x[%k] : memref<300xf64>
+    %w = low.select %c, %v, %zero : f64
+    sched.yield %w, %v : f64
+  }
+  memref.store %s, %y[%c0] : memref<4xf64>
+  %t = sched.reduce addf %k = 300 : f64 {
+    %at = arith.index_cast %k : index to i64
+    %c = arith.cmpi slt, %at, %n : i64
+    %v = memref.load %x[%k] : memref<300xf64>
+    %w = low.select %c, %v, %one : f64
+    sched.yield %w : f64
+  }
+  memref.store %t, %y[%c1] : memref<4xf64>
+  %u = sched.reduce addf %k = 300 : f64 {
+    %at = arith.index_cast %k : index to i8
+    %c = arith.cmpi slt, %at, %few : i8
+    %v = memref.load %x[%k] : memref<300xf64>
+    %w = low.select %c, %v, %zero : f64
+    sched.yield %w : f64
+  }
+  memref.store %u, %y[%c2] : memref<4xf64>
+  %p = sched.reduce addf %k = 300 : f64 {
+    %at = arith.index_cast %k : index to i64
+    %last = memref.load %b[%k] : memref<300xi64>
+    %c = arith.cmpi slt, %at, %last : i64
+    %v = memref.load %x[%k] : memref<300xf64>
+    %w = low.select %c, %v, %zero : f64
+    sched.yield %w : f64
+  }
+  memref.store %p, %y[%c3] : memref<4xf64>
+  sched.axis %i = 300 {
+    %at = arith.index_cast %i : index to i64
+    %c = arith.cmpi slt, %at, %n : i64
+    %v = memref.load %x[%i] : memref<300xf64>
+    %w = low.select %c, %v, %zero : f64
+    memref.store %w, %z[%i] : memref<300xf64>
+  }
+}

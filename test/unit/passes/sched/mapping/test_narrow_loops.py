@@ -1,0 +1,120 @@
+"""Loops over those elements only that a mask lets count: what the whole loops compute, for any bounds."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import tenon
+from tenon import numpy as tnp
+from tenon.passes.pipeline import phases
+from tenon.passes.sched.mapping.narrow_loops import NarrowLoopsPass
+
+N = 133
+BACKENDS = ("llvm", "opencl")
+BOUNDS = (-(2**63), -5, 0, 1, 31, 32, 33, 100, N - 1, N, N + 1, 2**63 - 1)
+
+
+def before(x: Any, n: Any) -> Any:
+    return tnp.sum(tnp.where(tnp.arange(N) < n, x, 0.0))
+
+
+def up_to(x: Any, n: Any) -> Any:
+    return tnp.sum(tnp.where(n >= tnp.arange(N), x, 0.0))
+
+
+def after(x: Any, n: Any) -> Any:
+    return tnp.sum(tnp.where(tnp.arange(N) > n, x, 0.0))
+
+
+def around(x: Any, n: Any) -> Any:
+    index = tnp.arange(N)
+    return tnp.sum(tnp.where((index >= n) & (index < n + 40) & (n != 7), x, 0.0))
+
+
+def largest(x: Any, n: Any) -> Any:
+    return tnp.max(tnp.where(tnp.arange(N) >= n, x, -np.inf))
+
+
+def products(x: Any, n: Any) -> Any:
+    masked = tnp.where(tnp.arange(N) < n, x, 0.0)
+    return tnp.dot(masked, tnp.where(tnp.arange(N) < n, x + 1.0, 0.0))
+
+
+def integers(x: Any, n: Any) -> Any:
+    return tnp.min(tnp.where(tnp.arange(N) <= n, x.astype(np.int32), np.iinfo(np.int32).max))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(
+    "function", [before, up_to, after, around, largest, products, integers], ids=lambda each: each.__name__
+)
+def test_bounds(function: Any, backend: str):
+    x = np.random.default_rng(0).integers(-9, 9, N).astype("f8")
+    lowered = tenon.jit(function).lower(x, np.int64(0))
+    with tenon.compile(lowered.module, backend=backend) as narrowed:
+        assert " count " in str(narrowed.stages["sched"])
+        interpreted = tenon.compile(str(narrowed.stages["sched"]), backend="reference")
+        whole = tenon.compile(lowered.module, backend="reference", level="graph")
+        for bound in BOUNDS:
+            given = x, np.int64(bound)
+            results = [np.asarray(each(*given)) for each in (narrowed, interpreted, whole)]
+            assert results[0].tobytes() == results[1].tobytes() == results[2].tobytes(), bound
+
+
+def triangle(lower: Any, b: Any) -> Any:
+    index = tnp.arange(b.shape[0])
+
+    def row(i: Any, x: Any) -> Any:
+        known = tnp.sum(tnp.where(index < i, lower[i] * x, 0.0))
+        return x.at[i].set((b[i] - known) / lower[i, i])
+
+    return tenon.fori_loop(0, b.shape[0], row, tnp.zeros_like(b))
+
+
+def eliminated(a: Any) -> Any:
+    index = tnp.arange(a.shape[0])
+
+    def step(k: Any, a: Any) -> Any:
+        is_later = index > k
+        factors = a[:, k] / a[k, k]
+        return tnp.where(is_later[:, None] & is_later, a - tnp.outer(factors, a[k]), a)
+
+    return tenon.fori_loop(0, a.shape[0], step, a)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("n", [1, 2, 37, 150])
+def test_triangles(backend: str, n: int):
+    generator = np.random.default_rng(n)
+    lower, b = generator.random((n, n)) + n * np.eye(n), generator.random(n)
+    # What does not count is not read: no number there shows in the results.
+    lower += np.where(np.arange(n) > np.arange(n)[:, None], np.nan, 0.0)
+    lowered = tenon.jit(triangle).lower(lower, b)
+    with tenon.compile(lowered.module, backend=backend) as narrowed:
+        found = np.asarray(narrowed(lower, b))
+        interpreted = tenon.compile(str(narrowed.stages["sched"]), backend="reference")(lower, b)
+    assert found.tobytes() == np.asarray(interpreted).tobytes()
+    np.testing.assert_allclose(np.tril(lower) @ found, b, rtol=1e-9)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_what_is_stored_over(backend: str):
+    n = 61
+    a = np.random.default_rng(0).random((n, n)) + n * np.eye(n)
+    lowered = tenon.jit(eliminated).lower(a)
+    expected = a.copy()
+    for k in range(n):
+        expected[k + 1 :, k + 1 :] -= np.outer(expected[k + 1 :, k] / expected[k, k], expected[k, k + 1 :])
+    with tenon.compile(lowered.module, backend=backend) as narrowed:
+        assert str(narrowed.stages["sched"]).count(" count ") == 1
+        np.testing.assert_allclose(np.asarray(narrowed(a)), expected, rtol=1e-12)
+        # Neither is the matrix copied in each iteration, nor are there two of them.
+        assert "sched.transfer" not in str(narrowed.stages["sched"]).partition("sched.for")[2]
+
+
+def test_no_narrow_loops_for_groups():
+    from tenon.passes.machine.groups import GroupLimits
+    from tenon.passes.machine.target import Target
+
+    names = [each.name for each in phases(Target(groups=GroupLimits()))["sched"]]
+    assert NarrowLoopsPass.name not in names
