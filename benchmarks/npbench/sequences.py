@@ -11,6 +11,7 @@ from .kernel import Array, Kernel, Size, sizes
 from .sides import Side
 
 _POLYNOMIAL = 0x8408
+_LEAST = int(np.iinfo(np.int32).min)
 
 
 def crc16(t: Side, data: Any) -> Any:
@@ -65,7 +66,7 @@ def nussinov(t: Side, sequence: Any) -> Any:
         # Where the left part ends; rows below i are finished, and so is row i up to j.
         is_cut = (index >= i) & (index < j)
         below = t.np.concatenate([table[1:, j], t.np.zeros((1,), dtype=table.dtype)])
-        best = t.np.max(t.np.where(is_cut, table[i] + below, 0))
+        best = t.np.max(t.np.where(is_cut, table[i] + below, _LEAST))
         pairs = ((sequence[i] + sequence[j] == 3) & (i < j - 1)).astype(table.dtype)
         # There is no row after the last one, and no element of the last row.
         inside = t.np.where(i + 1 < n, below[i], 0)
@@ -93,7 +94,8 @@ def numpy_nussinov(sequence: Array) -> Array:
 
 def spmv(t: Side, starts: Any, columns: Any, values: Any, x: Any) -> Any:
     """A matrix in compressed rows, times a vector."""
-    row = t.np.searchsorted(starts[1:], t.np.arange(values.shape[0]), side="right")
+    # The number of rows that end before an element or at it.
+    row = t.np.cumsum(t.np.zeros(values.shape, dtype=t.np.int64).at[starts[1:]].add(1))
     return t.np.zeros((starts.shape[0] - 1,)).at[row].add(values * x[columns])
 
 

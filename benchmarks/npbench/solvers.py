@@ -17,7 +17,8 @@ def _cholesky_columns(t: Side, a: Any) -> Any:
     row = t.np.arange(n)
 
     def column(j: Any, lower: Any) -> Any:
-        rest = a[:, j] - lower @ lower[j]
+        is_known = (row >= j)[:, None] & (row < j)
+        rest = a[:, j] - t.np.sum(t.np.where(is_known, lower * lower[j], 0.0), axis=1)
         return lower.at[:, j].set(t.np.where(row >= j, rest / t.np.sqrt(rest[j]), 0.0))
 
     return t.fori_loop(0, n, column, t.np.zeros_like(a))
@@ -34,8 +35,11 @@ def numpy_cholesky(a: Array) -> Array:
 def _solve_rows(t: Side, lower: Any, b: Any) -> Any:
     """Returns x of `x @ lower.T = b` for a lower triangle."""
 
+    index = t.np.arange(lower.shape[0])
+
     def column(j: Any, x: Any) -> Any:
-        return x.at[:, j].set((b[:, j] - x @ lower[j]) / lower[j, j])
+        known = t.np.sum(t.np.where(index < j, x * lower[j], 0.0), axis=1)
+        return x.at[:, j].set((b[:, j] - known) / lower[j, j])
 
     return t.fori_loop(0, lower.shape[0], column, t.np.zeros_like(b))
 
@@ -69,9 +73,10 @@ def lu(t: Side, a: Any) -> Any:
 
     def step(k: Any, a: Any) -> Any:
         is_later = index > k
-        factors = t.np.where(is_later, a[:, k] / a[k, k], 0.0)
-        updated = a - t.np.outer(factors, t.np.where(is_later, a[k], 0.0))
-        return updated.at[:, k].set(t.np.where(is_later, factors, a[:, k]))
+        factors = a[:, k] / a[k, k]
+        is_inside = is_later[:, None] & is_later
+        updated = t.np.where(is_inside, a - t.np.outer(factors, a[k]), a)
+        return updated.at[:, k].set(t.np.where(is_later, factors, updated[:, k]))
 
     return t.fori_loop(0, n, step, a)
 
@@ -86,13 +91,17 @@ def numpy_lu(a: Array) -> Array:
 
 def ludcmp(t: Side, a: Any, b: Any) -> Any:
     n = a.shape[0]
-    factors = lu(t, a)
-    lower, upper = t.np.tril(factors, k=-1), t.np.triu(factors)
-    y = t.fori_loop(0, n, lambda i, y: y.at[i].set(b[i] - t.np.dot(lower[i], y)), t.np.zeros_like(b))
+    factors, index = lu(t, a), t.np.arange(n)
+
+    def forward(i: Any, y: Any) -> Any:
+        return y.at[i].set(b[i] - t.np.sum(t.np.where(index < i, factors[i] * y, 0.0)))
+
+    y = t.fori_loop(0, n, forward, t.np.zeros_like(b))
 
     def backward(step: Any, x: Any) -> Any:
         i = n - 1 - step
-        return x.at[i].set((y[i] - t.np.dot(upper[i], x)) / upper[i, i])
+        known = t.np.sum(t.np.where(index > i, factors[i] * x, 0.0))
+        return x.at[i].set((y[i] - known) / factors[i, i])
 
     return t.fori_loop(0, n, backward, t.np.zeros_like(b)), y
 
@@ -108,9 +117,11 @@ def numpy_ludcmp(a: Array, b: Array) -> Any:
 
 
 def trisolv(t: Side, lower: Any, b: Any) -> Any:
-    # Elements of x to come are 0, so that whole rows can be multiplied.
+    index = t.np.arange(b.shape[0])
+
     def row(i: Any, x: Any) -> Any:
-        return x.at[i].set((b[i] - t.np.dot(lower[i], x)) / lower[i, i])
+        known = t.np.sum(t.np.where(index < i, lower[i] * x, 0.0))
+        return x.at[i].set((b[i] - known) / lower[i, i])
 
     return t.fori_loop(0, b.shape[0], row, t.np.zeros_like(b))
 
