@@ -1,7 +1,6 @@
 """
-Values that are made of one number and of indices only: masks, above all, and extents of named dims. A kernel
-writes them itself.
-Values that are made of single numbers and of indices only: masks, above all. A kernel writes them itself.
+Values that are made of single numbers and of indices only: masks, above all, and extents of named dims. A
+kernel writes them itself.
 """
 
 from __future__ import annotations
@@ -9,7 +8,6 @@ from __future__ import annotations
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects import graph
-from ...dialects.graph.types import shape_of
 from ...dialects.graph.elementwise.predicates import CompareOp
 from ...dialects.graph.types import shape_of, tensor_type_of
 
@@ -19,17 +17,14 @@ MOST_OPS = 8
 
 _SHAPING = (graph.IotaOp, graph.BroadcastOp, graph.PadOp, graph.ReshapeOp, graph.SliceOp, graph.PermuteOp)
 
-
 _COMPARING = (CompareOp, graph.AndOp, graph.OrOp, graph.NotOp)
 
 
-def is_mask(op: Operation) -> bool:
+def is_mask(op: Operation, *, of_numbers: bool = True) -> bool:
     """
-    Returns whether the value of an op is one number, indices, or such padded or in another shape: no kernel
-    loads anything for it. One index may be of another type: a conversion of each of many would cost more than
-    a load.
     Returns whether the value of an op is one number, indices, or such compared, padded or in another shape:
-    no kernel loads more for it than single numbers.
+    no kernel loads more for it than single numbers, and without `of_numbers` nothing at all. One index may be
+    of another type: a conversion of each of many would cost more than a load.
     """
     waiting = [op]
     for _ in range(MOST_OPS):
@@ -37,10 +32,9 @@ def is_mask(op: Operation) -> bool:
         if isinstance(each, graph.ConstantOp):
             if not each.value.is_splat():
                 return False
-        elif isinstance(each, _SHAPING) or _is_cast_of_one(each):
-            owners = [value.owner for value in each.operands]
-        elif isinstance(each, (*_SHAPING, *_COMPARING)):
-            owners = [value.owner for value in each.operands if not _is_number(value)]
+        elif isinstance(each, (*_SHAPING, *_COMPARING)) or _is_cast_of_one(each):
+            may_load = of_numbers and not isinstance(each, graph.CastOp)
+            owners = [value.owner for value in each.operands if not (may_load and _is_number(value))]
             found = [owner for owner in owners if isinstance(owner, Operation)]
             if len(found) < len(owners):
                 return False
@@ -54,6 +48,8 @@ def is_mask(op: Operation) -> bool:
 
 def _is_cast_of_one(op: Operation) -> bool:
     return isinstance(op, graph.CastOp) and all(extent == 1 for extent in shape_of(op.result.type))
+
+
 def _is_number(value: SSAValue) -> bool:
     """Returns whether a value is a single number."""
     return not shape_of(tensor_type_of(value, "a mask"))

@@ -57,7 +57,9 @@ def _hoist(block: Block, loop: Operation) -> None:
         if not isinstance(op, graph.GraphOp):
             continue
         inside = [value.owner for value in op.operands if _block_of(value.owner) is block]
-        masks = [owner for owner in inside if isinstance(owner, Operation) and is_mask(owner)]
+        masks = [
+            owner for owner in inside if isinstance(owner, Operation) and is_mask(owner, of_numbers=False)
+        ]
         if len(masks) == len(inside) < max(len(op.operands), 1) and not is_mask(op):
             copies: dict[SSAValue, SSAValue] = {}
             for mask in masks:
