@@ -560,6 +560,31 @@ def narrow_binary(rule: type[RewritePattern], op: str, narrow: str, wide: str) -
     return Rewrite(rule, (f"{count}x{narrow}", f"{count}x{narrow}"), body, f"{count}x{narrow}")
 
 
+def product(narrow: str, wide: str, view: str = "") -> Rewrite:
+    """Returns a product of a matrix that was cast, and of what `view` makes of it."""
+    maps = "affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>"
+    body = f"%a = graph.cast %x : tensor<4x5x{narrow}> -> tensor<4x5x{wide}>\n"
+    body += view.format(wide=wide)
+    left, shape = ("%v", "5x4") if view else ("%a", "4x5")
+    body += f"%r = graph.contract {left}, %y maps [{maps}] "
+    body += f": tensor<{shape}x{wide}>, tensor<{shape[-1]}x3x{wide}> -> tensor<{shape[0]}x3x{wide}>"
+    return Rewrite(
+        precision.MultiplyNarrow,
+        (f"4x5x{narrow}", f"{shape[-1]}x3x{wide}"),
+        body,
+        f"{shape[0]}x3x{wide}",
+    )
+
+
+TURNED = "%v = graph.permute %a [1, 0] : tensor<4x5x{wide}>\n"
+
+
+def products_of_narrow() -> Iterator[Rewrite]:
+    for narrow, wide in (("i8", "i32"), ("ui8", "i32"), ("i8", "f32"), ("bf16", "f32"), ("f32", "f64")):
+        yield product(narrow, wide)
+        yield product(narrow, wide, TURNED)
+
+
 RULES = tuple(
     rule
     for rule in (*PATTERNS, *precision.PATTERNS)
@@ -606,6 +631,7 @@ REWRITES = [
     *composed_casts(),
     *pushed(),
     *narrowed(),
+    *products_of_narrow(),
     *constants_to_the_right(),
     *neutral_operands(),
     *absorbed_integers(),
@@ -634,6 +660,9 @@ def test_rule_fires_and_changes_no_bit(rule: type[RewritePattern]) -> None:
 
 
 KEPT = [
+    # No narrower than what is multiplied.
+    product("i32", "f32"),
+    product("f64", "f32", TURNED),
     counted("%k = graph.cast %i : tensor<i64> -> tensor<i64>", "i64", "lt", 4),
     counted("%k = graph.cast %i : tensor<i64> -> tensor<i64>", "i64", "ge", 1),
     # What may wrap, and what is not known.
