@@ -122,10 +122,11 @@ def _product_of(op: Operation) -> _Product | None:
         return None
     dims = [[LinearIndex.of(expr).plain_dim for expr in map.results] for map in op.operand_maps]
     for matrix, vector in ((0, 1), (1, 0)):
+        if len(dims[matrix]) != 2:
+            continue
         for axis in (0, 1):
-            kept, folded = (axis, 1 - axis) if len(dims[matrix]) == 2 else (0, 0)
-            expected = [dims[matrix][kept]], [dims[matrix][folded]]
-            if kept != folded and (list(op.result_dims), dims[vector]) == expected:
+            expected = [dims[matrix][axis]], [dims[matrix][1 - axis]]
+            if (list(op.result_dims), dims[vector]) == expected:
                 return _Product(op, matrix, axis)
     return None
 

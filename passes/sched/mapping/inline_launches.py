@@ -261,9 +261,15 @@ class _Inlining:
 
     def _place(self, buffer: SSAValue, indices: Mapping[SSAValue, SSAValue]) -> _Place:
         """Returns where a buffer of the program lies, given the indices of its loops."""
-        if isinstance(buffer.owner, sched.RowOp):
-            around = self._place(buffer.owner.source, indices)
-            return _Place(around.buffer, (*around.indices, indices[buffer.owner.index]))
+        row = buffer.owner
+        if isinstance(row, sched.RowOp) and row.index in indices:
+            around = self._place(row.source, indices)
+            return _Place(around.buffer, (*around.indices, indices[row.index]))
+        if isinstance(row, sched.RowOp) and self.loop.is_ancestor(row):
+            # A row of a loop around this one, which the launch is given.
+            row.detach()
+            assert self.loop.parent is not None, f"{self.loop.name}: stands in no block"
+            self.loop.parent.insert_op_before(row, self.loop)
         known = self.arguments.get(buffer)
         if known is None:
             self.arguments[buffer] = known = self.code.buffer(buffer.type, buffer.name_hint)

@@ -60,3 +60,13 @@ def test_wrong_options():
     message = "share-matrix-reads: l2-nbytes 0 and n-threads 2 must be 1 or more"
     with pytest.raises(PassFailedException, match=message):
         ShareMatrixReadsPass(l2_nbytes=0).apply(context(), ModuleOp([]))
+
+
+def test_a_number_is_no_matrix():
+    text = """
+    func.func @f(%s: tensor<f32>, %t: tensor<f32>) -> tensor<f32> {
+      %p = graph.contract %s, %t maps [affine_map<() -> ()>, affine_map<() -> ()>, affine_map<() -> ()>]
+          : tensor<f32>, tensor<f32> -> tensor<f32>
+      func.return %p : tensor<f32>
+    }"""
+    assert tenon.compile(text)(np.float32(3), np.float32(2)) == 6

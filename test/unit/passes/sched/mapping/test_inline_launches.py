@@ -138,3 +138,30 @@ def test_loops_with_conditions(backend: str, most_steps: int, monkeypatch: pytes
             n, count = n // 2 if n % 2 == 0 else 3 * n + 1, count + 1
         expected.append(count)
     assert found.tolist() == interpreted.tolist() == expected
+
+
+@pytest.mark.parametrize("backend", ["llvm", "reference"])
+def test_a_loop_may_store_into_a_row_of_the_loop_around_it(backend: str):
+    text = """
+    func.func @f(%a: tensor<5xi32>, %rows: tensor<3x5xi32>) -> tensor<3x5xi32> {
+      %ys = graph.scan %i = 3 () over (%x = %rows) : (tensor<3x5xi32>) -> (tensor<3x5xi32>) {
+        %zero = graph.constant dense<0> : tensor<i32>
+        %one = graph.constant dense<1> : tensor<i32>
+        %n = graph.reduce max %x axes [0] : tensor<5xi32> -> tensor<i32>
+        %m, %r = graph.while (%k = %zero, %c = %a) : (tensor<i32>, tensor<5xi32>) {
+          %more = graph.lt %k, %n : tensor<i32>
+          graph.condition %more
+        } do (%k, %c) {
+          %next = graph.add %k, %one : tensor<i32>
+          %d = graph.add %c, %x : tensor<5xi32>
+          graph.yield %next, %d : tensor<i32>, tensor<5xi32>
+        }
+        graph.yield %r : tensor<5xi32>
+      }
+      func.return %ys : tensor<3x5xi32>
+    }"""
+    a = np.arange(5, dtype=np.int32)
+    rows = np.array([[3, 1, 0, 2, 1], [0, 0, 0, -1, 0], [1, 0, 4, 0, 2]], np.int32)
+    right = [a + max(row.max(), 0) * row for row in rows]
+    found = tenon.compile(text, backend=backend)(a, rows)
+    assert found.tolist() == np.array(right).tolist()
