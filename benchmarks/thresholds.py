@@ -153,6 +153,10 @@ def _shortest(x: Any) -> Any:
     return tenon.fori_loop(0, x.shape[0], lambda k, y: tnp.minimum(y, y[:, k][:, None] + y[k]), x)
 
 
+def _sum_of_products(x: Any, y: Any) -> Any:
+    return tnp.sum(x * y)
+
+
 def _both_sides(a: Any, x: Any) -> Any:
     return a @ x, x @ a
 
@@ -165,7 +169,14 @@ _BOTH_SIDES = tuple(
     Program(f"{n}x{n} from both sides", _both_sides, ((n, n), (n,))) for n in (200, 500, 1000, 2000, 6000)
 )
 
+_SUMS = tuple(
+    Program(f"sum of {n} products", _sum_of_products, ((n,), (n,)))
+    for n in (1 << 15, 1 << 16, 1 << 17, 1 << 20)
+)
+
 THRESHOLDS: tuple[Threshold, ...] = (
+    Threshold("graph.split_reductions", "LEAST_ELEMENTS", (1 << 15, 1 << 16, 1 << 18), (), _SUMS),
+    Threshold("graph.split_reductions", "LEAST_IN_PART", (1 << 12, 1 << 13, 1 << 15), (), _SUMS),
     Threshold("sched.planning.own.radix_sort", "LEAST_EXTENT", (32, 128, 1 << 20), (), _SORTS),
     Threshold("sched.planning.own.radix_sort", "LEAST_LONG_EXTENT", (0, 1 << 12, 1 << 14), (), _SORTS),
     Threshold("sched.planning.own.radix_sort", "BITS_OF_LONG", (9, 10, 12), (), _SORTS),
@@ -256,6 +267,7 @@ BY_DESIGN: Mapping[str, str] = {
     "masks.MOST_OPS": "the mask of a box is five ops, of a box with a border around it seven",
     "inline_launches.MOST_STEPS": "a tenth of a second in which nothing interrupts a kernel",
     "share_matrix_reads.LEAST_ROWS": "each sum of a column is loaded and stored once for so many rows",
+    "split_reductions.MOST_PARTS": "several for each of the units of a large GPU",
     "narrow_loops.LEAST_PARTS": "as many partial results as a short reduction has",
     "inline_launches.MOST_OPS": "how much is compiled as one function: LLVM takes more than linear time",
 }

@@ -30,6 +30,7 @@ from .graph.recognize_gathers import RecognizeGathersPass
 from .graph.separate_preparation import SeparatePreparationPass
 from .graph.simplify_contractions import SimplifyContractionsPass
 from .graph.simplify_nodes import SimplifyNodesPass
+from .graph.split_reductions import SplitReductionsPass
 from .low.expand_math import ExpandMathPass
 from .low.expand_tiles import ExpandTilesPass
 from .low.expand_vectors import ExpandVectorsPass
@@ -79,6 +80,8 @@ def graph_passes(target: Target, part: str | None = None) -> tuple[ModulePass, .
         RecognizeGathersPass(),
         # After simplify-nodes: what is forwarded may fold.
         CanonicalizeGraphPass(),
+        # After canonicalize-graph: what reductions fold to needs no parts.
+        SplitReductionsPass(),
         # After canonicalize-graph, which finds the places of boxes; it makes one view of several afterwards.
         ExpandUpdatesPass(),
         # After canonicalize-graph, which drops casts that the rules would have to look through.

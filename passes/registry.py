@@ -31,6 +31,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "separate-preparation",
         "simplify-contractions",
         "simplify-nodes",
+        "split-reductions",
     ),
     "graph.loops": (
         "copy-carried-parts",

@@ -1,0 +1,196 @@
+"""
+Splits reductions of all elements into parts, which run in parallel, and a reduction of what these give.
+
+    %s = graph.reduce add %x axes [0] : tensor<1000000xf32> -> tensor<f32>
+
+-->
+
+    %parts = graph.reshape %x : tensor<1000000xf32> -> tensor<50x20000xf32>
+    %partial = graph.reduce add %parts axes [1]
+        {memory_mode = #graph.memory_mode<materialized, "partial results of 50 parts">}
+        : tensor<50x20000xf32> -> tensor<50xf32>
+    %s = graph.reduce add %partial axes [0] : tensor<50xf32> -> tensor<f32>
+
+One work-group combines all elements of a result. Where there is but one, parts of a long axis are results of
+their own. A long sum is less off, too: each partial result adds up fewer numbers. How many parts there are
+depends on the extents only, so that a sum has the same bits on any number of threads. What is left where the
+parts do not fill the axis is combined last.
+
+Products of all elements, as the dot product of two vectors, are split alike.
+
+Requires: nothing. Ensures: results are those before, sums of floats up to their order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
+from xdsl.ir import Attribute, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.passes import ModulePass
+
+from ...dialects import graph
+from ...dialects.dims.expressions import Extent
+from ...dialects.element_types import compute_type, element_type_of, is_float
+from ...dialects.graph import MemoryModeAttr, ReduceKind, iteration_extents
+from ...dialects.graph.types import shape_of, tensor_of, tensor_type_of
+from ...dialects.memory_modes import ModeKind
+from .builder import GraphBuilder
+
+LEAST_ELEMENTS = 1 << 17
+"""Fewer are combined sooner than a second kernel begins."""
+
+LEAST_IN_PART = 1 << 14
+"""A part of fewer elements is not worth a work-group."""
+
+MOST_PARTS = 256
+"""As many partial results are combined in no time."""
+
+_COMBINED = {
+    ReduceKind.ADD: graph.AddOp,
+    ReduceKind.MUL: graph.MulOp,
+    ReduceKind.MAX: graph.MaxOp,
+    ReduceKind.MIN: graph.MinOp,
+    ReduceKind.AND: graph.AndOp,
+    ReduceKind.OR: graph.OrOp,
+}
+"""What combines two results of each kind."""
+
+
+_Reduction = graph.ReduceOp | graph.ContractOp
+
+
+@dataclass(frozen=True)
+class SplitReductionsPass(ModulePass):
+    """Splits reductions of all elements into parts, which run in parallel."""
+
+    name = "split-reductions"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for reduction in [inner for inner in op.walk() if isinstance(inner, _Reduction)]:
+            extents = _extents(reduction)
+            if prod(extents) >= LEAST_ELEMENTS:
+                _split(reduction, extents)
+
+
+def _extents(op: _Reduction) -> list[int]:
+    """Returns the extents of what is reduced to one element, nothing for what cannot be cut."""
+    found = iteration_extents(op) if isinstance(op, graph.ContractOp) else _shape(op.source)
+    extents = [extent for extent in found if isinstance(extent, int) and extent != DYNAMIC_INDEX]
+    if len(extents) < len(found) or prod(_shape(op.result)) != 1:
+        return [0]
+    if isinstance(op, graph.ContractOp):
+        is_whole = all(map == AffineMap.identity(len(extents)) for map in op.operand_maps)
+        return extents if is_whole and op.tile is None and not op.result_dims else [0]
+    return extents
+
+
+def _shape(value: SSAValue) -> tuple[Extent, ...]:
+    return shape_of(tensor_type_of(value, "split-reductions"))
+
+
+def _cut(extents: list[int]) -> tuple[int, int]:
+    """
+    Returns an axis, and how many parts it is cut into: into parts of equal length if an axis has such, not
+    many fewer than there may be.
+    """
+    most_parts = min(prod(extents) // LEAST_IN_PART, MOST_PARTS)
+    axes = sorted(range(len(extents)), key=lambda axis: -extents[axis])
+    for axis in axes:
+        for count in range(min(extents[axis], most_parts), most_parts // 2, -1):
+            if extents[axis] % count == 0:
+                return axis, count
+    return axes[0], min(extents[axes[0]], most_parts)
+
+
+def _split(op: _Reduction, extents: list[int]) -> None:
+    b = GraphBuilder(op)
+    element = b.element_type(op.result)
+    # Partial results are as wide as what one reduction combines in.
+    wide = compute_type(element) if is_float(element) else element
+    is_contraction = isinstance(op, graph.ContractOp)
+    sources = list(op.inputs) if is_contraction else [b.cast(op.source, wide)]
+    kind = (op.accumulate if is_contraction else op.kind).data
+    axis, count = _cut(extents)
+    length = extents[axis] // count
+    whole, rest = length * count, extents[axis] % count
+    shape = (*extents[:axis], count, length, *extents[axis + 1 :])
+    part, parts = _Part(b, axis, 0, whole), list[SSAValue]()
+    for source in sources:
+        values = part.of(source) if rest else source
+        parts.append(b.add(graph.ReshapeOp(values, tensor_of(b.element_type(source), shape))))
+    partial = _reduced(op, parts, wide, axis)
+    why = f"partial results of {count} parts"
+    partial.attributes["memory_mode"] = MemoryModeAttr(ModeKind.MATERIALIZED, why)
+    hint = op.result.name_hint
+    partials = b.add(partial, hint and f"{hint}_partial")
+    result = b.add(graph.ReduceOp(kind, partials, [0], fastmath=op.fastmath), hint)
+    if rest:
+        tail = _Part(b, axis, whole, rest)
+        last = b.add(_reduced(op, [tail.of(source) for source in sources], wide, None))
+        result = b.add(_COMBINED[kind](result, last), hint)
+    if _shape(op.result):
+        result = b.add(graph.ReshapeOp(result, tensor_of(wide, _shape(op.result))), hint)
+    op.result.replace_all_uses_with(b.cast(result, element))
+    op.detach()
+    op.erase()
+
+
+def _reduced(op: _Reduction, values: list[SSAValue], type: Attribute, kept: int | None) -> _Reduction:
+    """Returns what `op` does of other values, along all axes but the one that is kept."""
+    shape = _shape(values[0])
+    rank = len(shape)
+    if isinstance(op, graph.ReduceOp):
+        return graph.ReduceOp(
+            op.kind, values[0], [axis for axis in range(rank) if axis != kept], fastmath=op.fastmath
+        )
+    left = () if kept is None else (kept,)
+    maps = [AffineMap.identity(rank)] * len(values)
+    return graph.ContractOp(
+        values,
+        [*maps, AffineMap(rank, 0, tuple(map(AffineExpr.dimension, left)))],
+        tensor_of(type, tuple(shape[axis] for axis in left)),
+        accumulate=op.accumulate,
+        combine=op.combine,
+        fastmath=op.fastmath,
+    )
+
+
+class _Part:
+    """
+    So many elements along an axis of a value. What is computed element by element for the reduction alone is
+    computed for the part: two readers of one value would have it stored.
+    """
+
+    def __init__(self, b: GraphBuilder, axis: int, begin: int, count: int) -> None:
+        self.b = b
+        self.axis = axis
+        self.begin = begin
+        self.count = count
+        self.known: dict[SSAValue, SSAValue] = {}
+
+    def of(self, value: SSAValue) -> SSAValue:
+        """Returns the part of a value."""
+        if value not in self.known:
+            self.known[value] = self._made(value)
+        return self.known[value]
+
+    def _made(self, value: SSAValue) -> SSAValue:
+        op, shape = value.owner, _shape(value)
+        sizes = tuple(self.count if axis == self.axis else extent for axis, extent in enumerate(shape))
+        if isinstance(op, graph.BroadcastOp):
+            source = _shape(op.source)
+            at = self.axis - (len(shape) - len(source))
+            if at < 0 or source[at] == 1:
+                return self.b.add(graph.BroadcastOp(op.source, tensor_of(element_type_of(value.type), sizes)))
+        is_alone = len({use.operation for use in value.uses}) == 1
+        if isinstance(op, graph.ElementwiseOp) and op.operands and not op.attributes and is_alone:
+            operands = [self.of(operand) for operand in op.operands]
+            type = tensor_of(element_type_of(value.type), sizes)
+            new = op.create(operands=operands, result_types=(type,), properties=op.properties)
+            return self.b.add(new, value.name_hint)
+        offsets = [self.begin if axis == self.axis else 0 for axis in range(len(shape))]
+        return self.b.add(graph.SliceOp(value, offsets, sizes, [1] * len(shape)))

@@ -1,0 +1,93 @@
+"""Sums of all elements in parts: the same on every backend, and to the last bit on any number of threads."""
+
+from collections.abc import Callable
+from math import prod
+from typing import Any
+
+import numpy as np
+import pytest
+import tenon
+import tenon.numpy as tnp
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+SHAPES = [(131072,), (131101,), (1 << 20,), (300, 1001), (3, 50000), (64, 33, 65), (1, 262147)]
+"""Parts of equal length along one axis or another, or none."""
+
+
+def numbers(shape: tuple[int, ...], dtype: str) -> Array:
+    generator = np.random.default_rng(0)
+    if dtype == "bool":
+        return generator.random(shape) < 0.999999
+    if dtype.startswith(("int", "uint")):
+        return generator.integers(0, 100, shape).astype(dtype)
+    return generator.random(shape).astype(dtype)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("backend", ["llvm", "opencl"])
+def test_sums_are_those_of_numpy_and_are_less_off(shape: tuple[int, ...], backend: str):
+    if backend == "opencl":
+        pytest.importorskip("pyopencl")
+    x = numbers(shape, "float32")
+    found = tenon.jit(lambda x: tnp.sum(x * x), backend=backend)(x)
+    right = np.sum(x.astype(np.float64) ** 2)
+    assert abs(float(found) - right) <= 2e-6 * right
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "int64", "bool", "float64"])
+@pytest.mark.parametrize("name", ["max", "min", "all", "any", "sum"])
+@pytest.mark.parametrize("shape", [(131101,), (512, 521)], ids=str)
+def test_what_has_one_result_in_any_order_has_it_to_the_last_bit(
+    name: str, dtype: str, shape: tuple[int, ...]
+):
+    if dtype == "bool" and name in ("max", "min"):
+        name = "all"
+    x = numbers(shape, dtype)
+    if dtype == "float64" and name == "sum":
+        x = np.floor(x * 1000)
+    found = tenon.jit(lambda x: getattr(tnp, name)(x, keepdims=True))(x)
+    right = getattr(np, name)(x, keepdims=True)
+    assert np.asarray(found).tolist() == right.tolist()
+
+
+@pytest.mark.parametrize("n", [131072, 131101, 1 << 20])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
+def test_dot_products_are_those_of_numpy(n: int, dtype: str):
+    x, y = numbers((n,), dtype), numbers((n,), dtype)[::-1].copy()
+    found = float(tenon.jit(tnp.dot)(x, y))
+    assert abs(found - float(np.dot(x.astype(np.float64), y))) <= 2e-6 * found
+
+
+def test_a_nan_anywhere_is_the_greatest():
+    for place in (0, 70000, 131072, 131100):
+        x = np.ones(131101, np.float32)
+        x[place] = np.nan
+        assert np.isnan(float(tenon.jit(tnp.max)(x))) and np.isnan(float(tenon.jit(tnp.sum)(x)))
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_partial_sums_of_narrow_floats_are_wide(dtype: str):
+    x = np.ones(131101, np.float32).astype(tnp.asarray([], dtype=getattr(tnp, dtype)).dtype.type)
+    assert float(tenon.jit(lambda x: tnp.mean(x))(x)) == 1.0
+
+
+FUNCTIONS: list[Callable[..., Any]] = [
+    lambda x: tnp.sum(tnp.exp(x)),
+    lambda x: tnp.std(x),
+    lambda x: x / tnp.sum(x),
+    lambda x: tnp.logsumexp(x),
+]
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.parametrize("shape", [(131101,), (300, 1001)], ids=str)
+def test_threads_change_no_bit(function: Callable[..., Any], shape: tuple[int, ...]):
+    x = numbers(shape, "float32")
+    call = tenon.jit(function)
+    with tenon.num_threads(1):
+        one = np.asarray(call(x))
+    with tenon.num_threads(2):
+        two = np.asarray(call(x))
+    assert one.tobytes() == two.tobytes()
+    assert np.isfinite(one).all() and one.size in (1, prod(shape))
