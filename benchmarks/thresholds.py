@@ -203,6 +203,7 @@ THRESHOLDS: tuple[Threshold, ...] = (
     Threshold(_FEW, "STEPS", (8, 32), ("matmul 1x1024", "matmul 8x1024")),
     Threshold(_FEW, "WORK_OF_A_GROUP", (1 << 21, 1 << 25), ("matmul 1x1024", "matmul 8x1024")),
     Threshold(_FEW, "GROUPS_OF_A_THREAD", (2, 8), ("matmul 1x1024", "matmul 8x1024")),
+    Threshold(_FEW, "SHARED_WORK", (1 << 17, 1 << 20), ("matmul 1x1024", "matmul 8x1024")),
     Threshold(_FEW, "MANY_ROWS", (32, 192), ("matmul 8x1024", "MLP")),
     Threshold(_FEW, "FAR_NBYTES", (256, 8192), ("matmul 1x1024", "matmul 8x1024")),
     Threshold(_FEW, "AHEAD_NBYTES", (1 << 11, 1 << 13), ("matmul 1x1024", "matmul 8x1024")),

@@ -15,6 +15,7 @@ from ...errors import TenonError
 from ..cache_sizes import CacheNbytes
 from ..interface import DeviceKind
 from .processors import NATIVE, Processor, find_processor, host_processor
+from .threads import initial_num_threads
 
 TARGET = "TENON_TARGET"
 """The environment variable with the name of the processor that code is made for where nothing else says."""
@@ -62,7 +63,7 @@ class CpuDevice:
 def cpu_device(target: str | None = None) -> CpuDevice:
     """
     Returns a processor by its name, None for the one that the environment variable `TENON_TARGET` names, and
-    the host's own without it. All of them have as many processors as the host.
+    the host's own without it. All of them have as many processors as this process has threads for.
 
     Raises:
         TenonError: there is no processor of that name.
@@ -79,7 +80,7 @@ def _processor_by_default() -> Processor:
 
 @cache
 def _device(processor: Processor) -> CpuDevice:
-    return CpuDevice(processor, n_units=os.cpu_count() or 1)
+    return CpuDevice(processor, n_units=initial_num_threads())
 
 
 def host_device() -> CpuDevice:

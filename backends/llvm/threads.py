@@ -44,7 +44,7 @@ def get_num_threads() -> int:
 def _process_count() -> int:
     with _LOCK:
         if not _NUM_THREADS:
-            _NUM_THREADS.append(_initial())
+            _NUM_THREADS.append(initial_num_threads())
         return _NUM_THREADS[0]
 
 
@@ -92,7 +92,11 @@ def follow_num_threads(follower: Callable[[int], object]) -> None:
         follower(_NUM_THREADS[0])
 
 
-def _initial() -> int:
+def initial_num_threads() -> int:
+    """
+    Returns how many threads there are where nobody sets another number: what `TENON_NUM_THREADS` says, else
+    as many as this process may use processors. Raises `TenonError` where it says no number.
+    """
     text = os.environ.get(NUM_THREADS, "")
     if text:
         is_number = text.isascii() and text.isdigit() and len(text) < 10

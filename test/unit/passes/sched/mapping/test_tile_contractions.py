@@ -179,12 +179,23 @@ def test_few_rows_take_whole_rows_of_the_other_side():
 def test_more_rows_do_so_where_the_second_cache_does_not_hold_the_other_side():
     def found(rows: int, l2_nbytes: int = 1 << 20) -> list[str]:
         text = nest("ik", "kj", "ij", h=1, i=rows, j=512, k=520)
-        return axes(tiled(text, l2_nbytes=l2_nbytes))[1:]
+        return axes(tiled(text, l2_nbytes=l2_nbytes, n_threads=1))[1:]
 
     assert found(28) == ["i: tile(14)", "j: tile(32) vector(16)", "k: tile(32)"]
     assert found(95)[-1] == "k: tile(64)"
     assert found(96)[-1] == "k:"
     assert found(28, l2_nbytes=1 << 21)[-1] == "k:"
+
+
+def test_threads_share_the_columns_of_few_rows():
+    def found(columns: int, n_threads: int) -> str:
+        return axes(tiled(nest("ik", "kj", "ij", h=1, i=1, j=columns, k=1024), n_threads=n_threads))[-2]
+
+    assert found(1024, 1) == "j: tile(256) vector(16)"
+    assert found(1024, 2) == "j: block(512) tile(256) vector(16)"
+    assert found(1024, 16) == "j: block(256) tile(256) vector(16)"
+    # Half of it is sooner done than given to another thread.
+    assert found(500, 2) == "j: tile(256) vector(16)"
 
 
 def test_few_rows_leave_their_sums_in_the_second_cache():
