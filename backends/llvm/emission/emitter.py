@@ -140,6 +140,10 @@ class Emitter:
         """
         return self.emit(self.call("strip.invariant.group.p0", "ptr", [("ptr", pointer)]))
 
+    def hidden(self, pointer: str) -> str:
+        """Returns a pointer of which LLVM never sees which it is; of an `opaque` one it does late."""
+        return self.emit(f'call ptr asm "", "=r,0"(ptr {pointer})', "hidden")
+
     def call(
         self, intrinsic: str, result_type: str, arguments: Sequence[tuple[str, str]], flags: str = ""
     ) -> str:

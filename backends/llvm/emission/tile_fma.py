@@ -202,13 +202,33 @@ class _TileWriter:
             unroll = extent if 0 < extent <= MOST_UNROLLED else next(fitting, 1)
         main = extent - extent % unroll
         if main == unroll:
-            for _ in range(main):
-                lhs, rhs, sums = self._next(depth, inner, lhs, rhs, sums)
+            lhs, rhs, sums = self._in_a_row(main, depth, inner, lhs, rhs, sums)
         elif main:
             lhs, rhs, sums = self._run(replace(depth, extent=main), unroll, inner, lhs, rhs, sums)
-        for _ in range(main, extent):
+        return self._in_a_row(extent - main, depth, inner, lhs, rhs, sums)[2]
+
+    def _in_a_row(
+        self, count: int, depth: _Depth, inner: Sequence[_Depth], lhs: str, rhs: str, sums: list[str]
+    ) -> tuple[str, str, list[str]]:
+        """
+        Writes so many steps of a depth one after the other. Where a row reads in one step what another row
+        reads in the next, as pixels do in a window, LLVM would load that once and keep it: in memory, as the
+        sums leave no registers. So it must not see that both are the same.
+        """
+        rereads = self._rereads(depth, count)
+        for number in range(count):
+            if number and rereads:
+                lhs = self.emitter.hidden(lhs)
             lhs, rhs, sums = self._next(depth, inner, lhs, rhs, sums)
-        return sums
+        return lhs, rhs, sums
+
+    def _rereads(self, depth: _Depth, count: int) -> bool:
+        """Returns whether two rows may read the same element of `lhs` in different ones of `count` steps."""
+        row, step = self._amount(self.op.lhs_row), depth.lhs_step
+        if isinstance(row, str) or isinstance(step, str):
+            return True
+        apart = {abs(step) * number for number in range(1, count)}
+        return any(abs(row) * number in apart for number in range(1, self.part.rows))
 
     def _run(
         self,
@@ -239,8 +259,7 @@ class _TileWriter:
         self._write_prefetches(loop.index, depth.extent, unroll)
         rhs, *sums = loop.carried[: 1 + len(sums)]
         first = self.emitter.opaque(self._step(self.lhs, lhs, loop.index)) if is_place else loop.carried[-1]
-        for _ in range(unroll):
-            first, rhs, sums = self._next(depth, inner, first, rhs, sums)
+        first, rhs, sums = self._in_a_row(unroll, depth, inner, first, rhs, sums)
         yielded = [self.emitter.opaque(rhs), *sums]
         if not is_place:
             lhs = self.emitter.opaque(first)

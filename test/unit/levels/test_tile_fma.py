@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from tenon.backends.llvm import backend as llvm_backend
-from tenon.backends.llvm.device import CpuDevice
+from tenon.backends.llvm.device import CpuDevice, cpu_device
 from tenon.backends.llvm.processors import host_processor
+from tenon.backends.llvm.renderer import LLVMRenderer
 from tenon.backends.reference.kernels.low import run_kernel
 from tenon.dialects import context
 from tenon.dialects.low import KernelOp, TileFmaOp
@@ -196,6 +197,10 @@ TILES = [
     Tile(40, 35, (11,), transposed=True),
     Tile(7, 20, types=("f64", "f32", "f64"), transposed=True),
     Tile(5, 18, types=("f32", "bf16", "f16"), transposed=True),
+    # Rows that read in one step what others read in the next, and rows that just do not.
+    Tile(14, 32, (2, 7), lhs_row=2, transposed=True),
+    Tile(6, 17, (3,), lhs_row=2),
+    Tile(2, 8, (43,), lhs_row=7),
     Tile(4, 35, types=("f32", "f32", "i8"), lhs_row=7),
     Tile(4, 35, types=("f32", "i16", "i8"), unsigned=(True, True)),
     Tile(3, 33, types=("f64", "i32", "i16"), unsigned=(True, False), live=18),
@@ -247,6 +252,25 @@ def test_opencl_gives_the_bits_of_the_interpreter(tile: Tile) -> None:
     run_kernel(kernel_of(tile.text), expected)
     launch_kernel(opencl_backend(), parse_module(tile.text), *arrays)
     assert_same_bits(arrays[0], expected[0])
+
+
+@pytest.mark.parametrize(
+    ("tile", "n_hidden"),
+    [
+        (Tile(14, 32, (3, 7), lhs_row=2), 6),
+        (Tile(2, 32, (7,), lhs_row=6), 6),
+        (Tile(2, 32, (7,), lhs_row=7), 0),
+        (Tile(1, 32, (7,), lhs_row=1), 0),
+        # Steps of a loop, and two that are left over.
+        (Tile(2, 8, (42,), lhs_row=7), 7),
+        (Tile(2, 8, (40,), lhs_row=8), 0),
+        (Tile(14, 32, (40,), lhs_row=1), 0),
+    ],
+    ids=str,
+)
+def test_llvm_does_not_keep_what_windows_share(tile: Tile, n_hidden: int) -> None:
+    text = LLVMRenderer().render(parse_module(tile.text), cpu_device("x86-64-v4"))
+    assert text.count('asm ""') == n_hidden
 
 
 def expanded(text: str, vector_nbytes: int) -> KernelOp:
