@@ -73,8 +73,9 @@ class TileFmaOp(IRDLOperation):
 
     With `live` only the first `live` columns exist: no others are read or written.
 
-    `prefetch` says what the next tile reads. Step k of the only depth of this tile prefetches `count`
-    elements from `at + k * step` on. A prefetch changes nothing but time, and its elements need not exist.
+    `prefetch` says what the next tile reads. Step k prefetches `count` elements from `at + k * step` on: of
+    the only depth, or of several all but the last one, as one number. A prefetch changes nothing but time,
+    and its elements need not exist.
 
     Under `transposed` the sum of row r and column c is written to acc[acc_at + c * acc_row + r] instead.
     There is no `live` then, and no `+=`.
@@ -92,6 +93,9 @@ class TileFmaOp(IRDLOperation):
         depth [%k] : memref<8192xf32>, memref<8192xf32>, memref<1048576xf32>
     low.tile_fma 14 x 32 transposed %c[%c_at, %c_row] = %a[%a_at, %a_row, %a_step] * %b[%b_at, %b_step]
         depth [%k] : memref<65536xf32>, memref<65536xf32>, memref<65536xf32>
+    low.tile_fma 7 x 32 %c[%c_at, %c_row] = %a[%a_at, %a_row, %a_0, %a_1] * %b[%b_at, %b_0, %b_1]
+        depth [%h, %k] prefetch rhs[%next_b, 152, 152]
+        : memref<65536xf32>, memref<65536xf32>, memref<65536xf32>
     low.tile_fma 14 x 32 %c[%c_at, %c_row] = %a[%a_at, %a_row, %a_step] * unsigned %b[%b_at, %b_step]
         depth [%k] : memref<65536xf32>, memref<65536xf32>, memref<65536xi8>
     ```
@@ -286,12 +290,9 @@ class TileFmaOp(IRDLOperation):
             raise VerifyException(f"{self.name}: {what} of a transposed tile (expected = of all columns)")
         for name, place, steps in self._next:
             numbers = [] if steps is None else list(steps.get_values())
-            if (place is None) != (steps is None) or (
-                place is not None and (len(numbers), found[0]) != (2, 1)
-            ):
+            if (place is None) != (steps is None) or (place is not None and len(numbers) != 2):
                 raise VerifyException(
-                    f"{self.name}: prefetch {name} by {numbers} in {found[0]} depths "
-                    "(expected a place, a step and a count, and one depth)"
+                    f"{self.name}: prefetch {name} by {numbers} (expected a place, a step and a count)"
                 )
             if any(number < 1 for number in numbers):
                 raise VerifyException(f"{self.name}: prefetch {name} by {numbers} (expected 1 or more)")

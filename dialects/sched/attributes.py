@@ -67,7 +67,8 @@ class MappingAttr(ParametrizedAttribute):
       the axis in that one or the only such axis, its columns; what fills no tile is a smaller one. A sum
       takes `t` steps for all tiles of a work-item before the next ones, which changes no order
     * `prefetch`, of the rows or columns of tiles: what the next tile along them reads is fetched while one is
-      computed, where it lies together; which changes no result
+      computed, where it lies together; of one that is a single tile, the next panel along an axis outside of
+      the tiles; which changes no result
     * `items(t)`: the `t` work-items of a work-group share what the group takes; vectors are dealt out to them
       in turn, so that neighbours work on neighbours
     * `vector(w)`: `w` iterations at once in vector lanes; of the columns of a tile, in what follows the sums;

@@ -121,6 +121,9 @@ class _TileWriter:
         self.masks = [self._mask(number) for number in range(self.vectors)]
         row = self._amount(op.lhs_row)
         self.lhs_rows = [self._times(row, number) for number in range(part.rows)]
+        self.is_one_depth = len(op.depths) == 1
+        self.turn: Amount = 0
+        """The number of the step, of all depths but the last one, where there are several."""
         self.ahead = op.ahead.value.data if op.ahead is not None and part.row == 0 else None
         self.prefetches = [
             self._prefetch(buffer, place, steps)
@@ -202,24 +205,31 @@ class _TileWriter:
             unroll = extent if 0 < extent <= MOST_UNROLLED else next(fitting, 1)
         main = extent - extent % unroll
         if main == unroll:
-            lhs, rhs, sums = self._in_a_row(main, depth, inner, lhs, rhs, sums)
+            lhs, rhs, sums = self._in_a_row(0, main, depth, inner, lhs, rhs, sums)
         elif main:
             lhs, rhs, sums = self._run(replace(depth, extent=main), unroll, inner, lhs, rhs, sums)
-        return self._in_a_row(extent - main, depth, inner, lhs, rhs, sums)[2]
+        return self._in_a_row(main, extent - main, depth, inner, lhs, rhs, sums)[2]
 
     def _in_a_row(
-        self, count: int, depth: _Depth, inner: Sequence[_Depth], lhs: str, rhs: str, sums: list[str]
+        self,
+        begin: Amount,
+        count: int,
+        depth: _Depth,
+        inner: Sequence[_Depth],
+        lhs: str,
+        rhs: str,
+        sums: list[str],
     ) -> tuple[str, str, list[str]]:
         """
-        Writes so many steps of a depth one after the other. Where a row reads in one step what another row
-        reads in the next, as pixels do in a window, LLVM would load that once and keep it: in memory, as the
-        sums leave no registers. So it must not see that both are the same.
+        Writes so many steps of a depth one after the other, from number `begin` on. Where a row reads in one
+        step what another row reads in the next, as pixels do in a window, LLVM would load that once and keep
+        it: in memory, as the sums leave no registers. So it must not see that both are the same.
         """
         rereads = self._rereads(depth, count)
         for number in range(count):
             if number and rereads:
                 lhs = self.emitter.hidden(lhs)
-            lhs, rhs, sums = self._next(depth, inner, lhs, rhs, sums)
+            lhs, rhs, sums = self._next(depth, inner, self._plus(begin, number), lhs, rhs, sums)
         return lhs, rhs, sums
 
     def _rereads(self, depth: _Depth, count: int) -> bool:
@@ -245,8 +255,11 @@ class _TileWriter:
             loop = self.emitter.begin_loop(
                 "k", "i64", "0", str(depth.extent), [("lhs", "ptr", lhs), *carried]
             )
-            self._write_prefetches(loop.index, 0, 1)
-            lhs, rhs, sums = self._next(depth, inner, loop.carried[0], loop.carried[1], loop.carried[2:])
+            if self.is_one_depth:
+                self._write_prefetches(loop.index, 0, 1)
+            lhs, rhs, sums = self._next(
+                depth, inner, loop.index, loop.carried[0], loop.carried[1], loop.carried[2:]
+            )
             self.emitter.end_loop(loop, "1", [self.emitter.opaque(lhs), self.emitter.opaque(rhs), *sums])
             return loop.carried[0], loop.carried[1], loop.carried[2:]
         # What counts the steps up to 0 can be the place in `lhs` too: each instruction beside the sums costs.
@@ -256,10 +269,14 @@ class _TileWriter:
         else:
             carried.append(("lhs", "ptr", lhs))
         loop = self.emitter.begin_repetition("k", "i64", f"-{depth.extent}", carried)
-        self._write_prefetches(loop.index, depth.extent, unroll)
+        number: Amount = 0
+        if self.is_one_depth:
+            self._write_prefetches(loop.index, depth.extent, unroll)
+        elif inner and self.prefetches:
+            number = self.emitter.emit(f"add nsw i64 {loop.index}, {depth.extent}", "number")
         rhs, *sums = loop.carried[: 1 + len(sums)]
         first = self.emitter.opaque(self._step(self.lhs, lhs, loop.index)) if is_place else loop.carried[-1]
-        first, rhs, sums = self._in_a_row(unroll, depth, inner, first, rhs, sums)
+        first, rhs, sums = self._in_a_row(number, unroll, depth, inner, first, rhs, sums)
         yielded = [self.emitter.opaque(rhs), *sums]
         if not is_place:
             lhs = self.emitter.opaque(first)
@@ -272,12 +289,11 @@ class _TileWriter:
         place = self._behind(buffer, self.emitter.values[buffer.value], self._amount(at))
         return _Prefetch(buffer, place, step, count)
 
-    def _write_prefetches(self, index: str, last: Amount, steps: int) -> None:
+    def _write_prefetches(self, index: Amount, last: Amount, steps: int) -> None:
         """Fetches what goes with some steps, the first of which is `last` + `index`."""
         for each in self.prefetches:
             place = self._behind(each.buffer, each.place, self._times(last, each.step))
-            more = index if each.step == 1 else self.emitter.emit(f"mul nsw i64 {index}, {each.step}")
-            place = self._behind(each.buffer, place, more)
+            place = self._behind(each.buffer, place, self._times(index, each.step))
             if each.step == each.count:
                 self._fetch(place, steps * each.count * each.buffer.nbytes)
                 continue
@@ -299,10 +315,17 @@ class _TileWriter:
             emitter.prefetch(line)
 
     def _next(
-        self, depth: _Depth, inner: Sequence[_Depth], lhs: str, rhs: str, sums: list[str]
+        self, depth: _Depth, inner: Sequence[_Depth], number: Amount, lhs: str, rhs: str, sums: list[str]
     ) -> tuple[str, str, list[str]]:
-        """Writes one step of a depth; returns where the next one begins, and the sums."""
-        if depth.second is None:
+        """Writes step `number` of a depth; returns where the next one begins, and the sums."""
+        if inner and self.prefetches:
+            before = self.turn
+            self.turn = self._plus(self._product(before, depth.extent), number)
+            if len(inner) == 1:
+                self._write_prefetches(self.turn, 0, 1)
+            sums = self._sum(inner, lhs, rhs, sums)
+            self.turn = before
+        elif depth.second is None:
             sums = self._sum(inner, lhs, rhs, sums)
         else:
             sums = self._add_pairs(lhs, rhs, depth.second, sums)
@@ -481,6 +504,21 @@ class _TileWriter:
         if isinstance(amount, int) or factor == 0:
             return factor * amount if factor else 0
         return amount if factor == 1 else self.emitter.emit(f"mul nsw i64 {amount}, {factor}")
+
+    def _product(self, first: Amount, second: Amount) -> Amount:
+        if isinstance(second, int):
+            return self._times(first, second)
+        return self._times(second, first) if isinstance(first, int) else self._emitted("mul", first, second)
+
+    def _plus(self, first: Amount, second: Amount) -> Amount:
+        if isinstance(first, int) and isinstance(second, int):
+            return first + second
+        if 0 in (first, second):
+            return second if first == 0 else first
+        return self._emitted("add", first, second)
+
+    def _emitted(self, name: str, first: Amount, second: Amount) -> Amount:
+        return self.emitter.emit(f"{name} nsw i64 {first}, {second}")
 
     def _at(self, buffer: _Buffer, *amounts: Amount) -> str:
         """Returns the place in a buffer that many elements after its first."""

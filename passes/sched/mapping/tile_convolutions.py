@@ -37,8 +37,9 @@ are the channels then, and the image must be contiguous along the pixels.
 
 All but the channels may have extents of named dims. Tiles have as many rows as there are registers for then.
 
-Weights that are larger than `l2-nbytes` are read once: the axis of their panels is outermost. Smaller weights
-stay in the cache, and each row of the image is read once. A result that has the panels of the weights has an
+Weights that are larger than `l2-nbytes` are read once: the axis of their panels is outermost, and `prefetch`
+says that the next panel is fetched while all pixels are computed with one. Smaller weights stay in the cache,
+and each row of the image is read once. A result that has the panels of the weights has an
 axis for them, which stays around the tiles.
 
 Requires: unmapped `sched` kernels. Ensures: what each kernel computes is unchanged, bit for bit.
@@ -105,21 +106,23 @@ class TileConvolutionsPass(ModulePass):
             others.sort(key=lambda axis: axis not in found.panels)
         vector = found.lanes(lanes, rows if found.form is _Form.TRANSPOSED else width)
         # A loop over pixels around all panels would load weights of this size again for each row.
-        if found.panel and is_large and count > width and count % width == 0:
+        is_split = bool(found.panel) and is_large and count > width and count % width == 0
+        if is_split:
             panels, channels = _split(channels, width)
             others.insert(0, panels)
+        fetches = is_large and (is_split or bool(found.panels))
         if found.form is _Form.PIXELS_BY_CHANNELS:
             inner = [pixels, channels]
             mappings = [
                 MappingAttr.get(tile=rows),
-                MappingAttr.get(vector=vector, tile=width),
+                MappingAttr.get(vector=vector, tile=width, prefetch=fetches),
             ]
         else:
             inner = [channels, pixels]
             sizes = (rows, width) if found.form is _Form.NATURAL else (width, rows)
             summed = 1 if found.form is _Form.NATURAL else lanes
             mappings = [
-                MappingAttr.get(vector=summed, tile=sizes[0]),
+                MappingAttr.get(vector=summed, tile=sizes[0], prefetch=fetches),
                 MappingAttr.get(vector=vector, tile=sizes[1]),
             ]
         blocks = [

@@ -1,5 +1,6 @@
 // RUN: tenon-opt -p 'tile-convolutions{vector-nbytes=16}' %s | filecheck %s
 // RUN: tenon-opt -p 'tile-convolutions{vector-nbytes=16 l2-nbytes=1024}' %s | filecheck %s --check-prefix LARGE
+// RUN: tenon-opt -p 'tile-convolutions{vector-nbytes=16 l2-nbytes=256}' %s | filecheck %s --check-prefix ONE
 
 // Channels last: rows are places, shared out evenly, columns are panels of channels.
 // CHECK-LABEL: sched.kernel @channels_last
@@ -11,7 +12,7 @@
 // LARGE:         sched.axis %o_outer = 2 block {
 // LARGE-NEXT:      sched.axis %y = 8 block {
 // LARGE-NEXT:        sched.axis %x = 10 tile(5) {
-// LARGE:               sched.axis %o_inner = 8 tile(8) vector(4) {
+// LARGE:               sched.axis %o_inner = 8 tile(8) prefetch vector(4) {
 sched.kernel @channels_last(%i: memref<10x12x4xf32>, %w: memref<2x3x3x4x8xf32>, %r: memref<8x10x16xf32>) {
   %c8 = arith.constant 8 : index
   sched.axis %y = 8 {
@@ -73,7 +74,11 @@ sched.kernel @channels_first(%i: memref<4x17x21xf32>, %w: memref<2x4x3x3x8xf32>,
   }
 }
 
-// Weights as they are: their elements are multiplied by vectors of the image.
+// Weights as they are: their elements are multiplied by vectors of the image. However large they are, there is no
+// next panel.
+// ONE-LABEL: sched.kernel @natural
+// ONE-NOT:     prefetch
+// ONE-LABEL: sched.kernel @groups
 // CHECK-LABEL: sched.kernel @natural
 // CHECK-SAME:    schedule = "tiles of 6 output channels by 8 places side by side"
 // CHECK:         sched.axis %o = 16 tile(6) {
@@ -244,8 +249,8 @@ sched.kernel @two_dims_in_one(%i: memref<2x3x3x2xf32>, %w: memref<16x4xf32>, %r:
   }
 }
 
-// Where the result has an axis for the panels, it stays around the tiles: outermost for weights that are large. How
-// many images there are need not be a number.
+// Where the result has an axis for the panels, it stays around the tiles: outermost for weights that are large, of
+// which the next panel is fetched meanwhile. How many images there are need not be a number.
 // CHECK-LABEL: sched.kernel @panels_in_the_result
 // CHECK:         sched.axis %b = n block {
 // CHECK-NEXT:      sched.axis %p = 2 block {
@@ -255,6 +260,8 @@ sched.kernel @two_dims_in_one(%i: memref<2x3x3x2xf32>, %w: memref<16x4xf32>, %r:
 // LARGE-LABEL: sched.kernel @panels_in_the_result
 // LARGE:         sched.axis %p = 2 block {
 // LARGE-NEXT:      sched.axis %b = n block {
+// LARGE-NEXT:        sched.axis %y = 2 {
+// LARGE-NEXT:          sched.axis %o = 8 tile(8) prefetch vector(4) {
 graph.dim @n min 1 max 4
 sched.kernel @panels_in_the_result(%n: index, %i: memref<?x4x4x9xf32, {dims = #graph.dims<n, 4, 4, 9>}>, %w: memref<2x3x3x4x8xf32>, %r: memref<?x2x8x2x7xf32, {dims = #graph.dims<n, 2, 8, 2, 7>}>) dims [n] {
   sched.axis %b = n {

@@ -25,8 +25,8 @@ from tenon.semantics import numerics
 from tenon.semantics.errors import InterpreterError
 from tenon.test.kernels import launch_kernel
 from tenon.test.unit.storage_dtypes import DTYPES
-from xdsl.dialects.builtin import UNKNOWN_LOC, ModuleOp
-from xdsl.utils.exceptions import PassFailedException
+from xdsl.dialects.builtin import UNKNOWN_LOC, DenseArrayBase, ModuleOp, i64
+from xdsl.utils.exceptions import PassFailedException, VerifyException
 
 Array = npt.NDArray[Any]
 
@@ -191,6 +191,9 @@ TILES = [
     Tile(2, 16, (41,), types=("f64", "f32", "f64"), accumulates=True, prefetch="prefetch rhs[%g, 3, 3]"),
     Tile(40, 3, (9,), prefetch="prefetch lhs[%l0, 1, 1]"),
     Tile(17, 5, (12,), lhs_row=90, transposed=True, prefetch="prefetch lhs[%l0, 2, 1] rhs[%r0, 4, 4]"),
+    # One line for each of six steps around five; around steps that are a loop, and in a number that varies.
+    Tile(8, 32, (3, 2, 5), lhs_row=40, prefetch="prefetch rhs[%g, 16, 16]"),
+    Tile(8, 32, (2, 40), lhs_row=90, transposed=True, prefetch="prefetch lhs[%g, 3, 3] rhs[%l0, 40, 40]"),
     Tile(14, 32, (3, 3), transposed=True),
     Tile(1, 16, transposed=True),
     Tile(17, 5, (2, 9), lhs_row=90, transposed=True),
@@ -271,6 +274,28 @@ def test_opencl_gives_the_bits_of_the_interpreter(tile: Tile) -> None:
 def test_llvm_does_not_keep_what_windows_share(tile: Tile, n_hidden: int) -> None:
     text = LLVMRenderer().render(parse_module(tile.text), cpu_device("x86-64-v4"))
     assert text.count('asm ""') == n_hidden
+
+
+def test_llvm_fetches_at_each_step_of_all_depths_but_the_last_one() -> None:
+    tile = Tile(2, 32, (3, 2, 5), lhs_row=40, prefetch="prefetch rhs[%g, 20, 20]")
+    text = LLVMRenderer().render(parse_module(tile.text), cpu_device("x86-64-v4"))
+    numbered = (
+        r"%number = add nsw i64 %k, 3\n(?s:.*)%number\.1 = add nsw i64 %k\.1, 2\n"
+        r"  (%\S+) = mul nsw i64 %number, 2\n  (%\S+) = add nsw i64 \1, %number\.1\n"
+        r"  (%\S+) = mul nsw i64 \2, 20\n  %later\.1 = getelementptr float, ptr %later, i64 \3\n"
+    )
+    assert re.search(numbered, text)
+    # 80 bytes are two lines.
+    assert text.count("call void @llvm.prefetch") == 2
+
+
+def test_steps_of_a_prefetch_are_a_step_and_a_count() -> None:
+    kernel = kernel_of(Tile(2, 32, (3, 2), lhs_row=40, prefetch="prefetch rhs[%g, 20, 20]").text)
+    (tile,) = [op for op in kernel.walk() if isinstance(op, TileFmaOp)]
+    tile.rhs_next_steps = DenseArrayBase.from_list(i64, [20])
+    expected = r"low\.tile_fma: prefetch rhs by \[20\] \(expected a place, a step and a count\)"
+    with pytest.raises(VerifyException, match=expected):
+        tile.verify()
 
 
 def expanded(text: str, vector_nbytes: int) -> KernelOp:

@@ -30,6 +30,7 @@ from ..loop_count import count_of
 from ..state import KernelState
 from ..writer import vector_type
 from .mirrored_tiles import mirror_of
+from .panel_prefetch import next_panel
 from .tile_prefetch import Prefetched, prefetched
 from .tile_sums import TileOperand, TileReader, TileSum
 
@@ -364,7 +365,11 @@ class _TileLowering:
             sum.accumulates or block is not None,
             self.is_transposed,
             prefetch_distance(sum.rhs.load),
-            *(self._next(sum, rows, columns, *depths) if len(depths) == 1 else (None, None)),
+            *(
+                self._next(sum, rows, columns, *depths)
+                if len(depths) == 1
+                else (None, self._next_panel(sum, rows, columns, depths))
+            ),
             unsigned=(sum.lhs.is_unsigned, sum.rhs.is_unsigned),
         )
         state.writer.insert(new, location)
@@ -400,6 +405,21 @@ class _TileLowering:
             if how is not None:
                 found[side] = self._prefetch(operand, axis, span, number * how.share, how)
         return found
+
+    def _next_panel(
+        self, sum: TileSum, rows: _Span, columns: _Span, depths: Sequence[_Depth]
+    ) -> tuple[SSAValue, int, int] | None:
+        """
+        Returns what is prefetched of `rhs`, which has a panel for an axis outside of the tiles, if the axis
+        that is contiguous in it says so and is one tile.
+        """
+        along, other = (self.rows, self.columns) if self.is_transposed else (self.columns, self.rows)
+        if along is None or other is None or not along.op.mapping.prefetch.data or self._tiles(along) != 1:
+            return None
+        outermost = (self.columns if self.rows is None else self.rows).op
+        number = (columns if self.is_transposed else rows).number
+        steps = [(depth.extent, depth.rhs) for depth in depths]
+        return next_panel(self.state, sum.rhs, outermost, (self._tiles(other), number), steps)
 
     def _prefetch(
         self, operand: TileOperand, axis: AxisLowering, span: _Span, share: IndexExpr, how: Prefetched

@@ -184,14 +184,6 @@ low.kernel @k(%a: memref<64xf32>, %c: memref<64xf32>) grid [1, 1, 1] block [1, 1
 
 low.kernel @k(%a: memref<64xf32>, %c: memref<64xf32>) grid [1, 1, 1] block [1, 1, 1] {
   %i = low.block_id x
-  // expected-error @+1 {{low.tile_fma: prefetch lhs by [4, 4] in 2 depths (expected a place, a step and a count, and one depth)}}
-  low.tile_fma 2 x 4 %c[%i, %i] = %a[%i, %i, %i, %i] * %a[%i, %i, %i] depth [%i, %i] prefetch lhs[%i, 4, 4] : memref<64xf32>, memref<64xf32>, memref<64xf32>
-}
-
-// -----
-
-low.kernel @k(%a: memref<64xf32>, %c: memref<64xf32>) grid [1, 1, 1] block [1, 1, 1] {
-  %i = low.block_id x
   // expected-error @+1 {{low.tile_fma: ahead 0 (expected 1 or more, or none)}}
   low.tile_fma 2 x 4 ahead 0 %c[%i, %i] = %a[%i, %i, %i] * %a[%i, %i] depth [%i] : memref<64xf32>, memref<64xf32>, memref<64xf32>
 }

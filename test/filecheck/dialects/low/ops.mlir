@@ -79,6 +79,7 @@ low.kernel @conversions(%n: memref<8xi32>) grid [0, 1, 1] block [1, 1, 1] attrib
 // CHECK-NEXT:    low.tile_fma 8 x 48 %c[%i, %n] = %a[%i, %n, %one] * %b[%i, %n] depth [%n] prefetch lhs[%n, 8, 8] rhs[%one, 4, 2] : memref<4096xf32>, memref<4096xf32>, memref<4096xbf16>
 // CHECK-NEXT:    low.tile_fma 8 x 48 %c[%i, %n] = %a[%i, %n, %one] * %b[%i, %n] depth [%n] prefetch rhs[%one, 1, 1] {note} : memref<4096xf32>, memref<4096xf32>, memref<4096xbf16>
 // CHECK-NEXT:    low.tile_fma 8 x 48 %c[%i, %n] = %a[%i, %n, %one] * %b[%i, %n] depth [%n] prefetch lhs[%i, 3, 1] : memref<4096xf32>, memref<4096xf32>, memref<4096xbf16>
+// CHECK-NEXT:    low.tile_fma 8 x 48 %c[%i, %n] = %a[%i, %n, %n, %one] * %b[%i, %n, %n] depth [%n, %n] prefetch rhs[%i, 5, 5] : memref<4096xf32>, memref<4096xf32>, memref<4096xbf16>
 // CHECK-NEXT:    low.tile_fma 1 x 16 live %n %c[%i, %n] += %a[%i, %n, %n, %one] * %b[%i, %n, %one] depth [%n, %n] {note} : memref<4096xf32>, memref<4096xf32>, memref<4096xbf16>
 low.kernel @tiles(%a: memref<4096xf32>, %b: memref<4096xbf16>, %c: memref<4096xf32>) grid [2, 1, 1] block [1, 1, 1] {
   %i = low.block_id x
@@ -90,6 +91,7 @@ low.kernel @tiles(%a: memref<4096xf32>, %b: memref<4096xbf16>, %c: memref<4096xf
   low.tile_fma 8 x 48 %c[%i, %n] = %a[%i, %n, %one] * %b[%i, %n] depth [%n] prefetch lhs[%n, 8, 8] rhs[%one, 4, 2] : memref<4096xf32>, memref<4096xf32>, memref<4096xbf16>
   low.tile_fma 8 x 48 %c[%i, %n] = %a[%i, %n, %one] * %b[%i, %n] depth [%n] prefetch rhs[%one, 1, 1] {note} : memref<4096xf32>, memref<4096xf32>, memref<4096xbf16>
   low.tile_fma 8 x 48 %c[%i, %n] = %a[%i, %n, %one] * %b[%i, %n] depth [%n] prefetch lhs[%i, 3, 1] : memref<4096xf32>, memref<4096xf32>, memref<4096xbf16>
+  low.tile_fma 8 x 48 %c[%i, %n] = %a[%i, %n, %n, %one] * %b[%i, %n, %n] depth [%n, %n] prefetch rhs[%i, 5, 5] : memref<4096xf32>, memref<4096xf32>, memref<4096xbf16>
   low.tile_fma 1 x 16 live %n %c[%i, %n] += %a[%i, %n, %n, %one] * %b[%i, %n, %one] depth [%n, %n] {note} : memref<4096xf32>, memref<4096xf32>, memref<4096xbf16>
 }
 
