@@ -479,6 +479,35 @@ class DirectProgram(Protocol):
 
 
 @runtime_checkable
+class CallProgram(Protocol):
+    """A `DirectProgram` whose `call` is machine code, which calls of objects that have programs can go to."""
+
+    def install_call(
+        self,
+        owner: object,
+        *,
+        programs: str,
+        wrapper: type,
+        values: str,
+        about: str,
+        idle: Sequence[tuple[list[Any], object]],
+        otherwise: Callable[..., Any],
+    ) -> bool:
+        """
+        Gives the class of `owner`, the one in a process whose objects are called so, its `__call__`.
+
+        `programs` is the slot of these objects for a tuple: the `call` of a program that gives one array,
+        what describes that, the `call` of another one and so on. The first that takes the arguments, arrays
+        or objects of `wrapper`, is run, and its result is in a new wrapper, whose slots `values` and `about`
+        are the array and what describes it. A call is left to `otherwise` where none takes it, and while the
+        first item of one of the two lists of `idle` is not the object beside it.
+
+        Returns whether it did: not where a slot is not found in the memory of its object.
+        """
+        ...
+
+
+@runtime_checkable
 class DirectCalls(Protocol):
     """A driver whose programs run in host arrays in the calling thread, without the driver's queue."""
 

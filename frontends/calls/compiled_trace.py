@@ -65,7 +65,7 @@ class CompiledTrace:
         if self.captured:
             arguments = (*values, *values_of_captured(self.captured))
         results: Any = None
-        if self.direct is not None and timeline.current is None:
+        if self.direct is not None and timeline.CURRENT[0] is None:
             results = self.direct(arguments, None)
         if results is None:
             results = self._called(arguments)

@@ -55,7 +55,7 @@ def _of_one(eager: Eager) -> Callable[..., Any]:
     def call(x: Any, /) -> Any:
         if type(x) is concrete and not entered[0]:
             found = find(x.aval)
-            if found is not None and timeline.current is None:
+            if found is not None and timeline.CURRENT[0] is None:
                 values = found[0]((x.values,), None)
                 if values is not None:
                     result = new(concrete)
@@ -82,7 +82,7 @@ def _of_two(eager: Eager) -> Callable[..., Any]:
         if type(x) is concrete and not entered[0]:
             if type(y) is concrete:
                 found = find((x.aval, y.aval))
-                if found is not None and timeline.current is None:
+                if found is not None and timeline.CURRENT[0] is None:
                     values = found[0]((x.values, y.values), None)
                     if values is not None:
                         result = new(concrete)
@@ -92,7 +92,7 @@ def _of_two(eager: Eager) -> Callable[..., Any]:
             elif type(y) in _SCALARS:
                 found = find((x.aval, type(y)))
                 # `eager.call` converts, or refuses, a scalar that is outside of what the dtype holds.
-                if found is not None and timeline.current is None and found[3] <= y <= found[4]:
+                if found is not None and timeline.CURRENT[0] is None and found[3] <= y <= found[4]:
                     values = found[0]((x.values, array(y, found[2])), None)
                     if values is not None:
                         result = new(concrete)
@@ -103,7 +103,7 @@ def _of_two(eager: Eager) -> Callable[..., Any]:
             return function(x, y)
         elif type(y) is concrete and type(x) in _SCALARS and not entered[0]:
             found = find((type(x), y.aval))
-            if found is not None and timeline.current is None and found[3] <= x <= found[4]:
+            if found is not None and timeline.CURRENT[0] is None and found[3] <= x <= found[4]:
                 values = found[0]((array(x, found[2]), y.values), None)
                 if values is not None:
                     result = new(concrete)
@@ -123,7 +123,7 @@ def _of_any(eager: Eager) -> Callable[..., Any]:
             x = arguments[0]
             if type(x) is concrete:
                 found = find(x.aval)
-                if found is not None and timeline.current is None:
+                if found is not None and timeline.CURRENT[0] is None:
                     values = found[0]((x.values,), None)
                     if values is not None:
                         return concrete(values, found[1])

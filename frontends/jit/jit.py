@@ -117,9 +117,20 @@ class _FastEntry(NamedTuple):
     """What stands for its only result, or what makes of its results those of a call."""
     guards: tuple[Guard, ...]
     captured: tuple[Captured, ...]
+    is_plain: bool
+    """Whether machine code can call it by itself: it takes arrays and gives one, whatever else there is."""
 
 
-class Jitted:
+class _HasPrograms:
+    """What machine code knows of a jitted function."""
+
+    __slots__ = ("direct",)
+
+    direct: tuple[Any, ...]
+    """The programs that machine code calls by itself, each with what stands for its result."""
+
+
+class Jitted(_HasPrograms):
     """A function that is traced and compiled at its first call with each signature. Made by `jit`."""
 
     def __init__(
@@ -156,21 +167,23 @@ class Jitted:
         self._versions: dict[Any, list[Version]] = {}
         self._fast: tuple[_FastEntry, ...] = ()
         """What calls try before all else, the last one noted first."""
+        self.direct = ()
         self._known: list[CallSignature] = []
         self._misses: list[Miss] = []
         self._lock = Lock()
         _ALL.add(self)
 
     def __call__(self, /, *arguments: Any, **named: Any) -> Any:
+        # Machine code takes this method's place, and calls it for what is not plain: see `_note_fast`.
         if ENTERED[0] and (trace := current_trace()) is not None:
             return self._inline(trace, arguments, named)
-        if self._fast and not named and timeline.current is None:
+        if self._fast and not named and timeline.CURRENT[0] is None:
             given, scalars = arguments, ()
             for argument in arguments:
                 if type(argument) is not _ndarray:
                     given, scalars = plain_values(arguments)
                     break
-            for direct, wanted, finish, guards, captured in self._fast:
+            for direct, wanted, finish, guards, captured, _ in self._fast:
                 if scalars != wanted or (guards and not _all_hold(guards)):
                     continue
                 values = direct((*given, *values_of_captured(captured)) if captured else given, None)
@@ -275,7 +288,7 @@ class Jitted:
 
     def _forget_programs(self) -> None:
         self._versions.clear()
-        self._fast = ()
+        self._fast = self.direct = ()
         self._known.clear()
 
     def _call(self, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
@@ -360,9 +373,25 @@ class Jitted:
         finish = version.finished
         if program.is_simple and version.structure is None:
             finish = program.result_avals[0]
-        entry = _FastEntry(program.direct, scalars, finish, version.guards, program.captured)
+        call_program = program.executable.call_program
+        is_plain = (
+            call_program is not None and not scalars and not version.guards and finish.__class__ is Aval
+        )
+        entry = _FastEntry(program.direct, scalars, finish, version.guards, program.captured, is_plain)
         known = [each for each in self._fast if each.direct is not entry.direct]
-        self._fast = (entry, *known[: MOST_FAST - 1])
+        self._fast = fast = (entry, *known[: MOST_FAST - 1])
+        plain = [each for each in fast if each.is_plain]
+        self.direct = tuple([part for each in plain for part in (each.direct, each.finish)])
+        if call_program is not None and is_plain and type(self).__call__ is _CALL_IN_PYTHON:
+            call_program.install_call(
+                self,
+                programs="direct",
+                wrapper=ConcreteArray,
+                values="values",
+                about="aval",
+                idle=((ENTERED, 0), (timeline.CURRENT, None)),
+                otherwise=_CALL_IN_PYTHON,
+            )
 
     def _result(self, trace: Trace, value: Any) -> Any:
         if isinstance(value, bool | int | float | complex | str | bytes | np.dtype | type):
@@ -409,6 +438,9 @@ class Jitted:
                 depths[self] = depth
             else:
                 del depths[self]
+
+
+_CALL_IN_PYTHON = Jitted.__call__
 
 
 def clear_caches() -> None:

@@ -14,6 +14,7 @@ from ...backends.interface import (
     ArrayBuffers,
     Backend,
     BufferLoc,
+    CallProgram,
     CompiledArtifact,
     DirectCalls,
     DirectProgram,
@@ -119,6 +120,8 @@ class DeviceExecutable(Executable):
                 self._direct.add_frame(self._locations_of_first_call)
                 if not self._takes_out:
                     self.direct_call = self._donate_directly if self._taken else self._direct.call
+                    if not self._taken and isinstance(self._direct, CallProgram):
+                        self.call_program = self._direct
         except BaseException:
             self.close()
             raise

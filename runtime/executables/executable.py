@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from ...backends.interface import Backend, DeviceInfo, MachineCode
+from ...backends.interface import Backend, CallProgram, DeviceInfo, MachineCode
 from ...errors import CallError, TenonError
 from ..plan.argument_kinds import check_kind
 from ..plan.program_plan import Launch, SymbolPlan
@@ -70,6 +70,8 @@ class Executable(ProcessBound, ABC):
         call: it returns None, having done nothing, where an argument does not fit. None where calls take
         more. It is not on the timeline.
         """
+        self.call_program: CallProgram | None = None
+        """The program whose `call` `direct_call` is, where objects can go straight to it."""
         self.explainer: Callable[[], Explanation] | None = None
         """What tells how it came about; set by whoever compiled it."""
         self.backend: Backend | None = None
@@ -148,7 +150,7 @@ class Executable(ProcessBound, ABC):
             DeviceError: the device failed.
         """
         call_directly = self.direct_call
-        if call_directly is not None and timeline.current is None:
+        if call_directly is not None and timeline.CURRENT[0] is None:
             if named:
                 arguments, named = self.signature.ordered(arguments, named), {}
             results = call_directly(arguments, out)

@@ -89,7 +89,7 @@ class Timeline:
             raise TenonError(f"cannot write {path}: {(error.strerror or str(error)).lower()}") from error
 
 
-current: Timeline | None = None
+CURRENT: list[Timeline | None] = [None]
 """What `active` returns, for those that count nanoseconds."""
 _lock = Lock()
 _NOTHING = nullcontext()
@@ -97,7 +97,7 @@ _NOTHING = nullcontext()
 
 def active() -> Timeline | None:
     """Returns the timeline that is being recorded, by whatever thread."""
-    return current
+    return CURRENT[0]
 
 
 @contextmanager
@@ -109,23 +109,22 @@ def record_timeline() -> Generator[Timeline]:
     Raises:
         TenonError: a timeline is being recorded already.
     """
-    global current
     timeline = Timeline()
     with _lock:
-        if current is not None:
+        if CURRENT[0] is not None:
             raise TenonError("record_timeline: a timeline is being recorded already")
-        current = timeline
+        CURRENT[0] = timeline
     try:
         yield timeline
     finally:
-        current = None
+        CURRENT[0] = None
 
 
 def span(
     name: str, category: Category, track: Track | None = None, **args: object
 ) -> AbstractContextManager[None]:
     """Returns `Timeline.span` of the timeline being recorded; without one, a context that does nothing."""
-    timeline = current
+    timeline = CURRENT[0]
     return _NOTHING if timeline is None else timeline.span(name, category, track, **args)
 
 

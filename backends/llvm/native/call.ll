@@ -1,7 +1,8 @@
 ; Calling a program on numpy arrays: a function of the interpreter.
 ;
-;     @program_call(ptr %self, ptr %args, i64 %nargs)    call(arguments, out), METH_FASTCALL
-;     @frame_push(ptr %call, ptr %frame)                 adds a free frame
+;     @program_call(ptr %self, ptr %args, i64 %nargs)                call(arguments, out), METH_FASTCALL
+;     @program_run(ptr %call, ptr %items, i64 %count, ptr %out)      the same, of arguments in a row
+;     @frame_push(ptr %call, ptr %frame)                             adds a free frame
 ;
 ; `self` is an array whose bytes are a record `%call`; `arguments` is a tuple of arrays and `out` an array, a
 ; tuple of arrays, or None for new ones. It returns the result, or a tuple of them (the very one that is given),
@@ -28,8 +29,7 @@
   ptr,  ; 0: dtype
   i64,  ; 1: rank
   ptr,  ; 2: extents
-  i64,  ; 3: bytes
-  ptr   ; 4: the arguments of numpy.empty for a new one
+  i64   ; 3: bytes
 }
 %patch = type { i64, i64 }  ; a word of the frame is the address of an operand
 %frame = type { ptr, ptr }  ; the next free one, the words
@@ -46,11 +46,10 @@
   ptr,  ; 9: type tuple
   ptr,  ; 10: type numpy.ndarray
   ptr,  ; 11: None
-  ptr   ; 12: numpy.empty
+  ptr   ; 12: PyArray_NewFromDescr of numpy
 }
 
 declare void @Py_IncRef(ptr)
-declare ptr @PyObject_Call(ptr, ptr, ptr)
 declare void @PyErr_Clear()
 declare ptr @PyTuple_New(i64)
 declare i32 @PyTuple_SetItem(ptr, i64, ptr)
@@ -171,8 +170,6 @@ define ptr @program_call(ptr %self, ptr %args, i64 %nargs) nounwind {
 begin:
   %call.at = getelementptr %ndarray, ptr %self, i64 0, i32 1
   %call = load ptr, ptr %call.at
-  %none.at = getelementptr %call, ptr %call, i64 0, i32 11
-  %none = load ptr, ptr %none.at
   %two = icmp eq i64 %nargs, 2
   br i1 %two, label %arguments.look, label %refuse
 arguments.look:
@@ -184,14 +181,31 @@ arguments.look:
   %arguments.type.at = getelementptr %object, ptr %arguments, i64 0, i32 1
   %arguments.type = load ptr, ptr %arguments.type.at
   %arguments.tuple = icmp eq ptr %arguments.type, %tuple.type
-  br i1 %arguments.tuple, label %arguments.count, label %refuse
-arguments.count:
+  br i1 %arguments.tuple, label %arguments.run, label %refuse
+arguments.run:
+  %count.at = getelementptr %tuple, ptr %arguments, i64 0, i32 1
+  %count = load i64, ptr %count.at
+  %items = getelementptr %tuple, ptr %arguments, i64 0, i32 3
+  %result = call ptr @program_run(ptr %call, ptr %items, i64 %count, ptr %out)
+  ret ptr %result
+
+refuse:
+  %none.at = getelementptr %call, ptr %call, i64 0, i32 11
+  %none = load ptr, ptr %none.at
+  call void @Py_IncRef(ptr %none)
+  ret ptr %none
+}
+
+define ptr @program_run(ptr %call, ptr %arguments, i64 %count, ptr %out) nounwind {
+begin:
+  %none.at = getelementptr %call, ptr %call, i64 0, i32 11
+  %none = load ptr, ptr %none.at
+  %tuple.type.at = getelementptr %call, ptr %call, i64 0, i32 9
+  %tuple.type = load ptr, ptr %tuple.type.at
   %n.arguments = load i64, ptr %call
   %n.results.at = getelementptr %call, ptr %call, i64 0, i32 1
   %n.results = load i64, ptr %n.results.at
   %n.operands = add i64 %n.arguments, %n.results
-  %count.at = getelementptr %tuple, ptr %arguments, i64 0, i32 1
-  %count = load i64, ptr %count.at
   %counted = icmp eq i64 %count, %n.arguments
   br i1 %counted, label %arguments.start, label %refuse
 arguments.start:
@@ -208,7 +222,7 @@ argument:
   %i.more = icmp ult i64 %i, %n.arguments
   br i1 %i.more, label %argument.check, label %out.look
 argument.check:
-  %argument.at = getelementptr %tuple, ptr %arguments, i64 0, i32 3, i64 %i
+  %argument.at = getelementptr ptr, ptr %arguments, i64 %i
   %array = load ptr, ptr %argument.at
   %operand = getelementptr %operand, ptr %operands, i64 %i
   %fit = call i1 @fits(ptr %array, ptr %operand, ptr %ndarray, i32 257)
@@ -239,10 +253,14 @@ out.items:
   br label %result
 out.single:
   %single = icmp eq i64 %n.results, 1
-  br i1 %single, label %result, label %refuse
+  br i1 %single, label %out.item, label %refuse
+out.item:
+  %out.alone = alloca ptr
+  store ptr %out, ptr %out.alone
+  br label %result
 result:
-  %items = phi ptr [ %out.items.at, %out.items ], [ %out.at, %out.single ], [ %items, %result.apart ]
-  %j = phi i64 [ 0, %out.items ], [ 0, %out.single ], [ %j.next, %result.apart ]
+  %items = phi ptr [ %out.items.at, %out.items ], [ %out.alone, %out.item ], [ %items, %result.apart ]
+  %j = phi i64 [ 0, %out.items ], [ 0, %out.item ], [ %j.next, %result.apart ]
   %j.more = icmp ult i64 %j, %n.results
   br i1 %j.more, label %result.check, label %frame.look
 result.check:
@@ -280,11 +298,18 @@ new:
   br i1 %k.more, label %new.make, label %new.check
 new.make:
   %new.number = add i64 %n.arguments, %k
-  %new.arguments.at = getelementptr %operand, ptr %operands, i64 %new.number, i32 4
-  %new.arguments = load ptr, ptr %new.arguments.at
-  %empty.at = getelementptr %call, ptr %call, i64 0, i32 12
-  %empty = load ptr, ptr %empty.at
-  %new.array = call ptr @PyObject_Call(ptr %empty, ptr %new.arguments, ptr null)
+  %new.operand = getelementptr %operand, ptr %operands, i64 %new.number
+  %new.dtype = load ptr, ptr %new.operand
+  %new.rank.at = getelementptr %operand, ptr %new.operand, i64 0, i32 1
+  %new.rank = load i64, ptr %new.rank.at
+  %new.rank.short = trunc i64 %new.rank to i32
+  %new.extents.at = getelementptr %operand, ptr %new.operand, i64 0, i32 2
+  %new.extents = load ptr, ptr %new.extents.at
+  %new.function.at = getelementptr %call, ptr %call, i64 0, i32 12
+  %new.function = load ptr, ptr %new.function.at
+  call void @Py_IncRef(ptr %new.dtype)  ; the new array keeps it
+  %new.array = call ptr %new.function(ptr %ndarray, ptr %new.dtype, i32 %new.rank.short, ptr %new.extents,
+                                      ptr null, ptr null, i32 0, ptr null)
   %new.failed = icmp eq ptr %new.array, null
   br i1 %new.failed, label %new.fail, label %new.made
 new.made:
@@ -387,10 +412,15 @@ return:
   %one = icmp eq i64 %n.results, 1
   br i1 %is.new, label %return.new, label %return.given
 return.given:
-  %given = select i1 %one, ptr %items.given, ptr %out.at
-  %out.returned = load ptr, ptr %given
+  ; A tuple is given back itself, but of one array the array.
+  br i1 %one, label %return.only, label %return.all
+return.only:
+  %out.returned = load ptr, ptr %items.given
   call void @Py_IncRef(ptr %out.returned)
   ret ptr %out.returned
+return.all:
+  call void @Py_IncRef(ptr %out)
+  ret ptr %out
 return.new:
   br i1 %one, label %return.one, label %return.tuple
 return.one:

@@ -26,8 +26,11 @@ _EXPORTED = (
     "pool_limit",
     "program_call",
     "frame_push",
+    "object_call",
+    "object_call_use",
 )
 
+_METH_KEYWORDS = 0x2
 _METH_FASTCALL = 0x80
 
 
@@ -45,9 +48,9 @@ class MethodDef(ctypes.Structure):
 @dataclass(frozen=True)
 class NativeLibrary:
     """
-    The functions of `steps.ll`, `pool.ll` and `call.ll`. `frame_push` and `pool_limit` keep the
-    interpreter's lock, the others release it; `copy_part` is an address, `call_method` describes
-    `program_call`.
+    The functions of `steps.ll`, `pool.ll`, `call.ll` and `method.ll`. `frame_push`, `object_call_use` and
+    `pool_limit` keep the interpreter's lock, the others release it; `copy_part` is an address, `call_method`
+    describes `program_call` and `object_method` `object_call`.
     """
 
     steps_run: Callable[[int, int], int]
@@ -58,6 +61,8 @@ class NativeLibrary:
     pool_limit: Callable[[int], int]
     frame_push: Callable[[int, int], None]
     call_method: MethodDef
+    object_call_use: Callable[[int], None]
+    object_method: MethodDef
 
 
 _loading = Lock()
@@ -115,8 +120,10 @@ def _load() -> NativeLibrary:
         pool_limit=of_interpreter("pool_limit", ctypes.c_int32, ctypes.c_int32),
         frame_push=of_interpreter("frame_push", None, ctypes.c_void_p, ctypes.c_void_p),
         call_method=MethodDef(b"call", library["program_call"], _METH_FASTCALL, None),
+        object_call_use=of_interpreter("object_call_use", None, ctypes.c_void_p),
+        object_method=MethodDef(b"__call__", library["object_call"], _METH_FASTCALL | _METH_KEYWORDS, None),
     )
-    # Functions of the interpreter read `call_method` when the last of them goes.
+    # Functions of the interpreter read their descriptions when the last of them goes.
     for owner in (engine, library, loaded):
         _keep_forever(owner)
     follow_num_threads(loaded.pool_use)

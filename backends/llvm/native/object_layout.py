@@ -1,4 +1,4 @@
-"""Where the interpreter and numpy keep what `call.ll` reads, and whether they keep it there."""
+"""Where the interpreter and numpy keep what `call.ll` and `method.ll` read, and whether they do."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import ctypes
 import sys
 import sysconfig
 from functools import cache
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,8 @@ The versions whose objects were looked through, and how they count references an
 smaller ones keep the layout, which is part of what extensions are compiled for. Of any other nothing is read.
 """
 
+_NEW_FROM_DESCR = 94
+
 TUPLE_ITEMS = max(24, tuple.__basicsize__)
 """Where the items of a tuple begin: Python 3.14 keeps a hash between their number and them."""
 
@@ -24,8 +27,8 @@ TUPLE_ITEMS = max(24, tuple.__basicsize__)
 @cache
 def is_layout_known() -> bool:
     """
-    Returns whether tuples, arrays and dtypes of this process are laid out as `call.ll` reads them, and
-    one lock guards the interpreter. It looks at real ones, of versions that are known.
+    Returns whether tuples, lists, functions, arrays and dtypes of this process are laid out as the files
+    read them, and one lock guards the interpreter. It looks at real ones, of versions that are known.
     """
     if sys.version_info[:2] not in KNOWN_PYTHONS or int(np.__version__.split(".")[0]) not in KNOWN_NUMPYS:
         return False
@@ -35,6 +38,8 @@ def is_layout_known() -> bool:
         return False
     array = np.empty((3, 5, 7), np.float32)[:2]
     pair: tuple[Any, ...] = (array, None)
+    row: list[Any] = [array, None]
+    append = row.append
     return (
         word(array, 8) == id(np.ndarray)
         and word(array, 16) == array.ctypes.data
@@ -46,7 +51,18 @@ def is_layout_known() -> bool:
         and word(pair, 8) == id(tuple)
         and word(pair, 16) == len(pair)
         and [word(pair, TUPLE_ITEMS), word(pair, TUPLE_ITEMS + 8)] == [id(array), id(None)]
+        and [number(row, 16), word_at(word(row, 24))] == [2, id(array)]
+        and word(append, 24) == id(row)
     )
+
+
+def new_array_address() -> int:
+    """Returns the address of numpy's `PyArray_NewFromDescr`, whose place in its table is fixed."""
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype = ctypes.c_void_p
+    pointer.argtypes = (ctypes.py_object, ctypes.c_char_p)
+    core: Any = import_module("numpy._core" if hasattr(np, "_core") else "numpy.core")
+    return word_at(pointer(core._multiarray_umath._ARRAY_API, None) + 8 * _NEW_FROM_DESCR)
 
 
 def _is_dtype_known(dtype: np.dtype[Any]) -> bool:

@@ -19,8 +19,11 @@ _PAUSES = {
 """How a thread that looks again and again says so."""
 
 _TUPLE_COUNT_END = 24
+_TUPLE_GAP = "[0 x i8]"
 
 _DECLARATION = re.compile(r"^declare [^@\n]*@(\w+)\(.*\n", re.MULTILINE)
+_TYPE = re.compile(r"^(%\w+ = type \{.*\}).*\n", re.MULTILINE)
+"""A type of one line."""
 _DEFINITION = re.compile(r"^define [^@\n]*@(\w+)\(", re.MULTILINE)
 
 
@@ -29,10 +32,12 @@ def native_text(machine: str, system: str, clock: int, tuple_items: int) -> str:
     Returns the functions for a processor and a system, by the names that `platform` has for them, which ask
     the clock of a number, and for an interpreter whose tuples have their items from byte `tuple_items` on.
     """
+    gap = f"[{tuple_items - _TUPLE_COUNT_END} x i8]"
     files = (
         _filled("steps", {"ptrtoint (ptr @clock.number to i32)": str(clock)}),
         _pool_text(machine, system),
-        _filled("call", {"[0 x i8]": f"[{tuple_items - _TUPLE_COUNT_END} x i8]"}),
+        _filled("call", {_TUPLE_GAP: gap}),
+        _filled("method", {_TUPLE_GAP: gap}),
     )
     return _joined("\n".join(files))
 
@@ -61,7 +66,10 @@ def _filled(name: str, numbers: dict[str, str]) -> str:
 
 
 def _joined(text: str) -> str:
-    """Returns several files as one, where a name has one definition or else one declaration."""
+    """
+    Returns several files as one, where a name has one definition or else one declaration, and a type that
+    several describe in the same way is described once.
+    """
     known = set(_DEFINITION.findall(text))
 
     def kept(match: re.Match[str]) -> str:
@@ -71,4 +79,12 @@ def _joined(text: str) -> str:
         known.add(name)
         return match.group()
 
-    return _DECLARATION.sub(kept, text)
+    types: set[str] = set()
+
+    def kept_type(match: re.Match[str]) -> str:
+        if match.group(1) in types:
+            return ""
+        types.add(match.group(1))
+        return match.group()
+
+    return _TYPE.sub(kept_type, _DECLARATION.sub(kept, text))

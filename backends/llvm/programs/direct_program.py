@@ -17,6 +17,8 @@ import numpy.typing as npt
 from ...interface import ArrayBuffers, BufferLoc, CompiledArtifact
 from ...steps import Step
 from ..native.library import native_library
+from ..native.object_layout import new_array_address
+from .object_method import install_call
 from .program import AddressedMemory
 from .step_image import StepImage
 
@@ -74,14 +76,13 @@ class DirectProgram:
         self._placed = sorted(set(image.slots_of).difference(*(operand.buffers for operand in operands)))
         self._frames: list[_Frame] = []
         shapes = [np.array(operand.shape, np.int64) for operand in operands]
-        new_arguments = [(operand.shape, operand.dtype) for operand in operands]
         operand_words = np.array(
             [
-                (id(operand.dtype), len(operand.shape), shape.ctypes.data, operand.nbytes, id(new))
-                for operand, shape, new in zip(operands, shapes, new_arguments, strict=True)
+                (id(operand.dtype), len(operand.shape), shape.ctypes.data, operand.nbytes)
+                for operand, shape in zip(operands, shapes, strict=True)
             ],
             np.int64,
-        ).reshape(-1, 5)
+        ).reshape(-1, 4)
         patch_words = np.array(patches, np.int64).reshape(-1, 2)
         self._record = np.array(
             [
@@ -97,11 +98,11 @@ class DirectProgram:
                 id(tuple),
                 id(np.ndarray),
                 id(None),
-                id(np.empty),
+                new_array_address(),
             ],
             np.int64,
         )
-        self._keeps = (operands, shapes, new_arguments, operand_words, patch_words, np.empty)
+        self._keeps = (operands, shapes, operand_words, patch_words)
         self.call: Callable[[tuple[Any, ...], Any], Any] = _new_function(self._record)
         _PROGRAMS.add(self)
 
@@ -129,6 +130,8 @@ class DirectProgram:
         frame = _Frame(np.array([0, address], np.int64), words, held)
         self._frames.append(frame)
         self._push(frame)
+
+    install_call = staticmethod(install_call)
 
     def close(self) -> None:
         """

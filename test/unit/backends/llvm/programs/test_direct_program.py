@@ -1,5 +1,6 @@
 """Calls that go straight to machine code: what they accept, and that the others come out the same."""
 
+import ctypes
 import gc
 import os
 import pickle
@@ -19,6 +20,7 @@ import tenon
 from tenon.backends.interface import BufferLoc
 from tenon.backends.llvm import backend, driver
 from tenon.backends.llvm.native import object_layout
+from tenon.backends.llvm.programs import direct_program
 from tenon.backends.llvm.programs.direct_program import DirectProgram
 from tenon.runtime.executables.device_executable import DeviceExecutable
 from tenon.runtime.memory.slab_pool import slab_pool_of
@@ -453,17 +455,19 @@ def test_close_waits_for_calls_that_run_and_refuses_later_ones():
 
 
 def test_a_program_that_is_closed_while_results_are_made_does_not_run(monkeypatch: pytest.MonkeyPatch):
-    empty = np.empty
     made: list[weakref.ref[np.ndarray]] = []
 
-    def make(shape: Any, dtype: Any) -> Any:
-        array = empty(shape, dtype)
+    @ctypes.PYFUNCTYPE(ctypes.py_object, *[ctypes.c_void_p] * 2, ctypes.c_int, *[ctypes.c_void_p] * 5)
+    def make(kind: int, dtype: int, *of_no_interest: Any) -> Any:
+        ctypes.pythonapi.Py_DecRef(ctypes.c_void_p(dtype))
+        array = np.empty(3, np.float32)
         made.append(weakref.ref(array))
         if len(made) == 2:
             executable.close()
         return array
 
-    monkeypatch.setattr(np, "empty", make)
+    address = ctypes.cast(make, ctypes.c_void_p).value
+    monkeypatch.setattr(direct_program, "new_array_address", lambda: address)
     executable = compiled(BOTH)
     monkeypatch.undo()
     made.clear()
