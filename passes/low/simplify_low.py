@@ -11,6 +11,7 @@ use is erased.
 Requires: nothing. Ensures: what the module computes is unchanged, bit for bit.
 """
 
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import cast
@@ -79,6 +80,60 @@ class FoldIntegers(RewritePattern):
         if lhs is not None and rhs is not None:
             result = op.results[0].type
             rewriter.replace(op, _constant(_wrap(fold(lhs, rhs), result), result))
+
+
+_COMPARES: dict[str, Callable[[int, int], bool]] = {
+    "eq": operator.eq,
+    "ne": operator.ne,
+    "lt": operator.lt,
+    "le": operator.le,
+    "gt": operator.gt,
+    "ge": operator.ge,
+}
+
+
+class FoldComparison(RewritePattern):
+    """`c1 < c2 --> true` or `false`, for all ways to compare integer constants, signed and unsigned"""
+
+    ROOTS = (arith.CmpiOp,)
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: arith.CmpiOp, rewriter: PatternRewriter, /) -> None:
+        lhs, rhs = constant_integer(op.lhs), constant_integer(op.rhs)
+        if lhs is None or rhs is None:
+            return
+        predicate = arith.CMPI_COMPARISON_OPERATIONS[op.predicate.value.data]
+        end = 1 << width_of(op.lhs.type)
+        lhs, rhs = lhs % end, rhs % end
+        if predicate[0] == "s":
+            lhs, rhs = (value - end if 2 * value >= end else value for value in (lhs, rhs))
+        holds = _COMPARES[predicate if predicate in _COMPARES else predicate[1:]](lhs, rhs)
+        rewriter.replace(op, _constant(int(holds), op.result.type))
+
+
+class DropBitIdentity(RewritePattern):
+    """`x & 1..1 --> x`, `x & 0 --> 0`, `x | 0 --> x`, `x | 1..1 --> 1..1`, `x ^ 0 --> x`, and mirrored"""
+
+    ROOTS = (arith.AndIOp, arith.OrIOp, arith.XOrIOp)
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if not isinstance(op, arith.AndIOp | arith.OrIOp | arith.XOrIOp):
+            return
+        type = op.result.type
+        if not isinstance(type, IntegerType | IndexType):
+            return
+        ones = (1 << width_of(type)) - 1
+        neutral = ones if isinstance(op, arith.AndIOp) else 0
+        for value, other in (op.operands, tuple(reversed(op.operands))):
+            number = constant_integer(value)
+            if number is None:
+                continue
+            if number & ones == neutral:
+                rewriter.replace(op, (), (other,))
+                return
+            if number & ones == ones - neutral and not isinstance(op, arith.XOrIOp):
+                rewriter.replace(op, (), (value,))
+                return
 
 
 class DropIntegerIdentity(RewritePattern):
@@ -220,6 +275,8 @@ class InlineShortLoop(RewritePattern):
 
 PATTERNS: tuple[type[RewritePattern], ...] = (
     FoldIntegers,
+    FoldComparison,
+    DropBitIdentity,
     DropIntegerIdentity,
     DivideByShifting,
     DropFloatIdentity,

@@ -21,6 +21,46 @@ func.func @integers(%i: index, %n: i8) -> (index, index, index, i8, index) {
   func.return %b, %q, %r, %w, %z : index, index, index, i8, index
 }
 
+// Comparisons of constants are decided, and what is known of a bit vanishes; -1 is the greatest unsigned number.
+// CHECK-LABEL: func.func @comparisons
+// CHECK-DAG:   %[[NO:.*]] = arith.constant false
+// CHECK-DAG:   %[[YES:.*]] = arith.constant true
+// CHECK:       %unknown = arith.cmpi slt, %i, %{{.*}} : index
+// CHECK-NEXT:  func.return %[[NO]], %[[YES]], %b, %[[NO]], %b, %[[YES]], %b, %{{c0.*}}, %y, %unknown
+func.func @comparisons(%i: index, %b: i1, %x: f32, %y: f32)
+    -> (i1, i1, i1, i1, i1, i1, i1, i1, f32, i1) {
+  %cm1 = arith.constant -1 : index
+  %c0 = arith.constant 0 : index
+  %signed = arith.cmpi sge, %cm1, %c0 : index
+  %unsigned = arith.cmpi uge, %cm1, %c0 : index
+  %and = arith.andi %b, %unsigned : i1
+  %and_not = arith.andi %signed, %b : i1
+  %or = arith.ori %b, %signed : i1
+  %or_yes = arith.ori %b, %unsigned : i1
+  %xor = arith.xori %signed, %b : i1
+  %bits = arith.cmpi slt, %signed, %unsigned : i1
+  %chosen = low.select %and_not, %x, %y : f32
+  %unknown = arith.cmpi slt, %i, %c0 : index
+  func.return %signed, %unsigned, %and, %and_not, %or, %or_yes, %xor, %bits, %chosen, %unknown
+    : i1, i1, i1, i1, i1, i1, i1, i1, f32, i1
+}
+
+// A mask of all ones stays where only some of the bits are: 127 is not all ones of an i16. Vectors stay.
+// CHECK-LABEL: func.func @bits
+// CHECK:       %some = arith.andi %n, %{{.*}} : i16
+// CHECK-NEXT:  %flipped = arith.xori %n, %{{.*}} : i16
+// CHECK-NEXT:  %lanes = arith.andi %v, %v : vector<4xi1>
+// CHECK-NEXT:  func.return %n, %some, %flipped, %lanes
+func.func @bits(%n: i16, %v: vector<4xi1>) -> (i16, i16, i16, vector<4xi1>) {
+  %ones = arith.constant -1 : i16
+  %c127 = arith.constant 127 : i16
+  %all = arith.andi %ones, %n : i16
+  %some = arith.andi %n, %c127 : i16
+  %flipped = arith.xori %n, %ones : i16
+  %lanes = arith.andi %v, %v : vector<4xi1>
+  func.return %all, %some, %flipped, %lanes : i16, i16, i16, vector<4xi1>
+}
+
 // Float rules hold for every value: x + 0.0 is not x where x is -0.0, and 0.0 * x may be NaN.
 // CHECK-LABEL: func.func @floats
 // CHECK:       %kept = arith.addf %x, %{{.*}} : f32

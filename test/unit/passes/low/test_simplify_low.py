@@ -126,6 +126,47 @@ def folded_integers() -> Iterator[Rewrite]:
             yield Rewrite(simplify_low.FoldIntegers, "i8", code, "i8")
 
 
+PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
+
+
+def comparison(predicate: str, type: str, a: int | str, b: int | str) -> Rewrite:
+    suffix = "" if type == "i1" else f" : {type}"
+    code = f"%a = arith.constant {a}{suffix}\n%b = arith.constant {b}{suffix}\n"
+    code += f"%c = arith.cmpi {predicate}, %a, %b : {type}\n%r = low.convert extui %c : i1 to i8"
+    return Rewrite(simplify_low.FoldComparison, "i8", code, "i8")
+
+
+def comparisons() -> Iterator[Rewrite]:
+    for predicate in PREDICATES:
+        for type in (*INTEGERS, "index"):
+            for a, b in ((5, 3), (-1, 0), (0, -1), (7, 7), (-128, 127)):
+                yield comparison(predicate, type, a, b)
+        for a in ("true", "false"):
+            for b in ("true", "false"):
+                yield comparison(predicate, "i1", a, b)
+
+
+def bit_identities() -> Iterator[Rewrite]:
+    rule = simplify_low.DropBitIdentity
+    for mirrored in (False, True):
+        for type in INTEGERS:
+            for op, number in (("andi", "-1"), ("andi", "0"), ("ori", "0"), ("ori", "-1"), ("xori", "0")):
+                yield on_constant(rule, op, type, number, mirrored)
+        for op, bit in (
+            ("andi", "true"),
+            ("andi", "false"),
+            ("ori", "true"),
+            ("ori", "false"),
+            ("xori", "false"),
+        ):
+            operands = "%c, %b" if mirrored else "%b, %c"
+            code = (
+                f"%c = arith.constant {bit}\n%z = arith.constant 3 : i8\n%b = arith.cmpi slt, %x, %z : i8\n"
+            )
+            code += f"%s = arith.{op} {operands} : i1\n%r = low.convert extui %s : i1 to i8"
+            yield Rewrite(rule, "i8", code, "i8")
+
+
 def integer_identities() -> Iterator[Rewrite]:
     rule = simplify_low.DropIntegerIdentity
     for type in INTEGERS:
@@ -192,6 +233,8 @@ def loop(begin: int, end: int, step: int) -> Rewrite:
 
 REWRITES = [
     *folded_integers(),
+    *comparisons(),
+    *bit_identities(),
     *integer_identities(),
     *shifts(),
     *float_identities(),
@@ -219,6 +262,16 @@ KEPT = [
     on_constant(simplify_low.DropIntegerIdentity, "subi", "i32", "0", mirrored=True),
     on_constant(simplify_low.DropIntegerIdentity, "divsi", "i32", "1", mirrored=True),
     on_constant(simplify_low.DropIntegerIdentity, "divui", "i32", "-1"),
+    on_constant(simplify_low.DropBitIdentity, "andi", "i16", "127"),
+    on_constant(simplify_low.DropBitIdentity, "ori", "i16", "127"),
+    on_constant(simplify_low.DropBitIdentity, "xori", "i16", "-1"),
+    Rewrite(
+        simplify_low.FoldComparison,
+        "i8",
+        "%zero = arith.constant 0 : i8\n%b = arith.cmpi slt, %x, %zero : i8\n"
+        "%r = low.convert extui %b : i1 to i8",
+        "i8",
+    ),
     on_constant(simplify_low.DivideByShifting, "divui", "i32", "6"),
     on_constant(simplify_low.DivideByShifting, "divui", "i8", "-128"),
     on_constant(simplify_low.DivideByShifting, "divsi", "i32", "8"),
