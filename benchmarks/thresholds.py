@@ -149,6 +149,10 @@ def _sorted(x: Any) -> Any:
     return tnp.sort(x)
 
 
+def _found(x: Any, values: Any) -> Any:
+    return tnp.searchsorted(tnp.cumulative_sum(tnp.abs(x)), values * 100.0)
+
+
 def _shortest(x: Any) -> Any:
     return tenon.fori_loop(0, x.shape[0], lambda k, y: tnp.minimum(y, y[:, k][:, None] + y[k]), x)
 
@@ -162,6 +166,7 @@ def _both_sides(a: Any, x: Any) -> Any:
 
 
 _SORTS = tuple(Program(f"sort of {n}", _sorted, ((n,),)) for n in (32, 64, 100, 1000, 10000, 20000, 100000))
+_SEARCHES = tuple(Program(f"search of {n} in {n}", _found, ((n,), (n,))) for n in (100, 10000, 100000))
 _ROWS = tuple(Program(f"rows of {n}", _loop_of_rows, ((1000, n),)) for n in (1, 16, 256, 1000))
 _TO_AND_FRO = tuple(Program(f"100 steps of {n}", _mirrored, ((n,),)) for n in (1, 16, 200, 600, 65536))
 _PATHS = tuple(Program(f"paths of {n}", _shortest, ((n, n),)) for n in (40, 200, 600))
@@ -180,6 +185,7 @@ THRESHOLDS: tuple[Threshold, ...] = (
     Threshold("sched.planning.own.radix_sort", "LEAST_EXTENT", (32, 128, 1 << 20), (), _SORTS),
     Threshold("sched.planning.own.radix_sort", "LEAST_LONG_EXTENT", (0, 1 << 12, 1 << 14), (), _SORTS),
     Threshold("sched.planning.own.radix_sort", "BITS_OF_LONG", (9, 10, 12), (), _SORTS),
+    Threshold("sched.planning.own.search_sorted", "LANES", (1, 4, 8, 16), (), _SEARCHES),
     Threshold("sched.mapping.inline_launches", "MOST_ELEMENTS", (0, 512, 4096), (), _ROWS),
     Threshold("graph.loops.double_buffer_loops", "LEAST_NBYTES", (0, 256, 1 << 30), (), _TO_AND_FRO),
     Threshold("graph.loops.copy_carried_parts", "LEAST_SHARE", (1, 64, 1 << 30), (), _PATHS),

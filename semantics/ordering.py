@@ -25,15 +25,18 @@ def sort(source: Array, axis: int, descending: bool) -> Array:
 def search_sorted(sorted: Array, values: Array, side: SortedSide) -> npt.NDArray[np.int64]:
     """Returns how many elements of `sorted` a binary search finds before each of `values`."""
     elements, wanted = widened(sorted), widened(values)
-    low = np.zeros(values.shape, np.int64)
-    high = np.full(values.shape, len(sorted), np.int64)
-    while (is_open := low < high).any():
-        middle = (low + high) // 2
-        found = elements[np.where(is_open, middle, 0)]
-        is_before = _less(found, wanted) if side is SortedSide.LEFT else ~_less(wanted, found)
-        low = np.where(is_open & is_before, middle + 1, low)
-        high = np.where(is_open & ~is_before, middle, high)
-    return low
+    begin = np.zeros(values.shape, np.int64)
+    if not (left := len(sorted)):
+        return begin
+
+    def is_before(found: Array) -> npt.NDArray[np.bool_]:
+        return _less(found, wanted) if side is SortedSide.LEFT else ~_less(wanted, found)
+
+    while left > 1:
+        half = left // 2
+        begin = np.where(is_before(elements[begin + half]), begin + half, begin)
+        left -= half
+    return begin + is_before(elements[begin])
 
 
 def _less(lhs: Array, rhs: Array) -> npt.NDArray[np.bool_]:

@@ -39,6 +39,7 @@ from xdsl.dialects.builtin import (
     IntegerType,
     MemRefType,
     StringAttr,
+    UnitAttr,
     VectorType,
 )
 from xdsl.dialects.utils.enum_attribute import EnumAttribute
@@ -311,7 +312,12 @@ class SelectOp(IRDLOperation):
     %r = low.select %c, %a, %b : vector<8xf32>
     ```
 
-    `%c` is an i1, or a vector of i1 of as many lanes as the other operands.
+    `%c` is an i1, or a vector of i1 of as many lanes as the other operands. `unpredictable` says that nobody
+    foresees it, so that a branch would take longer:
+
+    ```mlir
+    %r = low.select %c, %a, %b unpredictable : index
+    ```
     """
 
     name = "low.select"
@@ -319,6 +325,7 @@ class SelectOp(IRDLOperation):
     condition = operand_def(EqAttrConstraint(IntegerType(1)) | VectorType.constr(IntegerType(1)))
     on_true = operand_def(T)
     on_false = operand_def(T)
+    unpredictable = opt_prop_def(UnitAttr)
     result = result_def(T)
     traits = traits_def(Pure())
 
@@ -332,6 +339,7 @@ class SelectOp(IRDLOperation):
         on_true = parser.parse_unresolved_operand()
         parser.parse_punctuation(",")
         on_false = parser.parse_unresolved_operand()
+        is_unpredictable = parser.parse_optional_keyword("unpredictable") is not None
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
         type = parser.parse_type()
@@ -344,12 +352,15 @@ class SelectOp(IRDLOperation):
                 parser.resolve_operand(on_false, type),
             ],
             result_types=[type],
+            properties={"unpredictable": UnitAttr()} if is_unpredictable else {},
             attributes=attributes,
         )
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
         printer.print_list(self.operands, printer.print_operand)
+        if self.unpredictable is not None:
+            printer.print_string(" unpredictable")
         printer.print_op_attributes(self.attributes)
         printer.print_string(" : ")
         printer.print_attribute(self.result.type)

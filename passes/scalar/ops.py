@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerAttr, i1, i64
+from xdsl.dialects.builtin import IntegerAttr, UnitAttr, i1, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects import low
@@ -34,9 +34,17 @@ def cmpi(b: ScalarBuilder, predicate: str, lhs: SSAValue, rhs: SSAValue, hint: s
 
 
 def select(
-    b: ScalarBuilder, condition: SSAValue, on_true: SSAValue, on_false: SSAValue, hint: str | None = None
+    b: ScalarBuilder,
+    condition: SSAValue,
+    on_true: SSAValue,
+    on_false: SSAValue,
+    hint: str | None = None,
+    unpredictable: bool = False,
 ) -> SSAValue:
-    return b.op(low.SelectOp, condition, on_true, on_false, result_type=on_true.type, hint=hint)
+    """Inserts a choice; `unpredictable` says that a branch would be a bad way to make it."""
+    properties: dict[str, Attribute] = {"unpredictable": UnitAttr()} if unpredictable else {}
+    operands = (condition, on_true, on_false)
+    return b.op(low.SelectOp, *operands, result_type=on_true.type, properties=properties, hint=hint)
 
 
 def convert(b: ScalarBuilder, kind: low.Conversion, value: SSAValue, type: Attribute) -> SSAValue:

@@ -164,10 +164,11 @@ def _cmpf(emitter: Emitter, op: arith.CmpfOp) -> None:
 def _select(emitter: Emitter, op: SelectOp) -> None:
     condition = emitter.type(op, op.condition.type)
     type = emitter.type(op, op.result.type)
+    metadata = "" if op.unpredictable is None else ", !unpredictable !{}"
     emitter.define(
         op.result,
         f"select {condition} {emitter.values[op.condition]}, "
-        f"{type} {emitter.values[op.on_true]}, {type} {emitter.values[op.on_false]}",
+        f"{type} {emitter.values[op.on_true]}, {type} {emitter.values[op.on_false]}{metadata}",
     )
 
 

@@ -8,7 +8,7 @@
 // CHECK-NEXT:    "low.barrier"() : () -> ()
 // CHECK-NEXT:    %c = "arith.cmpi"(%b, %t) <{predicate = 2 : i64}> : (index, index) -> i1
 // CHECK-NEXT:    %v = "memref.load"(%x, %b) : (memref<128xf32>, index) -> f32
-// CHECK-NEXT:    %r = "low.select"(%c, %v, %v) : (i1, f32, f32) -> f32
+// CHECK-NEXT:    %r = "low.select"(%c, %v, %v) <{unpredictable}> : (i1, f32, f32) -> f32
 // CHECK-NEXT:    %n = "low.convert"(%r) <{conversion = #low<conversion fptosi>}> : (f32) -> i32
 // CHECK-NEXT:    %m = "low.remf"(%r, %v) : (f32, f32) -> f32
 // CHECK-NEXT:  }) : () -> ()
@@ -18,7 +18,7 @@ low.kernel @k(%x: memref<128xf32>) grid [2, 1, 1] block [64, 1, 1] {
   low.barrier
   %c = arith.cmpi slt, %b, %t : index
   %v = memref.load %x[%b] : memref<128xf32>
-  %r = low.select %c, %v, %v : f32
+  %r = low.select %c, %v, %v unpredictable : f32
   %n = low.convert fptosi %r : f32 to i32
   %m = low.remf %r, %v : f32
 }

@@ -16,6 +16,7 @@
 // CHECK-NEXT:    low.barrier
 // CHECK-NEXT:    %c = arith.cmpi slt, %b, %t : index
 // CHECK-NEXT:    %r = low.select %c, %v, %v : f32
+// CHECK-NEXT:    %u = low.select %c, %v, %v unpredictable : f32
 // CHECK-NEXT:    %m = low.remf %r, %v : f32
 // CHECK-NEXT:    %l = low.ldexp %m, %v : f32
 // CHECK-NEXT:    %w = vector.load %x[%t] : memref<128xf32>, vector<8xf32>
@@ -37,6 +38,7 @@ low.kernel @every_op(%x: memref<128xf32>, %n: memref<128xi32>) grid [2, 3, 4] bl
   low.barrier
   %c = arith.cmpi slt, %b, %t : index
   %r = low.select %c, %v, %v : f32
+  %u = low.select %c, %v, %v unpredictable : f32
   %m = low.remf %r, %v : f32
   %l = low.ldexp %m, %v : f32
   %w = vector.load %x[%t] : memref<128xf32>, vector<8xf32>

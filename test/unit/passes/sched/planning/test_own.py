@@ -194,6 +194,29 @@ def test_search_sorted_of_every_type(type: str, side: str) -> None:
             np.testing.assert_array_equal(found, np.searchsorted(elements, wanted, side))
 
 
+@pytest.mark.parametrize("extent", [1, 2, 3, 9, 64])
+@pytest.mark.parametrize("shape", [(), (11,), (13,), (2, 3, 5), (0, 4)])
+def test_searches_of_every_extent(extent: int, shape: tuple[int, ...]) -> None:
+    s, v, p = tensor((extent,), "f32"), tensor(shape, "f32"), tensor(shape, "i64")
+    elements = np.repeat(np.arange(extent), 2)[:extent].astype(np.float32)
+    wanted = np.random.default_rng(0).integers(-2, extent + 2, shape).astype(np.float32)
+    for side in ("left", "right"):
+        found = run_op(f"search_sorted {side} %a, %b : {s}, {v}", p, (elements, s), (wanted, v))
+        np.testing.assert_array_equal(found, np.searchsorted(elements, wanted, side))
+
+
+@pytest.mark.parametrize("numbers", [0, 1, 5, 9])
+def test_a_search_for_nan_and_zeros(numbers: int) -> None:
+    """NaN is found before and behind those that are there, beside other values of its block."""
+    s, v, p = tensor((9,), "f64"), tensor((10,), "f64"), tensor((10,), "i64")
+    elements = np.full(9, np.nan)
+    elements[:numbers] = [-np.inf, -0.0, 0.0, 0.0, 2.0, 3.0, np.inf, np.inf, np.inf][:numbers]
+    wanted = np.array([np.nan, 0.0, -0.0, np.nan, np.inf, -np.inf, 1.0, 2.0, np.nan, 5.0])
+    for side in ("left", "right"):
+        found = run_op(f"search_sorted {side} %a, %b : {s}, {v}", p, (elements, s), (wanted, v))
+        np.testing.assert_array_equal(found, np.searchsorted(elements, wanted, side))
+
+
 def test_a_search_of_elements_in_no_order_is_the_same_everywhere() -> None:
     s, p = tensor((37,), "f32"), tensor((37,), "i64")
     array = values("f32", (37,))
