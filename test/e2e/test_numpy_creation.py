@@ -7,6 +7,7 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
+import numpy.typing as npt
 import pytest
 import tenon.numpy as tnp
 from tenon.frontends.jit.jit import jit
@@ -176,6 +177,40 @@ def test_sets_and_nonzero_are_those_of_numpy():
     compare(tuple(tnp.unique_inverse(x)), tuple(np.unique_inverse(values)))
     compare(tnp.unique_values(x), np.sort(np.unique_values(values)))
     compare(tnp.nonzero(x), np.nonzero(values))
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.zeros(0, np.float32),
+        np.zeros((0, 3), np.int32),
+        np.array(3.0),
+        np.ones(7),
+        np.arange(6)[::-1].reshape(2, 3),
+        np.arange(10, dtype=np.uint8)[::-2],
+        np.array([True, False, True]),
+        np.array([0.0, 1.0, -0.0, 2.0]),
+        np.random.default_rng(0).integers(0, 5, (3, 40, 5)),
+    ],
+    ids=lambda values: f"{values.dtype}-{values.shape}",
+)
+def test_distinct_elements_of_every_shape(values: npt.NDArray[Any]) -> None:
+    x = tnp.asarray(values.copy())
+    compare(tuple(tnp.unique_all(x)), tuple(np.unique_all(values)))
+    compare(tuple(tnp.unique_counts(x)), tuple(np.unique_counts(values)))
+    compare(tuple(tnp.unique_inverse(x)), tuple(np.unique_inverse(values)))
+    compare(tnp.unique_values(x), np.unique(values))
+
+
+def test_each_nan_is_an_element_of_its_own_in_the_order_of_its_place() -> None:
+    values = np.array([np.nan, 1.0, -0.0, 0.0, np.nan, 1.0] * 50)
+    found, indices, inverse, counts = (np.asarray(part) for part in tnp.unique_all(tnp.asarray(values)))
+    places = np.flatnonzero(np.isnan(values))
+    np.testing.assert_array_equal(found[:3], [0.0, 1.0, np.nan])
+    np.testing.assert_array_equal(indices, [2, 1, *places])
+    np.testing.assert_array_equal(counts, [100, 100, *[1] * 100])
+    np.testing.assert_array_equal(inverse[places], np.arange(2, 102))
+    np.testing.assert_array_equal(np.asarray(tnp.unique_inverse(tnp.asarray(values))[1]), inverse)
 
 
 def test_top_k_gives_the_first_of_equal_ones():
