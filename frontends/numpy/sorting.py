@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
+import numpy as np
+
 from ..arrays.array import Array
 from ..calls.dispatch import array_function
 from ..tracing import graph_ops as ops
 from ..tracing.trace import TracedArray
-from .arguments.axes import axis_of, integer_of
-from .arguments.operands import operands, part_of, reshaped
+from .arguments.axes import axis_of, integer_of, is_known
+from .arguments.operands import BOOL, INT64, is_integer, operands, part_of, reshaped, scalar_like
 from .indexing import gathered_along
 
 __all__ = ["argsort", "sort", "top_k"]
+
+LEAST_SHARE = 8
+"""
+If one of so many elements of a row is wanted or fewer, not all are sorted: of rows of 64 to 50257 elements
+that takes 0.7 of the time for an eighth of them, and no less for a quarter.
+"""
+
+INT32 = np.dtype(np.int32)
 
 _STATIC = ("axis", "descending", "stable")
 
@@ -57,6 +70,67 @@ def top_k(x: Array, k: int, /, *, axis: int = -1) -> tuple[Array, Array]:
         raise ValueError(
             f"top_k: k is {count}, for {x.shape[place]} elements (axis {place}, shape {x.shape})"
         )
-    order = ops.argsort(x, place, True)
-    indices = part_of(order, place, 0, count)
-    return gathered_along(x, indices, place), indices
+    extent = x.shape[place]
+    if not is_known(extent) or not 0 < LEAST_SHARE * count <= extent:
+        indices = part_of(ops.argsort(x, place, True), place, 0, count)
+        return gathered_along(x, indices, place), indices
+    others = [axis for axis in range(len(x.shape)) if axis != place]
+    rows = ops.permute(x, (*others, place)) if others else x
+    shape = tuple(rows.shape[:-1])
+    rows = reshaped(rows, (math.prod(shape), extent))
+    indices = _greatest(rows, count)
+    values = gathered_along(rows, indices, 1)
+    back = (*range(place), len(others), *range(place, len(others)))
+
+    def arranged(result: TracedArray) -> TracedArray:
+        return ops.permute(reshaped(result, (*shape, count)), back)
+
+    return arranged(values), arranged(indices)
+
+
+def _greatest(rows: TracedArray, count: int) -> TracedArray:
+    """
+    Returns where the `count` greatest elements of each row are. A row is cut into blocks. Of these as many,
+    those with the greatest elements, the first of equal ones, have all that is wanted: no other block has an
+    element that comes before the greatest one of a chosen block. The greatest elements of blocks are sorted,
+    then all elements of the chosen ones; both are as many where a block has sqrt(extent / count) elements.
+    """
+    n_rows, extent = rows.shape
+    size = 1 << round(math.log2(extent / count) / 2)
+    whole = extent // size
+    blocks = [reshaped(part_of(rows, 1, 0, whole * size), (n_rows, whole, size))]
+    if rest := extent % size:
+        blocks.append(reshaped(part_of(rows, 1, whole * size, rest), (n_rows, 1, rest)))
+    heads = [ops.reduce("max", _keys(block), (2,)) for block in blocks]
+    heads = ops.concat(heads, 1) if rest else heads[0]
+    chosen = ops.cast(part_of(ops.argsort(heads, 1, True), 1, 0, count), INT32 if extent < 1 << 31 else INT64)
+    # In the order of the row again, so that of equal elements the first come first.
+    chosen = ops.cast(ops.sort(chosen, 1), INT64)
+    wide = (n_rows, count, size)
+    first = ops.mul(chosen, scalar_like(chosen, size))
+    places = ops.add(ops.broadcast(reshaped(first, (n_rows, count, 1)), wide), ops.iota(2, INT64, wide))
+    places = reshaped(places, (n_rows, count * size))
+    candidates = _keys(gathered_along(rows, places, 1))
+    is_there = ops.lt(places, scalar_like(places, extent))
+    lowest = scalar_like(candidates, _lowest(candidates.dtype))
+    candidates = ops.select(is_there, candidates, lowest)
+    order = part_of(ops.argsort(candidates, 1, True), 1, 0, count)
+    return gathered_along(places, order, 1)
+
+
+def _keys(x: TracedArray) -> TracedArray:
+    """Returns integers that are in the order of the elements, with NaN as the least."""
+    if x.dtype == BOOL:
+        return ops.cast(x, np.dtype(np.uint8))
+    if is_integer(x.dtype):
+        return x
+    key = ops.bitcast(x, np.dtype(f"int{8 * x.dtype.itemsize}"))
+    zero = scalar_like(key, 0)
+    turned = ops.xor(key, scalar_like(key, np.iinfo(key.dtype).max))
+    key = ops.select(ops.lt(key, zero), turned, key)
+    key = ops.select(ops.eq(x, scalar_like(x, 0.0)), zero, key)
+    return ops.select(ops.isnan(x), scalar_like(key, _lowest(key.dtype)), key)
+
+
+def _lowest(dtype: np.dtype[Any]) -> int:
+    return int(np.iinfo(dtype).min)

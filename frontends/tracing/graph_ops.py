@@ -198,6 +198,11 @@ def cast(x: TracedArray, dtype: np.dtype[Any], weak: bool = False) -> TracedArra
     return _built(lambda: graph.CastOp(x.value, _type(dtype, x.shape)), x, weak)
 
 
+def bitcast(x: TracedArray, dtype: np.dtype[Any]) -> TracedArray:
+    """Returns the bits of the elements as another dtype, which is as wide."""
+    return _built(lambda: graph.BitcastOp(x.value, _type(dtype, x.shape)), x)
+
+
 def reshape(x: TracedArray, shape: Sequence[int]) -> TracedArray:
     return _built(lambda: graph.ReshapeOp(x.value, _type(x.dtype, shape)), x, x.weak)
 

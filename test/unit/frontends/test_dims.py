@@ -78,6 +78,7 @@ PARTS: dict[str, Callable[[Any], Any]] = {
     "taken": lambda x: tnp.take(x, tnp.asarray([0, -1, 2]), axis=0),
     "taken along": lambda x: tnp.take_along_axis(x, tnp.argsort(x, axis=0), axis=0),
     "taken along the other axis": lambda x: tnp.top_k(x, 2, axis=1)[0],
+    "chosen from blocks": lambda x: tnp.top_k(tnp.tile(x, (1, 40)), 2, axis=1)[1],
     "rolled": lambda x: tnp.roll(x, 1, axis=0),
     "changed": lambda x: x.at[:, 1].set(7),
     "changed rows": lambda x: x.at[tnp.asarray([0, -1])].add(5),
