@@ -86,6 +86,7 @@ RULES: dict[type[Operation], Rule] = {
     low.SelectOp: arithmetic.select,
     low.ConvertOp: conversions.convert,
     low.TileFmaOp: tile_fma,
+    low.ReverseOp: arithmetic.reverse,
     low.TransposeOp: arithmetic.transpose,
 }
 

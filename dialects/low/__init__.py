@@ -10,8 +10,8 @@ the closed list `BODY_OPS` below, so that a backend is a table plus a `match`:
 * `arith`: constant, integer and float arithmetic, bit operations, comparisons, bitcast, extf, truncf,
   index_cast
 * `math`: absf, sqrt, floor, ceil, trunc, roundeven, copysign, fma, and the functions `expand-math` expands
-* `low`: the ids, the barrier, select, convert, remf, ldexp, transpose, tile_fma (`dialects/low/tile.py`),
-  atomic_rmw (`dialects/low/atomic_rmw.py`)
+* `low`: the ids, the barrier, select, convert, remf, ldexp, reverse, transpose,
+  tile_fma (`dialects/low/tile.py`), atomic_rmw (`dialects/low/atomic_rmw.py`)
 
 xDSL's `arith.select` and its integer conversions take scalars only; `low.select` and `low.convert` take
 vectors too and are used everywhere instead of them.
@@ -84,6 +84,7 @@ from ..kernel_dims import dims_properties, parse_dims, print_dims, sizes_of, ver
 from .alloca import AllocaOp
 from .atomic_rmw import AtomicRmwKindAttr, AtomicRmwOp
 from .ldexp import LdexpOp
+from .reverse import ReverseOp
 from .static_bounds import Counter, verify_accesses
 from .tile import TileFmaOp
 from .transpose import TransposeOp
@@ -531,6 +532,7 @@ _OWN_BODY_OPS: tuple[type[Operation], ...] = (
     SelectOp,
     ConvertOp,
     LdexpOp,
+    ReverseOp,
     TileFmaOp,
     TransposeOp,
 )

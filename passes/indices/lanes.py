@@ -16,15 +16,19 @@ MOST_LANES = 16
 """The most lanes of a vector: those of the widest of OpenCL."""
 
 
+LOADED_STRIDES = (-1, 0, 1)
+"""How far apart the elements may be that the lanes of a load read."""
+
+
 def runs_in_lanes(op: Operation, axis: Axis, analysis: IndexAnalysis) -> bool:
     """
-    Returns whether an op can do several iterations of an axis at once. A load reads neighbours or one
-    element, a store writes neighbours; what makes a number of an index has one for all lanes, but for
-    `arith.index_cast`.
+    Returns whether an op can do several iterations of an axis at once. A load reads neighbours, the other way
+    around too, or one element, a store writes neighbours; what makes a number of an index has one for all
+    lanes, but for `arith.index_cast`.
     """
     if isinstance(op, memref.LoadOp | memref.StoreOp):
         stride = analysis.address(op).stride(axis)
-        return stride == 1 or (stride == 0 and isinstance(op, memref.LoadOp))
+        return stride in LOADED_STRIDES if isinstance(op, memref.LoadOp) else stride == 1
     if isinstance(op, Loop) or (op.results and isinstance(op.results[0].type, IndexType)):
         return True
     indices = [value for value in op.operands if isinstance(value.type, IndexType)]

@@ -187,6 +187,9 @@ class _Expansion:
         (result,) = op.results
         self.scalars[result] = [op.operands[0]] * (lanes_of(result.type) or 1)
 
+    def reverse(self, op: Operation) -> None:
+        self.scalars[op.results[0]] = self.scalars[op.operands[0]][::-1]
+
     def transpose(self, op: Operation) -> None:
         rows = [self.scalars[row] for row in op.operands]
         for number, column in enumerate(op.results):
@@ -248,5 +251,6 @@ _RULES: dict[type[Operation], Callable[[_Expansion, Operation], None]] = {
     vector.StoreOp: _Expansion.store,
     vector.BroadcastOp: _Expansion.broadcast,
     vector.ReductionOp: _Expansion.reduce,
+    low.ReverseOp: _Expansion.reverse,
     low.TransposeOp: _Expansion.transpose,
 }

@@ -35,6 +35,7 @@ from ....dialects.low import (
     ConvertOp,
     LdexpOp,
     RemfOp,
+    ReverseOp,
     SelectOp,
     ThreadIdOp,
     TileFmaOp,
@@ -416,6 +417,13 @@ def _halve(emitter: Emitter, op: vector.ReductionOp, instruction: str, element: 
         emitter.define(op.dest, f"{instruction}{element} {', '.join(operands)}")
 
 
+def _reverse(emitter: Emitter, op: ReverseOp) -> None:
+    type, lanes = emitter.type(op, op.result.type), lanes_of(op.result.type) or 1
+    order = ", ".join(f"i32 {lane}" for lane in reversed(range(lanes)))
+    vector = emitter.values[op.source]
+    emitter.define(op.result, f"shufflevector {type} {vector}, {type} poison, <{lanes} x i32> <{order}>")
+
+
 def _transpose(emitter: Emitter, op: TransposeOp) -> None:
     row = op.columns[0].type
     rows = [emitter.values[value] for value in op.rows]
@@ -546,6 +554,7 @@ RULES: dict[type[Operation], Rule] = {
     BarrierOp: _barrier,
     SelectOp: _select,
     TileFmaOp: write_tile_fma,
+    ReverseOp: _reverse,
     TransposeOp: _transpose,
     ConvertOp: _convert,
     RemfOp: _remf,

@@ -340,6 +340,11 @@ def select(kernel: KernelWriter, op: low.SelectOp) -> None:
     kernel.define(op, f"{test} ? {a} : {b}", mask)
 
 
+def reverse(kernel: KernelWriter, op: low.ReverseOp) -> None:
+    order = "".join(f"{lane:x}" for lane in reversed(range(lanes_of(op.result.type) or 1)))
+    kernel.define(op, f"{kernel.expressions[op.source]}.s{order}", kernel.masks.get(op.source))
+
+
 def transpose(kernel: KernelWriter, op: low.TransposeOp) -> None:
     type = kernel.c_type(op.columns[0], op)
     values = [kernel.expressions[row] for row in op.rows]

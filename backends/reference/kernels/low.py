@@ -432,6 +432,16 @@ def _broadcast(op: Operation) -> _Step:
     return step
 
 
+def _reverse(op: Operation) -> _Step:
+    assert isinstance(op, low.ReverseOp)
+    source, result = op.source, op.result
+
+    def step(run: _Run) -> None:
+        run.values[result] = np.asarray(run.values[source])[..., ::-1]
+
+    return step
+
+
 def _transpose(op: Operation) -> _Step:
     assert isinstance(op, low.TransposeOp)
     rows, columns = tuple(op.rows), tuple(op.columns)
@@ -498,6 +508,7 @@ STEPS: dict[type[Operation], Callable[[Operation], _Step]] = {
     vector.StoreOp: _store,
     vector.BroadcastOp: _broadcast,
     vector.ReductionOp: _reduction,
+    low.ReverseOp: _reverse,
     low.TransposeOp: _transpose,
     low.BlockIdOp: _block_id,
     low.ThreadIdOp: _thread_id,

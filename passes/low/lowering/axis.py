@@ -13,6 +13,7 @@ from xdsl.ir import SSAValue
 from ....dialects import low, sched
 from ....dialects.dims.expressions import Extent
 from ...indices.expressions import IndexExpr, constant
+from ...indices.lanes import LOADED_STRIDES
 from ...scalar.builder import INDEX
 from .lanes import LaneAxis, turning_axis
 from .loop_count import count_of
@@ -62,7 +63,7 @@ class AxisLowering:
                 if not isinstance(op, memref.LoadOp):
                     continue
                 address = analysis.address(op)
-                if address.stride(self.axis) in (0, 1) or turning_axis(nest, address) is not None:
+                if address.stride(self.axis) in LOADED_STRIDES or turning_axis(nest, address) is not None:
                     continue
                 if any(address.stride(analysis.axis(axis)) == 1 for axis in unrolled):
                     return True

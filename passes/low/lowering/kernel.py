@@ -32,6 +32,7 @@ from ....dialects.low.alloca import SHARED
 from ....dialects.low.prefetch import prefetch_distance, set_prefetch_distance
 from ...indices.analysis import IndexAnalysis
 from ...indices.expressions import IndexExpr
+from ...indices.lanes import LOADED_STRIDES
 from .axis import lower_axis
 from .group_sharing import GroupSharing
 from .indices import IndexWriter
@@ -85,7 +86,7 @@ def _stride(op: Operation, address: IndexExpr, axis: LaneAxis, allowed: tuple[in
         text = "not constant" if stride is None else stride
         raise PassFailedException(
             f"{op.name}: cannot be a vector over axis %{axis.axis.hint} (stride is {text}, "
-            f"expected {' or '.join(map(str, allowed))})"
+            f"expected {' or '.join(', '.join(map(str, allowed)).rsplit(', ', 1))})"
         )
     return stride
 
@@ -298,8 +299,11 @@ class _KernelLowering:
         if turned is not None:
             self.scalars[op.res] = self._turned_load(op, address, turned)
             return
-        if vector_axis is not None and _stride(op, address, vector_axis, (0, 1)) == 1:
+        stride = 0 if vector_axis is None else _stride(op, address, vector_axis, LOADED_STRIDES)
+        if vector_axis is not None and stride:
             op_type, result_type = vector.LoadOp, vector_type(op.res.type, vector_axis.vector)
+            if stride == -1:
+                address = address + (1 - vector_axis.vector)
         distance = prefetch_distance(op)
         values: dict[Lanes, SSAValue] = {}
         for lanes in lane_sets(active):
@@ -310,6 +314,10 @@ class _KernelLowering:
             loaded = values[lanes].owner
             if distance is not None and isinstance(loaded, vector.LoadOp):
                 set_prefetch_distance(loaded, distance)
+            if stride == -1:
+                values[lanes] = self.writer.emit(
+                    low.ReverseOp, (values[lanes],), result_type, op.location, op.res.name_hint
+                )
         self.scalars[op.res] = LanedValue.of(active, values, op_type is vector.LoadOp)
 
     def _turned_load(self, op: memref.LoadOp, address: IndexExpr, rows: LaneAxis) -> LanedValue:

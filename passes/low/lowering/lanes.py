@@ -11,6 +11,7 @@ from xdsl.ir import SSAValue
 
 from ...indices.analysis import Loop
 from ...indices.expressions import Axis, IndexExpr
+from ...indices.lanes import LOADED_STRIDES
 from .illegal_mapping import refuse_mapping
 
 Lanes = tuple[int, ...]
@@ -101,7 +102,7 @@ def turning_axis(nest: LaneNest, address: IndexExpr) -> LaneAxis | None:
     the vector axis and both have as many iterations at once: the two may change places by a transposition.
     """
     columns = nest.vector_axis
-    if columns is None or columns.unroll != 1 or address.stride(columns.axis) in (0, 1):
+    if columns is None or columns.unroll != 1 or address.stride(columns.axis) in LOADED_STRIDES:
         return None
     if not isinstance(address.stride(columns.axis), int):
         return None

@@ -14,8 +14,9 @@ Gives every kernel its default schedule: which axes run as vectors, unrolled, or
     }
     and on the kernel {schedule = "j: 32 partial results for 1000 elements; j: neighbours in memory; ..."}
 
-* An axis becomes a vector if every access below it has stride 0 or 1 along it (the innermost such axis wins),
-  a reduction likewise if no axis around it is one. Reductions get four accumulators where they are long.
+* An axis becomes a vector if every access below it has stride 0 or 1 along it, or -1 for a load (the
+  innermost such axis wins), a reduction likewise if no axis around it is one. Reductions get four
+  accumulators where they are long.
 * A vector axis around reductions is unrolled by two, and the axis right around it by four (eight where
   vectors have 64 bytes): a register tile, in which every loaded vector is used that often.
 * Columns that a reduction over rows combines are unrolled as often as there are registers, those of several
@@ -47,7 +48,7 @@ from ....dialects import sched
 from ....dialects.element_types import NBYTES, element_type_of
 from ....dialects.sched import CombineKind, Level, MappingAttr
 from ...indices.analysis import IndexAnalysis, Loop
-from ...indices.lanes import lanes_for, runs_in_lanes
+from ...indices.lanes import LOADED_STRIDES, lanes_for, runs_in_lanes
 from ...indices.nests import nest_of
 from ...low.lowering.extremum_steps import is_extremum
 from ...machine.partial_results import partial_results
@@ -303,7 +304,7 @@ class _KernelMapper:
             for op in columns.walk()
             if isinstance(op, memref.LoadOp)
             and isinstance(stride := self.analysis.address(op).stride(axis), int)
-            and stride not in (0, 1)
+            and stride not in LOADED_STRIDES
         ]
 
     def _lanes(self, loop: Loop, turned: frozenset[Operation] = frozenset()) -> int:

@@ -84,3 +84,19 @@ low.kernel @without(%x: memref<4xf32>, %y: memref<4xf32>) grid [4, 1, 1] block [
   %v = memref.load %x[%i] : memref<4xf32>
   memref.store %v, %y[%i] : memref<4xf32>
 }
+
+// -----
+
+// Lanes the other way around are the same scalars in another order.
+// CHECK-LABEL: low.kernel @backwards
+// CHECK:         [[V0:%.*]] = memref.load %x[%c0] : memref<2xf32>
+// CHECK-NEXT:    [[V1:%.*]] = memref.load
+// CHECK-NOT:     low.reverse
+// CHECK:         memref.store [[V1]], %y[%c0] : memref<2xf32>
+// CHECK-NEXT:    memref.store [[V0]]
+low.kernel @backwards(%x: memref<2xf32>, %y: memref<2xf32>) grid [1, 1, 1] block [1, 1, 1] {
+  %c0 = arith.constant 0 : index
+  %v = vector.load %x[%c0] : memref<2xf32>, vector<2xf32>
+  %r = low.reverse %v : vector<2xf32>
+  vector.store %r, %y[%c0] : memref<2xf32>, vector<2xf32>
+}

@@ -17,7 +17,7 @@
 // SAME: error: map-axis: sched.axis %i of @same: it cannot be block: two iterations of %i may store the same element of %x
 // TILE: error: map-axis: sched.axis %j of @products: it cannot be tile(4): sched.axis: axis %j cannot be tile(4) (the count of axis %k_inner in it depends on axis %k_outer)
 // ORDER: error: map-axis: sched.reduce %k of @f: 8 partial results would change the order in which it combines by addf (hint: allow_reorder)
-// STRIDE: error: map-axis: sched.axis %i of @f: it cannot be vector(4): memref.load: cannot be a vector over axis %i (stride is 20, expected 0 or 1)
+// STRIDE: error: map-axis: sched.axis %i of @f: it cannot be vector(4): memref.load: cannot be a vector over axis %i (stride is 20, expected -1, 0 or 1)
 // BLOCK: error: map-axis: sched.axis %j of @f: it cannot be block: sched.axis: axis %j cannot be block (an axis around it is serial)
 // WORD: error: map-axis: sched.axis %i of @f: 'quick' is no mapping (expected words like block(4) vector(8) unroll(2))
 // LANES: error: map-axis: sched.axis %i of @f: 'vector(3)' is no mapping (sched.mapping: vector(3) is not 1, 2, 4, 8 or 16 lanes)

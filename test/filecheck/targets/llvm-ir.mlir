@@ -93,6 +93,17 @@ low.kernel @update(%x: memref<64xi32>, %counts: memref<64xi32>, %most: memref<1x
   %top = low.atomic_rmw maximumf %one, %most[%c0] : memref<1xf64>
 }
 
+// Lanes are reversed by a shuffle.
+
+// CHECK:      define void @backwards.range(
+// CHECK:      %r = shufflevector <4 x float> %v, <4 x float> poison, <4 x i32> <i32 3, i32 2, i32 1, i32 0>
+low.kernel @backwards(%x: memref<8xf32>, %y: memref<8xf32>) grid [1, 1, 1] block [1, 1, 1] {
+  %i = arith.constant 0 : index
+  %v = vector.load %x[%i] : memref<8xf32>, vector<4xf32>
+  %r = low.reverse %v : vector<4xf32>
+  vector.store %r, %y[%i] : memref<8xf32>, vector<4xf32>
+}
+
 // What a load names for later is fetched, wherever it is.
 
 // CHECK:      define void @ahead.range(

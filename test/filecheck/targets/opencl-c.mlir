@@ -155,3 +155,14 @@ low.kernel @update(%x: memref<64xi32>, %counts: memref<64xi32>, %wide: memref<64
   %old_4 = low.atomic_rmw addf %float, %sums[%i] : memref<64xf32, "shared">
   %old_5 = low.atomic_rmw assign %float, %sums[%i] : memref<64xf32, "shared">
 }
+
+// Lanes are reversed by a swizzle.
+
+// CHECK:      __kernel void backwards(
+// CHECK:          const float4 r = v.s3210;
+low.kernel @backwards(%x: memref<8xf32>, %y: memref<8xf32>) grid [1, 1, 1] block [1, 1, 1] {
+  %i = arith.constant 0 : index
+  %v = vector.load %x[%i] : memref<8xf32>, vector<4xf32>
+  %r = low.reverse %v : vector<4xf32>
+  vector.store %r, %y[%i] : memref<8xf32>, vector<4xf32>
+}

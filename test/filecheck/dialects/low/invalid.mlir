@@ -323,3 +323,12 @@ low.kernel @k(%x: memref<8xi32>) grid [1, 1, 1] block [1, 1, 1] {
 %v, %i, %x = "test.op"() : () -> (i32, index, memref<4x8xi32>)
 // expected-error @+1 {{low.atomic_rmw: memref<4x8xi32> has several dims, expected one}}
 %o = low.atomic_rmw addi %v, %x[%i] : memref<4x8xi32>
+
+// -----
+
+low.kernel @k(%x: memref<8xf32>) grid [1, 1, 1] block [1, 1, 1] {
+  %i = low.block_id x
+  %v = memref.load %x[%i] : memref<8xf32>
+  // expected-error @+1 {{vector}}
+  %r = "low.reverse"(%v) : (f32) -> f32
+}

@@ -117,6 +117,16 @@ low.kernel @square(%x: memref<4xf32>) grid [1, 1, 1] block [1, 1, 1] {
   %c, %d = low.transpose %b, %a {note} : vector<2xf32>
 }
 
+// CHECK-LABEL: low.kernel @backwards
+// CHECK:         %r = low.reverse %v : vector<8xf32>
+// CHECK-NEXT:    %s = low.reverse %r {note} : vector<8xf32>
+low.kernel @backwards(%x: memref<8xf32>) grid [1, 1, 1] block [1, 1, 1] {
+  %i = low.block_id x
+  %v = vector.load %x[%i] : memref<8xf32>, vector<8xf32>
+  %r = low.reverse %v : vector<8xf32>
+  %s = low.reverse %r {note} : vector<8xf32>
+}
+
 // CHECK-LABEL: low.kernel @atomics
 // CHECK:         %old = low.atomic_rmw addi %i32, %i32s[%i] : memref<8xi32>
 // CHECK-NEXT:    %old_1 = low.atomic_rmw muli %i32, %i32s[%i] : memref<8xi32>

@@ -420,7 +420,7 @@ ILLEGAL = [
     Illegal(
         "wide_load",
         copy("", "vector(4)", load="%j, %i"),
-        "memref.load: cannot be a vector over axis %j (stride is 8, expected 0 or 1)",
+        "memref.load: cannot be a vector over axis %j (stride is 8, expected -1, 0 or 1)",
     ),
     Illegal(
         "wide_store",
@@ -433,7 +433,7 @@ ILLEGAL = [
             "%c = arith.constant 2 : index\nsched.axis %i = 8 vector(4) {\n%h = arith.divui %i, %c : index\n"
             "%s = memref.load %x[%h, %h] : memref<8x8xf32>\n" + STORE + "\n}"
         ),
-        "memref.load: cannot be a vector over axis %i (stride is not constant, expected 0 or 1)",
+        "memref.load: cannot be a vector over axis %i (stride is not constant, expected -1, 0 or 1)",
     ),
     Illegal(
         "many_to_one",
@@ -460,7 +460,7 @@ ILLEGAL = [
             "%at = arith.index_cast %n : i64 to index\n%v = memref.load %y[%at] : memref<8xi64>\n}",
             "%y: memref<8xi64>",
         ),
-        "memref.load: cannot be a vector over axis %i (stride is not constant, expected 0 or 1)",
+        "memref.load: cannot be a vector over axis %i (stride is not constant, expected -1, 0 or 1)",
     ),
     Illegal(
         "compared_loaded_index",
