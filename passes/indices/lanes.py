@@ -8,6 +8,7 @@ from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Operation
 
+from ...dialects import sched
 from ...dialects.element_types import NBYTES
 from .analysis import IndexAnalysis, Loop
 from .expressions import Axis
@@ -22,13 +23,16 @@ LOADED_STRIDES = (-1, 0, 1)
 
 def runs_in_lanes(op: Operation, axis: Axis, analysis: IndexAnalysis) -> bool:
     """
-    Returns whether an op can do several iterations of an axis at once. A load reads neighbours, the other way
-    around too, or one element, a store writes neighbours; what makes a number of an index has one for all
-    lanes, but for `arith.index_cast`.
+    Returns whether an op can do several iterations of an axis at once. A load reads neighbours, in reductions
+    the other way around too, or one element, a store writes neighbours; what makes a number of an index has
+    one for all lanes, but for `arith.index_cast`.
     """
     if isinstance(op, memref.LoadOp | memref.StoreOp):
         stride = analysis.address(op).stride(axis)
-        return stride in LOADED_STRIDES if isinstance(op, memref.LoadOp) else stride == 1
+        if isinstance(op, memref.StoreOp) or stride != -1:
+            return stride == 1 or (stride == 0 and isinstance(op, memref.LoadOp))
+        # Of other loops LLVM makes vectors itself, which take up to 0.5 of the time where rows are short.
+        return _is_reduced(op, axis, analysis)
     if isinstance(op, Loop) or (op.results and isinstance(op.results[0].type, IndexType)):
         return True
     indices = [value for value in op.operands if isinstance(value.type, IndexType)]
@@ -36,6 +40,16 @@ def runs_in_lanes(op: Operation, axis: Axis, analysis: IndexAnalysis) -> bool:
     if isinstance(op, arith.IndexCastOp):
         return None not in strides
     return all(stride == 0 for stride in strides)
+
+
+def _is_reduced(op: Operation, axis: Axis, analysis: IndexAnalysis) -> bool:
+    """Returns whether an axis that an op stands in is that of a reduction."""
+    around = op.parent_op()
+    while around is not None:
+        if isinstance(around, Loop) and analysis.axis(around) == axis:
+            return isinstance(around, sched.ReduceOp)
+        around = around.parent_op()
+    return False
 
 
 def lanes_for(ops: Sequence[Operation], vector_nbytes: int, least: int = 2) -> int:
