@@ -375,7 +375,9 @@ class Jitted(_HasPrograms):
             finish = program.result_avals[0]
         call_program = program.executable.call_program
         is_plain = (
-            call_program is not None and not scalars and not version.guards and finish.__class__ is Aval
+            call_program is not None
+            and not (scalars or version.guards or program.captured)
+            and finish.__class__ is Aval
         )
         entry = _FastEntry(program.direct, scalars, finish, version.guards, program.captured, is_plain)
         known = [each for each in self._fast if each.direct is not entry.direct]

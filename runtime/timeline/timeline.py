@@ -90,7 +90,9 @@ class Timeline:
 
 
 CURRENT: list[Timeline | None] = [None]
-"""What `active` returns, for those that count nanoseconds."""
+"""
+What `active` returns, for those that count nanoseconds. The list stays: machine code looks into it.
+"""
 _lock = Lock()
 _NOTHING = nullcontext()
 

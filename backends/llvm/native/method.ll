@@ -9,7 +9,8 @@
 ;
 ; - there are arguments by name, or one is neither an array nor a wrapper that has values;
 ; - the first item of one of the two lists is another object than it is while nothing special goes on;
-; - no function takes the arguments, or the slot is empty.
+; - no function takes the arguments, or the slot is empty;
+; - there are more arguments than a program may well have.
 ;
 ; It runs under the interpreter's lock. What it uses it counts as used: other threads may run meanwhile.
 
@@ -40,6 +41,9 @@
 
 declare void @Py_IncRef(ptr)
 declare void @Py_DecRef(ptr)
+declare ptr @PyErr_NoMemory()
+declare ptr @PyMem_Malloc(i64)
+declare void @PyMem_Free(ptr)
 declare ptr @PyType_GenericAlloc(ptr, i64)
 declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
 declare ptr @program_run(ptr, ptr, i64, ptr)
@@ -73,11 +77,18 @@ counted:
   %more = phi i64 [ 0, %entry ], [ %n.names, %named ]
   %count = add i64 %nargs, %more
   %room = add i64 %count, 1
-  %all = alloca ptr, i64 %room
+  %bytes = mul i64 %room, 8
+  %all = call ptr @PyMem_Malloc(i64 %bytes)  ; not on the stack, which a caller may give more than it holds
+  %no.room = icmp eq ptr %all, null
+  br i1 %no.room, label %full, label %first
+full:
+  %raised = call ptr @PyErr_NoMemory()
+  ret ptr %raised
+first:
   store ptr %self, ptr %all
   br label %each
 each:
-  %i = phi i64 [ 0, %counted ], [ %i.next, %copy ]
+  %i = phi i64 [ 0, %first ], [ %i.next, %copy ]
   %left = icmp ult i64 %i, %count
   br i1 %left, label %copy, label %call
 copy:
@@ -90,6 +101,7 @@ copy:
 call:
   %positional = add i64 %nargs, 1
   %result = call ptr @PyObject_Vectorcall(ptr %otherwise, ptr %all, i64 %positional, ptr %names)
+  call void @PyMem_Free(ptr %all)
   ret ptr %result
 }
 
@@ -97,7 +109,9 @@ define ptr @object_call(ptr %self, ptr %args, i64 %nargs, ptr %names) nounwind {
 begin:
   %context = load ptr, ptr @object.context
   %unnamed = icmp eq ptr %names, null
-  br i1 %unnamed, label %lists, label %otherwise
+  %few = icmp ule i64 %nargs, 1024
+  %simple = and i1 %unnamed, %few
+  br i1 %simple, label %lists, label %otherwise
 lists:
   %list.at = getelementptr %context, ptr %context, i64 0, i32 5
   %list = load ptr, ptr %list.at

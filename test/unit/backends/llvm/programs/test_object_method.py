@@ -212,3 +212,27 @@ print(type(type(f).__call__).__name__)
 """
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "function"
+
+
+MANY = """
+import threading
+import numpy as np, tenon
+add_one, x = tenon.jit(lambda x: x + 1), np.ones(4, np.float32)
+add_one(x)
+
+def call():
+    try:
+        add_one(*[x] * 20000, **{f"y{number}": x for number in range(20000)})
+    except TypeError as error:
+        print(error)
+
+threading.stack_size(256 << 10)
+thread = threading.Thread(target=call)
+thread.start()
+thread.join()
+"""
+
+
+def test_more_arguments_than_the_stack_holds_are_a_wrong_call():
+    done = subprocess.run([sys.executable, "-c", MANY], capture_output=True, text=True, check=False)
+    assert (done.returncode, "too many positional arguments" in done.stdout) == (0, True), done.stderr
