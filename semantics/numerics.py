@@ -357,13 +357,13 @@ def add_product(lhs: Array, rhs: Array, total: Array) -> Array:
 
 COMBINE: dict[CombineKind, Function] = {
     CombineKind.FMA: add,
-    CombineKind.MULADDI: on_signed(np.add),
+    CombineKind.MULADDI: _add,
     CombineKind.ADDF: add,
     CombineKind.MULF: multiply,
     CombineKind.MAXIMUMF: maximum,
     CombineKind.MINIMUMF: minimum,
-    CombineKind.ADDI: on_signed(np.add),
-    CombineKind.MULI: on_signed(np.multiply),
+    CombineKind.ADDI: _add,
+    CombineKind.MULI: _multiply,
     CombineKind.MAXSI: on_signed(np.maximum),
     CombineKind.MINSI: on_signed(np.minimum),
     CombineKind.MAXUI: on_unsigned(np.maximum),

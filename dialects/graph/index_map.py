@@ -55,6 +55,11 @@ class LinearIndex:
             return self.factors[0][0]
         return None
 
+    @property
+    def is_stepped(self) -> bool:
+        """Whether it goes over a window, or in steps of more than one: neither one dim nor a number."""
+        return self.plain_dim is None and bool(self.factors)
+
     def range(self, extents: Sequence[Extent]) -> tuple[Extent, Extent]:
         """Returns the least and the greatest value, for dims of 1 or more elements."""
         low: Extent = self.constant

@@ -81,10 +81,10 @@ def _extents(op: _Reduction) -> list[int]:
     found = iteration_extents(op) if isinstance(op, graph.ContractOp) else _shape(op.source)
     extents = [extent for extent in found if isinstance(extent, int) and extent != DYNAMIC_INDEX]
     if len(extents) < len(found) or prod(_shape(op.result)) != 1:
-        return [0]
+        return []
     if isinstance(op, graph.ContractOp):
         is_whole = all(map == AffineMap.identity(len(extents)) for map in op.operand_maps)
-        return extents if is_whole and op.tile is None and not op.result_dims else [0]
+        return extents if is_whole and op.tile is None and not op.result_dims else []
     return extents
 
 

@@ -155,9 +155,10 @@ def _convolution(op: graph.ContractOp) -> _Convolution | None:
     first, second = indices
     if len(op.result_dims) == len(extents):
         return None
-    image = next((n for n, other in enumerate(indices) if _is_stepped(other)), None)
-    if image is None or _is_stepped(indices[1 - image]):
+    stepped = [n for n, operand in enumerate(indices) if any(index.is_stepped for index in operand)]
+    if len(stepped) != 1:
         return None
+    (image,) = stepped
     of_image = {dim for index in indices[image] for dim, _ in index.factors}
     channels = [dim for dim in op.result_dims if dim not in of_image]
     folded = tuple(dim for dim in range(len(extents)) if dim not in op.result_dims)
@@ -202,11 +203,6 @@ def _blocked(convolution: _Convolution) -> _Convolution:
 
 def _indices(map: AffineMap) -> tuple[LinearIndex, ...]:
     return tuple(LinearIndex.of(expr) for expr in map.results)
-
-
-def _is_stepped(indices: Sequence[LinearIndex]) -> bool:
-    """Returns whether an operand is read in windows, or in steps of more than one."""
-    return any(index.plain_dim is None and index.factors for index in indices)
 
 
 def _pack(convolution: _Convolution, width: int) -> None:

@@ -44,6 +44,7 @@ from ...machine.partial_results import partial_results
 from ...scalar.builder import INDEX, ConstantPool, ScalarBuilder
 from ...scalar.ops import integer_op, select
 from ...scalar.reduction_identity import identity
+from ..steps.loop_nests.dependences import is_inside
 
 # By design: as many partial results as a short reduction has.
 LEAST_PARTS = 8
@@ -191,26 +192,19 @@ def _is_index_of(value: SSAValue, loop: Loop) -> bool:
     return loop.extent <= 1 << (width_of(value.type) - 1)
 
 
-def _is_inside(op: Operation, loop: Loop) -> bool:
-    around = op.parent_op()
-    while around is not None and around is not loop:
-        around = around.parent_op()
-    return around is loop
-
-
 def _is_movable(value: SSAValue, loop: Loop) -> bool:
     """Returns whether a value is the same in all iterations of a loop, and can be computed before it."""
     owner = value.owner
     if isinstance(owner, Block):
         around = owner.parent_op()
-        return around is not loop and (around is None or not _is_inside(around, loop))
-    if not _is_inside(owner, loop):
+        return around is None or not is_inside(around, loop)
+    if not is_inside(owner, loop):
         return True
     if owner.regions or not all(_is_movable(operand, loop) for operand in owner.operands):
         return False
     if isinstance(owner, memref.LoadOp):
         return not any(
-            isinstance(use.operation, memref.StoreOp) and _is_inside(use.operation, loop)
+            isinstance(use.operation, memref.StoreOp) and is_inside(use.operation, loop)
             for use in owner.memref.uses
         )
     return not isinstance(owner, memref.StoreOp | sched.AllocOp)
@@ -219,7 +213,7 @@ def _is_movable(value: SSAValue, loop: Loop) -> bool:
 def _move(value: SSAValue, loop: Loop) -> None:
     """Moves what computes a value before a loop."""
     owner = value.owner
-    if isinstance(owner, Block) or not _is_inside(owner, loop):
+    if isinstance(owner, Block) or not is_inside(owner, loop):
         return
     for operand in owner.operands:
         _move(operand, loop)
@@ -314,7 +308,7 @@ def _drop(op: Operation, loop: Loop) -> None:
     (result,) = op.results
     for use in list(result.uses):
         user = use.operation
-        if not _is_inside(user, loop):
+        if not is_inside(user, loop):
             continue
         if isinstance(user, arith.AndIOp):
             user.result.replace_all_uses_with(user.lhs if user.rhs is result else user.rhs)

@@ -313,8 +313,7 @@ def is_worth_tiles(op: graph.ContractOp) -> bool:
 
 def _is_windowed(op: graph.ContractOp) -> bool:
     """Returns whether an operand is read in windows, or in steps of more than one."""
-    indices = [graph.linear_index(expr) for map in op.operand_maps for expr in map.results]
-    return any(index is not None and index.plain_dim is None and index.factors for index in indices)
+    return any(graph.LinearIndex.of(expr).is_stepped for map in op.operand_maps for expr in map.results)
 
 
 def _is_mostly_inside(op: graph.PadOp, access: Access) -> bool:

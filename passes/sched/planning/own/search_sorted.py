@@ -22,7 +22,7 @@ from xdsl.dialects.builtin import i64
 from xdsl.ir import Attribute, SSAValue
 
 from .....dialects import graph
-from .....dialects.dims.expressions import Extent, upper_bound
+from .....dialects.dims.expressions import product, upper_bound
 from .....dialects.element_types import is_float, is_unsigned
 from .....dialects.graph import SortedSide
 from ....indices.access import shape_of
@@ -69,9 +69,7 @@ class _Search:
         if not self.shape:
             self._write_block([[]])
             return
-        count: Extent = 1
-        for extent in self.shape:
-            count = count * extent
+        count = product(self.shape)
         lanes = min(LANES, upper_bound(count))
         with code.axis((count + (lanes - 1)) // lanes, "i") as block:
             first = code.integer(arith.MuliOp, block, code.index(lanes))
