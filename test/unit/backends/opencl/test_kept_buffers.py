@@ -25,6 +25,10 @@ class Buffer:
         self.is_released = True
 
 
+def buffers_of(count: int) -> list[Any]:
+    return [Buffer() for _ in range(count)]
+
+
 def plain_driver() -> Any:
     """A driver with memory of its own, as that of a GPU."""
     it: Any = backend().driver
@@ -32,9 +36,9 @@ def plain_driver() -> Any:
 
 
 def test_a_buffer_is_taken_once_and_only_for_its_size():
-    kept, buffers = KeptBuffers(100), [Buffer() for _ in range(2)]
+    kept, buffers = KeptBuffers(100), buffers_of(2)
     for buffer in buffers:
-        kept.keep(buffer, 40)  # type: ignore[arg-type]
+        kept.keep(buffer, 40)
     assert kept.nbytes == 80 and kept.take(39) is None and kept.take(41) is None
     assert {id(kept.take(40)), id(kept.take(40))} == set(map(id, buffers))
     assert kept.take(40) is None and kept.nbytes == 0
@@ -42,9 +46,9 @@ def test_a_buffer_is_taken_once_and_only_for_its_size():
 
 
 def test_those_of_the_size_that_was_kept_the_longest_ago_go_first():
-    kept, buffers = KeptBuffers(100), [Buffer() for _ in range(4)]
+    kept, buffers = KeptBuffers(100), buffers_of(4)
     for buffer, nbytes in zip(buffers, (30, 30, 40, 50), strict=True):
-        kept.keep(buffer, nbytes)  # type: ignore[arg-type]
+        kept.keep(buffer, nbytes)
     assert [buffer.is_released for buffer in buffers] == [True, True, False, False]
     assert kept.nbytes == 90
     kept.clear()
@@ -53,9 +57,9 @@ def test_those_of_the_size_that_was_kept_the_longest_ago_go_first():
 
 @pytest.mark.parametrize(("nbytes", "is_kept"), [(100, True), (101, False)])
 def test_a_buffer_larger_than_all_that_may_be_kept_is_released(nbytes: int, is_kept: bool):
-    kept, small, buffer = KeptBuffers(100), Buffer(), Buffer()
-    kept.keep(small, 1)  # type: ignore[arg-type]
-    kept.keep(buffer, nbytes)  # type: ignore[arg-type]
+    kept, (small, buffer) = KeptBuffers(100), buffers_of(2)
+    kept.keep(small, 1)
+    kept.keep(buffer, nbytes)
     assert (small.is_released, buffer.is_released) == (is_kept, not is_kept)
 
 
