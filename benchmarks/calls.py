@@ -6,11 +6,11 @@ jitted, and a program of 100 kernels.
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
+from .command import record
 from .harness import format_table
 from .pinning import use_one_thread
 
@@ -109,9 +109,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         f"a call with 4 arrays: {four:.0f} ns at least, numpy's ufunc with 3 {baseline[1]:.0f} ns; the goal "
         f"(no more than numpy's, less than {CALL_GOAL_NS} ns) is {verdict}"
     )
-    if options.json is not None:
-        options.json.parent.mkdir(parents=True, exist_ok=True)
-        options.json.write_text(json.dumps(in_ns, indent=1) + "\n")
+    record(options.json, in_ns)
 
 
 if __name__ == "__main__":

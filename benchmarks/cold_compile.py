@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import median
 
+from .command import record
 from .harness import format_table
 from .pinning import use_one_thread
 
@@ -156,9 +157,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         return
     found = measure(options.processes)
     print(format_table(table_of(found)))
-    if options.json is not None:
-        options.json.parent.mkdir(parents=True, exist_ok=True)
-        options.json.write_text(json.dumps(found, indent=1) + "\n")
+    record(options.json, found)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ many threads.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
@@ -15,6 +14,7 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .command import is_chosen, record
 from .pinning import use_threads
 
 if TYPE_CHECKING:
@@ -63,13 +63,20 @@ def contest(
             found = peer.contenders(workload, arguments, threads)
             answers = {each: call() for each, call in found.items()}
         except peer.FAILURES as failure:
-            outcome.failures[name] = f"{type(failure).__name__}: {failure}".strip().split("\n")[0][:300]
+            outcome.failures[name] = reason_of(failure)
             continue
         for each, answer in answers.items():
             check_answer(workload.name, each, answer, right)
         contenders.update(found)
     outcome.times = time_interleaved(contenders, rounds, block_seconds, gate=gate, most_seconds=most_seconds)
     return outcome
+
+
+def reason_of(failure: Exception) -> str:
+    """Returns what a contender said that cannot do the work, or did another, in one line."""
+    if isinstance(failure, DisagreementError):
+        return str(failure)
+    return f"{type(failure).__name__}: {failure}".strip().split("\n")[0][:300]
 
 
 def check_answer(workload_name: str, name: str, answer: Any, right: Any) -> None:
@@ -119,11 +126,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     from .peers.interface import PEER_NAMES, find_peers
     from .workloads import WORKLOADS
 
-    chosen = [
-        workload
-        for workload in WORKLOADS
-        if not options.workload or any(workload.name.startswith(each) for each in options.workload)
-    ]
+    chosen = [workload for workload in WORKLOADS if is_chosen(workload.name, options.workload)]
     if not chosen:
         parser.error(f"no workload begins so (there are {', '.join(w.name for w in WORKLOADS)})")
     warnings.filterwarnings("ignore")
@@ -136,19 +139,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     found = limits.measure(options.threads)
     print(f"{found.flops_per_second / 1e9:.1f} GFLOP/s, {options.threads} threads", flush=True)
     outcomes: dict[str, Outcome] = {}
-
-    def write() -> None:
-        report = {
-            "machine": describe_machine(),
-            "threads": options.threads,
-            "versions": {name: peer.VERSION for name, peer in installed.items()},
-            "missing": missing,
-            "limits": asdict(found),
-            "outcomes": {name: asdict(outcome) for name, outcome in outcomes.items()},
-        }
-        options.json.parent.mkdir(parents=True, exist_ok=True)
-        options.json.write_text(json.dumps(report, indent=1) + "\n")
-
+    report: dict[str, object] = {
+        "machine": describe_machine(),
+        "threads": options.threads,
+        "versions": {name: peer.VERSION for name, peer in installed.items()},
+        "missing": missing,
+        "limits": asdict(found),
+    }
     for workload in chosen:
         try:
             outcome = contest(
@@ -167,8 +164,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for name, reason in outcome.failures.items():
             print(f"{name}: {reason}", flush=True)
         # After each workload: a run that is stopped leaves what it found.
-        if options.json is not None:
-            write()
+        record(options.json, {**report, "outcomes": {name: asdict(each) for name, each in outcomes.items()}})
     if any(outcome.error for outcome in outcomes.values()):
         sys.exit(1)
 

@@ -6,7 +6,6 @@ another process keeps a processor busy.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import subprocess
 import sys
@@ -23,6 +22,7 @@ from tenon.backends.registry import get_backend
 from tenon.backends.steps import LaunchStep
 from tenon.dialects.modules.parsing import parse_module
 
+from .command import record
 from .harness import Thunk, Times, format_table, time_interleaved
 from .peers import tenon_peer
 from .sections import MOST_TIMES_SERIAL
@@ -156,9 +156,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print_kernels([each for each in WORKLOADS if each.name.startswith(SHARED)], options.rounds)
     print_fork_join(options.rounds)
     found = print_contention(options.rounds)
-    if options.json is not None:
-        options.json.parent.mkdir(parents=True, exist_ok=True)
-        options.json.write_text(json.dumps(found, indent=1) + "\n")
+    record(options.json, found)
 
 
 if __name__ == "__main__":

@@ -7,12 +7,12 @@ Times the contest's workloads on a GPU, on arrays that stay there, against torch
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from ..command import is_chosen, record
 from ..workloads import WORKLOADS
 from .contenders import MAKERS, NoGpuError, driver_version, gpu_backend, versions_of
 from .contest import Outcome, contest
@@ -32,11 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         backend = gpu_backend()
     except NoGpuError as error:
         sys.exit(f"benchmarks.gpu: {error}")
-    chosen = [
-        workload
-        for workload in WORKLOADS
-        if not options.workload or any(workload.name.startswith(each) for each in options.workload)
-    ]
+    chosen = [workload for workload in WORKLOADS if is_chosen(workload.name, options.workload)]
     if not chosen:
         parser.error(f"no workload begins so (there are {', '.join(w.name for w in WORKLOADS)})")
     # Else jax takes most of the memory when it is first used.
@@ -63,9 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             "outcomes": outcomes,
         }
         # After each workload: a run that is stopped leaves what it found.
-        if options.json is not None:
-            options.json.parent.mkdir(parents=True, exist_ok=True)
-            options.json.write_text(json.dumps(report, indent=1) + "\n")
+        record(options.json, report)
     print(f"\n{gpu_text(report)}")
     if any("tenon" in outcome["errors"] for outcome in outcomes.values()):
         sys.exit(1)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from ..contest import DisagreementError, check_answer
+from ..contest import check_answer, reason_of
 from ..harness import time_interleaved
 from ..peers.numpy_peer import expected
 from ..workloads.workload import Workload
@@ -30,11 +30,9 @@ def contest(
             work = make(workload, arguments)
             check_answer(workload.name, name, work.to_host(work.call()), right)
             batches[name] = batch_of(work, block_seconds)
-        except DisagreementError as error:
-            errors[name] = str(error)
         except Exception as error:
             # What a library cannot do is told in the report; the other workloads are timed.
-            errors[name] = f"{type(error).__name__}: {error}".strip().split("\n")[0][:300]
+            errors[name] = reason_of(error)
     runs = {name: batch.run for name, batch in batches.items()}
     times = time_interleaved(runs, rounds, block_seconds=0, most_seconds=most_seconds)
     return {

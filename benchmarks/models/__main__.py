@@ -6,12 +6,12 @@ them.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
+from ..command import is_chosen, record
 from ..pinning import use_one_thread
 
 
@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     from .report import line_of
 
     names = [model.row_name(row) for model in MODELS.values() for row in model.scales[options.size].rows]
-    chosen = [name for name in names if not options.row or any(name.startswith(each) for each in options.row)]
+    chosen = [name for name in names if is_chosen(name, options.row)]
     if not chosen:
         parser.error(f"no row begins so (there are {', '.join(names)})")
     warnings.filterwarnings("ignore")
@@ -80,9 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             report["outcomes"][model.row_name(row)] = outcome
             print(line_of(model.row_name(row), outcome), flush=True)
             # After each row: a run that is stopped leaves what it found.
-            if options.json is not None:
-                options.json.parent.mkdir(parents=True, exist_ok=True)
-                options.json.write_text(json.dumps(report, indent=1) + "\n")
+            record(options.json, report)
     if any(outcome["errors"] for outcome in report["outcomes"].values()):
         sys.exit(1)
 

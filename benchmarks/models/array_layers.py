@@ -2,33 +2,37 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
 
 
-class ArrayLayers:
+class ArrayLayers(ABC):
     """What numpy, Tenon and JAX write alike. Matrices of weights have the axes (inputs, outputs)."""
 
     def __init__(self, names: Any) -> None:
         self.np = names
 
-    def conv(self, x: Any, weight: Any, stride: int, padding: int) -> Any:
-        raise NotImplementedError
+    @abstractmethod
+    def conv(self, x: Any, weight: Any, stride: int, padding: int) -> Any: ...
 
+    @abstractmethod
     def upsample(self, x: Any, weight: Any, bias: Any) -> Any:
         """A transposed convolution of windows of 2 x 2 that lie side by side."""
-        raise NotImplementedError
+        ...
 
-    def max_pool(self, x: Any, window: int, stride: int, padding: int) -> Any:
-        raise NotImplementedError
+    @abstractmethod
+    def max_pool(self, x: Any, window: int, stride: int, padding: int) -> Any: ...
 
+    @abstractmethod
     def gelu(self, x: Any) -> Any:
         """By the error function."""
-        raise NotImplementedError
+        ...
 
+    @abstractmethod
     def scan(self, body: Callable[..., Any], initial: Any, inputs: Any) -> Any:
         """Returns the outputs of `body(state, input) -> (state, output)` along axis 0."""
-        raise NotImplementedError
+        ...
 
     def gelu_tanh(self, x: Any) -> Any:
         return 0.5 * x * (1 + self.np.tanh(0.7978845608 * (x + 0.044715 * x * x * x)))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..contest import DisagreementError, check_answer
+from ..contest import DisagreementError, check_answer, reason_of
 from ..gate import Gate
 from ..harness import Thunk, time_interleaved
 from .contenders import MAKERS, of_numpy
@@ -46,11 +46,9 @@ def contest(
             answer = call()
             taken = perf_counter() - start
             check_answers(model.row_name(row), name, answer, right)
-        except DisagreementError as error:
-            errors[name] = str(error)
         except Exception as error:
             # What a library cannot do is told in the report; the others are timed.
-            errors[name] = f"{type(error).__name__}: {error}".strip().split("\n")[0][:300]
+            errors[name] = reason_of(error)
         else:
             contenders[name], first[name] = call, taken
     times = time_interleaved(contenders, rounds, block_seconds, gate=gate, most_seconds=most_seconds)

@@ -77,21 +77,24 @@ def kernel(generator: np.random.Generator, out: int, inner: int, window: int) ->
 
 def batch_norm_weights(generator: np.random.Generator, name: str, channels: int) -> Weights:
     """Returns a batch norm's mean, variance, scale and shift, by names that begin so."""
-    uniform = lambda low, high: generator.uniform(low, high, channels).astype(np.float32)  # noqa: E731
+    mean, variance = (_uniform(generator, *limits, channels) for limits in ((-0.1, 0.1), (0.8, 1.2)))
     return {
-        f"{name}.mean": uniform(-0.1, 0.1),
-        f"{name}.variance": uniform(0.8, 1.2),
-        f"{name}.scale": uniform(0.8, 1.2),
-        f"{name}.shift": uniform(-0.1, 0.1),
+        f"{name}.mean": mean,
+        f"{name}.variance": variance,
+        **layer_norm_weights(generator, name, channels),
     }
 
 
 def layer_norm_weights(generator: np.random.Generator, name: str, width: int) -> Weights:
     """Returns a layer norm's scale and shift, by names that begin so."""
     return {
-        f"{name}.scale": generator.uniform(0.8, 1.2, width).astype(np.float32),
-        f"{name}.shift": generator.uniform(-0.1, 0.1, width).astype(np.float32),
+        f"{name}.scale": _uniform(generator, 0.8, 1.2, width),
+        f"{name}.shift": _uniform(generator, -0.1, 0.1, width),
     }
+
+
+def _uniform(generator: np.random.Generator, low: float, high: float, count: int) -> Array:
+    return generator.uniform(low, high, count).astype(np.float32)
 
 
 def linear_weights(generator: np.random.Generator, name: str, inner: int, out: int) -> Weights:

@@ -6,12 +6,12 @@ times them.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
+from ..command import is_chosen, record
 from ..pinning import use_one_thread
 
 
@@ -42,11 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     from .registry import KERNELS
     from .report import line_of
 
-    chosen = [
-        kernel
-        for name, kernel in KERNELS.items()
-        if not options.kernel or any(name.startswith(each) for each in options.kernel)
-    ]
+    chosen = [kernel for name, kernel in KERNELS.items() if is_chosen(name, options.kernel)]
     if not chosen:
         parser.error(f"no kernel begins so (there are {', '.join(KERNELS)})")
     warnings.filterwarnings("ignore")
@@ -67,9 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         report["outcomes"][kernel.name] = outcome
         print(line_of(kernel.name, outcome), flush=True)
         # After each kernel: a run that is stopped leaves what it found.
-        if options.json is not None:
-            options.json.parent.mkdir(parents=True, exist_ok=True)
-            options.json.write_text(json.dumps(report, indent=1) + "\n")
+        record(options.json, report)
     if any(outcome["errors"] for outcome in report["outcomes"].values()):
         sys.exit(1)
 

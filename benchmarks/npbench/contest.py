@@ -7,7 +7,7 @@ from dataclasses import asdict
 from time import perf_counter
 from typing import Any
 
-from ..contest import DisagreementError
+from ..contest import reason_of
 from ..gate import Gate
 from ..harness import Thunk, time_interleaved
 from .contenders import MAKERS, Maker, of_numpy, of_tenon
@@ -49,11 +49,9 @@ def contest(
             answer = call()
             first[name] = perf_counter() - start
             check(kernel, name, answer, right)
-        except DisagreementError as error:
-            errors[name] = str(error)
         except Exception as error:
             # What a library cannot do is told in the report; the other kernels are timed.
-            errors[name] = f"{type(error).__name__}: {error}".strip().split("\n")[0][:300]
+            errors[name] = reason_of(error)
         else:
             contenders[name] = call
     times = time_interleaved(contenders, rounds, block_seconds, gate=gate, most_seconds=most_seconds)
