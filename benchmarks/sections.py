@@ -16,6 +16,7 @@ from .findings import errors_of, findings_of, limits_of, read_reports
 from .gpu.report import gpu_text
 from .models.report import models_text
 from .npbench.report import npbench_text
+from .outcomes import failure_lines, peers_text
 from .tables import contest_table, markdown_table, means_table, missed_text, times_table
 
 MOST_TIMES_SERIAL = 2.0
@@ -37,12 +38,10 @@ def contest_text(report: Report) -> str:
     # They are for one thread.
     has_goals = limits.threads == 1
     rate = limits.bytes_per_second(1 << 25) / 1e9
-    versions = ", ".join(f"{name} {version}" for name, version in report["versions"].items())
-    left_out = "".join(f" Left out: {name} ({reason})." for name, reason in report["missing"].items())
     parts = [
         f"{report['machine']['processor']}, Python {report['machine']['python']}, threads: {limits.threads}. "
         f"Measured limits: {limits.flops_per_second / 1e9:.0f} GFLOP/s of fused multiply-adds, "
-        f"{rate:.1f} GB/s of copying 16 MiB. Peers: {versions}.{left_out}",
+        f"{rate:.1f} GB/s of copying 16 MiB. {peers_text(report)}",
         contest_table(findings, has_goals),
         means_table(findings, has_goals),
         *([missed_text(findings)] if has_goals else []),
@@ -54,11 +53,7 @@ def contest_text(report: Report) -> str:
 def details_text(report: Report) -> str:
     """Returns the times of all contenders, and who could not do what."""
     parts = ["All contenders:", times_table(findings_of(report))]
-    failures = [
-        f"- {name}, {peer}: {reason}"
-        for name, outcome in report["outcomes"].items()
-        for peer, reason in outcome["failures"].items()
-    ]
+    failures = failure_lines(report["outcomes"], "failures")
     if failures:
         parts += ["Peers that could not do the work:", "\n".join(failures)]
     return "\n\n".join(parts) + "\n"

@@ -36,9 +36,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     # Only now: these import numpy.
     from .. import limits
+    from ..findings import TENON
     from ..gate import Gate
     from ..machine import describe_machine
-    from .contenders import NAMED, TENON, find_peers
+    from .contenders import NAMED, find_peers
     from .contest import contest, warm_up
     from .registry import MODELS
     from .report import line_of

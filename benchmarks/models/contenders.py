@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..findings import TENON
 from ..harness import Thunk
 from .model import Array, Model, Scale, Weights
 
@@ -19,7 +20,7 @@ Takes a model, its scale, weights and inputs, and returns what runs it: the firs
 each returns arrays once they are done.
 """
 
-TENON, NAMED = "tenon", "tenon, named dims"
+NAMED = f"{TENON}, named dims"
 
 
 def of_numpy(model: Model, scale: Scale, weights: Weights, inputs: Mapping[str, Array]) -> Thunk:

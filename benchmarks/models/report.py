@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..findings import geometric_mean
+from ..findings import TENON, geometric_mean
+from ..outcomes import Outcome, failure_lines, least_times, peers_text, ratio_of, ratio_text
 from ..tables import markdown_table, seconds_text
-from .contenders import NAMED, TENON
-from .contest import Outcome
+from .contenders import NAMED
 
 Report = Mapping[str, Any]
 
@@ -23,12 +23,10 @@ def models_text(report: Report) -> str:
     """Returns the tables of times and of first calls, which goals are missed, and who failed."""
     outcomes: Mapping[str, Outcome] = report["outcomes"]
     peers = list(report["versions"])
-    versions = ", ".join(f"{name} {version}" for name, version in report["versions"].items())
-    left_out = "".join(f" Left out: {name} ({reason})." for name, reason in report["missing"].items())
     weights = "; ".join(f"{name}: {origin}" for name, origin in report["weights"].items())
     parts = [
         f"{report['machine']['processor']}, Python {report['machine']['python']}, one thread. "
-        f"Peers: {versions}.{left_out} Weights: {weights}. The ratio is the best peer's least time over "
+        f"{peers_text(report)} Weights: {weights}. The ratio is the best peer's least time over "
         "Tenon's; the last column is the time with named dims over that with static shapes.",
         _times_table(outcomes, peers),
         _goals_text(outcomes),
@@ -39,19 +37,9 @@ def models_text(report: Report) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def ratio_of(outcome: Outcome) -> tuple[str, float] | None:
-    """Returns the best peer and its time over Tenon's; None where either has no time."""
-    times = _least(outcome)
-    peers = {name: time for name, time in times.items() if name not in (TENON, NAMED)}
-    if TENON not in times or not peers:
-        return None
-    best = min(peers, key=lambda name: peers[name])
-    return best, peers[best] / times[TENON]
-
-
 def named_of(outcome: Outcome) -> float | None:
     """Returns the time with named dims over that with static shapes; None where either is not there."""
-    times = _least(outcome)
+    times = least_times(outcome)
     return times[NAMED] / times[TENON] if NAMED in times and TENON in times else None
 
 
@@ -60,22 +48,16 @@ def line_of(name: str, outcome: Outcome) -> str:
     first = outcome["first"]
     times = ", ".join(
         f"{each} {seconds_text(time)} (first {seconds_text(first[each])})"
-        for each, time in _least(outcome).items()
+        for each, time in least_times(outcome).items()
     )
-    found = ratio_of(outcome)
-    ratio = "" if found is None else f"; {found[1]:.2f} times as fast as {found[0]}"
     errors = "".join(f"\n  {each}: {error}" for each, error in outcome["errors"].items())
-    return f"{name}: {times}{ratio}{errors}"
-
-
-def _least(outcome: Outcome) -> dict[str, float]:
-    return {name: times["minimum"] for name, times in outcome["times"].items()}
+    return f"{name}: {times}{ratio_text(outcome)}{errors}"
 
 
 def _times_table(outcomes: Mapping[str, Outcome], peers: Sequence[str]) -> str:
     rows = [["model", *peers, "Tenon", "named dims", "best peer", "ratio", "named"]]
     for name, outcome in outcomes.items():
-        times, found, named = _least(outcome), ratio_of(outcome), named_of(outcome)
+        times, found, named = least_times(outcome), ratio_of(outcome), named_of(outcome)
         cells = [seconds_text(times[each]) if each in times else "" for each in (*peers, TENON, NAMED)]
         best, ratio = ("", "") if found is None else (found[0], _marked(found[1], found[1] >= RATIO_GOAL))
         rows.append([name, *cells, best, ratio, "" if named is None else _marked(named, named <= NAMED_GOAL)])
@@ -113,9 +95,5 @@ def _goals_text(outcomes: Mapping[str, Outcome]) -> str:
 
 
 def _errors(outcomes: Mapping[str, Outcome]) -> list[str]:
-    lines = [
-        f"- {name}, {each}: {error}"
-        for name, outcome in outcomes.items()
-        for each, error in outcome["errors"].items()
-    ]
+    lines = failure_lines(outcomes)
     return ["Could not do the work, or did another:", "\n".join(lines)] if lines else []

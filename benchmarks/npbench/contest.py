@@ -8,6 +8,7 @@ from time import perf_counter
 from typing import Any
 
 from ..contest import reason_of
+from ..findings import TENON
 from ..gate import Gate
 from ..harness import Thunk, time_interleaved
 from .contenders import MAKERS, Maker, of_numpy, of_tenon
@@ -18,8 +19,6 @@ Outcome = dict[str, Any]
 How a kernel went: `times` by library; `first`, the seconds of first calls, which compile; `errors`, what
 those said that cannot do the work or did another; `without`, the libraries for which there is no source.
 """
-
-TENON = "tenon"
 
 
 def contest(

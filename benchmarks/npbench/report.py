@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..findings import geometric_mean
+from ..findings import TENON, geometric_mean
+from ..outcomes import Outcome, failure_lines, least_times, peers_text, ratio_of, ratio_text
 from ..tables import markdown_table, seconds_text
-from .contest import TENON, Outcome
 
 Report = Mapping[str, Any]
 
@@ -16,8 +16,6 @@ def npbench_text(report: Report) -> str:
     """Returns the table of kernels, those where Tenon is furthest behind first, and what is missing."""
     outcomes: Mapping[str, Outcome] = report["outcomes"]
     names = list(report["versions"])
-    versions = ", ".join(f"{name} {version}" for name, version in report["versions"].items())
-    left_out = "".join(f" Left out: {name} ({reason})." for name, reason in report["missing"].items())
     rows = [["kernel", *names, "Tenon", "best peer", "ratio", "to numpy", "first call"]]
     ratios: dict[str, float] = {}
     for name, outcome in outcomes.items():
@@ -28,7 +26,7 @@ def npbench_text(report: Report) -> str:
         rows.append([name, *_cells(outcomes[name], names)])
     parts = [
         f"{report['machine']['processor']}, Python {report['machine']['python']}, one thread, size "
-        f"{report['size']}. Peers: {versions}.{left_out} The ratio is the best peer's least time over "
+        f"{report['size']}. {peers_text(report)} The ratio is the best peer's least time over "
         "Tenon's; the last column is Tenon's first call, which compiles.",
         markdown_table(rows),
         *_means(outcomes, ratios),
@@ -37,31 +35,15 @@ def npbench_text(report: Report) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def ratio_of(outcome: Outcome) -> tuple[str, float] | None:
-    """Returns the best peer and its time over Tenon's; None where either has no time."""
-    times = _least(outcome)
-    peers = {name: time for name, time in times.items() if name != TENON}
-    if TENON not in times or not peers:
-        return None
-    best = min(peers, key=lambda name: peers[name])
-    return best, peers[best] / times[TENON]
-
-
 def line_of(name: str, outcome: Outcome) -> str:
     """Returns what is printed of a kernel while others run."""
-    times = ", ".join(f"{library} {seconds_text(time)}" for library, time in _least(outcome).items())
-    found = ratio_of(outcome)
-    ratio = "" if found is None else f"; {found[1]:.2f} times as fast as {found[0]}"
+    times = ", ".join(f"{library} {seconds_text(time)}" for library, time in least_times(outcome).items())
     errors = "".join(f"\n  {error}" for error in outcome["errors"].values())
-    return f"{name}: {times}{ratio}{errors}"
-
-
-def _least(outcome: Outcome) -> dict[str, float]:
-    return {name: times["minimum"] for name, times in outcome["times"].items()}
+    return f"{name}: {times}{ratio_text(outcome)}{errors}"
 
 
 def _cells(outcome: Outcome, names: list[str]) -> list[str]:
-    times = _least(outcome)
+    times = least_times(outcome)
     found = ratio_of(outcome)
     assert found is not None, "a row without a ratio"
     best, ratio = found
@@ -84,7 +66,7 @@ def _means(outcomes: Mapping[str, Outcome], ratios: Mapping[str, float]) -> list
     to_best = geometric_mean(list(ratios.values()))
     text = f"Geometric mean of {len(ratios)} ratios: {to_best:.2f} to the best peer, "
     for peer in ("numpy", "numba", "jax"):
-        pairs = [_least(outcomes[name]) for name in ratios if peer in _least(outcomes[name])]
+        pairs = [least_times(outcomes[name]) for name in ratios if peer in least_times(outcomes[name])]
         if pairs:
             mean = geometric_mean([times[peer] / times[TENON] for times in pairs])
             text += f"{mean:.2f} to {peer} ({len(pairs)}), "
@@ -98,9 +80,5 @@ def _missing(outcomes: Mapping[str, Outcome]) -> list[str]:
         for library in outcome["without"]:
             without.setdefault(library, []).append(name)
     parts = [f"No source for {library}: {', '.join(names)}." for library, names in without.items()]
-    errors = [
-        f"- {name}, {library}: {error}"
-        for name, outcome in outcomes.items()
-        for library, error in outcome["errors"].items()
-    ]
+    errors = failure_lines(outcomes)
     return [*parts, "Could not do the work, or did another:", "\n".join(errors)] if errors else parts
