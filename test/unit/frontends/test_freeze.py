@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import pickle
 import weakref
@@ -62,6 +63,15 @@ def test_what_is_made_of_frozen_arrays_is_in_no_call() -> None:
     shapes = {array.shape for array in lowered.program.prepared}
     assert (256,) in shapes  # The bias, and the weights in panels.
     assert any(len(shape) == 3 and np.prod(shape) == 128 * 256 for shape in shapes)
+
+
+def test_arguments_that_are_bound_are_prepared_and_those_of_a_call_are_not() -> None:
+    weights, x = tenon.freeze(weights_of(128, 256)), normal(64, 128)
+    bound = tenon.jit(functools.partial(lambda weights, x: layer(x, weights), weights))
+    assert {array.shape for array in prepared_of(bound, x)} >= {(256,)}
+    given = tenon.jit(layer)
+    assert prepared_of(given, x, weights) == ()
+    np.testing.assert_allclose(bound(x), given(x, weights), rtol=1e-5, atol=1e-5)
 
 
 def test_a_bias_is_not_repeated_for_each_row() -> None:
