@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 
@@ -30,8 +30,11 @@ class ArrayLayers(ABC):
         ...
 
     @abstractmethod
-    def scan(self, body: Callable[..., Any], initial: Any, inputs: Any) -> Any:
-        """Returns the outputs of `body(state, input) -> (state, output)` along axis 0."""
+    def lstm(self, x: Any, input_gates: Any, state_gates: Any, bias: Any) -> Any:
+        """
+        Returns all states, of sequences of the axes (batch, step, feature). The gates are input, forget, cell
+        and output.
+        """
         ...
 
     def gelu_tanh(self, x: Any) -> Any:
@@ -110,21 +113,3 @@ class ArrayLayers(ABC):
     def with_bias(self, x: Any, bias: Any) -> Any:
         """Adds a number to each channel of images."""
         return x + bias[:, None, None]
-
-    def lstm(self, x: Any, input_gates: Any, state_gates: Any, bias: Any) -> Any:
-        """
-        Returns all states, of sequences of the axes (batch, step, feature). The gates are input, forget, cell
-        and output.
-        """
-        width = state_gates.shape[0]
-        given = self.np.permute_dims(x @ input_gates + bias, (1, 0, 2))
-        zeros = self.np.zeros((x.shape[0], width), dtype=given.dtype)
-
-        def step(carried: Any, gates: Any) -> Any:
-            state, cell = carried
-            i, f, g, o = self.split(gates + state @ state_gates, 4)
-            cell = self.sigmoid(f) * cell + self.sigmoid(i) * self.np.tanh(g)
-            state = self.sigmoid(o) * self.np.tanh(cell)
-            return (state, cell), state
-
-        return self.np.permute_dims(self.scan(step, (zeros, zeros), given), (1, 0, 2))

@@ -8,10 +8,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from .array_layers import ArrayLayers
+from .scanned_layers import ScannedLayers
 
 
-class JaxLayers(ArrayLayers):
+class JaxLayers(ScannedLayers):
     def __init__(self) -> None:
         super().__init__(jnp)
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from .array_layers import ArrayLayers
+from .scanned_layers import ScannedLayers
 
 _ERF = np.frompyfunc(math.erf, 1, 1)
 
 
-class NumpyLayers(ArrayLayers):
+class NumpyLayers(ScannedLayers):
     def __init__(self) -> None:
         super().__init__(np)
 

@@ -9,10 +9,10 @@ import tenon
 import tenon.numpy as tnp
 from tenon import nn
 
-from .array_layers import ArrayLayers
+from .scanned_layers import ScannedLayers
 
 
-class TenonLayers(ArrayLayers):
+class TenonLayers(ScannedLayers):
     def __init__(self) -> None:
         super().__init__(tnp)
 
