@@ -96,6 +96,42 @@ def test_neither_does_one_of_another_kind(dtype: str, wanted: str) -> None:
         tnp.matmul(x, x, preferred_element_type=wanted)
 
 
+@pytest.mark.parametrize(
+    ("dtype", "wanted"),
+    [
+        ("uint8", "int8"),
+        ("uint32", "int32"),
+        ("uint64", "int64"),
+        ("uint16", "float16"),
+        ("bfloat16", "float16"),
+        ("float16", "bfloat16"),
+        ("float8_e5m2", "float8_e4m3"),
+    ],
+)
+@pytest.mark.parametrize("name", ["transposed", "chain"])
+def test_neither_does_one_as_wide_that_lacks_some_of_its_numbers(name: str, dtype: str, wanted: str) -> None:
+    x = tnp.ones((4, 4), dtype=getattr(tnp, dtype))
+    with pytest.raises(TypeError, match=f"preferred_element_type {wanted} does not hold what {dtype} does$"):
+        CALLS[name](tnp, x, x, preferred_element_type=wanted)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "wanted"),
+    [
+        ("uint8", "int16"),
+        ("int16", "float16"),
+        ("uint32", "float32"),
+        ("float8_e4m3", "bfloat16"),
+        ("bool", "int8"),
+    ],
+)
+def test_one_that_holds_an_array_is_taken(dtype: str, wanted: str) -> None:
+    x = tnp.ones((4, 4), dtype=getattr(tnp, dtype))
+    found = tnp.matmul(x, x, preferred_element_type=wanted)
+    assert found.dtype == getattr(tnp, wanted)
+    np.testing.assert_array_equal(np.asarray(found).astype(np.float64), np.full((4, 4), 4.0))
+
+
 @pytest.mark.parametrize("dtype", [ml_dtypes.bfloat16, np.float16])
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_narrow_floats_give_the_bits_of_wide_ones(shape: tuple[int, int, int], dtype: Any) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Any
+from typing import Any, cast
 
+import ml_dtypes
 import numpy as np
 from xdsl.ir.affine import AffineExpr, AffineMap
 
@@ -77,7 +78,7 @@ def factors(who: str, preferred: object, *values: Array) -> tuple[list[TracedArr
     Returns what is multiplied, and the dtype that the products are added up in. Without a preferred dtype the
     arrays are promoted to one, which is it. With one they keep their own, which it must be able to hold.
 
-    Raises TypeError where there is no common dtype, or the preferred one is of another kind or narrower.
+    Raises TypeError where there is no common dtype, or the preferred one does not hold that of an array.
     """
     if preferred is None:
         arrays = common(who, *values)
@@ -85,12 +86,31 @@ def factors(who: str, preferred: object, *values: Array) -> tuple[list[TracedArr
     wanted = dtype_of(who, preferred)
     arrays = [array_of(value, result_type(value)) for value in values]
     for x in arrays:
-        is_signed = x.dtype.kind in "i" and wanted.kind == "u"
-        if kind_of(x.dtype) > kind_of(wanted) or x.dtype.itemsize > wanted.itemsize or is_signed:
+        if not _holds(wanted, x.dtype):
             raise TypeError(
                 f"{who}: preferred_element_type {wanted.name} does not hold what {x.dtype.name} does"
             )
     return arrays, wanted
+
+
+def _holds(wanted: np.dtype[Any], dtype: np.dtype[Any]) -> bool:
+    """
+    Returns whether elements of `dtype` are numbers of `wanted` too. Integers become floats that are as wide
+    and reach as far, and may be rounded there.
+    """
+    if kind_of(dtype) > kind_of(wanted) or dtype.itemsize > wanted.itemsize:
+        return False
+    if dtype == BOOL or wanted == BOOL:
+        return True
+    if not is_float(wanted):
+        to, of = np.iinfo(wanted), np.iinfo(dtype)
+        return to.min <= of.min and of.max <= to.max
+    float_info = cast(Any, ml_dtypes.finfo)
+    to = float_info(wanted)
+    if not is_float(dtype):
+        return np.iinfo(dtype).max <= float(to.max)
+    of = float_info(dtype)
+    return of.nmant <= to.nmant and float(of.max) <= float(to.max)
 
 
 def product(

@@ -43,7 +43,7 @@ def matmul(x1: Array, x2: Array, /, *, preferred_element_type: object = None) ->
     are added up: int8 by int8 in int32 is exact, and bf16 by bf16 in float32 is rounded to float32 only.
 
     Raises:
-        TypeError: the preferred dtype is of another kind than that of an array, or narrower.
+        TypeError: the preferred dtype does not hold that of an array.
         ValueError: an array has rank 0, or the extents do not go together.
     """
     (lhs, rhs), dtype = factors("matmul", preferred_element_type, x1, x2)
