@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays.concrete import ConcreteArray, as_concrete
+from ..arrays.concrete import ConcreteArray, as_concrete, is_frozen
 from ..arrays.tree import Node, unflatten
 from ..tracing.leaves import values_of
 from ..tracing.trace import Trace, TracedArray
@@ -89,7 +89,10 @@ class Version:
 def _are_alone(leaves: Sequence[Any], values: list[Any]) -> list[bool]:
     """Returns of which arrays the values, the items of a list, may be written to: nobody else sees them."""
     return [
-        type(leaf) is ConcreteArray and n_references <= N_REFERENCES and leaf.values.base is None
+        type(leaf) is ConcreteArray
+        and n_references <= N_REFERENCES
+        and leaf.values.base is None
+        and not is_frozen(leaf)
         for leaf, n_references in zip(leaves, _counts(values), strict=True)
     ]
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays.aval import Aval, aval_of
-from ..arrays.concrete import ConcreteArray
+from ..arrays.concrete import ConcreteArray, is_frozen
 from ..arrays.static_key import static_key
 from ..arrays.tree import Node, flatten, paths, unflatten
 from ..tracing.leaves import aval_of_value
@@ -148,7 +148,7 @@ class Parameters:
 
     def donated_arrays(self, arguments: tuple[Any, ...], leaves: Sequence[Any]) -> list[ConcreteArray]:
         """
-        Returns the arrays that a call may use up.
+        Returns the arrays that a call may use up; frozen ones stay as they are.
 
         Raises:
             ValueError: one of them is given twice.
@@ -164,7 +164,8 @@ class Parameters:
                         raise ValueError(
                             f"{self.name}: argument {number} is donated, and the same array is given again"
                         )
-                    donated.append(leaf)
+                    if not is_frozen(leaf):
+                        donated.append(leaf)
         return donated
 
     def donated_numbers(self, signature: CallSignature) -> tuple[int, ...]:

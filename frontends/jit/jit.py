@@ -72,11 +72,11 @@ def jit(
 
     Arguments of `static_argnums` (negative ones count from the last parameter) and `static_argnames` are
     given to the function as they are; they must be hashable. Those of `donate_argnums` cannot be used after
-    the call, which may put results in their memory; arrays of numpy are not donated. `dynamic` leaves axes
-    open, by argument: `{"x": {0: tenon.Dim("n", 1, 64)}}`; `specialize` names values of their dims that get a
-    program of their own, `{"n": [8]}`, compiled when a call first has them. `pipeline` is text for the pass
-    manager, `name` what the program is called, `target` the processor to make code for, as in
-    `tenon.compile`.
+    the call, which may put results in their memory; arrays of numpy and frozen ones are copied. `dynamic`
+    leaves axes open, by argument: `{"x": {0: tenon.Dim("n", 1, 64)}}`; `specialize` names values of their
+    dims that get a program of their own, `{"n": [8]}`, compiled when a call first has them. `pipeline` is
+    text for the pass manager, `name` what the program is called, `target` the processor to make code for, as
+    in `tenon.compile`.
 
     What the function reads from outside is followed: see `docs/jit-traps.md`.
 

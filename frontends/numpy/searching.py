@@ -67,8 +67,8 @@ def where(condition: Array, x1: Operand, x2: Operand, /) -> Array:
 def searchsorted(x1: Array, x2: Operand, /, *, side: str = "left", sorter: Array | None = None) -> Array:
     """
     The index in int64 at which each element of `x2` goes into the sorted `x1` to keep it sorted: before those
-    that are equal for `left`, after them for `right`. `sorter` is what sorts `x1`, as `argsort` gives it. NaN
-    counts as greater than all.
+    that are equal for `left`, after them for `right`. `sorter` is what sorts `x1`, as `argsort` gives it;
+    indices outside of `x1` count as the nearest ones. NaN counts as greater than all.
 
     Raises:
         ValueError: `x1` or `sorter` is not of rank 1, their sizes differ, or there is no such side.

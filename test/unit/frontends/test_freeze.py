@@ -74,6 +74,16 @@ def test_arguments_that_are_bound_are_prepared_and_those_of_a_call_are_not() -> 
     np.testing.assert_allclose(bound(x), given(x, weights), rtol=1e-5, atol=1e-5)
 
 
+def test_a_frozen_array_is_not_used_up() -> None:
+    weights = tenon.freeze(tnp.ones((64, 64)))
+    captures = tenon.jit(lambda x: x + weights)
+    captures(1.0)
+    hundredfold = tenon.jit(lambda x: x * 100, donate_argnums=0)(weights)
+    assert (np.asarray(hundredfold) == 100).all()
+    assert (np.asarray(weights) == 1).all()
+    assert (np.asarray(captures(np.ones(64))) == 2).all()
+
+
 def test_a_bias_is_not_repeated_for_each_row() -> None:
     bias, x = tenon.freeze(normal(160)), normal(64, 160)
     assert prepared_of(tenon.jit(lambda x: x + bias), x) == ()
