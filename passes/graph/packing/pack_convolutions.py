@@ -26,7 +26,8 @@ has as many columns, and chooses the rows. A convolution is a contraction of two
 is read in windows or in steps, with one dim that indexes nothing but the other.
 
 Weights are copied if each is used a few times: read where they lie they are a cache line each. Where the
-input channels of an image are apart, all of a window follows some of them, before it does the next ones.
+input channels of an image are apart, or too many for the first cache, all of a window follows some of them,
+before it does the next ones.
 
 Images may have extents of named dims, which count as the greatest that they may be. The weights have numbers.
 
@@ -77,6 +78,12 @@ LEAST_CHANNELS = 8
 MOST_CHANNELS, LEAST_IN_BLOCK = 32, 16
 """How many input channels the window is read for before it is for the next ones."""
 
+LARGE_PLACE_NBYTES = 1024
+"""
+Channels side by side are taken in blocks too where those of a place have so many bytes: a window over a tile
+of 14 places, 42 of them, leaves the first cache otherwise.
+"""
+
 LEAST_PRODUCTS = 1 << 15
 """A smaller convolution is not worth another kernel."""
 
@@ -94,14 +101,14 @@ class PackConvolutionsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         check_positive(self, "vector_nbytes")
         for contraction in [inner for inner in op.walk() if isinstance(inner, graph.ContractOp)]:
-            convolution = _convolution(contraction)
-            if convolution is not None and convolution.uses >= LEAST_USES:
+            convolution = convolution_of(contraction)
+            if convolution is not None:
                 lanes = self.vector_nbytes // NBYTES[compute_type(_element_type(contraction.result))]
                 _pack(convolution, VECTORS_OF_CHANNELS * max(lanes, 1))
 
 
 @dataclass(frozen=True, slots=True)
-class _Convolution:
+class Convolution:
     """A contraction with its image and its weights told apart."""
 
     op: graph.ContractOp
@@ -129,6 +136,10 @@ class _Convolution:
         others = (extent for dim, extent in enumerate(self.extents) if dim not in self.of_weights)
         return prod(upper_bound(bounded(extent, dims)) for extent in others)
 
+    @property
+    def element_nbytes(self) -> int:
+        return NBYTES[_element_type(self.op.inputs[self.image])]
+
     def image_stride(self, dim: int) -> Extent:
         """Returns how many elements apart neighbours along a dim are in the image."""
         shape = shape_of(tensor_type_of(self.op.inputs[self.image], self.op.name))
@@ -139,7 +150,8 @@ def _element_type(value: SSAValue):
     return tensor_type_of(value, graph.ContractOp.name).element_type
 
 
-def _convolution(op: graph.ContractOp) -> _Convolution | None:
+def convolution_of(op: graph.ContractOp) -> Convolution | None:
+    """Returns the convolution that a contraction is, if it is one whose weights are worth a copy."""
     extents = iteration_extents(op)
     if len(op.inputs) != 2 or any(extent == DYNAMIC_INDEX or extent == 0 for extent in extents):
         return None
@@ -167,20 +179,24 @@ def _convolution(op: graph.ContractOp) -> _Convolution | None:
     if len(of_weights) < len(needed) or len(channels) != 1 or of_weights[channels[0]] < LEAST_CHANNELS:
         return None
     axis = next(n for n, index in enumerate(indices[1 - image]) if index.plain_dim == channels[0])
-    found = _Convolution(op, extents, of_weights, image, (first, second), channels[0], axis, folded)
-    return _blocked(found) if found.uses * prod(of_weights.values()) >= LEAST_PRODUCTS else None
+    found = Convolution(op, extents, of_weights, image, (first, second), channels[0], axis, folded)
+    if found.uses < LEAST_USES or found.uses * prod(of_weights.values()) < LEAST_PRODUCTS:
+        return None
+    return _blocked(found)
 
 
-def _blocked(convolution: _Convolution) -> _Convolution:
+def _blocked(convolution: Convolution) -> Convolution:
     """
-    Has all of a window follow so many input channels, where these are apart in the image: what is read of
-    them then stays in the first cache for the window.
+    Has all of a window follow so many input channels, where these are apart in the image or many: what is
+    read of them then stays in the first cache for the window.
     """
     *outer, inner = convolution.folded
     extent = convolution.of_weights[inner]
     sizes = (size for size in range(MOST_CHANNELS, LEAST_IN_BLOCK - 1, -1) if extent % size == 0)
     size = next(sizes, extent)
-    if not outer or extent <= MOST_CHANNELS or size == extent or convolution.image_stride(inner) == 1:
+    if not outer or extent <= MOST_CHANNELS or size == extent:
+        return convolution
+    if convolution.image_stride(inner) == 1 and extent * convolution.element_nbytes < LARGE_PLACE_NBYTES:
         return convolution
     block = len(convolution.extents)
     extents = list(convolution.extents)
@@ -205,7 +221,7 @@ def _indices(map: AffineMap) -> tuple[LinearIndex, ...]:
     return tuple(LinearIndex.of(expr) for expr in map.results)
 
 
-def _pack(convolution: _Convolution, width: int) -> None:
+def _pack(convolution: Convolution, width: int) -> None:
     op, extents, channel = convolution.op, list(convolution.extents), convolution.channel
     builder = GraphBuilder(op)
     count = convolution.of_weights[channel]
@@ -249,14 +265,14 @@ def _pack(convolution: _Convolution, width: int) -> None:
     op.erase()
 
 
-def _shared(convolution: _Convolution) -> list[int]:
+def _shared(convolution: Convolution) -> list[int]:
     """Returns the result's dims that index the weights beside the output channels: groups."""
     kept = convolution.op.result_dims
     found = [index.plain_dim for index in convolution.indices[1 - convolution.image]]
     return [dim for dim in kept if dim in found and dim != convolution.channel]
 
 
-def _copied(builder: GraphBuilder, convolution: _Convolution, panels: int, width: int) -> SSAValue:
+def _copied(builder: GraphBuilder, convolution: Convolution, panels: int, width: int) -> SSAValue:
     """Returns the weights with the axes: groups, panels, what is folded, places in a panel."""
     weights, extents = convolution.weights, convolution.of_weights
     type = tensor_type_of(weights, graph.ContractOp.name)
