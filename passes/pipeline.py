@@ -22,6 +22,7 @@ from .graph.loops.expand_updates import ExpandUpdatesPass
 from .graph.loops.hoist_loop_invariants import HoistLoopInvariantsPass
 from .graph.loops.share_matrix_reads import ShareMatrixReadsPass
 from .graph.mark_symmetric_products import MarkSymmetricProductsPass
+from .graph.packing.lay_channels_last import LayChannelsLastPass
 from .graph.packing.pack_convolutions import PackConvolutionsPass
 from .graph.packing.pack_operands import PackOperandsPass
 from .graph.packing.pack_panels import PackPanelsPass
@@ -86,6 +87,9 @@ def graph_passes(target: Target, part: str | None = None) -> tuple[ModulePass, .
         ExpandUpdatesPass(),
         # After canonicalize-graph, which drops casts that the rules would have to look through.
         InferPrecisionPass(),
+        # After canonicalize-graph, which brings permutations to convolutions; before simplify-contractions,
+        # which makes one axis of several.
+        *((LayChannelsLastPass(),) if has_tiles else ()),
         # After canonicalize-graph, which brings permutations to contractions; before pack-operands, which
         # looks at the order of the dims.
         SimplifyContractionsPass(),

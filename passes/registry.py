@@ -41,6 +41,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "share-matrix-reads",
     ),
     "graph.packing": (
+        "lay-channels-last",
         "pack-convolutions",
         "pack-operands",
         "pack-panels",
