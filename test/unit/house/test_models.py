@@ -38,6 +38,15 @@ def test_tenon_gives_what_numpy_gives(model: Model, row: Any, make: Any):
     check_answers(model.row_name(row), "tenon", make(model, scale, weights, inputs)(), right)
 
 
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [("jax_layers", "JaxLayers"), ("torch_layers", "TorchLayers"), ("onnx_layers", "OnnxLayers")],
+)
+def test_peers_have_all_layers(module: str, name: str):
+    layers = pytest.importorskip(f"tenon.benchmarks.models.{module}", exc_type=ImportError)
+    assert not getattr(layers, name).__abstractmethods__
+
+
 def test_real_weights_have_the_shapes_of_drawn_ones():
     loaded = minilm.load_weights()
     if loaded is None:
