@@ -1,9 +1,10 @@
 """
 What a schedule is expected to cost, to decide which candidates are tried first. It decides nothing else.
 
-The unit is an instruction. A vector counts as the registers that it fills; an access along a vector that has
-a stride, as one for each lane. Loads that do not change along the rows or columns of a register tile are done
-once for all of them. A sum waits for its last step, a step along memory for each cache line that it begins.
+The figures are those of passes/machine/cost.py, which fusion is decided by too. A vector counts as the
+registers that it fills; an access along a vector that has a stride, as one for each lane. Loads that do not
+change along the rows or columns of a register tile are done once for all of them. A sum waits for its last
+step, a step along memory for each cache line that it begins.
 """
 
 from __future__ import annotations
@@ -21,17 +22,14 @@ from ...dialects.element_types import NBYTES, element_type_of
 from ...dialects.sched import Level
 from ...passes.indices.analysis import IndexAnalysis
 from ...passes.indices.expressions import Axis
-
-# By design: figures of x86 processors of today, to the nearest power of two. They order candidates.
-LATENCY = 4
-"""How many instructions could begin while an addition is done."""
-
-LINE_NBYTES = 64
-LINE_COST = 4
-"""How many instructions could be done while a cache line comes."""
-
-GROUP_COST = 32
-"""What a work-group costs beside what is in it."""
+from ...passes.machine.cost import (
+    GROUP_PS,
+    LATENCY,
+    LINE_PS,
+    OPERATION_PS,
+    access_operations,
+    lines_of_step,
+)
 
 UNKNOWN_TRIPS = 8
 """How often a loop is taken to run whose bounds depend on data."""
@@ -51,7 +49,7 @@ class _Around:
 
 
 def estimated_cost(kernel: sched.KernelOp, vector_nbytes: int, sizes: Mapping[str, int]) -> float:
-    """Returns about how many instructions a run of a scheduled kernel takes, in all work-items together."""
+    """Returns about how many picoseconds a run of a scheduled kernel takes, in all work-items together."""
     return _Estimate(vector_nbytes, sizes).of(kernel.body.block, _Around())
 
 
@@ -78,7 +76,7 @@ class _Estimate:
                 flops = low.FLOPS.get(type(op), 0)
                 if not flops or isinstance(op.operands[0].type, IndexType):
                     return 0.0
-                return around.times * flops * self._registers(op.results[0].type, around)
+                return around.times * flops * self._registers(op.results[0].type, around) * OPERATION_PS
 
     def _loop(self, op: sched.AxisOp | sched.ReduceOp, around: _Around) -> float:
         axis, mapping = self._analysis.axis(op), op.mapping
@@ -94,7 +92,7 @@ class _Estimate:
         steps = extent / vector
         inside = _Around(around.times * steps, lanes, axis, tiles)
         cost = self.of(op.body.block, inside)
-        cost += 0.0 if tile else around.times * steps / unroll
+        cost += 0.0 if tile else around.times * steps / unroll * OPERATION_PS
         if isinstance(op, sched.ReduceOp):
             registers = self._registers(op.result.type, inside)
             chains = unroll * registers
@@ -102,9 +100,10 @@ class _Estimate:
                 chains *= size
             adding = around.times * steps * registers
             # A sum that starts anew for each vector of columns waits as often as there are steps.
-            cost += max(adding, around.times * steps * LATENCY * registers / max(chains, 1))
+            waiting = around.times * steps * LATENCY * registers / max(chains, 1)
+            cost += max(adding, waiting) * OPERATION_PS
         if mapping.level.data is not Level.SERIAL:
-            cost += GROUP_COST * around.times * max(extent / mapping.chunk.data, 1.0)
+            cost += GROUP_PS * around.times * max(extent / mapping.chunk.data, 1.0)
         return cost
 
     def _access(self, op: memref.LoadOp | memref.StoreOp, around: _Around) -> float:
@@ -114,12 +113,7 @@ class _Estimate:
         if around.lanes is not None:
             axis, width = around.lanes
             stride = address.stride(axis)
-            if stride == 0:
-                each = 1.0
-            elif stride == 1:
-                each = self._registers(element, around)
-            else:
-                each = float(width)
+            each = access_operations(stride, width, self._registers(element, around))
         for axis, size in around.tile:
             if isinstance(op, memref.LoadOp) and address.stride(axis) == 0:
                 times /= size
@@ -127,10 +121,8 @@ class _Estimate:
         if around.innermost is not None:
             step = address.stride(around.innermost)
             width = around.lanes[1] if around.lanes and around.lanes[0] is around.innermost else 1
-            if step != 0:
-                moved = LINE_NBYTES if not isinstance(step, int) else abs(step) * width * nbytes
-                lines = min(moved / LINE_NBYTES, float(width))
-        return times * (each + LINE_COST * lines)
+            lines = lines_of_step(step, width, nbytes)
+        return times * (each * OPERATION_PS + lines * LINE_PS)
 
     def _registers(self, type: Attribute, around: _Around) -> float:
         """Returns how many registers a value fills where it stands."""
