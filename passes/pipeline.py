@@ -126,7 +126,7 @@ def graph_passes(target: Target, part: str | None = None) -> tuple[ModulePass, .
         # After eliminate-common-subexpressions, which leaves the operands of what it merged without a use.
         DeadCodeElimination(),
         # Last: every rewrite changes who reads what, and a memory mode is about just that.
-        InferMemoryModesPass(),
+        target.pass_of(InferMemoryModesPass),
     )
 
 

@@ -16,6 +16,7 @@ from ...passes.sched.mapping.deduplicate_kernels import DeduplicateKernelsPass
 from ...passes.sched.mapping.fuse_loops import FuseLoopsPass
 from ...passes.sched.mapping.fuse_producers import FuseProducersPass
 from ...passes.sched.planning.convert_graph_to_sched import ConvertGraphToSchedPass
+from ...passes.sched.planning.infer_memory_modes import InferMemoryModesPass
 from ...passes.sched.steps.passes.record_recipes import RecordRecipesPass
 from ...runtime.reports.explanation import Explanation
 from ..lowering import default_phases
@@ -49,8 +50,11 @@ def explain_request(request: CompileRequest) -> Explanation:
     for pass_ in passes:
         if isinstance(pass_, ConvertSchedToLowPass):
             break
-        is_conversion = isinstance(pass_, ConvertGraphToSchedPass)
-        wanted.append(replace(pass_, origins=True) if is_conversion else pass_)
+        if isinstance(pass_, ConvertGraphToSchedPass):
+            pass_ = replace(pass_, origins=True)
+        elif isinstance(pass_, InferMemoryModesPass):
+            pass_ = replace(pass_, figures=True)
+        wanted.append(pass_)
     made = max((n for n, pass_ in enumerate(wanted, 1) if isinstance(pass_, _BEFORE_SCHEDULES)), default=0)
     wanted.insert(made, RecordRecipesPass())
     recorder = Recorder()

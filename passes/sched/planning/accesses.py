@@ -54,6 +54,8 @@ class Kernel:
     """The axes that a local buffer is filled over, one for each of its dims."""
     local_nbytes: int = 0
     """Bytes of all local buffers."""
+    reads: dict[SSAValue, list[Access]] = field(default_factory=dict["SSAValue", "list[Access]"])
+    """The values that are loaded here, as far as is known, and where."""
     in_result: Operation | None = None
     """The op whose local buffer is the root's own, row by row, until the root's elements are stored there."""
 

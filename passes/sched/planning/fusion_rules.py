@@ -22,7 +22,9 @@ from ....dialects.graph import Combination, MemoryModeAttr, ReduceKind, iteratio
 from ....dialects.memory_modes import ModeKind
 from ...graph.masks import is_mask
 from ...indices.access import shape_of, with_bounds
+from ...machine.target import DEFAULT_TARGET, Target
 from .accesses import Access, element_count, hoisted_loops, is_all_of_kernel, repetitions
+from .fusion_cost import Estimate, estimate
 from .local_values import Hoisting, LocalBuffer, hoisting, local_buffer
 from .op_kinds import FOLDING_OPS, UPDATING_OPS, VIEW_OPS
 from .own import OWN_KERNELS
@@ -54,6 +56,11 @@ LEAST_TILED_EXTENT = 4
 LEAST_TILED_PRODUCTS = 1 << 10
 """The least products of such a contraction."""
 
+# A softmax of columns of 512x512 takes 163 us with exp done twice, 173 us with it in a buffer; estimated are
+# 203 and 171 us (`python -m benchmarks.fusion`).
+CHEAPER = 0.8
+"""The share of the time together that a value must be estimated to take apart, to be kept apart."""
+
 
 @dataclass(frozen=True, slots=True)
 class Decision:
@@ -72,6 +79,7 @@ class Candidate:
     accesses: Sequence[Access]
     needed: str | None
     """Why it has to be in a buffer, whatever its accesses are."""
+    target: Target = DEFAULT_TARGET
 
     @property
     def is_heavy(self) -> bool:
@@ -93,6 +101,12 @@ class Candidate:
         if len(self.accesses) == 1:
             return hoisting(self.op, self.accesses[0])
         return local_buffer(self.op, self.accesses)
+
+    @cached_property
+    def estimate(self) -> Estimate:
+        """What the kernels take that compute the value and read it."""
+        place = self.place if self.is_heavy else ""
+        return estimate(self.op, self.accesses, place, self.target)
 
     @property
     def obstacle(self) -> str | None:
@@ -173,6 +187,18 @@ def _no_place(value: Candidate) -> str | None:
     return value.obstacle if len(value.accesses) == 1 else None
 
 
+def _cheaper_apart(value: Candidate) -> str | None:
+    if not _may_cost(value):
+        return None
+    otherwise = _first(FUSION_RULES[FUSION_RULES.index(COST_RULE) + 1 :], value)
+    if otherwise is None or otherwise.mode is ModeKind.MATERIALIZED:
+        return None
+    found = value.estimate
+    # Whether vectors are made of borders and gathers, passes decide that come later.
+    is_cheaper = found.is_sure and found.apart_ps < CHEAPER * found.together_ps
+    return f"cheaper apart: {found}" if is_cheaper else None
+
+
 def _reduction(value: Candidate) -> str | None:
     if not value.is_folding or len(value.accesses) > 1:
         return None
@@ -230,6 +256,9 @@ FORCED_RULES: tuple[FusionRule, ...] = (
 )
 """The rules that leave no choice: a mode that is asked for cannot go against those that materialize."""
 
+COST_RULE = FusionRule("cheaper-apart", ModeKind.MATERIALIZED, _cheaper_apart)
+"""The rule that compares times. A mode that is asked for goes against it."""
+
 FUSION_RULES: tuple[FusionRule, ...] = (
     *FORCED_RULES,
     # Before all rules that add to a kernel.
@@ -245,6 +274,7 @@ FUSION_RULES: tuple[FusionRule, ...] = (
     # The kernel computes a heavy value once, hoisted or in a local buffer; else the value is materialized. A
     # value with two uses is the exception: arithmetic done twice costs less than a pass over memory.
     FusionRule("no-place", ModeKind.MATERIALIZED, _no_place),
+    COST_RULE,
     FusionRule("reduction", ModeKind.LOCAL, _reduction),
     FusionRule("local-buffer", ModeKind.LOCAL, _local_buffer),
     FusionRule("computed-twice", ModeKind.VIRTUAL, _computed_twice),
@@ -260,11 +290,23 @@ FUSION_RULES: tuple[FusionRule, ...] = (
 """The rules in the order in which they are asked; the last one always has a reason."""
 
 
+_WITHOUT_CHOICE = {*(rule.name for rule in FORCED_RULES), "full-kernel", "view", "mask"}
+
+
 def decide(value: Candidate) -> Decision:
     """Returns what the first rule says that has a reason."""
     decision = _first(FUSION_RULES, value)
     assert decision is not None, f"{value.op.name}: no rule decides"
     return decision
+
+
+def with_figures(value: Candidate, decision: Decision) -> Decision:
+    """Returns a decision whose reason tells both times, where there was a choice."""
+    if not value.accesses or decision.rule in _WITHOUT_CHOICE or decision.rule == COST_RULE.name:
+        return decision
+    if value.is_folding and isinstance(value.place, str):
+        return decision
+    return Decision(decision.mode, decision.rule, f"{decision.why}; {value.estimate}")
 
 
 def _first(rules: Sequence[FusionRule], value: Candidate) -> Decision | None:
@@ -287,7 +329,8 @@ def obey(value: Candidate, requested: MemoryModeAttr) -> Decision:
     forced = _first(FORCED_RULES, value)
     if forced is None and mode is ModeKind.VIRTUAL and not value.is_folding:
         return decision
-    inferred = forced or decide(value)
+    inferred = forced or _first([rule for rule in FUSION_RULES if rule is not COST_RULE], value)
+    assert inferred is not None, f"{value.op.name}: no rule decides"
     if inferred.mode is mode or (not value.accesses and value.needed is None):
         return decision
     reason = inferred.why
@@ -309,6 +352,20 @@ def is_worth_tiles(op: graph.ContractOp) -> bool:
         for mine, others in (used, used[::-1])
     ]
     return min(sides) >= LEAST_TILED_EXTENT and prod(extents) >= LEAST_TILED_PRODUCTS
+
+
+def _may_cost(value: Candidate) -> bool:
+    """
+    Returns whether it may take longer to compute a value where it is read: in loops that are turned for it,
+    one element at a time inside of a reduction, or more often than it has elements. Nothing is estimated of
+    most values, which are read once, element by element.
+    """
+    if len(value.accesses) > 1:
+        return True
+    (access,) = value.accesses
+    if value.is_folding and not all(axis in access.kernel.axes for axis in access.loops):
+        return True
+    return set(access.dependences()) != set(access.loops)
 
 
 def _is_windowed(op: graph.ContractOp) -> bool:

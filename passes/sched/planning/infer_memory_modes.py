@@ -26,6 +26,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from ....dialects.graph import MemoryModeAttr
+from ...machine.target import L1_NBYTES, L2_NBYTES, VECTOR_NBYTES, Target, check_positive
 from .plan import plan_kernels
 from .region_preparation import prepare_regions
 
@@ -35,12 +36,19 @@ class InferMemoryModesPass(ModulePass):
     """Says which values are virtual, local or materialized, and why."""
 
     name = "infer-memory-modes"
+    vector_nbytes: int = VECTOR_NBYTES
+    l1_nbytes: int = L1_NBYTES
+    l2_nbytes: int = L2_NBYTES
+    figures: bool = False
+    """Whether reasons tell what was estimated."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        check_positive(self, "vector_nbytes", "l1_nbytes", "l2_nbytes")
+        target = Target.told(self)
         for function in op.ops:
             if isinstance(function, func.FuncOp) and not function.is_declaration:
                 prepare_regions(function)
-                for graph_op, decision in plan_kernels(function).all_decisions():
+                for graph_op, decision in plan_kernels(function, target, self.figures).all_decisions():
                     graph_op.attributes["memory_mode"] = MemoryModeAttr(
                         decision.mode, decision.why, decision.rule
                     )

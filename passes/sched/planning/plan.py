@@ -34,6 +34,7 @@ from ....dialects.modules.entry import check_single_block
 from ...graph.loops.updated_boxes import known_starts, reads_beside
 from ...indices.access import Indices, box_starts, is_plain_iota, joined_at, operand_indices, shape_of
 from ...indices.expressions import Axis, variable
+from ...machine.target import DEFAULT_TARGET, Target
 from .accesses import (
     Access,
     Kernel,
@@ -43,7 +44,7 @@ from .accesses import (
     hint_of,
     hoisted_loops,
 )
-from .fusion_rules import Candidate, Decision, decide, obey
+from .fusion_rules import Candidate, Decision, decide, obey, with_figures
 from .local_values import Hoisting, LocalBuffer
 from .op_kinds import FOLDING_OPS, UPDATING_OPS
 from .own import OWN_KERNELS
@@ -92,21 +93,24 @@ class Plan:
                 yield from body.all_decisions()
 
 
-def plan_kernels(function: func.FuncOp) -> Plan:
+def plan_kernels(function: func.FuncOp, target: Target = DEFAULT_TARGET, with_figures: bool = False) -> Plan:
     """
-    Plans `function`, obeying the `memory_mode` that an op already carries.
+    Plans `function` for a machine, obeying the `memory_mode` that an op already carries. Reasons have what
+    was estimated in them where that is asked for.
 
     Raises PassFailedException naming the op where an extent has no name, an op is none that kernels are made
     of, or a requested memory mode is impossible, and TenonError for a function of several blocks.
     """
     check_single_block(function)
-    return _Planner(function, function.body.block).plan()
+    return _Planner(function, function.body.block, target, with_figures).plan()
 
 
 class _Planner:
-    def __init__(self, function: func.FuncOp, block: Block):
+    def __init__(self, function: func.FuncOp, block: Block, target: Target, with_figures: bool):
         self.function = function
         self.block = block
+        self.target = target
+        self.with_figures = with_figures
         self.decisions: dict[Operation, Decision] = {}
         self.kernels: list[Kernel] = []
         self.accesses: dict[SSAValue, list[Access]] = {}
@@ -170,7 +174,10 @@ class _Planner:
         """Plans the regions of an op: what they read, and what the op is given, must be in buffers."""
         for value in (*op.operands, *op.results):
             shape_of(value, op.name)
-        bodies = tuple(_Planner(self.function, region.block).plan() for region in op.regions)
+        bodies = tuple(
+            _Planner(self.function, region.block, self.target, self.with_figures).plan()
+            for region in op.regions
+        )
         self.bodies[op] = bodies
         for operand in op.operands:
             self.kept.setdefault(operand, f"given to {op.name}")
@@ -198,10 +205,10 @@ class _Planner:
                 "it was given lower, run decompose-composites)"
             )
         accesses = self.accesses.get(op.results[0], [])
-        value = Candidate(op, accesses, self.kept.get(op.results[0]))
+        value = Candidate(op, accesses, self.kept.get(op.results[0]), self.target)
         requested = op.attributes.get("memory_mode")
         decision = obey(value, requested) if isinstance(requested, MemoryModeAttr) else decide(value)
-        self.decisions[op] = decision
+        self.decisions[op] = with_figures(value, decision) if self.with_figures else decision
         if decision.mode is ModeKind.MATERIALIZED:
             if self._needs_kernel(op) and element_count(op.results[0], op.name):
                 self._start_kernel(op)
@@ -210,6 +217,8 @@ class _Planner:
         if decision.mode is ModeKind.LOCAL and accesses and isinstance(value.place, LocalBuffer):
             self._add(op, value.place.take(op))
             return
+        for access in accesses:
+            access.kernel.reads.pop(op.results[0], None)
         if value.is_heavy and len(accesses) == 1 and isinstance(value.place, Hoisting):
             value.place.take()
         for access in accesses:
@@ -313,6 +322,7 @@ class _Planner:
             if other.kernel is access.kernel and other.indices == access.indices:
                 return
         known.append(access)
+        access.kernel.reads.setdefault(operand, []).append(access)
 
 
 def concat_parts(op: graph.ConcatOp) -> list[tuple[Extent, Extent]]:

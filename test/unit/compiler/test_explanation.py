@@ -38,17 +38,21 @@ func.func @f(%x: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<f32>) {
 """
 
 
+TOLD, KEPT = "; about 106 ns together, 207 ns apart", "; about 243 ns together, 326 ns apart"
+SPACE = " " * len(TOLD)
+
+
 def test_an_explanation_is_a_story():
     assert (
         str(explained(TWO_KERNELS))
-        == """\
+        == f"""\
 @f: 5 operations in 3 kernels
 
 what the passes did:
   canonicalize-graph: drop neutral operand; -1 graph.constant, -1 graph.mul
 
 kernel @f_0 computes %y: 4x8xf32
-  %y  exp  4x8xf32  materialized  several-consumers  read by 2 kernels  f.mlir:3
+  %y  exp  4x8xf32  materialized  several-consumers  read by 2 kernels{KEPT}  f.mlir:3
   schedule:
     for i < 4: one after the other
       for j < 8: one after the other
@@ -56,9 +60,9 @@ kernel @f_0 computes %y: 4x8xf32
   cost: 640 operations, 256 bytes moved, 2.5 operations per byte
 
 kernel @f_1 computes %2: 4x8xf32
-  %0  reduce add  4x1xf32  local         reduction  combined in registers, once for each (i)  f.mlir:5
-  %1  broadcast   4x8xf32  virtual       view       a view: only the index changes            f.mlir:6
-  %2  div         4x8xf32  materialized  needed     returned by the function                  f.mlir:7
+  %0  reduce add  4x1xf32  local         reduction  combined in registers, once for each (i){TOLD}  f.mlir:5
+  %1  broadcast   4x8xf32  virtual       view       a view: only the index changes{SPACE}            f.mlir:6
+  %2  div         4x8xf32  materialized  needed     returned by the function{SPACE}                  f.mlir:7
   schedule:
     for i < 4: one after the other
       combine by addf for j < 8: one after the other
@@ -77,7 +81,7 @@ kernel @f_2 computes %3: f32
   cost: 36 operations, 132 bytes moved, 0.27 operations per byte
 
 not fused:
-  @f_0 hands %y (128 bytes) to @f_1 and @f_2: read by 2 kernels
+  @f_0 hands %y (128 bytes) to @f_1 and @f_2: read by 2 kernels{KEPT}
 
 steps:
   @f_0(%x) -> %y
@@ -95,7 +99,7 @@ def test_an_explanation_is_json():
     found = json.loads(explained(TWO_KERNELS).to_json())
     assert found["name"] == "f"
     assert [kernel["name"] for kernel in found["kernels"]] == ["f_0", "f_1", "f_2"]
-    assert found["kernels"][1]["ops"][0]["why"] == "combined in registers, once for each (i)"
+    assert found["kernels"][1]["ops"][0]["why"] == f"combined in registers, once for each (i){TOLD}"
     assert found["not_fused"][0]["consumers"] == ["f_1", "f_2"]
 
 

@@ -109,6 +109,12 @@ PROGRAMS: dict[str, tuple[str, str, str, str]] = {
         %y = graph.contract %v, %x {MATMUL} : {T}, {T} -> {T}""",
         "%y",
     ),
+    "cheaper-apart": (
+        V,
+        T,
+        f"%v = graph.exp %x : {V}\n%b = graph.broadcast %v : {V} -> {T}\n%y = graph.neg %b : {T}",
+        "%y",
+    ),
     "reduction": (T, V, f"%v = graph.reduce add %x axes [1] : {T} -> {V}\n%y = graph.neg %v : {V}", "%y"),
     "local-buffer": (
         T,
@@ -122,7 +128,7 @@ PROGRAMS: dict[str, tuple[str, str, str, str]] = {
     "computed-twice": (
         LONG,
         "tensor<16x50000xf64>",
-        f"""%v = graph.exp %x : {LONG}
+        f"""%v = graph.sqrt %x : {LONG}
         %s = graph.reduce add %v axes [1] keep : {LONG} -> {ROW}
         %b = graph.broadcast %s : {ROW} -> {LONG}
         %d = graph.div %v, %b : {LONG}
