@@ -23,6 +23,7 @@ from .graph.loops.hoist_loop_invariants import HoistLoopInvariantsPass
 from .graph.loops.share_matrix_reads import ShareMatrixReadsPass
 from .graph.mark_symmetric_products import MarkSymmetricProductsPass
 from .graph.packing.lay_channels_last import LayChannelsLastPass
+from .graph.packing.multiply_nibbles import MultiplyNibblesPass
 from .graph.packing.pack_convolutions import PackConvolutionsPass
 from .graph.packing.pack_operands import PackOperandsPass
 from .graph.packing.pack_panels import PackPanelsPass
@@ -99,6 +100,9 @@ def graph_passes(target: Target, part: str | None = None) -> tuple[ModulePass, .
         # After simplify-contractions, which brings transposes to contractions. Before what copies operands:
         # they are no longer one value then.
         MarkSymmetricProductsPass(),
+        # After simplify-contractions, which would make one dim of the two again. Before what packs operands:
+        # bytes are read as they lie.
+        *((MultiplyNibblesPass(),) if has_tiles else ()),
         # After infer-precision, which lets contractions read what is narrow. Before pack-panels: what has a
         # tile is left alone.
         *((WidenRowsPass(),) if has_tiles else ()),

@@ -42,6 +42,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     ),
     "graph.packing": (
         "lay-channels-last",
+        "multiply-nibbles",
         "pack-convolutions",
         "pack-operands",
         "pack-panels",

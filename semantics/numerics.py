@@ -163,6 +163,11 @@ def _shift_right(value: Array, amount: Array) -> Array:
     return np.where(fits, np.right_shift(value, safe), sign)
 
 
+def nibble(value: Array, number: Array) -> Array:
+    """Returns the signed four bits of bytes: the lower ones where `number` is even, else the upper ones."""
+    return np.where(number & 1, value, value << 4) >> 4
+
+
 def _shift_amount(amount: Array) -> tuple[Array, Array]:
     fits = (amount >= 0) & (amount < amount.dtype.itemsize * 8)
     return fits, np.where(fits, amount, np.zeros((), amount.dtype))
@@ -222,6 +227,7 @@ ELEMENTWISE: dict[type[graph.ElementwiseOp], Function] = {
     graph.XorOp: np.bitwise_xor,
     graph.ShlOp: _shift_left,
     graph.ShrOp: _shift_right,
+    graph.NibbleOp: nibble,
     graph.EqOp: np.equal,
     graph.NeOp: np.not_equal,
     graph.LtOp: np.less,

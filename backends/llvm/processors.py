@@ -67,6 +67,14 @@ class Processor:
         needs = {4: "sse2", 8: "avx2", 16: "avx512bw"}.get(lanes)
         return _PAIR_PRODUCTS[lanes] if needs is not None and self.has(needs) else None
 
+    def look_up_of_nibbles(self, lanes: int) -> str | None:
+        """
+        Returns the intrinsic that takes for each lane of so many f32 the one whose number the lower four bits
+        of another vector's lane are, whatever the others, if it has one.
+        """
+        has = self.arch in _X86 and self.has("avx512f") and lanes == 16
+        return "x86.avx512.permvar.sf.512" if has else None
+
     @property
     def triple(self) -> str:
         """LLVM's triple, for this operating system."""

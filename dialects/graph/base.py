@@ -6,7 +6,7 @@ from abc import ABC
 from typing import Any, ClassVar
 
 from xdsl.dialects.arith import FastMathFlagsAttr
-from xdsl.dialects.builtin import TensorType, f32, i32
+from xdsl.dialects.builtin import TensorType, f32, i8, i32
 from xdsl.ir import Attribute, Operation
 from xdsl.irdl import IRDLOperation, traits_def
 from xdsl.traits import Pure
@@ -42,7 +42,8 @@ class ElementwiseOp(GraphOp, ABC):
     @classmethod
     def example(cls) -> str:
         """Returns the op of this class as `EXAMPLE` writes it, on a type that it takes."""
-        element_type = f32 if f32 in cls.ELEMENTS.types else i32
+        types = cls.ELEMENTS.types
+        element_type = next((type for type in (f32, i32) if type in types), i8)
         return cls.EXAMPLE.format(name=cls.name, type=f"tensor<4x{element_type}>")
 
     def verify_(self) -> None:

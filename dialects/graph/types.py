@@ -9,7 +9,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any, cast
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, NoneAttr, TensorType, i1
+from xdsl.dialects.builtin import DYNAMIC_INDEX, NoneAttr, TensorType, i1, i8
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import AttrConstraint, InferenceContext, VarConstraint, VerificationContext
 from xdsl.utils.exceptions import VerifyException
@@ -216,4 +216,5 @@ FLOATS = ElementKind("a float", frozenset(t for t in ELEMENT_TYPES if is_float(t
 NUMBERS = ElementKind("a number", frozenset(t for t in ELEMENT_TYPES if t != i1))
 INTEGERS = ElementKind("an integer", NUMBERS.types - FLOATS.types)
 BITS = ElementKind("an integer or i1", INTEGERS.types | {i1})
+BYTES = ElementKind("i8", frozenset({i8}))
 ANY = ElementKind("any element type", _ELEMENTS)

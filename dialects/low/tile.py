@@ -38,6 +38,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from ..element_types import NARROW_FLOATS, element_type_of, is_float
+from .constant_integer import constant_integer
 
 INDEX = IndexType()
 
@@ -71,6 +72,9 @@ class TileFmaOp(IRDLOperation):
     converted exactly; integers are read as signed unless `unsigned` stands before their buffer. No two of the
     elements that are written are the same, and none of them is among those that are read.
 
+    Where `nibbles` stands before `rhs`, its bytes have two signed numbers of four bits each: the last depth,
+    of 2 steps of 0 in `rhs`, takes the one in the lower bits and then the one in the upper bits.
+
     With `live` only the first `live` columns exist: no others are read or written.
 
     `prefetch` says what the next tile reads. Step k prefetches `count` elements from `at + k * step` on: of
@@ -98,6 +102,8 @@ class TileFmaOp(IRDLOperation):
         : memref<65536xf32>, memref<65536xf32>, memref<65536xf32>
     low.tile_fma 14 x 32 %c[%c_at, %c_row] = %a[%a_at, %a_row, %a_step] * unsigned %b[%b_at, %b_step]
         depth [%k] : memref<65536xf32>, memref<65536xf32>, memref<65536xi8>
+    low.tile_fma 8 x 48 %c[%c_at, %c_row] = %a[%a_at, %a_row, %a_0, %a_1] * nibbles %b[%b_at, %b_0, %zero]
+        depth [%k, %two] : memref<65536xf32>, memref<65536xf32>, memref<65536xi8>
     ```
     """
 
@@ -109,6 +115,7 @@ class TileFmaOp(IRDLOperation):
     ahead = opt_prop_def(IntegerAttr[I64])
     lhs_unsigned = opt_prop_def(UnitAttr)
     rhs_unsigned = opt_prop_def(UnitAttr)
+    rhs_nibbles = opt_prop_def(UnitAttr)
     acc = operand_def(MemRefType)
     acc_at = operand_def(INDEX)
     acc_row = operand_def(INDEX)
@@ -141,12 +148,13 @@ class TileFmaOp(IRDLOperation):
         lhs_next: tuple[SSAValue, int, int] | None = None,
         rhs_next: tuple[SSAValue, int, int] | None = None,
         unsigned: tuple[bool, bool] = (False, False),
+        nibbles: bool = False,
     ):
         """
         `acc` is a buffer, the index at which its tile begins, and the step from row to row. `lhs` is the same
         and a step for each depth. `rhs` is a buffer, the index at which its tile begins, and a step for each
         depth. A prefetch of `lhs` or `rhs` is an index, a step and a count. `unsigned` says how the integers
-        of `lhs` and of `rhs` are read.
+        of `lhs` and of `rhs` are read, `nibbles` that the bytes of `rhs` have two numbers each.
         """
         super().__init__(
             operands=[*acc, *lhs[:3], lhs[3:], *rhs[:2], rhs[2:], depths, live]
@@ -159,6 +167,7 @@ class TileFmaOp(IRDLOperation):
                 "ahead": None if ahead is None else IntegerAttr(ahead, i64),
                 "lhs_unsigned": UnitAttr() if unsigned[0] else None,
                 "rhs_unsigned": UnitAttr() if unsigned[1] else None,
+                "rhs_nibbles": UnitAttr() if nibbles else None,
                 "lhs_next_steps": _steps_of(lhs_next),
                 "rhs_next_steps": _steps_of(rhs_next),
             },
@@ -184,6 +193,7 @@ class TileFmaOp(IRDLOperation):
         lhs, lhs_indices = _parse_place(parser)
         parser.parse_punctuation("*")
         rhs_unsigned = parser.parse_optional_keyword("unsigned") is not None
+        nibbles = parser.parse_optional_keyword("nibbles") is not None
         rhs, rhs_indices = _parse_place(parser)
         parser.parse_keyword("depth")
         depths = _parse_indices(parser)
@@ -219,6 +229,7 @@ class TileFmaOp(IRDLOperation):
             lhs_next,
             rhs_next,
             (lhs_unsigned, rhs_unsigned),
+            nibbles,
         )
         op.attributes.update(attributes)
         return op
@@ -240,6 +251,8 @@ class TileFmaOp(IRDLOperation):
         printer.print_string(" *")
         if self.rhs_unsigned is not None:
             printer.print_string(" unsigned")
+        if self.rhs_nibbles is not None:
+            printer.print_string(" nibbles")
         _print_place(printer, self.rhs, (self.rhs_at, *self.rhs_steps))
         printer.print_string(" depth [")
         printer.print_list(self.depths, printer.print_ssa_value)
@@ -285,6 +298,8 @@ class TileFmaOp(IRDLOperation):
                 )
             if unsigned is not None and is_float(element):
                 raise VerifyException(f"{self.name}: {name} is unsigned {buffer.type}, expected integers")
+        if self.rhs_nibbles is not None:
+            self._verify_nibbles()
         if self.transposed is not None and (self.accumulates is not None or self.live is not None):
             what = "+=" if self.accumulates is not None else "live"
             raise VerifyException(f"{self.name}: {what} of a transposed tile (expected = of all columns)")
@@ -299,6 +314,17 @@ class TileFmaOp(IRDLOperation):
         # Whether a load sees new sums or old elements would depend on when a backend stores the sums.
         if self.acc in (self.lhs, self.rhs):
             raise VerifyException(f"{self.name}: acc is an operand too, expected a buffer of its own")
+
+    def _verify_nibbles(self) -> None:
+        if element_type_of(self.rhs.type) != i8 or self.rhs_unsigned is not None:
+            unsigned = "" if self.rhs_unsigned is None else "unsigned "
+            raise VerifyException(f"{self.name}: nibbles of {unsigned}{self.rhs.type}, expected i8")
+        step, depth = constant_integer(self.rhs_steps[-1]), constant_integer(self.depths[-1])
+        if len(self.depths) < 2 or (step, depth) != (0, 2):
+            raise VerifyException(
+                f"{self.name}: nibbles and {len(self.depths)} depths, the last one of {depth} steps of "
+                f"{step} in rhs (expected two or more, the last one of 2 steps of 0)"
+            )
 
 
 def _parse_indices(parser: Parser) -> list[SSAValue]:

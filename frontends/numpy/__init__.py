@@ -18,6 +18,7 @@ from . import (
     indexing,
     info,
     manipulation,
+    packing,
     padding,
     predicates,
     searching,
@@ -35,6 +36,7 @@ from .elementwise import *
 from .indexing import *
 from .info import *
 from .manipulation import *
+from .packing import *
 from .padding import *
 from .predicates import *
 from .products import linalg, linear_algebra
@@ -59,6 +61,7 @@ __all__ += indexing.__all__
 __all__ += info.__all__
 __all__ += linear_algebra.__all__
 __all__ += manipulation.__all__
+__all__ += packing.__all__
 __all__ += padding.__all__
 __all__ += predicates.__all__
 __all__ += searching.__all__

@@ -43,6 +43,7 @@ from ...dialects import graph
 from ...dialects.modules.argument_marks import FROZEN
 from ...dialects.modules.entry import preparation_name
 from .packing.frozen_values import frozen_arguments, frozen_values, n_elements
+from .same_bits import is_same_bits
 
 MOST_GROWTH = 2
 """How many elements what is prepared may have for each one that it is made of: panels are filled up."""
@@ -123,6 +124,9 @@ def _prepared(function: func.FuncOp, frozen: dict[SSAValue, int]) -> list[SSAVal
 
 def _is_view(op: Operation) -> bool:
     """Returns whether an op only says at which index its source is read."""
+    if is_same_bits(op) or isinstance(op, graph.NibbleOp):
+        # Two numbers in a byte take less to read than each in its own.
+        return True
     views = graph.ReshapeOp | graph.PermuteOp | graph.BroadcastOp | graph.SliceOp | graph.FlipOp
     return isinstance(op, views) and "memory_mode" not in op.attributes
 

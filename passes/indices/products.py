@@ -27,6 +27,7 @@ from ...dialects.buffer_size import size_of
 from ...dialects.dims.expressions import Extent, upper_bound
 from ...dialects.element_types import NBYTES, element_type_of
 from ...dialects.low import Conversion, ConvertOp
+from ...dialects.low.nibbles import nibble_of
 from ...dialects.low.tile import SUM_TYPES, holds
 from .analysis import IndexAnalysis
 from .expressions import Axis, IndexExpr, Leaf, opaque, variable
@@ -38,6 +39,8 @@ class Side:
 
     load: memref.LoadOp
     address: IndexExpr
+    is_of_nibbles: bool = False
+    """Whether it is loaded as bytes, of which the innermost dim takes the lower and then the upper bits."""
 
     @property
     def nbytes(self) -> int:
@@ -122,9 +125,11 @@ class Product:
         return prod(analysis.most(dim) for dim in self.dims)
 
     def column_side(self, axis: Axis, run: int | None) -> int | None:
-        """Returns which side is contiguous along an axis, where the other one stays."""
+        """Returns which side is contiguous along an axis, where the other one stays, and is of no nibbles."""
         strides = [side.stride(axis, run) for side in self.sides]
-        return strides.index(1) if sorted(map(str, strides)) == ["0", "1"] else None
+        if sorted(map(str, strides)) != ["0", "1"] or self.sides[strides.index(0)].is_of_nibbles:
+            return None
+        return strides.index(1)
 
 
 def product_of(op: sched.ReduceOp, analysis: IndexAnalysis) -> Product | None:
@@ -135,7 +140,7 @@ def product_of(op: sched.ReduceOp, analysis: IndexAnalysis) -> Product | None:
     dims = dims_of(op)
     if op.result.type not in SUM_TYPES or not op.kind.data.adds_products or op.init is not None:
         return None
-    loads = [loaded(value) for value in dims[-1].yielded]
+    loads = [loaded(value) or loaded_nibble(value, dims, analysis) for value in dims[-1].yielded]
     for number, dim in enumerate(dims):
         inner = dims[min(number + 1, len(dims) - 1)]
         if any(each is not inner and _does_more(each) for each in dim.body.block.ops):
@@ -143,7 +148,11 @@ def product_of(op: sched.ReduceOp, analysis: IndexAnalysis) -> Product | None:
     lhs, rhs = loads
     if lhs is None or rhs is None:
         return None
-    return Product(op, dims, (Side(lhs, analysis.address(lhs)), Side(rhs, analysis.address(rhs))))
+    first, second = (
+        Side(load, analysis.address(load), loaded(value) is None)
+        for load, value in zip((lhs, rhs), dims[-1].yielded, strict=True)
+    )
+    return None if first.is_of_nibbles and second.is_of_nibbles else Product(op, dims, (first, second))
 
 
 def products_in(axis: sched.AxisOp, analysis: IndexAnalysis) -> list[Product]:
@@ -176,6 +185,29 @@ def loaded(value: SSAValue) -> memref.LoadOp | None:
     elif isinstance(owner, ConvertOp) and holds(value.type, owner.source.type):
         source = owner.source
     return source.owner if isinstance(source.owner, memref.LoadOp) else None
+
+
+def loaded_nibble(
+    value: SSAValue, dims: Sequence[sched.ReduceOp], analysis: IndexAnalysis
+) -> memref.LoadOp | None:
+    """
+    Returns what loads the bytes that a value is four bits of, which may be converted then: the lower ones and
+    then the upper ones along the innermost of several dims, of 2 steps, along which the bytes stay.
+    """
+    owner, source = value.owner, value
+    if isinstance(owner, ConvertOp) and holds(value.type, owner.source.type):
+        source = owner.source
+    parts = nibble_of(source)
+    if parts is None or len(dims) < 2 or dims[-1].count is not None or dims[-1].extent != 2:
+        return None
+    byte, number = parts
+    load, axis = byte.owner, analysis.axis(dims[-1])
+    if not isinstance(load, memref.LoadOp) or analysis.address(load).stride(axis) != 0:
+        return None
+    is_lower_first = isinstance(number.owner, arith.IndexCastOp) and analysis.expr(
+        number.owner.input
+    ) == variable(axis)
+    return load if is_lower_first else None
 
 
 def is_unsigned(value: SSAValue) -> bool:

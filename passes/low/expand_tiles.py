@@ -39,6 +39,7 @@ from xdsl.dialects.builtin import (
     MemRefType,
     ModuleOp,
     VectorType,
+    i8,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
@@ -48,6 +49,7 @@ from xdsl.utils.hints import isa
 from ...dialects.element_types import NBYTES, element_type_of, is_float, with_lanes
 from ...dialects.low import AllocaOp, Conversion, ConvertOp, KernelOp, TileFmaOp
 from ...dialects.low.constant_integer import constant_integer
+from ...dialects.low.nibbles import NIBBLE_BITS
 from ...dialects.low.prefetch import set_prefetch_distance
 from ...dialects.low.tile import INDEX
 from ..indices.lanes import MOST_LANES
@@ -173,11 +175,13 @@ class _TileWriter:
         pieces: Sequence[_Piece],
         lhs_at: SSAValue,
         rhs_at: SSAValue,
+        step: SSAValue | None = None,
     ) -> list[SSAValue]:
         """Returns `sums` with the products of the depths from `depth` on added."""
         op = self.op
         if depth == len(op.depths):
-            return self._multiply_add(sums, lhs_rows, pieces, lhs_at, rhs_at)
+            nibble = step if op.rhs_nibbles is not None else None
+            return self._multiply_add(sums, lhs_rows, pieces, lhs_at, rhs_at, nibble)
         body = Block(arg_types=[INDEX, *(value.type for value in sums)])
         k, *carried = body.args
         loop = scf.ForOp(self.index(0), op.depths[depth], self.index(1), sums, body)
@@ -187,7 +191,7 @@ class _TileWriter:
         outer, self.builder = self.builder, Builder(InsertPoint.at_end(body))
         lhs_at = self.sum(lhs_at, self.product(k, op.lhs_steps[depth]))
         rhs_at = self.sum(rhs_at, self.product(k, op.rhs_steps[depth]))
-        self.insert(scf.YieldOp(*self._sum(carried, depth + 1, lhs_rows, pieces, lhs_at, rhs_at)))
+        self.insert(scf.YieldOp(*self._sum(carried, depth + 1, lhs_rows, pieces, lhs_at, rhs_at, k)))
         self.builder = outer
         return list(loop.results)
 
@@ -198,6 +202,7 @@ class _TileWriter:
         pieces: Sequence[_Piece],
         lhs_at: SSAValue,
         rhs_at: SSAValue,
+        nibble: SSAValue | None,
     ) -> list[SSAValue]:
         ahead = None if self.op.ahead is None else self.op.ahead.value.data
         columns = [
@@ -207,6 +212,7 @@ class _TileWriter:
                 piece.lanes,
                 ahead,
                 self.op.rhs_unsigned is not None,
+                nibble,
             )
             for piece in pieces
         ]
@@ -247,8 +253,12 @@ class _TileWriter:
         lanes: int,
         ahead: int | None = None,
         is_unsigned: bool = False,
+        nibble: SSAValue | None = None,
     ) -> SSAValue:
-        """Returns elements from `at` on, converted to the type of the sums."""
+        """
+        Returns elements from `at` on, or four bits of each, converted to the type of the sums. `nibble` is 0
+        for the lower ones, 1 for the upper ones.
+        """
         stored = element_type_of(buffer.type)
         assert isa(buffer.type, MemRefType), f"{buffer.type} is no buffer"
         shape = lanes if lanes > 1 else None
@@ -261,11 +271,23 @@ class _TileWriter:
         loaded = self.value(load, "element" if lanes == 1 else "elements")
         if stored == self.wide:
             return loaded
+        if nibble is not None:
+            loaded = self._nibble(loaded, nibble)
         wide, hint = with_lanes(self.wide, shape), loaded.name_hint or ""
         if is_float(stored):
             return self.value(arith.ExtFOp.create(operands=(loaded,), result_types=(wide,)), hint)
         convert = _CONVERSIONS[is_float(self.wide), is_unsigned]
         return self.value(ConvertOp(convert, loaded, wide), hint)
+
+    def _nibble(self, bytes: SSAValue, number: SSAValue) -> SSAValue:
+        """Returns the lower four bits of bytes where a number is 0, and the upper ones where it is 1."""
+        four = self.index(NIBBLE_BITS)
+        amount = self.value(arith.SubiOp(four, self.value(arith.MuliOp(number, four), "bits")), "bits")
+        amounts = [self.value(arith.IndexCastOp(each, i8), "bits") for each in (amount, four)]
+        if isa(bytes.type, VectorType):
+            amounts = [self.value(vector.BroadcastOp(each, bytes.type), "bits") for each in amounts]
+        raised = self.value(arith.ShLIOp(bytes, amounts[0]), "raised")
+        return self.value(arith.ShRSIOp(raised, amounts[1]), "nibble")
 
     def _store(self, value: SSAValue, buffer: SSAValue, at: SSAValue, lanes: int) -> None:
         if lanes == 1:

@@ -29,6 +29,7 @@ from ...dialects.graph.base import fastmath_of
 from .builder import INDEX, ScalarBuilder
 from .exponential import exponential
 from .functions import hypot, logaddexp
+from .nibbles import nibble
 from .numbers import (
     floordiv,
     is_finite,
@@ -320,6 +321,10 @@ def _shift(left: bool) -> Lowering:
     return lower
 
 
+def _nibble(b: ScalarBuilder, op: Operation, args: Sequence[SSAValue], type: Attribute) -> SSAValue:
+    return nibble(b, args[0], args[1], hint_of(op))
+
+
 def _compare(b: ScalarBuilder, op: Operation, args: Sequence[SSAValue], type: Attribute) -> SSAValue:
     of_floats, signed, unsigned = _PREDICATES[op.__class__]
     if is_float(type):
@@ -436,6 +441,7 @@ RULES: dict[type[Operation], Lowering] = {
     graph.XorOp: _bitwise(arith.XOrIOp),
     graph.ShlOp: _shift(left=True),
     graph.ShrOp: _shift(left=False),
+    graph.NibbleOp: _nibble,
     graph.IsnanOp: is_nan,
     graph.IsinfOp: is_infinite,
     graph.IsfiniteOp: is_finite,

@@ -110,6 +110,10 @@ def _shr(x: int, amount: int, width: int) -> int:
     return x >> (amount if 0 <= amount < width else width)
 
 
+def _nibble(x: int, number: int, width: int) -> int:
+    return ((x >> 4 * (number & 1)) + 8) % 16 - 8
+
+
 def _over_nonzero(of_integers: Callable[..., Any], of_floats: Any) -> Callable[..., Array]:
     """Returns a division that is 0 for integers over 0."""
 
@@ -192,6 +196,7 @@ ROWS: dict[type[graph.ElementwiseOp], Row] = {
     graph.XorOp: Row(np.bitwise_xor),
     graph.ShlOp: Row(by_element(_shl)),
     graph.ShrOp: Row(by_element(_shr)),
+    graph.NibbleOp: Row(by_element(_nibble)),
     graph.EqOp: Row(np.equal, jumps=True),
     graph.NeOp: Row(np.not_equal, jumps=True),
     graph.LtOp: Row(np.less, jumps=True),

@@ -27,6 +27,7 @@ from ....dialects.low.constant_integer import constant_integer
 from .emitter import Emitter
 from .float_formats import extend
 from .multiply_add import write_multiply_add
+from .nibbles import write_nibble
 from .transposition import NOTHING, transposed
 from .types import llvm_type, mangled, shaped
 
@@ -194,6 +195,8 @@ class _TileWriter:
         if not depths:
             return self._add_products(lhs, rhs, sums)
         depth, *inner = depths
+        if not inner and self.op.rhs_nibbles is not None:
+            return self._add_nibbles(depth, lhs, rhs, sums)
         if not inner and self._takes_pairs(depth):
             return self._sum_pairs(depth, lhs, rhs, sums)
         extent = depth.extent
@@ -395,10 +398,31 @@ class _TileWriter:
         from_type, to_type = shaped(buffer.element, lanes), shaped("i16", lanes)
         return self.emitter.emit(f"{convert} {from_type} {value} to {to_type}")
 
+    def _add_nibbles(self, depth: _Depth, lhs: str, rhs: str, sums: list[str]) -> list[str]:
+        """
+        Adds the products of the first and then of the second number of each byte. One row takes both of a
+        vector of bytes before the next one: there are no registers for all bytes.
+        """
+        self._fetch_ahead(rhs)
+        factors = lhs, self._step(self.lhs, lhs, depth.lhs_step)
+        at_once = 1 if self.part.rows == 1 else self.vectors
+        results = list(sums)
+        for first in range(0, self.vectors, at_once):
+            numbers = range(first, first + at_once)
+            bytes = [self._loaded(self.rhs, rhs, number) for number in numbers]
+            for nibble, place in enumerate(factors):
+                columns = [
+                    write_nibble(self.emitter, value, nibble, self.acc.stored, self.lanes) for value in bytes
+                ]
+                for row, offset in enumerate(self.lhs_rows):
+                    factor = self._in_all_lanes(self._step(self.lhs, place, offset))
+                    for number, column in zip(numbers, columns, strict=True):
+                        at = row * self.vectors + number
+                        results[at] = self._plus_product(results[at], factor, column)
+        return results
+
     def _add_products(self, lhs: str, rhs: str, sums: list[str]) -> list[str]:
-        if self.ahead is not None:
-            later = self._behind(self.rhs, rhs, self.ahead)
-            self._fetch(later, self.part.columns * self.rhs.nbytes)
+        self._fetch_ahead(rhs)
         columns = [self._vector(self.rhs, rhs, number) for number in range(self.vectors)]
         results: list[str] = []
         for row, offset in enumerate(self.lhs_rows):
@@ -406,6 +430,12 @@ class _TileWriter:
             for number, column in enumerate(columns):
                 results.append(self._plus_product(sums[row * self.vectors + number], factor, column))
         return results
+
+    def _fetch_ahead(self, rhs: str) -> None:
+        """Fetches what a later step loads of `rhs`, where the op says how far ahead."""
+        if self.ahead is not None:
+            later = self._behind(self.rhs, rhs, self.ahead)
+            self._fetch(later, self.part.columns * self.rhs.nbytes)
 
     def _plus_product(self, sum: str, lhs: str, rhs: str) -> str:
         if is_float(self.acc.stored):

@@ -109,7 +109,7 @@ class _Tile:
 
     def _sum(self, sums: dict[tuple[int, int], str]) -> None:
         kernel, op, text = self.kernel, self.op, self.kernel.expressions
-        lhs, rhs = text[op.lhs_at], text[op.rhs_at]
+        lhs, rhs, k = text[op.lhs_at], text[op.rhs_at], ""
         with ExitStack() as loops:
             for depth, lhs_step, rhs_step in zip(op.depths, op.lhs_steps, op.rhs_steps, strict=True):
                 k = kernel.fresh("k")
@@ -118,14 +118,15 @@ class _Tile:
                 loops.enter_context(kernel.deeper())
                 lhs += f" + {k} * {text[lhs_step]}"
                 rhs += f" + {k} * {text[rhs_step]}"
-            self._add_products(sums, lhs, rhs)
+            last = k if op.rhs_nibbles is not None else None
+            self._add_products(sums, lhs, rhs, last)
 
-    def _add_products(self, sums: dict[tuple[int, int], str], lhs: str, rhs: str) -> None:
+    def _add_products(self, sums: dict[tuple[int, int], str], lhs: str, rhs: str, nibble: str | None) -> None:
         kernel, op = self.kernel, self.op
         columns: list[str] = []
         for column, lanes in self.pieces:
             name = kernel.fresh("column")
-            value = self._load(op.rhs, f"{rhs} + {column}", lanes, op.rhs_unsigned is not None)
+            value = self._load(op.rhs, f"{rhs} + {column}", lanes, op.rhs_unsigned is not None, nibble)
             kernel.line(f"const {vector_type(self.element, lanes)} {name} = {value};")
             columns.append(name)
         for row in self.rows:
@@ -145,11 +146,25 @@ class _Tile:
         unsigned, signed = (vector_type(each, lanes) for each in (UNSIGNED[self.element], self.element))
         return f"as_{signed}(as_{unsigned}({total}) + as_{unsigned}({lhs}) * as_{unsigned}({rhs}))"
 
-    def _load(self, buffer: SSAValue, at: str, lanes: int | None, is_unsigned: bool = False) -> str:
-        """Returns the elements at an index, converted."""
+    def _load(
+        self,
+        buffer: SSAValue,
+        at: str,
+        lanes: int | None,
+        is_unsigned: bool = False,
+        nibble: str | None = None,
+    ) -> str:
+        """
+        Returns the elements at an index, or four bits of each, converted: the upper ones where `nibble` is 1.
+        """
         kernel, stored = self.kernel, element_type_of(buffer.type)
         element, array = kernel.element(stored, self.op), kernel.expressions[buffer]
         value = f"{array}[{at}]" if lanes is None else kernel.vector_at(self.op, buffer, at, lanes, "const ")
+        if nibble is not None:
+            # OpenCL C leaves open what a negative number shifted up is.
+            unsigned, signed = (vector_type(each, lanes) for each in (UNSIGNED[element], element))
+            raised = f"(as_{unsigned}({value}) << ({unsigned})(4 - 4 * {nibble}))"
+            value = f"(as_{signed}(({unsigned}){raised}) >> ({signed})(4))"
         if is_unsigned:
             value, element = f"as_{vector_type(UNSIGNED[element], lanes)}({value})", UNSIGNED[element]
         if is_narrow_float(stored):

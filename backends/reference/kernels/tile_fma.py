@@ -13,7 +13,7 @@ from xdsl.ir import Operation, SSAValue
 from ....dialects import low
 from ....dialects.low.tile import sizes_of_tile
 from ....semantics.errors import InterpreterError, describe
-from ....semantics.numerics import add_product
+from ....semantics.numerics import add_product, nibble
 from ....semantics.numpy_types import Array, dtype_of
 from .kernel_memory import KernelMemory
 from .masked_control import Mask
@@ -89,6 +89,8 @@ def _run(op: low.TileFmaOp, run: Run, size: Mapping[SSAValue, int]) -> None:
         lhs = run.memories[op.lhs].gather(op, run.values[op.lhs_at], lhs_at, run.mask)
         rhs = run.memories[op.rhs].gather(op, run.values[op.rhs_at], rhs_at, run.mask)
         lhs = _converted(lhs, dtype, op.lhs_unsigned is not None)
+        if op.rhs_nibbles is not None:
+            rhs = nibble(rhs, at[-1].astype(rhs.dtype))
         rhs = _converted(rhs, dtype, op.rhs_unsigned is not None)
         for k in range(len(numbers)):
             sums = add_product(lhs[..., k, :, np.newaxis], rhs[..., k, np.newaxis, :], sums)

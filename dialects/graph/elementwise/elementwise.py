@@ -26,6 +26,7 @@ from ..base import ElementwiseOp, check_result, fastmath_properties
 from ..types import (
     ANY,
     BITS,
+    BYTES,
     FLOATS,
     INTEGERS,
     NUMBERS,
@@ -59,6 +60,7 @@ __all__ = [
     "MulOp",
     "NegOp",
     "NextafterOp",
+    "NibbleOp",
     "NotOp",
     "OrOp",
     "PowOp",
@@ -410,6 +412,18 @@ class ShrOp(BinaryOp):
 
     name = "graph.shr"
     ELEMENTS: ClassVar = INTEGERS
+    IS_HEAVY: ClassVar = False
+
+
+@irdl_op_definition
+class NibbleOp(BinaryOp):
+    """
+    The signed number, -8 to 7, in four bits of `lhs`: the lower ones where `rhs` is even, the upper ones
+    where it is odd.
+    """
+
+    name = "graph.nibble"
+    ELEMENTS: ClassVar = BYTES
     IS_HEAVY: ClassVar = False
 
 

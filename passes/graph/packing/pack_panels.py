@@ -120,6 +120,8 @@ class PackPanelsPass(ModulePass):
             or op.accumulate.data is not ReduceKind.ADD
             or op.combine.data is not Combination.MUL
             or not is_float(type)
+            # What is unpacked in registers lies as dense as it can.
+            or any(isinstance(value.owner, graph.NibbleOp) for value in op.inputs)
         ):
             return [], None
         dims = planned_dims(op)

@@ -204,6 +204,8 @@ def _find(kernel: sched.KernelOp) -> _Convolution | None:
         (product,) = products
         if any(dim.count or dim.mapping.step != 1 for dim in product.dims):
             return None
+        if any(side.is_of_nibbles for side in product.sides):
+            return None
         axes = [analysis.axis(axis) for axis in nest]
         stepped = [_is_stepped(side, product, analysis, axes) for side in product.sides]
         if stepped.count(True) != 1:

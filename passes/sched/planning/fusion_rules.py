@@ -21,6 +21,7 @@ from ....dialects.element_types import element_type_of, is_float
 from ....dialects.graph import Combination, MemoryModeAttr, ReduceKind, iteration_extents
 from ....dialects.memory_modes import ModeKind
 from ...graph.masks import is_mask
+from ...graph.same_bits import is_same_bits
 from ...indices.access import shape_of, with_bounds
 from ...machine.target import DEFAULT_TARGET, Target
 from .accesses import Access, element_count, hoisted_loops, is_all_of_kernel, repetitions
@@ -158,6 +159,8 @@ def _full_kernel(value: Candidate) -> str | None:
 
 
 def _view(value: Candidate) -> str | None:
+    if is_same_bits(value.op):
+        return "the same bits, read as signed or not"
     return "a view: only the index changes" if isinstance(value.op, VIEW_OPS) else None
 
 

@@ -21,6 +21,7 @@ WITHOUT_A_FUNCTION = {
     graph.BitcastOp: "numpy has views of memory instead",
     graph.CastOp: "tenon.numpy.astype, which takes a dtype beside the array",
     graph.FmaOp: "numpy has no such function",
+    graph.NibbleOp: "tenon.numpy.unpack_int4, which gives both numbers of each byte",
     graph.RecipOp: "tenon.nn.sigmoid is made of it, and rules make it of divisions",
     graph.TruncdivOp: "tenon.numpy.reciprocal of integers is made of it",
 }

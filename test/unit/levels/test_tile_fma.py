@@ -47,6 +47,7 @@ class Tile:
     prefetch: str = ""
     grid: int = 3
     unsigned: tuple[bool, bool] = (False, False)
+    nibbles: bool = False
 
     @property
     def steps(self) -> tuple[list[int], list[int]]:
@@ -58,6 +59,8 @@ class Tile:
             lhs_steps.insert(0, lhs)
             rhs_steps.insert(0, rhs)
             lhs, rhs = lhs * depth, rhs * depth + 1
+        if self.nibbles:
+            rhs_steps = [*(step // 2 for step in rhs_steps[:-1]), 0]
         return lhs_steps, rhs_steps
 
     @property
@@ -101,6 +104,7 @@ class Tile:
         ahead = f" ahead {self.ahead}" if self.ahead else ""
         sign = "+=" if self.accumulates else "="
         of_lhs, of_rhs = (" unsigned" if each else "" for each in self.unsigned)
+        of_rhs += " nibbles" if self.nibbles else ""
         return f"""low.kernel @k(%acc: {buffers[0]}, %lhs: {buffers[1]}, %rhs: {buffers[2]})
             grid [{self.grid}, 1, 1] block [1, 1, 1] {{
           %g = low.block_id x
@@ -142,7 +146,10 @@ class Tile:
                 for at in np.ndindex(self.depths):
                     a = lhs[lhs_at + row * self.lhs_row + int(np.dot(lhs_steps, at))]
                     first = rhs_at + int(np.dot(rhs_steps, at))
-                    b = rhs[first : first + columns].astype(acc.dtype)
+                    b = rhs[first : first + columns]
+                    if self.nibbles:
+                        b = ((b.astype(np.int64) >> 4 * at[-1]) + 8) % 16 - 8
+                    b = b.astype(acc.dtype)
                     total = numerics.add_product(np.full_like(b, a), b, total)
                 acc[place] = total
         return acc
@@ -220,6 +227,15 @@ TILES = [
     Tile(3, 20, (6,), types=("i32", "i16", "i8")),
     Tile(3, 20, (6,), types=("i32", "i32", "i32"), lhs_row=20),
     Tile(4, 11, (6,), types=("i64", "i8", "i64"), lhs_row=20, unsigned=(True, False)),
+    # Two numbers of four bits in a byte: one row and several, with and without whole vectors, in each type.
+    Tile(1, 256, (9, 2), types=("f32", "f32", "i8"), nibbles=True, ahead=32),
+    Tile(8, 48, (9, 2), types=("f32", "f32", "i8"), lhs_row=40, nibbles=True, accumulates=True),
+    Tile(3, 37, (3, 4, 2), types=("f32", "bf16", "i8"), lhs_row=30, nibbles=True),
+    Tile(1, 33, (5, 2), types=("f32", "f32", "i8"), nibbles=True, live=18),
+    Tile(5, 20, (5, 2), types=("f32", "f32", "i8"), nibbles=True, transposed=True),
+    Tile(2, 21, (5, 2), types=("f64", "f32", "i8"), lhs_row=20, nibbles=True),
+    Tile(2, 35, (6, 2), types=("i32", "i8", "i8"), lhs_row=20, nibbles=True),
+    Tile(2, 1, (6, 2), types=("i64", "i16", "i8"), lhs_row=20, nibbles=True, unsigned=(True, False)),
 ]
 
 

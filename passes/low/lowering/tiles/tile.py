@@ -345,7 +345,8 @@ class _TileLowering:
         depths = [_Depth(self._extent(dim), lhs, rhs) for dim, lhs, rhs in steps]
         if block is not None:
             depths[0] = _Depth(block[1], depths[0].lhs, depths[0].rhs)
-        depths = _merged(depths)
+        nibbles = sum.rhs.is_of_nibbles
+        depths = [*_merged(depths[:-1]), depths[-1]] if nibbles else _merged(depths)
         new = low.TileFmaOp(
             (columns.size, rows.size) if self.is_transposed else (rows.size, columns.size),
             (acc, acc_at, acc_row),
@@ -371,6 +372,7 @@ class _TileLowering:
                 else (None, self._next_panel(sum, rows, columns, depths))
             ),
             unsigned=(sum.lhs.is_unsigned, sum.rhs.is_unsigned),
+            nibbles=nibbles,
         )
         state.writer.insert(new, location)
 

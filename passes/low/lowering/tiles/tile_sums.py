@@ -15,7 +15,7 @@ from .....dialects import sched
 from .....dialects.dims.expressions import Extent
 from ....indices.analysis import IndexAnalysis
 from ....indices.expressions import Axis, IndexExpr, Leaf, opaque, variable
-from ....indices.products import dims_of, is_unsigned, loaded
+from ....indices.products import dims_of, is_unsigned, loaded, loaded_nibble
 from ..illegal_mapping import refuse_mapping
 
 
@@ -25,6 +25,7 @@ class TileOperand:
 
     load: memref.LoadOp
     is_unsigned: bool
+    is_of_nibbles: bool
     address: IndexExpr
     row: Extent
     column: Extent
@@ -111,7 +112,7 @@ class TileReader:
                 if isinstance(inner, memref.StoreOp | sched.AllocOp) or (inner.regions and inner not in dims):
                     refuse_mapping(columns, f"{inner.name} in its sum, expected what is multiplied")
         axes = [self.analysis.axis(dim) for dim in dims]
-        first, second = (self._operand(value, axes) for value in dims[-1].yielded)
+        first, second = (self._operand(value, dims, axes) for value in dims[-1].yielded)
         if self.is_transposed:
             return self._transposed_sum(op, dims, first, second)
         if self._is_column(first) or not self._is_column(second):
@@ -123,6 +124,8 @@ class TileReader:
             )
         if second.row != 0:
             refuse_mapping(columns, f"what is contiguous along it steps by {second.row} from row to row")
+        if first.is_of_nibbles:
+            refuse_mapping(columns, "four bits of bytes are multiplied that are not contiguous along it")
         store = self._only_store(op)
         accumulates = self._accumulates(op, store)
         return TileSum(op, dims, first, second, store, accumulates)
@@ -152,6 +155,8 @@ class TileReader:
                 f"it is a vector, and what is multiplied steps by {first.row} and {second.row} along it, and "
                 f"by {first.column} and {second.column} along the columns (expected 0 and 1, anything and 0)",
             )
+        if first.is_of_nibbles:
+            refuse_mapping(self.rows, "four bits of bytes are multiplied that are not contiguous along it")
         store = self._only_store(op)
         if op.init is not None:
             refuse_mapping(self.rows, "it is a vector, and a sum starts from another value than 0")
@@ -160,8 +165,13 @@ class TileReader:
     def _is_column(self, operand: TileOperand) -> bool:
         return operand.column == 1 or (self.column_axis.tile == 1 and operand.row == 0)
 
-    def _operand(self, value: SSAValue, depths: Sequence[Axis]) -> TileOperand:
+    def _operand(
+        self, value: SSAValue, dims: Sequence[sched.ReduceOp], depths: Sequence[Axis]
+    ) -> TileOperand:
         columns, load = self.columns, loaded(value)
+        is_of_nibbles = load is None
+        if load is None:
+            load = loaded_nibble(value, dims, self.analysis)
         if load is None:
             name = value.owner.name if isinstance(value.owner, Operation) else "an argument"
             refuse_mapping(columns, f"{name} is multiplied, expected what is loaded")
@@ -173,7 +183,7 @@ class TileReader:
             if step is None:
                 refuse_mapping(columns, f"{load.name} is not linear along %{axis.hint}")
             steps.append(step)
-        return TileOperand(load, is_unsigned(value), address, row, column, tuple(steps))
+        return TileOperand(load, is_unsigned(value), is_of_nibbles, address, row, column, tuple(steps))
 
     def strides(self, op: memref.LoadOp | memref.StoreOp, address: IndexExpr) -> tuple[Extent, Extent]:
         """Returns how far an access steps from row to row and from column to column of a tile."""

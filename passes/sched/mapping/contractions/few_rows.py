@@ -54,12 +54,17 @@ class Streamed:
 
 
 def streamed(contraction: Contraction, target: Target) -> Streamed | None:
-    """Returns what is contiguous along the columns of the only sum, over one dim that steps evenly."""
-    if len(contraction.products) > 1 or len(contraction.products[0].dims) > 1:
+    """
+    Returns what is contiguous along the columns of the only sum, over one dim that steps evenly, and a second
+    one in the bytes that it steps through.
+    """
+    if len(contraction.products) > 1:
         return None
     (product,) = contraction.products
-    (dim,) = product.dims
     side = contraction.column_side(product)
+    dim, *others = product.dims
+    if len(others) != side.is_of_nibbles:
+        return None
     step = side.stride(contraction.analysis.axis(dim))
     if not isinstance(step, int) or step < 1:
         return None

@@ -117,6 +117,15 @@ func.func @f(%x: tensor<4xf16>) {
 
 // -----
 
+// `nibble` is for bytes.
+func.func @nibbles(%x: tensor<4xi16>) {
+  // expected-error @+1 {{graph.nibble: cannot take tensor<4xi16> (element type i16, needs i8)}}
+  %y = graph.nibble %x, %x : tensor<4xi16>
+  func.return
+}
+
+// -----
+
 // `shl` is for integers.
 func.func @f(%x: tensor<4xi1>) {
   // expected-error @+1 {{graph.shl: cannot take tensor<4xi1> (element type i1, needs an integer)}}

@@ -150,6 +150,56 @@ low.kernel @k(%a: memref<64xi8>, %b: memref<64xf32>, %c: memref<64xf32>) grid [1
 
 // -----
 
+low.kernel @k(%a: memref<64xi8>, %b: memref<64xf32>, %c: memref<64xf32>) grid [1, 1, 1] block [1, 1, 1] {
+  %i = low.block_id x
+  %zero = arith.constant 0 : index
+  %two = arith.constant 2 : index
+  // expected-error @+1 {{low.tile_fma: nibbles of unsigned memref<64xi8>, expected i8}}
+  low.tile_fma 2 x 4 %c[%i, %i] = %b[%i, %i, %i, %i] * unsigned nibbles %a[%i, %i, %zero] depth [%i, %two] : memref<64xf32>, memref<64xf32>, memref<64xi8>
+}
+
+// -----
+
+low.kernel @k(%a: memref<64xi16>, %b: memref<64xf32>, %c: memref<64xf32>) grid [1, 1, 1] block [1, 1, 1] {
+  %i = low.block_id x
+  %zero = arith.constant 0 : index
+  %two = arith.constant 2 : index
+  // expected-error @+1 {{low.tile_fma: nibbles of memref<64xi16>, expected i8}}
+  low.tile_fma 2 x 4 %c[%i, %i] = %b[%i, %i, %i, %i] * nibbles %a[%i, %i, %zero] depth [%i, %two] : memref<64xf32>, memref<64xf32>, memref<64xi16>
+}
+
+// -----
+
+low.kernel @k(%a: memref<64xi8>, %b: memref<64xf32>, %c: memref<64xf32>) grid [1, 1, 1] block [1, 1, 1] {
+  %i = low.block_id x
+  %zero = arith.constant 0 : index
+  %two = arith.constant 2 : index
+  // expected-error @+1 {{low.tile_fma: nibbles and 1 depths, the last one of 2 steps of 0 in rhs (expected two or more, the last one of 2 steps of 0)}}
+  low.tile_fma 2 x 4 %c[%i, %i] = %b[%i, %i, %i] * nibbles %a[%i, %zero] depth [%two] : memref<64xf32>, memref<64xf32>, memref<64xi8>
+}
+
+// -----
+
+low.kernel @k(%a: memref<64xi8>, %b: memref<64xf32>, %c: memref<64xf32>) grid [1, 1, 1] block [1, 1, 1] {
+  %i = low.block_id x
+  %zero = arith.constant 0 : index
+  %two = arith.constant 2 : index
+  // expected-error @+1 {{low.tile_fma: nibbles and 2 depths, the last one of 2 steps of 2 in rhs (expected two or more, the last one of 2 steps of 0)}}
+  low.tile_fma 2 x 4 %c[%i, %i] = %b[%i, %i, %i, %i] * nibbles %a[%i, %i, %two] depth [%i, %two] : memref<64xf32>, memref<64xf32>, memref<64xi8>
+}
+
+// -----
+
+low.kernel @k(%a: memref<64xi8>, %b: memref<64xf32>, %c: memref<64xf32>) grid [1, 1, 1] block [1, 1, 1] {
+  %i = low.block_id x
+  %zero = arith.constant 0 : index
+  %two = arith.constant 2 : index
+  // expected-error @+1 {{low.tile_fma: nibbles and 2 depths, the last one of None steps of 0 in rhs (expected two or more, the last one of 2 steps of 0)}}
+  low.tile_fma 2 x 4 %c[%i, %i] = %b[%i, %i, %i, %i] * nibbles %a[%i, %i, %zero] depth [%two, %i] : memref<64xf32>, memref<64xf32>, memref<64xi8>
+}
+
+// -----
+
 low.kernel @k(%a: memref<64xf32>, %c: memref<64xf32>) grid [1, 1, 1] block [1, 1, 1] {
   %i = low.block_id x
   // expected-error @+1 {{low.tile_fma: acc is an operand too, expected a buffer of its own}}

@@ -39,6 +39,36 @@ def matmul(m: int, n: int, k: int, rows: str, columns: str, t: str = "f32") -> s
     return MATMUL.format(m=m, n=n, k=k, rows=rows, columns=columns, t=t)
 
 
+NIBBLES = """
+      sched.kernel @k(%a: memref<32x32xi8>, %b: memref<64x32xf32>, %c: memref<16x32xf32>) {
+        %one = arith.constant 1 : i8
+        %four = arith.constant 4 : i8
+        sched.axis %i = 16 AXIS {
+          sched.axis %j = 32 tile(16) {
+            %s = sched.reduce fma %k = 10 : f32 {
+              %t = sched.reduce fma %h = 2 : f32 {
+                %two = arith.constant 2 : index
+                %from = arith.muli %k, %two : index
+                %k2 = arith.addi %from, %h : index
+                %byte = memref.load %a[AT_A] : memref<32x32xi8>
+                %y = memref.load %b[AT_B] : memref<64x32xf32>
+                %number = arith.index_cast %h : index to i8
+                %flipped = arith.xori %number, %one : i8
+                %lower = arith.andi %flipped, %one : i8
+                %amount = arith.muli %lower, %four : i8
+                %raised = arith.shli %byte, %amount : i8
+                %nibble = arith.shrsi %raised, %four : i8
+                %x = low.convert sitofp %nibble : i8 to f32
+                sched.yield %x, %y : f32
+              }
+              sched.yield %t : f32
+            }
+            memref.store %s, %c[%i, %j] : memref<16x32xf32>
+          }
+        }
+      }"""
+"""A product of numbers that are four bits of bytes."""
+
 PLAIN = matmul(16, 32, 10, "tile(8)", "tile(16)")
 
 BIAS = """sched.kernel @k(%a: memref<6x13xbf16>, %b: memref<13x37xbf16>, %bias: memref<37xf32>,
@@ -514,6 +544,15 @@ REFUSED = [
     (
         "axis %j cannot be tile(16) (arith.negf is multiplied, expected what is loaded)",
         PLAIN.replace("sched.yield %x, %y", "%z = arith.negf %x : f32\nsched.yield %z, %y"),
+    ),
+    (
+        "axis %j cannot be tile(16) (four bits of bytes are multiplied that are not contiguous along it)",
+        NIBBLES.replace("AT_A", "%i, %k").replace("AT_B", "%k2, %j").replace("AXIS", "tile(8)"),
+    ),
+    (
+        "axis %i cannot be tile(8) vector(8) (four bits of bytes are multiplied that are not contiguous "
+        "along it)",
+        NIBBLES.replace("AT_A", "%k, %j").replace("AT_B", "%k2, %i").replace("AXIS", "tile(8) vector(8)"),
     ),
     (
         "axis %j cannot be tile(16) (nothing in it is a sum of products)",
