@@ -15,6 +15,7 @@ from .cold_compile import table_of
 from .findings import errors_of, findings_of, limits_of, read_reports
 from .gpu.report import gpu_text
 from .models.report import models_text
+from .narrow import narrow_text
 from .npbench.report import npbench_text
 from .outcomes import failure_lines, peers_text
 from .tables import contest_table, markdown_table, means_table, missed_text, times_table
@@ -92,6 +93,7 @@ SECTIONS: Mapping[str, Section] = {
     "compile": Section("Compiling, in fresh processes", compile_text),
     "calls": Section("Calls", calls_text),
     "threads": Section("Beside a busy process", threads_text),
+    "narrow": Section("Products of narrow numbers", narrow_text),
     "npbench": Section("NPBench", npbench_text),
     "gpu": Section("A GPU", gpu_text),
     "models": Section("Whole models", models_text),

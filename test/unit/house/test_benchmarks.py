@@ -20,6 +20,7 @@ from tenon.benchmarks.findings import Finding, findings_of, geometric_mean, read
 from tenon.benchmarks.gate import Gate
 from tenon.benchmarks.harness import Times, time_interleaved
 from tenon.benchmarks.limits import Limits
+from tenon.benchmarks.narrow import check, narrow_text, workloads
 from tenon.benchmarks.peers import numpy_peer, tenon_peer
 from tenon.benchmarks.peers.interface import PEER_NAMES, Peer, find_peers
 from tenon.benchmarks.sections import contest_text, details_text
@@ -405,6 +406,20 @@ def test_what_cannot_be_installed_is_tried_in_all_ways_and_told():
     problems = install_peers(install)
     assert problems["jax"] == "" and problems["torch"] == "" and problems["numba"] == "no such package"
     assert sum(each[0].startswith("torch") for each in tried) == len(PEERS["torch"]) == 3
+
+
+def test_narrow_products_are_right_and_wrong_ones_an_error():
+    rows = workloads(64, 32)
+    assert len(rows) == 6
+    for name, (contenders, expected) in rows.items():
+        check(name, contenders["tenon"](), expected)
+    with pytest.raises(ValueError, match=r"^mine: is off by 1 of the greatest element$"):
+        check("mine", np.zeros((2, 2)), np.ones((2, 2)))
+
+
+def test_narrow_products_are_compared_with_those_of_the_same_types():
+    text = narrow_text({"a": {"tenon": 2.0, "tenon f32": 1.0, "torch": 3.0}, "b": {"tenon": 1.0}})
+    assert "| a | 2 | 1 | 3 | 1.50 |" in text and "| b | 1 |  |  |  |" in text
 
 
 def test_times_without_a_gate_have_no_limit():
