@@ -92,6 +92,10 @@ def _row_sums(a: Any, b: Any) -> Any:
     return tnp.sum(tnp.exp(a @ b), axis=1)
 
 
+def _product(a: Any, b: Any) -> Any:
+    return a @ b
+
+
 def _softmax(x: Any) -> Any:
     return nn.softmax(x, axis=1)
 
@@ -119,6 +123,12 @@ _SHAPE = "machine.tile_shape"
 _PANELS = "graph.packing.pack_panels"
 _LARGE = ("matmul 1024", "matmul 2048", "matmul 4096", "matmul 1000", "MLP")
 _SMALL = ("matmul 256", "matmul 257", "matmul 512", "1x1", "batched")
+
+_HELD = tuple(
+    Program(f"matmul {m}x{n}x{k}", _product, ((m, k), (k, n)))
+    for m, n, k in ((96, 512, 512), (256, 400, 400), (440, 440, 440), (600, 600, 600))
+)
+"""Products of a matrix that the second cache has room for."""
 
 _RULES = "sched.planning.fusion_rules"
 _LOCAL = "sched.planning.local_values"
@@ -234,6 +244,8 @@ THRESHOLDS: tuple[Threshold, ...] = (
     Threshold("sched.mapping.contractions.dots", "LEAST_DEPTH", (4, 32), ("A B^T", "attention")),
     Threshold(_PANELS, "LEAST_ITERATIONS", (1 << 12, 1 << 18), _SMALL),
     Threshold(_PANELS, "LEAST_USES", (32, 256), (*_SMALL, "matmul 1024")),
+    Threshold(_PANELS, "LARGE_SHARE", (2, 8), _SMALL, _HELD),
+    Threshold(_PANELS, "LEAST_USES_OF_HELD", (96, 384), programs=_HELD),
     Threshold(_PANELS, "LEAST_USES_OF_TRANSPOSED", (4, 64), ("A^T B", "A B^T", "attention")),
     Threshold(_PANELS, "LEAST_USES_OF_TRANSPOSED_ROWS", (32, 512), ("A^T B",)),
     Threshold(_PANELS, "PACKED_ROW_NBYTES", (16, 64), ("A^T B",)),

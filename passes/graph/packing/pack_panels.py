@@ -84,6 +84,12 @@ LEAST_USES_OF_TRANSPOSED = 16
 LEAST_USES_OF_TRANSPOSED_ROWS = 128
 """The same of the side that the rows come from, which is left alone unless it is contiguous along them."""
 
+LARGE_SHARE = 4
+"""What takes more than one part in so many of the second cache is not read as fast where it lies."""
+
+LEAST_USES_OF_HELD = 192
+"""How often each element of a copy must be used where the second cache has room for all, and some more."""
+
 PACKED_ROW_NBYTES = 32
 
 LEAST_NBYTES_OF_CONSTANT = 1 << 15
@@ -170,8 +176,8 @@ class PackPanelsPass(ModulePass):
         self, op: graph.ContractOp, packing: _Packing, of_columns: bool, frozen: Container[SSAValue]
     ) -> bool:
         """
-        Returns whether a copy is used often enough. What leaves room in the second cache is read as fast
-        where it lies, if it is contiguous along the columns.
+        Returns whether a copy is used often enough. What takes a small part of the second cache is read as
+        fast where it lies, if it is contiguous along the columns.
         """
         value, dims = op.inputs[packing.number], planned_dims(op)
 
@@ -185,12 +191,13 @@ class PackPanelsPass(ModulePass):
         stride = _stride(op, packing.number, packing.lane)
         if stride is None or (packing.width is None and stride == 1):
             return False
-        is_large = nbytes >= self.l2_nbytes * 3 // 4
+        is_large = nbytes > self.l2_nbytes // LARGE_SHARE
+        least_uses = LEAST_USES if nbytes >= self.l2_nbytes * 3 // 4 else LEAST_USES_OF_HELD
         times = product(packing.extents[dim] for dim in op.result_dims if dim not in packing.order)
         varies_with_it = set(symbols_of([times])) <= set(symbols_of(shape_of(type)))
         uses = (upper_bound if varies_with_it else lower_bound)(bounded(times, dims))
         if of_columns:
-            return uses >= LEAST_USES and is_large if stride == 1 else uses >= LEAST_USES_OF_TRANSPOSED
+            return uses >= least_uses and is_large if stride == 1 else uses >= LEAST_USES_OF_TRANSPOSED
         return stride == 1 and uses >= LEAST_USES_OF_TRANSPOSED_ROWS and is_large
 
 

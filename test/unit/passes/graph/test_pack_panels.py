@@ -81,6 +81,14 @@ def test_what_is_small_or_used_seldom_is_left_where_it_is():
     assert panels(packed(matmul(96, 1024, 1024))) != []
 
 
+def test_what_the_second_cache_holds_is_packed_where_it_is_used_oftener():
+    size = {"l2_nbytes": 1 << 20}
+    assert panels(packed(matmul(192, 300, 300), **size)) != []
+    assert panels(packed(matmul(191, 300, 300), **size)) == []
+    assert panels(packed(matmul(192, 256, 256), **size)) == []
+    assert panels(packed(matmul(191, 512, 512), **size)) != []
+
+
 def test_an_operand_is_as_large_as_one_element_of_its_batch():
     assert panels(packed(matmul(128, 500, 500))) != []
     assert panels(packed(matmul(128, 500, 500, batch=2))) != []
@@ -88,10 +96,10 @@ def test_an_operand_is_as_large_as_one_element_of_its_batch():
 
 
 def test_rows_are_packed_where_they_are_contiguous_and_used_often():
-    assert panels(packed(matmul(600, 128, 600, "k, m"))) == ["tensor<100x600x6xf32>"]
-    assert panels(packed(matmul(600, 127, 600, "k, m"))) == []
-    assert panels(packed(matmul(400, 128, 400, "k, m"))) == []
-    assert panels(packed(matmul(600, 128, 600))) == []
+    assert panels(packed(matmul(600, 128, 600, "k, m"), l2_nbytes=1 << 21)) == ["tensor<100x600x6xf32>"]
+    assert panels(packed(matmul(600, 127, 600, "k, m"), l2_nbytes=1 << 21)) == []
+    assert panels(packed(matmul(350, 128, 350, "k, m"), l2_nbytes=1 << 21)) == []
+    assert panels(packed(matmul(600, 128, 600), l2_nbytes=1 << 21)) == []
 
 
 def tiles(module: ModuleOp) -> list[str | None]:
@@ -101,13 +109,13 @@ def tiles(module: ModuleOp) -> list[str | None]:
 
 def test_the_tile_is_told_with_the_panels_that_it_was_chosen_for():
     assert tiles(packed(matmul(96, 1024, 1024))) == ["d0 = 6, d1 = 16 in panels"]
-    assert tiles(packed(matmul(600, 128, 600, "k, m"))) == ["d0 = 6 in panels, d1 = 16"]
+    assert tiles(packed(matmul(600, 128, 600, "k, m"), l2_nbytes=1 << 21)) == ["d0 = 6 in panels, d1 = 16"]
     assert tiles(packed(matmul(128, 500, 500, batch=2))) == ["d1 = 6, d2 = 16 in panels"]
     assert tiles(packed(matmul(95, 1024, 1024))) == [None]
 
 
 def test_rows_that_stay_where_they_are_fill_the_registers_that_there_are():
-    options = {"vector_nbytes": 64, "l2_nbytes": 1 << 20}
+    options = {"vector_nbytes": 64, "l2_nbytes": 1 << 21}
     assert tiles(packed(matmul(96, 1024, 1024, "k, m"), **options)) == ["d0 = 9, d1 = 48 in panels"]
     assert tiles(packed(matmul(600, 600, 600, "k, m"), **options)) == ["d0 = 8 in panels, d1 = 48 in panels"]
 
@@ -139,7 +147,7 @@ def sums(module: ModuleOp, *passes: ModulePass) -> list[str | None]:
 
 def test_the_sum_has_the_tile_of_the_contraction():
     assert sums(packed(matmul(96, 1024, 1024))) == ["6, 16 in panels"]
-    assert sums(packed(matmul(600, 128, 600, "k, m"))) == ["6 in panels, 16"]
+    assert sums(packed(matmul(600, 128, 600, "k, m"), l2_nbytes=1 << 21)) == ["6 in panels, 16"]
     assert sums(packed(matmul(95, 1024, 1024))) == [None]
     assert sums(packed(matmul(96, 1024, 1024)), CollapseAxesPass()) == ["6, 16 in panels"]
 
