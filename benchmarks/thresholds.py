@@ -248,7 +248,7 @@ THRESHOLDS: tuple[Threshold, ...] = (
     Threshold(_PANELS, "LEAST_USES_OF_HELD", (96, 384), programs=_HELD),
     Threshold(_PANELS, "LEAST_USES_OF_TRANSPOSED", (4, 64), ("A^T B", "A B^T", "attention")),
     Threshold(_PANELS, "LEAST_USES_OF_TRANSPOSED_ROWS", (32, 512), ("A^T B",)),
-    Threshold(_PANELS, "PACKED_ROW_NBYTES", (16, 64), ("A^T B",)),
+    Threshold(_PANELS, "PACKED_ROWS", (4, 16), ("A^T B",)),
     Threshold(_PANELS, "LEAST_NBYTES_OF_CONSTANT", (1 << 12, 1 << 18), ("constant",)),
     Threshold("graph.packing.pack_operands", "LEAST_ITERATIONS", (1 << 12, 1 << 18), ("attention", "A B^T")),
     Threshold("graph.packing.pack_operands", "LEAST_USES", (4, 64), ("attention", "A B^T")),

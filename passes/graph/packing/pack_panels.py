@@ -90,7 +90,8 @@ LARGE_SHARE = 4
 LEAST_USES_OF_HELD = 192
 """How often each element of a copy must be used where the second cache has room for all, and some more."""
 
-PACKED_ROW_NBYTES = 32
+PACKED_ROWS = 8
+"""How many rows a panel of rows has at most."""
 
 LEAST_NBYTES_OF_CONSTANT = 1 << 15
 
@@ -144,9 +145,9 @@ class PackPanelsPass(ModulePass):
         nbytes, tallest = NBYTES[compute_type(type)], MOST_ROWS
         row = _stride(op, 1 - number, rows[0]) if len(rows) == 1 else None
         if isinstance(row, int) and row > 0:
-            # Rows that are contiguous are copied too: as many as there are in a vector that every device has.
+            # Rows that are contiguous are copied too.
             each = NBYTES[tensor_type_of(op.inputs[1 - number], op.name).element_type]
-            tallest = PACKED_ROW_NBYTES // nbytes if row == 1 else most_rows(row * each, self.l1_nbytes)
+            tallest = PACKED_ROWS if row == 1 else most_rows(row * each, self.l1_nbytes)
         lanes = max(1, self.vector_nbytes // nbytes)
         registers = self.vector_registers or usual_registers(self.vector_nbytes)
         width = most[columns]
