@@ -5,6 +5,7 @@ kernel writes them itself.
 
 from __future__ import annotations
 
+from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects import graph
@@ -20,6 +21,10 @@ _SHAPING = (graph.IotaOp, graph.BroadcastOp, graph.PadOp, graph.ReshapeOp, graph
 _COMPARING = (CompareOp, graph.AndOp, graph.OrOp, graph.NotOp)
 
 
+_COUNTING = (graph.AddOp, graph.SubOp, graph.MinOp, graph.MaxOp)
+"""Arithmetic of indices: less work than a load of what it gives."""
+
+
 def is_mask(op: Operation, *, of_numbers: bool = True) -> bool:
     """
     Returns whether the value of an op is one number, indices, or such compared, padded or in another shape:
@@ -32,7 +37,7 @@ def is_mask(op: Operation, *, of_numbers: bool = True) -> bool:
         if isinstance(each, graph.ConstantOp):
             if not each.value.is_splat():
                 return False
-        elif isinstance(each, (*_SHAPING, *_COMPARING)) or _is_cast_of_one(each):
+        elif isinstance(each, (*_SHAPING, *_COMPARING)) or _is_cast_of_one(each) or _is_of_indices(each):
             may_load = of_numbers and not isinstance(each, graph.CastOp)
             owners = [value.owner for value in each.operands if not (may_load and _is_number(value))]
             found = [owner for owner in owners if isinstance(owner, Operation)]
@@ -44,6 +49,13 @@ def is_mask(op: Operation, *, of_numbers: bool = True) -> bool:
         if not waiting:
             return True
     return False
+
+
+def _is_of_indices(op: Operation) -> bool:
+    """Returns whether an op adds integers, which begin with an index."""
+    return isinstance(op, _COUNTING) and isinstance(
+        tensor_type_of(op.result, op.name).element_type, IntegerType
+    )
 
 
 def _is_cast_of_one(op: Operation) -> bool:

@@ -21,6 +21,9 @@ A loop that begins at %n counts from there. A part of the mask that does not cha
 iterations where it does not hold. A reduction with many partial results is followed by a shorter one, which
 goes on with the elements that are left over: these would be combined one by one.
 
+An index of a load that was moved into range is read as it is where the bounds keep it there: x[%n - 1 - %k]
+of %k before %n, which is at most the extent, is read backwards by vectors.
+
 Requires: unmapped `sched` kernels. Ensures: what each kernel computes is unchanged; sums of floats up to
 their order, which is that of as many elements as count.
 """
@@ -39,6 +42,7 @@ from ....dialects import low, sched
 from ....dialects.element_types import width_of
 from ....dialects.sched import CombineKind, MappingAttr
 from ...indices.analysis import IndexAnalysis, Loop
+from ...indices.held_indices import Sum, clamp_of, stays_within, sum_of
 from ...indices.lanes import runs_in_lanes
 from ...machine.partial_results import partial_results
 from ...scalar.builder import INDEX, ConstantPool, ScalarBuilder
@@ -258,6 +262,7 @@ class _Narrowing:
             count.name_hint = "count"
         if holds is not None:
             count = select(b, holds, count, b.constant(0, INDEX), "count")
+        self._drop_clamps(bounds)
         for bound in bounds:
             _drop(bound.op, loop)
         if isinstance(loop, sched.ReduceOp):
@@ -268,6 +273,52 @@ class _Narrowing:
         new = _with_count(loop, count)
         if first is not None:
             _shift(new, first)
+
+    def _drop_clamps(self, bounds: list[_Bound]) -> None:
+        """Computes indices of loads without a clamp that the bounds make needless: as vectors read them."""
+        loop = self.loop
+        index = sum_of(loop.index)
+        zero, one = Sum(0, {}, {}), Sum(1, {}, {})
+        lows, highs = [zero], [Sum(self.extent - 1, {}, {})]
+        for bound in bounds:
+            if bound.predicate is None:
+                continue
+            limit = sum_of(bound.limit)
+            if bound.predicate in ("slt", "sle"):
+                highs.append(limit.plus(one, -1) if bound.predicate == "slt" else limit)
+            else:
+                lows.append(limit.plus(one) if bound.predicate == "sgt" else limit)
+        for op in list(loop.walk()):
+            if not isinstance(op, memref.LoadOp):
+                continue
+            for number, place in enumerate(op.indices):
+                clamp = clamp_of(place)
+                if clamp is None:
+                    continue
+                found = sum_of(clamp[0])
+                if len(found.counts) > 2 or not stays_within(found, loop.index, lows, highs, clamp[1]):
+                    continue
+                rest = found.plus(index, -found.counts[loop.index])
+                if all(_is_movable(value, loop) for value in map(rest.values.__getitem__, rest.counts)):
+                    op.operands[1 + number] = self._index_of(rest, found.counts[loop.index], op)
+                    if isinstance(place.owner, Operation):
+                        _erase_unused(place.owner)
+
+    def _index_of(self, rest: Sum, direction: int, reader: Operation) -> SSAValue:
+        """Returns what does not change in an index, computed before the loop, and the loop's index to it."""
+        b, start = self.b, self.b.constant(rest.number, INDEX)
+        for leaf, count in rest.counts.items():
+            value = rest.values[leaf]
+            _move(value, self.loop)
+            if not isinstance(value.type, IndexType):
+                value = b.op(arith.IndexCastOp, value, result_type=INDEX, hint=value.name_hint)
+            value = integer_op(b, arith.MuliOp, value, b.constant(count, INDEX))
+            start = integer_op(b, arith.AddiOp, start, value)
+        assert reader.parent is not None, f"{reader.name}: stands in no block"
+        place = (arith.AddiOp if direction == 1 else arith.SubiOp)(start, self.loop.index)
+        place.location = reader.location
+        reader.parent.insert_op_before(place, reader)
+        return place.result
 
     def _write_parts(self, loop: sched.ReduceOp, first: SSAValue | None, count: SSAValue, parts: int) -> None:
         """Writes a reduction as one over whole steps of `parts` partial results, and one that goes on."""

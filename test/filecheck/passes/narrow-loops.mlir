@@ -127,3 +127,62 @@ sched.kernel @others(%x: memref<300xf64>, %b: memref<300xi64>, %m: memref<i64>, 
     memref.store %w, %z[%i] : memref<300xf64>
   }
 }
+
+// A read backwards from an end that is at most the extent: its index stays within without being moved there.
+// CHECK-LABEL: sched.kernel @backwards
+// CHECK:         %[[START:.*]] = arith.addi %cm1{{.*}}, %{{.*}} : index
+// CHECK:         sched.reduce addf %k = 9 count %{{.*}} : f64 {
+// CHECK-NEXT:      %[[PLACE:.*]] = arith.subi %[[START]], %k : index
+// CHECK-NEXT:      memref.load %x[%[[PLACE]]]
+// CHECK-NEXT:      sched.yield
+sched.kernel @backwards(%x: memref<9xf64>, %m: memref<i64>, %y: memref<f64>) {
+  %zero = arith.constant 0.0 : f64
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  %c1 = arith.constant 1 : i64
+  %c9 = arith.constant 9 : i64
+  %n = memref.load %m[] : memref<i64>
+  %end = arith.minsi %n, %c9 : i64
+  %last = arith.subi %end, %c1 : i64
+  %s = sched.reduce addf %k = 9 : f64 {
+    %at = arith.index_cast %k : index to i64
+    %c = arith.cmpi slt, %at, %end : i64
+    %back = arith.subi %last, %at : i64
+    %place = arith.index_cast %back : i64 to index
+    %raised = arith.maxsi %place, %c0 : index
+    %held = arith.minsi %raised, %c8 : index
+    %v = memref.load %x[%held] : memref<9xf64>
+    %w = low.select %c, %v, %zero : f64
+    sched.yield %w : f64
+  }
+  memref.store %s, %y[] : memref<f64>
+}
+
+// One that begins beyond the end is moved.
+// CHECK-LABEL: sched.kernel @too_far
+// CHECK:         sched.reduce addf
+// CHECK:           arith.maxsi
+// CHECK:           arith.minsi
+// CHECK:           sched.yield
+sched.kernel @too_far(%x: memref<9xf64>, %m: memref<i64>, %y: memref<f64>) {
+  %zero = arith.constant 0.0 : f64
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  %c1 = arith.constant 1 : i64
+  %c9 = arith.constant 9 : i64
+  %n = memref.load %m[] : memref<i64>
+  %end = arith.minsi %n, %c9 : i64
+  %last = arith.addi %end, %c1 : i64
+  %s = sched.reduce addf %k = 9 : f64 {
+    %at = arith.index_cast %k : index to i64
+    %c = arith.cmpi slt, %at, %end : i64
+    %back = arith.subi %last, %at : i64
+    %place = arith.index_cast %back : i64 to index
+    %raised = arith.maxsi %place, %c0 : index
+    %held = arith.minsi %raised, %c8 : index
+    %v = memref.load %x[%held] : memref<9xf64>
+    %w = low.select %c, %v, %zero : f64
+    sched.yield %w : f64
+  }
+  memref.store %s, %y[] : memref<f64>
+}

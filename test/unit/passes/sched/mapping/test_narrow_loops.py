@@ -44,6 +44,30 @@ def integers(x: Any, n: Any) -> Any:
     return tnp.min(tnp.where(tnp.arange(N) <= n, x.astype(np.int32), np.iinfo(np.int32).max))
 
 
+def turned(x: Any, n: Any) -> Any:
+    return tnp.sum(x[:n][::-1] * x[:n])
+
+
+def turned_from(x: Any, n: Any) -> Any:
+    return tnp.sum(x[n:][::-1] * x[n:])
+
+
+@pytest.mark.parametrize("function", [turned, turned_from], ids=lambda each: each.__name__)
+def test_reads_that_bounds_keep_within(function: Any):
+    x = np.random.default_rng(0).integers(-9, 9, N).astype("f8")
+    lowered = tenon.jit(function).lower(x, np.int64(0))
+    with tenon.compile(lowered.module) as narrowed:
+        text = str(narrowed.stages["sched"])
+        loop = text.partition("sched.reduce")[2].partition("sched.yield")[0]
+        assert "arith.maxsi" not in loop and "vector" in loop
+        interpreted = tenon.compile(text, backend="reference")
+        whole = tenon.compile(lowered.module, backend="reference", level="graph")
+        for bound in BOUNDS[1:-1]:
+            part = x[:bound] if function is turned else x[bound:]
+            for each in (narrowed, interpreted, whole):
+                assert np.asarray(each(x, np.int64(bound))) == np.sum(part[::-1] * part), bound
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize(
     "function", [before, up_to, after, around, largest, products, integers], ids=lambda each: each.__name__

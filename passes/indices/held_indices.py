@@ -1,0 +1,135 @@
+"""Clamps of indices that the bounds of a loop make needless: sums of values with known bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from operator import itemgetter
+
+from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import IntegerAttr
+from xdsl.ir import Block, SSAValue
+
+from ...dialects import low
+
+Leaf = Hashable
+
+
+@dataclass(frozen=True)
+class Sum:
+    """A number and values, each so many times; `values` has one value for each leaf."""
+
+    number: int
+    counts: dict[Leaf, int]
+    values: dict[Leaf, SSAValue]
+
+    def plus(self, other: Sum, times: int = 1) -> Sum:
+        """Returns this sum and `times` another one."""
+        counts = dict(self.counts)
+        for leaf, count in other.counts.items():
+            counts[leaf] = counts.get(leaf, 0) + times * count
+        left = {leaf: count for leaf, count in counts.items() if count}
+        return Sum(self.number + times * other.number, left, {**self.values, **other.values})
+
+
+def sum_of(value: SSAValue) -> Sum:
+    """Returns an integer as a sum of what it is computed of. Equal values have equal leaves."""
+    owner = value.owner
+    if isinstance(owner, Block):
+        return Sum(0, {value: 1}, {value: value})
+    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
+        return Sum(owner.value.value.data, {}, {})
+    if isinstance(owner, arith.IndexCastOp):
+        return sum_of(owner.input)
+    if isinstance(owner, arith.AddiOp):
+        return sum_of(owner.lhs).plus(sum_of(owner.rhs))
+    if isinstance(owner, arith.SubiOp):
+        return sum_of(owner.lhs).plus(sum_of(owner.rhs), -1)
+    leaf = _leaf_of(value)
+    return Sum(0, {leaf: 1}, {leaf: value})
+
+
+def _leaf_of(value: SSAValue) -> Leaf:
+    """Returns a key that values share which are computed alike: of the same loads and numbers."""
+    owner = value.owner
+    if isinstance(owner, Block):
+        return value
+    if isinstance(owner, arith.IndexCastOp):
+        return _leaf_of(owner.input)
+    if isinstance(owner, memref.LoadOp):
+        stores = any(isinstance(use.operation, memref.StoreOp) for use in owner.memref.uses)
+        return value if stores else (owner.name, owner.memref, *map(_leaf_of, owner.indices))
+    if owner.name.startswith("arith.") or isinstance(owner, low.SelectOp):
+        return (
+            owner.name,
+            *sorted(owner.properties.items(), key=itemgetter(0)),
+            *map(_leaf_of, owner.operands),
+        )
+    return value
+
+
+def _bounds_of(value: SSAValue) -> tuple[int | None, int | None]:
+    """Returns the least and the greatest that a value may be, each None where it is not known."""
+    owner = value.owner
+    if isinstance(owner, arith.IndexCastOp):
+        return _bounds_of(owner.input)
+    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
+        return owner.value.value.data, owner.value.value.data
+    if isinstance(owner, arith.MinSIOp | arith.MaxSIOp):
+        choose = min if isinstance(owner, arith.MinSIOp) else max
+        both = [_bounds_of(operand) for operand in owner.operands]
+        lows = [low for low, _ in both if low is not None]
+        highs = [high for _, high in both if high is not None]
+        # Of two of which one is not known, the lesser is at most the other, and no more is known.
+        is_least = choose is min
+        low = choose(lows) if lows and (not is_least or len(lows) == 2) else None
+        high = choose(highs) if highs and (is_least or len(highs) == 2) else None
+        return low, high
+    return None, None
+
+
+def _extremes(found: Sum) -> tuple[int | None, int | None]:
+    low: int | None = found.number
+    high: int | None = found.number
+    for leaf, count in found.counts.items():
+        least, greatest = _bounds_of(found.values[leaf])
+        if count < 0:
+            least, greatest = greatest, least
+        low = None if low is None or least is None else low + count * least
+        high = None if high is None or greatest is None else high + count * greatest
+    return low, high
+
+
+def clamp_of(value: SSAValue) -> tuple[SSAValue, int] | None:
+    """Returns `x` and `last` where a value is `min(max(x, 0), last)`, else None."""
+    lesser = value.owner
+    if not isinstance(lesser, arith.MinSIOp) or not isinstance(lesser.lhs.owner, arith.MaxSIOp):
+        return None
+    greater, last = lesser.lhs.owner, lesser.rhs.owner
+    zero = greater.rhs.owner
+    if (
+        isinstance(last, arith.ConstantOp)
+        and isinstance(last.value, IntegerAttr)
+        and isinstance(zero, arith.ConstantOp)
+        and isinstance(zero.value, IntegerAttr)
+        and zero.value.value.data == 0
+    ):
+        return greater.lhs, last.value.value.data
+    return None
+
+
+def stays_within(index: Sum, moving: SSAValue, lows: Sequence[Sum], highs: Sequence[Sum], last: int) -> bool:
+    """
+    Returns whether an index is from 0 to `last` as long as `moving`, which is in it once, is at least each of
+    `lows` and at most each of `highs`.
+    """
+    direction = index.counts.get(moving)
+    if direction not in (1, -1):
+        return False
+    rest = index.plus(Sum(0, {moving: 1}, {moving: moving}), -direction)
+    beginnings, ends = (lows, highs) if direction == 1 else (highs, lows)
+    lowest = [_extremes(rest.plus(each, direction))[0] for each in beginnings]
+    highest = [_extremes(rest.plus(each, direction))[1] for each in ends]
+    return any(low is not None and low >= 0 for low in lowest) and any(
+        high is not None and high <= last for high in highest
+    )
