@@ -265,6 +265,7 @@ def _scan(
         inside = _Region(trace, "the body of a loop", [counter, *[leaf.aval for leaf in leaves], *slices])
         with inside:
             number, *rest = inside.arguments
+            trace.counted[number.value] = (0, count - 1 if isinstance(count, int) else None)
             value = unflatten(structure, iter(rest[: len(leaves)]))
             given = unflatten(input_structure, iter(rest[len(leaves) :]))
             following, output = _pair(who, body(value, number, given))

@@ -20,6 +20,7 @@ from ..arrays.static_key import static_key
 from ..arrays.tree import flatten
 from ..tracing.leaves import WEAK, aval_of_value, lift
 from ..tracing.trace import Trace, TracedArray, current_trace
+from ..tracing.traced_slice import TracedSlice
 from .compiled_trace import CompiledTrace
 from .fast_calls import fast_call
 from .versions import TracedCall, Version
@@ -74,6 +75,8 @@ class EagerFunction:
         self.fast: dict[Any, tuple[Any, ...]] = {}
         """What runs directly, and what it gives: by the abstract arrays of one or two arrays."""
         self.entries: dict[Any, Version] = {}
+        self.on_slices: Callable[[EagerFunction, tuple[Any, ...], dict[str, Any]], Any] | None = None
+        """What the function does where there are slices with traced ends among its arguments."""
         EagerFunction.FUNCTIONS.append(self)
 
     def clear(self) -> None:
@@ -183,6 +186,9 @@ class EagerFunction:
         )
 
     def _inline(self, trace: Trace, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
+        if self.on_slices is not None and TracedSlice in [type(each) for each in arguments]:
+            return self.on_slices(self, arguments, dict(named))
+
         def lifted(name: str, value: Any) -> TracedArray:
             return lift(trace, value, f"{self.name}: argument '{name}'")
 

@@ -23,6 +23,7 @@ from . import (
     predicates,
     searching,
     sets,
+    slices,
     sorting,
     statistics,
     updates,
@@ -70,3 +71,5 @@ __all__ += sorting.__all__
 __all__ += statistics.__all__
 __all__ += updates.__all__
 __all__ += values.__all__
+
+slices.add_rules()

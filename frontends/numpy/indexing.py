@@ -18,10 +18,13 @@ from ..arrays.array import Array
 from ..arrays.concrete import ConcreteArray, as_concrete
 from ..calls.dispatch import array_function
 from ..tracing import graph_ops as ops
+from ..tracing.leaves import lift
 from ..tracing.trace import TracedArray, current_trace
+from ..tracing.traced_slice import TracedSlice
 from .arguments.axes import axis_of, broadcast_shapes, is_known
 from .arguments.index_plan import Box, IndexPlan, check_bounds, parts_of, plan_index
 from .arguments.operands import INT64, extent_like, is_integer, operands, reshaped, scalar_like, together
+from .arguments.windows import has_traced_ends, plan_slices, slice_or_array
 
 __all__ = ["get_item", "take", "take_along_axis"]
 
@@ -38,12 +41,24 @@ def get_item(x: Array, index: Any, /) -> Array:
         IndexError: there are too many indices, one is out of bounds, or none that numpy takes.
         TracingError: a mask is traced.
     """
+    if isinstance(x, TracedSlice) or has_traced_ends(index):
+        return _windowed(x, index)
     if isinstance(x, ConcreteArray) and current_trace() is None:
         found = _by_numpy(x, index)
         if found is not None:
             return found
     plan, arrays = plan_index("getitem", x.shape, index)
     return _picked(x, arrays, plan)
+
+
+def _windowed(x: Array, index: object) -> Array:
+    """Returns `x[index]` where an end of a slice is traced, or `x` is such a slice."""
+    trace = current_trace()
+    source = x if isinstance(x, TracedSlice) or trace is None else lift(trace, x, "getitem")
+    assert isinstance(source, TracedSlice | TracedArray), "an index of a trace that is over"
+    plan = plan_slices("getitem", source, index)
+    whole = source.base if isinstance(source, TracedSlice) else source
+    return slice_or_array(cast(TracedArray, get_item(whole, plan.index)), plan.windows)
 
 
 def _by_numpy(x: ConcreteArray, index: object) -> Array | None:

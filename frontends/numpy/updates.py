@@ -17,7 +17,9 @@ from ..arrays.array import Array
 from ..arrays.promotion import result_type
 from ..calls.dispatch import array_function
 from ..tracing import graph_ops as ops
+from ..tracing.leaves import lift
 from ..tracing.trace import TracedArray, current_trace
+from ..tracing.traced_slice import TracedSlice, refuse_slice
 from .arguments.axes import is_known
 from .arguments.index_plan import Box, IndexPlan, check_mask, parts_of, plan_index
 from .arguments.operands import (
@@ -32,6 +34,7 @@ from .arguments.operands import (
     scalar_like,
     together,
 )
+from .arguments.windows import brought_to, has_traced_ends, plan_slices
 from .indexing import ArrayLike, box_of, get_item, wrapped
 
 __all__ = ["IndexUpdate"]
@@ -108,6 +111,8 @@ class UpdateAt:
 
 
 def _updated(kind: str, x: Array, index: object, values: Operand, negated: bool = False) -> Array:
+    if isinstance(values, TracedSlice) or has_traced_ends(index):
+        return _windowed(kind, x, index, values, negated)
     mask = _only_mask(index)
     if mask is not None and mask.shape:
         check_mask("at", x.shape, 0, mask)
@@ -122,7 +127,21 @@ def _updated(kind: str, x: Array, index: object, values: Operand, negated: bool 
             )
     is_eager = current_trace() is None
     plan, arrays = plan_index("at", x.shape, index, integers_as_arrays=is_eager)
-    return _put(x, arrays, values, plan, kind, negated)
+    return _put(x, arrays, values, None, plan, kind, negated)
+
+
+def _windowed(kind: str, x: Array, index: object, values: Operand, negated: bool) -> Array:
+    """Returns what `_updated` does where an end of a slice in the index, or of the values, is traced."""
+    trace = current_trace()
+    if isinstance(x, TracedSlice):
+        refuse_slice(x, "at", "a slice with traced ends is not updated itself", "x.at[...] of the array")
+    assert trace is not None, "a slice with traced ends outside of a trace"
+    source = lift(trace, x, "at")
+    plan = plan_slices("at", source, index)
+    given = values if isinstance(values, TracedSlice) else lift(trace, values, "at: the values")
+    boxes, arrays = plan_index("at", source.shape, plan.index)
+    new, mask = brought_to("at", given, plan.windows, boxes.shape(()))
+    return _put(source, arrays, new, mask, boxes, kind, negated)
 
 
 def _only_mask(index: object) -> ArrayLike | None:
@@ -174,7 +193,13 @@ def _repeated(new: TracedArray, shape: tuple[int, ...], x: TracedArray) -> Trace
 
 @array_function(static=("plan", "kind", "negated"))
 def _put(
-    x: Array, arrays: Sequence[ArrayLike], values: Operand, plan: IndexPlan, kind: str, negated: bool
+    x: Array,
+    arrays: Sequence[ArrayLike],
+    values: Operand,
+    mask: ArrayLike | None,
+    plan: IndexPlan,
+    kind: str,
+    negated: bool,
 ) -> Array:
     source, new = _prepared(kind, x, values, negated)
     box = plan.box
@@ -190,24 +215,31 @@ def _put(
         count, at = len(shape), plan.at
         new = ops.permute(new, (*range(at, at + count), *range(at), *range(at + count, len(new.shape))))
     rest = tuple(box.sizes[axis] for axis in kept if axis not in plan.indexed)
+    inside = None if mask is None else operands("at", mask)[0]
     if not shape and all(stride == 1 for stride in box.strides):
-        return _with_part(source, indices, new, plan, kind)
+        return _with_part(source, indices, new, inside, plan, kind)
     part = box_of(source, box)
     new = reshaped(new, (*shape, *rest))
     if indices:
         part = reshaped(part, tuple(box.sizes[axis] for axis in kept))
         part = reshaped(ops.scatter(kind, part, indices, new, axes), box.sizes)
     else:
-        part = _COMBINED[kind](part, reshaped(new, box.sizes))
+        found = _COMBINED[kind](part, reshaped(new, box.sizes))
+        part = found if inside is None else ops.select(reshaped(inside, box.sizes), found, part)
     return _with_box(source, part, box)
 
 
 def _with_part(
-    x: TracedArray, indices: Sequence[TracedArray], new: TracedArray, plan: IndexPlan, kind: str
+    x: TracedArray,
+    indices: Sequence[TracedArray],
+    new: TracedArray,
+    mask: TracedArray | None,
+    plan: IndexPlan,
+    kind: str,
 ) -> TracedArray:
     """
     Returns `x` with other elements in a box, which integers, traced ones too, and slices of step 1 or -1 say.
-    It stays as it is where an index is out of range.
+    It stays as it is where an index is out of range, and outside of `mask`.
     """
     box = plan.box
     at = dict(zip(plan.indexed, indices, strict=True))
@@ -216,9 +248,12 @@ def _with_part(
     starts = _starts(box, at)
     if box.flipped:
         new = ops.flip(new, box.flipped)
-    if kind != "set" or indices:
+    if kind != "set" or indices or mask is not None:
         old = _part(x, box, at, starts, sizes)
         new = _COMBINED[kind](old, new)
+        if mask is not None:
+            inside = reshaped(mask, sizes)
+            new = ops.select(ops.flip(inside, box.flipped) if box.flipped else inside, new, old)
         for axis, index in at.items():
             last = extent_like(index, x.shape[axis] - 1)
             inside = ops.and_(ops.ge(index, scalar_like(index, 0)), ops.le(index, last))
@@ -243,6 +278,8 @@ def _part(
     sizes: tuple[int, ...],
 ) -> TracedArray:
     """Returns what is in a box, of which integers say some axes."""
+    if sizes == x.shape and not at:
+        return x
     if all(map(is_known, sizes)):
         return ops.dynamic_slice(x, starts, sizes)
     part = box_of(x, Box(box.offsets, box.sizes, box.strides, ()))

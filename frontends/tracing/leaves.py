@@ -12,6 +12,7 @@ from ..arrays.aval import BOOL, FLOAT, INT, UINT, Aval, aval_of
 from ..arrays.concrete import ConcreteArray, as_concrete
 from ..arrays.static_key import shown
 from .trace import Trace, TracedArray
+from .traced_slice import TracedSlice, refuse_slice
 
 WEAK: dict[type, Aval] = {
     bool: aval_of(BOOL, (), True),
@@ -46,6 +47,8 @@ def aval_of_value(value: Any, who: str) -> Aval:
         return as_concrete(value).aval
     if isinstance(value, DimExpr):
         return WEAK[int]
+    if kind is TracedSlice:
+        refuse_slice(value, who)
     if hasattr(value, "__dlpack__"):
         return as_concrete(value).aval
     raise TypeError(f"{who} is {shown(value)}, expected an array or a number")
@@ -130,6 +133,8 @@ def lift(trace: Trace, value: Any, who: str) -> TracedArray:
     if isinstance(value, TracedArray):
         value.check_usable()
         return value
+    if isinstance(value, TracedSlice):
+        refuse_slice(value, who)
     if isinstance(value, DimExpr):
         from .graph_ops import extent
 

@@ -77,6 +77,8 @@ class Trace:
         """The numbers of those among them that are frozen."""
         self.ranges: dict[tuple[int, np.dtype[Any]], None] = {}
         """The numbers of arguments that are Python integers, with dtypes that must hold them."""
+        self.counted: dict[SSAValue, tuple[int | None, int | None]] = {}
+        """The least and the greatest of integers that count the rounds of loops, where these are known."""
         self.watched: dict[int, Callable[[], Any]] = {}
         """By the ids of arrays: what reads them at each call, from places outside of the function."""
         self.values_read: set[int] = set()

@@ -70,7 +70,7 @@ def plan_index(
         IndexError: there are too many indices, one is out of bounds, or is nothing that numpy takes.
         TracingError: a mask is traced: the shape would depend on its values.
     """
-    entries = _expanded(who, shape, index)
+    entries = entries_of(who, shape, index)
     offsets: list[int] = []
     sizes: list[int] = []
     strides: list[int] = []
@@ -118,7 +118,7 @@ def plan_index(
     return plan, arrays
 
 
-def _expanded(who: str, shape: tuple[int, ...], index: object) -> list[Any]:
+def entries_of(who: str, shape: tuple[int, ...], index: object) -> list[Any]:
     """Returns one entry for each axis, and None for each new one; masks become arrays of integers."""
     given = parts_of(index)
     entries: list[Any] = []
