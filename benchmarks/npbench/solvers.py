@@ -12,7 +12,17 @@ from .sides import Side
 
 
 def _cholesky_columns(t: Side, a: Any) -> Any:
-    """Returns the lower factor, which is made column by column; columns to come are 0."""
+    """Returns the lower factor, which is made column by column."""
+
+    def column(j: Any, lower: Any) -> Any:
+        rest = a[j:, j] - lower[j:, :j] @ lower[j, :j]
+        return lower.at[j:, j].set(rest / t.np.sqrt(rest[0]))
+
+    return t.fori_loop(0, a.shape[0], column, t.np.zeros_like(a))
+
+
+def jax_cholesky(t: Side, a: Any) -> Any:
+    """As masks; columns to come are 0."""
     n = a.shape[0]
     row = t.np.arange(n)
 
@@ -35,11 +45,8 @@ def numpy_cholesky(a: Array) -> Array:
 def _solve_rows(t: Side, lower: Any, b: Any) -> Any:
     """Returns x of `x @ lower.T = b` for a lower triangle."""
 
-    index = t.np.arange(lower.shape[0])
-
     def column(j: Any, x: Any) -> Any:
-        known = t.np.sum(t.np.where(index < j, x * lower[j], 0.0), axis=1)
-        return x.at[:, j].set((b[:, j] - known) / lower[j, j])
+        return x.at[:, j].set((b[:, j] - x[:, :j] @ lower[j, :j]) / lower[j, j])
 
     return t.fori_loop(0, lower.shape[0], column, t.np.zeros_like(b))
 
@@ -68,6 +75,17 @@ def jax_cholesky2(t: Side, a: Any) -> Any:
 
 def lu(t: Side, a: Any) -> Any:
     """Both factors in one matrix, without pivots."""
+
+    def step(k: Any, a: Any) -> Any:
+        factors = a[k + 1 :, k] / a[k, k]
+        a = a.at[k + 1 :, k + 1 :].subtract(t.np.outer(factors, a[k, k + 1 :]))
+        return a.at[k + 1 :, k].set(factors)
+
+    return t.fori_loop(0, a.shape[0] - 1, step, a)
+
+
+def jax_lu(t: Side, a: Any) -> Any:
+    """As masks."""
     n = a.shape[0]
     index = t.np.arange(n)
 
@@ -91,7 +109,23 @@ def numpy_lu(a: Array) -> Array:
 
 def ludcmp(t: Side, a: Any, b: Any) -> Any:
     n = a.shape[0]
-    factors, index = lu(t, a), t.np.arange(n)
+    factors = lu(t, a)
+
+    def forward(i: Any, y: Any) -> Any:
+        return y.at[i].set(b[i] - factors[i, :i] @ y[:i])
+
+    y = t.fori_loop(0, n, forward, t.np.zeros_like(b))
+
+    def backward(step: Any, x: Any) -> Any:
+        i = n - 1 - step
+        return x.at[i].set((y[i] - factors[i, i + 1 :] @ x[i + 1 :]) / factors[i, i])
+
+    return t.fori_loop(0, n, backward, t.np.zeros_like(b)), y
+
+
+def jax_ludcmp(t: Side, a: Any, b: Any) -> Any:
+    n = a.shape[0]
+    factors, index = jax_lu(t, a), t.np.arange(n)
 
     def forward(i: Any, y: Any) -> Any:
         return y.at[i].set(b[i] - t.np.sum(t.np.where(index < i, factors[i] * y, 0.0)))
@@ -117,6 +151,13 @@ def numpy_ludcmp(a: Array, b: Array) -> Any:
 
 
 def trisolv(t: Side, lower: Any, b: Any) -> Any:
+    def row(i: Any, x: Any) -> Any:
+        return x.at[i].set((b[i] - lower[i, :i] @ x[:i]) / lower[i, i])
+
+    return t.fori_loop(0, b.shape[0], row, t.np.zeros_like(b))
+
+
+def jax_trisolv(t: Side, lower: Any, b: Any) -> Any:
     index = t.np.arange(b.shape[0])
 
     def row(i: Any, x: Any) -> Any:
@@ -134,7 +175,21 @@ def numpy_trisolv(lower: Array, b: Array) -> Array:
 
 
 def durbin(t: Side, r: Any) -> Any:
-    """Durbin's recursion for the Yule-Walker equations; elements of y to come are 0."""
+    """Durbin's recursion for the Yule-Walker equations."""
+
+    def step(k: Any, state: Any) -> Any:
+        y, alpha, beta = state
+        beta = beta * (1.0 - alpha * alpha)
+        backward = y[:k][::-1]
+        alpha = -(r[k] + r[:k] @ backward) / beta
+        return y.at[:k].add(alpha * backward).at[k].set(alpha), alpha, beta
+
+    first = t.np.zeros_like(r).at[0].set(-r[0])
+    return t.fori_loop(1, r.shape[0], step, (first, -r[0], t.np.ones_like(r[0])))[0]
+
+
+def jax_durbin(t: Side, r: Any) -> Any:
+    """As masks; elements of y to come are 0."""
     n = r.shape[0]
     index = t.np.arange(n)
 
@@ -163,6 +218,20 @@ def numpy_durbin(r: Array) -> Array:
 
 
 def gramschmidt(t: Side, a: Any) -> Any:
+    n = a.shape[1]
+
+    def step(k: Any, state: Any) -> Any:
+        a, q, r = state
+        length = t.np.sqrt(t.np.dot(a[:, k], a[:, k]))
+        unit = a[:, k] / length
+        shares = unit @ a[:, k + 1 :]
+        a = a.at[:, k + 1 :].subtract(t.np.outer(unit, shares))
+        return a, q.at[:, k].set(unit), r.at[k, k].set(length).at[k, k + 1 :].set(shares)
+
+    return t.fori_loop(0, n, step, (a, t.np.zeros_like(a), t.np.zeros((n, n))))[1:]
+
+
+def jax_gramschmidt(t: Side, a: Any) -> Any:
     n = a.shape[1]
     index = t.np.arange(n)
 
@@ -304,6 +373,7 @@ KERNELS = (
         _matrix,
         _cholesky_columns,
         numpy_cholesky,
+        jax_cholesky,
         loops=loops.cholesky,
     ),
     Kernel(
@@ -314,9 +384,15 @@ KERNELS = (
         numpy_cholesky2,
         jax_cholesky2,
     ),
-    Kernel("lu", sizes({"N": 7}, {"N": 60}, {"N": 220}), _matrix, lu, numpy_lu, loops=loops.lu),
+    Kernel("lu", sizes({"N": 7}, {"N": 60}, {"N": 220}), _matrix, lu, numpy_lu, jax_lu, loops=loops.lu),
     Kernel(
-        "ludcmp", sizes({"N": 7}, {"N": 60}, {"N": 220}), _system, ludcmp, numpy_ludcmp, loops=loops.ludcmp
+        "ludcmp",
+        sizes({"N": 7}, {"N": 60}, {"N": 220}),
+        _system,
+        ludcmp,
+        numpy_ludcmp,
+        jax_ludcmp,
+        loops=loops.ludcmp,
     ),
     Kernel(
         "trisolv",
@@ -324,6 +400,7 @@ KERNELS = (
         _triangle,
         trisolv,
         numpy_trisolv,
+        jax_trisolv,
         loops=loops.trisolv,
     ),
     Kernel(
@@ -332,6 +409,7 @@ KERNELS = (
         lambda _, size: {"r": size["N"] + 1.0 - np.arange(size["N"])},
         durbin,
         numpy_durbin,
+        jax_durbin,
         loops=loops.durbin,
         # The equations are nearly singular: the order of sums shows in the ninth digit.
         tolerance=1e-7,
@@ -342,6 +420,7 @@ KERNELS = (
         _full_rank,
         gramschmidt,
         numpy_gramschmidt,
+        jax_gramschmidt,
         loops=loops.gramschmidt,
     ),
     Kernel(
