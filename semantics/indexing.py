@@ -103,15 +103,22 @@ def dynamic_slice(who: str, source: Array, starts: Sequence[Array], sizes: Seque
     return source[box_at(source.shape, starts, sizes)]
 
 
-def dynamic_update(who: str, source: Array, starts: Sequence[Array], update: Array) -> Array:
+def dynamic_update(
+    who: str, source: Array, starts: Sequence[Array], update: Array, strides: Sequence[int]
+) -> Array:
     """
-    Returns `source` with a box of it replaced by `update`, which begins at `starts` as far as it fits there.
+    Returns `source` with a box of it, of every `strides[k]`th element of axis k, replaced by `update`, which
+    begins at `starts` as far as it fits there.
 
     Raises InterpreterError, naming `who`, if it fits nowhere.
     """
-    _check_fits(who, source, update.shape)
+    spans = [
+        (size - 1) * stride + 1 if size else 0 for size, stride in zip(update.shape, strides, strict=True)
+    ]
+    _check_fits(who, source, spans)
     result = np.array(source)
-    result[box_at(source.shape, starts, update.shape)] = update
+    boxes = zip(box_at(source.shape, starts, spans), strides, strict=True)
+    result[tuple(slice(box.start, box.stop, stride) for box, stride in boxes)] = update
     return result
 
 

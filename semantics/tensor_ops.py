@@ -222,7 +222,8 @@ def _dynamic_slice(op: Operation, operands: Sequence[Array]) -> Array:
 
 def _dynamic_update(op: Operation, operands: Sequence[Array]) -> Array:
     source, *starts, update = operands
-    return dynamic_update(describe(op), source, starts, update)
+    assert isinstance(op, graph.DynamicUpdateOp)
+    return dynamic_update(describe(op), source, starts, update, op.steps)
 
 
 def _cumulate(op: Operation, operands: Sequence[Array]) -> Array:

@@ -216,7 +216,7 @@ def _put(
         new = ops.permute(new, (*range(at, at + count), *range(at), *range(at + count, len(new.shape))))
     rest = tuple(box.sizes[axis] for axis in kept if axis not in plan.indexed)
     inside = None if mask is None else operands("at", mask)[0]
-    if not shape and all(stride == 1 for stride in box.strides):
+    if not shape and (_is_dense(box) or _is_static(source, box)):
         return _with_part(source, indices, new, inside, plan, kind)
     part = box_of(source, box)
     new = reshaped(new, (*shape, *rest))
@@ -238,7 +238,7 @@ def _with_part(
     kind: str,
 ) -> TracedArray:
     """
-    Returns `x` with other elements in a box, which integers, traced ones too, and slices of step 1 or -1 say.
+    Returns `x` with other elements in a box, which integers, traced ones too, and slices say.
     It stays as it is where an index is out of range, and outside of `mask`.
     """
     box = plan.box
@@ -258,7 +258,15 @@ def _with_part(
             last = extent_like(index, x.shape[axis] - 1)
             inside = ops.and_(ops.ge(index, scalar_like(index, 0)), ops.le(index, last))
             new = ops.select(ops.broadcast(inside, sizes), new, old)
-    return ops.dynamic_update(x, starts, new)
+    return ops.dynamic_update(x, starts, new, box.strides)
+
+
+def _is_dense(box: Box) -> bool:
+    return all(stride == 1 for stride in box.strides)
+
+
+def _is_static(x: TracedArray, box: Box) -> bool:
+    return all(map(is_known, (*x.shape, *box.offsets, *box.sizes)))
 
 
 def _starts(box: Box, at: Mapping[int, TracedArray]) -> list[TracedArray]:
@@ -280,6 +288,9 @@ def _part(
     """Returns what is in a box, of which integers say some axes."""
     if sizes == x.shape and not at:
         return x
+    if not _is_dense(box):
+        part = box_of(x, Box(box.offsets, box.sizes, box.strides, ()))
+        return ops.dynamic_slice(part, _starts(_whole(part), at), sizes) if at else part
     if all(map(is_known, sizes)):
         return ops.dynamic_slice(x, starts, sizes)
     part = box_of(x, Box(box.offsets, box.sizes, box.strides, ()))
@@ -292,12 +303,14 @@ def _with_box(x: TracedArray, part: TracedArray, box: Box) -> TracedArray:
         part = ops.flip(part, box.flipped)
     if box.sizes == x.shape:
         return part
-    if all(stride == 1 for stride in box.strides):
-        return ops.dynamic_update(x, _starts(box, {}), part)
-    if not all(map(is_known, (*x.shape, *box.offsets, *box.sizes))):
-        return _scattered(x, part, box)
-    inside = ops.full(True, BOOL, box.sizes)
-    return ops.select(_placed(inside, box, x.shape, False), _placed(part, box, x.shape, 0), x)
+    if _is_dense(box) or _is_static(x, box):
+        return ops.dynamic_update(x, _starts(box, {}), part, box.strides)
+    return _scattered(x, part, box)
+
+
+def _whole(x: TracedArray) -> Box:
+    rank = len(x.shape)
+    return Box((0,) * rank, x.shape, (1,) * rank, ())
 
 
 def _scattered(x: TracedArray, part: TracedArray, box: Box) -> TracedArray:
@@ -311,12 +324,3 @@ def _scattered(x: TracedArray, part: TracedArray, box: Box) -> TracedArray:
         indices.append(ops.add(index, extent_like(index, box.offsets[axis])))
     rest = [axis for axis in range(len(box.sizes)) if axis not in axes]
     return ops.scatter("set", x, indices, ops.permute(part, (*axes, *rest)), axes)
-
-
-def _placed(part: TracedArray, box: Box, shape: tuple[int, ...], other: float | bool) -> TracedArray:
-    """Returns an array of `shape` with a box of other elements, and `other` around and between them."""
-    high: list[int] = []
-    for extent, offset, size, stride in zip(shape, box.offsets, box.sizes, box.strides, strict=True):
-        high.append(extent - offset - (size - 1) * stride - 1)
-    between = [stride - 1 for stride in box.strides]
-    return ops.pad(part, ops.full(other, part.dtype, ()), box.offsets, high, between)

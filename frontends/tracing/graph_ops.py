@@ -349,11 +349,21 @@ def dynamic_slice(x: TracedArray, starts: Sequence[TracedArray], sizes: Sequence
     return _built(lambda: graph.DynamicSliceOp(x.value, [start.value for start in starts], sizes), x)
 
 
-def dynamic_update(x: TracedArray, starts: Sequence[TracedArray], update: TracedArray) -> TracedArray:
-    """Returns `x` with a box of it replaced from `starts` on, which are moved so that it fits."""
+def dynamic_update(
+    x: TracedArray,
+    starts: Sequence[TracedArray],
+    update: TracedArray,
+    strides: Sequence[int] | None = None,
+) -> TracedArray:
+    """
+    Returns `x` with a box of it replaced from `starts` on, which are moved so that it fits: of every
+    `strides[k]`th element along axis k.
+    """
     for each in (*starts, update):
         each.check_usable()
-    return _built(lambda: graph.DynamicUpdateOp(x.value, [start.value for start in starts], update.value), x)
+    return _built(
+        lambda: graph.DynamicUpdateOp(x.value, [start.value for start in starts], update.value, strides), x
+    )
 
 
 def threefry(key: TracedArray, counter: TracedArray, rounds: int = 20) -> TracedArray:

@@ -17,6 +17,7 @@ from xdsl.irdl import (
     base,
     irdl_op_definition,
     operand_def,
+    opt_prop_def,
     prop_def,
     result_def,
     var_operand_def,
@@ -288,11 +289,14 @@ class DynamicSliceOp(MovementOp):
 class DynamicUpdateOp(GraphOp):
     """
     The source with a box of it replaced by `update`. The box begins at indices that are values, one integer
-    of rank 0 for each axis, moved so that it fits, as those of `graph.dynamic_slice`.
+    of rank 0 for each axis, moved so that it fits, as those of `graph.dynamic_slice`. With `strides` it has
+    every `strides[k]`th element of axis k.
 
     ```mlir
     %y = graph.dynamic_update %x[%i, %j], %row
         : tensor<4x8xf32>[tensor<i64>, tensor<i64>], tensor<1x8xf32>
+    %z = graph.dynamic_update %x[%i, %j], %some strides [1, 2]
+        : tensor<4x8xf32>[tensor<i64>, tensor<i64>], tensor<1x4xf32>
     ```
 
     The result is a `tensor<4x8xf32>`.
@@ -302,14 +306,38 @@ class DynamicUpdateOp(GraphOp):
     source = operand_def(TENSOR_T)
     starts = var_operand_def(TENSOR)
     update = operand_def(TENSOR)
+    strides = opt_prop_def(IntsAttr)
     result = result_def(TENSOR_T)
     assembly_format = (
-        "$source `[` $starts `]` `,` $update attr-dict "
+        "$source `[` $starts `]` `,` $update (`strides` $strides^)? attr-dict "
         "`:` type($source) `[` type($starts) `]` `,` type($update)"
     )
 
-    def __init__(self, source: SSAValue, starts: Sequence[SSAValue], update: SSAValue):
+    def __init__(
+        self,
+        source: SSAValue,
+        starts: Sequence[SSAValue],
+        update: SSAValue,
+        strides: Sequence[int] | None = None,
+    ):
         Operation.__init__(self, operands=(source, *starts, update), result_types=(source.type,))
+        if strides is not None and any(stride != 1 for stride in strides):
+            self.strides = IntsAttr.of(strides)
+
+    @property
+    def steps(self) -> tuple[int, ...]:
+        """How far apart the elements of the box are along each axis."""
+        rank = len(shape_of(tensor_type_of(self.source, self.name)))
+        return (1,) * rank if self.strides is None else tuple(self.strides.data)
+
+    @property
+    def spans(self) -> tuple[Extent, ...]:
+        """How many elements there are along each axis from the first of the box to the last."""
+        sizes = shape_of(tensor_type_of(self.update, self.name))
+        return tuple(
+            size if step == 1 or size in (0, DYNAMIC_INDEX) else (size - 1) * step + 1
+            for size, step in zip(sizes, self.steps, strict=True)
+        )
 
     def verify_(self) -> None:
         source, update = tensor_type_of(self.source, self.name), tensor_type_of(self.update, self.name)
@@ -325,4 +353,11 @@ class DynamicUpdateOp(GraphOp):
                 f"{self.name}: update has rank {len(sizes)}, the source has {len(shape)} "
                 f"(update {update}, source {source})"
             )
-        _check_fits(self.name, source, sizes, "update")
+        if self.strides is not None:
+            check_one_per_axis(self.name, "strides", self.strides.data, source)
+            for axis, stride in enumerate(self.strides.data):
+                if stride < 1:
+                    raise VerifyException(
+                        f"{self.name}: strides of axis {axis} is below 1 ({stride}, source {source})"
+                    )
+        _check_fits(self.name, source, self.spans, "update")

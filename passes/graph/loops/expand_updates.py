@@ -76,10 +76,10 @@ def _expand(op: graph.DynamicUpdateOp, starts: list[int]) -> None:
         value = op.update
     else:
         high = [
-            upper_bound(extent) - start - upper_bound(size)
-            for extent, start, size in zip(shape, starts, sizes, strict=True)
+            upper_bound(extent) - start - upper_bound(span)
+            for extent, start, span in zip(shape, starts, op.spans, strict=True)
         ]
-        between = [0] * len(starts)
+        between = [step - 1 for step in op.steps]
         mask = tensor_of(i1, sizes)
         true = builder.add(graph.BroadcastOp(builder.scalar(1, i1), mask))
         inside = builder.add(graph.PadOp(true, builder.scalar(0, i1), starts, high, between))

@@ -13,10 +13,10 @@ from ..rules.splats import splat
 
 def known_starts(op: graph.DynamicUpdateOp) -> list[int] | None:
     """Returns where a box begins, moved so that it fits, or None where that is not known."""
-    shape, sizes = (shape_of(tensor_type_of(value, op.name)) for value in (op.source, op.update))
+    shape = shape_of(tensor_type_of(op.source, op.name))
     numbers = [splat(start) for start in op.starts]
     found: list[int] = []
-    for number, extent, size in zip(numbers, shape, sizes, strict=True):
+    for number, extent, size in zip(numbers, shape, op.spans, strict=True):
         if number is None or not isinstance(extent, int) or not isinstance(size, int):
             return None
         found.append(min(max(int(number), 0), extent - size))
@@ -60,5 +60,5 @@ def _is_box(slice: Operation, op: graph.DynamicUpdateOp, starts: list[int] | Non
     if shape_of(tensor_type_of(slice.result, slice.name)) != shape_of(tensor_type_of(op.update, op.name)):
         return False
     if isinstance(slice, graph.DynamicSliceOp):
-        return list(slice.starts) == list(op.starts)
-    return list(slice.offsets.data) == starts and all(stride == 1 for stride in slice.strides.data)
+        return op.strides is None and list(slice.starts) == list(op.starts)
+    return list(slice.offsets.data) == starts and tuple(slice.strides.data) == op.steps

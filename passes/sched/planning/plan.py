@@ -265,8 +265,10 @@ class _Planner:
         indices = tuple(variable(axis) for axis in axes)
         stored = indices
         if isinstance(op, graph.DynamicUpdateOp):
-            starts = box_starts(shape_of(op.source, op.name), op.starts, shape)
-            stored = tuple(start + index for start, index in zip(starts, indices, strict=True))
+            starts = box_starts(shape_of(op.source, op.name), op.starts, op.spans)
+            stored = tuple(
+                start + index * step for start, index, step in zip(starts, indices, op.steps, strict=True)
+            )
         if isinstance(op, graph.ConcatOp):
             self._start_parts(op, axes)
         else:

@@ -105,3 +105,16 @@ func.func @same_places(%x: tensor<8xf32>)
   func.return %r#0, %r#1, %r#2, %r#3, %r#4
       : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
 }
+
+// Steps lie between the elements of the box: the last of them is moved into the source, not what would follow.
+// CHECK-LABEL: func.func @steps
+// CHECK:         graph.pad %{{.*}}, %{{.*}} low [3, 1] high [0, 0] interior [1, 2] : tensor<3x3xi1>
+// CHECK:         graph.pad %part, %{{.*}} low [3, 1] high [0, 0] interior [1, 2] : tensor<3x3xf32>
+// CHECK:         graph.select
+func.func @steps(%x: tensor<8x8xf32>, %part: tensor<3x3xf32>) -> tensor<8x8xf32> {
+  %c1 = graph.constant dense<1> : tensor<i64>
+  %c9 = graph.constant dense<9> : tensor<i64>
+  %y = graph.dynamic_update %x[%c9, %c1], %part strides [2, 3]
+      : tensor<8x8xf32>[tensor<i64>, tensor<i64>], tensor<3x3xf32>
+  func.return %y : tensor<8x8xf32>
+}

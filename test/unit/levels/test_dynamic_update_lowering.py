@@ -212,3 +212,58 @@ def test_an_update_by_one_carried_value_of_another_does_not_store_over_the_one_i
     carried, rows = run_everywhere(text, a, b)
     np.testing.assert_array_equal(carried, a)
     np.testing.assert_array_equal(rows, np.broadcast_to(a, (4, 10)))
+
+
+@pytest.mark.parametrize("start", [-3, 0, 1, 2, 9])
+def test_steps(start: int) -> None:
+    text = function(
+        """%y = graph.dynamic_update %x[%i, %i], %u strides [3, 1]
+        : tensor<6x20xf32>[tensor<i64>, tensor<i64>], tensor<2x17xf32>"""
+    )
+    assert items(text) == ["sched.transfer", "sched.launch"]
+    u = -np.ones((2, 17), np.float32)
+    row, column = min(max(start, 0), 2), min(max(start, 0), 3)
+    expected = X.copy()
+    expected[row : row + 4 : 3, column : column + 17] = u
+    (found,) = run_everywhere(text, X.copy(), u, np.array(start))
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_steps_in_a_loop_cost_what_they_store() -> None:
+    def swept(x: Any) -> Any:
+        def step(i: Any, x: Any) -> Any:
+            x = x.at[i, ::2].add(1.0)
+            return x.at[1:-1:2, 1::3].multiply(2.0).at[::4, i].set(0.5)
+
+        return tenon.fori_loop(0, 6, step, x)
+
+    lowered = tenon.jit(swept).lower(X)
+    body = lowered.text("sched").partition("sched.for")[2]
+    assert "sched.transfer" not in body and "memref<6x20xi1>" not in lowered.text("sched")
+    expected = X.copy()
+    for i in range(6):
+        expected[i, ::2] += 1.0
+        expected[1:-1:2, 1::3] *= 2.0
+        expected[::4, i] = 0.5
+    np.testing.assert_array_equal(np.asarray(tenon.jit(swept)(X)), expected)
+
+
+@pytest.mark.parametrize(
+    "index",
+    [np.s_[::2], np.s_[1::2, ::3], np.s_[::-2, 3], np.s_[5:1:-3, ::7], np.s_[2:3:2], np.s_[4:2:2]],
+    ids=str,
+)
+@pytest.mark.parametrize("kind", ["set", "add"])
+def test_steps_as_in_numpy(index: Any, kind: str) -> None:
+    values = np.arange(X[index].size, dtype=np.float32).reshape(X[index].shape)
+    expected = X.copy()
+    expected[index] = values if kind == "set" else expected[index] + values
+    for loops in (0, 1):
+
+        def update(x: Any, v: Any, loops: int = loops) -> Any:
+            def step(_: Any, x: Any) -> Any:
+                return getattr(x.at[index], kind)(v)
+
+            return tenon.fori_loop(0, 1, step, x) if loops else step(0, x)
+
+        np.testing.assert_array_equal(np.asarray(tenon.jit(update)(X, values)), expected)

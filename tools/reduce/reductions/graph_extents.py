@@ -170,7 +170,7 @@ def _relate(classes: ExtentClasses, op: Operation) -> None:
             _relate_box(classes, op.source, op.result)
         case graph.DynamicUpdateOp():
             _join(classes, op.result, op.source)
-            _relate_box(classes, op.source, op.update)
+            _relate_update(classes, op)
         case graph.GatherOp() | graph.ScatterOp():
             box = op.result if isinstance(op, graph.GatherOp) else op.updates
             if isinstance(op, graph.ScatterOp):
@@ -269,6 +269,22 @@ def _relate_box(classes: ExtentClasses, source: SSAValue, box: SSAValue) -> None
                 classes.join(whole, part)
             else:
                 classes.relate(part, [whole], lambda parts: parts[0], is_limit=True)
+
+
+def _relate_update(classes: ExtentClasses, op: graph.DynamicUpdateOp) -> None:
+    """Relates a tensor and the box of it that is replaced: with steps, as a slice that begins at 0."""
+    if op.strides is None:
+        _relate_box(classes, op.source, op.update)
+        return
+    for axis, stride in enumerate(op.steps):
+        source, box = (op.source, axis), (op.update, axis)
+        if source in classes and box in classes:
+            classes.relate(
+                box,
+                [source],
+                lambda parts, stride=stride: (parts[0] - 1) // stride + 1,
+                is_limit=True,
+            )
 
 
 def resize_functions(module: ModuleOp, extent_of: NewExtent) -> None:

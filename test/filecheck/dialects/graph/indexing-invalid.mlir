@@ -171,6 +171,23 @@ func.func @f(%x: tensor<4xf32>, %i: tensor<i64>, %u: tensor<5xf32>) {
 
 // -----
 
+// So many elements fit, but not with steps between them.
+func.func @f(%x: tensor<4xf32>, %i: tensor<i64>, %u: tensor<2xf32>) {
+  // expected-error @+1 {{graph.dynamic_update: axis 0 of update has 5 elements, the source has 4 (update [5], source tensor<4xf32>)}}
+  %y = graph.dynamic_update %x[%i], %u strides [4] : tensor<4xf32>[tensor<i64>], tensor<2xf32>
+  func.return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>, %i: tensor<i64>, %u: tensor<2xf32>) {
+  // expected-error @+1 {{graph.dynamic_update: strides of axis 0 is below 1 (0, source tensor<4xf32>)}}
+  %y = graph.dynamic_update %x[%i], %u strides [0] : tensor<4xf32>[tensor<i64>], tensor<2xf32>
+  func.return
+}
+
+// -----
+
 // Booleans are not added up.
 func.func @f(%x: tensor<4xi1>) {
   // expected-error @+1 {{graph.cumulate add: cannot take tensor<4xi1> (element type i1, needs a number)}}

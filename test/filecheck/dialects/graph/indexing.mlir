@@ -38,6 +38,8 @@ func.func @dynamic(%x: tensor<4x8xf32>, %i: tensor<i64>, %j: tensor<ui8>, %u: te
   %slice = graph.dynamic_slice %x[%i, %j] sizes [1, 8] : tensor<4x8xf32>[tensor<i64>, tensor<ui8>]
   // CHECK-NEXT: %{{.*}} = graph.dynamic_update %x[%i, %j], %u : tensor<4x8xf32>[tensor<i64>, tensor<ui8>], tensor<1x8xf32>
   %update = graph.dynamic_update %x[%i, %j], %u : tensor<4x8xf32>[tensor<i64>, tensor<ui8>], tensor<1x8xf32>
+  // CHECK-NEXT: %{{.*}} = graph.dynamic_update %x[%i, %j], %u strides [3, 1] : tensor<4x8xf32>[tensor<i64>, tensor<ui8>], tensor<1x8xf32>
+  %steps = graph.dynamic_update %x[%i, %j], %u strides [3, 1] : tensor<4x8xf32>[tensor<i64>, tensor<ui8>], tensor<1x8xf32>
   // CHECK-NEXT: %{{.*}} = graph.dynamic_slice %s[] sizes [] : tensor<f32>[]
   %scalar = graph.dynamic_slice %s[] sizes [] : tensor<f32>[]
   func.return
