@@ -281,7 +281,8 @@ def _integers(key: Any, low: Any, count: Any, is_whole: bool, shape: tuple[int, 
 def permutation(key: Array, x: Any, axis: int = 0) -> Array:
     """
     Returns the integers from 0 to below `x` in random order, as int64; or the array `x` with what lies along
-    `axis` in random order. All orders are as likely as 64 random bits for each element make them.
+    `axis` in random order. Elements are sorted by 64 random bits each, of which the lowest, as many as their
+    number has, are the element's place: with 1e6 elements 44 decide.
 
     Raises:
         TypeError: `key` is no key, or `x` neither an integer nor an array.
@@ -302,13 +303,34 @@ def permutation(key: Array, x: Any, axis: int = 0) -> Array:
 @array_function(static=("count",))
 def _order(key: Any, count: int) -> Any:
     _check_key("permutation", key)
-    return g.argsort(_drawn(key, count, U64), 0)
+    return _ordered(key, count)
+
+
+def _ordered(key: TracedArray, count: int) -> TracedArray:
+    """
+    Returns the indices below `count` in random order. Random bits with an index in the lowest ones are sorted
+    as numbers, which takes half of the time that the indices of sorted bits take.
+    """
+    places = _place_bits(count)
+    mask = g.broadcast(places, (count,))
+    mixed = g.or_(g.and_(_drawn(key, count, U64), g.not_(mask)), g.iota(0, U64, (count,)))
+    return g.cast(g.and_(g.sort(mixed, 0), mask), np.dtype(np.int64))
+
+
+def _place_bits(count: int) -> TracedArray:
+    """Returns a number whose bits are those that indices below `count` have."""
+    if isinstance(count, int):
+        return g.full((1 << max(count - 1, 0).bit_length()) - 1, U64, ())
+    found = g.cast(g.extent(count - 1), U64)
+    for width in (1, 2, 4, 8, 16, 32):
+        found = g.or_(found, g.shr(found, g.full(width, U64, ())))
+    return found
 
 
 @array_function(static=("axis",))
 def _shuffled(key: Any, x: Any, axis: int) -> Any:
     _check_key("permutation", key)
-    order = g.argsort(_drawn(key, x.shape[axis], U64), 0)
+    order = _ordered(key, x.shape[axis])
     taken = g.gather(x, [order], [axis])
     moved = list(range(1, x.ndim))
     moved.insert(axis, 0)

@@ -207,6 +207,17 @@ def test_bits_that_nothing_is_made_of_are_not_drawn():
     assert "sched.launch" not in graph
 
 
+def test_permutations_of_a_named_dim_are_those_of_its_extent():
+    shuffled = tenon.jit(
+        lambda key, x: trandom.permutation(key, x), dynamic={"x": {0: tenon.Dim("n", 0, 99)}}
+    )
+    for count in (0, 1, 2, 7, 8, 9, 64, 65):
+        x = np.arange(count) * 3.0
+        expected = np.asarray(trandom.permutation(KEY, x))
+        np.testing.assert_array_equal(np.asarray(shuffled(KEY, x)), expected)
+        np.testing.assert_array_equal(np.sort(expected), x)
+
+
 def test_all_permutations_of_four_are_about_as_likely():
     keys = np.asarray(trandom.split(KEY, 600))
     counts: dict[tuple[int, ...], int] = {}
