@@ -319,6 +319,7 @@ BY_DESIGN: Mapping[str, str] = {
     "inline_launches.MOST_STEPS": "a tenth of a second in which nothing interrupts a kernel",
     "share_matrix_reads.LEAST_ROWS": "each sum of a column is loaded and stored once for so many rows",
     "split_reductions.MOST_PARTS": "several for each of the units of a large GPU",
+    "narrow_loops.MOST_SPLIT": "as many elements as a work-group has, which one thread computes",
     "narrow_loops.LEAST_PARTS": "as many partial results as a short reduction has",
     "inline_launches.MOST_OPS": "how much is compiled as one function: LLVM takes more than linear time",
 }

@@ -22,7 +22,8 @@ iterations where it does not hold. A reduction with many partial results is foll
 goes on with the elements that are left over: these would be combined one by one.
 
 An index of a load that was moved into range is read as it is where the bounds keep it there: x[%n - 1 - %k]
-of %k before %n, which is at most the extent, is read backwards by vectors.
+of %k before %n, which is at most the extent, is read backwards by vectors. An axis whose elements are such
+reads in a mask, and others outside of it, runs what is before, in and after the mask in loops of their own.
 
 Requires: unmapped `sched` kernels. Ensures: what each kernel computes is unchanged; sums of floats up to
 their order, which is that of as many elements as count.
@@ -53,6 +54,10 @@ from ..steps.loop_nests.dependences import is_inside
 # By design: as many partial results as a short reduction has.
 LEAST_PARTS = 8
 """Reductions with more partial results leave more elements over, which another one combines as vectors."""
+
+# By design: as many elements as a work-group has, which one thread computes.
+MOST_SPLIT = 16384
+"""The most elements of an axis that is run in parts: those of longer ones are shared by threads."""
 
 _SERIAL = MappingAttr.get()
 
@@ -101,10 +106,36 @@ def _narrow(kernel: sched.KernelOp, loop: Loop) -> None:
         return
     masked = _masked_of(loop)
     if masked is None:
+        if isinstance(loop, sched.AxisOp):
+            _split(kernel, loop)
         return
     bounds = [bound for bound in masked.bounds if _is_movable(bound.limit, loop)]
     if any(bound.predicate is not None for bound in bounds):
         _Narrowing(kernel, loop).write(bounds)
+
+
+def _split(kernel: sched.KernelOp, axis: sched.AxisOp) -> None:
+    """
+    Runs the elements before, in and after a mask in loops of their own, where what is stored in the mask then
+    is read without indices that are moved into range.
+    """
+    if axis.extent > MOST_SPLIT or any(op.regions for op in axis.body.block.ops):
+        return
+    choices: list[low.SelectOp] = []
+    for op in axis.body.block.ops:
+        if isinstance(op, memref.StoreOp):
+            if not isinstance(op.value.owner, low.SelectOp):
+                return
+            choices.append(op.value.owner)
+    masked = _common(choices, axis)
+    bounds = [
+        bound
+        for bound in ([] if masked is None else masked.bounds)
+        if bound.predicate is not None and _is_movable(bound.limit, axis)
+    ]
+    narrowing = _Narrowing(kernel, axis)
+    if bounds and narrowing.needless_clamps(bounds):
+        narrowing.split(bounds, choices)
 
 
 def _is_of_several(loop: sched.ReduceOp) -> bool:
@@ -134,6 +165,11 @@ def _masked_of(loop: Loop) -> _Masked | None:
                 if not isinstance(choice, low.SelectOp) or not _is_stored_back(op, choice.on_false):
                     return None
                 choices.append(choice)
+    return _common(choices, loop)
+
+
+def _common(choices: list[low.SelectOp], loop: Loop) -> _Masked | None:
+    """Returns what the conditions of all choices have in common, None where there are no choices."""
     if not choices:
         return None
     masked = _Masked(choices)
@@ -239,23 +275,7 @@ class _Narrowing:
 
     def write(self, bounds: list[_Bound]) -> None:
         loop, b = self.loop, self.b
-        first: SSAValue | None = None
-        end: SSAValue | None = None
-        holds: SSAValue | None = None
-        seen = set[tuple[str | None, SSAValue]]()
-        for bound in bounds:
-            if (bound.predicate, bound.limit) in seen:
-                continue
-            seen.add((bound.predicate, bound.limit))
-            _move(bound.limit, loop)
-            if bound.predicate is None:
-                holds = bound.limit if holds is None else b.op(arith.AndIOp, holds, bound.limit)
-                continue
-            place = self._place(bound)
-            if bound.predicate in ("slt", "sle"):
-                end = place if end is None else b.op(arith.MinSIOp, end, place, hint="end")
-            else:
-                first = place if first is None else b.op(arith.MaxSIOp, first, place, hint="first")
+        first, end, holds = self._range(bounds)
         count = b.constant(self.extent, INDEX) if end is None else end
         if first is not None:
             count = integer_op(b, arith.SubiOp, count, first)
@@ -274,8 +294,59 @@ class _Narrowing:
         if first is not None:
             _shift(new, first)
 
-    def _drop_clamps(self, bounds: list[_Bound]) -> None:
-        """Computes indices of loads without a clamp that the bounds make needless: as vectors read them."""
+    def split(self, bounds: list[_Bound], choices: list[low.SelectOp]) -> None:
+        """Writes the loop as up to three: of what is before the bounds, between them and after them."""
+        loop, b = self.loop, self.b
+        first, end, _ = self._range(bounds)
+        assert loop.parent is not None, f"{loop.name}: stands in no block"
+        numbers = [number for number, op in enumerate(loop.body.block.ops) if op in choices]
+        if end is not None:
+            begin = end if first is None else b.op(arith.MaxSIOp, first, end)
+            after = self._outside(numbers)
+            loop.parent.insert_op_after(after, loop)
+            left = integer_op(b, arith.SubiOp, b.constant(self.extent, INDEX), begin)
+            _shift(_with_count(after, left), begin)
+        if first is not None:
+            before = self._outside(numbers)
+            loop.parent.insert_op_before(before, loop)
+            _with_count(before, first)
+        self.write(bounds)
+
+    def _outside(self, numbers: list[int]) -> Loop:
+        """Returns a copy of the loop that stores what is chosen where the mask does not hold."""
+        copied = self.loop.clone()
+        ops = list(copied.body.block.ops)
+        for number in numbers:
+            choice = ops[number]
+            assert isinstance(choice, low.SelectOp), f"{choice.name}: is no choice"
+            choice.result.replace_all_uses_with(choice.on_false)
+            _erase_unused(choice)
+        return copied
+
+    def _range(self, bounds: list[_Bound]) -> tuple[SSAValue | None, SSAValue | None, SSAValue | None]:
+        """Returns where the bounds begin and end, and what holds where there is anything between them."""
+        b, loop = self.b, self.loop
+        first: SSAValue | None = None
+        end: SSAValue | None = None
+        holds: SSAValue | None = None
+        seen = set[tuple[str | None, SSAValue]]()
+        for bound in bounds:
+            if (bound.predicate, bound.limit) in seen:
+                continue
+            seen.add((bound.predicate, bound.limit))
+            _move(bound.limit, loop)
+            if bound.predicate is None:
+                holds = bound.limit if holds is None else b.op(arith.AndIOp, holds, bound.limit)
+                continue
+            place = self._place(bound)
+            if bound.predicate in ("slt", "sle"):
+                end = place if end is None else b.op(arith.MinSIOp, end, place, hint="end")
+            else:
+                first = place if first is None else b.op(arith.MaxSIOp, first, place, hint="first")
+        return first, end, holds
+
+    def needless_clamps(self, bounds: list[_Bound]) -> list[tuple[memref.LoadOp, int, Sum]]:
+        """Returns the indices of loads that bounds keep in range: the load, the axis, and what is clamped."""
         loop = self.loop
         index = sum_of(loop.index)
         zero, one = Sum(0, {}, {}), Sum(1, {}, {})
@@ -288,7 +359,8 @@ class _Narrowing:
                 highs.append(limit.plus(one, -1) if bound.predicate == "slt" else limit)
             else:
                 lows.append(limit.plus(one) if bound.predicate == "sgt" else limit)
-        for op in list(loop.walk()):
+        needless: list[tuple[memref.LoadOp, int, Sum]] = []
+        for op in loop.walk():
             if not isinstance(op, memref.LoadOp):
                 continue
             for number, place in enumerate(op.indices):
@@ -299,10 +371,18 @@ class _Narrowing:
                 if len(found.counts) > 2 or not stays_within(found, loop.index, lows, highs, clamp[1]):
                     continue
                 rest = found.plus(index, -found.counts[loop.index])
-                if all(_is_movable(value, loop) for value in map(rest.values.__getitem__, rest.counts)):
-                    op.operands[1 + number] = self._index_of(rest, found.counts[loop.index], op)
-                    if isinstance(place.owner, Operation):
-                        _erase_unused(place.owner)
+                if all(_is_movable(rest.values[leaf], loop) for leaf in rest.counts):
+                    needless.append((op, number, found))
+        return needless
+
+    def _drop_clamps(self, bounds: list[_Bound]) -> None:
+        """Computes indices of loads without a clamp that the bounds make needless: as vectors read them."""
+        index = sum_of(self.loop.index)
+        for op, number, found in self.needless_clamps(bounds):
+            place, direction = op.indices[number], found.counts[self.loop.index]
+            op.operands[1 + number] = self._index_of(found.plus(index, -direction), direction, op)
+            if isinstance(place.owner, Operation):
+                _erase_unused(place.owner)
 
     def _index_of(self, rest: Sum, direction: int, reader: Operation) -> SSAValue:
         """Returns what does not change in an index, computed before the loop, and the loop's index to it."""

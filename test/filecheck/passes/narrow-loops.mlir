@@ -186,3 +186,36 @@ sched.kernel @too_far(%x: memref<9xf64>, %m: memref<i64>, %y: memref<f64>) {
   }
   memref.store %s, %y[] : memref<f64>
 }
+
+// What is stored in the mask is read without moving its index, in a loop of its own.
+// CHECK-LABEL: sched.kernel @parts
+// CHECK:         sched.axis %i = 9 count %{{.*}} {
+// CHECK-NEXT:      %[[BACK:.*]] = arith.subi %{{.*}}, %i : index
+// CHECK-NEXT:      memref.load %x[%[[BACK]]]
+// CHECK-NEXT:      memref.store
+// CHECK-NEXT:    }
+// CHECK-NEXT:    sched.axis %i_1 = 9 count %{{.*}} {
+// CHECK-NEXT:      %[[LATER:.*]] = arith.addi %i_1, %{{.*}} : index
+// CHECK-NEXT:      memref.load %y[%[[LATER]]]
+// CHECK-NEXT:      memref.store
+sched.kernel @parts(%x: memref<9xf64>, %m: memref<i64>, %y: memref<9xf64>, %z: memref<9xf64>) {
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  %c1 = arith.constant 1 : i64
+  %c9 = arith.constant 9 : i64
+  %n = memref.load %m[] : memref<i64>
+  %end = arith.minsi %n, %c9 : i64
+  %last = arith.subi %end, %c1 : i64
+  sched.axis %i = 9 {
+    %at = arith.index_cast %i : index to i64
+    %c = arith.cmpi slt, %at, %end : i64
+    %back = arith.subi %last, %at : i64
+    %place = arith.index_cast %back : i64 to index
+    %raised = arith.maxsi %place, %c0 : index
+    %held = arith.minsi %raised, %c8 : index
+    %v = memref.load %x[%held] : memref<9xf64>
+    %w = memref.load %y[%i] : memref<9xf64>
+    %s = low.select %c, %v, %w : f64
+    memref.store %s, %z[%i] : memref<9xf64>
+  }
+}

@@ -68,6 +68,53 @@ def test_reads_that_bounds_keep_within(function: Any):
                 assert np.asarray(each(x, np.int64(bound))) == np.sum(part[::-1] * part), bound
 
 
+def reversed_before(x: Any, n: Any) -> Any:
+    return x.at[:n].set(x[:n][::-1])
+
+
+def reversed_after(x: Any, n: Any) -> Any:
+    return x.at[n:].multiply(x[n:][::-1])
+
+
+def reversed_within(x: Any, n: Any) -> Any:
+    return x.at[n : n + 50].add(x[n : n + 50][::-1])
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(("function", "n_loops"), [(reversed_before, 2), (reversed_after, 2)])
+@pytest.mark.parametrize("extent", [1, 7, N, 20_000])
+def test_what_is_stored_in_parts(function: Any, n_loops: int, extent: int, backend: str):
+    x = np.random.default_rng(0).integers(-9, 9, extent).astype("f8")
+    lowered = tenon.jit(function).lower(x, np.int64(0))
+    with tenon.compile(lowered.module, backend=backend) as split:
+        text = str(split.stages["sched"])
+        # Longer axes are shared by threads, as they are.
+        assert (" count " in text) is (1 < extent < 20_000)
+        assert text.count(" count ") in (0, n_loops)
+        interpreted = tenon.compile(text, backend="reference")
+        for bound in (-(2**62), -5, 0, 1, 2, 31, 100, extent - 1, extent, extent + 1, 2**62):
+            expected = x.copy()
+            if function is reversed_before:
+                expected[:bound] = x[:bound][::-1]
+            else:
+                expected[bound:] *= x[bound:][::-1]
+            for each in (split, interpreted):
+                assert np.asarray(each(x, np.int64(bound))).tobytes() == expected.tobytes(), bound
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_what_is_stored_between_bounds(backend: str):
+    x = np.random.default_rng(0).integers(-9, 9, N).astype("f8")
+    lowered = tenon.jit(reversed_within).lower(x, np.int64(0))
+    with tenon.compile(lowered.module, backend=backend) as split:
+        interpreted = tenon.compile(str(split.stages["sched"]), backend="reference")
+        for bound in (0, 1, 60, N - 50, N - 49, N - 1, N, N + 5):
+            expected = x.copy()
+            expected[bound : bound + 50] += x[bound : bound + 50][::-1]
+            for each in (split, interpreted):
+                assert np.asarray(each(x, np.int64(bound))).tobytes() == expected.tobytes(), bound
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize(
     "function", [before, up_to, after, around, largest, products, integers], ids=lambda each: each.__name__
