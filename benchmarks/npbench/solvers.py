@@ -293,19 +293,26 @@ def contour_integral(t: Side, hamiltonians: Any, points: Any, y: Any) -> Any:
 
 
 def _solve(t: Side, left: Any, right: Any) -> Any:
-    """Returns x of `left @ x = right`: Gauss and Jordan, with pivots."""
+    """
+    Returns x of `left @ x = right`: Gauss, with pivots. The rows of a pivot change places after the
+    elimination, which takes row k with it: so all is stored where it was.
+    """
     n = left.shape[0]
-    index = t.np.arange(n)
 
-    def step(k: Any, both: Any) -> Any:
-        pivot = t.np.argmax(t.np.where(index >= k, t.np.abs(both[:, k]), -1.0))
-        chosen, replaced = both[pivot], both[k]
-        both = both.at[pivot].set(replaced)
-        unit = chosen / chosen[k]
-        both = both.at[k].set(unit)
-        return both - t.np.outer(t.np.where(index == k, 0.0, both[:, k]), unit)
+    def eliminate(k: Any, both: Any) -> Any:
+        pivot = k + t.np.argmax(t.np.abs(both[k:, k]))
+        chosen = both[pivot]
+        shares = both[k:, k] / chosen[k]
+        both = both.at[k:, k + 1 :].subtract(t.np.outer(shares, chosen[k + 1 :]))
+        return both.at[pivot].set(both[k]).at[k].set(chosen)
 
-    return t.fori_loop(0, n, step, t.np.concatenate([left, right], axis=1))[:, n:]
+    both = t.fori_loop(0, n, eliminate, t.np.concatenate([left, right], axis=1))
+
+    def row(step: Any, x: Any) -> Any:
+        i = n - 1 - step
+        return x.at[i].set((both[i, n:] - both[i, i + 1 : n] @ x[i + 1 :]) / both[i, i])
+
+    return t.fori_loop(0, n, row, t.np.zeros_like(right))
 
 
 def numpy_contour_integral(hamiltonians: Array, points: Array, y: Array) -> Any:
