@@ -9,6 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from . import dataclass_speed as dataclass_speed  # Before xDSL is imported, which makes many data classes.
 from . import import_time as import_time  # First: sources that change from here on may be others.
 from .dialects.modules.parsing import parse_module, verify_module
 from .errors import (

@@ -10,6 +10,7 @@ import pytest
 from tenon.test.unit.library import ROOT, library_files
 
 MAY_IMPORT = {
+    "dataclass_speed": (),
     "errors": (),
     "import_time": (),
     "dialects": ("errors", "dialects"),

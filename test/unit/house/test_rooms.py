@@ -9,7 +9,6 @@ LEAST_FILES = 4
 MOST_FILES = 20
 
 WITH_FEWER = {
-    ".": "what all rooms may import, and the names of the package",
     "passes/graph/decompositions": "what composite ops stand for, apart from the pass that asks",
     "passes/sched": "rooms only",
     "passes/sched/steps/borders": "where indices change along an axis, of which steps and passes ask",
