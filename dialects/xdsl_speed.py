@@ -1,19 +1,32 @@
 """
 What passes do most with xDSL 0.74's objects, done in fewer steps and otherwise alike, applied when `dialects`
-is imported: to walk ops, to go through a block, to read an operand or result by its name, and to make an op.
+is imported: to walk ops, to go through a block, to read an operand or result by its name, to make an op or an
+attribute, to put an op into a block, and to ask what class something is of.
 
 Compiling attention takes 7 % less time with it, softmax 6 %, a product of matrices 4 %.
 """
 
 from __future__ import annotations
 
+from abc import ABCMeta
 from collections.abc import Iterator, Mapping, Sequence
-from functools import wraps
+from functools import cache, wraps
 from typing import Any, cast
 
 from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr
-from xdsl.ir import Attribute, Block, BlockOps, Operation, OpResult, Region, SSAValue
+from xdsl.ir import (
+    Attribute,
+    Block,
+    BlockOps,
+    Data,
+    Operation,
+    OpResult,
+    ParametrizedAttribute,
+    Region,
+    SSAValue,
+)
 from xdsl.ir.core import SSAValues
+from xdsl.irdl.constraints import AttrConstraint
 from xdsl.irdl.operations import BeforeVariadicSingleAccessor, VarIRConstruct, get_op_constructs
 
 _NO_RESULTS: SSAValues[Any] = SSAValues()
@@ -111,6 +124,48 @@ def _initialize(
     self.__post_init__()
 
 
+class _NominalMeta(ABCMeta):
+    """
+    Of classes whose subclasses are those that name them as a base. `ABCMeta` also asks, for each pair of
+    classes anew, all subclasses of the one whether something was registered with them, which nothing was.
+    """
+
+    __instancecheck__ = type.__instancecheck__
+    __subclasscheck__ = type.__subclasscheck__
+
+
+def _make_nominal(root: type) -> None:
+    """Changes a class and those below it. Classes of a metaclass of their own stay as they are."""
+    if type(root) is ABCMeta:
+        root.__class__ = _NominalMeta
+    for each in type.__subclasses__(root):
+        _make_nominal(each)
+
+
+@cache
+def _is_known_kind(kind: type[Attribute]) -> bool:
+    return issubclass(kind, Data | ParametrizedAttribute)
+
+
+def _check_attribute(self: Attribute) -> None:
+    self._verify()  # pyright: ignore[reportPrivateUsage]
+    if not _is_known_kind(type(self)):
+        raise TypeError("Attributes should only be Data or ParametrizedAttribute")
+
+
+def _attaching(attach: Any) -> Any:
+    """Returns a method of blocks that takes in an op: only one with regions may be around the block."""
+
+    @wraps(attach)
+    def attach_op(self: Block, operation: Operation) -> None:
+        if operation.regions or operation.parent is not None:
+            attach(self, operation)
+        else:
+            operation.parent = self
+
+    return attach_op
+
+
 def apply() -> None:
     """Installs all of it; a second call changes nothing."""
     if BlockOps.__iter__ is _iterate:
@@ -123,3 +178,8 @@ def apply() -> None:
     values.__getitem__ = _value_at
     BeforeVariadicSingleAccessor.__get__ = _read_single
     Operation.__init__ = _initialize
+    Attribute.__post_init__ = _check_attribute
+    block = cast(Any, Block)
+    block._attach_op = _attaching(block._attach_op)
+    for root in (Attribute, Operation.__mro__[1], SSAValue, AttrConstraint):
+        _make_nominal(root)

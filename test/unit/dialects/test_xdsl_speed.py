@@ -6,7 +6,7 @@ import pytest
 from tenon.dialects import xdsl_speed
 from xdsl.dialects import test
 from xdsl.dialects.builtin import UNKNOWN_LOC, ModuleOp, StringAttr, i32, i64
-from xdsl.ir import Block, BlockOps, Operation, Region
+from xdsl.ir import Attribute, Block, BlockOps, Data, Operation, Region, TypeAttribute
 from xdsl.ir.core import SSAValues
 from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, region_def, result_def
 
@@ -143,6 +143,37 @@ def test_ops_are_made_as_xdsl_makes_them() -> None:
     assert list(op.successors) == [block] and op.regions[0].parent is op
     with pytest.raises(ValueError, match="already attached"):
         test.TestOp.create(regions=[op.regions[0]])
+
+
+def test_an_op_is_put_into_one_block_and_none_of_its_own() -> None:
+    inner, op = Block(), _op(1)
+    inner.add_op(op)
+    assert op.parent is inner
+    with pytest.raises(ValueError, match="already attached"):
+        Block().add_op(op)
+    around = test.TestOp(regions=[Region(inner)])
+    with pytest.raises(ValueError, match="contained in the operation"):
+        inner.add_op(around)
+
+
+def test_what_is_of_a_class_is_what_names_it_as_a_base() -> None:
+    op = _op(1)
+    assert isinstance(op, Operation) and isinstance(op, test.TestOp) and not isinstance(op, _Named)
+    assert isinstance(op, _Named | test.TestOp) and not isinstance(op, Attribute)
+    assert isinstance(i32, TypeAttribute) and isinstance(i32, Attribute) and not isinstance(i32, StringAttr)
+    assert isinstance(StringAttr("a"), Data) and not isinstance(3, Attribute)
+    assert issubclass(_Named, IRDLOperation) and not issubclass(_Named, test.TestOp)
+    with pytest.raises(TypeError, match="abstract"):
+        Data(3)  # pyright: ignore[reportAbstractUsage]
+
+
+def test_an_attribute_is_data_or_has_parameters() -> None:
+    class Other(Attribute):
+        name = "test.other"
+
+    for _ in range(2):
+        with pytest.raises(TypeError, match="should only be Data or ParametrizedAttribute"):
+            Other()
 
 
 def test_it_is_installed_once() -> None:
