@@ -288,7 +288,7 @@ class ContractOp(GraphOp):
                 raise VerifyException(f"{self.name}: map of {what} is not of distinct dims ({map})")
 
     def _checked_extents(self, num_dims: int) -> tuple[Extent, ...]:
-        known: dict[int, tuple[Extent, str]] = {}
+        known: dict[int, tuple[Extent, _Place | None]] = {}
         if self.bounds is not None:
             bounds = self.bounds.data
             if len(bounds) != num_dims:
@@ -296,7 +296,7 @@ class ContractOp(GraphOp):
                     f"{self.name}: {len(bounds)} bounds for {num_dims} dims "
                     f"(bounds {list(bounds)}, maps {self._maps_text()})"
                 )
-            known = {dim: (extent, "bounds") for dim, extent in enumerate(bounds)}
+            known = {dim: (extent, None) for dim, extent in enumerate(bounds)}
             for dim, extent in enumerate(bounds):
                 if is_at_least(-1, extent):
                     raise VerifyException(f"{self.name}: bound of dim d{dim} is negative ({extent})")
@@ -305,7 +305,7 @@ class ContractOp(GraphOp):
             for axis, (expr, extent) in enumerate(zip(map.results, shape_of(type), strict=True)):
                 dim = LinearIndex.of(expr).plain_dim
                 if dim is not None:
-                    self._note_extent(known, dim, extent, f"axis {axis} of {what} {type}")
+                    self._note_extent(known, dim, extent, (axis, what, type))
         for dim in range(num_dims):
             if dim not in known:
                 raise VerifyException(
@@ -315,13 +315,12 @@ class ContractOp(GraphOp):
         return tuple(known[dim][0] for dim in range(num_dims))
 
     def _note_extent(
-        self, extents: dict[int, tuple[Extent, str]], dim: int, extent: Extent, where: str
+        self, extents: dict[int, tuple[Extent, _Place | None]], dim: int, extent: Extent, where: _Place
     ) -> None:
         known = extents.get(dim)
         if known is not None and not are_equal_extents(known[0], extent):
-            raise VerifyException(
-                f"{self.name}: dim d{dim} is both {known[0]} and {extent} ({known[1]}, {where})"
-            )
+            places = f"{_place_text(known[1])}, {_place_text(where)}"
+            raise VerifyException(f"{self.name}: dim d{dim} is both {known[0]} and {extent} ({places})")
         if known is None or known[0] == DYNAMIC_INDEX:
             extents[dim] = (extent, where)
 
@@ -353,6 +352,14 @@ class ContractOp(GraphOp):
 
 _NAMES: dict[int, tuple[str, ...]] = {1: ("source",), 2: ("lhs", "rhs")}
 """What diagnostics call the operands, by how many there are."""
+
+_Place = tuple[int, str, TensorType[Any]]
+"""An axis of an operand or of the result: its number, whose it is, and that one's type."""
+
+
+def _place_text(place: _Place | None) -> str:
+    """Returns what told an extent; None are the bounds."""
+    return "bounds" if place is None else "axis {} of {} {}".format(*place)
 
 
 def iteration_extents(op: ContractOp) -> tuple[Extent, ...]:
