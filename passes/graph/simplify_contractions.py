@@ -179,7 +179,7 @@ class _Simplifier:
             len(self.extents) != op.result_map.num_dims
             or self.result != list(op.result_dims)
             or self.folded != sorted(self.folded)
-            or any(new.value is not old for new, old in zip(self.operands, op.inputs, strict=True))
+            or not all(map(_is_read_so, self.operands, op.inputs, op.operand_maps))
         )
 
     def _rewrite(self) -> None:
@@ -233,6 +233,20 @@ class _Simplifier:
         if back != sorted(back):
             result = builder.add(graph.PermuteOp(result, back))
         return result
+
+
+def _is_read_so(operand: _Operand, value: SSAValue, map: AffineMap) -> bool:
+    """Returns whether a contraction reads an operand so that reads `value` by a map."""
+    if value is operand.value:
+        return True
+    if not isinstance(value.owner, graph.ReshapeOp) or value.owner.source is not operand.value:
+        return False
+    indices = [LinearIndex.of(expr) for expr in map.results]
+    return (
+        _shape(value) == operand.shape
+        and [dict(index.factors) for index in indices] == operand.indices
+        and [index.constant for index in indices] == operand.constants
+    )
 
 
 def _viewed(value: SSAValue, map: AffineMap) -> _Operand:
