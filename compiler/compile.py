@@ -20,7 +20,7 @@ from ..passes.rewriting.collection_pause import collection_paused
 from ..runtime.executables.executable import Executable
 from ..semantics.host_calls import HostFunctions
 from .linking import executable_of
-from .source import CompileRequest, ProgramSource
+from .source import CompileRequest, ProgramSource, Unseparated
 
 if TYPE_CHECKING:
     from ..passes.sched.steps.schedule import Scheduling
@@ -115,18 +115,26 @@ def compile_own(
     target: str | None = None,
     callbacks: HostFunctions | None = None,
     part: str | None = None,
+    unseparated: Unseparated | None = None,
 ) -> Executable:
     """
-    As `compile`, of a module that nobody changes afterwards, and that is not copied therefore. `part` is that
-    of the `CompileRequest`.
+    As `compile`, of a module that nobody changes afterwards, and that is not copied therefore. `part` and
+    `unseparated` are those of the `CompileRequest`.
     """
     with collection_paused():
         opened = _opened(backend, target)
         end = _level_wanted(opened, None, pipeline)
         source = ProgramSource(module, callbacks=dict(callbacks or {}))
-        return executable_of(
-            CompileRequest(source, opened, pipeline, end, specialize=specialize or {}, part=part)
+        request = CompileRequest(
+            source,
+            opened,
+            pipeline,
+            end,
+            specialize=specialize or {},
+            part=part,
+            unseparated=unseparated,
         )
+        return executable_of(request)
 
 
 def _check_tuning(

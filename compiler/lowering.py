@@ -35,6 +35,9 @@ from .progress import note_step, watching_instruments
 from .source import CompileRequest
 from .target import target_of
 
+SEPARATION = "separate-preparation"
+"""The first pass that the two programs of a function with frozen arguments do not have in common."""
+
 
 class ModuleLowering:
     """
@@ -48,7 +51,14 @@ class ModuleLowering:
             TenonError: the module or the function is wrong, or the request specializes what is no dim of it.
         """
         self._request = request
-        self.module, self.entry = request.source.prepared()
+        begun = None
+        if request.part == "preparation" and request.unseparated is not None:
+            begun = request.unseparated.taken()
+        self._is_begun = begun is not None
+        if begun is None:
+            self.module, self.entry = request.source.prepared()
+        else:
+            self.module, self.entry = begun, find_entry(begun, request.source.entry)
         self.entry_name = self.entry.sym_name.data
         self.dims = DimTable.of(self.module, self.entry)
         _check_specialized(self.dims, self.entry, request.specialize)
@@ -78,12 +88,30 @@ class ModuleLowering:
             phases = default_phases(self.module, self.entry, request.level, device, schedule, request.part)
         passes = tuple(pass_ for phase in phases.values() for pass_ in phase)
         told = (*instruments, *_timeline_instruments(), *watching_instruments(self.entry_name))
-        PassManager(passes, told, verify_each).run(context(), self.module)
+        common, left = self._divided(passes)
+        if common:
+            PassManager(common, told, verify_each).run(context(), self.module)
+        if request.part == "rest" and request.unseparated is not None and self.dims is None:
+            request.unseparated.module = self.module.clone()
+        PassManager(left, told, verify_each).run(context(), self.module)
         if request.part == "preparation":
             self.entry_name = preparation_name(self.entry_name)
         self.entry = find_entry(self.module, self.entry_name)
         self._level = level_of(self.module, self.entry).value
         self._phases = phases if pipeline is None else {self._level: passes}
+
+    def _divided(
+        self, passes: tuple[ModulePass, ...]
+    ) -> tuple[tuple[ModulePass, ...], tuple[ModulePass, ...]]:
+        """
+        Returns the passes that the two programs of a function with frozen arguments have in common, none
+        where they ran, and those left.
+        """
+        if self._request.unseparated is None:
+            return (), passes
+        names = [pass_.name for pass_ in passes]
+        place = names.index(SEPARATION) if SEPARATION in names else 0
+        return () if self._is_begun else passes[:place], passes[place:]
 
     def stages(self) -> dict[str, Callable[[], str]]:
         """Returns what makes the text of each stage."""

@@ -96,6 +96,21 @@ class ProgramSource:
         return self.prepared()[0]
 
 
+@dataclass(eq=False)
+class Unseparated:
+    """
+    A function with frozen arguments after the passes that its two programs have in common: the compile of the
+    rest leaves the module here, and that of the preparation takes it.
+    """
+
+    module: ModuleOp | None = None
+
+    def taken(self) -> ModuleOp | None:
+        """Returns the module, which is then the caller's; None where the rest was not compiled."""
+        found, self.module = self.module, None
+        return found
+
+
 @dataclass(frozen=True)
 class CompileRequest:
     """A function, what it is compiled for, and how."""
@@ -114,6 +129,8 @@ class CompileRequest:
     Of a function with frozen arguments what is made of these, "preparation", or the "rest", which takes that
     besides; None is all of it.
     """
+    unseparated: Unseparated | None = None
+    """What the compiles of the two parts share, the rest first; None is nothing."""
 
     @property
     def device(self) -> DeviceInfo | None:

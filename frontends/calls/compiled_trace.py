@@ -8,6 +8,7 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 
 from ...compiler.compile import compile_own
+from ...compiler.source import Unseparated
 from ...errors import CallError, TenonError
 from ...runtime.timeline import timeline
 from ..arrays.aval import aval_of
@@ -30,8 +31,13 @@ class CompiledTrace:
     __slots__ = ("captured", "direct", "executable", "is_dynamic", "prepared", "ranges", "result_avals")
 
     def __init__(self, trace: Trace, results: Sequence[TracedArray], **options: Any) -> None:
-        part = "rest" if trace.frozen and options.get("pipeline") is None else None
-        self.executable = compile_module(trace.module, callbacks=trace.callbacks, part=part, **options)
+        options["callbacks"] = trace.callbacks
+        unseparated = Unseparated()
+        if trace.frozen and options.get("pipeline") is None:
+            options["unseparated"] = unseparated
+            self.executable = compile_module(trace.module, part="rest", **options)
+        else:
+            self.executable = compile_module(trace.module, **options)
         # Only traced arrays are weak: what a call gives has the dtype it has.
         self.result_avals = tuple([aval_of(each.aval.dtype, each.aval.shape) for each in results])
         self.is_dynamic = any(not aval.is_static for aval in self.result_avals)
@@ -39,10 +45,12 @@ class CompiledTrace:
         self.prepared: tuple[Any, ...] = ()
         if len(self.executable.argument_names) > len(trace.block.args):
             options = {**options, "specialize": None}
-            maker = compile_module(trace.module, callbacks=trace.callbacks, part="preparation", **options)
+            maker = compile_module(trace.module, part="preparation", **options)
             frozen = [self.captured[number].values for number in trace.frozen]
             self.prepared = prepared(maker, frozen)
             self.captured = (*self.captured, *self.prepared)
+        # Where nothing is prepared.
+        unseparated.taken()
         if len(trace.frozen) == len(trace.captured) > 0:
             self.captured = FixedValues(values_of_captured(self.captured))
         self.ranges = tuple(trace.ranges)

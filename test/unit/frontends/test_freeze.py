@@ -16,7 +16,10 @@ import tenon
 import tenon.nn as nn
 import tenon.numpy as tnp
 from tenon.backends.cache.place import FOLDER, SWITCH
+from tenon.compiler.source import Unseparated
 from tenon.errors import TracingError
+from tenon.passes.graph.canonicalize_graph import CanonicalizeGraphPass
+from tenon.passes.graph.separate_preparation import SeparatePreparationPass
 
 Array = npt.NDArray[Any]
 
@@ -213,3 +216,44 @@ def test_a_traced_array_is_refused() -> None:
         TracingError, match=r"freeze: an array of shape .* has no values while that is traced"
     ):
         tenon.jit(lambda x: tenon.freeze(x))(normal(2, 2))
+
+
+def _runs_of(monkeypatch: pytest.MonkeyPatch, pass_: type[Any]) -> list[None]:
+    """Returns a list that gets an element each time a pass runs."""
+    runs: list[None] = []
+    apply = pass_.apply
+
+    def counted(self: Any, ctx: Any, op: Any) -> None:
+        runs.append(None)
+        apply(self, ctx, op)
+
+    monkeypatch.setattr(pass_, "apply", counted)
+    monkeypatch.setenv(SWITCH, "0")
+    return runs
+
+
+def test_what_both_programs_have_in_common_is_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    common = _runs_of(monkeypatch, CanonicalizeGraphPass)
+    own = _runs_of(monkeypatch, SeparatePreparationPass)
+    frozen, x = tenon.freeze(weights_of(96, 160)), normal(7, 96)
+    found = tenon.jit(lambda x: layer(x, frozen))(x)
+    assert (len(common), len(own)) == (1, 2)
+    expected = tenon.jit(layer, backend="reference")(x, weights_of(96, 160))
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+
+
+def test_programs_with_named_dims_have_nothing_in_common(monkeypatch: pytest.MonkeyPatch) -> None:
+    common = _runs_of(monkeypatch, CanonicalizeGraphPass)
+    frozen, x = tenon.freeze(weights_of(96, 160)), normal(7, 96)
+    tenon.jit(lambda x: layer(x, frozen), dynamic={"x": {0: tenon.Dim("n", 1, 64)}})(x)
+    assert len(common) == 2
+
+
+def test_nothing_stays_of_what_was_in_common() -> None:
+    x, frozen = normal(7, 96), tenon.freeze(weights_of(96, 160))
+    nothing_to_prepare = tenon.freeze(normal(96))
+    functions = [tenon.jit(lambda x: layer(x, frozen)), tenon.jit(lambda x: x + nothing_to_prepare)]
+    for function in functions:
+        function(x)
+    kept = [each for each in gc.get_objects() if isinstance(each, Unseparated)]
+    assert all(each.module is None for each in kept)
