@@ -317,7 +317,7 @@ def _ordered(key: TracedArray, count: int) -> TracedArray:
     return g.cast(g.and_(g.sort(mixed, 0), mask), np.dtype(np.int64))
 
 
-def _place_bits(count: int) -> TracedArray:
+def _place_bits(count: Any) -> TracedArray:
     """Returns a number whose bits are those that indices below `count` have."""
     if isinstance(count, int):
         return g.full((1 << max(count - 1, 0).bit_length()) - 1, U64, ())

@@ -119,7 +119,8 @@ def _split(kernel: sched.KernelOp, axis: sched.AxisOp) -> None:
     Runs the elements before, in and after a mask in loops of their own, where what is stored in the mask then
     is read without indices that are moved into range.
     """
-    if axis.extent > MOST_SPLIT or any(op.regions for op in axis.body.block.ops):
+    extent = axis.extent
+    if not isinstance(extent, int) or extent > MOST_SPLIT or any(op.regions for op in axis.body.block.ops):
         return
     choices: list[low.SelectOp] = []
     for op in axis.body.block.ops:
