@@ -333,7 +333,10 @@ class DynamicUpdateOp(GraphOp):
     @property
     def spans(self) -> tuple[Extent, ...]:
         """How many elements there are along each axis from the first of the box to the last."""
-        sizes = shape_of(tensor_type_of(self.update, self.name))
+        return self.spans_of(shape_of(tensor_type_of(self.update, self.name)))
+
+    def spans_of(self, sizes: Sequence[Extent]) -> tuple[Extent, ...]:
+        """Returns the same for an update of `sizes`, whose dims may have bounds."""
         return tuple(
             size if step == 1 or size in (0, DYNAMIC_INDEX) else (size - 1) * step + 1
             for size, step in zip(sizes, self.steps, strict=True)

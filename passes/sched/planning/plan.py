@@ -265,7 +265,7 @@ class _Planner:
         indices = tuple(variable(axis) for axis in axes)
         stored = indices
         if isinstance(op, graph.DynamicUpdateOp):
-            starts = box_starts(shape_of(op.source, op.name), op.starts, op.spans)
+            starts = box_starts(shape_of(op.source, op.name), op.starts, op.spans_of(shape))
             stored = tuple(
                 start + index * step for start, index, step in zip(starts, indices, op.steps, strict=True)
             )

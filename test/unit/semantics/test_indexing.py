@@ -122,17 +122,30 @@ def test_the_starts_of_a_box_are_moved_so_that_it_fits(dtype: Any) -> None:
         np.testing.assert_array_equal(found, source[row : row + 2, column : column + 3])
         expected = source.copy()
         expected[row : row + 2, column : column + 3] = -1
-        found = dynamic_update("t", source, [np.array(start), np.array(start)], update)
+        found = dynamic_update("t", source, [np.array(start), np.array(start)], update, [1, 1])
         np.testing.assert_array_equal(found, expected)
+
+
+def test_a_box_with_steps_is_moved_so_that_all_of_it_fits() -> None:
+    source, update = np.arange(7), np.full(3, -1)
+    for start, first in ((-4, 0), (0, 0), (2, 2), (3, 2), (99, 2)):
+        expected = source.copy()
+        expected[first : first + 5 : 2] = -1
+        found = dynamic_update("t", source, [np.array(start)], update, [2])
+        np.testing.assert_array_equal(found, expected)
+    found = dynamic_update("t", source, [np.array(6)], np.zeros(0, int), [3])
+    np.testing.assert_array_equal(found, source)
 
 
 def test_a_box_larger_than_the_source_fits_nowhere() -> None:
     with pytest.raises(InterpreterError, match=r"t: \[3\] elements do not fit in \[2\] at run time"):
         dynamic_slice("t", np.zeros(2), [np.array(0)], [3])
     with pytest.raises(InterpreterError, match=r"t: \[3\] elements do not fit in \[2\] at run time"):
-        dynamic_update("t", np.zeros(2), [np.array(0)], np.zeros(3))
+        dynamic_update("t", np.zeros(2), [np.array(0)], np.zeros(3), [1])
+    with pytest.raises(InterpreterError, match=r"t: \[3\] elements do not fit in \[2\] at run time"):
+        dynamic_update("t", np.zeros(2), [np.array(0)], np.zeros(2), [2])
 
 
 def test_a_scalar_is_its_own_box() -> None:
     assert dynamic_slice("t", np.array(3.0), [], []) == 3.0
-    assert dynamic_update("t", np.array(3.0), [], np.array(4.0)) == 4.0
+    assert dynamic_update("t", np.array(3.0), [], np.array(4.0), []) == 4.0
