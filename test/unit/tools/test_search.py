@@ -257,7 +257,7 @@ func.func @f(%a: tensor<40x48xf32>, %b: tensor<48x64xf32>) -> tensor<40x64xf32> 
 
 COLUMNS = """
 func.func @f(%x: tensor<40x96xf32>) -> tensor<40x96xf32> {
-  %y = graph.exp %x : tensor<40x96xf32>
+  %y = graph.exp %x {memory_mode = #graph.memory_mode<virtual, "asked for">} : tensor<40x96xf32>
   %s = graph.reduce add %y axes [0] keep : tensor<40x96xf32> -> tensor<1x96xf32>
   %b = graph.broadcast %s : tensor<1x96xf32> -> tensor<40x96xf32>
   %r = graph.div %y, %b : tensor<40x96xf32>
