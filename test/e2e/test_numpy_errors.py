@@ -510,7 +510,7 @@ TRACED: tuple[tuple[Call, type[Exception], str], ...] = (
     (
         lambda xp, x: x[: xp.astype(x[0, 0], xp.int32)],
         TracingError,
-        "getitem: a slice: the shape of the result",
+        "its result: takes no slice whose ends are traced",
     ),
     (
         lambda xp, x: x[True],
