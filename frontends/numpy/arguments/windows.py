@@ -232,6 +232,8 @@ def _moved(who: str, x: TracedArray, axis: int, window: Window, wanted: Window, 
             f"{slice_text(_shown(x, axis, wanted))}",
             "ends that are written alike, as in a[:i] and b[:i], or tenon.numpy.where with a mask",
         )
+    if x.shape[axis] == 0:
+        return ops.full(0, x.dtype, (*x.shape[:axis], extent, *x.shape[axis + 1 :]))
     is_turned = window.backwards  # `wanted` counts from the front.
     offset = window.first - wanted.first
     if not is_turned and offset == number(0):

@@ -99,6 +99,11 @@ def test_lengths_that_the_bounds_of_a_loop_tell() -> None:
     check(lambda np, i, x: x[i : i + 3] * 2, X, count=N - 2, is_any=False)
 
 
+def test_one_of_two_slices_is_known_to_be_empty() -> None:
+    check(lambda np, i, a, x: np.sum(x[i - 2 : 0] @ a[i - 2 : 0, i:]), A, X, is_any=False)
+    check(lambda np, i, a: np.sum(a[i:, i + 1 : 0] @ a[i + 1 : 0, 1:]), A, is_any=False)
+
+
 def test_integers() -> None:
     check(lambda np, i, c: np.max(c[i:]) - np.min(c[: i + 1]), COUNTS)
 
