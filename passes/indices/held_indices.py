@@ -7,12 +7,16 @@ from dataclasses import dataclass
 from operator import itemgetter
 
 from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import IntegerAttr
+from xdsl.dialects.builtin import IndexType, IntegerAttr
 from xdsl.ir import Block, SSAValue
 
 from ...dialects import low
+from ...dialects.element_types import width_of
+from .analysis import Loop
 
 Leaf = Hashable
+
+_INDEX_WIDTH = 64
 
 
 @dataclass(frozen=True)
@@ -32,21 +36,47 @@ class Sum:
         return Sum(self.number + times * other.number, left, {**self.values, **other.values})
 
 
-def sum_of(value: SSAValue) -> Sum:
-    """Returns an integer as a sum of what it is computed of. Equal values have equal leaves."""
+def sum_of(value: SSAValue, is_exact: bool = False) -> Sum:
+    """
+    Returns an integer as a sum of what it is computed of. Equal values have equal leaves. An integer of 64
+    bits may wrap around where the sum does not, unless this `is_exact`; narrower ones never do.
+    """
     owner = value.owner
     if isinstance(owner, Block):
         return Sum(0, {value: 1}, {value: value})
     if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
         return Sum(owner.value.value.data, {}, {})
+    is_exact = is_exact or _width(value) < _INDEX_WIDTH
+    found: Sum | None = None
     if isinstance(owner, arith.IndexCastOp):
-        return sum_of(owner.input)
-    if isinstance(owner, arith.AddiOp):
-        return sum_of(owner.lhs).plus(sum_of(owner.rhs))
-    if isinstance(owner, arith.SubiOp):
-        return sum_of(owner.lhs).plus(sum_of(owner.rhs), -1)
+        found = sum_of(owner.input, is_exact)
+    elif isinstance(owner, arith.AddiOp):
+        found = sum_of(owner.lhs, is_exact).plus(sum_of(owner.rhs, is_exact))
+    elif isinstance(owner, arith.SubiOp):
+        found = sum_of(owner.lhs, is_exact).plus(sum_of(owner.rhs, is_exact), -1)
+    if found is not None and (not is_exact or _fits(found, _width(value))):
+        return found
     leaf = _leaf_of(value)
     return Sum(0, {leaf: 1}, {leaf: value})
+
+
+def _width(value: SSAValue) -> int:
+    return _INDEX_WIDTH if isinstance(value.type, IndexType) else width_of(value.type)
+
+
+def _fits(found: Sum, width: int) -> bool:
+    """Returns whether a sum is a signed integer of so many bits, whatever its leaves are."""
+    lowest = highest = found.number
+    for leaf, count in found.counts.items():
+        value = found.values[leaf]
+        least, greatest = _bounds_of(value)
+        limit = 1 << (_width(value) - 1)
+        ends = (
+            count * (-limit if least is None else least),
+            count * (limit - 1 if greatest is None else greatest),
+        )
+        lowest, highest = lowest + min(ends), highest + max(ends)
+    return -(1 << (width - 1)) <= lowest and highest < 1 << (width - 1)
 
 
 def _leaf_of(value: SSAValue) -> Leaf:
@@ -54,7 +84,7 @@ def _leaf_of(value: SSAValue) -> Leaf:
     owner = value.owner
     if isinstance(owner, Block):
         return value
-    if isinstance(owner, arith.IndexCastOp):
+    if isinstance(owner, arith.IndexCastOp) and _width(value) >= _width(owner.input):
         return _leaf_of(owner.input)
     if isinstance(owner, memref.LoadOp):
         stores = any(isinstance(use.operation, memref.StoreOp) for use in owner.memref.uses)
@@ -62,6 +92,7 @@ def _leaf_of(value: SSAValue) -> Leaf:
     if owner.name.startswith("arith.") or isinstance(owner, low.SelectOp):
         return (
             owner.name,
+            value.type,
             *sorted(owner.properties.items(), key=itemgetter(0)),
             *map(_leaf_of, owner.operands),
         )
@@ -71,7 +102,12 @@ def _leaf_of(value: SSAValue) -> Leaf:
 def _bounds_of(value: SSAValue) -> tuple[int | None, int | None]:
     """Returns the least and the greatest that a value may be, each None where it is not known."""
     owner = value.owner
-    if isinstance(owner, arith.IndexCastOp):
+    if isinstance(owner, Block):
+        loop = owner.parent_op()
+        if isinstance(loop, Loop) and loop.index is value and isinstance(loop.extent, int):
+            return 0, loop.extent - 1
+        return None, None
+    if isinstance(owner, arith.IndexCastOp) and _width(value) >= _width(owner.input):
         return _bounds_of(owner.input)
     if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
         return owner.value.value.data, owner.value.value.data

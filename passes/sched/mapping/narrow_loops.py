@@ -355,7 +355,7 @@ class _Narrowing:
         for bound in bounds:
             if bound.predicate is None:
                 continue
-            limit = sum_of(bound.limit)
+            limit = sum_of(bound.limit, is_exact=True)
             if bound.predicate in ("slt", "sle"):
                 highs.append(limit.plus(one, -1) if bound.predicate == "slt" else limit)
             else:

@@ -219,3 +219,64 @@ sched.kernel @parts(%x: memref<9xf64>, %m: memref<i64>, %y: memref<9xf64>, %z: m
     memref.store %s, %z[%i] : memref<9xf64>
   }
 }
+
+// An end that wraps around lets all elements count where %n is the least integer: indices are moved into range.
+// CHECK-LABEL: sched.kernel @wraps
+// CHECK:         sched.reduce addf
+// CHECK:           arith.maxsi
+// CHECK:           arith.minsi
+// CHECK:           sched.yield
+sched.kernel @wraps(%x: memref<9xf64>, %m: memref<i64>, %y: memref<f64>) {
+  %zero = arith.constant 0.0 : f64
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  %c1 = arith.constant 1 : i64
+  %c9 = arith.constant 9 : i64
+  %n = memref.load %m[] : memref<i64>
+  %least = arith.minsi %n, %c9 : i64
+  %end = arith.subi %least, %c1 : i64
+  %last = arith.subi %end, %c1 : i64
+  %s = sched.reduce addf %k = 9 : f64 {
+    %at = arith.index_cast %k : index to i64
+    %c = arith.cmpi slt, %at, %end : i64
+    %back = arith.subi %last, %at : i64
+    %place = arith.index_cast %back : i64 to index
+    %raised = arith.maxsi %place, %c0 : index
+    %held = arith.minsi %raised, %c8 : index
+    %v = memref.load %x[%held] : memref<9xf64>
+    %w = low.select %c, %v, %zero : f64
+    sched.yield %w : f64
+  }
+  memref.store %s, %y[] : memref<f64>
+}
+
+// One that is known to be at least 0 does not.
+// CHECK-LABEL: sched.kernel @does_not_wrap
+// CHECK:         sched.reduce addf
+// CHECK-NOT:       arith.maxsi
+// CHECK:           sched.yield
+sched.kernel @does_not_wrap(%x: memref<9xf64>, %m: memref<i64>, %y: memref<f64>) {
+  %zero = arith.constant 0.0 : f64
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  %c1 = arith.constant 1 : i64
+  %i0 = arith.constant 0 : i64
+  %c9 = arith.constant 9 : i64
+  %n = memref.load %m[] : memref<i64>
+  %least = arith.minsi %n, %c9 : i64
+  %known = arith.maxsi %least, %i0 : i64
+  %end = arith.subi %known, %c1 : i64
+  %last = arith.subi %end, %c1 : i64
+  %s = sched.reduce addf %k = 9 : f64 {
+    %at = arith.index_cast %k : index to i64
+    %c = arith.cmpi slt, %at, %end : i64
+    %back = arith.subi %last, %at : i64
+    %place = arith.index_cast %back : i64 to index
+    %raised = arith.maxsi %place, %c0 : index
+    %held = arith.minsi %raised, %c8 : index
+    %v = memref.load %x[%held] : memref<9xf64>
+    %w = low.select %c, %v, %zero : f64
+    sched.yield %w : f64
+  }
+  memref.store %s, %y[] : memref<f64>
+}

@@ -189,3 +189,31 @@ def test_no_narrow_loops_for_groups():
 
     names = [each.name for each in phases(Target(groups=GroupLimits()))["sched"]]
     assert NarrowLoopsPass.name not in names
+
+
+@pytest.mark.parametrize("type", ["i8", "i32", "i64"])
+def test_an_end_that_wraps_around(type: str):
+    """The mask is of `min(n, 9) - 1`, which is the greatest integer where `n` is the least one."""
+    text = f"""
+func.func @main(%x: tensor<9xf64>, %n: tensor<{type}>) -> tensor<9xf64> {{
+  %c9 = graph.constant dense<9> : tensor<{type}>
+  %c1 = graph.constant dense<1> : tensor<{type}>
+  %least = graph.min %n, %c9 : tensor<{type}>
+  %end = graph.sub %least, %c1 : tensor<{type}>
+  %last = graph.sub %end, %c1 : tensor<{type}>
+  %k = graph.iota axis 0 : tensor<9x{type}>
+  %ends = graph.broadcast %end : tensor<{type}> -> tensor<9x{type}>
+  %lasts = graph.broadcast %last : tensor<{type}> -> tensor<9x{type}>
+  %mask = graph.lt %k, %ends : tensor<9x{type}>
+  %back = graph.sub %lasts, %k : tensor<9x{type}>
+  %v = graph.gather %x[%back] axes [0] : tensor<9xf64>[tensor<9x{type}>] -> tensor<9xf64>
+  %y = graph.select %mask, %v, %x : tensor<9xf64>
+  func.return %y : tensor<9xf64>
+}}
+"""
+    x, dtype = np.random.default_rng(0).standard_normal(9), np.dtype(type.replace("i", "int"))
+    info = np.iinfo(dtype)
+    with tenon.compile(text) as compiled, tenon.compile(text, backend="reference", level="graph") as whole:
+        for n in (info.min, info.min + 1, info.min + 2, 0, 1, 5, 9, info.max):
+            found, expected = (np.asarray(each(x, dtype.type(n))) for each in (compiled, whole))
+            assert found.tobytes() == expected.tobytes(), n
