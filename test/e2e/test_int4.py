@@ -153,3 +153,18 @@ def test_transposed_weights_and_either_axis_give_the_same(axis: int) -> None:
     np.testing.assert_array_equal(np.asarray(straight(x, packed_by_numpy(weights, axis))), expected)
     back = tenon.jit(lambda x, p: x @ tnp.unpack_int4(p, axis=axis).astype(tnp.float32).T)
     np.testing.assert_array_equal(np.asarray(back(x, packed_by_numpy(turned, axis))), expected)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int32, np.float32])
+def test_a_product_of_a_matrix_and_itself(dtype: type) -> None:
+    weights = numbers((6, 6))
+    unpacked = weights.astype(dtype)
+
+    @tenon.jit
+    def products(packed: Any) -> Any:
+        w = tnp.unpack_int4(packed, axis=0).astype(dtype)
+        return w @ w, w.T @ w, w @ w.T
+
+    expected = unpacked @ unpacked, unpacked.T @ unpacked, unpacked @ unpacked.T
+    for found, each in zip(products(packed_by_numpy(weights, 0)), expected, strict=True):
+        np.testing.assert_array_equal(np.asarray(found), each)

@@ -122,7 +122,8 @@ def _split(op: graph.ContractOp, number: int, axis: int, dim: int) -> None:
     moved = [AffineExpr.dimension(each) for each in place]
     extents[dim : dim + 1] = [extents[dim] // 2, 2]
     inputs, maps = list[SSAValue](), list[AffineMap]()
-    for value, map in zip((*op.inputs, None), (*op.operand_maps, op.result_map), strict=True):
+    operands = zip((*op.inputs, None), (*op.operand_maps, op.result_map), strict=True)
+    for position, (value, map) in enumerate(operands):
         indices = list[AffineExpr]()
         shape = list[object]()
         for at, expr in enumerate(map.results):
@@ -135,7 +136,8 @@ def _split(op: graph.ContractOp, number: int, axis: int, dim: int) -> None:
         maps.append(AffineMap(len(extents), 0, tuple(indices)))
         if value is None:
             continue
-        if value is op.inputs[number]:
+        # The same value may be the other side too, which is read elsewhere.
+        if position == number:
             value = _unpacked(builder, value)
         elif tuple(shape) != _shape(value):
             element = tensor_type_of(value, op.name).element_type
