@@ -1,14 +1,17 @@
 """What is done in fewer steps with xDSL's objects gives what xDSL gives, also where ops change meanwhile."""
 
+from abc import ABCMeta
 from collections.abc import Callable, Iterable, Iterator
+from typing import Protocol
 
 import pytest
 from tenon.dialects import xdsl_speed
 from xdsl.dialects import test
 from xdsl.dialects.builtin import UNKNOWN_LOC, ModuleOp, StringAttr, i32, i64
-from xdsl.ir import Attribute, Block, BlockOps, Data, Operation, Region, TypeAttribute
+from xdsl.ir import Attribute, Block, BlockOps, Data, Operation, Region, SSAValue, TypeAttribute
 from xdsl.ir.core import SSAValues
 from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, region_def, result_def
+from xdsl.irdl.constraints import AttrConstraint
 
 
 @irdl_op_definition
@@ -165,6 +168,27 @@ def test_what_is_of_a_class_is_what_names_it_as_a_base() -> None:
     assert issubclass(_Named, IRDLOperation) and not issubclass(_Named, test.TestOp)
     with pytest.raises(TypeError, match="abstract"):
         Data(3)  # pyright: ignore[reportAbstractUsage]
+
+
+def test_classes_may_have_bases_of_other_metaclasses() -> None:
+    class Counted(Protocol):
+        def count(self) -> int: ...
+
+    class Registered(metaclass=type("Meta", (ABCMeta,), {})):
+        pass
+
+    class Both(Data[int], Counted):
+        name = "test.both"
+
+        def count(self) -> int:
+            return 1
+
+    class Op(IRDLOperation, Registered):
+        name = "test.other"
+
+    assert issubclass(Both, Data) and issubclass(Op, IRDLOperation) and issubclass(Op, Registered)
+    for base in (Attribute, Operation, SSAValue, AttrConstraint):
+        assert type(base) is ABCMeta
 
 
 def test_an_attribute_is_data_or_has_parameters() -> None:
