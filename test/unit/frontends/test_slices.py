@@ -155,6 +155,29 @@ def test_a_named_dim() -> None:
 
 
 @pytest.mark.parametrize(
+    ("update", "expected"),
+    [
+        (lambda a, i: a.at[:, 1].max(0.25), "a[:, 1] = np.maximum(a[:, 1], 0.25)"),
+        (lambda a, i: a.at[i, 1:].add(1.0), "a[i, 1:] += 1.0"),
+        (lambda a, i: a.at[:i, i].set(1.5), "a[:i, i] = 1.5"),
+    ],
+)
+def test_updates_within_named_dims(update: Callable[..., Any], expected: str) -> None:
+    dim = tenon.Dim("n", 2, 32)
+
+    @tenon.jit(dynamic={"a": {0: dim, 1: dim}})
+    def updated(a: Any) -> Any:
+        return tenon.fori_loop(0, a.shape[0], lambda i, a: update(a, i), a)
+
+    for n in (2, 5, N):
+        a = A[:n, :n].copy()
+        found = np.asarray(updated(a.copy()))
+        for i in range(n):
+            exec(expected, {"a": a, "i": i, "np": np})
+        np.testing.assert_array_equal(found, a)
+
+
+@pytest.mark.parametrize(
     ("function", "message"),
     [
         (lambda i, x: x[:i] + x[i:], "add: slices whose lengths are not known to be equal"),
