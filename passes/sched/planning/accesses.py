@@ -34,6 +34,12 @@ class Access:
         return {axis: None for index in self.indices for axis in index.axes()}
 
 
+AccessStrides = tuple[dict[Axis, Extent | None], int, int]
+"""How far apart neighbours along each axis are, the bytes of an element, and of all elements."""
+
+Strides = dict[tuple[SSAValue, Indices], AccessStrides]
+
+
 @dataclass(eq=False)
 class Kernel:
     """The kernel that computes the materialized value of `root`."""
@@ -58,6 +64,8 @@ class Kernel:
     """The values that are loaded here, as far as is known, and where."""
     in_result: Operation | None = None
     """The op whose local buffer is the root's own, row by row, until the root's elements are stored there."""
+    strides: Strides = field(default_factory=dict["tuple[SSAValue, Indices]", "AccessStrides"])
+    """What estimates found of accesses, which does not change."""
 
     def ordered_axes(self) -> tuple[Axis, ...]:
         """The root's axes, outermost first: those of each prefix before the others, else in dim order."""

@@ -12,8 +12,9 @@ value that cost little and that nobody else reads are taken to be computed with 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
+from math import prod
 
 from xdsl.ir import Operation, SSAValue
 
@@ -35,7 +36,9 @@ from ...machine.cost import (
 from ...machine.target import Target
 from .accesses import (
     Access,
+    AccessStrides,
     Kernel,
+    Strides,
     folded_axes,
     folding_operand_indices,
     hint_of,
@@ -114,7 +117,7 @@ def _own_kernel(op: Operation, target: Target) -> _Nests:
     value = op.results[0]
     axes = tuple(Axis(extent, hint_of(dim)) for dim, extent in enumerate(shape_of(value, op.name)))
     loops, indices = tuple(axis for axis in axes if axis.extent != 1), tuple(variable(axis) for axis in axes)
-    nests = _Nests(target, loops, [])
+    nests = _Nests(target, loops, [], {})
     nests.add(op, indices, loops, isinstance(op, FOLDING_OPS))
     nests.load(value, indices, loops, stores=True)
     return nests
@@ -151,7 +154,13 @@ class _Nests:
     target: Target
     axes: tuple[Axis, ...]
     prefixes: list[frozenset[Axis]]
+    strides: Strides
+    """What was found of accesses, for this estimate and others of the kernel."""
     nests: dict[tuple[Axis, ...], _Nest] = field(default_factory=dict[tuple[Axis, ...], _Nest])
+    orders: dict[tuple[Axis, ...], tuple[Axis, ...]] = field(
+        default_factory=dict[tuple[Axis, ...], tuple[Axis, ...]]
+    )
+    """Loops, as they were asked for, and outermost first."""
     left: int = MOST_OPERANDS
     loops_follow: bool = False
     """Whether a reduction is likely to be computed here that nothing is decided of yet."""
@@ -160,7 +169,7 @@ class _Nests:
     def of(cls, kernel: Kernel, target: Target, but: SSAValue, prefix: frozenset[Axis] | None) -> _Nests:
         """Returns what is known of a kernel with one more prefix, without what reads `but`."""
         prefixes = [*kernel.prefixes, *(() if prefix is None else (prefix,))]
-        nests = cls(target, kernel.axes, sorted(prefixes, key=len))
+        nests = cls(target, kernel.axes, sorted(prefixes, key=len), kernel.strides)
         for op, accesses in kernel.members.items():
             for access in accesses:
                 folded = kernel.stage_axes.get(op)
@@ -214,17 +223,12 @@ class _Nests:
         total: int | None = None,
     ) -> None:
         """Adds a load, or a store, of a value; `total` is what it takes where that is not all of it."""
-        nbytes = NBYTES[element_type_of(value.type)]
-        extents = [upper_bound(extent) for extent in shape_of(value, "")]
-        strides: dict[Axis, Extent | None] = {}
-        elements = 1
-        for extent, factor, index in zip(extents, row_major(extents), indices, strict=True):
-            elements *= extent
-            for axis in index.axes():
-                one, known = index.stride(axis), strides.get(axis, 0)
-                strides[axis] = None if one is None or known is None else known + one * factor
-        nest = self._nest(indices, loops) if not stores else self._nest_of(loops)
-        nest.memory.append(_Memory(value, strides, nbytes, total or elements * nbytes, stores))
+        found = self.strides.get((value, indices))
+        if found is None:
+            found = self.strides[value, indices] = _strides_of(value, indices)
+        strides, nbytes, all_nbytes = found
+        nest = self._nest_of(loops if stores else self._ordered(strides, loops))
+        nest.memory.append(_Memory(value, strides, nbytes, total or all_nbytes, stores))
 
     def is_sure(self) -> bool:
         return all(
@@ -264,7 +268,7 @@ class _Nests:
     ) -> tuple[Axis, ...]:
         """Adds the nest of a reduction; returns its loops."""
         group = tuple(axis for axis in folded if axis.extent != 1)
-        outer = self._ordered(indices, loops)
+        outer = self._ordered(_axes_of(indices), loops)
         inner = (*outer, *group)
         nest = self._nest_of(inner)
         nest.folded = group
@@ -274,25 +278,31 @@ class _Nests:
         nest.operations += 1
         return inner
 
-    def _ordered(self, indices: Indices, loops: tuple[Axis, ...]) -> tuple[Axis, ...]:
-        """Returns loops, outermost first, up to the last one that an index depends on."""
-        wanted = {axis for index in indices for axis in index.axes()}
-        last = len(self.prefixes)
-        inside = sorted(
-            (axis for axis in loops if axis in self.axes),
-            key=lambda axis: next((n for n, p in enumerate(self.prefixes) if axis in p), last),
-        )
-        found = [*inside, *(axis for axis in loops if axis not in self.axes)]
-        while found and found[-1] not in wanted:
-            found.pop()
-        return tuple(found)
+    def _ordered(self, wanted: Container[Axis], loops: tuple[Axis, ...]) -> tuple[Axis, ...]:
+        """Returns loops, outermost first, up to the last one that is wanted."""
+        found = self._sorted(loops)
+        count = len(found)
+        while count and found[count - 1] not in wanted:
+            count -= 1
+        return found[:count]
+
+    def _sorted(self, loops: tuple[Axis, ...]) -> tuple[Axis, ...]:
+        found = self.orders.get(loops)
+        if found is None:
+            last = len(self.prefixes)
+            inside = sorted(
+                (axis for axis in loops if axis in self.axes),
+                key=lambda axis: next((n for n, p in enumerate(self.prefixes) if axis in p), last),
+            )
+            found = self.orders[loops] = (*inside, *(axis for axis in loops if axis not in self.axes))
+        return found
 
     def _nest(self, indices: Indices, loops: tuple[Axis, ...]) -> _Nest:
-        return self._nest_of(self._ordered(indices, loops))
+        return self._nest_of(self._ordered(_axes_of(indices), loops))
 
     def _nest_of(self, loops: tuple[Axis, ...]) -> _Nest:
         if all(axis in self.axes for axis in loops):
-            loops = self._ordered(tuple(variable(axis) for axis in loops), loops)
+            loops = self._sorted(loops)
         nest = self.nests.get(loops)
         if nest is None:
             nest = self.nests[loops] = _Nest(loops)
@@ -375,6 +385,25 @@ class _Nests:
         return all(
             not each.strides or any(stride == 1 for stride in each.strides.values()) for each in nest.memory
         )
+
+
+def _axes_of(indices: Indices) -> set[Axis]:
+    return {axis for index in indices for axis in index.axes()}
+
+
+def _strides_of(value: SSAValue, indices: Indices) -> AccessStrides:
+    """
+    Returns how far apart the elements of neighbours along each axis lie, None where that is no number, the
+    bytes of an element, and of all of them.
+    """
+    nbytes = NBYTES[element_type_of(value.type)]
+    extents = [upper_bound(extent) for extent in shape_of(value, "")]
+    strides: dict[Axis, Extent | None] = {}
+    for factor, index in zip(row_major(extents), indices, strict=True):
+        for axis in index.axes():
+            one, known = index.stride(axis), strides.get(axis, 0)
+            strides[axis] = None if one is None or known is None else known + one * factor
+    return strides, nbytes, prod(extents) * nbytes
 
 
 def _goes_along(op: Operation) -> bool:
