@@ -92,6 +92,12 @@ class Emitter:
         self._has_scalar_loops = has_scalar_loops
         self.hides_places = hides_places
         """Whether LLVM is to see no address in terms of loops; see `opaque`."""
+        self.steps_places = not (has_scalar_loops or hides_places)
+        """Whether loops carry pointers to what they access."""
+        self.needs_strength_reduction = False
+        """Whether loops were written that LLVM is to write pointers for."""
+        self.stepped: dict[Operation, tuple[str, int]] = {}
+        """The pointers that loops carry, and how many elements behind them an access is."""
         self.places: dict[tuple[SSAValue, SSAValue], str] = {}
         """Elements, of a buffer at an index, whose addresses are known in the block that is being written."""
         self._label = ""

@@ -28,7 +28,7 @@ from ....dialects.low import AtomicRmwOp, Dimension, KernelOp, TileFmaOp, Transp
 from ....dialects.low.atomic_rmw import has_atomics
 from ....dialects.sched import ProgramOp
 from ..entry_points import EntryPoint
-from ..limits import SCALAR_LOOPS
+from ..limits import NEEDS_STRENGTH_REDUCTION, SCALAR_LOOPS
 from ..names import function_stem
 from ..processors import Processor
 from .emitter import Emitter, Loop
@@ -84,6 +84,8 @@ def _range_function(kernel: KernelOp, processor: Processor, declarations: dict[s
     emitter.lines[after_label:after_label] = emitter.entry_lines
     stem = function_stem(kernel.sym_name.data)
     attributes = "nounwind" if has_vectors else f"nounwind {SCALAR_LOOPS}"
+    if emitter.needs_strength_reduction:
+        attributes += f" {NEEDS_STRENGTH_REDUCTION}"
     signature = ", ".join([*parameters, f"i64 {begin}", f"i64 {end}"])
     body = "\n".join(emitter.lines)
     return f"define void @{stem}.range({signature}) {attributes} {{\n{body}\n}}\n"

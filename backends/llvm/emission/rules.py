@@ -50,6 +50,7 @@ from .float_formats import extend, from_integer, to_integer, truncate
 from .ldexp import write_ldexp
 from .multiply_add import write_multiply_add
 from .remainder import write_remainder
+from .stepped_places import first_pointer, next_pointer, pointer_at, stepped_places
 from .tile_fma import write_tile_fma
 from .transposition import transposed
 from .types import constant_text, flags_text, llvm_type, mangled
@@ -268,6 +269,9 @@ def _address(emitter: Emitter, op: Any, buffer: SSAValue) -> tuple[str, int]:
     """Writes the address of the element that `op` names in `buffer`; returns it and its alignment."""
     element, nbytes = storage(op, buffer.type)
     (index,) = op.indices
+    if op in emitter.stepped:
+        pointer, offset = emitter.stepped[op]
+        return pointer_at(emitter, element, pointer, str(offset)) if offset else pointer, nbytes
     if not emitter.hides_places:
         at = emitter.element_at(element, emitter.values[buffer], emitter.values[index])
         return at, nbytes
@@ -451,6 +455,11 @@ def _for(emitter: Emitter, op: scf.ForOp) -> None:
     index, *arguments = op.body.block.args
     values = emitter.values
     reciprocals = write_reciprocals(emitter, op)
+    places = stepped_places(emitter, op)
+    elements = [storage(op, place.buffer.type)[0] for place in places]
+    begins = [
+        first_pointer(emitter, op, place, element) for place, element in zip(places, elements, strict=True)
+    ]
     loop = emitter.begin_loop(
         index.name_hint,
         emitter.type(op, index.type),
@@ -459,12 +468,23 @@ def _for(emitter: Emitter, op: scf.ForOp) -> None:
         [
             (argument.name_hint, emitter.type(op, argument.type), values[initial])
             for argument, initial in zip(arguments, op.iter_args, strict=True)
-        ],
+        ]
+        + [("place", "ptr", begin) for place, begin in zip(places, begins, strict=True) if place.is_carried],
     )
     values[index] = loop.index
-    values.update(zip(arguments, loop.carried, strict=True))
-    emitter.end_loop(loop, values[op.step], emitter.write_block(op.body.block))
-    values.update(zip(op.res, loop.carried, strict=True))
+    carried, pointers = loop.carried[: len(arguments)], loop.carried[len(arguments) :]
+    values.update(zip(arguments, carried, strict=True))
+    waiting, stepped = iter(pointers), list[str]()
+    for place, element, begin in zip(places, elements, begins, strict=True):
+        if place.is_carried:
+            pointer = next(waiting)
+            stepped.append(next_pointer(emitter, op, place, element, pointer))
+        else:
+            pointer = pointer_at(emitter, element, begin, loop.index)
+        emitter.stepped.update({access: (pointer, offset) for access, offset in place.accesses.items()})
+    yielded = [*emitter.write_block(op.body.block), *stepped]
+    emitter.end_loop(loop, values[op.step], yielded)
+    values.update(zip(op.res, carried, strict=True))
     emitter.reciprocals = reciprocals
 
 

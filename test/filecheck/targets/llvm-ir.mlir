@@ -23,15 +23,17 @@ low.kernel @scale(%x: memref<128xf32>, %y: memref<128xf32>) grid [16, 1, 1] bloc
 // A loop carries its values in phis; a reduction halves its lanes and ends with its accumulator.
 
 // CHECK:      define void @row_sum.range(
+// CHECK:      %at = getelementptr float, ptr %x, i64 %base
 // CHECK:      loop.1:
 // CHECK-NEXT: %j = phi i64 [ 0, %loop_body ], [ %next, %loop_body.1 ]
 // CHECK-NEXT: %sum = phi float [ 0x0000000000000000, %loop_body ], [ %larger, %loop_body.1 ]
 // CHECK-NEXT: %more.1 = icmp slt i64 %j, 64
+// CHECK:      %at.1 = getelementptr float, ptr %at, i64 %j
 // CHECK:      fadd <4 x float>
 // CHECK:      fadd <2 x float>
 // CHECK:      fadd <1 x float>
 // CHECK:      %larger = fadd float %sum, %{{.*}}
-// CHECK:      store float %sum, ptr %at.1, align 4
+// CHECK:      store float %sum, ptr %at.2, align 4
 low.kernel @row_sum(%x: memref<1024xf32>, %y: memref<16xf32>) grid [16, 1, 1] block [1, 1, 1] {
   %row = low.block_id x
   %c0 = arith.constant 0 : index
@@ -46,6 +48,34 @@ low.kernel @row_sum(%x: memref<1024xf32>, %y: memref<16xf32>) grid [16, 1, 1] bl
     scf.yield %larger : f32
   }
   memref.store %total, %y[%row] : memref<16xf32>
+}
+
+// A loop carries a pointer to rows, and to what lies a known number of elements behind.
+
+// CHECK:      define void @column_sums.range({{.*}}) nounwind {
+// CHECK:      %place = phi ptr [ %x, %loop_body ], [ %at, %loop_body.1 ]
+// CHECK:      %at = getelementptr float, ptr %place, i64 64
+// CHECK:      load <8 x float>, ptr %place, align 4
+// CHECK:      %at.1 = getelementptr float, ptr %place, i64 8
+// CHECK-NEXT: load <8 x float>, ptr %at.1, align 4
+low.kernel @column_sums(%x: memref<1024xf32>, %y: memref<16xf32>) grid [1, 1, 1] block [1, 1, 1] {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %c16 = arith.constant 16 : index
+  %c64 = arith.constant 64 : index
+  %zero = arith.constant dense<0.0> : vector<8xf32>
+  %sums:2 = scf.for %j = %c0 to %c16 step %c1 iter_args(%a = %zero, %b = %zero) -> (vector<8xf32>, vector<8xf32>) {
+    %row = arith.muli %j, %c64 : index
+    %v = vector.load %x[%row] : memref<1024xf32>, vector<8xf32>
+    %second = arith.addi %row, %c8 : index
+    %w = vector.load %x[%second] : memref<1024xf32>, vector<8xf32>
+    %first = arith.addf %a, %v : vector<8xf32>
+    %other = arith.addf %b, %w : vector<8xf32>
+    scf.yield %first, %other : vector<8xf32>, vector<8xf32>
+  }
+  vector.store %sums#0, %y[%c0] : memref<16xf32>, vector<8xf32>
+  vector.store %sums#1, %y[%c8] : memref<16xf32>, vector<8xf32>
 }
 
 // Without vectors, the loops are left to LLVM's vectoriser. A branch yields phis; bf16 is arithmetic on bits.
