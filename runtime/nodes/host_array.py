@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...dialects.buffer_size import ALIGNMENT
 from ...errors import TenonError
 from ...semantics.numerics import cast
 from ...semantics.numpy_types import is_floating, is_masked
+from ..memory.aligned_arrays import aligned_zeros
 from .padding import Padding
 
 
@@ -22,14 +22,6 @@ def plain_array(array: object, who: str) -> npt.NDArray[Any]:
     if is_masked(array) or not isinstance(array, np.ndarray):
         raise TenonError(f"{who}: expected a numpy array, found {found}")
     return np.asarray(array)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
-
-
-def aligned_zeros(dims: Sequence[int], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
-    """Returns an array of zeros that starts at a multiple of `ALIGNMENT` bytes."""
-    nbytes = prod(dims) * dtype.itemsize
-    memory = np.zeros(nbytes + ALIGNMENT, np.uint8)
-    start = -memory.ctypes.data % ALIGNMENT
-    return memory[start : start + nbytes].view(dtype).reshape(tuple(dims))
 
 
 def padded_zeros(dims: Sequence[int], padding: Padding | None, dtype: np.dtype[Any]) -> npt.NDArray[Any]:

@@ -17,6 +17,7 @@ import tenon.nn as nn
 import tenon.numpy as tnp
 from tenon.backends.cache.place import FOLDER, SWITCH
 from tenon.compiler.source import Unseparated
+from tenon.dialects.buffer_size import ALIGNMENT
 from tenon.errors import TracingError
 from tenon.passes.graph.canonicalize_graph import CanonicalizeGraphPass
 from tenon.passes.graph.separate_preparation import SeparatePreparationPass
@@ -66,6 +67,15 @@ def test_what_is_made_of_frozen_arrays_is_in_no_call() -> None:
     shapes = {array.shape for array in lowered.program.prepared}
     assert (256,) in shapes  # The bias, and the weights in panels.
     assert any(len(shape) == 3 and np.prod(shape) == 128 * 256 for shape in shapes)
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_what_is_made_begins_at_a_line_of_the_cache(count: int) -> None:
+    several = [tenon.freeze(normal(16 + number, 16, 3, 3)) for number in range(count)]
+    images = tenon.jit(lambda x: [nn.conv(x, weights) for weights in several])
+    made = prepared_of(images, normal(2, 16, 9, 9))
+    assert len(made) == count
+    assert all(array.ctypes.data % ALIGNMENT == 0 for array in made)
 
 
 def test_arguments_that_are_bound_are_prepared_and_those_of_a_call_are_not() -> None:

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 from tenon.dialects.buffer_size import ALIGNMENT
 from tenon.errors import TenonError
+from tenon.runtime.memory.aligned_arrays import aligned_empty, aligned_zeros
 from tenon.runtime.nodes.host_array import (
     aligned_copy,
-    aligned_zeros,
     converted,
     padded_zeros,
     plain_array,
@@ -28,6 +28,14 @@ def test_zeros_are_aligned_and_contiguous(dims: tuple[int, ...], dtype: np.dtype
     assert array.flags.c_contiguous
     assert array.flags.writeable
     assert not array.any()
+
+
+@pytest.mark.parametrize("dims", [(), (0, 3), (5,), (70, 41)])
+def test_what_is_to_be_filled_is_aligned_and_contiguous(dims: tuple[int, ...]):
+    array = aligned_empty(dims, F32)
+    assert (array.shape, array.dtype) == (dims, F32)
+    assert array.size == 0 or array.ctypes.data % ALIGNMENT == 0
+    assert array.flags.c_contiguous and array.flags.writeable
 
 
 def test_margins_hold_the_value_of_the_padding():
