@@ -84,6 +84,10 @@ def _stencil(x: Any) -> Any:
     return sum((tnp.roll(v, step, axis=0) for step in range(1, 8)), start=v)
 
 
+def _convolution(x: Any, w: Any) -> Any:
+    return nn.conv(x, w, padding=1)
+
+
 def _depthwise(x: Any, w: Any) -> Any:
     return nn.conv(x, w, padding=1, groups=16)
 
@@ -133,6 +137,10 @@ _HELD = tuple(
 _RULES = "sched.planning.fusion_rules"
 _LOCAL = "sched.planning.local_values"
 _CHAINED = Program("1600 sums of products", _chain, ((64, 64),))
+_MUCH_WEIGHT = (
+    Program("3x3 of 512 channels of 7x7", _convolution, ((1, 512, 7, 7), (512, 512, 3, 3))),
+    Program("3x3 of 512 channels of 8 images of 7x7", _convolution, ((8, 512, 7, 7), (512, 512, 3, 3))),
+)
 _STENCIL = Program("8 reads of a value", _stencil, ((512, 512),))
 _WINDOWS = (
     Program("windows of 3x3, 512x512", _depthwise, ((1, 16, 512, 512), (16, 1, 3, 3))),
@@ -257,6 +265,7 @@ THRESHOLDS: tuple[Threshold, ...] = (
     Threshold("graph.packing.pack_convolutions", "LEAST_PRODUCTS", (1 << 12, 1 << 18), ("conv2d",)),
     Threshold("graph.packing.pack_convolutions", "LEAST_USES", (2, 16), ("conv2d",)),
     Threshold("sched.mapping.tile_convolutions", "LEAST_CHANNELS", (4, 16), ("conv2d",)),
+    Threshold("sched.mapping.tile_convolutions", "AHEAD_NBYTES", (1024, 2048, 8192), (), _MUCH_WEIGHT),
     Threshold("sched.mapping.stage_images", "MOST_ROWS_COPIED", (1.25, 3.0), ("conv2d",)),
     Threshold("sched.mapping.tile_columns", "ROWS_AT_ONCE", (4, 16), ("axis 0",)),
     Threshold("sched.mapping.tile_columns", "VECTORS_AT_ONCE", (4, 16), ("axis 0",)),

@@ -38,8 +38,9 @@ are the channels then, and the image must be contiguous along the pixels.
 All but the channels may have extents of named dims. Tiles have as many rows as there are registers for then.
 
 Weights that are larger than `l2-nbytes` are read once: the axis of their panels is outermost, and `prefetch`
-says that the next panel is fetched while all pixels are computed with one. Smaller weights stay in the cache,
-and each row of the image is read once. A result that has the panels of the weights has an
+says that the next panel is fetched while all pixels are computed with one. A tile loads its panel from the
+second cache, and fetches it some steps ahead. Smaller weights stay in the cache, and each row of the image is
+read once. A result that has the panels of the weights has an
 axis for them, which stays around the tiles.
 
 Requires: unmapped `sched` kernels. Ensures: what each kernel computes is unchanged, bit for bit.
@@ -56,6 +57,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.passes import ModulePass
 
 from ....dialects import sched
+from ....dialects.low.prefetch import set_prefetch_distance
 from ....dialects.sched import Level, MappingAttr
 from ...indices.analysis import IndexAnalysis
 from ...indices.expressions import Axis, FloorDiv, IndexExpr, variable
@@ -69,6 +71,13 @@ from ..steps.primitives.split import split
 
 LEAST_CHANNELS = 8
 """With fewer output channels a vector is mostly empty."""
+
+# 3x3 of 512 channels of 7x7 takes 0.93 of the time with 1 image and 0.94 with 8; 1 KiB 0.95 and 0.93.
+AHEAD_NBYTES = 4096
+"""
+How far ahead weights that the first cache does not hold are fetched from the second one. Tiles of few places,
+of which each uses a vector of weights for as many products, wait for them otherwise.
+"""
 
 
 @dataclass(frozen=True)
@@ -111,6 +120,8 @@ class TileConvolutionsPass(ModulePass):
             panels, channels = _split(channels, width)
             others.insert(0, panels)
         fetches = is_large and (is_split or bool(found.panels))
+        if fetches:
+            set_prefetch_distance(found.weights.load, AHEAD_NBYTES // found.weights.nbytes)
         if found.form is _Form.PIXELS_BY_CHANNELS:
             inner = [pixels, channels]
             mappings = [

@@ -8,11 +8,13 @@
 // CHECK:         sched.axis %y = 8 block {
 // CHECK-NEXT:      sched.axis %x = 10 tile(5) {
 // CHECK-NEXT:        sched.axis %o = 16 tile(8) vector(4) {
+// CHECK-NOT:           tenon.prefetch
 // LARGE-LABEL: sched.kernel @channels_last
 // LARGE:         sched.axis %o_outer = 2 block {
 // LARGE-NEXT:      sched.axis %y = 8 block {
 // LARGE-NEXT:        sched.axis %x = 10 tile(5) {
 // LARGE:               sched.axis %o_inner = 8 tile(8) prefetch vector(4) {
+// LARGE:                 memref.load %w{{.*}} {tenon.prefetch = 1024 : index} : memref<2x3x3x4x8xf32>
 sched.kernel @channels_last(%i: memref<10x12x4xf32>, %w: memref<2x3x3x4x8xf32>, %r: memref<8x10x16xf32>) {
   %c8 = arith.constant 8 : index
   sched.axis %y = 8 {
