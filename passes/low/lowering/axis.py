@@ -1,6 +1,8 @@
 """
 Lowers one `sched.axis`: the part of it that a work-item takes, as a loop over steps of lanes and one over
-what fills no whole step.
+what fills no whole step. Where iterations may run again, a last vector ends where the axis does:
+
+    sched.axis %i = 23 vector(8)    -->    vectors at 0, 8 and 15
 """
 
 from __future__ import annotations
@@ -132,8 +134,44 @@ class AxisLowering:
                 self.state.lanes.check_vector(self.op)
                 self._repeat(first, end, lanes, begin=main)
                 main = end
-        if main < count:
+        if count - main > 1 and count >= self.lanes.vector > 1 and self._may_run_again():
+            self._end_with_vector(first, count, main)
+        elif main < count:
             self._repeat(first, count, None, begin=main)
+
+    def _end_with_vector(self, first: IndexExpr, count: int, main: int) -> None:
+        """Runs what is left after `main` as single vectors, of which the last overlaps the one before."""
+        lanes = LaneAxis(self.axis, self.lanes.vector, 1)
+        self.state.lanes.check_vector(self.op)
+        whole = count - count % lanes.vector
+        if main < whole:
+            self._repeat(first, whole, lanes, begin=main)
+        if count - whole > 1:
+            self._repeat(first, count, lanes, begin=count - lanes.vector)
+        elif whole < count:
+            # A vector would take as long as the element.
+            self._repeat(first, count, None, begin=whole)
+
+    def _may_run_again(self) -> bool:
+        """
+        Returns whether an iteration that runs twice leaves what it leaves the first time: it computes of
+        elements that it does not write, and sums nothing up, which would take its time again.
+        """
+        read: set[SSAValue] = set()
+        written: set[SSAValue] = set()
+        for op in self.op.body.block.walk():
+            match op:
+                case memref.LoadOp():
+                    read.add(op.memref)
+                case memref.StoreOp():
+                    written.add(op.memref)
+                case sched.AxisOp() | sched.YieldOp():
+                    pass
+                case _ if not isinstance(op, sched.SCALAR_OPS):
+                    return False
+                case _:
+                    pass
+        return read.isdisjoint(written)
 
     def lower_shared(self, first: IndexExpr, count: int | SSAValue) -> None:
         """Runs this work-item's share of the `count` iterations after `first`."""

@@ -117,6 +117,24 @@ def test_elementwise_with_tails(text: str, seed: int) -> None:
 
 
 @st.composite
+def updates_in_place(draw: Draw) -> str:
+    extent = draw(st.integers(0, 50))
+    return f"""sched.kernel @f(%x: memref<{extent}xf32>) {{
+      sched.axis %i = {extent} {side_by_side(draw)} {{
+        %v = memref.load %x[%i] : memref<{extent}xf32>
+        %w = arith.addf %v, %v : f32
+        memref.store %w, %x[%i] : memref<{extent}xf32>
+      }}
+    }}"""
+
+
+@settings(max_examples=40, deadline=None)
+@given(text=updates_in_place(), seed=st.integers(0, 9))
+def test_updates_in_place_run_once(text: str, seed: int) -> None:
+    assert_lowers_right(text, seed)
+
+
+@st.composite
 def row_sums(draw: Draw) -> str:
     rows, columns = draw(st.integers(0, 9)), draw(st.integers(0, 70))
     type, kind = draw(
