@@ -38,6 +38,7 @@ from .low.expand_tiles import ExpandTilesPass
 from .low.expand_vectors import ExpandVectorsPass
 from .low.hoist_invariant_ops import HoistInvariantOpsPass
 from .low.lowering.convert_sched_to_low import ConvertSchedToLowPass
+from .low.promote_scalars import PromoteScalarsPass
 from .low.simplify_low import SimplifyLowPass
 from .machine.target import DEFAULT_TARGET, Target
 from .rewriting.eliminate_common_subexpressions import EliminateCommonSubexpressionsPass
@@ -226,6 +227,9 @@ def low_passes(target: Target) -> tuple[ModulePass, ...]:
         # After eliminate-common-subexpressions: what two places share may be invariant in a loop that neither
         # alone shows.
         HoistInvariantOpsPass(),
+        # After eliminate-common-subexpressions and hoist-invariant-ops: one place is one value then, and none
+        # of the loop's.
+        PromoteScalarsPass(),
         # After all others, which have less to do as long as a tile is one op and a vector one value.
         *expansions(target),
         VerifyStagePass(absent=(*(op.name for op in EXPANDED_OPS), *target.lacks)),

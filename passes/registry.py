@@ -94,6 +94,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "expand-tiles",
         "expand-vectors",
         "hoist-invariant-ops",
+        "promote-scalars",
         "simplify-low",
     ),
     "low.lowering": ("convert-sched-to-low",),

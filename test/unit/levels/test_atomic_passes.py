@@ -78,6 +78,7 @@ LOW_PASSES = (
     "simplify-low",
     "eliminate-common-subexpressions",
     "hoist-invariant-ops",
+    "promote-scalars",
     "expand-math",
     "expand-vectors",
     "expand-tiles",
