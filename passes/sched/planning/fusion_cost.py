@@ -53,7 +53,6 @@ from .own import OWN_KERNELS
 DIVISION = 4
 """How many operations a heavy op counts for that is no polynomial."""
 
-# By design: how much of a program is looked through for one value.
 # By design: all registers hold a square, so that what is computed with it is stored and loaded.
 SPILLED = 2
 """How many operations one counts for in squares that are transposed in registers."""
@@ -61,6 +60,7 @@ SPILLED = 2
 NBYTES_OF_LOCAL = 1
 """What a local buffer counts for, so that it is in the first cache."""
 
+# By design: how much of a program is looked through for one value.
 MOST_OPERANDS = 16
 """The most ops that are taken to be computed along with a value."""
 

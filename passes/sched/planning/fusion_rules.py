@@ -293,7 +293,7 @@ FUSION_RULES: tuple[FusionRule, ...] = (
 """The rules in the order in which they are asked; the last one always has a reason."""
 
 
-_WITHOUT_CHOICE = {*(rule.name for rule in FORCED_RULES), "full-kernel", "view", "mask"}
+_WITHOUT_CHOICE = {"full-kernel", "view", "mask"}
 
 
 def decide(value: Candidate) -> Decision:
@@ -305,7 +305,10 @@ def decide(value: Candidate) -> Decision:
 
 def with_figures(value: Candidate, decision: Decision) -> Decision:
     """Returns a decision whose reason tells both times, where there was a choice."""
-    if not value.accesses or decision.rule in _WITHOUT_CHOICE or decision.rule == COST_RULE.name:
+    if decision.rule in _WITHOUT_CHOICE or decision.rule == COST_RULE.name:
+        return decision
+    # A mode that was asked for may be that of a value without a choice.
+    if _first(FORCED_RULES, value) is not None:
         return decision
     if value.is_folding and isinstance(value.place, str):
         return decision

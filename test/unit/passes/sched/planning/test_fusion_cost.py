@@ -224,6 +224,17 @@ def test_a_mode_that_is_asked_for_goes_against_the_estimate():
     assert (decision.mode, decision.why) == (ModeKind.VIRTUAL, "as I like")
 
 
+def test_a_mode_that_is_asked_for_has_no_figures_where_there_was_no_choice():
+    row, part = "tensor<100xf64>", "tensor<1xf64>"
+    text = f"""func.func @f(%x: {row}, %i: tensor<i64>, %p: {part}) -> {row} {{
+      %v = graph.dynamic_update %x[%i], %p {{memory_mode = #graph.memory_mode<materialized, "kept", "">}} :
+        {row}[tensor<i64>], {part}
+      %y = graph.neg %v : {row}
+      func.return %y : {row}
+    }}"""
+    assert decided(text, TARGETS["v3"]).why == "kept"
+
+
 def test_what_was_decided_for_a_machine_is_obeyed_for_others():
     """Kernels are planned again from the modes, by a pass that is told of no machine."""
     for target in TARGETS.values():
