@@ -30,7 +30,7 @@ from .numpy.arguments.operands import (
     reshaped,
     scalar_like,
 )
-from .numpy.dtypes import dtype_of, finfo, float8_e4m3fn
+from .numpy.dtypes import dtype_of, least_of
 from .numpy.elementwise import relu
 from .tracing import graph_ops as ops
 from .tracing.trace import TracedArray
@@ -361,11 +361,7 @@ def max_pool(
     """
     (source,) = numbers("max_pool", x)
     sizes, steps, widths = _pool_arguments("max_pool", source, window, strides, padding)
-    if source.dtype == float8_e4m3fn:
-        least = finfo(source.dtype).min  # It has no infinities.
-    else:
-        least = float("-inf") if is_float(source.dtype) else int(np.iinfo(source.dtype).min)
-    return _pooled("max_pool", _padded(source, widths, least), sizes, steps, "max")
+    return _pooled("max_pool", _padded(source, widths, least_of(source.dtype)), sizes, steps, "max")
 
 
 @array_function(static=("window", "strides", "padding"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import math
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -157,6 +158,25 @@ def iinfo(type: object, /) -> IntegerInfo:
         raise ValueError(f"iinfo: {dtype} is not of integers")
     info = np.iinfo(dtype)
     return IntegerInfo(info.bits, int(info.max), int(info.min), dtype)
+
+
+def least_of(dtype: DType) -> builtins.bool | int | float:
+    """Returns what no element of a dtype is less than, but for NaN."""
+    return _extreme_of(dtype, False)
+
+
+def greatest_of(dtype: DType) -> builtins.bool | int | float:
+    """Returns what no element of a dtype is greater than, but for NaN."""
+    return _extreme_of(dtype, True)
+
+
+def _extreme_of(dtype: DType, is_greatest: builtins.bool) -> builtins.bool | int | float:
+    if dtype.kind == "b":
+        return is_greatest
+    if dtype.kind in "iu" or dtype == float8_e4m3fn:  # That one has no infinities.
+        info = iinfo(dtype) if dtype.kind in "iu" else finfo(dtype)
+        return info.max if is_greatest else info.min
+    return math.inf if is_greatest else -math.inf
 
 
 def isdtype(dtype: object, kind: object) -> builtins.bool:

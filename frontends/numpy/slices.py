@@ -22,6 +22,7 @@ from . import elementwise, predicates
 from .arguments.axes import axes_of, axis_of
 from .arguments.operands import FLOAT32, FLOAT64, is_float, reshaped
 from .arguments.windows import Windows, aligned, count_of, masked, parts, slice_or_array, together_along
+from .dtypes import greatest_of, least_of
 
 Rule = Callable[[EagerFunction, tuple[Any, ...], dict[str, Any]], Any]
 
@@ -53,28 +54,16 @@ def _cast(eager: EagerFunction, arguments: tuple[Any, ...], named: dict[str, Any
     return TracedSlice(eager.function(x.base, *arguments[1:], **named), x.windows)
 
 
-def _least(dtype: np.dtype[Any]) -> Any:
-    if is_float(dtype):
-        return -np.inf
-    return False if dtype.kind == "b" else int(np.iinfo(dtype).min)
-
-
-def _greatest(dtype: np.dtype[Any]) -> Any:
-    if is_float(dtype):
-        return np.inf
-    return True if dtype.kind == "b" else int(np.iinfo(dtype).max)
-
-
 _OUTSIDE: dict[str, Callable[[np.dtype[Any]], Any]] = {
     "sum": lambda dtype: 0,
     "mean": lambda dtype: 0,
     "prod": lambda dtype: 1,
     "all": lambda dtype: 1,
     "any": lambda dtype: 0,
-    "max": _least,
-    "min": _greatest,
-    "argmax": _least,
-    "argmin": _greatest,
+    "max": least_of,
+    "min": greatest_of,
+    "argmax": least_of,
+    "argmin": greatest_of,
 }
 """What stands outside of the windows of each reduction, for a dtype: it changes no result."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from ..tracing import graph_ops as ops
 from ..tracing.trace import TracedArray
 from .arguments.axes import axis_of, integer_of, is_known
 from .arguments.operands import BOOL, INT64, is_integer, operands, part_of, reshaped, scalar_like
+from .dtypes import least_of
 from .indexing import gathered_along
 
 __all__ = ["argsort", "sort", "top_k"]
@@ -112,7 +112,7 @@ def _greatest(rows: TracedArray, count: int) -> TracedArray:
     places = reshaped(places, (n_rows, count * size))
     candidates = _keys(gathered_along(rows, places, 1))
     is_there = ops.lt(places, scalar_like(places, extent))
-    lowest = scalar_like(candidates, _lowest(candidates.dtype))
+    lowest = scalar_like(candidates, least_of(candidates.dtype))
     candidates = ops.select(is_there, candidates, lowest)
     order = part_of(ops.argsort(candidates, 1, True), 1, 0, count)
     return gathered_along(places, order, 1)
@@ -129,8 +129,4 @@ def _keys(x: TracedArray) -> TracedArray:
     turned = ops.xor(key, scalar_like(key, np.iinfo(key.dtype).max))
     key = ops.select(ops.lt(key, zero), turned, key)
     key = ops.select(ops.eq(x, scalar_like(x, 0.0)), zero, key)
-    return ops.select(ops.isnan(x), scalar_like(key, _lowest(key.dtype)), key)
-
-
-def _lowest(dtype: np.dtype[Any]) -> int:
-    return int(np.iinfo(dtype).min)
+    return ops.select(ops.isnan(x), scalar_like(key, least_of(key.dtype)), key)

@@ -108,6 +108,21 @@ def test_integers() -> None:
     check(lambda np, i, c: np.max(c[i:]) - np.min(c[: i + 1]), COUNTS)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float8_e5m2", "float8_e4m3fn", "float8_e4m3"])
+def test_floats_of_few_bits_with_infinities_and_without(dtype: str) -> None:
+    values = np.array([-3, 2, -1, 5, 4], np.float32).astype(getattr(tnp, dtype))
+
+    def step(stop: Any, results: Any) -> Any:
+        part = tnp.asarray(values)[:stop]
+        found = (tnp.max(part), tnp.min(part), tnp.argmax(part), tnp.argmin(part))
+        return results.at[stop].set(tnp.stack([tnp.astype(each, tnp.float32) for each in found]))
+
+    found = tenon.jit(lambda: tenon.fori_loop(1, 6, step, tnp.zeros((6, 4), dtype=tnp.float32)))()
+    heads = [np.asarray(values, np.float32)[:stop] for stop in range(1, 6)]
+    expected = [(head.max(), head.min(), head.argmax(), head.argmin()) for head in heads]
+    np.testing.assert_array_equal(np.asarray(found)[1:], expected)
+
+
 def test_infinite_elements_have_a_place() -> None:
     lowest = np.full(N, -np.inf)
     check(lambda np, i, x: np.argmax(x[i:]), lowest)
