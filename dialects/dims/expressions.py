@@ -459,6 +459,11 @@ def row_major(shape: Sequence[Extent]) -> tuple[Extent, ...]:
     return tuple(reversed(strides))
 
 
+def without_ones(shape: Sequence[Extent]) -> list[Extent]:
+    """Returns the extents of a shape that are more than one element, or may be."""
+    return [extent for extent in shape if extent != 1]
+
+
 def _product(first: Monomial, second: Monomial) -> Monomial:
     if not first or not second:
         return first or second

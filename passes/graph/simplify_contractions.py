@@ -45,7 +45,7 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 
 from ...dialects import graph
-from ...dialects.dims.expressions import Extent, exact_quotient, product, row_major, upper_bound
+from ...dialects.dims.expressions import Extent, exact_quotient, product, row_major, upper_bound, without_ones
 from ...dialects.graph import LinearIndex, iteration_extents
 from ...dialects.graph.types import shape_of, tensor_of, tensor_type_of
 from .builder import GraphBuilder
@@ -278,7 +278,7 @@ def _through_reshape(op: graph.ReshapeOp, indices: Sequence[LinearIndex]) -> lis
     source, result = _shape(op.source), _shape(op.result)
     if not _are_known((*source, *result)) or product(source) == 0:
         return None
-    is_split = _without_ones(source) != _without_ones(result)
+    is_split = without_ones(source) != without_ones(result)
     if is_split and not isinstance(op.source.owner, graph.PermuteOp):
         return None
     rest = [(extent, index) for extent, index in zip(result, indices, strict=True) if extent != 1]
@@ -305,10 +305,6 @@ def _through_reshape(op: graph.ReshapeOp, indices: Sequence[LinearIndex]) -> lis
 
 def _shape(value: SSAValue) -> list[Extent]:
     return list(shape_of(tensor_type_of(value, graph.ContractOp.name)))
-
-
-def _without_ones(shape: Sequence[Extent]) -> list[Extent]:
-    return [extent for extent in shape if extent != 1]
 
 
 def _merge_axes(operand: _Operand, outer: int, inner: int) -> None:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import SSAValue
 
 from ...dialects import graph
-from ...dialects.dims.expressions import Extent
+from ...dialects.dims.expressions import without_ones
 from ...dialects.graph.types import shape_of, tensor_type_of
 
 
@@ -33,7 +31,7 @@ def stored_order(value: SSAValue) -> list[int] | None:
             source = tensor_type_of(op.source, op.name)
             result = tensor_type_of(op.result, op.name)
             before, after = shape_of(source), shape_of(result)
-            if DYNAMIC_INDEX in (*before, *after) or _without_ones(before) != _without_ones(after):
+            if DYNAMIC_INDEX in (*before, *after) or without_ones(before) != without_ones(after):
                 break
             rest = iter([axis for axis, extent in zip(order, before, strict=True) if extent != 1])
             order = [None if extent == 1 else next(rest) for extent in after]
@@ -45,7 +43,3 @@ def stored_order(value: SSAValue) -> list[int] | None:
     assert all(shape[axis] == 1 for axis in ones), f"{value.type}: axes {ones} are lost"
     order_of_all = [*ones, *found]
     return None if order_of_all == sorted(order_of_all) else order_of_all
-
-
-def _without_ones(shape: Sequence[Extent]) -> list[Extent]:
-    return [extent for extent in shape if extent != 1]

@@ -24,6 +24,7 @@ from ...dialects.dims.expressions import (
     row_major,
     symbols_of,
     terms_of,
+    without_ones,
 )
 from ...dialects.element_types import element_type_of
 from ...dialects.graph import PadMode
@@ -130,7 +131,7 @@ def operand_indices(op: Operation, indices: Indices) -> list[Indices]:
             return [tuple(ZERO if extent == 1 else i for extent, i in zip(shape, tail, strict=True))]
         case graph.ReshapeOp():
             source, result = shape_of(op.source, op.name), shape_of(op.result, op.name)
-            if _without_ones(source) == _without_ones(result):
+            if without_ones(source) == without_ones(result):
                 rest = iter([i for extent, i in zip(result, indices, strict=True) if extent != 1])
                 return [tuple(ZERO if extent == 1 else next(rest) for extent in source)]
             return [delinearize(linearize(indices, row_major(result)), source)]
@@ -260,7 +261,3 @@ def padded_index(mode: PadMode, index: IndexExpr, extent: Extent) -> IndexExpr:
     else:
         back = (place + last * -1).clamp(extent) + (place + extent * -1).clamp(last)
     return (place - back).clamp(last)
-
-
-def _without_ones(shape: tuple[Extent, ...]) -> list[Extent]:
-    return [extent for extent in shape if extent != 1]

@@ -50,7 +50,7 @@ from xdsl.ir.affine import AffineMap
 from xdsl.passes import ModulePass
 
 from ....dialects import graph
-from ....dialects.dims.expressions import Extent, upper_bound
+from ....dialects.dims.expressions import Extent, upper_bound, without_ones
 from ....dialects.graph import LinearIndex
 from ....dialects.graph.types import shape_of, tensor_of, tensor_type_of
 from ..builder import GraphBuilder
@@ -334,7 +334,7 @@ class _Layer:
         given = shape_of(tensor_type_of(source, builder.anchor.name))
         whole = (1,) * (len(order) - len(given)) + tuple(given)
         moved = tuple(whole[axis] for axis in order)
-        if _without_ones(whole) == _without_ones(moved):
+        if without_ones(whole) == without_ones(moved):
             while moved and moved[0] == 1:
                 moved = moved[1:]
             if moved != tuple(given):
@@ -378,10 +378,6 @@ class _Layer:
         turned = self._turned(GraphBuilder(after), value, range(rank))
         for use in uses:
             use.operation.operands[use.index] = turned
-
-
-def _without_ones(shape: Sequence[Extent]) -> list[Extent]:
-    return [extent for extent in shape if extent != 1]
 
 
 def _order(rank: int, last: Axes) -> list[int]:
