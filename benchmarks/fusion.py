@@ -25,7 +25,6 @@ if __package__ in (None, ""):
 
 import tenon
 import tenon.numpy as tnp
-from tenon import nn
 from tenon.backends.cache.place import SWITCH
 from tenon.backends.llvm.device import cpu_device
 from tenon.compiler.target import target_of
@@ -35,12 +34,20 @@ from tenon.dialects.memory_modes import ModeKind
 from tenon.errors import TenonError
 from tenon.passes.pass_manager import PassManager
 from tenon.passes.pipeline import phases
-from tenon.passes.sched.planning.fusion_rules import FORCED_RULES
+from tenon.passes.sched.planning.fusion_rules import WITHOUT_CHOICE
 from tenon.passes.sched.planning.infer_memory_modes import InferMemoryModesPass
 from xdsl.dialects.builtin import ModuleOp
 
 from .harness import time_interleaved
-from .thresholds import Program, arguments_of, module_of
+from .thresholds import (
+    Program,
+    arguments_of,
+    column_softmax,
+    module_of,
+    onto_transpose,
+    row_sums,
+    softmax,
+)
 from .workloads import WORKLOADS
 from .workloads.workload import Workload
 
@@ -77,20 +84,12 @@ def _columns_normalized(x: Any) -> Any:
     return (x - x.mean(axis=0)) / (1.0 + x.max(axis=0))
 
 
-def _column_softmax(x: Any) -> Any:
-    return nn.softmax(x, axis=0)
-
-
 def _sum_0_then(x: Any) -> Any:
     return tnp.exp(x.sum(axis=0)) * 2.0
 
 
 def _sum_0_onto(x: Any) -> Any:
     return x * x.sum(axis=0)
-
-
-def _sum_0_onto_transposed(x: Any) -> Any:
-    return x.T * x.sum(axis=0)[:, None]
 
 
 def _sum_0_of_outer(x: Any, y: Any) -> Any:
@@ -109,10 +108,6 @@ def _sums_both(x: Any) -> Any:
     return x - x.mean(axis=0) - x.mean(axis=1, keepdims=True)
 
 
-def _softmax(x: Any) -> Any:
-    return nn.softmax(x, axis=1)
-
-
 def _layer_norm(x: Any) -> Any:
     centered = x - x.mean(axis=1, keepdims=True)
     return centered / tnp.sqrt((centered * centered).mean(axis=1, keepdims=True) + 1e-5)
@@ -128,10 +123,6 @@ def _prologue(a: Any, b: Any) -> Any:
 
 def _heavy_prologue(a: Any, b: Any) -> Any:
     return tnp.exp(a) @ b
-
-
-def _row_sums(a: Any, b: Any) -> Any:
-    return tnp.sum(tnp.exp(a @ b), axis=1)
 
 
 def _broadcast(x: Any, y: Any) -> Any:
@@ -173,13 +164,13 @@ def _programs() -> Iterator[Program]:
         ("light value read 8 times", _light_many),
         ("sqrt read 4 times", _middling_many),
         ("columns normalized", _columns_normalized),
-        ("softmax of columns", _column_softmax),
+        ("softmax of columns", column_softmax),
         ("sum of columns, exp", _sum_0_then),
         ("sum of columns onto all", _sum_0_onto),
-        ("sum of columns onto the transpose", _sum_0_onto_transposed),
+        ("sum of columns onto the transpose", onto_transpose),
         ("sum of rows onto all", _sum_1_onto),
         ("means of both axes", _sums_both),
-        ("softmax", _softmax),
+        ("softmax", softmax),
         ("layer norm", _layer_norm),
         ("differences of differences", _stencil_twice),
     )
@@ -202,7 +193,7 @@ def _programs() -> Iterator[Program]:
         yield Program(f"product, tanh, {size}", _epilogue, shapes)
         yield Program(f"light value, product, {size}", _prologue, shapes)
         yield Program(f"exp, product, {size}", _heavy_prologue, shapes)
-        yield Program(f"product, sums of rows, {size}", _row_sums, shapes)
+        yield Program(f"product, sums of rows, {size}", row_sums, shapes)
 
 
 PROGRAMS = tuple(_programs())
@@ -271,10 +262,10 @@ _WAYS = {
 def choices(module: ModuleOp) -> Iterator[Choice]:
     """Yields what the rules of fusion chose in a module that they decided about."""
     # Nothing speaks against what is inlined: it takes as long together, and a pass over memory less.
-    forced = {rule.name for rule in FORCED_RULES} | {"view", "mask", "full-kernel", "inline"}
+    settled = WITHOUT_CHOICE | {"inline"}
     for number, op in enumerate(module.walk()):
         mode = op.attributes.get("memory_mode")
-        if isinstance(mode, MemoryModeAttr) and mode.rule.data not in forced:
+        if isinstance(mode, MemoryModeAttr) and mode.rule.data not in settled:
             text = f"%{op.results[0].name_hint or number} = {op.name}"
             yield Choice(number, text, mode.mode.data, mode.rule.data, mode.why.data)
 

@@ -92,7 +92,7 @@ def _depthwise(x: Any, w: Any) -> Any:
     return nn.conv(x, w, padding=1, groups=16)
 
 
-def _row_sums(a: Any, b: Any) -> Any:
+def row_sums(a: Any, b: Any) -> Any:
     return tnp.sum(tnp.exp(a @ b), axis=1)
 
 
@@ -100,15 +100,15 @@ def _product(a: Any, b: Any) -> Any:
     return a @ b
 
 
-def _softmax(x: Any) -> Any:
+def softmax(x: Any) -> Any:
     return nn.softmax(x, axis=1)
 
 
-def _column_softmax(x: Any) -> Any:
+def column_softmax(x: Any) -> Any:
     return nn.softmax(x, axis=0)
 
 
-def _onto_transpose(x: Any) -> Any:
+def onto_transpose(x: Any) -> Any:
     return x.T * x.sum(axis=0)[:, None]
 
 
@@ -147,19 +147,19 @@ _WINDOWS = (
     Program("windows of 3x3, 56x56", _depthwise, ((1, 16, 56, 56), (16, 1, 3, 3))),
 )
 _PRODUCTS = (
-    Program("sums of rows of 64x64x64", _row_sums, ((64, 64), (64, 64))),
-    Program("sums of rows of 16x16x64", _row_sums, ((16, 64), (64, 16))),
-    Program("sums of rows of 8x8x16", _row_sums, ((8, 16), (16, 8))),
-    Program("sums of rows of 4x4x8", _row_sums, ((4, 8), (8, 4))),
-    Program("sums of rows of 16x16x8", _row_sums, ((16, 8), (8, 16))),
-    Program("sums of rows of 2x128x128", _row_sums, ((2, 128), (128, 128))),
+    Program("sums of rows of 64x64x64", row_sums, ((64, 64), (64, 64))),
+    Program("sums of rows of 16x16x64", row_sums, ((16, 64), (64, 16))),
+    Program("sums of rows of 8x8x16", row_sums, ((8, 16), (16, 8))),
+    Program("sums of rows of 4x4x8", row_sums, ((4, 8), (8, 4))),
+    Program("sums of rows of 16x16x8", row_sums, ((16, 8), (8, 16))),
+    Program("sums of rows of 2x128x128", row_sums, ((2, 128), (128, 128))),
 )
 _CHOICES = (
-    Program("softmax of columns", _column_softmax, ((512, 512),)),
-    Program("sums of columns onto the transpose", _onto_transpose, ((512, 512),)),
+    Program("softmax of columns", column_softmax, ((512, 512),)),
+    Program("sums of columns onto the transpose", onto_transpose, ((512, 512),)),
     Program("layer norm of columns", _column_norm, ((512, 512),)),
 )
-_LONG_ROWS = Program("softmax of rows of 48 KB", _softmax, ((32, 12000),))
+_LONG_ROWS = Program("softmax of rows of 48 KB", softmax, ((32, 12000),))
 _ALL_SUMS = (
     Program("one sum of 64x64", _normalized, ((64, 64),)),
     Program("one sum of 512x512", _normalized, ((512, 512),)),

@@ -293,7 +293,8 @@ FUSION_RULES: tuple[FusionRule, ...] = (
 """The rules in the order in which they are asked; the last one always has a reason."""
 
 
-_WITHOUT_CHOICE = {"full-kernel", "view", "mask"}
+WITHOUT_CHOICE = frozenset({*(rule.name for rule in FORCED_RULES), "full-kernel", "view", "mask"})
+"""The rules that decide about values whose way nobody would choose otherwise."""
 
 
 def decide(value: Candidate) -> Decision:
@@ -305,7 +306,7 @@ def decide(value: Candidate) -> Decision:
 
 def with_figures(value: Candidate, decision: Decision) -> Decision:
     """Returns a decision whose reason tells both times, where there was a choice."""
-    if decision.rule in _WITHOUT_CHOICE or decision.rule == COST_RULE.name:
+    if decision.rule in WITHOUT_CHOICE or decision.rule == COST_RULE.name:
         return decision
     # A mode that was asked for may be that of a value without a choice.
     if _first(FORCED_RULES, value) is not None:
