@@ -66,17 +66,14 @@ def _width(value: SSAValue) -> int:
 
 def _fits(found: Sum, width: int) -> bool:
     """Returns whether a sum is a signed integer of so many bits, whatever its leaves are."""
-    lowest = highest = found.number
-    for leaf, count in found.counts.items():
-        value = found.values[leaf]
-        least, greatest = _bounds_of(value)
-        limit = 1 << (_width(value) - 1)
-        ends = (
-            count * (-limit if least is None else least),
-            count * (limit - 1 if greatest is None else greatest),
-        )
-        lowest, highest = lowest + min(ends), highest + max(ends)
-    return -(1 << (width - 1)) <= lowest and highest < 1 << (width - 1)
+    low, high = _extremes(found)
+    least, greatest = _limits(width)
+    return least <= low and high <= greatest
+
+
+def _limits(width: int) -> tuple[int, int]:
+    """Returns the least and the greatest signed integer of so many bits."""
+    return -(1 << (width - 1)), (1 << (width - 1)) - 1
 
 
 def _leaf_of(value: SSAValue) -> Leaf:
@@ -99,40 +96,30 @@ def _leaf_of(value: SSAValue) -> Leaf:
     return value
 
 
-def _bounds_of(value: SSAValue) -> tuple[int | None, int | None]:
-    """Returns the least and the greatest that a value may be, each None where it is not known."""
+def _bounds_of(value: SSAValue) -> tuple[int, int]:
+    """Returns the least and the greatest that a value may be, of all that its type has."""
     owner = value.owner
     if isinstance(owner, Block):
         loop = owner.parent_op()
         if isinstance(loop, Loop) and loop.index is value and isinstance(loop.extent, int):
             return 0, loop.extent - 1
-        return None, None
-    if isinstance(owner, arith.IndexCastOp) and _width(value) >= _width(owner.input):
+    elif isinstance(owner, arith.IndexCastOp) and _width(value) >= _width(owner.input):
         return _bounds_of(owner.input)
-    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
+    elif isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
         return owner.value.value.data, owner.value.value.data
-    if isinstance(owner, arith.MinSIOp | arith.MaxSIOp):
+    elif isinstance(owner, arith.MinSIOp | arith.MaxSIOp):
         choose = min if isinstance(owner, arith.MinSIOp) else max
-        both = [_bounds_of(operand) for operand in owner.operands]
-        lows = [low for low, _ in both if low is not None]
-        highs = [high for _, high in both if high is not None]
-        # Of two of which one is not known, the lesser is at most the other, and no more is known.
-        is_least = choose is min
-        low = choose(lows) if lows and (not is_least or len(lows) == 2) else None
-        high = choose(highs) if highs and (is_least or len(highs) == 2) else None
-        return low, high
-    return None, None
+        (low, high), (other_low, other_high) = map(_bounds_of, owner.operands)
+        return choose(low, other_low), choose(high, other_high)
+    return _limits(_width(value))
 
 
-def _extremes(found: Sum) -> tuple[int | None, int | None]:
-    low: int | None = found.number
-    high: int | None = found.number
+def _extremes(found: Sum) -> tuple[int, int]:
+    """Returns the least and the greatest that a sum may be."""
+    low = high = found.number
     for leaf, count in found.counts.items():
-        least, greatest = _bounds_of(found.values[leaf])
-        if count < 0:
-            least, greatest = greatest, least
-        low = None if low is None or least is None else low + count * least
-        high = None if high is None or greatest is None else high + count * greatest
+        ends = [count * bound for bound in _bounds_of(found.values[leaf])]
+        low, high = low + min(ends), high + max(ends)
     return low, high
 
 
@@ -166,6 +153,4 @@ def stays_within(index: Sum, moving: SSAValue, lows: Sequence[Sum], highs: Seque
     beginnings, ends = (lows, highs) if direction == 1 else (highs, lows)
     lowest = [_extremes(rest.plus(each, direction))[0] for each in beginnings]
     highest = [_extremes(rest.plus(each, direction))[1] for each in ends]
-    return any(low is not None and low >= 0 for low in lowest) and any(
-        high is not None and high <= last for high in highest
-    )
+    return any(low >= 0 for low in lowest) and any(high <= last for high in highest)
