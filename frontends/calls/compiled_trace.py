@@ -34,18 +34,16 @@ class CompiledTrace:
         options["callbacks"] = trace.callbacks
         unseparated = Unseparated()
         if trace.frozen and options.get("pipeline") is None:
-            options["unseparated"] = unseparated
-            self.executable = compile_module(trace.module, part="rest", **options)
-        else:
-            self.executable = compile_module(trace.module, **options)
+            options |= {"part": "rest", "unseparated": unseparated}
+        self.executable = compile_module(trace.module, **options)
         # Only traced arrays are weak: what a call gives has the dtype it has.
         self.result_avals = tuple([aval_of(each.aval.dtype, each.aval.shape) for each in results])
         self.is_dynamic = any(not aval.is_static for aval in self.result_avals)
         self.captured = trace.captured_arrays()
         self.prepared: tuple[Any, ...] = ()
         if len(self.executable.argument_names) > len(trace.block.args):
-            options = {**options, "specialize": None}
-            maker = compile_module(trace.module, part="preparation", **options)
+            options |= {"part": "preparation", "specialize": None}
+            maker = compile_module(trace.module, **options)
             frozen = [self.captured[number].values for number in trace.frozen]
             self.prepared = prepared(maker, frozen)
             self.captured = (*self.captured, *self.prepared)
