@@ -380,13 +380,20 @@ def _bitcast(b: ScalarBuilder, op: Operation, args: Sequence[SSAValue], source: 
 def index_of_element(b: ScalarBuilder, value: SSAValue, element_type: Attribute, last: Extent) -> SSAValue:
     """Returns an integer as an index: what is above all indices stays above `last`, what is negative so."""
     if is_unsigned(element_type):
-        width = width_of(value.type)
-        last = upper_bound(last)
-        if last < (1 << width) - 1:
-            value = b.op(arith.MinUIOp, value, b.constant(last, value.type))
-        if width < 64:
-            value = convert(b, low.Conversion.EXTUI, value, i64)
+        value = number_of_element(b, value, element_type, last)
     return b.op(arith.IndexCastOp, value, result_type=INDEX)
+
+
+def number_of_element(b: ScalarBuilder, value: SSAValue, element_type: Attribute, last: Extent) -> SSAValue:
+    """As `index_of_element`, a signed integer of 64 bits."""
+    width = width_of(value.type)
+    unsigned = is_unsigned(element_type)
+    if unsigned and upper_bound(last) < (1 << width) - 1:
+        value = b.op(arith.MinUIOp, value, b.constant(upper_bound(last), value.type))
+    if width < 64:
+        kind = low.Conversion.EXTUI if unsigned else low.Conversion.EXTSI
+        value = convert(b, kind, value, i64)
+    return value
 
 
 def _float_of_integer(b: ScalarBuilder, kind: low.Conversion, value: SSAValue, target: Attribute) -> SSAValue:
@@ -399,13 +406,15 @@ def _float_of_integer(b: ScalarBuilder, kind: low.Conversion, value: SSAValue, t
     return _extf(b, convert(b, kind, value, target), wanted)
 
 
-def lower_iota(b: ScalarBuilder, index: SSAValue, type: Attribute) -> SSAValue:
-    """Returns an index as an element of `type`."""
-    assert index.type == INDEX
+def lower_iota(b: ScalarBuilder, place: SSAValue, type: Attribute) -> SSAValue:
+    """Returns a place, an index or a signed integer of 64 bits, as an element of `type`."""
+    wanted = compute_type(type)
     if is_float(type):
-        wide = b.op(arith.IndexCastOp, index, result_type=i64)
+        wide = b.op(arith.IndexCastOp, place, result_type=i64) if place.type == INDEX else place
         return _float_of_integer(b, low.Conversion.SITOFP, wide, type)
-    return b.op(arith.IndexCastOp, index, result_type=compute_type(type))
+    if place.type == INDEX:
+        return b.op(arith.IndexCastOp, place, result_type=wanted)
+    return place if wanted == i64 else convert(b, low.Conversion.TRUNCI, place, wanted)
 
 
 RULES: dict[type[Operation], Lowering] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, math, memref
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, MemRefType
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, MemRefType, i64
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from ....dialects import graph, sched
@@ -39,6 +39,7 @@ from ...scalar.rules import (
     index_of_element,
     lower_elementwise,
     lower_iota,
+    number_of_element,
     rounded,
     to_storage,
 )
@@ -194,7 +195,9 @@ class _KernelEmitter:
         elif isinstance(op, graph.ConstantOp):
             value = self._splat(b, op)
         elif isinstance(op, graph.IotaOp):
-            value = lower_iota(b, self._index(access.indices[op.axis.data], op), element_type(result))
+            place = access.indices[op.axis.data]
+            number = self._number(b, place, op) or self._index(place, op)
+            value = lower_iota(b, number, element_type(result))
         elif isinstance(op, graph.PadOp):
             value = self._pad(b, op, access)
         elif isinstance(op, graph.ConcatOp):
@@ -398,6 +401,20 @@ class _KernelEmitter:
             total = integer_op(b, arith.AddiOp, total, self.constants.get(expr.constant, INDEX))
         self.index_values[expr] = total
         return total
+
+    def _number(self, b: ScalarBuilder, expr: IndexExpr, op: Operation) -> SSAValue | None:
+        """
+        Returns an element of an index tensor, moved into range, as an integer, which may be a vector where an
+        index is one number; None where the expression is something else.
+        """
+        atom = next(iter(expr.terms), None)
+        if not isinstance(atom, Element) or expr != IndexExpr({atom: 1}, 0) or not isinstance(atom.last, int):
+            return None
+        value = self._read(atom.tensor, atom.indices, op)
+        b.location = op.location
+        number = number_of_element(b, value, element_type(atom.tensor), atom.last)
+        raised = b.op(arith.MaxSIOp, number, self.constants.get(0, i64))
+        return b.op(arith.MinSIOp, raised, self.constants.get(atom.last, i64))
 
     def _atom(self, atom: Atom, op: Operation) -> SSAValue:
         """As `_index`: in a place of its own, since other expressions that it is part of need fewer axes."""

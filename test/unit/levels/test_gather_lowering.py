@@ -137,6 +137,34 @@ def test_a_gather_inside_a_reduction() -> None:
     np.testing.assert_array_equal(found, x[i].sum(1))
 
 
+IOTA_TYPES = ["i8", "i32", "i64", "ui8", "f32", "f64"]
+
+
+@pytest.mark.parametrize("type", IOTA_TYPES)
+@pytest.mark.parametrize("index", ["i8", "i32", "i64", "ui8", "ui64"])
+def test_what_is_computed_of_a_place_is_gathered_in_vectors(type: str, index: str) -> None:
+    text = f"""func.func @f(%i: tensor<66x{index}>) -> tensor<66x{type}> {{
+      %n = graph.iota axis 0 : tensor<5x{type}>
+      %s = graph.add %n, %n : tensor<5x{type}>
+      %y = graph.gather %s[%i] axes [0] : tensor<5x{type}>[tensor<66x{index}>] -> tensor<66x{type}>
+      func.return %y : tensor<66x{type}>
+    }}"""
+    (kernel,) = kernels(text)
+    assert any(isinstance(op, sched.AxisOp) and op.mapping.vector.data > 1 for op in kernel.walk())
+    places = np.tile(extremes(index), 6)
+    (found,) = run_everywhere(text, places)
+    np.testing.assert_array_equal(found, [2 * min(max(int(at), 0), 4) for at in places])
+
+
+def test_what_is_loaded_at_a_place_is_not() -> None:
+    text = """func.func @f(%x: tensor<5xf32>, %i: tensor<66xi64>) -> tensor<66xf32> {
+      %y = graph.gather %x[%i] axes [0] : tensor<5xf32>[tensor<66xi64>] -> tensor<66xf32>
+      func.return %y : tensor<66xf32>
+    }"""
+    (kernel,) = kernels(text)
+    assert all(op.mapping.vector.data == 1 for op in kernel.walk() if isinstance(op, sched.AxisOp))
+
+
 def test_a_reduction_is_gathered() -> None:
     text = """func.func @f(%x: tensor<50x16xf32>, %i: tensor<6xi64>) -> tensor<6xf32> {
       %r = graph.reduce max %x axes [1] : tensor<50x16xf32> -> tensor<50xf32>
