@@ -201,6 +201,19 @@ def _both_sides(a: Any, x: Any) -> Any:
     return a @ x, x @ a
 
 
+def _next_state(m: Any, v: Any, g: Any) -> Any:
+    m, v = 0.9 * m + 0.1 * g, 0.99 * v + 0.01 * (g * g)
+    return m * v, m, v
+
+
+def _multiples(x: Any, *others: Any) -> Any:
+    return tuple(x * float(number) + other for number, other in enumerate(others))
+
+
+_MERGED = tuple(
+    Program(f"three states of {n}", _next_state, ((n,),) * 3) for n in (4000, 30000, 250000, 2000000)
+)
+_STORED = tuple(Program(f"ten results of {n}", _multiples, ((n,),) * 11) for n in (30000, 250000))
 _SORTS = tuple(Program(f"sort of {n}", _sorted, ((n,),)) for n in (32, 64, 100, 1000, 10000, 20000, 100000))
 _SEARCHES = tuple(Program(f"search of {n} in {n}", _found, ((n,), (n,))) for n in (100, 10000, 100000))
 _ROWS = tuple(Program(f"rows of {n}", _loop_of_rows, ((1000, n),)) for n in (1, 16, 256, 1000))
@@ -223,6 +236,9 @@ THRESHOLDS: tuple[Threshold, ...] = (
     Threshold("sched.planning.own.radix_sort", "BITS_OF_LONG", (9, 10, 12), (), _SORTS),
     Threshold("sched.planning.own.search_sorted", "LANES", (1, 4, 8, 16), (), _SEARCHES),
     Threshold("sched.mapping.inline_launches", "MOST_ELEMENTS", (0, 512, 4096), (), _ROWS),
+    Threshold("sched.mapping.merge_launches", "MOST_BUFFERS", (0, 12), (), (*_MERGED, *_STORED)),
+    Threshold("sched.mapping.map_axes", "STORED_NBYTES", (64, 256), (), (*_MERGED, *_STORED)),
+    Threshold("sched.mapping.map_axes", "MANY_VECTORS", (1, 1 << 30), (), (*_MERGED, *_STORED)),
     Threshold("graph.loops.double_buffer_loops", "LEAST_NBYTES", (0, 256, 1 << 30), (), _TO_AND_FRO),
     Threshold("graph.loops.copy_carried_parts", "LEAST_SHARE", (1, 64, 1 << 30), (), _PATHS),
     Threshold("graph.loops.share_matrix_reads", "LEAST_SHARE_OF_L2", (0, 1, 1 << 10), (), _BOTH_SIDES),
@@ -330,6 +346,8 @@ BY_DESIGN: Mapping[str, str] = {
     "split_reductions.MOST_PARTS": "several for each of the units of a large GPU",
     "narrow_loops.MOST_SPLIT": "as many elements as a work-group has, which one thread computes",
     "narrow_loops.LEAST_PARTS": "as many partial results as a short reduction has",
+    "merge_launches.MOST_OPS": "how much is compiled as one loop: LLVM takes more than linear time",
+    "merge_launches.WORTH": "launches that share one of six arrays took 0.88 to 1.1 of the time as one",
     "inline_launches.MOST_OPS": "how much is compiled as one function: LLVM takes more than linear time",
 }
 """The other numbers, and why they are what they are."""

@@ -54,6 +54,7 @@ from .sched.mapping.fuse_producers import FuseProducersPass
 from .sched.mapping.gpu.map_work_groups import MapWorkGroupsPass
 from .sched.mapping.inline_launches import InlineLaunchesPass
 from .sched.mapping.map_axes import MapAxesPass
+from .sched.mapping.merge_launches import MergeLaunchesPass
 from .sched.mapping.narrow_loops import NarrowLoopsPass
 from .sched.mapping.prefetch_rows import PrefetchRowsPass
 from .sched.mapping.split_borders import SplitBordersPass
@@ -182,6 +183,8 @@ def sched_passes(target: Target, schedule: ModulePass | None = None) -> tuple[Mo
         # collapse-axes, after which indices are computed.
         *((NarrowLoopsPass(),) if target.groups is None else ()),
         *stages,
+        # After fuse-producers, which hands on what one launch stores; before all that maps axes.
+        *((MergeLaunchesPass(),) if target.groups is None else ()),
         # Before the default schedules, which leave alone what is mapped.
         *(() if schedule is None else (schedule,)),
         *first,

@@ -74,6 +74,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "fuse-producers",
         "inline-launches",
         "map-axes",
+        "merge-launches",
         "narrow-loops",
         "prefetch-rows",
         "split-borders",

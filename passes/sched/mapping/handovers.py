@@ -128,7 +128,7 @@ def _hazard(it: Handover) -> str | None:
         if isinstance(item, sched.SyncOp):
             return "the program waits between them"
         _, writes = accessed_buffers(item, it.accesses)
-        if any(_may_overlap(written, read) for written in writes for read in inputs):
+        if any(may_overlap(written, read) for written in writes for read in inputs):
             return "what it is computed from changes before it is read"
     return None
 
@@ -176,7 +176,8 @@ def takes_steps(kernel: sched.KernelOp) -> bool:
     return False
 
 
-def _may_overlap(first: SSAValue, second: SSAValue) -> bool:
+def may_overlap(first: SSAValue, second: SSAValue) -> bool:
+    """Returns whether two buffers may share memory."""
     first, second = base_of(first), base_of(second)
     if first is second:
         return True

@@ -68,6 +68,12 @@ MANY_ROWS = 64
 ROWS_AT_ONCE = 4
 """The most rows of a matrix that are multiplied with a vector at once."""
 
+STORED_NBYTES = 128
+"""So many bytes, and four vectors, are stored to an array before anything is to the next one: two lines."""
+
+MANY_VECTORS = 64
+"""From so many vectors on, several are stored to one of a kernel's arrays before any is to the next."""
+
 STORED_PIECE_NBYTES = 128
 READ_PIECE_NBYTES = 2048
 """How much of a row of a larger one is stored, and how much of one is read, by a work-group."""
@@ -172,12 +178,12 @@ class _KernelMapper:
         if self._map_columns(axis, lanes):
             return
         reduces = any(isinstance(op, sched.ReduceOp) for op in axis.walk())
-        unroll = 2 if reduces and self._most(axis) >= 2 * lanes else 1
-        self._set(
-            axis,
-            MappingAttr.get(vector=lanes, unroll=unroll),
-            "neighbours in memory" + (", two vectors to hide latency" if unroll > 1 else ""),
-        )
+        unroll, why = 1, "neighbours in memory"
+        if reduces and self._most(axis) >= 2 * lanes:
+            unroll, why = 2, f"{why}, two vectors to hide latency"
+        elif not reduces and (vectors := self._stored_in_a_row(axis, lanes)) > 1:
+            unroll, why = vectors, f"{why}, {vectors} vectors of each array that is stored"
+        self._set(axis, MappingAttr.get(vector=lanes, unroll=unroll), why)
         outer = axis.parent_op()
         rows = self.registers // 4
         if (
@@ -190,6 +196,20 @@ class _KernelMapper:
             and sum(isinstance(op, sched.AxisOp) for op in outer.body.block.ops) == 1
         ):
             self._set(outer, MappingAttr.get(unroll=rows), f"each loaded vector is used {rows} times")
+
+    def _stored_in_a_row(self, axis: sched.AxisOp, lanes: int) -> int:
+        """
+        Returns how many vectors are stored to an array before one is to the next: more than one where there
+        are several. A vector that begins in the middle of a line of the cache is half a line of two; the
+        halves meet in the processor's buffer of stores only if no store to another line came between.
+        """
+        arrays = {op.memref for op in axis.body.block.ops if isinstance(op, memref.StoreOp)}
+        vectors, extent = max(4, STORED_NBYTES // self.vector_nbytes), self._most(axis)
+        # What is left over at the end is not stored in vectors side by side.
+        is_long = extent >= MANY_VECTORS * lanes or (
+            extent == axis.extent and extent % (vectors * lanes) == 0
+        )
+        return vectors if len(arrays) > 1 and is_long else 1
 
     def _map_columns(self, axis: sched.AxisOp, lanes: int) -> bool:
         """

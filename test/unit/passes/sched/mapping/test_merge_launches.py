@@ -1,0 +1,240 @@
+"""Launches over the same elements as one: the bits of the kernels one after the other."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import tenon
+from tenon import numpy as tnp
+from tenon.dialects import context, sched
+from tenon.dialects.modules.parsing import parse_module
+from tenon.passes.pass_manager import PassManager
+from tenon.passes.sched.mapping import merge_launches
+
+
+def adam(p: Any, m: Any, v: Any, g: Any) -> Any:
+    m, v = 0.9 * m + 0.1 * g, 0.99 * v + 0.01 * (g * g)
+    return p - 0.01 * m / (tnp.sqrt(v) + 1e-8), m, v
+
+
+def half_adam(p: Any, m: Any, v: Any, g: Any) -> Any:
+    """The state is rounded to bf16, and what is computed of it afterwards is of the rounded numbers."""
+    m, v = (each.astype(tnp.bfloat16) for each in (0.9 * m + 0.1 * g, 0.99 * v + 0.01 * (g * g)))
+    return p - 0.01 * m.astype(tnp.float32) / (tnp.sqrt(v.astype(tnp.float32)) + 1e-8), m, v
+
+
+def mandelbrot(a: Any, b: Any, x: Any, y: Any) -> Any:
+    def step(n: Any, state: Any) -> Any:
+        a, b, count = state
+        is_near = a * a + b * b < 4
+        following = tnp.where(is_near, a * a - b * b + x, a), tnp.where(is_near, 2 * (a * b) + y, b)
+        return *following, tnp.where(is_near, n.astype(tnp.float32), count)
+
+    return tenon.fori_loop(0, 7, step, (a, b, tnp.zeros_like(a)))
+
+
+def thomas(a: Any, b: Any, c: Any, d: Any) -> Any:
+    """Two states of a scan, whose rows are results too."""
+
+    def forward(state: Any, values: Any) -> Any:
+        u, v = state
+        low, high = values
+        scale = 1.0 / (3.0 + abs(u * low))
+        following = high * scale, (low - v * low) * scale
+        return following, following
+
+    return tenon.scan(forward, (c[0], d[0]), (a, b))
+
+
+def fields(a: Any, b: Any, c: Any, d: Any) -> Any:
+    """Each step reads neighbours of what the one before stored: fields of finite differences."""
+
+    def step(_: Any, state: Any) -> Any:
+        e, h = state
+        e = e.at[:, 1:].add(0.5 * (h[:, 1:] - h[:, :-1]))
+        h = h.at[:, :-1].add(0.5 * (e[:, 1:] - e[:, :-1]))
+        return e, h
+
+    return tenon.fori_loop(0, 5, step, (a * c, b * d))
+
+
+def swapped(a: Any, b: Any, c: Any, d: Any) -> Any:
+    """Two states that become one another."""
+    return tenon.fori_loop(0, 5, lambda _, s: (s[1] * c + d, s[0] - s[1]), (a, b))
+
+
+PROGRAMS = (adam, half_adam, mandelbrot, thomas, fields, swapped)
+
+
+def kernel_count(text: str) -> int:
+    return text.count("sched.kernel")
+
+
+@pytest.mark.parametrize("backend", ["llvm", "opencl"])
+@pytest.mark.parametrize("shape", [(13, 137), (3, 1000)], ids=str)
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda each: each.__name__)
+def test_merged_launches_give_the_same_bits(
+    program: Callable[..., Any], shape: tuple[int, ...], backend: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    generator = np.random.default_rng(0)
+    arrays = [generator.standard_normal(shape).astype("f4") for _ in range(4)]
+    module = tenon.jit(program).lower(*arrays).module
+    with tenon.compile(module, backend=backend) as merged:
+        text = str(merged.stages["sched"])
+        found = leaves(merged(*arrays))
+        interpreted = leaves(tenon.compile(text, backend="reference")(*arrays))
+    monkeypatch.setattr(merge_launches, "MOST_BUFFERS", 0)
+    with tenon.compile(module, backend=backend) as apart:
+        text_apart = str(apart.stages["sched"])
+        expected = leaves(apart(*arrays))
+    assert "_merged" not in text_apart
+    if program is not fields:
+        assert "_merged" in text and kernel_count(text) < kernel_count(text_apart)
+    for results in (found, interpreted):
+        for one, other in zip(results, expected, strict=True):
+            assert one.tobytes() == other.tobytes()
+
+
+def leaves(results: Any) -> list[Any]:
+    parts = [leaves(each) if isinstance(each, tuple) else [np.asarray(each)] for each in results]
+    return [leaf for part in parts for leaf in part]
+
+
+def test_an_optimizer_is_one_kernel_that_reads_each_array_once() -> None:
+    text = tenon.jit(adam).lower(*[np.zeros((64, 100), "f4")] * 4).text("sched")
+    assert kernel_count(text) == 1
+    assert text.count("memref.load") == 4 and text.count("memref.store") == 3
+
+
+def test_named_dims() -> None:
+    n, k = tenon.Dim("n", 1, 100), tenon.Dim("k", 1, 50)
+    function = tenon.jit(adam, dynamic={name: {0: n, 1: k} for name in "pmvg"})
+    assert "_merged" in function.lower(*[np.ones((2, 3), "f4")] * 4).text("sched")
+    generator = np.random.default_rng(1)
+    for shape in ((3, 5), (1, 1), (100, 50)):
+        arrays = [abs(generator.standard_normal(shape).astype("f4")) for _ in range(4)]
+        for one, other in zip(function(*arrays), tenon.jit(adam)(*arrays), strict=True):
+            np.testing.assert_array_equal(np.asarray(one), np.asarray(other))
+
+
+HEAD = """
+sched.kernel @double(%x: memref<{n}xf32>, %y: memref<{n}xf32>) {{
+  sched.axis %i = {n} {{
+    %v = memref.load %x[%i] : memref<{n}xf32>
+    %d = arith.addf %v, %v : f32
+    memref.store %d, %y[%i] : memref<{n}xf32>
+  }}
+}}
+sched.kernel @gather(%x: memref<{n}xf32>, %y: memref<{n}xf32>) {{
+  sched.axis %i = {n} {{
+    %v = memref.load %x[%i] : memref<{n}xf32>
+    %n = low.convert fptosi %v : f32 to i64
+    %place = arith.index_cast %n : i64 to index
+    %zero = arith.constant 0 : index
+    %d = memref.load %x[%zero] : memref<{n}xf32>
+    memref.store %d, %y[%i] : memref<{n}xf32>
+  }}
+}}
+sched.kernel @last(%x: memref<{n}xf32>, %y: memref<{n}xf32>) {{
+  %zero = arith.constant 0 : index
+  sched.axis %i = {n} {{
+    %v = memref.load %x[%i] : memref<{n}xf32>
+    %first = memref.load %x[%zero] : memref<{n}xf32>
+    %d = arith.addf %v, %first : f32
+    memref.store %d, %y[%i] : memref<{n}xf32>
+  }}
+}}
+"""
+
+PROGRAM = """
+sched.program @f(%x: memref<64xf32>) : (tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>) {{
+  %y = sched.buffer global result : memref<64xf32>
+  %z = sched.buffer global result : memref<64xf32>
+  {items}
+  sched.return %y, %z after() : memref<64xf32>, memref<64xf32>
+}}
+"""
+
+TYPES = "memref<64xf32>, memref<64xf32>"
+
+
+def launches_of(items: str) -> list[str]:
+    module = parse_module(HEAD.format(n=64) + PROGRAM.format(items=items))
+    PassManager("merge-launches").run(context(), module)
+    module.verify()
+    return [op.kernel.root_reference.data for op in module.walk() if isinstance(op, sched.LaunchOp)]
+
+
+def launch(kernel: str, source: str, target: str, number: int = 0, after: str = "") -> str:
+    return f"%t_{number} = sched.launch @{kernel}(%{source}, %{target}) after({after}) : {TYPES}\n"
+
+
+def test_launches_that_read_the_same_array_are_merged() -> None:
+    assert launches_of(launch("double", "x", "y") + launch("last", "x", "z", 1)) == ["last_merged"]
+
+
+def test_what_is_stored_and_read_at_other_places_is_not() -> None:
+    assert launches_of(launch("double", "x", "y") + launch("last", "y", "z", 1)) == ["double", "last"]
+    # Nor where the later one stores what the earlier one reads all over.
+    assert launches_of(launch("last", "x", "y") + launch("double", "y", "x", 1)) == ["last", "double"]
+
+
+def test_what_is_stored_twice_keeps_its_order() -> None:
+    found = launches_of(
+        launch("double", "x", "y") + launch("double", "y", "x", 1) + launch("double", "x", "z", 2)
+    )
+    assert found == ["double_merged"]
+
+
+def test_what_stands_between_and_reads_what_changes_is_not_passed() -> None:
+    between = launch("last", "y", "z", 1)
+    found = launches_of(launch("double", "x", "y") + between + launch("double", "x", "y", 2))
+    assert found == ["double", "last", "double"]
+
+
+def test_the_host_keeps_launches_apart() -> None:
+    items = launch("double", "x", "y") + "%s = sched.sync after()\n" + launch("double", "x", "z", 1)
+    assert launches_of(items) == ["double", "double"]
+
+
+def test_what_others_wait_for_stays() -> None:
+    items = launch("double", "x", "y") + launch("double", "x", "z", 1, after="%t_0")
+    assert launches_of(items) == ["double", "double"]
+
+
+def test_a_copy_of_what_is_stored_is_stored_too() -> None:
+    copy = "%c = sched.transfer %y to %z after() : memref<64xf32>\n"
+    assert launches_of(launch("double", "x", "y") + copy) == ["double_merged"]
+
+
+def test_a_copy_stays_where_nothing_is_merged(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(merge_launches, "WORTH", 0.1)
+    items = launch("double", "x", "y") + "%c = sched.transfer %y to %z after() : memref<64xf32>\n"
+    module = parse_module(HEAD.format(n=64) + PROGRAM.format(items=items))
+    before = str(module)
+    PassManager("merge-launches").run(context(), module)
+    assert str(module) == before
+
+
+def test_what_saves_little_is_not_merged(monkeypatch: pytest.MonkeyPatch) -> None:
+    items = launch("double", "x", "y") + launch("double", "x", "z", 1)
+    monkeypatch.setattr(merge_launches, "WORTH", 0.74)
+    assert launches_of(items) == ["double", "double"]
+    monkeypatch.setattr(merge_launches, "WORTH", 0.75)
+    assert launches_of(items) == ["double_merged"]
+
+
+def test_no_more_buffers_and_ops_than_there_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    items = launch("double", "x", "y") + launch("double", "x", "z", 1)
+    assert launches_of(items) == ["double_merged"]
+    monkeypatch.setattr(merge_launches, "MOST_BUFFERS", 2)
+    assert launches_of(items) == ["double", "double"]
+    monkeypatch.undo()
+    monkeypatch.setattr(merge_launches, "MOST_OPS", 5)
+    assert launches_of(items) == ["double", "double"]
+
+
+def test_explain_says_that_what_lay_in_memory_does_not() -> None:
+    text = tenon.jit(mandelbrot).lower(*[np.zeros((64, 100), "f4")] * 4).explain()
+    assert "all that read it are in the same kernel" in str(text)
