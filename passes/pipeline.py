@@ -28,6 +28,7 @@ from .graph.packing.pack_convolutions import PackConvolutionsPass
 from .graph.packing.pack_operands import PackOperandsPass
 from .graph.packing.pack_panels import PackPanelsPass
 from .graph.packing.widen_rows import WidenRowsPass
+from .graph.packing.winograd_convolutions import WinogradConvolutionsPass
 from .graph.recognize_gathers import RecognizeGathersPass
 from .graph.separate_preparation import SeparatePreparationPass
 from .graph.simplify_contractions import SimplifyContractionsPass
@@ -93,6 +94,9 @@ def graph_passes(target: Target, part: str | None = None) -> tuple[ModulePass, .
         # After canonicalize-graph, which brings permutations to convolutions; before simplify-contractions,
         # which makes one axis of several.
         *((LayChannelsLastPass(),) if has_tiles else ()),
+        # After lay-channels-last; before pack-convolutions, which packs the weights of what is left. Before
+        # simplify-contractions, which makes one axis of all tiles.
+        *((WinogradConvolutionsPass(),) if has_tiles else ()),
         # After canonicalize-graph, which brings permutations to contractions; before pack-operands, which
         # looks at the order of the dims.
         SimplifyContractionsPass(),

@@ -47,6 +47,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "pack-operands",
         "pack-panels",
         "widen-rows",
+        "winograd-convolutions",
     ),
     "sched.planning": (
         "convert-graph-to-sched",

@@ -21,6 +21,7 @@ from .numpy_types import Array, array_of, dtype_of
 from .ordering import argsort, search_sorted, sort
 from .reductions import arg_reduce, logsumexp, reduce
 from .threefry import threefry
+from .winograd import winograd_transform
 
 
 def evaluate(op: Operation, operands: Sequence[Array]) -> Array:
@@ -254,6 +255,11 @@ def _threefry(op: Operation, operands: Sequence[Array]) -> Array:
     return threefry(key, counter, op.rounds.data)
 
 
+def _winograd(op: Operation, operands: Sequence[Array]) -> Array:
+    assert isinstance(op, graph.WinogradTransformOp)
+    return winograd_transform(op, operands[0])
+
+
 RULES: dict[type[Operation], _Rule] = {
     graph.ConstantOp: _constant,
     graph.IotaOp: _iota,
@@ -283,5 +289,8 @@ RULES: dict[type[Operation], _Rule] = {
     graph.ArgsortOp: _argsort,
     graph.SearchSortedOp: _search_sorted,
     graph.ThreefryOp: _threefry,
+    graph.WinogradInputTransformOp: _winograd,
+    graph.WinogradOutputTransformOp: _winograd,
+    graph.WinogradFilterTransformOp: _winograd,
 }
 """What computes each op of `graph`."""

@@ -29,5 +29,6 @@ from .random import *
 from .source import *
 from .tile import *
 from .types import *
+from .winograd import *
 
 GRAPH = dialect_of("graph", globals())

@@ -90,3 +90,13 @@ def check_exact_result(op: IRDLOperation, expected: TensorType[Any], why: str) -
         raise VerifyException(
             f"{op.name}: result is {found}, expected {expected} (`?` in one of them; {why})"
         )
+
+
+def set_fastmath(around: Operation, flags: FastMathFlagsAttr) -> None:
+    """Gives the flags to all ops in another one that may have some: those of floats."""
+    for op in around.walk():
+        if not isinstance(op, GraphOp) or "fastmath" not in op.get_irdl_definition().properties:
+            continue
+        # The verifier goes by the last operand too.
+        if tensor_type_of(op.operands[-1], op.name).element_type in FLOATS.types:
+            op.properties["fastmath"] = flags

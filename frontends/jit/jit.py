@@ -30,6 +30,7 @@ from ..tracing.source_lines import note_place
 from ..tracing.trace import Captured, Trace, TracedArray, current_trace
 from .call_signature import CallSignature, Parameters
 from .dims import Dim
+from .fastmath import fastmath_flags
 from .lowered import Lowered
 from .misses import Miss, Misses, nearest_difference
 
@@ -59,6 +60,7 @@ def jit(
     pipeline: str | None = None,
     name: str | None = None,
     target: str | None = None,
+    fastmath: str | Iterable[str] = (),
 ) -> Any:
     """
     Returns a function of arrays as a compiled one; without a function, a decorator.
@@ -76,14 +78,16 @@ def jit(
     leaves axes open, by argument: `{"x": {0: tenon.Dim("n", 1, 64)}}`; `specialize` names values of their
     dims that get a program of their own, `{"n": [8]}`, compiled when a call first has them. `pipeline` is
     text for the pass manager, `name` what the program is called, `target` the processor to make code for, as
-    in `tenon.compile`.
+    in `tenon.compile`. `fastmath` has the flags that all float ops of the function get, LLVM's `reassoc`, `nnan`,
+    `ninf`, `nsz`, `arcp`, `contract` and `afn`, or `fast` for all of them: see `docs/accuracy.md`.
 
     What the function reads from outside is followed: see `docs/jit-traps.md`.
 
     Raises:
         TypeError: the function is none, is a generator or a coroutine, or a number, a name or a dim is not
             one.
-        ValueError: it has no such parameter, one is both static and donated, or two dims share a name.
+        ValueError: it has no such parameter, one is both static and donated, two dims share a name, or there
+            is no such flag.
     """
 
     def made(function: Callable[..., Any]) -> Jitted:
@@ -98,6 +102,7 @@ def jit(
             pipeline=pipeline,
             name=name,
             target=target,
+            fastmath=fastmath,
         )
 
     return made if function is None else made(function)
@@ -146,6 +151,7 @@ class Jitted(_HasPrograms):
         pipeline: str | None,
         name: str | None,
         target: str | None,
+        fastmath: str | Iterable[str],
     ) -> None:
         if not callable(function):
             raise TypeError(f"jit: {function!r} is not a function")
@@ -160,6 +166,7 @@ class Jitted(_HasPrograms):
         functools.update_wrapper(self, function)
         self.function: Callable[..., Any] = function
         self.options: dict[str, Any] = {"backend": backend, "pipeline": pipeline, "target": target}
+        self.fastmath = fastmath_flags(fastmath)
         self.parameters = Parameters(
             function, self.name, static_argnums, static_argnames, donate_argnums, dynamic
         )
@@ -254,7 +261,7 @@ class Jitted(_HasPrograms):
 
     def trace(self, signature: CallSignature, guards: Sequence[Guard] = ()) -> TracedCall:
         """Runs the function on traced arrays; those that `guards` are about are read at each call."""
-        trace = Trace(self.name, self.parameters.dynamic.ops())
+        trace = Trace(self.name, self.parameters.dynamic.ops(), self.fastmath)
         trace.watched = {id(guard.kept): guard.watch.read for guard in guards if guard.is_array}
         with trace:
             traced = [

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 import numpy as np
 import numpy.typing as npt
 from xdsl.dialects import func
+from xdsl.dialects.arith import FastMathFlagsAttr
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, ModuleOp, UnitAttr
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 
 from ...dialects import graph
+from ...dialects.graph.base import set_fastmath
 from ...dialects.modules.argument_marks import DONATED, FROZEN
 from ...errors import TracingError
 from ...semantics.numpy_types import dense_of
@@ -63,8 +65,15 @@ class Trace:
     Arguments are added by `argument`, ops by `add`; `finish` makes the module.
     """
 
-    def __init__(self, name: str, declarations: Sequence[Operation] = ()) -> None:
+    def __init__(
+        self,
+        name: str,
+        declarations: Sequence[Operation] = (),
+        fastmath: FastMathFlagsAttr | None = None,
+    ) -> None:
         self.name = name
+        self.fastmath = fastmath
+        """The flags that all float ops get."""
         self.module = ModuleOp(list(declarations))
         """The module with the function, which `finish` puts there, after the declarations that it takes."""
         self.location = user_location()
@@ -260,6 +269,8 @@ class Trace:
             function.properties["arg_attrs"] = ArrayAttr(attributes)
         function.location = location
         self.module.body.block.add_op(function)
+        if self.fastmath is not None:
+            set_fastmath(function, self.fastmath)
         for op in (self.module, *self.module.body.block.ops):
             op.location = location
 

@@ -122,7 +122,8 @@ def operand_indices(op: Operation, indices: Indices) -> list[Indices]:
     Returns, for every operand of an elementwise or movement op, the index of the element that the result's
     element at `indices` is made from. An index that may lie outside of its operand, of a pad, is clamped into
     it; whether the element counts is for `kernel_emission` to decide. The operands have elements. A concat is
-    not for this function, as not all of its operands need be read: see `joined_at`.
+    not for this function, as not all of its operands need be read: see `joined_at`; nor is what reads several
+    elements of one: see `summed_at`.
     """
     match op:
         case graph.BroadcastOp():
@@ -201,6 +202,27 @@ def joined_at(op: graph.ConcatOp, indices: Indices) -> list[tuple[Extent, SSAVal
             found.append((offset, operand, (*indices[:axis], inside, *indices[axis + 1 :])))
         offset += extent
     return found
+
+
+def summed_at(op: graph.WinogradTransformOp, indices: Indices) -> tuple[IndexExpr, list[list[Indices]]]:
+    """
+    Returns which sum of its tile the result's element at `indices` is, and, for each of the sums, the index of
+    each element of the source that it is of, in their order.
+    """
+    axis = op.axis.data
+    which, *rest = indices
+    before, after = rest[:axis], rest[axis:]
+    match op:
+        case graph.WinogradInputTransformOp():
+            (tile, *after) = after
+            places = [[(*before, tile * 2 + offset, *after) for offset, _ in each] for each in op.SUMS]
+        case graph.WinogradFilterTransformOp():
+            places = [[(*before, constant(number), *after) for number, _ in each] for each in op.SUMS]
+        case _:
+            which = indices[axis].mod(2)
+            tile = (*indices[:axis], indices[axis].floordiv(2), *indices[axis + 1 :])
+            places = [[(constant(number), *tile) for number, _ in each] for each in op.SUMS]
+    return which, places
 
 
 def _picked(index: SSAValue, at: Indices, last: Extent) -> IndexExpr:

@@ -15,7 +15,7 @@ from ....dialects.graph import Combination, ReduceKind
 from ....dialects.graph.base import fastmath_of
 from ....dialects.graph.symmetric import SYMMETRIC
 from ....dialects.sched import CombineKind
-from ...indices.access import Indices, dims_in, joined_at, operand_indices, shape_of
+from ...indices.access import Indices, dims_in, joined_at, operand_indices, shape_of, summed_at
 from ...indices.expressions import (
     ZERO,
     Atom,
@@ -97,13 +97,14 @@ class _KernelEmitter:
             for access in accesses:
                 self._compute_once(op, access)
         root = kernel.root.results[0]
-        ((_, access),) = [(root, accesses[0]) for op, accesses in kernel.members.items() if op is kernel.root]
-        value = self.values[root, access.indices]
+        (first, *others) = kernel.members[kernel.root]
         target = self.buffers.get(root if in_place is None else in_place)
         if target is None:
             target = self._result_buffer()
         innermost.builder.location = kernel.root.location
-        self._store(innermost.builder, value, root, target, kernel.stored)
+        self._store(innermost.builder, self.values[root, first.indices], root, target, kernel.stored)
+        for access in others:
+            self._store(innermost.builder, self.values[root, access.indices], root, target, access.indices)
         if kernel.in_result is not None:
             self._put_last(root)
         return self.op, list(self.buffers)
@@ -202,6 +203,8 @@ class _KernelEmitter:
             value = self._pad(b, op, access)
         elif isinstance(op, graph.ConcatOp):
             value = self._concat(b, op, access)
+        elif isinstance(op, graph.WinogradTransformOp):
+            value = self._tile_sum(b, op, access)
         elif isinstance(op, graph.DynamicUpdateOp):
             value = self._read(op.update, access.indices, op)
         elif isinstance(op, graph.MovementOp):
@@ -379,6 +382,27 @@ class _KernelEmitter:
                 is_before = cmpi(b, "slt", self._index(index, op), b.constant(offset, INDEX))
                 result = select(b, is_before, result, value)
         assert result is not None, "graph.concat: no input has elements"
+        return result
+
+    def _tile_sum(self, b: ScalarBuilder, op: graph.WinogradTransformOp, access: Access) -> SSAValue:
+        which, sums = summed_at(op, access.indices)
+        result: SSAValue | None = None
+        for number, (terms, places) in enumerate(zip(op.SUMS, sums, strict=True)):
+            if which.is_constant and which.constant != number:
+                continue
+            values = [self._read(op.source, indices, op) for indices in places]
+            b.location = op.location
+            total = values[0]
+            for (_, sign), value in zip(terms[1:], values[1:], strict=True):
+                total = float_op(b, arith.AddfOp if sign > 0 else arith.SubfOp, total, value)
+            if op.SCALES[number] != 1.0:
+                type = element_type(op.result)
+                total = float_op(b, arith.MulfOp, total, b.constant(op.SCALES[number], type))
+            if result is not None:
+                is_it = cmpi(b, "eq", self._index(which, op), self.constants.get(number, INDEX))
+                total = select(b, is_it, total, result)
+            result = total
+        assert result is not None, f"{op.name}: has no sum {which}"
         return result
 
     def _index(self, expr: IndexExpr, op: Operation) -> SSAValue:

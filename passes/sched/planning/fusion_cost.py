@@ -21,7 +21,7 @@ from xdsl.ir import Operation, SSAValue
 from ....dialects import graph, low
 from ....dialects.dims.expressions import Extent, row_major, upper_bound
 from ....dialects.element_types import NBYTES, element_type_of
-from ...indices.access import Indices, operand_indices, shape_of
+from ...indices.access import Indices, operand_indices, shape_of, summed_at
 from ...indices.expressions import Axis, variable
 from ...machine.cost import (
     FAR_LINE_PS,
@@ -195,6 +195,11 @@ class _Nests:
                 self._operands(op, folding_operand_indices(op, indices, folded), inner)
             return
         self._nest(indices, loops).operations += operations_of(op)
+        if isinstance(op, graph.WinogradTransformOp):
+            which, sums = summed_at(op, indices)
+            for each in sums[which.constant] if which.is_constant else sum(sums, []):
+                self.load(op.source, each, loops)
+            return
         if not isinstance(op, graph.ConcatOp):
             self._operands(op, operand_indices(op, indices), loops)
             return
@@ -408,7 +413,9 @@ def _strides_of(value: SSAValue, indices: Indices) -> AccessStrides:
 
 def _goes_along(op: Operation) -> bool:
     """Returns whether an op is likely to be computed where its value is read."""
-    if type(op) in OWN_KERNELS or isinstance(op, (*FOLDING_OPS, *UPDATING_OPS, graph.ConcatOp)):
+    if type(op) in OWN_KERNELS or isinstance(
+        op, (*FOLDING_OPS, *UPDATING_OPS, graph.ConcatOp, graph.WinogradTransformOp)
+    ):
         return False
     if isinstance(op, VIEW_OPS):
         return True

@@ -149,7 +149,7 @@ def _fits_result(op: Operation, kernel: Kernel, accesses: Sequence[Access], dims
     root = kernel.root
     if kernel.in_result is not None or type(root) in OWN_KERNELS or isinstance(root, UPDATING_OPS):
         return False
-    if isinstance(root, (graph.ConcatOp, *FOLDING_OPS)) or len(dims) != 1:
+    if isinstance(root, (graph.ConcatOp, *FOLDING_OPS)) or len(dims) != 1 or len(kernel.members[root]) > 1:
         return False
     value, result = op.results[0], root.results[0]
     if element_type_of(value.type) != element_type_of(result.type):

@@ -32,7 +32,15 @@ from ....dialects.graph import MemoryModeAttr
 from ....dialects.memory_modes import ModeKind
 from ....dialects.modules.entry import check_single_block
 from ...graph.loops.updated_boxes import known_starts, reads_beside
-from ...indices.access import Indices, box_starts, is_plain_iota, joined_at, operand_indices, shape_of
+from ...indices.access import (
+    Indices,
+    box_starts,
+    is_plain_iota,
+    joined_at,
+    operand_indices,
+    shape_of,
+    summed_at,
+)
 from ...indices.expressions import Axis, variable
 from ...machine.target import DEFAULT_TARGET, Target
 from .accesses import (
@@ -48,6 +56,7 @@ from .fusion_rules import Candidate, Decision, decide, obey, with_figures
 from .local_values import Hoisting, LocalBuffer
 from .op_kinds import FOLDING_OPS, UPDATING_OPS
 from .own import OWN_KERNELS
+from .unrolled_results import unrolled
 
 # By design: what is read of carried values are counters and rows, a few ops from where they are stored.
 DEPENDENCE_LIMIT = 64
@@ -271,8 +280,20 @@ class _Planner:
             )
         if isinstance(op, graph.ConcatOp):
             self._start_parts(op, axes)
-        else:
+        elif not self._start_unrolled(op, axes):
             self._start_kernel_over(op, axes, indices, stored)
+
+    def _start_unrolled(self, op: Operation, axes: tuple[Axis, ...]) -> bool:
+        """Starts a kernel that stores several elements in each iteration, if it makes them of the same ones."""
+        found = unrolled(op, axes)
+        if found is None:
+            return False
+        outer, (first, *others) = found
+        self._start_kernel_over(op, outer, first, first)
+        kernel = self.kernels[-1]
+        for indices in others:
+            self._add(op, Access(kernel, indices, kernel.axes))
+        return True
 
     def _start_kernel_over(
         self, op: Operation, axes: tuple[Axis, ...], indices: Indices, stored: Indices
@@ -309,6 +330,11 @@ class _Planner:
             for _, operand, indices in joined_at(op, access.indices):
                 if element_count(operand, op.name):
                     self._record(operand, Access(kernel, indices, loops))
+            return
+        elif isinstance(op, graph.WinogradTransformOp):
+            which, sums = summed_at(op, access.indices)
+            for indices in sums[which.constant] if which.is_constant else sum(sums, []):
+                self._record(op.source, Access(kernel, indices, loops))
             return
         else:
             found = operand_indices(op, access.indices)

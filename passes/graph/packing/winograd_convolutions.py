@@ -1,0 +1,301 @@
+"""
+Has convolutions of windows of 3 by 3 multiply sums of tiles, 16 products where there were 36.
+
+    %y = graph.contract %x, %w maps [affine_map<(n, y, x, o, i, j, c) -> (n, y + i, x + j, c)>,
+        affine_map<(n, y, x, o, i, j, c) -> (i, j, c, o)>, affine_map<(n, y, x, o, i, j, c) -> (n, y, x, o)>]
+        bounds [8, 56, 56, 64, 3, 3, 64] fastmath<fast>
+        : tensor<8x58x58x64xf32>, tensor<3x3x64x64xf32> -> tensor<8x56x56x64xf32>
+
+-->
+
+    %x_rows = graph.winograd_input_transform %x axis 1 : ... -> tensor<4x8x28x58x64xf32>
+    %x_tiles = graph.winograd_input_transform %x_rows axis 3 : ... -> tensor<4x4x8x28x28x64xf32>
+    %w_rows = graph.winograd_filter_transform %w axis 0 : ... -> tensor<4x3x64x64xf32>
+    %w_tiles = graph.winograd_filter_transform %w_rows axis 1 : ... -> tensor<4x4x64x64xf32>
+    %y_tiles = graph.contract %x_tiles, %w_tiles maps [affine_map<(b, a, n, t, u, o, c) -> (b, a, n, t, u, c)>,
+        affine_map<(b, a, n, t, u, o, c) -> (b, a, c, o)>, ...] : ... -> tensor<4x4x8x28x28x64xf32>
+    %y_rows = graph.winograd_output_transform %y_tiles axis 4 : ... -> tensor<4x8x28x56x64xf32>
+    %y = graph.winograd_output_transform %y_rows axis 1 : ... -> tensor<8x56x56x64xf32>
+
+F(2 x 2, 3 x 3) of Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks", 2016 (arXiv 1509.09308).
+One kernel makes the sums of an image, and reads it through its border; 16 products of matrices follow, and what
+follows the convolution is done where their sums are added. Where the result has an odd extent, the last tile is
+half used.
+
+An infinity or NaN of one place would be in all four results of a tile, and sums may overflow that products do
+not: the `fastmath` of the convolution must have `nnan`, `ninf` and `reassoc`. The weights must be constants or
+frozen: transformed weights, 16 for each 9, are made once. Images are of f32 with their channels last, as
+lay-channels-last has them, the step is 1, and each output channel is of all input channels.
+
+Requires: nothing. Ensures: results of finite numbers are those before, up to the rounding that docs/accuracy.md
+states.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.context import Context
+from xdsl.dialects.arith import FastMathFlag
+from xdsl.dialects.builtin import ModuleOp, f32
+from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.passes import ModulePass
+
+from ....dialects import graph
+from ....dialects.dims.expressions import Extent, bounded, upper_bound
+from ....dialects.graph import Combination, LinearIndex, MemoryModeAttr, ReduceKind, iteration_extents
+from ....dialects.graph.types import shape_of, tensor_of, tensor_type_of
+from ....dialects.memory_modes import ModeKind
+from ....semantics.numpy_types import dense_of
+from ....semantics.tensor_ops import evaluate
+from ...indices.access import planned_dims
+from ..builder import GraphBuilder
+from .constant_views import constant_array
+from .frozen_values import frozen_values
+
+NEEDED_FLAGS = (FastMathFlag.REASSOC, FastMathFlag.NO_NANS, FastMathFlag.NO_INFS)
+
+LEAST_CHANNELS = 32
+"""With fewer input or output channels, sums of tiles take longer than the products that they save."""
+
+LEAST_TILES = 32
+"""With fewer tiles, weights are read for too few products."""
+
+
+@dataclass(frozen=True)
+class WinogradConvolutionsPass(ModulePass):
+    """Has convolutions of windows of 3 by 3 multiply sums of tiles, 16 products where there were 36."""
+
+    name = "winograd-convolutions"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        found = [inner for inner in op.walk() if isinstance(inner, graph.ContractOp) and _may_be(inner)]
+        if found:
+            frozen = frozen_values(op.ops)
+            for contraction in found:
+                convolution = _convolution(contraction)
+                if isinstance(convolution, _Convolution) and _why_not(convolution, frozen) is None:
+                    _rewrite(convolution)
+
+
+def _may_be(op: graph.ContractOp) -> bool:
+    """Returns whether flags allow it: most contractions have none."""
+    return op.fastmath is not None and all(flag in op.fastmath.data for flag in NEEDED_FLAGS)
+
+
+@dataclass(frozen=True, slots=True)
+class _Convolution:
+    """A convolution of windows of 3 by 3, by the dims of its contraction."""
+
+    op: graph.ContractOp
+    image: int
+    """The number of the operand that is read in windows."""
+    places: tuple[int, int]
+    """The dims of the rows and the columns of the result."""
+    window: tuple[int, int]
+    inputs: int
+    """The dim of the input channels."""
+    outputs: int
+    of_weights: tuple[int, ...]
+    """The dims of the weights' axes, without those of 1."""
+    indices: tuple[LinearIndex, ...]
+    """How the image is indexed."""
+    extents: tuple[Extent, ...]
+
+    @property
+    def weights(self) -> SSAValue:
+        return self.op.inputs[1 - self.image]
+
+    def image_axis(self, dim: int) -> int:
+        """Returns the axis of the image that moves with a dim."""
+        return next(n for n, index in enumerate(self.indices) if index.factor(dim))
+
+
+def _convolution(op: graph.ContractOp) -> _Convolution | None:
+    """Returns the convolution of windows of 3 by 3 that a contraction is, if it is one."""
+    if len(op.inputs) != 2 or op.tile is not None:
+        return None
+    if op.accumulate.data is not ReduceKind.ADD or op.combine.data is not Combination.MUL:
+        return None
+    first, second = (tuple(LinearIndex.of(expr) for expr in map.results) for map in op.operand_maps)
+    extents = iteration_extents(op)
+    stepped = [any(index.is_stepped for index in indices) for indices in (first, second)]
+    if stepped.count(True) != 1:
+        return None
+    image = stepped.index(True)
+    kept = op.result_dims
+    places: list[int] = []
+    window: list[int] = []
+    plain: list[int] = []
+    for index in (first, second)[image]:
+        if index.plain_dim is not None:
+            plain.append(index.plain_dim)
+            continue
+        dims = dict(index.factors)
+        inside, outside = [dim for dim in dims if dim not in kept], [dim for dim in dims if dim in kept]
+        if index.constant or len(inside) != 1 or len(outside) != 1 or set(dims.values()) != {1}:
+            return None
+        places += outside
+        window += inside
+    # The dim of a single group is no reason to compute it otherwise.
+    of_weights = [dim for dim in _weight_dims((first, second)[1 - image]) if extents[dim] != 1]
+    outputs = [dim for dim in kept if dim in of_weights]
+    inputs = [dim for dim in plain if dim not in kept]
+    if len(window) != 2 or [extents[dim] for dim in window] != [3, 3] or len(outputs) != 1 or len(inputs) != 1:
+        return None
+    if {*window, *inputs, *outputs} != set(of_weights) or len(of_weights) != 4 or outputs[0] in plain:
+        return None
+    if sorted((*kept, *window, *inputs)) != list(range(len(extents))):
+        return None
+    y, x = places
+    i, j = window
+    return _Convolution(op, image, (y, x), (i, j), inputs[0], outputs[0], tuple(of_weights), (first, second)[image], tuple(extents))
+
+
+def _weight_dims(indices: Sequence[LinearIndex]) -> list[int]:
+    """Returns the dims that weights are indexed with; none where an index is anything else than one dim."""
+    dims = [index.plain_dim for index in indices]
+    return [dim for dim in dims if dim is not None] if None not in dims else []
+
+
+def _why_not(convolution: _Convolution, frozen: Container[SSAValue]) -> str | None:
+    """Returns why a convolution is computed as it is; None where sums of tiles are faster."""
+    op = convolution.op
+    if any(tensor_type_of(value, op.name).element_type != f32 for value in (*op.inputs, op.result)):
+        return "it is not of f32"
+    if convolution.weights not in frozen and constant_array(convolution.weights) is None:
+        return "its weights may change from call to call"
+    last = convolution.indices[-1].plain_dim
+    if last != convolution.inputs or op.result_dims[-1] != convolution.outputs:
+        return "its channels are not last"
+    sizes = [convolution.extents[dim] for dim in convolution.places]
+    if not all(isinstance(size, int) for size in sizes):
+        return "how many places it has varies from call to call"
+    channels = convolution.extents[convolution.inputs], convolution.extents[convolution.outputs]
+    if not all(isinstance(count, int) and count >= LEAST_CHANNELS for count in channels):
+        return f"it has less than {LEAST_CHANNELS} channels"
+    dims = planned_dims(op)
+    batch = [dim for dim in op.result_dims if dim not in (*convolution.places, convolution.outputs)]
+    images = prod(upper_bound(bounded(convolution.extents[dim], dims)) for dim in batch)
+    if images * prod(-(-size // 2) for size in sizes if isinstance(size, int)) < LEAST_TILES:
+        return f"it has less than {LEAST_TILES} tiles"
+    return None
+
+
+def _rewrite(convolution: _Convolution) -> None:
+    op = convolution.op
+    builder = GraphBuilder(op)
+    hint = op.result.name_hint
+    tiles = _image_tiles(builder, convolution)
+    weights = _weight_tiles(builder, convolution)
+    # The dims of the products: which sum along the columns, along the rows, then those of the result.
+    kept = op.result_dims
+    count = len(kept) + 3
+    dims = {dim: AffineExpr.dimension(number) for number, dim in enumerate(kept, 2)}
+    sums = [AffineExpr.dimension(0), AffineExpr.dimension(1)]
+    dims[convolution.inputs] = AffineExpr.dimension(count - 1)
+    of_image = [
+        dims[next(dim for dim, _ in index.factors if dim in dims)]
+        for index in convolution.indices
+    ]
+    of_weights = [dims[convolution.inputs], dims[convolution.outputs]]
+    maps = [AffineMap(count, 0, (*sums, *each)) for each in (of_image, of_weights)]
+    halves = {dim: -(-_number(convolution.extents[dim]) // 2) for dim in convolution.places}
+    shape = [halves.get(dim, convolution.extents[dim]) for dim in kept]
+    products = graph.ContractOp(
+        [tiles, weights],
+        [*maps, AffineMap(count, 0, (*sums, *(dims[dim] for dim in kept)))],
+        tensor_of(f32, (4, 4, *shape)),
+        fastmath=op.fastmath,
+    )
+    result = builder.add(products, _named(hint, "tiles"))
+    y, x = (kept.index(dim) for dim in convolution.places)
+    rows = graph.WinogradOutputTransformOp(result, x + 1)
+    rows.attributes["memory_mode"] = MemoryModeAttr(ModeKind.VIRTUAL, "sums of what the same tile has")
+    result = builder.add(rows, _named(hint, "rows"))
+    whole = graph.WinogradOutputTransformOp(result, y)
+    result = builder.add(whole, hint)
+    type = tensor_type_of(op.result, op.name)
+    if result.type != type:
+        rank = type.get_num_dims()
+        result = builder.add(graph.SliceOp(result, [0] * rank, shape_of(type), [1] * rank), hint)
+    op.result.replace_all_uses_with(result)
+    op.detach()
+    op.erase()
+
+
+def _image_tiles(builder: GraphBuilder, convolution: _Convolution) -> SSAValue:
+    """Returns the sums of the tiles of an image: along its columns, along its rows, then as the image is."""
+    image = convolution.op.inputs[convolution.image]
+    hint = image.name_hint
+    rank = tensor_type_of(image, graph.ContractOp.name).get_num_dims()
+    y, x = map(convolution.image_axis, convolution.places)
+    missing = [0] * rank
+    for axis, dim in zip((y, x), convolution.places, strict=True):
+        missing[axis] = _number(convolution.extents[dim]) % 2
+    image = _with_border(builder, image, missing)
+    rows = graph.WinogradInputTransformOp(image, y)
+    rows.attributes["memory_mode"] = MemoryModeAttr(ModeKind.VIRTUAL, "sums of what the same tile has")
+    sums = builder.add(rows, _named(hint, "rows"))
+    tiles = graph.WinogradInputTransformOp(sums, x + 1)
+    why = "sums of tiles, by which 16 products are a convolution's 36"
+    tiles.attributes["memory_mode"] = MemoryModeAttr(ModeKind.MATERIALIZED, why)
+    return builder.add(tiles, _named(hint, "tiles"))
+
+
+def _with_border(builder: GraphBuilder, image: SSAValue, missing: Sequence[int]) -> SSAValue:
+    """
+    Returns an image with more behind its last places, where a border is read without a copy. What is there
+    counts for results only that nobody reads.
+    """
+    owner, low, high = image.owner, [0] * len(missing), list(missing)
+    source, value = image, None
+    if isinstance(owner, graph.PadOp) and all(step == 1 for step in owner.steps) and image.has_one_use():
+        source, value = owner.source, owner.value
+        low = list(owner.low.data)
+        high = [width + more for width, more in zip(owner.high.data, missing, strict=True)]
+    elif not any(missing):
+        return image
+    if value is None:
+        value = builder.scalar(0.0, f32)
+    pad = graph.PadOp(source, value, low, high)
+    pad.attributes["memory_mode"] = MemoryModeAttr(ModeKind.VIRTUAL, "a border that tiles are read through")
+    return builder.add(pad, image.name_hint)
+
+
+def _weight_tiles(builder: GraphBuilder, convolution: _Convolution) -> SSAValue:
+    """Returns the sums of weights with the axes: along columns, along rows, input channels, output channels."""
+    (i, j), weights = convolution.window, convolution.weights
+    hint, array = weights.name_hint, constant_array(weights)
+    axes = convolution.of_weights
+    shape = tuple(_number(convolution.extents[dim]) for dim in axes)
+    order = [axes.index(dim) for dim in (i, j, convolution.inputs, convolution.outputs)]
+    whole = graph.ReshapeOp(weights, tensor_of(f32, shape))
+    turned = graph.PermuteOp(whole.result, order)
+    rows = graph.WinogradFilterTransformOp(turned.result, 0)
+    tiles = graph.WinogradFilterTransformOp(rows.result, 1)
+    if array is not None:
+        for op in (whole, turned, rows, tiles):
+            array = evaluate(op, [array])
+        dense = dense_of(array, tensor_type_of(tiles.result, tiles.name))
+        for op in (tiles, rows, turned, whole):
+            op.erase()
+        return builder.add(graph.ConstantOp(dense), _named(hint, "tiles"))
+    rows.attributes["memory_mode"] = MemoryModeAttr(ModeKind.VIRTUAL, "sums of what the same window has")
+    tiles.attributes["memory_mode"] = MemoryModeAttr(ModeKind.MATERIALIZED, "sums of weights, 16 for each 9")
+    builder.add(whole, hint)
+    builder.add(turned, hint)
+    builder.add(rows, _named(hint, "rows"))
+    return builder.add(tiles, _named(hint, "tiles"))
+
+
+def _number(extent: Extent) -> int:
+    assert isinstance(extent, int), f"{extent} varies"
+    return extent
+
+
+def _named(hint: str | None, what: str) -> str | None:
+    return None if hint is None else f"{hint}_{what}"

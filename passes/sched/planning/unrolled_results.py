@@ -1,0 +1,75 @@
+"""
+Which axes of a result a kernel unrolls, so that it makes several elements of the same ones in one iteration.
+
+The four sums of a tile, or the two that are neighbours in a result, are made of the same elements, and of sums
+of these. A kernel that has them all in one iteration loads each element once, and computes what they share
+once.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+
+from xdsl.ir import Operation, SSAValue
+
+from ....dialects import graph
+from ...indices.access import Indices, operand_indices, summed_at
+from ...indices.expressions import Axis, IndexExpr, constant, variable
+
+# By design: what follows a convolution are a bias, a residual and an activation.
+MOST_OPS = 32
+"""How many ops are looked at to find a transform that a result is made of."""
+
+
+def unrolled(op: Operation, axes: tuple[Axis, ...]) -> tuple[tuple[Axis, ...], list[Indices]] | None:
+    """
+    Returns other axes for a result with an axis for each dim, and the indices of the elements that each of
+    their iterations makes; None where nothing is gained.
+    """
+    steps = _steps(op, tuple(map(variable, axes)))
+    if not steps:
+        return None
+    outer: list[Axis] = []
+    choices: list[list[IndexExpr]] = []
+    for axis in axes:
+        extent, step = axis.extent, steps.get(axis)
+        if step is None or not isinstance(extent, int):
+            outer.append(axis)
+            choices.append([variable(axis)])
+            continue
+        count = -(-extent // step)
+        start = constant(0)
+        if count > 1:
+            outer.append(Axis(count, axis.hint))
+            start = variable(outer[-1]) * step
+        # Of the last ones, those that are missing are made again of the last.
+        choices.append([(start + number).clamp(extent - 1) for number in range(step)])
+    return tuple(outer), list(dict.fromkeys(product(*choices)))
+
+
+def _steps(op: Operation, indices: Indices) -> dict[Axis, int]:
+    """Returns the axes that tell which sum of a tile an element is, and in how many of their steps it is all."""
+    found: dict[Axis, int] = {}
+    waiting: list[tuple[Operation, Indices]] = [(op, indices)]
+    seen = 0
+    while waiting and seen < MOST_OPS:
+        op, indices = waiting.pop()
+        seen += 1
+        if isinstance(op, graph.WinogradTransformOp):
+            which, sums = summed_at(op, indices)
+            axes = which.axes()
+            if len(axes) == 1:
+                (axis,) = axes
+                if which == variable(axis).mod(len(sums)):
+                    found[axis] = len(sums)
+            waiting += _follow(op.source, sums[0][0])
+        elif isinstance(op, graph.ElementwiseOp | graph.ReshapeOp | graph.PermuteOp | graph.SliceOp):
+            for operand, inner in zip(op.operands, operand_indices(op, indices), strict=True):
+                waiting += _follow(operand, inner)
+    return found
+
+
+def _follow(value: SSAValue, indices: Indices) -> list[tuple[Operation, Indices]]:
+    """Returns what is computed where it is read, if that is sure to be at one place."""
+    users = {use.operation for use in value.uses}
+    return [(value.owner, indices)] if isinstance(value.owner, Operation) and len(users) == 1 else []
