@@ -96,7 +96,7 @@ def graph_passes(target: Target, part: str | None = None) -> tuple[ModulePass, .
         *((LayChannelsLastPass(),) if has_tiles else ()),
         # After lay-channels-last; before pack-convolutions, which packs the weights of what is left. Before
         # simplify-contractions, which makes one axis of all tiles.
-        *((WinogradConvolutionsPass(),) if has_tiles else ()),
+        *((target.pass_of(WinogradConvolutionsPass),) if has_tiles else ()),
         # After canonicalize-graph, which brings permutations to contractions; before pack-operands, which
         # looks at the order of the dims.
         SimplifyContractionsPass(),

@@ -19,10 +19,10 @@ with the reason kept; the multi-stage kernels are those of Halide's compute_at, 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.builtin import StringAttr, TensorType
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
@@ -217,6 +217,10 @@ class _Planner:
         value = Candidate(op, accesses, self.kept.get(op.results[0]), self.target)
         requested = op.attributes.get("memory_mode")
         decision = obey(value, requested) if isinstance(requested, MemoryModeAttr) else decide(value)
+        note = op.attributes.get("note")
+        # A mode that was inferred before has it already.
+        if isinstance(note, StringAttr) and note.data not in decision.why:
+            decision = replace(decision, why=f"{decision.why}; {note.data}")
         self.decisions[op] = with_figures(value, decision) if self.with_figures else decision
         if decision.mode is ModeKind.MATERIALIZED:
             if self._needs_kernel(op) and element_count(op.results[0], op.name):
