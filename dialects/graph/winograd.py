@@ -34,6 +34,7 @@ TileSum = tuple[tuple[int, int], ...]
 class WinogradTransformOp(GraphOp, ABC):
     """An op that makes sums of the elements of each tile along an axis."""
 
+    ELEMENTS: ClassVar[ElementKind] = _FLOATS
     SUMS: ClassVar[tuple[TileSum, ...]]
     SCALES: ClassVar[tuple[float, ...]] = (1.0,) * 4
     """What each sum is multiplied by."""
@@ -54,7 +55,7 @@ class WinogradTransformOp(GraphOp, ABC):
 
     def verify_(self) -> None:
         source = tensor_type_of(self.source, self.name)
-        _FLOATS.check(self.name, source)
+        self.ELEMENTS.check(self.name, source)
         check_result(self, self.transformed_type(source, self.axis.data), f"{source} axis {self.axis.data}")
 
 

@@ -48,12 +48,15 @@ from tenon.dialects.graph import (
     SortedSide,
     SortOp,
     ThreefryOp,
+    WinogradFilterTransformOp,
+    WinogradInputTransformOp,
+    WinogradOutputTransformOp,
     UnaryOp,
 )
 from tenon.dialects.graph.contraction import REDUCE_ELEMENTS
 from tenon.dialects.graph.types import BITS, NUMBERS
 from tenon.semantics.numpy_types import dtype_of
-from xdsl.dialects.builtin import f32, i1, i16, i32, i64
+from xdsl.dialects.builtin import f32, f64, i1, i16, i32, i64
 from xdsl.ir import Attribute
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -214,6 +217,8 @@ def _rows(w: _Writer) -> None:
     text, empty_text = tensor((3, 19), type), tensor((3, 0), type)
     _movement(w, matrix, one, scalar, empty)
     _indexing(w, matrix)
+    if type in (f32, f64):
+        _winograd(w, matrix)
     for kind in ReduceKind:
         if type not in REDUCE_ELEMENTS[kind].types:
             continue
@@ -317,6 +322,21 @@ def _indexing(w: _Writer, matrix: str) -> None:
         w.result(ThreefryOp, words, (4, 11))
     for op in (DetachOp, MaterializeOp):
         w.result(op, f"{op.name} {matrix} : {text}", (3, 19))
+
+
+def _winograd(w: _Writer, matrix: str) -> None:
+    """Adds the sums of Winograd's convolutions: of tiles, of windows, and of products."""
+    type = w.type
+    tiles = w.input(small_values(type, (8, 19), 5))
+    shapes = tensor((8, 19), type), tensor((4, 3, 19), type)
+    words = f"graph.winograd_input_transform {tiles} axis 0 : {shapes[0]} -> {shapes[1]}"
+    sums = w.result(WinogradInputTransformOp, words, (4, 3, 19))
+    for axis, shape in ((0, (6, 19)), (1, (3, 38))):
+        words = f"graph.winograd_output_transform {sums} axis {axis} : {shapes[1]} -> {tensor(shape, type)}"
+        w.result(WinogradOutputTransformOp, words, shape)
+    shapes = tensor((3, 19), type), tensor((4, 19), type)
+    words = f"graph.winograd_filter_transform {matrix} axis 0 : {shapes[0]} -> {shapes[1]}"
+    w.result(WinogradFilterTransformOp, words, (4, 19))
 
 
 def _movement(w: _Writer, matrix: str, one: str, scalar: str, empty: str) -> None:
