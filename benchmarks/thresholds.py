@@ -36,7 +36,7 @@ from tenon.passes.pipeline import phases
 from xdsl.dialects.builtin import ModuleOp
 
 from .harness import format_table, time_interleaved
-from .peers.tenon_peer import traced
+from .peers.tenon_peer import conv2d, make_constant, traced
 from .workloads import WORKLOADS
 from .workloads.workload import Array, Workload
 
@@ -50,6 +50,9 @@ class Program:
     name: str
     function: Callable[..., Any]
     shapes: tuple[tuple[int, ...], ...]
+    constants: int = 0
+    """How many of the arrays, the last ones, are constants."""
+    fastmath: str = ""
 
 
 @dataclass(frozen=True)
@@ -120,6 +123,33 @@ def _column_norm(x: Any) -> Any:
 def _normalized(x: Any) -> Any:
     return x / (1.0 + tnp.sum(x * x))
 
+
+def _channels_last(x: Any, w: Any) -> Any:
+    return nn.relu(conv2d(x, w, layout="NHWC", groups=1, padding=1))
+
+
+_TRANSFORMED = tuple(
+    Program(
+        f"{n} of {extent}x{extent} of {inputs}, {outputs} channels",
+        _channels_last,
+        ((n, extent, extent, inputs), (3, 3, inputs, outputs)),
+        constants=1,
+        fastmath="reassoc nnan ninf",
+    )
+    for n, extent, inputs, outputs in (
+        (1, 56, 16, 16),
+        (1, 56, 64, 16),
+        (1, 56, 32, 32),
+        (8, 56, 32, 32),
+        (1, 128, 48, 48),
+        (8, 56, 64, 64),
+        (1, 14, 256, 256),
+        (1, 7, 512, 512),
+        (2, 7, 512, 512),
+        (4, 7, 512, 512),
+    )
+)
+"""Convolutions that may be by sums of tiles."""
 
 _CHUNKS = "sched.mapping.contractions.chunks"
 _FEW = "sched.mapping.contractions.few_rows"
@@ -280,6 +310,9 @@ THRESHOLDS: tuple[Threshold, ...] = (
     Threshold("graph.packing.pack_convolutions", "LARGE_PLACE_NBYTES", (256, 4096), ("conv2d",)),
     Threshold("graph.packing.pack_convolutions", "LEAST_PRODUCTS", (1 << 12, 1 << 18), ("conv2d",)),
     Threshold("graph.packing.pack_convolutions", "LEAST_USES", (2, 16), ("conv2d",)),
+    Threshold("graph.packing.winograd_convolutions", "LEAST_CHANNELS", (16, 64), programs=_TRANSFORMED),
+    Threshold("graph.packing.winograd_convolutions", "LEAST_CHANNELS_FAR", (32, 64), programs=_TRANSFORMED),
+    Threshold("graph.packing.winograd_convolutions", "LEAST_TILES_FAR", (16, 64), programs=_TRANSFORMED),
     Threshold("sched.mapping.tile_convolutions", "LEAST_CHANNELS", (4, 16), ("conv2d",)),
     Threshold("sched.mapping.tile_convolutions", "AHEAD_NBYTES", (1024, 2048, 8192), (), _MUCH_WEIGHT),
     Threshold("sched.mapping.stage_images", "MOST_ROWS_COPIED", (1.25, 3.0), ("conv2d",)),
@@ -340,6 +373,8 @@ BY_DESIGN: Mapping[str, str] = {
     "radix_sort.BITS": "a byte: clearing and summing up 256 counts is little beside 64 elements",
     "kernel_memory.STRIPS_NBYTES_LIMIT": "half of what a kernel may have; the rest is for a value a column",
     "separate_preparation.MOST_GROWTH": "what is kept of an array takes no more than twice its memory",
+    "winograd_convolutions._PRODUCTS": "F(2 x 2, 3 x 3) has so many for each tile",
+    "unrolled_results.MOST_OPS": "what follows a convolution are a bias, a residual and an activation",
     "masks.MOST_OPS": "the mask of a box is five ops, of a box with a border around it seven",
     "inline_launches.MOST_STEPS": "a tenth of a second in which nothing interrupts a kernel",
     "share_matrix_reads.LEAST_ROWS": "each sum of a column is loaded and stored once for so many rows",
@@ -419,13 +454,21 @@ def arguments_of(work: Workload | Program) -> list[Array]:
     if isinstance(work, Workload):
         return [array for name, array in work.arguments().items() if name not in work.constants]
     generator = np.random.default_rng(0)
-    return [generator.standard_normal(shape).astype(np.float32) for shape in work.shapes]
+    arrays = [generator.standard_normal(shape).astype(np.float32) for shape in work.shapes]
+    return arrays[: len(arrays) - work.constants]
 
 
 def module_of(work: Workload | Program) -> ModuleOp:
     if isinstance(work, Workload):
         return traced(work, work.arguments())
-    return tenon.jit(lambda *values: work.function(*values), name="work").lower(*arguments_of(work)).module
+    given = [np.zeros(shape, np.float32) for shape in work.shapes]
+    function = tenon.jit(lambda *values: work.function(*values), name="work", fastmath=work.fastmath)
+    module = function.lower(*given).module
+    for number in range(len(given) - 1, len(given) - 1 - work.constants, -1):
+        # Numbers that differ: equal ones would be one scalar.
+        values = np.random.default_rng(number).standard_normal(given[number].shape, np.float32)
+        make_constant(module, number, values)
+    return module
 
 
 @dataclass(frozen=True)

@@ -94,8 +94,8 @@ def graph_passes(target: Target, part: str | None = None) -> tuple[ModulePass, .
         # After canonicalize-graph, which brings permutations to convolutions; before simplify-contractions,
         # which makes one axis of several.
         *((LayChannelsLastPass(),) if has_tiles else ()),
-        # After lay-channels-last; before pack-convolutions, which packs the weights of what is left. Before
-        # simplify-contractions, which makes one axis of all tiles.
+        # After lay-channels-last. Before simplify-contractions, which makes one axis of window and channels
+        # where it can, and of all tiles; before pack-convolutions, which packs the weights of what is left.
         *((target.pass_of(WinogradConvolutionsPass),) if has_tiles else ()),
         # After canonicalize-graph, which brings permutations to contractions; before pack-operands, which
         # looks at the order of the dims.

@@ -1,4 +1,4 @@
-"""The transforms of Winograd's convolutions, on whole arrays; their order of adding is part of the program."""
+"""The transforms of Winograd's convolutions, on whole arrays; the order of adding is that of the program."""
 
 from __future__ import annotations
 

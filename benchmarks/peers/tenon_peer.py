@@ -53,11 +53,11 @@ def traced(workload: Workload, arguments: Mapping[str, Array]) -> ModuleOp:
     module = tenon.jit(work, name=workload.kind).lower(*arguments.values()).module
     for number, name in reversed(list(enumerate(arguments))):
         if name in workload.constants:
-            _make_constant(module, number, arguments[name])
+            make_constant(module, number, arguments[name])
     return module
 
 
-def _make_constant(module: ModuleOp, number: int, values: Array) -> None:
+def make_constant(module: ModuleOp, number: int, values: Array) -> None:
     """Replaces an argument of the module's only function."""
     function = module.body.ops.first
     assert isinstance(function, func.FuncOp)

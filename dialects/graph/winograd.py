@@ -90,8 +90,8 @@ class WinogradInputTransformOp(WinogradTransformOp):
 @irdl_op_definition
 class WinogradFilterTransformOp(WinogradTransformOp):
     """
-    Four numbers for each three (a, b, c) along `axis`: a, (a + b + c) / 2, (a - b + c) / 2 and c. They are the
-    first axis of the result, which has no `axis` any more.
+    Four numbers for each three (a, b, c) along `axis`: a, (a + b + c) / 2, (a - b + c) / 2 and c. They are
+    the first axis of the result, which has no `axis` any more.
 
     ```mlir
     %u = graph.winograd_filter_transform %w axis 1 : tensor<5x3xf32> -> tensor<4x5xf32>
@@ -129,10 +129,11 @@ class WinogradOutputTransformOp(WinogradTransformOp):
     def transformed_type(cls, source: TensorType[Any], axis: int) -> TensorType[Any]:
         check_axes(cls.name, (axis + 1,) if axis >= 0 else (axis,), source)
         count, *shape = shape_of(source)
-        if count != 4 or not isinstance(shape[axis], int) or shape[axis] < 1:
+        tiles = shape[axis]
+        if count != 4 or not isinstance(tiles, int) or tiles < 1:
             raise VerifyException(
                 f"{cls.name}: cannot make sums of {source} (its first extent is to be 4, that of the tiles a "
                 "number)"
             )
-        shape[axis] = shape[axis] * 2
+        shape[axis] = tiles * 2
         return tensor_of(source.element_type, tuple(shape))

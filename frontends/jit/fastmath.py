@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from xdsl.dialects.arith import FastMathFlag, FastMathFlagsAttr
+from xdsl.dialects.arith import FastMathFlagsAttr
+from xdsl.dialects.utils import FastMathFlag
 
 ALL_FLAGS = "fast"
 
 
 def fastmath_flags(flags: str | Iterable[str]) -> FastMathFlagsAttr | None:
-    """Returns the flags of some names, one or several; None without any. Raises ValueError where one is none."""
+    """Returns the flags of some names; None without any. Raises ValueError where one is no flag's."""
     names = flags.split() if isinstance(flags, str) else list(flags)
     if not names:
         return None

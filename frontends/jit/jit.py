@@ -78,8 +78,8 @@ def jit(
     leaves axes open, by argument: `{"x": {0: tenon.Dim("n", 1, 64)}}`; `specialize` names values of their
     dims that get a program of their own, `{"n": [8]}`, compiled when a call first has them. `pipeline` is
     text for the pass manager, `name` what the program is called, `target` the processor to make code for, as
-    in `tenon.compile`. `fastmath` has the flags that all float ops of the function get, LLVM's `reassoc`, `nnan`,
-    `ninf`, `nsz`, `arcp`, `contract` and `afn`, or `fast` for all of them: see `docs/accuracy.md`.
+    in `tenon.compile`. `fastmath` names the flags that all float ops of the function get: `reassoc`, `nnan`,
+    `ninf`, `nsz`, `arcp`, `contract` and `afn`, which are LLVM's, or `fast` for all of them.
 
     What the function reads from outside is followed: see `docs/jit-traps.md`.
 

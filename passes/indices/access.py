@@ -204,25 +204,31 @@ def joined_at(op: graph.ConcatOp, indices: Indices) -> list[tuple[Extent, SSAVal
     return found
 
 
-def summed_at(op: graph.WinogradTransformOp, indices: Indices) -> tuple[IndexExpr, list[list[Indices]]]:
+def summed_at(op: graph.WinogradTransformOp, indices: Indices) -> tuple[IndexExpr, dict[int, list[Indices]]]:
     """
-    Returns which sum of its tile the result's element at `indices` is, and, for each of the sums, the index of
-    each element of the source that it is of, in their order.
+    Returns which sum of its tile the result's element at `indices` is, and for each sum that it may be, by
+    its number, the index of each element of the source that this is of, in their order.
     """
     axis = op.axis.data
     which, *rest = indices
-    before, after = rest[:axis], rest[axis:]
-    match op:
-        case graph.WinogradInputTransformOp():
-            (tile, *after) = after
-            places = [[(*before, tile * 2 + offset, *after) for offset, _ in each] for each in op.SUMS]
-        case graph.WinogradFilterTransformOp():
-            places = [[(*before, constant(number), *after) for number, _ in each] for each in op.SUMS]
-        case _:
-            which = indices[axis].mod(2)
-            tile = (*indices[:axis], indices[axis].floordiv(2), *indices[axis + 1 :])
-            places = [[(constant(number), *tile) for number, _ in each] for each in op.SUMS]
-    return which, places
+    if isinstance(op, graph.WinogradOutputTransformOp):
+        which = indices[axis].mod(len(op.SUMS))
+        rest = [*indices[:axis], indices[axis].floordiv(len(op.SUMS)), *indices[axis + 1 :]]
+
+    def place(number: int) -> Indices:
+        match op:
+            case graph.WinogradInputTransformOp():
+                return (*rest[:axis], rest[axis] * 2 + number, *rest[axis + 1 :])
+            case graph.WinogradFilterTransformOp():
+                return (*rest[:axis], constant(number), *rest[axis:])
+            case _:
+                return (constant(number), *rest)
+
+    return which, {
+        number: [place(each) for each, _ in terms]
+        for number, terms in enumerate(op.SUMS)
+        if not which.is_constant or which == constant(number)
+    }
 
 
 def _picked(index: SSAValue, at: Indices, last: Extent) -> IndexExpr:

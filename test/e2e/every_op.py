@@ -48,10 +48,10 @@ from tenon.dialects.graph import (
     SortedSide,
     SortOp,
     ThreefryOp,
+    UnaryOp,
     WinogradFilterTransformOp,
     WinogradInputTransformOp,
     WinogradOutputTransformOp,
-    UnaryOp,
 )
 from tenon.dialects.graph.contraction import REDUCE_ELEMENTS
 from tenon.dialects.graph.types import BITS, NUMBERS

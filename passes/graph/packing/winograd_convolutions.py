@@ -12,23 +12,25 @@ Has convolutions of windows of 3 by 3 multiply sums of tiles, 16 products where 
     %x_tiles = graph.winograd_input_transform %x_rows axis 3 : ... -> tensor<4x4x8x28x28x64xf32>
     %w_rows = graph.winograd_filter_transform %w axis 0 : ... -> tensor<4x3x64x64xf32>
     %w_tiles = graph.winograd_filter_transform %w_rows axis 1 : ... -> tensor<4x4x64x64xf32>
-    %y_tiles = graph.contract %x_tiles, %w_tiles maps [affine_map<(b, a, n, t, u, o, c) -> (b, a, n, t, u, c)>,
+    %y_tiles = graph.contract %x_tiles, %w_tiles maps
+        [affine_map<(b, a, n, t, u, o, c) -> (b, a, n, t, u, c)>,
         affine_map<(b, a, n, t, u, o, c) -> (b, a, c, o)>, ...] : ... -> tensor<4x4x8x28x28x64xf32>
     %y_rows = graph.winograd_output_transform %y_tiles axis 4 : ... -> tensor<4x8x28x56x64xf32>
     %y = graph.winograd_output_transform %y_rows axis 1 : ... -> tensor<8x56x56x64xf32>
 
-F(2 x 2, 3 x 3) of Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks", 2016 (arXiv 1509.09308).
-One kernel makes the sums of an image, and reads it through its border; 16 products of matrices follow, and what
-follows the convolution is done where their sums are added. Where the result has an odd extent, the last tile is
-half used.
+F(2 x 2, 3 x 3) of Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks", 2016 (arXiv
+1509.09308). One kernel makes the sums of an image, and reads it through its border; 16 products of matrices
+follow, and what follows the convolution is done where their sums are added. Where the result has an odd
+extent, the last tile is half used.
 
 An infinity or NaN of one place would be in all four results of a tile, and sums may overflow that products do
-not: the `fastmath` of the convolution must have `nnan`, `ninf` and `reassoc`. The weights must be constants or
-frozen: transformed weights, 16 for each 9, are made once. Images are of f32 and lie with their channels last, as
-lay-channels-last has them, the step is 1, and each output channel is of all input channels.
+not: the `fastmath` of the convolution must have `nnan`, `ninf` and `reassoc`. The weights must be constants
+or frozen: transformed weights, 16 for each 9, are made once. Images are of f32 and lie with their channels
+last, as lay-channels-last has them, the step is 1, and each output channel is of all input channels. Of a
+convolution that is left alone `note` says why.
 
-Requires: nothing. Ensures: results of finite numbers are those before, up to the rounding that docs/accuracy.md
-states.
+Requires: nothing. Ensures: results of finite numbers are those before, up to the rounding that
+docs/accuracy.md states.
 """
 
 from __future__ import annotations
@@ -38,8 +40,8 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects.arith import FastMathFlag
 from xdsl.dialects.builtin import ModuleOp, StringAttr, f32
+from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.passes import ModulePass
@@ -47,7 +49,7 @@ from xdsl.passes import ModulePass
 from ....dialects import graph
 from ....dialects.dims.expressions import Extent, bounded, upper_bound, without_ones
 from ....dialects.element_types import NBYTES
-from ....dialects.graph import Combination, LinearIndex, MemoryModeAttr, ReduceKind, iteration_extents
+from ....dialects.graph import MemoryModeAttr
 from ....dialects.graph.types import shape_of, tensor_of, tensor_type_of
 from ....dialects.memory_modes import ModeKind
 from ....semantics.numpy_types import dense_of
@@ -57,6 +59,7 @@ from ...machine.target import L2_NBYTES, check_positive
 from ..builder import GraphBuilder
 from .channel_order import is_last_where_read, is_last_where_stored
 from .constant_views import constant_array
+from .convolutions_of_three import ConvolutionOfThree, convolution_of_three
 from .frozen_values import frozen_values
 
 NEEDED_FLAGS = (FastMathFlag.REASSOC, FastMathFlag.NO_NANS, FastMathFlag.NO_INFS)
@@ -69,8 +72,8 @@ LEAST_CHANNELS = 32
 LEAST_CHANNELS_FAR = 48
 """The same where the second cache does not hold the sums of all tiles."""
 
-# 7x7 of 512 channels: in ResNet-18 1 image (16 tiles) takes 1.6 times as long and 8 images 0.74; alone 2 images
-# take 1.06 and 4 images 0.86. 14x14 of 256 channels, 49 tiles, takes 0.73 in ResNet-18.
+# 7x7 of 512 channels: in ResNet-18 1 image (16 tiles) takes 1.6 times as long and 8 images 0.74; alone 2
+# images take 1.06 and 4 images 0.86. 14x14 of 256 channels, 49 tiles, takes 0.73 in ResNet-18.
 LEAST_TILES_FAR = 48
 """How many tiles there are at least where the second cache does not hold the sums of the weights."""
 
@@ -88,7 +91,7 @@ class WinogradConvolutionsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         check_positive(self, "l2_nbytes")
         contractions = [inner for inner in op.walk() if isinstance(inner, graph.ContractOp)]
-        found = [each for each in map(_convolution, contractions) if each is not None]
+        found = [each for each in map(convolution_of_three, contractions) if each is not None]
         if found:
             frozen = frozen_values(op.ops)
             for convolution in found:
@@ -97,85 +100,12 @@ class WinogradConvolutionsPass(ModulePass):
                     _rewrite(convolution)
                 else:
                     # `tenon.explain` tells it.
-                    convolution.op.attributes["note"] = StringAttr(f"all 36 products of a tile, as {obstacle}")
+                    convolution.op.attributes["note"] = StringAttr(
+                        f"all 36 products of a tile, as {obstacle}"
+                    )
 
 
-@dataclass(frozen=True, slots=True)
-class _Convolution:
-    """A convolution of windows of 3 by 3, by the dims of its contraction."""
-
-    op: graph.ContractOp
-    image: int
-    """The number of the operand that is read in windows."""
-    places: tuple[int, int]
-    """The dims of the rows and the columns of the result."""
-    window: tuple[int, int]
-    inputs: int
-    """The dim of the input channels."""
-    outputs: int
-    of_weights: tuple[int, ...]
-    """The dims of the weights' axes, without those of 1."""
-    indices: tuple[LinearIndex, ...]
-    """How the image is indexed."""
-    extents: tuple[Extent, ...]
-
-    @property
-    def weights(self) -> SSAValue:
-        return self.op.inputs[1 - self.image]
-
-    def image_axis(self, dim: int) -> int:
-        """Returns the axis of the image that moves with a dim."""
-        return next(n for n, index in enumerate(self.indices) if index.factor(dim))
-
-
-def _convolution(op: graph.ContractOp) -> _Convolution | None:
-    """Returns the convolution of windows of 3 by 3 that a contraction is, if it is one."""
-    if len(op.inputs) != 2 or op.tile is not None:
-        return None
-    if op.accumulate.data is not ReduceKind.ADD or op.combine.data is not Combination.MUL:
-        return None
-    first, second = (tuple(LinearIndex.of(expr) for expr in map.results) for map in op.operand_maps)
-    extents = iteration_extents(op)
-    stepped = [any(index.is_stepped for index in indices) for indices in (first, second)]
-    if stepped.count(True) != 1:
-        return None
-    image = stepped.index(True)
-    kept = op.result_dims
-    places: list[int] = []
-    window: list[int] = []
-    plain: list[int] = []
-    for index in (first, second)[image]:
-        if index.plain_dim is not None:
-            plain.append(index.plain_dim)
-            continue
-        dims = dict(index.factors)
-        inside, outside = [dim for dim in dims if dim not in kept], [dim for dim in dims if dim in kept]
-        if index.constant or len(inside) != 1 or len(outside) != 1 or set(dims.values()) != {1}:
-            return None
-        places += outside
-        window += inside
-    # The dim of a single group is no reason to compute it otherwise.
-    of_weights = [dim for dim in _weight_dims((first, second)[1 - image]) if extents[dim] != 1]
-    outputs = [dim for dim in kept if dim in of_weights]
-    inputs = [dim for dim in plain if dim not in kept]
-    if len(window) != 2 or [extents[dim] for dim in window] != [3, 3] or len(outputs) != 1 or len(inputs) != 1:
-        return None
-    if {*window, *inputs, *outputs} != set(of_weights) or len(of_weights) != 4 or outputs[0] in plain:
-        return None
-    if sorted((*kept, *window, *inputs)) != list(range(len(extents))):
-        return None
-    y, x = places
-    i, j = window
-    return _Convolution(op, image, (y, x), (i, j), inputs[0], outputs[0], tuple(of_weights), (first, second)[image], tuple(extents))
-
-
-def _weight_dims(indices: Sequence[LinearIndex]) -> list[int]:
-    """Returns the dims that weights are indexed with; none where an index is anything else than one dim."""
-    dims = [index.plain_dim for index in indices]
-    return [dim for dim in dims if dim is not None] if None not in dims else []
-
-
-def _obstacle(convolution: _Convolution, frozen: Container[SSAValue], l2_nbytes: int) -> str | None:
+def _obstacle(convolution: ConvolutionOfThree, frozen: Container[SSAValue], l2_nbytes: int) -> str | None:
     """Returns why a convolution is computed as it is; None where sums of tiles are allowed and faster."""
     op = convolution.op
     if any(tensor_type_of(value, op.name).element_type != f32 for value in (*op.inputs, op.result)):
@@ -208,7 +138,7 @@ def _obstacle(convolution: _Convolution, frozen: Container[SSAValue], l2_nbytes:
     return None
 
 
-def _rewrite(convolution: _Convolution) -> None:
+def _rewrite(convolution: ConvolutionOfThree) -> None:
     op = convolution.op
     builder = GraphBuilder(op)
     hint = op.result.name_hint
@@ -250,7 +180,7 @@ def _rewrite(convolution: _Convolution) -> None:
     op.erase()
 
 
-def _image_tiles(builder: GraphBuilder, convolution: _Convolution) -> SSAValue:
+def _image_tiles(builder: GraphBuilder, convolution: ConvolutionOfThree) -> SSAValue:
     """Returns the sums of the tiles of an image: along its columns, along its rows, then as the image is."""
     image = convolution.op.inputs[convolution.image]
     hint = image.name_hint
@@ -285,7 +215,9 @@ def _with_border(builder: GraphBuilder, image: SSAValue, missing: Sequence[int])
         before, after = shape_of(tensor_type_of(owner.source, owner.name)), shape_of(type)
         if without_ones(before) == without_ones(after):
             wanted = iter([more for extent, more in zip(after, missing, strict=True) if extent != 1])
-            source = _with_border(builder, owner.source, [0 if each == 1 else next(wanted) for each in before])
+            source = _with_border(
+                builder, owner.source, [0 if each == 1 else next(wanted) for each in before]
+            )
             shape = tuple(extent + more for extent, more in zip(after, missing, strict=True))
             return builder.add(graph.ReshapeOp(source, tensor_of(f32, shape)), image.name_hint)
     source, value = image, None
@@ -302,8 +234,8 @@ def _with_border(builder: GraphBuilder, image: SSAValue, missing: Sequence[int])
     return builder.add(pad, image.name_hint)
 
 
-def _weight_tiles(builder: GraphBuilder, convolution: _Convolution) -> SSAValue:
-    """Returns the sums of weights with the axes: along columns, along rows, input channels, output channels."""
+def _weight_tiles(builder: GraphBuilder, convolution: ConvolutionOfThree) -> SSAValue:
+    """Returns the sums of weights: along columns, along rows, for each input channel and output channel."""
     weights, axes = convolution.weights, convolution.of_weights
     hint, array = weights.name_hint, constant_array(weights)
     shape = tuple(_number(convolution.extents[dim]) for dim in axes)

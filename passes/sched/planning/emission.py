@@ -387,17 +387,15 @@ class _KernelEmitter:
     def _tile_sum(self, b: ScalarBuilder, op: graph.WinogradTransformOp, access: Access) -> SSAValue:
         which, sums = summed_at(op, access.indices)
         result: SSAValue | None = None
-        for number, (terms, places) in enumerate(zip(op.SUMS, sums, strict=True)):
-            if which.is_constant and which.constant != number:
-                continue
+        for number, places in sums.items():
             values = [self._read(op.source, indices, op) for indices in places]
             b.location = op.location
             total = values[0]
-            for (_, sign), value in zip(terms[1:], values[1:], strict=True):
+            for (_, sign), value in zip(op.SUMS[number][1:], values[1:], strict=True):
                 total = float_op(b, arith.AddfOp if sign > 0 else arith.SubfOp, total, value)
             if op.SCALES[number] != 1.0:
-                type = element_type(op.result)
-                total = float_op(b, arith.MulfOp, total, b.constant(op.SCALES[number], type))
+                scale = b.constant(op.SCALES[number], element_type(op.result))
+                total = float_op(b, arith.MulfOp, total, scale)
             if result is not None:
                 is_it = cmpi(b, "eq", self._index(which, op), self.constants.get(number, INDEX))
                 total = select(b, is_it, total, result)

@@ -196,9 +196,9 @@ class _Nests:
             return
         self._nest(indices, loops).operations += operations_of(op)
         if isinstance(op, graph.WinogradTransformOp):
-            which, sums = summed_at(op, indices)
-            for each in sums[which.constant] if which.is_constant else sum(sums, []):
-                self.load(op.source, each, loops)
+            for places in summed_at(op, indices)[1].values():
+                for each in places:
+                    self.load(op.source, each, loops)
             return
         if not isinstance(op, graph.ConcatOp):
             self._operands(op, operand_indices(op, indices), loops)

@@ -288,7 +288,7 @@ class _Planner:
             self._start_kernel_over(op, axes, indices, stored)
 
     def _start_unrolled(self, op: Operation, axes: tuple[Axis, ...]) -> bool:
-        """Starts a kernel that stores several elements in each iteration, if it makes them of the same ones."""
+        """Starts a kernel that stores several elements in each iteration, if these are of the same ones."""
         found = unrolled(op, axes)
         if found is None:
             return False
@@ -336,9 +336,9 @@ class _Planner:
                     self._record(operand, Access(kernel, indices, loops))
             return
         elif isinstance(op, graph.WinogradTransformOp):
-            which, sums = summed_at(op, access.indices)
-            for indices in sums[which.constant] if which.is_constant else sum(sums, []):
-                self._record(op.source, Access(kernel, indices, loops))
+            for places in summed_at(op, access.indices)[1].values():
+                for indices in places:
+                    self._record(op.source, Access(kernel, indices, loops))
             return
         else:
             found = operand_indices(op, access.indices)

@@ -1,9 +1,9 @@
 """
 Which axes of a result a kernel unrolls, so that it makes several elements of the same ones in one iteration.
 
-The four sums of a tile, or the two that are neighbours in a result, are made of the same elements, and of sums
-of these. A kernel that has them all in one iteration loads each element once, and computes what they share
-once.
+The four sums of a tile, or the two that are neighbours in a result, are made of the same elements, and of
+sums of these. A kernel that has them all in one iteration loads each element once, and computes what they
+share once.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def unrolled(op: Operation, axes: tuple[Axis, ...]) -> tuple[tuple[Axis, ...], l
 
 
 def _steps(op: Operation, indices: Indices) -> dict[Axis, int]:
-    """Returns the axes that tell which sum of a tile an element is, and in how many of their steps it is all."""
+    """Returns the axes that tell which sum of a tile an element is, each with how many sums there are."""
     found: dict[Axis, int] = {}
     waiting: list[tuple[Operation, Indices]] = [(op, indices)]
     seen = 0
@@ -60,9 +60,10 @@ def _steps(op: Operation, indices: Indices) -> dict[Axis, int]:
             axes = which.axes()
             if len(axes) == 1:
                 (axis,) = axes
-                if which == variable(axis).mod(len(sums)):
-                    found[axis] = len(sums)
-            waiting += _follow(op.source, sums[0][0])
+                if which == variable(axis).mod(len(op.SUMS)):
+                    found[axis] = len(op.SUMS)
+            first, *_ = sums.values()
+            waiting += _follow(op.source, first[0])
         elif isinstance(op, graph.ElementwiseOp | graph.ReshapeOp | graph.PermuteOp | graph.SliceOp):
             for operand, inner in zip(op.operands, operand_indices(op, indices), strict=True):
                 waiting += _follow(operand, inner)

@@ -160,5 +160,5 @@ def test_thresholds_are_asked(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_no_flag() -> None:
-    with pytest.raises(ValueError, match="jit: 'quick' is no fast-math flag, expected fast or some of reassoc, "):
+    with pytest.raises(ValueError, match="jit: 'quick' is no fast-math flag, expected fast or some of"):
         tenon.jit(lambda x: x, fastmath="nnan quick")
