@@ -24,6 +24,7 @@ _EXPORTED = (
     "pool_use",
     "pool_forget",
     "pool_limit",
+    "pool_execute",
     "program_call",
     "frame_push",
     "object_call",
@@ -48,9 +49,9 @@ class MethodDef(ctypes.Structure):
 @dataclass(frozen=True)
 class NativeLibrary:
     """
-    The functions of `steps.ll`, `pool.ll`, `call.ll` and `method.ll`. `frame_push`, `object_call_use` and
-    `pool_limit` keep the interpreter's lock, the others release it; `copy_part` is an address, `call_method`
-    describes `program_call` and `object_method` `object_call`.
+    The functions of `steps.ll`, `process_pool.ll`, `call.ll` and `method.ll`. `frame_push`, `object_call_use`
+    and `pool_limit` keep the interpreter's lock, the others release it; `copy_part` and `pool_execute` are
+    addresses, `call_method` describes `program_call` and `object_method` `object_call`.
     """
 
     steps_run: Callable[[int, int], int]
@@ -59,6 +60,7 @@ class NativeLibrary:
     pool_use: Callable[[int], int]
     pool_forget: Callable[[], None]
     pool_limit: Callable[[int], int]
+    pool_execute: int
     frame_push: Callable[[int, int], None]
     call_method: MethodDef
     object_call_use: Callable[[int], None]
@@ -118,6 +120,7 @@ def _load() -> NativeLibrary:
         pool_use=function("pool_use", ctypes.c_int32, ctypes.c_int32),
         pool_forget=function("pool_forget", None),
         pool_limit=of_interpreter("pool_limit", ctypes.c_int32, ctypes.c_int32),
+        pool_execute=library["pool_execute"],
         frame_push=of_interpreter("frame_push", None, ctypes.c_void_p, ctypes.c_void_p),
         call_method=MethodDef(b"call", library["program_call"], _METH_FASTCALL, None),
         object_call_use=of_interpreter("object_call_use", None, ctypes.c_void_p),

@@ -1,44 +1,34 @@
 ; The thread pool: parallel ranges of work-groups, shared out in chunks.
 ;
-;     @pool_run(ptr %function, ptr %table, i64 %extent, i64 %least)
+;     @pool_share(ptr %pool, i32 %limit, ptr %function, ptr %table, i64 %extent, i64 %least)
 ;
 ; calls `function(table, begin, end)` for parts that make up `0 <= i < extent`, each of at least `least` but the
-; last one. The caller claims parts as the workers do, and waits only for parts that a worker has claimed: never
+; last one, on `limit` threads at most. The caller claims parts as the workers do, and waits only for parts that a worker has claimed: never
 ; for a worker to wake up. One caller has the pool at a time; another one meanwhile runs its range alone.
 ;
 ; Workers look for work for a while after the last piece, then sleep; one that finds itself on the caller's
 ; processor sleeps at once. A caller watches the parts that workers have claimed for a while, then sleeps until
 ; they are done, so that its processor is free for the worker. One that waited longer than it worked itself (its
 ; worker lost the processor to another process) runs everything alone for eight times as long, a second at most.
-; Workers start when first needed, never end, and block all signals but those of faults.
+; Workers start when first needed, block all signals but those of faults, and end when the pool's number of
+; threads is 0. A pool is zeros to begin with; process_pool.ll has the one of a process, library_pool.ll those
+; that callers of a library make.
 ;
-;     @pool_limit(i32 %threads)
-;
-; makes what the calling thread runs from now on use so many threads at most; 0 is for no limit of its own.
-;
-; On systems other than Linux, or processors whose `futex` is not known, serial_pool.ll stands in for this file.
-; Its number and the way to pause are filled in by source.py.
+; On systems other than Linux, or processors whose `futex` is not known, serial_pool.ll stands in for this file and
+; process_pool.ll. Its number and the way to pause are filled in by source.py.
 
-; Fields that different threads write are two cache lines apart.
-%pool = type {
-  i64, [15 x i64],       ; 0: the job's number << 32 | the next part
-  i64, i32, [29 x i32],  ; 2: parts that are done, 3: whether the caller sleeps until all are
-  i32, [31 x i32],       ; 5: workers asleep
-  ptr,                   ; 7: function
-  ptr,                   ; 8: table
-  i64,                   ; 9: extent
-  i64,                   ; 10: work-groups in a part
-  i64,                   ; 11: parts
-  i32, [21 x i32],       ; 12: the caller's processor, 13: first the threads that the job may use
-  i32,                   ; 14: whether a caller has the pool
-  i32,                   ; 15: threads to use, with the caller
-  i32,                   ; 16: workers that were started
-  i64, [13 x i64]        ; 17: until when callers work alone
-}
-
-@pool = internal global %pool zeroinitializer, align 128
-; The key of the number of threads that each thread may use, plus 1; 0 while no thread ever set one.
-@pool.key = internal global i32 0
+; The fields of a pool; those that different threads write are two cache lines apart:
+;
+;     0   the job's number << 32 | the next part     12  the caller's processor
+;     2   parts that are done                        13  first the threads that the job may use
+;     3   whether the caller sleeps until all are    14  whether a caller has the pool
+;     5   workers asleep                             15  threads to use, with the caller
+;     7   function                                   16  workers that were started
+;     8   table                                      17  until when callers work alone
+;     9   extent                                     18  where the handles of workers go that end; null where
+;     10  work-groups in a part                          they never do
+;     11  parts                                      19  the numbers that workers have taken
+%pool = type { i64, [15 x i64], i64, i32, [29 x i32], i32, [31 x i32], ptr, ptr, i64, i64, i64, i32, [21 x i32], i32, i32, i32, i64, ptr, i64, [11 x i64] }
 
 @signals = internal constant [16 x i64] [i64 -1273, i64 -1, i64 -1, i64 -1, i64 -1, i64 -1, i64 -1, i64 -1,
                                          i64 -1, i64 -1, i64 -1, i64 -1, i64 -1, i64 -1, i64 -1, i64 -1]
@@ -46,9 +36,6 @@
 declare i32 @pthread_create(ptr, ptr, ptr, ptr)
 declare i32 @pthread_detach(i64)
 declare i32 @pthread_sigmask(i32, ptr, ptr)
-declare i32 @pthread_key_create(ptr, ptr)
-declare i32 @pthread_setspecific(i32, ptr)
-declare ptr @pthread_getspecific(i32)
 declare i64 @syscall(i64, ...)
 declare i32 @sched_getcpu()
 declare i64 @now()
@@ -65,27 +52,27 @@ define internal i64 @pool_futex(ptr %word, i64 %operation, i32 %value) nounwind 
 }
 
 ; Claims parts of job %job until none is left.
-define internal void @pool_drain(i64 %job) nounwind {
+define internal void @pool_drain(ptr %pool, i64 %job) nounwind {
 entry:
-  %done = getelementptr %pool, ptr @pool, i64 0, i32 2
+  %done = getelementptr %pool, ptr %pool, i64 0, i32 2
   br label %look
 look:
-  %state = load atomic i64, ptr @pool acquire, align 8
+  %state = load atomic i64, ptr %pool acquire, align 8
   %now = lshr i64 %state, 32
   %same = icmp eq i64 %now, %job
   br i1 %same, label %current, label %out
 current:
   ; These belong to %job if the exchange below succeeds: they change only while no part can be claimed. The
   ; fences, here and in @pool_run, see to it that who reads a new one finds the new %state too.
-  %function.at = getelementptr %pool, ptr @pool, i64 0, i32 7
+  %function.at = getelementptr %pool, ptr %pool, i64 0, i32 7
   %function = load atomic ptr, ptr %function.at monotonic, align 8
-  %table.at = getelementptr %pool, ptr @pool, i64 0, i32 8
+  %table.at = getelementptr %pool, ptr %pool, i64 0, i32 8
   %table = load atomic ptr, ptr %table.at monotonic, align 8
-  %extent.at = getelementptr %pool, ptr @pool, i64 0, i32 9
+  %extent.at = getelementptr %pool, ptr %pool, i64 0, i32 9
   %extent = load atomic i64, ptr %extent.at monotonic, align 8
-  %size.at = getelementptr %pool, ptr @pool, i64 0, i32 10
+  %size.at = getelementptr %pool, ptr %pool, i64 0, i32 10
   %size = load atomic i64, ptr %size.at monotonic, align 8
-  %parts.at = getelementptr %pool, ptr @pool, i64 0, i32 11
+  %parts.at = getelementptr %pool, ptr %pool, i64 0, i32 11
   %parts = load atomic i64, ptr %parts.at monotonic, align 8
   %part = and i64 %state, 4294967295
   %more = icmp ult i64 %part, %parts
@@ -93,7 +80,7 @@ current:
 claim:
   %next = add i64 %state, 1
   fence acquire
-  %swapped = cmpxchg ptr @pool, i64 %state, i64 %next acq_rel monotonic
+  %swapped = cmpxchg ptr %pool, i64 %state, i64 %next acq_rel monotonic
   %claimed = extractvalue { i64, i1 } %swapped, 1
   br i1 %claimed, label %work, label %look
 work:
@@ -103,7 +90,7 @@ work:
   %end = select i1 %past, i64 %extent, i64 %full
   call void %function(ptr %table, i64 %begin, i64 %end)
   %before = atomicrmw add ptr %done, i64 1 seq_cst
-  %waiting.at = getelementptr %pool, ptr @pool, i64 0, i32 3
+  %waiting.at = getelementptr %pool, ptr %pool, i64 0, i32 3
   %waiting = load atomic i32, ptr %waiting.at seq_cst, align 4
   %awaited = icmp ne i32 %waiting, 0
   br i1 %awaited, label %wake, label %look
@@ -114,19 +101,26 @@ out:
   ret void
 }
 
-define internal ptr @pool_worker(ptr %argument) nounwind {
+define internal ptr @pool_worker(ptr %pool) nounwind {
 entry:
   %masked = call i32 @pthread_sigmask(i32 2, ptr @signals, ptr null)
-  %id = ptrtoint ptr %argument to i64
-  %word = getelementptr i8, ptr @pool, i64 4
-  %sleepers = getelementptr %pool, ptr @pool, i64 0, i32 5
-  %caller.at = getelementptr %pool, ptr @pool, i64 0, i32 12
-  %threads.at = getelementptr %pool, ptr @pool, i64 0, i32 15
+  %taken.at = getelementptr %pool, ptr %pool, i64 0, i32 19
+  %taken = atomicrmw add ptr %taken.at, i64 1 monotonic
+  %id = add i64 %taken, 1
+  %word = getelementptr i8, ptr %pool, i64 4
+  %sleepers = getelementptr %pool, ptr %pool, i64 0, i32 5
+  %caller.at = getelementptr %pool, ptr %pool, i64 0, i32 12
+  %threads.at = getelementptr %pool, ptr %pool, i64 0, i32 15
   br label %top
 top:
   %last = phi i32 [ 0, %entry ], [ %last, %parked ], [ %last, %asleep ],
                   [ %job, %found ], [ %job, %allowed ], [ %job, %join ]
   %threads = load atomic i32, ptr %threads.at acquire, align 4
+  %ended = icmp eq i32 %threads, 0
+  br i1 %ended, label %end, label %staffed
+end:
+  ret ptr null
+staffed:
   %threads.wide = zext i32 %threads to i64
   %used = icmp ult i64 %id, %threads.wide
   br i1 %used, label %spin, label %parked
@@ -134,8 +128,8 @@ parked:
   %r0 = call i64 @pool_futex(ptr %threads.at, i64 128, i32 %threads)
   br label %top
 spin:
-  %count = phi i64 [ 0, %top ], [ %count.next, %pause ], [ %count.next, %patient ]
-  %since = phi i64 [ 0, %top ], [ %since, %pause ], [ %start, %patient ]
+  %count = phi i64 [ 0, %staffed ], [ %count.next, %pause ], [ %count.next, %patient ]
+  %since = phi i64 [ 0, %staffed ], [ %since, %pause ], [ %start, %patient ]
   %job = load atomic i32, ptr %word acquire, align 4
   %none = icmp eq i32 %job, %last
   br i1 %none, label %pause, label %found
@@ -172,22 +166,23 @@ found:
   br i1 %still, label %allowed, label %top
 allowed:
   ; This may be what a later job allows: of %job no part can be claimed then.
-  %limit.at = getelementptr %pool, ptr @pool, i64 0, i32 13, i64 0
+  %limit.at = getelementptr %pool, ptr %pool, i64 0, i32 13, i64 0
   %limit = load atomic i32, ptr %limit.at monotonic, align 4
   %limit.wide = zext i32 %limit to i64
   %welcome = icmp ult i64 %id, %limit.wide
   br i1 %welcome, label %join, label %top
 join:
   %job.wide = zext i32 %job to i64
-  call void @pool_drain(i64 %job.wide)
+  call void @pool_drain(ptr %pool, i64 %job.wide)
   br label %top
 }
 
 ; Starts the workers that are missing. Uses as many as there are where the system gives no more.
-define internal void @pool_start(i32 %workers) nounwind noinline {
+define internal void @pool_start(ptr %pool, i32 %workers) nounwind noinline {
 entry:
   %thread = alloca i64
-  %started.at = getelementptr %pool, ptr @pool, i64 0, i32 16
+  %started.at = getelementptr %pool, ptr %pool, i64 0, i32 16
+  %handles.at = getelementptr %pool, ptr %pool, i64 0, i32 18
   br label %look
 look:
   %started = load i32, ptr %started.at
@@ -195,18 +190,24 @@ look:
   br i1 %enough, label %out, label %create
 create:
   %id = add i32 %started, 1
-  %id.wide = zext i32 %id to i64
-  %argument = inttoptr i64 %id.wide to ptr
-  %error = call i32 @pthread_create(ptr %thread, ptr null, ptr @pool_worker, ptr %argument)
+  %error = call i32 @pthread_create(ptr %thread, ptr null, ptr @pool_worker, ptr %pool)
   %failed = icmp ne i32 %error, 0
   br i1 %failed, label %fewer, label %created
 created:
   store i32 %id, ptr %started.at
   %handle = load i64, ptr %thread
+  %handles = load ptr, ptr %handles.at
+  %never.ends = icmp eq ptr %handles, null
+  br i1 %never.ends, label %detach, label %note
+detach:
   %detached = call i32 @pthread_detach(i64 %handle)
   br label %look
+note:
+  %place = getelementptr i64, ptr %handles, i32 %started
+  store i64 %handle, ptr %place
+  br label %look
 fewer:
-  %threads.at = getelementptr %pool, ptr @pool, i64 0, i32 15
+  %threads.at = getelementptr %pool, ptr %pool, i64 0, i32 15
   %threads = add i32 %workers, 1
   %lowered = cmpxchg ptr %threads.at, i32 %threads, i32 %id seq_cst monotonic
   br label %out
@@ -214,77 +215,12 @@ out:
   ret void
 }
 
-; From now on %threads threads work, the caller among them. Returns how many there were.
-define i32 @pool_use(i32 %threads) nounwind {
-  %threads.at = getelementptr %pool, ptr @pool, i64 0, i32 15
-  %old = atomicrmw xchg ptr %threads.at, i32 %threads seq_cst
-  %r = call i64 @pool_futex(ptr %threads.at, i64 129, i32 2147483647)
-  ret i32 %old
-}
-
-; In the child of a fork: the workers and the callers of the parent are not here.
-define void @pool_forget() nounwind {
-  %threads.at = getelementptr %pool, ptr @pool, i64 0, i32 15
-  %threads = load i32, ptr %threads.at
-  store %pool zeroinitializer, ptr @pool
-  store i32 %threads, ptr %threads.at
-  ret void
-}
-
-; Returns 0, or the number of an error of the system. The caller has the interpreter's lock.
-define i32 @pool_limit(i32 %threads) nounwind {
+define internal void @pool_share(ptr %pool, i32 %limit, ptr %function, ptr %table, i64 %extent, i64 %least) nounwind {
 entry:
-  %key.new = alloca i32
-  %known = load i32, ptr @pool.key
-  %is.known = icmp ne i32 %known, 0
-  br i1 %is.known, label %set, label %make
-make:
-  %error.made = call i32 @pthread_key_create(ptr %key.new, ptr null)
-  %failed = icmp ne i32 %error.made, 0
-  br i1 %failed, label %out, label %made
-made:
-  %new = load i32, ptr %key.new
-  %new.known = add i32 %new, 1
-  store atomic i32 %new.known, ptr @pool.key release, align 4
-  br label %set
-set:
-  %now.known = phi i32 [ %known, %entry ], [ %new.known, %made ]
-  %key = sub i32 %now.known, 1
-  %wide = zext i32 %threads to i64
-  %value = inttoptr i64 %wide to ptr
-  %error.set = call i32 @pthread_setspecific(i32 %key, ptr %value)
-  br label %out
-out:
-  %error = phi i32 [ %error.made, %make ], [ %error.set, %set ]
-  ret i32 %error
-}
-
-; How many threads the calling one may use.
-define internal i32 @pool_own_limit() nounwind {
-entry:
-  %known = load atomic i32, ptr @pool.key acquire, align 4
-  %is.known = icmp ne i32 %known, 0
-  br i1 %is.known, label %get, label %none
-get:
-  %key = sub i32 %known, 1
-  %value = call ptr @pthread_getspecific(i32 %key)
-  %wide = ptrtoint ptr %value to i64
-  %limit = trunc i64 %wide to i32
-  %limited = icmp ne i32 %limit, 0
-  br i1 %limited, label %own, label %none
-own:
-  ret i32 %limit
-none:
-  ret i32 -1
-}
-
-define void @pool_run(ptr %function, ptr %table, i64 %extent, i64 %least) nounwind {
-entry:
-  %threads.at = getelementptr %pool, ptr @pool, i64 0, i32 15
+  %threads.at = getelementptr %pool, ptr %pool, i64 0, i32 15
   %threads.0 = load atomic i32, ptr %threads.at acquire, align 4
-  %threads.own = call i32 @pool_own_limit()
-  %is.less = icmp ult i32 %threads.own, %threads.0
-  %threads.1 = select i1 %is.less, i32 %threads.own, i32 %threads.0
+  %is.less = icmp ult i32 %limit, %threads.0
+  %threads.1 = select i1 %is.less, i32 %limit, i32 %threads.0
   %several = icmp ugt i32 %threads.1, 1
   %long = icmp ugt i64 %extent, %least
   %wanted = and i1 %several, %long
@@ -293,13 +229,13 @@ alone:
   call void %function(ptr %table, i64 0, i64 %extent)
   ret void
 lock:
-  %busy.at = getelementptr %pool, ptr @pool, i64 0, i32 14
+  %busy.at = getelementptr %pool, ptr %pool, i64 0, i32 14
   %taken = cmpxchg ptr %busy.at, i32 0, i32 1 acquire monotonic
   %free = extractvalue { i32, i1 } %taken, 1
   br i1 %free, label %locked, label %alone
 locked:
   %begun = call i64 @now()
-  %until.at = getelementptr %pool, ptr @pool, i64 0, i32 17
+  %until.at = getelementptr %pool, ptr %pool, i64 0, i32 17
   %until = load i64, ptr %until.at
   %avoid = icmp ult i64 %begun, %until
   br i1 %avoid, label %unlock, label %staff
@@ -307,13 +243,13 @@ unlock:
   store atomic i32 0, ptr %busy.at release, align 4
   br label %alone
 staff:
-  %started.at = getelementptr %pool, ptr @pool, i64 0, i32 16
+  %started.at = getelementptr %pool, ptr %pool, i64 0, i32 16
   %started = load i32, ptr %started.at
   %workers = sub i32 %threads.0, 1
   %missing = icmp ult i32 %started, %workers
   br i1 %missing, label %start, label %share
 start:
-  call void @pool_start(i32 %workers)
+  call void @pool_start(ptr %pool, i32 %workers)
   br label %share
 share:
   %threads = zext i32 %threads.1 to i64
@@ -328,40 +264,40 @@ share:
   %parts.0 = add i64 %extent, %size.less
   %parts = udiv i64 %parts.0, %size
   ; No part of the last job can be claimed while its record is overwritten.
-  %state = load atomic i64, ptr @pool monotonic, align 8
+  %state = load atomic i64, ptr %pool monotonic, align 8
   %closed = or i64 %state, 4294967295
-  store atomic i64 %closed, ptr @pool seq_cst, align 8
+  store atomic i64 %closed, ptr %pool seq_cst, align 8
   fence release
-  %done.at = getelementptr %pool, ptr @pool, i64 0, i32 2
+  %done.at = getelementptr %pool, ptr %pool, i64 0, i32 2
   store atomic i64 0, ptr %done.at monotonic, align 8
-  %function.at = getelementptr %pool, ptr @pool, i64 0, i32 7
+  %function.at = getelementptr %pool, ptr %pool, i64 0, i32 7
   store atomic ptr %function, ptr %function.at monotonic, align 8
-  %table.at = getelementptr %pool, ptr @pool, i64 0, i32 8
+  %table.at = getelementptr %pool, ptr %pool, i64 0, i32 8
   store atomic ptr %table, ptr %table.at monotonic, align 8
-  %extent.at = getelementptr %pool, ptr @pool, i64 0, i32 9
+  %extent.at = getelementptr %pool, ptr %pool, i64 0, i32 9
   store atomic i64 %extent, ptr %extent.at monotonic, align 8
-  %size.at = getelementptr %pool, ptr @pool, i64 0, i32 10
+  %size.at = getelementptr %pool, ptr %pool, i64 0, i32 10
   store atomic i64 %size, ptr %size.at monotonic, align 8
-  %parts.at = getelementptr %pool, ptr @pool, i64 0, i32 11
+  %parts.at = getelementptr %pool, ptr %pool, i64 0, i32 11
   store atomic i64 %parts, ptr %parts.at monotonic, align 8
-  %limit.at = getelementptr %pool, ptr @pool, i64 0, i32 13, i64 0
+  %limit.at = getelementptr %pool, ptr %pool, i64 0, i32 13, i64 0
   store atomic i32 %threads.1, ptr %limit.at monotonic, align 4
   %here = call i32 @sched_getcpu()
-  %caller.at = getelementptr %pool, ptr @pool, i64 0, i32 12
+  %caller.at = getelementptr %pool, ptr %pool, i64 0, i32 12
   store atomic i32 %here, ptr %caller.at monotonic, align 4
   %opened = add i64 %closed, 1
-  store atomic i64 %opened, ptr @pool seq_cst, align 8
-  %sleepers.at = getelementptr %pool, ptr @pool, i64 0, i32 5
+  store atomic i64 %opened, ptr %pool seq_cst, align 8
+  %sleepers.at = getelementptr %pool, ptr %pool, i64 0, i32 5
   %sleepers = load atomic i32, ptr %sleepers.at seq_cst, align 4
   %asleep = icmp ne i32 %sleepers, 0
   br i1 %asleep, label %wake, label %work
 wake:
-  %word = getelementptr i8, ptr @pool, i64 4
+  %word = getelementptr i8, ptr %pool, i64 4
   %r = call i64 @pool_futex(ptr %word, i64 129, i32 2147483647)
   br label %work
 work:
   %job = lshr i64 %opened, 32
-  call void @pool_drain(i64 %job)
+  call void @pool_drain(ptr %pool, i64 %job)
   %done.0 = load atomic i64, ptr %done.at acquire, align 8
   %all.0 = icmp eq i64 %done.0, %parts
   br i1 %all.0, label %out, label %late
@@ -386,7 +322,7 @@ check:
   %patient = icmp ult i64 %elapsed, 50000
   br i1 %patient, label %wait, label %sleep
 sleep:
-  %waiting.at = getelementptr %pool, ptr @pool, i64 0, i32 3
+  %waiting.at = getelementptr %pool, ptr %pool, i64 0, i32 3
   store atomic i32 1, ptr %waiting.at seq_cst, align 4
   br label %nap
 nap:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from ....errors import TenonError
+
 _FUTEX_NUMBERS = {"x86_64": 202, "aarch64": 98, "riscv64": 98, "loongarch64": 98}
 """The system call `futex`, of processors whose lower half of an i64 comes first."""
 
@@ -34,12 +36,27 @@ def native_text(machine: str, system: str, clock: int, tuple_items: int) -> str:
     """
     gap = f"[{tuple_items - _TUPLE_COUNT_END} x i8]"
     files = (
-        _filled("steps", {"ptrtoint (ptr @clock.number to i32)": str(clock)}),
-        _pool_text(machine, system),
+        _filled("steps", {}),
+        _system_text(clock),
+        _process_pool_text(machine, system),
         _filled("call", {_TUPLE_GAP: gap}),
         _filled("method", {_TUPLE_GAP: gap}),
     )
-    return _joined("\n".join(files))
+    return joined("\n".join(files))
+
+
+def library_text(machine: str, clock: int) -> str:
+    """
+    Returns the functions that an exported library has besides its kernels, for a processor on Linux whose
+    clock has this number.
+
+    Raises:
+        TenonError: it is not known how threads of such a processor wait.
+    """
+    pool = _pool_text(machine, "Linux")
+    if pool is None:
+        raise TenonError(f"export: threads of processor {machine} are not known (hint: backend='opencl')")
+    return joined("\n".join((_system_text(clock), pool, _filled("library_pool", {}))))
 
 
 def interpreter_functions(text: str) -> list[str]:
@@ -47,10 +64,22 @@ def interpreter_functions(text: str) -> list[str]:
     return [name for name in _DECLARATION.findall(text) if name.startswith("Py")]
 
 
-def _pool_text(machine: str, system: str) -> str:
+def _process_pool_text(machine: str, system: str) -> str:
+    pool = _pool_text(machine, system)
+    if pool is None:
+        return _filled("serial_pool", {})
+    return f"{pool}\n{_filled('process_pool', {})}"
+
+
+def _system_text(clock: int) -> str:
+    return _filled("system", {"ptrtoint (ptr @clock.number to i32)": str(clock)})
+
+
+def _pool_text(machine: str, system: str) -> str | None:
+    """Returns what a pool does; None where it is not known how threads wait."""
     futex = _FUTEX_NUMBERS.get(machine) if system == "Linux" else None
     if futex is None:
-        return _filled("serial_pool", {})
+        return None
     pause = _PAUSES.get(machine, "")
     number = "ptrtoint (ptr @futex.number to i64)"
     return _filled("pool", {number: str(futex), "call void @pause()": pause})
@@ -65,7 +94,7 @@ def _filled(name: str, numbers: dict[str, str]) -> str:
     return text
 
 
-def _joined(text: str) -> str:
+def joined(text: str) -> str:
     """
     Returns several files as one, where a name has one definition or else one declaration, and a type that
     several describe in the same way is described once.

@@ -14,14 +14,12 @@
 ;     @steps_walk(ptr %steps, i64 %count)                    runs steps
 ;     @steps_walk_timed(ptr %steps, i64 %count, ptr %times)  ... and notes for each when, how long and how often
 ;     @steps_run, @steps_run_timed                           the same, without the interpreter's lock meanwhile
-;     @copy_part(ptr %table, i64 %begin, i64 %end)           a step's function: bytes of table[1] to table[0]
 ;
 ; Words are counted from the first step on. `times` begin as zeros. A loop without a count looks every now and
 ; then whether a signal wants an exception raised. Where one is, or an object that is called raises one, steps
 ; end early, with true or 1 and the exception set.
 
 %step = type { ptr, ptr, i64, i64 }
-%timespec = type { i64, i64 }
 %time = type { i64, i64, i64 }  ; when it first began, the sum of what its runs took, runs
 %row = type { i64, i64, i64 }  ; the word with the address of the buffer, the row's, bytes to the next row
 %loop = type {
@@ -35,11 +33,7 @@
   i64   ; 7: the word that the rows begin with
 }
 
-; Asked for the time of the monotonic clock, whose number source.py fills in.
-declare i32 @clock_gettime(i32, ptr)
-@clock.number = external global i8
-
-declare ptr @memmove(ptr, ptr, i64)
+declare i64 @now()
 declare i32 @PyGILState_Ensure()
 declare void @PyGILState_Release(i32)
 declare i32 @PyErr_CheckSignals()
@@ -51,28 +45,6 @@ declare void @Py_DecRef(ptr)
 declare void @pool_run(ptr, ptr, i64, i64)
 
 @signals.looked = internal global i64 0
-
-define internal i64 @now() nounwind {
-  %time = alloca %timespec
-  %r = call i32 @clock_gettime(i32 ptrtoint (ptr @clock.number to i32), ptr %time)
-  %seconds = load i64, ptr %time
-  %rest.at = getelementptr %timespec, ptr %time, i64 0, i32 1
-  %rest = load i64, ptr %rest.at
-  %whole = mul i64 %seconds, 1000000000
-  %now = add i64 %whole, %rest
-  ret i64 %now
-}
-
-define void @copy_part(ptr %table, i64 %begin, i64 %end) nounwind {
-  %target = load ptr, ptr %table
-  %source.at = getelementptr ptr, ptr %table, i64 1
-  %source = load ptr, ptr %source.at
-  %to = getelementptr i8, ptr %target, i64 %begin
-  %from = getelementptr i8, ptr %source, i64 %begin
-  %nbytes = sub i64 %end, %begin
-  %r = call ptr @memmove(ptr %to, ptr %from, i64 %nbytes)
-  ret void
-}
 
 define internal void @step_run(ptr %this) nounwind {
   %function = load ptr, ptr %this
