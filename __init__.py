@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from .compiler.compile import BACKENDS, compile
     from .compiler.compile_many import compile_many
     from .compiler.custom import register_op, register_pass
+    from .compiler.export.export import Exported
+    from .compiler.export.load import load
     from .compiler.kept_programs import cache_info
     from .compiler.platforms import open_platform
     from .frontends.arrays.tree import register_tree
@@ -55,6 +57,7 @@ if TYPE_CHECKING:
     from .runtime.streams.event import Event
     from .runtime.timeline.timeline import record_timeline
     from .tools.explain import explain
+    from .tools.export import export
     from .tools.tune.report import TuningReport
     from .tools.tune.tune import tune
 
@@ -72,6 +75,7 @@ __all__ = [
     "Dim",
     "Event",
     "Executable",
+    "Exported",
     "KernelCompileError",
     "MemoryModeError",
     "MissingExtraError",
@@ -95,10 +99,12 @@ __all__ = [
     "cond",
     "debug_print",
     "explain",
+    "export",
     "fori_loop",
     "freeze",
     "get_num_threads",
     "jit",
+    "load",
     "num_threads",
     "open_platform",
     "parse_module",
@@ -124,6 +130,9 @@ _WHEN_ASKED_FOR = {
     "compile": "compiler.compile",
     "compile_many": "compiler.compile_many",
     "explain": "tools.explain",
+    "export": "tools.export",
+    "Exported": "compiler.export.export",
+    "load": "compiler.export.load",
     "tune": "tools.tune.tune",
     "TuningReport": "tools.tune.report",
     "Executable": "runtime.executables.executable",

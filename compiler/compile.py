@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from ..backends.interface import Backend
+from ..backends.interface import Backend, unmet_by_host
 from ..backends.registry import DEVICE_NAMES, REFERENCE, check_interpreted, get_backend
 from ..dialects.modules.level import IRLevel
 from ..errors import TenonError
@@ -135,6 +135,19 @@ def compile_own(
             unseparated=unseparated,
         )
         return executable_of(request)
+
+
+def compiled_here(executable: Executable) -> Executable:
+    """
+    Returns an executable that this machine can run: itself, or its kernels as they are, scheduled for another
+    processor, compiled for this one.
+    """
+    backend = executable.backend
+    if backend is None or not unmet_by_host(backend.device):
+        return executable
+    from ..backends.llvm.processors import NATIVE
+
+    return compile(executable.stages[IRLevel.LOW], target=NATIVE, entry=executable.name)
 
 
 def _check_tuning(

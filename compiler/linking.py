@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ..backends.cache.code import has_code, load_code
 from ..backends.interface import Backend, unmet_by_host
 from ..dialects.modules.dim_specialization import specialize
+from ..dialects.modules.level import IRLevel
 from ..dialects.modules.parsing import verify_module
 from ..dialects.modules.record import ModuleRecord
 from ..passes.registry import TENON_PASSES
@@ -42,11 +43,14 @@ def executable_of(request: CompileRequest, keeper: Executable | None = None) -> 
             from .interpreting import interpreted
 
             executable, vanishing = interpreted(request, keeper)
+            own = None
         else:
             wanted = sorted((name, tuple(values)) for name, values in request.specialize.items())
             lowered = lowered_program(request, source.entry, wanted, request.part, loads=True)
             executable, vanishing = _linked(lowered, backend, source.callbacks, keeper), lowered.vanishing
             store_program(lowered, backend)
+            own = replace(lowered, module=None, artifact=None)
+    executable.lowered_for = partial(_lowered_for, request, own)
     executable.explainer = partial(_explained, request)
     executable.backend = backend
     if isinstance(executable, SizedExecutable):
@@ -109,6 +113,13 @@ def _lower(request: CompileRequest) -> LoweredProgram:
     from .lowering import lower
 
     return lower(request)
+
+
+def _lowered_for(request: CompileRequest, own: LoweredProgram | None, backend: Backend) -> LoweredProgram:
+    """Returns the program of a request for a device; `own` is the one that there is for the request's."""
+    if own is not None and request.backend is not None and backend.device == request.backend.device:
+        return own
+    return _lower(replace(request, backend=backend, level=IRLevel.LOW, unseparated=None))
 
 
 def _explained(request: CompileRequest) -> Explanation:

@@ -9,7 +9,7 @@ that have no vectors at all take the middle end's O3 with loop vectorisation, in
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Mapping
+from collections.abc import Collection, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -100,6 +100,21 @@ class LLVMCompiler:
         """
         return self._object_code(source, device, None)
 
+    def library_object(
+        self, source: str, program: str, exported: Collection[str], device: DeviceInfo
+    ) -> bytes:
+        """
+        Returns the object file of kernels and of `program`, LLVM IR that calls them. Of all functions only
+        those that are `exported` are seen from outside. Raises `KernelCompileError` likewise.
+        """
+        with self._lock:
+            module, machine = self._optimized(source, device, _DEFAULT_OPTIONS, program)
+            for function in module.functions:
+                if not function.is_declaration and function.name not in exported:
+                    function.linkage = "internal"
+            with _strength_reduction(source):
+                return machine.emit_object(module)
+
     def image(self, source: str, device: DeviceInfo, options: CompileOptions | None = None) -> bytes:
         """Returns the definitions of the entry points, one in a line, a zero byte and the object file."""
         definitions = "".join(f"{found.definition()}\n" for found in find_entry_points(source))
@@ -145,14 +160,23 @@ class LLVMCompiler:
         native = NativeCode(entry_points, addresses, (self._engine, library))
         return CompiledArtifact(native, tuple(entry_points))
 
-    def _optimized(self, source: str, device: DeviceInfo, chosen: CompileOptions) -> tuple[Any, Any]:
-        llvm = llvmlite_binding()
-
+    def _optimized(
+        self, source: str, device: DeviceInfo, chosen: CompileOptions, program: str = ""
+    ) -> tuple[Any, Any]:
+        """Returns the kernels after the middle end, with a `program` that calls them, and their compiler."""
         machine = self._machine(device)
         # A context keeps every type and constant that it ever saw.
-        context = llvm.create_context()
+        context = llvmlite_binding().create_context()
+        module = self._optimized_kernels(source, context, machine, chosen)
+        if program:
+            module.link_in(self._parsed(program, context, machine))
+        return module, machine
+
+    def _optimized_kernels(self, source: str, context: Any, machine: Any, chosen: CompileOptions) -> Any:
+        llvm = llvmlite_binding()
+
         if SCALAR_LOOPS not in source:
-            return self._parsed(source, context, machine), machine
+            return self._parsed(source, context, machine)
         scalar, rest = _split_by_loops(source)
         module = self._parsed(scalar, context, machine)
         options = llvm.create_pipeline_tuning_options(speed_level=chosen["speed_level"])
@@ -167,7 +191,7 @@ class LLVMCompiler:
         manager.detach()
         if rest:
             module.link_in(self._parsed(rest, context, machine))
-        return module, machine
+        return module
 
     def _parsed(self, source: str, context: Any, machine: Any) -> Any:
         try:

@@ -7,7 +7,7 @@ from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 
-from ...compiler.compile import compile_own
+from ...compiler.compile import compile_own, compiled_here
 from ...compiler.source import Unseparated
 from ...errors import CallError, TenonError
 from ...runtime.timeline import timeline
@@ -43,7 +43,8 @@ class CompiledTrace:
         self.prepared: tuple[Any, ...] = ()
         if len(self.executable.argument_names) > len(trace.block.args):
             options |= {"part": "preparation", "specialize": None}
-            maker = compile_module(trace.module, **options)
+            # Where code for another processor is wanted, this one makes what that is given.
+            maker = compiled_here(compile_module(trace.module, **options))
             frozen = [self.captured[number].values for number in trace.frozen]
             self.prepared = prepared(maker, frozen)
             self.captured = (*self.captured, *self.prepared)
@@ -53,6 +54,11 @@ class CompiledTrace:
             self.captured = FixedValues(values_of_captured(self.captured))
         self.ranges = tuple(trace.ranges)
         self.direct: DirectCall | None = self.executable.direct_call
+
+    @property
+    def fixed_values(self) -> Sequence[Any]:
+        """The values, now, of what the program takes besides the arguments of a call."""
+        return values_of_captured(self.captured)
 
     @property
     def is_simple(self) -> bool:

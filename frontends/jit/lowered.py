@@ -72,6 +72,22 @@ class Lowered(ProcessBound):
             raise TenonError(f"{self.parameters.name}: computes no array, so there is no program")
         return program
 
+    def compiled_for(self, backend: str, target: str | None) -> CompiledTrace:
+        """
+        Returns the program for another backend or processor, its own one where those are its own.
+
+        Raises:
+            TenonError: the function computes no array, or cannot be compiled for it.
+        """
+        own = self._options
+        processor = own["target"] if target is None else target
+        if (backend, processor) == (own["backend"], own["target"]):
+            return self.program
+        options: dict[str, Any] = dict(own)
+        options.update(backend=backend, target=processor if backend == "llvm" else None)
+        program = self.call.compiled(**options).program
+        return self.program if program is None else program
+
     def text(self, level: str = "graph") -> str:
         """
         Returns the text of a level: `traced` as it was traced, `graph`, `sched` and `low` at the end of their

@@ -24,6 +24,7 @@ from .node_arrays import NodeArrays
 from .symbol_arguments import SymbolArguments
 
 if TYPE_CHECKING:
+    from ..plan.lowered_program import LoweredProgram
     from ..reports.explanation import Explanation
     from ..reports.kernel_statistics import ProgramStatistics
     from ..reports.memory_plan import MemoryPlan
@@ -75,6 +76,8 @@ class Executable(ProcessBound, ABC):
         """The program whose `call` `direct_call` is, where objects can go straight to it."""
         self.explainer: Callable[[], Explanation] | None = None
         """What tells how it came about; set by whoever compiled it."""
+        self.lowered_for: Callable[[Backend], LoweredProgram] | None = None
+        """What makes the program for a backend's device, to be exported; set by whoever compiled it."""
         self.backend: Backend | None = None
         """What it was compiled for; set by whoever compiled it, None for the interpreter."""
 
@@ -97,7 +100,12 @@ class Executable(ProcessBound, ABC):
 
     @property
     def source(self) -> str:
-        """The text that runs: LLVM IR, OpenCL C, or for the reference interpreter the IR it executes."""
+        """
+        The text that runs: LLVM IR, OpenCL C, or for the reference interpreter the IR it executes. Raises
+        TenonError where there is none: it was loaded from a library.
+        """
+        if self._executed_stage not in self.stages:
+            raise TenonError(f"{self.name}: a library has no texts of its program")
         return self.stages[self._executed_stage]
 
     def assembly(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
@@ -164,25 +164,39 @@ def _without_empty_loops(steps: Sequence[Step]) -> tuple[Step, ...]:
     return tuple(result)
 
 
-def _packed(buffers: Sequence[BufferPlan], planned_nbytes: Sequence[int]) -> tuple[BufferPlan, ...]:
+def packing(
+    buffers: Sequence[BufferPlan], planned_nbytes: Sequence[int]
+) -> Iterator[tuple[int, tuple[int, ...]]]:
     """
-    Moves temporaries together that were planned for other sizes, `planned_nbytes`. Those that were to share
-    no byte share none: the order of the steps was made for that.
+    Yields the temporaries, by their numbers, in the order in which they are placed where they have other
+    sizes than those they were planned for, `planned_nbytes`; each with those before it that it must lie
+    behind, but for what others of them were to lie behind. Those that were to share no byte share none: the
+    order of the steps was made for that.
     """
-    found = list(buffers)
     by_offset = sorted(
         (number for number, buffer in enumerate(buffers) if buffer.kind is BufferKind.TEMPORARY),
         key=lambda number: (buffers[number].offset, number),
     )
     below: list[tuple[int, int]] = []
-    """Where those before were planned to end, and where they do."""
-    end = 0
+    """Where those before were planned to end, and their numbers."""
     for number in by_offset:
-        offset, nbytes = buffers[number].offset, buffers[number].nbytes
+        offset = buffers[number].offset
+        passed: list[int] = []
         while below and below[0][0] <= offset:
-            end = max(end, heappop(below)[1])
+            passed.append(heappop(below)[1])
+        yield number, tuple(passed)
+        heappush(below, (offset + planned_nbytes[number], number))
+
+
+def _packed(buffers: Sequence[BufferPlan], planned_nbytes: Sequence[int]) -> tuple[BufferPlan, ...]:
+    """Moves temporaries together that were planned for other sizes, `planned_nbytes`."""
+    found = list(buffers)
+    ends: dict[int, int] = {}
+    end = 0
+    for number, passed in packing(buffers, planned_nbytes):
+        end = max([end, *(ends[other] for other in passed)])
         found[number] = replace(buffers[number], offset=end)
-        heappush(below, (offset + planned_nbytes[number], aligned(end + nbytes)))
+        ends[number] = aligned(end + buffers[number].nbytes)
     return tuple(found)
 
 

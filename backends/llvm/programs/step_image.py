@@ -34,10 +34,10 @@ LEAST_PARALLEL_NANOSECONDS = 10_000
 LEAST_PART_NANOSECONDS = 2_000
 """A part of a kernel that one thread claims is expected to take at least this."""
 
-_UNKNOWN_GROUP_NANOSECONDS = 500
+UNKNOWN_GROUP_NANOSECONDS = 500
 """What one work-group is taken to need where nothing is known."""
 
-_COPIED_BYTES_PER_NANOSECOND = 10
+COPIED_BYTES_PER_NANOSECOND = 10
 
 _UNKNOWN_LOOP_NANOSECONDS = 1_000_000
 """What a loop is taken to need where data decides how often it runs, and what the host does."""
@@ -98,12 +98,12 @@ class StepImage:
             case LaunchStep():
                 function = _function_of(artifact, step)
                 extent = prod(step.grid)
-                nanoseconds = step.nanoseconds or extent * _UNKNOWN_GROUP_NANOSECONDS
+                nanoseconds = step.nanoseconds or extent * UNKNOWN_GROUP_NANOSECONDS
                 operands, sizes = step.buffers, step.sizes
             case CopyStep():
                 function = native_library().copy_part
                 extent = step.nbytes
-                nanoseconds = extent // _COPIED_BYTES_PER_NANOSECOND
+                nanoseconds = extent // COPIED_BYTES_PER_NANOSECOND
                 operands, sizes = (step.target, step.source), ()
             case SyncStep():
                 return False

@@ -6,12 +6,13 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tenon.tools import tenon_cache, tenon_opt, tenon_reduce, tenon_run
+from tenon.tools import tenon_cache, tenon_compile, tenon_opt, tenon_reduce, tenon_run
 from tenon.tools.completion import completion_script
 
 TOOLS = {
     "tenon-opt": tenon_opt.main,
     "tenon-run": tenon_run.main,
+    "tenon-compile": tenon_compile.main,
     "tenon-reduce": tenon_reduce.main,
     "tenon-cache": tenon_cache.main,
 }
@@ -62,6 +63,7 @@ def offered(script: Path, *words: str) -> list[str]:
         ("tenon-run", ("--backend", "o"), ["opencl"]),
         ("tenon-run", ("--level", "="), ["graph", "sched", "low"]),
         ("tenon-run", ("-p", "graph-pipeline,low-"), ["graph-pipeline,low-pipeline"]),
+        ("tenon-compile", ("--target", "aa"), ["aarch64"]),
         ("tenon-reduce", ("--target", "znv"), ["znver3"]),
         ("tenon-cache", ("ve",), ["verify"]),
         ("tenon-cache", ("verify", "--re"), ["--remove"]),

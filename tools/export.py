@@ -1,0 +1,80 @@
+"""`tenon.export`: programs as files that need no Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from os import PathLike
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp
+
+from ..compiler.compile import compile
+from ..compiler.export.export import Exported, export_executable
+from ..errors import TenonError
+from ..frontends.jit.jit import Jitted, jit
+from ..frontends.jit.lowered import Lowered
+from ..runtime.executables.executable import Executable
+
+
+def export(
+    program: Executable | Lowered | ModuleOp | str | Callable[..., Any],
+    path: str | PathLike[str],
+    /,
+    *arguments: Any,
+    target: str | None = None,
+    weights: str = "inside",
+    constants: Mapping[str, Any] | None = None,
+    name: str | None = None,
+    **named: Any,
+) -> Exported:
+    """
+    Writes a program as files that are used without Python: `path.h`, `path.o` and the shared library
+    `path.so`, whose functions begin with the last part of `path`, or with `name`. Same program, same bytes.
+    See docs/export.md.
+
+    The program is an executable, a module or its text, what `jitted.lower` gave, a jitted function, or one
+    that is to be jitted; those of the last two kinds take arguments of a call after `path`. Arrays that a
+    function reads from outside are held by the library, as they are now, and so are `constants`, arguments
+    of an executable or a module by their names.
+
+    `target` names the processor that code is made for, as in `tenon.compile`; without a linker for it there
+    is no `path.so`, and `note` of what is returned says so. With `weights="file"` constants are written to
+    `path.weights`, which a caller maps.
+
+    Raises:
+        TenonError: it cannot be compiled, asks something of the host, has tensor nodes or static symbols, or
+            a file cannot be written.
+        TypeError: it is no program, or the arguments do not fit.
+    """
+    _check_constants(constants)
+
+    def written(executable: Executable, held: Mapping[str, Any]) -> Exported:
+        return export_executable(executable, path, constants=held, target=target, weights=weights, name=name)
+
+    if isinstance(program, Executable | Lowered | ModuleOp | str):
+        if arguments or named:
+            raise TypeError(f"export: {len(arguments) + len(named)} arguments for a program, expected none")
+        if isinstance(program, Executable):
+            return written(program, constants or {})
+        if not isinstance(program, Lowered):
+            with compile(program, target=target) as executable:
+                return written(executable, constants or {})
+        lowered = program
+    else:
+        if not callable(program):
+            raise TypeError(
+                f"export: {program!r} is no program, expected a function, a module or an executable"
+            )
+        jitted: Any = program if isinstance(program, Jitted) else jit(program)
+        lowered = jitted.lower(*arguments, **named)
+    if constants:
+        raise TenonError("export: constants are for executables and modules (hint: a function reads arrays)")
+    compiled = lowered.compiled_for("llvm", target)
+    held = compiled.fixed_values
+    names = compiled.executable.argument_names
+    return written(compiled.executable, dict(zip(names[len(names) - len(held) :], held, strict=True)))
+
+
+def _check_constants(constants: object) -> None:
+    if constants is not None and not isinstance(constants, Mapping):
+        raise TenonError(f"export: constants are {constants!r}, expected arrays by the names of arguments")
