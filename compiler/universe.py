@@ -32,6 +32,18 @@ def _low() -> Dialect:
     return LOW
 
 
+def _stablehlo() -> Dialect:
+    from ..dialects.stablehlo import STABLEHLO
+
+    return STABLEHLO
+
+
+def _chlo() -> Dialect:
+    from ..dialects.stablehlo import CHLO
+
+    return CHLO
+
+
 def _llvm_ir() -> type[Target]:
     from ..backends.llvm.target import LLVMIRTarget
 
@@ -57,7 +69,7 @@ def _opencl_c() -> type[Target]:
 
 
 TENON = Universe(
-    all_dialects={"graph": _graph, "sched": _sched, "low": _low},
+    all_dialects={"graph": _graph, "sched": _sched, "low": _low, "stablehlo": _stablehlo, "chlo": _chlo},
     all_passes=dict(TENON_PASSES),
     all_targets={"asm": _asm, "llvm-ir": _llvm_ir, "obj": _obj, "opencl-c": _opencl_c},
 )

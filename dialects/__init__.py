@@ -1,4 +1,4 @@
-"""What the IRs are: the dialects `graph`, `sched` and `low`, and how their text is read."""
+"""What the IRs are: the dialects `graph`, `sched` and `low`, what is imported, and how text is read."""
 
 from __future__ import annotations
 
@@ -77,6 +77,18 @@ def _low() -> Dialect:
     return LOW
 
 
+def _stablehlo() -> Dialect:
+    from .stablehlo import STABLEHLO
+
+    return STABLEHLO
+
+
+def _chlo() -> Dialect:
+    from .stablehlo import CHLO
+
+    return CHLO
+
+
 DIALECTS = {
     "builtin": _builtin,
     "func": _func,
@@ -88,6 +100,8 @@ DIALECTS = {
     "graph": _graph,
     "sched": _sched,
     "low": _low,
+    "stablehlo": _stablehlo,
+    "chlo": _chlo,
 }
 """Every dialect that a module may use, each imported when it is first met."""
 

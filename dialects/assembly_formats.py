@@ -15,7 +15,10 @@ from xdsl.irdl import OpDef
 from xdsl.irdl.declarative_assembly_format import FormatProgram
 
 LATE_DIALECTS = frozenset(
-    ("arith", "builtin", "func", "graph", "low", "math", "memref", "scf", "sched", "vector")
+    (
+        *("arith", "builtin", "chlo", "func", "graph", "low", "math", "memref", "scf", "sched"),
+        *("stablehlo", "vector"),
+    )
 )
 """Those whose formats the tests read."""
 

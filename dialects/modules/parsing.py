@@ -38,7 +38,6 @@ from xdsl.ir import (
     SSAValue,
     TypeAttribute,
 )
-from xdsl.parser import Parser
 from xdsl.parser.generic_parser import ParserState
 from xdsl.traits import IsTerminator, NoTerminator
 from xdsl.utils.exceptions import MultipleSpansParseError, ParseError, VerifyException
@@ -48,6 +47,7 @@ from xdsl.utils.mlir_lexer import MLIRTokenKind
 from ...errors import ProgramError, TenonError
 from .. import context
 from ..out_of_bounds import OutOfBoundsError
+from .aliases import AliasParser
 from .fast_lexer import FastLexer
 from .region_kind import is_graph_region
 
@@ -66,7 +66,7 @@ _PLAIN_TYPES: dict[str, TypeAttribute] = {}
 _MOST_PLAIN_TYPES = 4096
 
 
-class LocatingParser(Parser):
+class LocatingParser(AliasParser):
     """xDSL's parser, which notes where ops and block arguments stand and suggests names for unknown ops."""
 
     def __init__(self, ctx: Context, text: str, filename: str):
