@@ -43,6 +43,9 @@ if TYPE_CHECKING:
     from .frontends.freeze import freeze
     from .frontends.jit.dims import Dim
     from .frontends.jit.jit import clear_caches, jit
+    from .frontends.stablehlo.jax_compile import jax_compile
+    from .frontends.stablehlo.jax_export import from_jax
+    from .frontends.stablehlo.text import from_stablehlo
     from .passes.pass_manager import PassManager
     from .passes.sched.steps.schedule import Schedule
     from .runtime.executables.device_array import DeviceArray
@@ -102,7 +105,10 @@ __all__ = [
     "export",
     "fori_loop",
     "freeze",
+    "from_jax",
+    "from_stablehlo",
     "get_num_threads",
+    "jax_compile",
     "jit",
     "load",
     "num_threads",
@@ -156,6 +162,9 @@ _WHEN_ASKED_FOR = {
     "debug_print": "frontends.callbacks",
     "pure_callback": "frontends.callbacks",
     "cond": "frontends.control_flow",
+    "from_jax": "frontends.stablehlo.jax_export",
+    "from_stablehlo": "frontends.stablehlo.text",
+    "jax_compile": "frontends.stablehlo.jax_compile",
     "fori_loop": "frontends.control_flow",
     "freeze": "frontends.freeze",
     "scan": "frontends.control_flow",

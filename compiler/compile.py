@@ -19,6 +19,7 @@ from ..passes.pass_manager import PassManager
 from ..passes.rewriting.collection_pause import collection_paused
 from ..runtime.executables.executable import Executable
 from ..semantics.host_calls import HostFunctions
+from .foreign import as_graph
 from .linking import executable_of
 from .source import CompileRequest, ProgramSource, Unseparated
 
@@ -77,6 +78,8 @@ def compile(
     `callbacks` are the functions of the host that the program may call, by the names that it has for them:
     see docs/callbacks.md.
 
+    A program of StableHLO is converted first (docs/stablehlo.md).
+
     `entry` names the function, which may be left out where there is only one. `filename` is what errors call
     the text.
 
@@ -98,6 +101,7 @@ def compile(
     with collection_paused():
         opened = _opened(backend, target)
         end = _level_wanted(opened, level, pipeline)
+        program = as_graph(program, filename)
         source = ProgramSource(program, entry, filename, schedule, tuning, callbacks=dict(callbacks or {}))
         executable = executable_of(
             CompileRequest(source, opened, pipeline, end, instruments, specialize or {})

@@ -100,6 +100,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "simplify-low",
     ),
     "low.lowering": ("convert-sched-to-low",),
+    "stablehlo": ("convert-stablehlo-to-graph",),
 }
 """Tenon's own passes by the package that they stand in, in the order of the levels."""
 

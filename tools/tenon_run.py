@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import ModuleOp
 from ..backends.interface import Backend
 from ..backends.registry import REFERENCE, get_backend
 from ..compiler.compile import compile
+from ..compiler.foreign import as_graph_module
 from ..compiler.kept_programs import lookup_counts
 from ..dialects.graph import dims_of
 from ..dialects.modules.entry import Entry, find_entry, level_of
@@ -70,6 +71,7 @@ class TenonRun:
         try:
             module = parse_module(self.text, self.file)
             verify_module(module)
+            module = as_graph_module(module)
             entry = find_entry(module, self.args.entry)
         except TenonError as error:
             return self._diagnosed(error)

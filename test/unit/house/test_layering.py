@@ -106,7 +106,7 @@ INNER_FLOORS = {
     "passes": (
         ("rewriting", "indices", "scalar", "machine", "instruments"),
         ("graph", "low"),
-        ("sched",),
+        ("sched", "stablehlo"),
     ),
     "passes.sched": (("host", "steps", "planning"), ("mapping",)),
     "passes.sched.steps": (("borders", "loop_nests"), ("primitives",), ("passes",)),
@@ -119,7 +119,7 @@ INNER_FLOORS = {
     ),
     "backends": (("cache",), ("llvm", "opencl", "reference")),
     "backends.llvm": (("native", "emission"), ("programs",)),
-    "frontends": (("arrays",), ("tracing",), ("calls",), ("jit", "numpy")),
+    "frontends": (("arrays",), ("tracing",), ("calls",), ("jit", "numpy", "stablehlo")),
     "frontends.numpy": (("arguments",), ("products",)),
     "tools": (("opt", "tune"), ("run",), ("reduce",)),
 }

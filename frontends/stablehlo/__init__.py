@@ -1,0 +1,1 @@
+"""Programs of jax and others: `tenon.from_stablehlo`, `tenon.from_jax`, `tenon.jax_compile`."""

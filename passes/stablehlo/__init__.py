@@ -1,0 +1,1 @@
+"""`convert-stablehlo-to-graph`, a file for each family of ops."""

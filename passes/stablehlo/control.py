@@ -1,0 +1,92 @@
+"""Control flow, tuples, and calls of custom code."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import i32
+from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+from ...dialects import graph, stablehlo
+from .conversion import Conversion, Rule, yield_of
+
+
+def _while(c: Conversion, op: stablehlo.WhileOp) -> Sequence[SSAValue]:
+    carried = c.operands(op)
+    types = [value.type for value in carried]
+    before = c.region(op.regions[0], types, lambda found: graph.ConditionOp(found[0]))
+    body = c.region(op.regions[1], types, yield_of)
+    return c.put(graph.WhileOp(carried, before, body)).results
+
+
+def _if(c: Conversion, op: stablehlo.IfOp) -> Sequence[SSAValue]:
+    return _either(c, c.operand(op, 0), c.region(op.regions[0], (), yield_of), op.regions[1:])
+
+
+def _either(c: Conversion, condition: SSAValue, then: Region, others: Sequence[Region]) -> Sequence[SSAValue]:
+    last = then.block.last_op
+    assert last is not None, "no graph.yield"
+    types: list[Attribute] = [value.type for value in last.operands]
+    otherwise = c.region(others[0], (), yield_of)
+    return c.put(graph.IfOp(condition, types, then, otherwise)).results
+
+
+def _case(c: Conversion, op: stablehlo.CaseOp) -> Sequence[SSAValue]:
+    """One branch after the other, the last one for all other numbers."""
+    number = c.operand(op, 0)
+    if c.element(number) != i32 or c.shape(number):
+        raise VerifyException(f"{op.name}: {c.type(number)} is not tensor<i32>")
+    return _cases(c, number, op.regions, 0)
+
+
+def _cases(c: Conversion, number: SSAValue, regions: Sequence[Region], at: int) -> Sequence[SSAValue]:
+    if at + 1 == len(regions):
+        return c.inline(regions[at].block, ())
+    condition = c.binary(graph.EqOp, number, at)
+    then = c.region(regions[at], (), yield_of)
+    last = then.block.last_op
+    assert last is not None, "no graph.yield"
+    types: list[Attribute] = [value.type for value in last.operands]
+    otherwise = c.nested(lambda: list(_cases(c, number, regions, at + 1)), yield_of)
+    return c.put(graph.IfOp(condition, types, then, otherwise)).results
+
+
+_TRANSPARENT = frozenset(
+    (
+        "Sharding",
+        "SPMDFullToShardShape",
+        "SPMDShardToFullShape",
+        "annotate_device_placement",
+        "LayoutConstraint",
+    )
+)
+"""Custom calls that say where values are, and give them as they are."""
+
+
+def _custom_call(c: Conversion, op: stablehlo.CustomCallOp) -> Sequence[SSAValue]:
+    if op.target in _TRANSPARENT and len(op.operands) == len(op.results):
+        return c.operands(op)
+    raise c.unsupported(f"@{op.target}")
+
+
+def _tuple(c: Conversion, op: stablehlo.TupleOp) -> SSAValue:
+    c.tuples[op.results[0]] = c.operands(op)
+    return c.operand(op, 0) if op.operands else c.scalar(0, i32)
+
+
+def _get_tuple_element(c: Conversion, op: stablehlo.GetTupleElementOp) -> SSAValue:
+    parts, index = c.tuples.get(op.operands[0], ()), op.number("index", 0)
+    if not 0 <= index < len(parts):
+        raise c.unsupported("of a tuple from elsewhere")
+    return parts[index]
+
+
+RULES: dict[type[Operation], Rule] = {
+    stablehlo.CaseOp: _case,
+    stablehlo.CustomCallOp: _custom_call,
+    stablehlo.GetTupleElementOp: _get_tuple_element,
+    stablehlo.IfOp: _if,
+    stablehlo.TupleOp: _tuple,
+    stablehlo.WhileOp: _while,
+}

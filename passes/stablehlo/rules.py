@@ -1,0 +1,44 @@
+"""What each op of `stablehlo` and `chlo` becomes: the rules of all families."""
+
+from __future__ import annotations
+
+from xdsl.ir import Operation
+
+from ...dialects import stablehlo
+from ...dialects.stablehlo import chlo
+from . import (
+    bits,
+    contraction,
+    control,
+    elementwise,
+    indexing,
+    linear_algebra,
+    movement,
+    normalization,
+    reduction,
+    sorting,
+    special_functions,
+)
+from .conversion import LIFTABLE, Rule
+
+RULES: dict[type[Operation], Rule] = {
+    rule: made
+    for family in (
+        elementwise,
+        special_functions,
+        movement,
+        contraction,
+        reduction,
+        indexing,
+        sorting,
+        bits,
+        linear_algebra,
+        normalization,
+        control,
+    )
+    for rule, made in family.RULES.items()
+}
+
+LIFTABLE.update((*elementwise.RULES, *special_functions.RULES))
+LIFTABLE.update((stablehlo.ConstantOp, chlo.ConstantOp, stablehlo.ReducePrecisionOp))
+LIFTABLE.discard(stablehlo.MapOp)

@@ -1,0 +1,216 @@
+"""
+`stablehlo.sort` and `chlo.top_k`.
+
+A comparator that compares keys, one after the other, is a sort by the last key, then by the one before, each
+stable. Any other comparator is asked in a network of exchanges, whose places break ties.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import i32, i64
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+from ...dialects import graph, stablehlo
+from ...dialects.element_types import is_float
+from ...dialects.graph.types import check_axes
+from ...dialects.stablehlo import chlo
+from .combining import text_of
+from .conversion import Conversion, Rule
+from .elementwise import total_order
+
+
+@dataclass(frozen=True)
+class _Key:
+    """What a comparator compares: a value of its region, computed of the first of two rows."""
+
+    value: SSAValue
+    descending: bool
+    is_total: bool
+
+
+def _sort(c: Conversion, op: stablehlo.SortOp) -> Sequence[SSAValue]:
+    values = c.operands(op)
+    if not values or len(op.results) != len(values):
+        raise VerifyException(f"{op.name}: {len(values)} operands and {len(op.results)} results")
+    rank = len(c.shape(values[0]))
+    axis = op.number("dimension", -1)
+    axis += rank if axis < 0 else 0
+    check_axes(op.name, (axis,), c.type(values[0]), "operand")
+    if any(c.shape(value) != c.shape(values[0]) for value in values):
+        raise VerifyException(f"{op.name}: operands are of several shapes")
+    block = op.regions[0].block
+    last = block.last_op
+    if len(block.args) != 2 * len(values) or last is None or len(last.operands) != 1:
+        raise VerifyException(f"{op.name}: the comparator does not take two elements of each operand")
+    keys = _keys_of(block, last.operands[0])
+    if keys is None:
+        return _by_exchanges(c, op, values, axis)
+    pairs = [value for value in values for _ in range(2)]
+    c.lifted(op.regions[0], pairs)
+    found: list[tuple[SSAValue, bool]] = []
+    for key in keys:
+        array = c.broadcast(c.value(key.value), c.shape(values[0]))
+        is_bits = key.is_total and is_float(c.element(array))
+        found.append((total_order(c, array) if is_bits else array, key.descending))
+    if len(values) == 1 and len(found) == 1 and keys[0].value is block.args[0] and not keys[0].is_total:
+        return (c.add(graph.SortOp(values[0], axis, found[0][1])),)
+    order: SSAValue | None = None
+    for array, descending in reversed(found):
+        seen = array if order is None else taken(c, array, order, axis)
+        step = c.add(graph.ArgsortOp(seen, axis, descending))
+        order = step if order is None else taken(c, order, step, axis)
+    assert order is not None, "no key"
+    return [taken(c, value, order, axis) for value in values]
+
+
+def taken(c: Conversion, x: SSAValue, order: SSAValue, axis: int) -> SSAValue:
+    """Returns the elements of `x` at positions along an axis."""
+    shape = c.shape(order)
+    where = [order if k == axis else c.iota(k, i64, shape) for k in range(len(shape))]
+    return c.add(graph.GatherOp(x, where, range(len(shape))))
+
+
+def _keys_of(block: Block, value: SSAValue) -> list[_Key] | None:
+    """Returns what a comparator compares, the first key first; None where it does something else."""
+    first: dict[SSAValue, str] = {}
+    second: dict[SSAValue, str] = {}
+    for number, argument in enumerate(block.args):
+        first[argument] = f"{'xy'[number % 2]}{number // 2}"
+        second[argument] = f"{'yx'[number % 2]}{number // 2}"
+    keys: list[_Key] = []
+    while True:
+        op = value.owner
+        if isinstance(op, stablehlo.CompareOp):
+            key = _key_of(op, first, second)
+            return None if key is None else [*keys, key]
+        if not isinstance(op, stablehlo.OrOp):
+            return None
+        less, both = op.operands[0].owner, op.operands[1].owner
+        if not isinstance(less, stablehlo.CompareOp) or not isinstance(both, stablehlo.AndOp):
+            return None
+        same = both.operands[0].owner
+        key = _key_of(less, first, second)
+        is_same = (
+            isinstance(same, stablehlo.CompareOp)
+            and _direction(same) == "EQ"
+            and [text_of(each, first) for each in same.operands]
+            == [text_of(each, first) for each in less.operands]
+        )
+        if key is None or not is_same:
+            return None
+        keys.append(key)
+        value = both.operands[1]
+
+
+def _direction(op: stablehlo.CompareOp) -> str:
+    assert op.comparison_direction is not None, "verified"
+    return op.comparison_direction.data.value
+
+
+def _key_of(op: stablehlo.CompareOp, first: dict[SSAValue, str], second: dict[SSAValue, str]) -> _Key | None:
+    direction = _direction(op)
+    text = text_of(op.operands[0], first)
+    # The same of the second row as of the first, and of no other.
+    if direction not in ("LT", "GT") or "?" in text or text != text_of(op.operands[1], second):
+        return None
+    if "y" in {name[0] for name in _arguments_of(op.operands[0], first)}:
+        return None
+    is_total = op.compare_type is not None and op.compare_type.data.value == "TOTALORDER"
+    return _Key(op.operands[0], direction == "GT", is_total)
+
+
+def _arguments_of(value: SSAValue, names: dict[SSAValue, str]) -> set[str]:
+    """Returns the names of the arguments that a value is computed of."""
+    found: set[str] = set()
+    waiting, seen = [value], set[SSAValue]()
+    while waiting:
+        each = waiting.pop()
+        if each in seen:
+            continue
+        seen.add(each)
+        if isinstance(each.owner, Block):
+            found.add(names.get(each, "y"))
+        else:
+            waiting += each.owner.operands
+    return found
+
+
+def _by_exchanges(
+    c: Conversion, op: stablehlo.SortOp, values: Sequence[SSAValue], axis: int
+) -> Sequence[SSAValue]:
+    """Returns rows sorted by Batcher's odd-even merge: all exchanges of a step are one comparison."""
+    shape = c.shape(values[0])
+    (count,) = c.static([shape[axis]], "the extent that is sorted")
+    order = [axis, *(k for k in range(len(shape)) if k != axis)]
+    rows = [c.permute(value, order) for value in values]
+    rows.append(c.iota(0, i64, [shape[k] for k in order]))
+    for pairs in _exchanges(count):
+        low = [c.constant([a for a, _ in pairs], i64, (len(pairs),))]
+        high = [c.constant([b for _, b in pairs], i64, (len(pairs),))]
+        first = [c.add(graph.GatherOp(row, low, (0,))) for row in rows]
+        second = [c.add(graph.GatherOp(row, high, (0,))) for row in rows]
+        goes = _precedes(c, op, second, first)
+        for number, (a, b) in enumerate(zip(first, second, strict=True)):
+            row = c.add(graph.ScatterOp(graph.ScatterKind.SET, rows[number], low, c.select(goes, b, a), (0,)))
+            rows[number] = c.add(
+                graph.ScatterOp(graph.ScatterKind.SET, row, high, c.select(goes, a, b), (0,))
+            )
+    back = [order.index(k) for k in range(len(shape))]
+    return [c.permute(row, back) for row in rows[:-1]]
+
+
+def _precedes(
+    c: Conversion, op: stablehlo.SortOp, first: Sequence[SSAValue], second: Sequence[SSAValue]
+) -> SSAValue:
+    """Returns whether rows come before others: by the comparator, else where they stood before."""
+
+    def asked(a: Sequence[SSAValue], b: Sequence[SSAValue]) -> SSAValue:
+        pairs = [value for both in zip(a[:-1], b[:-1], strict=True) for value in both]
+        return c.lifted(op.regions[0], pairs)[0]
+
+    before = asked(first, second)
+    after = asked(second, first)
+    stood = c.binary(graph.LtOp, first[-1], second[-1])
+    tie = c.binary(graph.AndOp, c.unary(graph.NotOp, after), stood)
+    return c.binary(graph.OrOp, before, tie)
+
+
+def _exchanges(count: int) -> list[list[tuple[int, int]]]:
+    """Returns the steps of Batcher's network, each of exchanges that share no place."""
+    steps: list[list[tuple[int, int]]] = []
+    size = 1
+    while size < count:
+        distance = size
+        while distance:
+            pairs = [
+                (at + k, at + k + distance)
+                for at in range(distance % size, count - distance, 2 * distance)
+                for k in range(min(distance, count - at - distance))
+                if (at + k) // (2 * size) == (at + k + distance) // (2 * size)
+            ]
+            if pairs:
+                steps.append(pairs)
+            distance //= 2
+        size *= 2
+    return steps
+
+
+def _top_k(c: Conversion, op: chlo.TopKOp) -> Sequence[SSAValue]:
+    x, k = c.operand(op, 0), op.number("k", 0)
+    rank = len(c.shape(x))
+    if not rank:
+        raise VerifyException(f"{op.name}: {c.type(x)} has no axis")
+    axis = rank - 1
+    keys = total_order(c, x) if is_float(c.element(x)) else x
+    order = c.part(c.add(graph.ArgsortOp(keys, axis, True)), axis, 0, k)
+    return taken(c, x, order, axis), c.cast(order, i32)
+
+
+RULES: dict[type[Operation], Rule] = {
+    stablehlo.SortOp: _sort,
+    chlo.TopKOp: _top_k,
+}
