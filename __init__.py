@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from .frontends.stablehlo.jax_compile import jax_compile
     from .frontends.stablehlo.jax_export import from_jax
     from .frontends.stablehlo.text import from_stablehlo
+    from .frontends.onnx.imported import from_onnx
     from .passes.pass_manager import PassManager
     from .passes.sched.steps.schedule import Schedule
     from .runtime.executables.device_array import DeviceArray
@@ -107,6 +108,7 @@ __all__ = [
     "freeze",
     "from_jax",
     "from_stablehlo",
+    "from_onnx",
     "get_num_threads",
     "jax_compile",
     "jit",
@@ -167,6 +169,7 @@ _WHEN_ASKED_FOR = {
     "jax_compile": "frontends.stablehlo.jax_compile",
     "fori_loop": "frontends.control_flow",
     "freeze": "frontends.freeze",
+    "from_onnx": "frontends.onnx.imported",
     "scan": "frontends.control_flow",
     "switch": "frontends.control_flow",
     "while_loop": "frontends.control_flow",

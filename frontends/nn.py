@@ -323,16 +323,30 @@ def _cut(x: TracedArray, widths: Sequence[tuple[int, int]]) -> TracedArray:
     return ops.slice(x, offsets, sizes, (1,) * len(sizes))
 
 
-def _pooled(who: str, x: TracedArray, sizes: Sequence[int], strides: Sequence[int], kind: str) -> TracedArray:
-    """Returns what the elements of each window of padded images combine to."""
+def pooled(
+    who: str,
+    x: TracedArray,
+    sizes: Sequence[int],
+    strides: Sequence[int],
+    kind: str,
+    dilation: Sequence[int] | None = None,
+) -> TracedArray:
+    """
+    Returns what the elements of each window of padded images combine to: by default those that lie side by
+    side.
+
+    Raises:
+        ValueError: a window is larger than the images.
+    """
     count = len(sizes)
-    places = _extents(who, x, sizes, strides)
+    apart = (1,) * count if dilation is None else tuple(dilation)
+    places = _extents(who, x, [(size - 1) * d + 1 for size, d in zip(sizes, apart, strict=True)], strides)
     rank = len(x.shape)
     dims = rank + count
     d = [AffineExpr.dimension(k) for k in range(dims)]
     lead = rank - count
     maps = [
-        AffineMap(dims, 0, (*d[:lead], *_windowed(dims, lead, count, strides, (1,) * count))),
+        AffineMap(dims, 0, (*d[:lead], *_windowed(dims, lead, count, strides, apart))),
         AffineMap(dims, 0, tuple(d[:rank])),
     ]
     shape = (*x.shape[:lead], *places)
@@ -361,7 +375,7 @@ def max_pool(
     """
     (source,) = numbers("max_pool", x)
     sizes, steps, widths = _pool_arguments("max_pool", source, window, strides, padding)
-    return _pooled("max_pool", _padded(source, widths, least_of(source.dtype)), sizes, steps, "max")
+    return pooled("max_pool", _padded(source, widths, least_of(source.dtype)), sizes, steps, "max")
 
 
 @array_function(static=("window", "strides", "padding"))
@@ -375,7 +389,7 @@ def avg_pool(
     (source,) = numbers("avg_pool", x)
     source = source if is_float(source.dtype) else ops.cast(source, FLOAT64)
     sizes, steps, widths = _pool_arguments("avg_pool", source, window, strides, padding)
-    total = _pooled("avg_pool", _padded(source, widths, 0), sizes, steps, "add")
+    total = pooled("avg_pool", _padded(source, widths, 0), sizes, steps, "add")
     count = len(sizes)
     for axis, (size, step, (low, _)) in enumerate(
         zip(sizes, steps, widths, strict=True), len(total.shape) - count

@@ -40,7 +40,7 @@ MAY_IMPORT = {
 }
 """The prefixes of the modules that each part may import; parts that are not listed sit on top."""
 
-ONLY_IN = {"llvmlite": "backends.llvm", "pyopencl": "backends.opencl"}
+ONLY_IN = {"llvmlite": "backends.llvm", "onnx": "frontends.onnx", "pyopencl": "backends.opencl"}
 """The one package that may import each outside library."""
 
 FORBIDDEN = {
@@ -120,6 +120,7 @@ INNER_FLOORS = {
     "backends": (("cache",), ("llvm", "opencl", "reference")),
     "backends.llvm": (("native", "emission"), ("programs",)),
     "frontends": (("arrays",), ("tracing",), ("calls",), ("jit", "numpy", "stablehlo")),
+    "frontends": (("arrays",), ("tracing",), ("calls",), ("jit", "numpy"), ("onnx",)),
     "frontends.numpy": (("arguments",), ("products",)),
     "tools": (("opt", "tune"), ("run",), ("reduce",)),
 }

@@ -35,7 +35,14 @@ def test_the_navigation_names_every_page_once():
 
 def test_every_public_name_is_shown_once():
     names = [f"tenon.{name}" for name in tenon.__all__]
-    modules = ["tenon.numpy", "tenon.numpy.linalg", "tenon.nn", "tenon.random", "tenon.backends.interface"]
+    modules = [
+        "tenon.numpy",
+        "tenon.numpy.linalg",
+        "tenon.nn",
+        "tenon.onnx",
+        "tenon.random",
+        "tenon.backends.interface",
+    ]
     others = ["tenon.passes.instruments.interface.PassInstrument"]
     assert sorted(SHOWN) == sorted(names + modules + others)
 
@@ -58,5 +65,13 @@ def test_links_lead_to_files_of_the_site(builder: ModuleType, tmp_path: Path):
 def test_the_package_has_the_modules_that_an_import_finds(builder: ModuleType, tmp_path: Path):
     package = tmp_path / "tenon"
     builder.lay_package(package)
-    for name in ("__init__", "numpy", "nn", "random", "frontends/numpy/products/linalg", "tools/tune/tune"):
+    for name in (
+        "__init__",
+        "numpy",
+        "nn",
+        "onnx",
+        "random",
+        "frontends/numpy/products/linalg",
+        "tools/tune/tune",
+    ):
         assert (package / f"{name}.py").is_file(), name

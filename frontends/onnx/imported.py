@@ -1,0 +1,395 @@
+"""`tenon.from_onnx`: a model in an ONNX file as a function of arrays."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any, cast
+
+import numpy as np
+
+from ...dialects import graph
+from ...errors import CallError, TenonError
+from ..arrays.array import Array
+from ..arrays.aval import aval_of
+from ..arrays.concrete import ConcreteArray, as_concrete
+from ..calls.compiled_trace import CompiledTrace
+from ..jit.dims import Dim
+from ..tracing.trace import Trace, TracedArray, current_trace
+from . import ops as ops  # Registers what ops are.
+from .coverage import check_supported
+from .functions import Functions, opsets_of
+from .graphs import Frame, Run, Scope, add_initializers, run_graph
+from .loading import dim_names, graph_inputs, load_model
+from .storage import carried, carrier_of, stored, stored_array
+from .tensors import TensorReader
+from .values import GraphInput, NumpyArray, Value, ValueNeeded, is_known, leaves_of
+
+_MOST_PROGRAMS = 64
+"""How many programs are kept for one model: the one that was used the longest ago goes."""
+
+
+def from_onnx(
+    model: Any,
+    *,
+    backend: str = "llvm",
+    target: str | None = None,
+    pipeline: str | None = None,
+    dims: Mapping[str, int | Dim] | None = None,
+) -> OnnxModel:
+    """
+    Returns a model as a function of arrays. `model` is the path of a file, its bytes, or a `ModelProto`.
+
+        classify = tenon.from_onnx("model.onnx")
+        scores = classify(images)
+
+    Initializers are frozen: what a program makes of them alone is made once. Tensors in files beside the
+    model are mapped into memory. Dims that the model names are left open, one program serves all their
+    extents; `dims` says of such a name what bounds it has (a `Dim`), or which number it is. Where ops ask for
+    more of an extent than its bounds tell, and where a dim has no name, each shape gets its own program. So
+    does each value of an input that shapes are computed from.
+
+    `backend`, `target` and `pipeline` are as in `tenon.jit`.
+
+    Raises:
+        TenonError: there is no such file, it holds no model, or the model has ops or types that are not
+            supported: it lists all ops.
+        TypeError: `model` is none, or a dim neither a number nor a `Dim`.
+        ValueError: the model has no dim that `dims` names.
+        MissingExtraError: the package onnx is not installed.
+    """
+    proto, external = load_model(model)
+    check_supported(proto)
+    options = {"backend": backend, "target": target, "pipeline": pipeline}
+    return OnnxModel(proto, TensorReader(external), options, dims or {})
+
+
+@dataclass(frozen=True, slots=True)
+class _Program:
+    """A program for calls of one kind: results that are known, and those that it computes."""
+
+    compiled: CompiledTrace | None
+    arguments: tuple[int, ...]
+    """The numbers of the leaves of a call that it takes."""
+    results: tuple[Any, ...]
+    """For each result its known value, or the traced arrays in it, as they were."""
+
+    def run(self, leaves: Sequence[NumpyArray]) -> list[Any]:
+        values: list[NumpyArray] = []
+        if self.compiled is not None:
+            given = [leaves[number] for number in self.arguments]
+            values = [each.values for each in self.compiled.run(given)]
+        return [_filled(each, values) for each in self.results]
+
+
+@dataclass(frozen=True, slots=True)
+class _Computed:
+    """A result that is the array of that number which a program gives; its dtype is that of the model."""
+
+    number: int
+    dtype: np.dtype[Any]
+
+
+class OnnxModel:
+    """
+    A model that is called with arrays: numpy's, Tenon's, or others that DLPack hands over. It gives numpy
+    arrays, a tuple where the model has several results. Made by `from_onnx`. Threads may share it.
+    """
+
+    def __init__(
+        self,
+        proto: Any,
+        reader: TensorReader,
+        options: Mapping[str, Any],
+        dims: Mapping[str, int | Dim],
+    ) -> None:
+        self._graph = proto.graph
+        self._reader = reader
+        self._functions = Functions(proto.functions)
+        self._opsets = opsets_of(proto.opset_import) or {"": 1}
+        self._options = dict(options)
+        self.name: str = proto.graph.name or "model"
+        given = {tensor.name for tensor in proto.graph.initializer}
+        inputs = graph_inputs(proto.graph.input)
+        self.inputs = tuple([each for each in inputs if each.name not in given])
+        """What a call takes, in order."""
+        self.outputs = tuple(graph_inputs(proto.graph.output))
+        """What a call gives, in order."""
+        self._defaults = tuple([each for each in inputs if each.name in given])
+        self._dims = _dims_of(self.inputs, dims)
+        self._by_value: frozenset[str] = frozenset()
+        """The inputs for the values of which programs are made."""
+        self._folds_all = False
+        self._why_static: str | None = None
+        self._initializers: dict[int, tuple[Any, NumpyArray]] = {}
+        self._programs: OrderedDict[Any, _Program] = OrderedDict()
+        self._lock = Lock()
+
+    def __repr__(self) -> str:
+        inputs, outputs = (", ".join(map(str, each)) for each in (self.inputs, self.outputs))
+        return f"<ONNX model {self.name} ({inputs}) -> ({outputs})>"
+
+    @property
+    def n_programs(self) -> int:
+        """How many programs there are: one for each kind of call."""
+        return len(self._programs)
+
+    @property
+    def notes(self) -> list[str]:
+        """What calls found out so far that programs depend on, besides the dtypes."""
+        found: list[str] = []
+        if self._by_value:
+            found.append(f"a program for each value of {', '.join(sorted(self._by_value))}")
+        if self._why_static is not None:
+            found.append(f"a program for each shape: {self._why_static}")
+        return found
+
+    def __call__(self, /, *inputs: Any, **named: Any) -> Any:
+        """
+        Returns the results for inputs, in order or by name.
+
+        Raises:
+            CallError: the inputs do not fit.
+            TenonError: an op does not take what it is given, which names the node.
+            DeviceError: the device failed.
+        """
+        results = self.run(self._bound(inputs, named))
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def run(self, inputs: Sequence[Any]) -> list[Any]:
+        """Returns all results, in order, for all inputs, in order; the errors are those of a call."""
+        if current_trace() is not None and any(isinstance(each, Array) for each in inputs):
+            return self._inlined(inputs)
+        values = [self._checked(info, value) for info, value in zip(self.inputs, inputs, strict=True)]
+        program = self._program(values)
+        return program.run([carried(leaf) for value in values for leaf in leaves_of(value)])
+
+    def _bound(self, inputs: tuple[Any, ...], named: Mapping[str, Any]) -> list[Any]:
+        names = [each.name for each in self.inputs]
+        if len(inputs) > len(names):
+            raise CallError(f"{self.name}: {len(inputs)} inputs, expected {len(names)} ({', '.join(names)})")
+        found = dict(zip(names, inputs, strict=False))
+        for name, value in named.items():
+            if name not in names or name in found:
+                why = "given twice" if name in names else f"not an input ({', '.join(names)})"
+                raise CallError(f"{self.name}: '{name}' is {why}")
+            found[name] = value
+        missing = [each.name for each in self.inputs if each.name not in found and each.kind != "optional"]
+        if missing:
+            raise CallError(f"{self.name}: no value for the input '{missing[0]}'")
+        return [found.get(name) for name in names]
+
+    def _checked(self, info: GraphInput, value: Any) -> Value:
+        """Returns what is given for an input, as numpy arrays. Raises CallError where it does not fit."""
+        if info.kind == "sequence" and isinstance(value, list | tuple):
+            return [self._array(info, each) for each in cast("Sequence[Any]", value)]
+        if info.kind != "tensor" and value is None:
+            return None
+        return self._array(info, value)
+
+    def _array(self, info: GraphInput, value: Any) -> NumpyArray:
+        if isinstance(value, np.ndarray | np.generic):
+            array: NumpyArray = np.asarray(cast(Any, value))
+        else:
+            try:
+                array = as_concrete(value).values
+            except TypeError as error:
+                raise CallError(f"{self.name}: input '{info.name}': {error}") from None
+        if info.dtype is not None and array.dtype != info.dtype:
+            raise CallError(f"{self.name}: input '{info.name}' is {array.dtype}, expected {info.dtype}")
+        if info.kind != "tensor" or info.shape is None:
+            return array
+        wanted = info.shape
+        fits = len(wanted) == array.ndim and all(
+            not isinstance(extent, int) or extent == found
+            for extent, found in zip(wanted, array.shape, strict=True)
+        )
+        if not fits:
+            raise CallError(f"{self.name}: input '{info.name}' has shape {array.shape}, expected {info}")
+        return array
+
+    def _check_dims(self, values: Sequence[Value]) -> dict[str, int]:
+        """Returns the extents of named dims. Raises CallError where an extent does not fit its dim."""
+        found: dict[str, int] = {}
+        for info, value in zip(self.inputs, values, strict=True):
+            if info.kind != "tensor" or info.shape is None:
+                continue
+            for axis, extent in enumerate(info.shape):
+                if not isinstance(extent, str):
+                    continue
+                number = value.shape[axis]
+                if found.setdefault(extent, number) != number:
+                    raise CallError(
+                        f"{self.name}: the dim '{extent}' is {found[extent]}, and {number} in input "
+                        f"'{info.name}' (axis {axis} of shape {value.shape})"
+                    )
+                dim = self._dims[extent]
+                low, high = (dim, dim) if isinstance(dim, int) else (dim.minimum, dim.maximum)
+                # One of extent 0 has a program of its own where the least is not said.
+                if not low <= number <= high and (number or low != 1):
+                    raise CallError(
+                        f"{self.name}: the dim '{extent}' is {number} in input '{info.name}', expected "
+                        f"{low if low == high else f'{low} to {high}'}"
+                    )
+        return found
+
+    def _program(self, values: Sequence[Value]) -> _Program:
+        """Returns the program for a call, made if there is none."""
+        extents = self._check_dims(values)
+        with self._lock:
+            while True:
+                is_static = bool(self._why_static or self._by_value) or 0 in extents.values()
+                pairs = zip(self.inputs, values, strict=True)
+                key = tuple([self._key(info, value, is_static) for info, value in pairs])
+                found = self._programs.get(key)
+                if found is not None:
+                    self._programs.move_to_end(key)
+                    return found
+                try:
+                    made = self._made(values, is_static)
+                except ValueNeeded as error:
+                    self._note_needed(error)
+                    continue
+                except TenonError as error:
+                    if is_static or not extents:
+                        raise
+                    self._why_static = error.message
+                    continue
+                self._programs[key] = made
+                if len(self._programs) > _MOST_PROGRAMS:
+                    self._programs.popitem(last=False)
+                return made
+
+    def _note_needed(self, error: ValueNeeded) -> None:
+        """Makes programs for the values of more inputs. Raises the error where that changes nothing."""
+        if not error.inputs <= self._by_value:
+            self._by_value |= error.inputs
+        elif not self._folds_all:
+            self._folds_all = True
+        else:
+            raise error
+
+    def _key(self, info: GraphInput, value: Value, is_static: bool) -> Any:
+        if value is None:
+            return None
+        if isinstance(value, list):
+            return tuple([self._key(info, each, True) for each in cast("list[Value]", value)])
+        if info.name in self._by_value:
+            return value.dtype, value.shape, value.tobytes()
+        if is_static or info.shape is None or None in info.shape:
+            return value.dtype, value.shape
+        return value.dtype
+
+    def _made(self, values: Sequence[Value], is_static: bool) -> _Program:
+        dims = [] if is_static else [dim for dim in self._dims.values() if isinstance(dim, Dim)]
+        trace = Trace(self.name, [graph.DimOp(each.name, each.minimum, each.maximum) for each in dims])
+        numbers: list[int] = []
+        n_leaves = 0
+        with trace:
+            inputs: list[Value] = []
+            run = self._run()
+            for info, value in zip(self.inputs, values, strict=True):
+
+                def argument(leaf: NumpyArray, info: GraphInput = info) -> Value:
+                    nonlocal n_leaves
+                    n_leaves += 1
+                    if info.name in self._by_value:
+                        return leaf
+                    numbers.append(n_leaves - 1)
+                    shape = leaf.shape if is_static else self._open_shape(info, leaf.shape)
+                    aval = aval_of(carrier_of(leaf.dtype), shape)
+                    array = stored(trace.argument(aval, info.name), leaf.dtype)
+                    run.note_sources(array, frozenset([info.name]))
+                    return array
+
+                inputs.append(_mapped(value, argument))
+            results = self._results(run, inputs)
+            traced: list[TracedArray] = []
+            kept = [self._kept(run, trace, each, traced) for each in results]
+            trace.finish(traced)
+        compiled = CompiledTrace(trace, traced, **self._options) if traced or trace.has_effects else None
+        return _Program(compiled, tuple(numbers), tuple(kept))
+
+    def _open_shape(self, info: GraphInput, shape: tuple[int, ...]) -> tuple[Any, ...]:
+        if info.kind != "tensor" or info.shape is None:
+            return shape
+        found: list[Any] = []
+        for extent, number in zip(info.shape, shape, strict=True):
+            dim = self._dims[extent] if isinstance(extent, str) else number
+            found.append(dim.extent if isinstance(dim, Dim) else dim)
+        return tuple(found)
+
+    def _run(self) -> Run:
+        run = Run(self._reader, self._functions, self._folds_all)
+        run.initializers = self._initializers
+        return run
+
+    def _results(self, run: Run, inputs: Sequence[Value]) -> list[Value]:
+        scope = Scope(Frame(run, self._opsets, {}))
+        scope.values.update({info.name: value for info, value in zip(self.inputs, inputs, strict=True)})
+        add_initializers(self._graph, scope)
+        return run_graph(self._graph, scope, self.name)
+
+    def _kept(self, run: Run, trace: Trace, value: Value, traced: list[TracedArray]) -> Any:
+        """Returns what a program keeps of a result; the arrays that it computes are added to `traced`."""
+
+        def kept(leaf: Any) -> Any:
+            dtype: np.dtype[Any] = leaf.dtype
+            if is_known(leaf) and dtype.kind != "O":
+                return np.array(leaf)
+            traced.append(stored_array(run.lifting.lift(trace, leaf)))
+            return _Computed(len(traced) - 1, np.dtype(np.int64) if dtype.kind == "O" else dtype)
+
+        return _mapped(value, kept)
+
+    def _inlined(self, inputs: Sequence[Any]) -> list[Any]:
+        """Returns the results as arrays of the trace that is being written, of which the model is a part."""
+        trace = current_trace()
+        assert trace is not None, "inlined outside of a trace"
+        run = self._run()
+        values: list[Value] = []
+        for info, value in zip(self.inputs, inputs, strict=True):
+            array = value
+            if isinstance(value, ConcreteArray):
+                array = value.values
+            if not isinstance(array, TracedArray) and array is not None:
+                array = self._checked(info, array)
+            elif isinstance(array, TracedArray) and info.dtype not in (None, array.dtype):
+                raise CallError(f"{self.name}: input '{info.name}' is {array.dtype}, expected {info.dtype}")
+            values.append(array)
+
+        def lifted(leaf: Any) -> Any:
+            return run.lifting.lift(trace, leaf)
+
+        return [_mapped(each, lifted) for each in self._results(run, values)]
+
+
+def _dims_of(inputs: Sequence[GraphInput], given: Mapping[str, int | Dim]) -> dict[str, int | Dim]:
+    """Returns the named dims of inputs, by what the model calls them."""
+    params = list(
+        dict.fromkeys(extent for info in inputs for extent in info.shape or () if isinstance(extent, str))
+    )
+    for name, dim in given.items():
+        if name not in params:
+            raise ValueError(f"from_onnx: dims has '{name}', the model has {params}")
+        if not isinstance(dim, Dim) and (isinstance(dim, bool) or not isinstance(cast(object, dim), int)):
+            raise TypeError(f"from_onnx: dims has {dim!r} for '{name}', expected a number or a Dim")
+    names = dim_names(params)
+    return {param: given.get(param, Dim(names[param])) for param in params}
+
+
+def _mapped(value: Value, function: Any) -> Any:
+    if isinstance(value, list):
+        return [_mapped(each, function) for each in cast("list[Value]", value)]
+    return None if value is None else function(value)
+
+
+def _filled(kept: Any, values: Sequence[NumpyArray]) -> Any:
+    if isinstance(kept, list):
+        return [_filled(each, values) for each in cast("list[Any]", kept)]
+    if isinstance(kept, _Computed):
+        value = values[kept.number]
+        return value if value.dtype == kept.dtype else value.astype(kept.dtype)
+    return None if kept is None else kept.copy()
