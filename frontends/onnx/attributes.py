@@ -10,6 +10,7 @@ from .tensors import TensorReader
 
 _FLOAT, _INT, _STRING, _TENSOR, _GRAPH = 1, 2, 3, 4, 5
 _FLOATS, _INTS, _STRINGS, _TENSORS, _GRAPHS = 6, 7, 8, 9, 10
+_TYPE = 13
 
 
 def resolved_attributes(node: Any, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -47,6 +48,8 @@ def attribute_value(attribute: Any, reader: TensorReader, who: str) -> Any:
         return reader.read(attribute.t, f"{who}: attribute '{attribute.name}'")
     if kind == _GRAPH:
         return attribute.g
+    if kind == _TYPE:
+        return attribute.tp
     if kind == _FLOATS:
         return [float(each) for each in attribute.floats]
     if kind == _INTS:

@@ -14,10 +14,14 @@ from .values import Value
 
 @dataclass(frozen=True, slots=True)
 class ModelFunction:
-    """A `FunctionProto`, and the versions of the domains that its nodes are of."""
+    """
+    A `FunctionProto`, the versions of the domains that its nodes are of, and the attributes that a call may
+    leave out.
+    """
 
     proto: Any
     opsets: Mapping[str, int]
+    defaults: Mapping[str, Any]
 
 
 def opsets_of(imports: Sequence[Any]) -> dict[str, int]:
@@ -31,7 +35,7 @@ class Functions:
     def __init__(self, protos: Sequence[Any]) -> None:
         self._of_model = {
             (each.domain, each.name, getattr(each, "overload", "")): ModelFunction(
-                each, opsets_of(each.opset_import)
+                each, opsets_of(each.opset_import), {other.name: other for other in each.attribute_proto}
             )
             for each in protos
         }
@@ -49,7 +53,7 @@ class Functions:
             found = None
             if schema is not None and schema.has_function:
                 body = schema.function_body
-                found = ModelFunction(body, opsets_of(body.opset_import) or {"": version})
+                found = _defined(schema, body, version)
             self._of_schema[key] = found
         return self._of_schema[key]
 
@@ -81,7 +85,18 @@ class Functions:
         types = [_type_of(value) for value in inputs]
         text = schema.get_context_dependent_function(resolved.SerializeToString(), types)
         body = onnx_package().FunctionProto.FromString(text)
-        return ModelFunction(body, opsets_of(body.opset_import) or {"": version})
+        return _defined(schema, body, version)
+
+
+def _defined(schema: Any, body: Any, version: int) -> ModelFunction:
+    """Returns a function that onnx defines an op by, whose attributes have the defaults of the op."""
+    opsets = opsets_of(body.opset_import) or ({} if schema.domain else {"": version})
+    defaults = {
+        name: attribute.default_value
+        for name, attribute in schema.attributes.items()
+        if attribute.default_value.name
+    }
+    return ModelFunction(body, opsets, defaults)
 
 
 def schema_of(domain: str, name: str, version: int) -> Any:

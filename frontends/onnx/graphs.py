@@ -179,9 +179,9 @@ def _run_node(node: Any, scope: Scope, who: str) -> None:
     function = frame.run.functions.of_model(domain, node.op_type, getattr(node, "overload", ""))
     try:
         if function is not None:
-            results = _call_function(function, inputs, attributes, context, len(outputs))
+            results = _call_function(function, inputs, attributes, context, outputs)
         else:
-            results = _apply(node, domain, version, inputs, attributes, context, len(outputs))
+            results = _apply(node, domain, version, inputs, attributes, context, outputs)
     except TenonError as error:
         raise _named(error, who) from None
     except _RULE_ERRORS as error:
@@ -231,16 +231,16 @@ def _apply(
     inputs: list[Value],
     attributes: dict[str, Any],
     context: Context,
-    n_outputs: int,
+    outputs: Sequence[str],
 ) -> list[Value]:
     """Returns the results of a node by a rule, or by the function that its op stands for."""
     run = context.run
     rule = find_rule(domain, node.op_type, version)
     if rule is None:
         function = run.functions.of_schema(node, domain, version, inputs, attributes, context.who)
-        return _call_function(function, inputs, attributes, context, n_outputs)
+        return _call_function(function, inputs, attributes, context, outputs)
     values = {name: attribute_value(each, run.reader, context.who) for name, each in attributes.items()}
-    special = {"n_outputs": n_outputs, "opset": version, "context": context}
+    special = {"n_outputs": len(outputs), "opset": version, "context": context}
     named = {name: value for name, value in special.items() if name in rule.attributes}
     if all(map(is_known, inputs)):
         numpy_rule = find_numpy_rule(domain, node.op_type, version)
@@ -318,20 +318,25 @@ def _call_function(
     inputs: Sequence[Value],
     attributes: Mapping[str, Any],
     context: Context,
-    n_outputs: int,
+    outputs: Sequence[str],
 ) -> list[Value]:
-    """Returns what the body of a function gives."""
+    """Returns what the body of a function gives, None for what is not wanted."""
     caller = context.scope.frame
     if caller.depth >= _MOST_NESTED:
         raise TenonError(f"{context.who}: functions call one another without end")
     proto = function.proto
     if len(inputs) > len(proto.input):
         raise TenonError(f"{context.who}: {len(inputs)} inputs, its function has {len(proto.input)}")
-    given = {each.name: each for each in proto.attribute_proto} | dict(attributes)
-    scope = Scope(Frame(caller.run, function.opsets, given, caller.depth + 1))
+    given = {**function.defaults, **attributes}
+    opsets = {**caller.opsets, **function.opsets}
+    scope = Scope(Frame(caller.run, opsets, given, caller.depth + 1))
     padded = [*inputs, *[None] * (len(proto.input) - len(inputs))]
     scope.values.update(zip(proto.input, padded, strict=True))
     for number, node in enumerate(proto.node):
         _run_node(node, scope, f"{context.who}: {node_name(node, number)}")
-    outputs = list(proto.output)[:n_outputs]
-    return [_value(scope, name, f"{context.who}: its result") for name in outputs]
+    if len(outputs) > len(proto.output):
+        raise TenonError(f"{context.who}: {len(outputs)} results are wanted, it has {len(proto.output)}")
+    return [
+        _value(scope, name, f"{context.who}: its result") if wanted else None
+        for name, wanted in zip(proto.output, outputs, strict=False)
+    ]

@@ -3,6 +3,7 @@
 from . import (
     activations,
     comparisons,
+    control_flow,
     convolutions,
     elementwise,
     indexing,
@@ -12,6 +13,7 @@ from . import (
     products,
     reductions,
     selection,
+    sequences,
     shapes,
     sources,
     types,
@@ -20,6 +22,7 @@ from . import (
 __all__ = [
     "activations",
     "comparisons",
+    "control_flow",
     "convolutions",
     "elementwise",
     "indexing",
@@ -29,6 +32,7 @@ __all__ = [
     "products",
     "reductions",
     "selection",
+    "sequences",
     "shapes",
     "sources",
     "types",

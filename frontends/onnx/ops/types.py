@@ -109,14 +109,14 @@ def _rounded(x: Any, dtype: np.dtype[Any], saturate: bool) -> Any:
     """Returns floats rounded to what a dtype of few bits has, ties to even."""
     info = _finfo(dtype)
     greatest = info.max
+    is_few = dtype.name == "float4_e2m1fn"
+    if saturate or is_few:
+        x = tnp.clip(x, -greatest, greatest)
     step = tnp.multiply(_power_below(tnp.maximum(tnp.abs(x), info.smallest_normal)), 2.0**-info.nmant)
     found = tnp.multiply(tnp.round(tnp.divide(x, step)), step)
-    is_over = tnp.greater(tnp.abs(found), greatest)
-    limit = tnp.copysign(tnp.full_like(x, greatest), x)
-    if dtype.name == "float4_e2m1fn":
-        found = tnp.where(is_over, limit, found)
-        return tnp.where(tnp.isnan(x), tnp.full_like(x, greatest), found)
-    found = tnp.where(is_over, limit if saturate else tnp.full_like(x, np.nan), found)
+    if is_few:
+        return tnp.where(tnp.isnan(x), tnp.zeros_like(x), found)
+    found = tnp.where(tnp.greater(tnp.abs(found), greatest), tnp.full_like(x, np.nan), found)
     # There is no negative zero.
     return tnp.where(tnp.equal(found, 0), tnp.zeros_like(x), found)
 
