@@ -1,0 +1,310 @@
+"""Recurrent layers: a loop over the steps of sequences, in either direction or both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ....errors import TenonError
+from ... import nn
+from ... import numpy as tnp
+from ...control_flow import scan
+from ..registry import onnx_op
+from . import activations
+
+Activation = Callable[[Any], Any]
+
+_PLAIN: dict[str, Activation] = {
+    "elu": activations.elu,
+    "hardsigmoid": activations.hard_sigmoid,
+    "leakyrelu": activations.leaky_relu,
+    "relu": nn.relu,
+    "scaledtanh": tnp.tanh,
+    "sigmoid": nn.sigmoid,
+    "softplus": nn.softplus,
+    "softsign": activations.softsign,
+    "tanh": tnp.tanh,
+    "thresholdedrelu": activations.thresholded_relu,
+    "affine": lambda x: x,
+}
+
+
+def _with_numbers(name: str, alpha: float | None, beta: float | None) -> Activation:
+    """Returns an activation with its numbers, where they are given."""
+    if name not in _PLAIN:
+        raise TenonError(f"the activation {name!r} is not known")
+    if name == "hardsigmoid":
+        low, high = 0.2 if alpha is None else alpha, 0.5 if beta is None else beta
+        return lambda x: activations.hard_sigmoid(x, alpha=low, beta=high)
+    if name in ("affine", "scaledtanh"):
+        a, b = 1.0 if alpha is None else alpha, (0.0 if name == "affine" else 1.0) if beta is None else beta
+        if name == "affine":
+            return lambda x: tnp.add(tnp.multiply(x, a), b)
+        return lambda x: tnp.multiply(tnp.tanh(tnp.multiply(x, b)), a)
+    if alpha is None:
+        return _PLAIN[name]
+    function: Any = _PLAIN[name]
+    return lambda x: function(x, alpha=alpha)
+
+
+_WITH_ALPHA = ("affine", "elu", "hardsigmoid", "leakyrelu", "scaledtanh", "thresholdedrelu")
+_WITH_BETA = ("affine", "hardsigmoid", "scaledtanh")
+
+
+def _activations(
+    names: Sequence[str] | None,
+    defaults: Sequence[str],
+    alphas: Sequence[float] | None,
+    betas: Sequence[float] | None,
+    n_directions: int,
+) -> list[Activation]:
+    """Returns the activations of all directions; numbers go to those that have some, in order."""
+    wanted = list(names or list(defaults) * n_directions)
+    if len(wanted) != len(defaults) * n_directions:
+        raise TenonError(f"{len(wanted)} activations, expected {len(defaults) * n_directions}")
+    first, second = iter(alphas or ()), iter(betas or ())
+    found: list[Activation] = []
+    for each in wanted:
+        name = each.lower()
+        alpha = next(first, None) if name in _WITH_ALPHA else None
+        beta = next(second, None) if name in _WITH_BETA else None
+        found.append(_with_numbers(name, alpha, beta))
+    return found
+
+
+class _Layer:
+    """What the three kinds of layers have in common."""
+
+    def __init__(
+        self,
+        x: Any,
+        kernel: Any,
+        recurrence: Any,
+        bias: Any,
+        lengths: Any,
+        hidden_size: int | None,
+        direction: str,
+        layout: int,
+        clip: float | None,
+        n_gates: int,
+    ) -> None:
+        if direction not in ("forward", "reverse", "bidirectional"):
+            raise TenonError(f"direction is {direction!r}, expected forward, reverse or bidirectional")
+        self.x = tnp.swapaxes(x, 0, 1) if layout else x
+        self.layout = layout
+        self.kernel, self.recurrence, self.bias = kernel, recurrence, bias
+        self.lengths = lengths
+        self.size: int = recurrence.shape[-1]
+        self.reverses = {"forward": [False], "reverse": [True], "bidirectional": [False, True]}[direction]
+        self.clip = clip
+        if hidden_size is not None and hidden_size != self.size:
+            raise TenonError(f"hidden_size is {hidden_size}, the weights have shape {recurrence.shape}")
+        if kernel.shape[0] != len(self.reverses) or kernel.shape[1] != n_gates * self.size:
+            raise TenonError(f"weights of shape {kernel.shape} for {direction} and {n_gates} gates")
+
+    def clipped(self, x: Any) -> Any:
+        return x if self.clip is None else tnp.clip(x, -self.clip, self.clip)
+
+    def initial(self, given: Any, number: int) -> Any:
+        """Returns what a direction begins with, zeros by default."""
+        if given is None:
+            return tnp.zeros((self.x.shape[1], self.size), dtype=self.x.dtype)
+        return given[:, number] if self.layout else given[number]
+
+    def biases(self, number: int, n_gates: int) -> tuple[Any, Any]:
+        """Returns the biases of inputs and of what is carried."""
+        if self.bias is None:
+            none = tnp.zeros((n_gates * self.size,), dtype=self.x.dtype)
+            return none, none
+        count = n_gates * self.size
+        return self.bias[number, :count], self.bias[number, count:]
+
+    def run(self, number: int, step: Callable[[Any, Any], tuple[Any, ...]], state: tuple[Any, ...]) -> Any:
+        """Returns what a direction carries at the end, and what it gives at each step."""
+        reverse = self.reverses[number]
+        count = self.x.shape[0]
+        places: Any = tnp.arange(count)
+
+        def one(carried: Any, given: Any) -> Any:
+            x, place = given
+            found = step(x, carried)
+            if self.lengths is None:
+                return found, found[0]
+            is_inside = tnp.expand_dims(tnp.less(place, tnp.astype(self.lengths, np.dtype(np.int64))), 1)
+            kept = tuple(tnp.where(is_inside, new, old) for new, old in zip(found, carried, strict=True))
+            return kept, tnp.where(is_inside, found[0], tnp.zeros_like(found[0]))
+
+        return scan(one, state, (self.x, places), reverse=reverse)
+
+    def results(self, ends: Sequence[Sequence[Any]], outputs: Sequence[Any]) -> tuple[Any, ...]:
+        """Returns the outputs of all steps and directions, and what each direction ended with."""
+        steps = tnp.stack(list(outputs), axis=2 if self.layout else 1)
+        steps = tnp.moveaxis(steps, 0, 1) if self.layout else steps
+        axis = 1 if self.layout else 0
+        last = [tnp.stack([each[k] for each in ends], axis=axis) for k in range(len(ends[0]))]
+        return steps, *last
+
+
+def _parts(x: Any, count: int) -> list[Any]:
+    return list(tnp.split(x, count, axis=-1))
+
+
+@onnx_op("RNN", since=7)
+def rnn(
+    x: Any,
+    kernel: Any,
+    recurrence: Any,
+    bias: Any = None,
+    lengths: Any = None,
+    initial: Any = None,
+    *,
+    activation_alpha: list[float] | None = None,
+    activation_beta: list[float] | None = None,
+    activations: list[str] | None = None,
+    clip: float | None = None,
+    direction: str = "forward",
+    hidden_size: int | None = None,
+    layout: int = 0,
+) -> tuple[Any, ...]:
+    layer = _Layer(x, kernel, recurrence, bias, lengths, hidden_size, direction, layout, clip, 1)
+    functions = _activations(activations, ("Tanh",), activation_alpha, activation_beta, len(layer.reverses))
+    ends, outputs = [], []
+    for number in range(len(layer.reverses)):
+        first, second = layer.biases(number, 1)
+        w, r = tnp.transpose(kernel[number]), tnp.transpose(recurrence[number])
+        both = tnp.add(first, second)
+        function = functions[number]
+
+        def step(x: Any, state: Any, w: Any = w, r: Any = r, both: Any = both, f: Any = function) -> Any:
+            total = tnp.add(tnp.add(tnp.matmul(x, w), tnp.matmul(state[0], r)), both)
+            return (f(layer.clipped(total)),)
+
+        end, output = layer.run(number, step, (layer.initial(initial, number),))
+        ends.append(end)
+        outputs.append(output)
+    return layer.results(ends, outputs)
+
+
+@onnx_op("GRU", since=7)
+def gru(
+    x: Any,
+    kernel: Any,
+    recurrence: Any,
+    bias: Any = None,
+    lengths: Any = None,
+    initial: Any = None,
+    *,
+    activation_alpha: list[float] | None = None,
+    activation_beta: list[float] | None = None,
+    activations: list[str] | None = None,
+    clip: float | None = None,
+    direction: str = "forward",
+    hidden_size: int | None = None,
+    layout: int = 0,
+    linear_before_reset: int = 0,
+) -> tuple[Any, ...]:
+    """The gates are update, reset and hidden, in this order."""
+    layer = _Layer(x, kernel, recurrence, bias, lengths, hidden_size, direction, layout, clip, 3)
+    functions = _activations(
+        activations, ("Sigmoid", "Tanh"), activation_alpha, activation_beta, len(layer.reverses)
+    )
+    size = layer.size
+    ends, outputs = [], []
+    for number in range(len(layer.reverses)):
+        first, second = layer.biases(number, 3)
+        w, r = tnp.transpose(kernel[number]), tnp.transpose(recurrence[number])
+        f, g = functions[2 * number : 2 * number + 2]
+
+        def step(
+            x: Any,
+            state: Any,
+            w: Any = w,
+            r: Any = r,
+            first: Any = first,
+            second: Any = second,
+            f: Any = f,
+            g: Any = g,
+        ) -> Any:
+            (h,) = state
+            given = _parts(tnp.add(tnp.matmul(x, w), first), 3)
+            gates = tnp.add(tnp.matmul(h, r[:, : 2 * size]), second[: 2 * size])
+            update, reset = (
+                f(layer.clipped(tnp.add(a, b))) for a, b in zip(given, _parts(gates, 2), strict=False)
+            )
+            last = r[:, 2 * size :]
+            if linear_before_reset:
+                carried = tnp.multiply(reset, tnp.add(tnp.matmul(h, last), second[2 * size :]))
+            else:
+                carried = tnp.add(tnp.matmul(tnp.multiply(reset, h), last), second[2 * size :])
+            hidden = g(layer.clipped(tnp.add(given[2], carried)))
+            return (tnp.add(tnp.multiply(tnp.subtract(1, update), hidden), tnp.multiply(update, h)),)
+
+        end, output = layer.run(number, step, (layer.initial(initial, number),))
+        ends.append(end)
+        outputs.append(output)
+    return layer.results(ends, outputs)
+
+
+@onnx_op("LSTM", since=7)
+def lstm(
+    x: Any,
+    kernel: Any,
+    recurrence: Any,
+    bias: Any = None,
+    lengths: Any = None,
+    initial: Any = None,
+    initial_cell: Any = None,
+    peepholes: Any = None,
+    *,
+    activation_alpha: list[float] | None = None,
+    activation_beta: list[float] | None = None,
+    activations: list[str] | None = None,
+    clip: float | None = None,
+    direction: str = "forward",
+    hidden_size: int | None = None,
+    input_forget: int = 0,
+    layout: int = 0,
+) -> tuple[Any, ...]:
+    """The gates are input, output, forget and cell, in this order."""
+    layer = _Layer(x, kernel, recurrence, bias, lengths, hidden_size, direction, layout, clip, 4)
+    functions = _activations(
+        activations, ("Sigmoid", "Tanh", "Tanh"), activation_alpha, activation_beta, len(layer.reverses)
+    )
+    ends, outputs = [], []
+    for number in range(len(layer.reverses)):
+        first, second = layer.biases(number, 4)
+        w, r = tnp.transpose(kernel[number]), tnp.transpose(recurrence[number])
+        holes = None if peepholes is None else _parts(peepholes[number], 3)
+        both = tnp.add(first, second)
+        chosen = functions[3 * number : 3 * number + 3]
+
+        def step(
+            x: Any,
+            state: Any,
+            w: Any = w,
+            r: Any = r,
+            both: Any = both,
+            holes: Any = holes,
+            chosen: Any = chosen,
+        ) -> Any:
+            f, g, h = chosen
+            hidden, cell = state
+            total = tnp.add(tnp.add(tnp.matmul(x, w), tnp.matmul(hidden, r)), both)
+            enter, leave, forget, new = _parts(total, 4)
+            if holes is not None:
+                enter = tnp.add(enter, tnp.multiply(holes[0], cell))
+                forget = tnp.add(forget, tnp.multiply(holes[2], cell))
+            enter = f(layer.clipped(enter))
+            forget = tnp.subtract(1, enter) if input_forget else f(layer.clipped(forget))
+            cell = tnp.add(tnp.multiply(forget, cell), tnp.multiply(enter, g(layer.clipped(new))))
+            if holes is not None:
+                leave = tnp.add(leave, tnp.multiply(holes[1], cell))
+            return tnp.multiply(f(layer.clipped(leave)), h(cell)), cell
+
+        state = layer.initial(initial, number), layer.initial(initial_cell, number)
+        end, output = layer.run(number, step, state)
+        ends.append(end)
+        outputs.append(output)
+    return layer.results(ends, outputs)
