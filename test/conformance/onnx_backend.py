@@ -1,10 +1,10 @@
 """
 Runs onnx's own tests of backends, `onnx.backend.test.BackendTest`, on `tenon.onnx`:
 
-    python test/conformance/onnx_backend.py [--backend reference] [--groups Node Simple] [pattern]
+    python test/conformance/onnx_backend.py [pattern] [--backend reference] [--groups Node Simple]
 
 and prints how many pass, and of the others the reason why not. `pattern` is searched in names. Tests that
-cannot pass, as there are no arrays of strings, maps or complex numbers and nothing is trained, are counted apart.
+cannot pass are counted apart: there are no arrays of strings, maps or complex numbers, and nothing is trained.
 """
 
 from __future__ import annotations

@@ -1,20 +1,13 @@
-"""What ops are, a file for each family; importing the room registers them."""
+"""What ops on tensors are, a file for each family; importing the room registers them."""
 
 from . import (
-    activations,
     comparisons,
     control_flow,
-    convolutions,
     elementwise,
     indexing,
     known_values,
-    normalisation,
-    pools,
     products,
-    recurrent,
     reductions,
-    resizing,
-    sampling,
     selection,
     sequences,
     shapes,
@@ -23,20 +16,13 @@ from . import (
 )
 
 __all__ = [
-    "activations",
     "comparisons",
     "control_flow",
-    "convolutions",
     "elementwise",
     "indexing",
     "known_values",
-    "normalisation",
-    "pools",
     "products",
-    "recurrent",
     "reductions",
-    "resizing",
-    "sampling",
     "selection",
     "sequences",
     "shapes",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from ..values import Value, ints, is_known
 def _sequence(value: Value, who: str) -> list[Value]:
     if not isinstance(value, list):
         raise TenonError(f"{who}: a tensor, expected a sequence")
-    return list(value)
+    return list(cast("list[Value]", value))
 
 
 def _position(context: Context, value: Value, count: int) -> int:

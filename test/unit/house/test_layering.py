@@ -122,6 +122,7 @@ INNER_FLOORS = {
     "frontends": (("arrays",), ("tracing",), ("calls",), ("jit", "numpy", "stablehlo")),
     "frontends": (("arrays",), ("tracing",), ("calls",), ("jit", "numpy"), ("onnx",)),
     "frontends.numpy": (("arguments",), ("products",)),
+    "frontends.onnx": (("ops",), ("layers",)),
     "tools": (("opt", "tune"), ("run",), ("reduce",)),
 }
 """

@@ -122,7 +122,8 @@ def taps_of(
     else:
         raise TenonError(f"mode is {mode!r}, expected nearest, linear or cubic")
     count = weights.shape[1]
-    places = (ceiling - count // 2).astype(np.int64)[:, None] + np.arange(count)
+    places: NumpyArray = np.arange(count, dtype=np.int64)
+    places = (ceiling - count // 2).astype(np.int64)[:, None] + places
     if exclude:
         weights = np.where((places < 0) | (places >= axis.extent), 0.0, weights)
         weights = weights / weights.sum(-1, keepdims=True)

@@ -8,8 +8,8 @@ from ....errors import TenonError
 from ... import nn
 from ... import numpy as tnp
 from ...arrays.array import Array
+from ..ops.elementwise import check_same_dtype
 from ..registry import onnx_op
-from .elementwise import check_same_dtype
 
 
 @onnx_op("Relu")

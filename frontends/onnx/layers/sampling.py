@@ -38,12 +38,12 @@ def _reflected(x: Any, low: float, high: float) -> Any:
 
 def _rows(x: Any, batch: Any, places: Sequence[Any]) -> Any:
     """Returns the channels of images, last, at whole places that lie inside."""
-    indices = [batch, *[tnp.astype(place, _INT64) for place in places]]
+    indices: list[Any] = [batch, *[tnp.astype(place, _INT64) for place in places]]
     return ops.gather(x, indices, (0, *range(2, 2 + len(places))))
 
 
-class _Images:
-    """Images whose elements are looked up where they need not be."""
+class Images:
+    """Images whose elements are looked up at places of a shape, also outside: as the padding says."""
 
     def __init__(self, x: Any, shape: Sequence[int], padding: str, align: bool) -> None:
         self.x = x
@@ -96,7 +96,7 @@ def grid_sample(
         raise TenonError(f"mode {mode!r} with padding_mode {padding_mode!r} is not known")
     count = len(x.shape) - 2
     align = bool(align_corners)
-    images = _Images(x, grid.shape[:-1], padding_mode, align)
+    images = Images(x, grid.shape[:-1], padding_mode, align)
     wide = tnp.astype(grid, x.dtype)
     places: list[Any] = []
     for axis, extent in enumerate(images.extents):
@@ -110,11 +110,12 @@ def grid_sample(
     if _MODES[mode] == "nearest":
         found = images.at([tnp.round(place) for place in places])
     else:
-        found = _interpolated(images, places, _MODES[mode])
+        found = interpolated(images, places, _MODES[mode])
     return tnp.moveaxis(found, -1, 1)
 
 
-def _interpolated(images: _Images, places: Sequence[Any], mode: str) -> Any:
+def interpolated(images: Images, places: Sequence[Any], mode: str) -> Any:
+    """Returns the channels, last, at places between elements; `mode` is `linear` or `cubic`."""
     first = 0 if mode == "linear" else -1
     taps: list[list[tuple[Any, Any]]] = []
     for place in places:
@@ -163,7 +164,7 @@ def roi_align(
     for number, box in enumerate(rois):
         sides = np.array([box[3] - box[1], box[2] - box[0]]) * spatial_scale
         sides = sides if half else np.maximum(sides, 1)
-        counts = tuple(max(int(np.ceil(side / n)), 1) for side, n in zip(sides, size, strict=True))
+        counts = [max(int(np.ceil(side / n)), 1) for side, n in zip(sides, size, strict=True)]
         one = context.lift(np.ascontiguousarray(box[None]))
         index = batch_indices[number : number + 1]
         found.append(_aligned(x, one, index, size, (counts[0], counts[1]), spatial_scale, half, mode))

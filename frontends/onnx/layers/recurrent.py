@@ -170,7 +170,8 @@ def rnn(
 ) -> tuple[Any, ...]:
     layer = _Layer(x, kernel, recurrence, bias, lengths, hidden_size, direction, layout, clip, 1)
     functions = _activations(activations, ("Tanh",), activation_alpha, activation_beta, len(layer.reverses))
-    ends, outputs = [], []
+    ends: list[Any] = []
+    outputs: list[Any] = []
     for number in range(len(layer.reverses)):
         first, second = layer.biases(number, 1)
         w, r = tnp.transpose(kernel[number]), tnp.transpose(recurrence[number])
@@ -211,7 +212,8 @@ def gru(
         activations, ("Sigmoid", "Tanh"), activation_alpha, activation_beta, len(layer.reverses)
     )
     size = layer.size
-    ends, outputs = [], []
+    ends: list[Any] = []
+    outputs: list[Any] = []
     for number in range(len(layer.reverses)):
         first, second = layer.biases(number, 3)
         w, r = tnp.transpose(kernel[number]), tnp.transpose(recurrence[number])
@@ -272,7 +274,8 @@ def lstm(
     functions = _activations(
         activations, ("Sigmoid", "Tanh", "Tanh"), activation_alpha, activation_beta, len(layer.reverses)
     )
-    ends, outputs = [], []
+    ends: list[Any] = []
+    outputs: list[Any] = []
     for number in range(len(layer.reverses)):
         first, second = layer.biases(number, 4)
         w, r = tnp.transpose(kernel[number]), tnp.transpose(recurrence[number])
