@@ -157,7 +157,9 @@ def roi_align(
     size = (output_height, output_width)
     if sampling_ratio > 0:
         boxes = context.lift(rois)
-        return _aligned(x, boxes, batch_indices, size, (sampling_ratio,) * 2, spatial_scale, half, mode)
+        return _aligned(
+            x, boxes, batch_indices, size, (sampling_ratio, sampling_ratio), spatial_scale, half, mode
+        )
     if not is_known(rois):
         raise context.needs("input 'rois'", [rois])
     found: list[Any] = []
