@@ -28,6 +28,9 @@ from .storage import carried, carrier_of, stored, stored_array
 from .tensors import TensorReader
 from .values import GraphInput, NumpyArray, Value, ValueNeeded, is_known, leaves_of
 
+_LARGEST_DIM = 1 << 16
+"""The bound of named dims where none is given, so that programs can tell how much memory they take."""
+
 _MOST_PROGRAMS = 64
 """How many programs are kept for one model: the one that was used the longest ago goes."""
 
@@ -47,10 +50,10 @@ def from_onnx(
         scores = classify(images)
 
     Initializers are frozen: what a program makes of them alone is made once. Tensors in files beside the
-    model are mapped into memory. Dims that the model names are left open, one program serves all their
-    extents; `dims` says of such a name what bounds it has (a `Dim`), or which number it is. Where ops ask for
-    more of an extent than its bounds tell, and where a dim has no name, each shape gets its own program. So
-    does each value of an input that shapes are computed from.
+    model are mapped into memory. Dims that the model names are left open, one program serves their extents
+    from 1 to 65536; `dims` says of such a name what bounds it has instead (a `Dim`), or which number it is.
+    Where ops ask for more of an extent than its bounds tell, and where a dim has no name, each shape gets its
+    own program. So does each value of an input that shapes are computed from.
 
     `backend`, `target` and `pipeline` are as in `tenon.jit`.
 
@@ -120,6 +123,7 @@ class OnnxModel:
         """What a call gives, in order."""
         self._defaults = tuple([each for each in inputs if each.name in given])
         self._dims = _dims_of(self.inputs, dims)
+        self._bounded = frozenset(dims)
         self._by_value: frozenset[str] = frozenset()
         """The inputs for the values of which programs are made."""
         self._folds_all = False
@@ -228,8 +232,7 @@ class OnnxModel:
                     )
                 dim = self._dims[extent]
                 low, high = (dim, dim) if isinstance(dim, int) else (dim.minimum, dim.maximum)
-                # One of extent 0 has a program of its own where the least is not said.
-                if not low <= number <= high and (number or low != 1):
+                if extent in self._bounded and not low <= number <= high:
                     raise CallError(
                         f"{self.name}: the dim '{extent}' is {number} in input '{info.name}', expected "
                         f"{low if low == high else f'{low} to {high}'}"
@@ -241,7 +244,7 @@ class OnnxModel:
         extents = self._check_dims(values)
         with self._lock:
             while True:
-                is_static = bool(self._why_static or self._by_value) or 0 in extents.values()
+                is_static = bool(self._why_static or self._by_value) or self._is_outside(extents)
                 pairs = zip(self.inputs, values, strict=True)
                 key = tuple([self._key(info, value, is_static) for info, value in pairs])
                 found = self._programs.get(key)
@@ -262,6 +265,13 @@ class OnnxModel:
                 if len(self._programs) > _MOST_PROGRAMS:
                     self._programs.popitem(last=False)
                 return made
+
+    def _is_outside(self, extents: Mapping[str, int]) -> bool:
+        """Returns whether an extent is out of the bounds that a dim has where none are given."""
+        return any(
+            isinstance(dim, Dim) and not dim.minimum <= extents[name] <= dim.maximum
+            for name, dim in self._dims.items()
+        )
 
     def _note_needed(self, error: ValueNeeded) -> None:
         """Makes programs for the values of more inputs. Raises the error where that changes nothing."""
@@ -378,7 +388,7 @@ def _dims_of(inputs: Sequence[GraphInput], given: Mapping[str, int | Dim]) -> di
         if not isinstance(dim, Dim) and (isinstance(dim, bool) or not isinstance(cast(object, dim), int)):
             raise TypeError(f"from_onnx: dims has {dim!r} for '{name}', expected a number or a Dim")
     names = dim_names(params)
-    return {param: given.get(param, Dim(names[param])) for param in params}
+    return {param: given.get(param, Dim(names[param], 1, _LARGEST_DIM)) for param in params}
 
 
 def _mapped(value: Value, function: Any) -> Any:

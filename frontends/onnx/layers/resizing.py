@@ -152,14 +152,9 @@ def _axes(
 ) -> list[Axis]:
     """Returns how each axis of `along` is resized."""
     extents = [x.shape[axis] for axis in along]
-    if any(not isinstance(extent, int) for extent in extents):
-        raise TenonError(f"an axis whose extent varies (shape {x.shape})")
-    if (scales is None) == (sizes is None):
-        raise TenonError("expected either scales or sizes")
     count = len(along)
-    given = scales if scales is not None else sizes
-    if len(given) != count:
-        raise TenonError(f"{len(given)} scales or sizes for {count} axes")
+    if any(not isinstance(extent, int) for extent in extents):
+        raise TenonError(f"an axis whose extent varies is resized (shape {x.shape})")
     rois = (
         [(0.0, 1.0)] * count
         if roi is None or len(roi) != 2 * count
@@ -203,13 +198,22 @@ def resize(
     along = list(range(rank)) if axes is None else [axis_of("Resize", axis, rank) for axis in axes]
     scales = None if scales is None or not scales.size else scales.reshape(-1)
     wanted = None if sizes is None or not sizes.size else ints(sizes)
+    if (scales is None) == (wanted is None):
+        raise TenonError("expected either scales or sizes")
+    given: Any = wanted if scales is None else scales
+    if len(given) != len(along):
+        raise TenonError(f"{len(given)} scales or sizes for {len(along)} axes")
+    is_crop = coordinate_transformation_mode == "tf_crop_and_resize"
+    if keep_aspect_ratio_policy == "stretch" and not is_crop:
+        # What stays as it is may be of any extent.
+        same = [each == (x.shape[k] if scales is None else 1) for k, each in zip(along, given, strict=True)]
+        along = [axis for axis, is_same in zip(along, same, strict=True) if not is_same]
+        given = [each for each, is_same in zip(given, same, strict=True) if not is_same]
+        scales, wanted = (given, None) if scales is not None else (None, given)
     found: Any = x
     for place, axis in zip(
         along, _axes(x, along, scales, wanted, roi, keep_aspect_ratio_policy), strict=True
     ):
-        is_crop = coordinate_transformation_mode == "tf_crop_and_resize"
-        if axis.extent == axis.size and axis.scale == 1 and not (is_crop and axis.roi != (0.0, 1.0)):
-            continue
         places, weights, is_outside = taps_of(
             axis,
             mode,
