@@ -43,10 +43,10 @@ if TYPE_CHECKING:
     from .frontends.freeze import freeze
     from .frontends.jit.dims import Dim
     from .frontends.jit.jit import clear_caches, jit
+    from .frontends.onnx.imported import from_onnx
     from .frontends.stablehlo.jax_compile import jax_compile
     from .frontends.stablehlo.jax_export import from_jax
     from .frontends.stablehlo.text import from_stablehlo
-    from .frontends.onnx.imported import from_onnx
     from .passes.pass_manager import PassManager
     from .passes.sched.steps.schedule import Schedule
     from .runtime.executables.device_array import DeviceArray
@@ -107,8 +107,8 @@ __all__ = [
     "fori_loop",
     "freeze",
     "from_jax",
-    "from_stablehlo",
     "from_onnx",
+    "from_stablehlo",
     "get_num_threads",
     "jax_compile",
     "jit",
