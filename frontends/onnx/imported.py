@@ -269,7 +269,7 @@ class OnnxModel:
     def _is_outside(self, extents: Mapping[str, int]) -> bool:
         """Returns whether an extent is out of the bounds that a dim has where none are given."""
         return any(
-            isinstance(dim, Dim) and not dim.minimum <= extents[name] <= dim.maximum
+            isinstance(dim, Dim) and not dim.minimum <= extents.get(name, dim.minimum) <= dim.maximum
             for name, dim in self._dims.items()
         )
 
