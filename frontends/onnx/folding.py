@@ -11,13 +11,13 @@ from ..arrays.aval import aval_of
 from ..calls.compiled_trace import compile_module
 from ..tracing.trace import Trace, TracedArray
 from .storage import Stored, carried, stored, stored_array
-from .values import NumpyArray, Value
+from .values import NumpyArray, Value, size_of
 
 
-def folded(apply: Callable[[Callable[[Value], Any]], Sequence[Value]]) -> list[Value]:
+def folded(apply: Callable[[Callable[[Value], Any]], Sequence[Value]], most: int) -> list[Value] | None:
     """
-    Returns the results of a rule as numpy arrays; `apply` runs it with what makes its traced arrays of known
-    ones.
+    Returns the results of a rule as numpy arrays, None where they have more than `most` elements; `apply`
+    runs it with what makes its traced arrays of known ones.
     """
     trace = Trace("known")
     arguments: list[NumpyArray] = []
@@ -34,6 +34,8 @@ def folded(apply: Callable[[Callable[[Value], Any]], Sequence[Value]]) -> list[V
         trace.finish(traced)
     if not traced:
         return results
+    if size_of(traced) > most:
+        return None
     assert not trace.captured, "a rule reads an array from outside"
     executable = compile_module(trace.module, backend="reference", callbacks=trace.callbacks)
     found: Any = executable(*arguments)

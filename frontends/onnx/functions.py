@@ -39,6 +39,7 @@ class Functions:
             )
             for each in protos
         }
+        self._kinds: dict[tuple[str, str, int], dict[str, int]] = {}
         self._of_schema: dict[tuple[str, str, int], ModelFunction | None] = {}
 
     def of_model(self, domain: str, name: str, overload: str = "") -> ModelFunction | None:
@@ -56,6 +57,16 @@ class Functions:
                 found = _defined(schema, body, version)
             self._of_schema[key] = found
         return self._of_schema[key]
+
+    def attribute_kinds(self, domain: str, name: str, version: int) -> Mapping[str, int]:
+        """Returns the kinds of an op's attributes by their names: none for an op that onnx lacks."""
+        key = domain, name, version
+        found = self._kinds.get(key)
+        if found is None:
+            schema = schema_of(domain, name, version)
+            attributes: Any = {} if schema is None else schema.attributes
+            found = self._kinds[key] = {each: int(kind.type.value) for each, kind in attributes.items()}
+        return found
 
     def of_schema(
         self,

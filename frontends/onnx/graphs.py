@@ -16,12 +16,22 @@ from .functions import Functions, ModelFunction
 from .registry import Rule, find_numpy_rule, find_rule
 from .storage import Stored
 from .tensors import TensorReader
-from .values import Lifting, NumpyArray, Value, ValueNeeded, has_extents, is_known, leaves_of, size_of
+from .values import (
+    MOST_MADE,
+    Lifting,
+    NumpyArray,
+    Value,
+    ValueNeeded,
+    has_extents,
+    is_known,
+    leaves_of,
+    size_of,
+)
 
 _MOST_FOLDED = 1 << 14
 """The elements up to which known arrays are computed with; weights are left to programs."""
 
-_RULE_ERRORS = (TypeError, ValueError, LookupError, ArithmeticError, AttributeError)
+_RULE_ERRORS = (TypeError, ValueError, LookupError, ArithmeticError, AttributeError, MemoryError)
 """What functions of `tenon.numpy` raise for arguments that do not go together."""
 
 
@@ -239,6 +249,10 @@ def _apply(
     if rule is None:
         function = run.functions.of_schema(node, domain, version, inputs, attributes, context.who)
         return _call_function(function, inputs, attributes, context, outputs)
+    kinds = run.functions.attribute_kinds(domain, node.op_type, version)
+    for name, each in attributes.items():
+        if kinds.get(name, each.type) != each.type:
+            raise TenonError(f"{context.who}: attribute '{name}' is of another kind than the op says")
     values = {name: attribute_value(each, run.reader, context.who) for name, each in attributes.items()}
     special = {"n_outputs": len(outputs), "opset": version, "context": context}
     named = {name: value for name, value in special.items() if name in rule.attributes}
@@ -251,7 +265,10 @@ def _apply(
                 return _as_list(found)
     values = _checked(rule, inputs, values, context.who)
     if _is_foldable(rule, inputs, run):
-        return folded(lambda lift: _as_list(_called(rule, inputs, values | named, context, lift)))
+        most = MOST_MADE if run.folds_all else _MOST_FOLDED
+        found = folded(lambda lift: _as_list(_called(rule, inputs, values | named, context, lift)), most)
+        if found is not None:
+            return found
     return _as_list(_called(rule, inputs, values | named, context, context.lift))
 
 

@@ -136,6 +136,9 @@ def _from_bytes(raw: NumpyArray, number: int, dtype: np.dtype[Any], shape: tuple
     bits = _BITS.get(number)
     if bits is not None:
         return _unpacked(raw, bits, dtype, shape)
+    if dtype.kind == "b":
+        # Any byte but 0 is true.
+        return (raw != 0).reshape(shape)
     found = raw.view(dtype.newbyteorder("<") if dtype.itemsize > 1 and dtype.kind != "V" else dtype)
     if not found.dtype.isnative:
         found = found.astype(dtype)

@@ -29,6 +29,10 @@ _LARGEST_CONSTANT = 512
 """The bytes of the largest array that is a constant of a program; larger ones are frozen arguments."""
 
 
+MOST_MADE = 1 << 26
+"""The elements of the largest array that is made when a model is imported."""
+
+
 class ValueNeeded(TenonError):
     """
     A rule needs the values of an input that are not known: those that depend on the inputs of the model in
@@ -100,6 +104,12 @@ def tidied(values: NumpyArray) -> NumpyArray:
     if values.dtype.kind != "O" or any(isinstance(each, DimExpr) for each in values.reshape(-1)):
         return values
     return values.astype(np.int64)
+
+
+def check_count(what: str, count: Any) -> None:
+    """Raises TenonError where a file asks for more elements than an importer makes."""
+    if isinstance(count, int) and count > MOST_MADE:
+        raise TenonError(f"{what}: {count} elements, expected {MOST_MADE} or less")
 
 
 def ints(values: NumpyArray | None) -> tuple[Any, ...]:

@@ -14,7 +14,7 @@ from ...arrays.array import Array
 from ...numpy.dtypes import least_of
 from ...tracing import graph_ops as ops
 from ..registry import onnx_op
-from ..values import NumpyArray, ints
+from ..values import NumpyArray, check_count, ints
 from .convolutions import padding_of
 
 Widths = list[tuple[int, int]]
@@ -40,6 +40,8 @@ class _Windows:
         self.whole = tuple((k - 1) * d + 1 for k, d in zip(self.sizes, self.apart, strict=True))
         self.extents = tuple(x.shape[2:])
         self.widths = padding_of(auto_pad, pads, self.extents, self.whole, self.steps)
+        for extent, (low, high), size in zip(self.extents, self.widths, self.sizes, strict=True):
+            check_count("a pool", size * (extent + low + high))
         self.more = [self._more(axis) if ceil_mode else 0 for axis in range(count)]
         """How much lies behind the padding in the last window, where that is not whole."""
 

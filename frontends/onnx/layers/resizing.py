@@ -14,7 +14,7 @@ from ... import numpy as tnp
 from ...arrays.array import Array
 from ...numpy.arguments.axes import axis_of
 from ..registry import onnx_op
-from ..values import NumpyArray, ints
+from ..values import NumpyArray, check_count, ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,7 @@ class Axis:
 
 def _coordinates(axis: Axis, mode: str) -> NumpyArray:
     """Returns where each element of the result lies among those that there are."""
+    check_count("Resize", axis.size)
     places = np.arange(axis.size, dtype=np.float64)
     extent, scale = axis.extent, axis.scale
     width = scale * extent

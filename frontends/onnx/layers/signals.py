@@ -13,11 +13,12 @@ from ...numpy.arguments.axes import axis_of
 from ..graphs import Context
 from ..registry import onnx_op
 from ..tensors import dtype_of_number
-from ..values import NumpyArray, ints
+from ..values import NumpyArray, check_count, ints
 
 
 def _waves(length: int, count: int, inverse: bool) -> tuple[NumpyArray, NumpyArray]:
     """Returns the real and the imaginary parts of waves, of which each has `length` elements."""
+    check_count("a transform", length * count)
     # The product is taken modulo the length first, as the angle of a large one is not exact.
     turns = np.outer(np.arange(length), np.arange(count)) % length / length
     angles = (2 if inverse else -2) * np.pi * turns
@@ -149,6 +150,7 @@ def mel_weights(
     count, length, rate = (int(ints(each)[0]) for each in (n_mel_bins, dft_length, sample_rate))
     low, high = (2595 * np.log10(1 + float(each.reshape(())) / 700) for each in (lower_hertz, upper_hertz))
     n_bins = length // 2 + 1
+    check_count("MelWeightMatrix", n_bins * max(count, 1))
     mels = low + np.arange(count + 2) * ((high - low) / (count + 2))
     edges = np.floor((length + 1) * (700 * (10 ** (mels / 2595) - 1)) / rate).astype(np.int64)
     bins = np.arange(n_bins)[:, None]
