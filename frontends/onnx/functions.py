@@ -110,8 +110,13 @@ def _defined(schema: Any, body: Any, version: int) -> ModelFunction:
     return ModelFunction(body, opsets, defaults)
 
 
+_LARGEST_VERSION = (1 << 31) - 1
+
+
 def schema_of(domain: str, name: str, version: int) -> Any:
     """Returns what onnx says of an op in a version of its domain, None where there is no such op."""
+    if not 0 < version <= _LARGEST_VERSION:
+        return None
     defs = onnx_package("onnx.defs")
     try:
         return defs.get_schema(name, version, domain)

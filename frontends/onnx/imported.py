@@ -121,7 +121,6 @@ class OnnxModel:
         """What a call takes, in order."""
         self.outputs = tuple(graph_inputs(proto.graph.output))
         """What a call gives, in order."""
-        self._defaults = tuple([each for each in inputs if each.name in given])
         self._dims = _dims_of(self.inputs, dims)
         self._bounded = frozenset(dims)
         self._by_value: frozenset[str] = frozenset()

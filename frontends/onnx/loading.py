@@ -43,6 +43,7 @@ def load_model(source: Any) -> tuple[Any, ExternalData]:
         model = source
     else:
         raise TypeError(f"from_onnx: {type(source).__name__}, expected a path, bytes or a ModelProto")
+    _check_text(model)
     _check_versions(onnx, model)
     return model, ExternalData(folder)
 
@@ -53,6 +54,18 @@ def _parsed(onnx: Any, data: bytes, what: str) -> Any:
         return onnx.ModelProto.FromString(data)
     except (decode_error, RuntimeError, ValueError):
         raise TenonError(f"from_onnx: {what}: no ONNX model") from None
+
+
+def _check_text(message: Any) -> None:
+    """Raises TenonError where a name is no UTF-8: protobuf gives bytes for it then."""
+    for field, value in message.ListFields():
+        if field.type == field.TYPE_STRING:
+            texts: Any = [value] if isinstance(value, str | bytes) else value
+            if any(isinstance(text, bytes) for text in texts):
+                raise TenonError(f"from_onnx: {field.full_name} is no text")
+        elif field.type == field.TYPE_MESSAGE:
+            for each in [value] if hasattr(value, "ListFields") else value:
+                _check_text(each)
 
 
 def _check_versions(onnx: Any, model: Any) -> None:

@@ -4,7 +4,7 @@ Runs onnx's own tests of backends, `onnx.backend.test.BackendTest`, on `tenon.on
     python test/conformance/onnx_backend.py [pattern] [--backend reference] [--groups Node Simple]
 
 and prints how many pass, and of the others the reason why not. `pattern` is searched in names. Tests that
-cannot pass are counted apart: there are no arrays of strings, maps or complex numbers, nor training.
+cannot pass are counted apart: there are no arrays of strings, maps or complex numbers, and no training.
 """
 
 from __future__ import annotations
