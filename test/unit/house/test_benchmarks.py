@@ -15,7 +15,7 @@ from tenon.benchmarks.__main__ import write_report
 from tenon.benchmarks.cold_compile import CACHED, table_of
 from tenon.benchmarks.contest import DisagreementError, check_answer, contest
 from tenon.benchmarks.document import filled
-from tenon.benchmarks.environment import PEERS, install_peers
+from tenon.benchmarks.environment import ENVIRONMENTS, WAYS, install_libraries, make_environment
 from tenon.benchmarks.findings import Finding, findings_of, geometric_mean, read_reports
 from tenon.benchmarks.gate import Gate
 from tenon.benchmarks.harness import Times, time_interleaved
@@ -403,9 +403,20 @@ def test_what_cannot_be_installed_is_tried_in_all_ways_and_told():
         tried.append(packages)
         return "" if packages[0] in ("jax", "torch==2.13.0") and len(packages) == 1 else "no such package"
 
-    problems = install_peers(install)
+    problems = install_libraries(ENVIRONMENTS["bench"].libraries, install)
     assert problems["jax"] == "" and problems["torch"] == "" and problems["numba"] == "no such package"
-    assert sum(each[0].startswith("torch") for each in tried) == len(PEERS["torch"]) == 3
+    assert sum(each[0].startswith("torch") for each in tried) == len(WAYS["torch"]) == 3
+
+
+def test_an_environment_has_only_libraries_that_can_be_installed():
+    names = {name for environment in ENVIRONMENTS.values() for name in environment.libraries}
+    assert names == set(WAYS)
+
+
+def test_what_was_tried_is_not_tried_again(tmp_path: Path):
+    tried = {name: "" for name in ENVIRONMENTS["frameworks"].libraries} | {"jax": "no such package"}
+    (tmp_path / "peers.json").write_text(json.dumps(tried))
+    assert make_environment(tmp_path, ENVIRONMENTS["frameworks"]) == tried
 
 
 def test_narrow_products_are_right_and_wrong_ones_an_error():
