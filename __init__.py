@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from .frontends.stablehlo.jax_compile import jax_compile
     from .frontends.stablehlo.jax_export import from_jax
     from .frontends.stablehlo.text import from_stablehlo
+    from .frontends.torch.exported import from_torch
     from .passes.pass_manager import PassManager
     from .passes.sched.steps.schedule import Schedule
     from .runtime.executables.device_array import DeviceArray
@@ -109,6 +110,7 @@ __all__ = [
     "from_jax",
     "from_onnx",
     "from_stablehlo",
+    "from_torch",
     "get_num_threads",
     "jax_compile",
     "jit",
@@ -170,6 +172,7 @@ _WHEN_ASKED_FOR = {
     "fori_loop": "frontends.control_flow",
     "freeze": "frontends.freeze",
     "from_onnx": "frontends.onnx.imported",
+    "from_torch": "frontends.torch.exported",
     "scan": "frontends.control_flow",
     "switch": "frontends.control_flow",
     "while_loop": "frontends.control_flow",

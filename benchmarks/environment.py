@@ -5,9 +5,9 @@ frameworks that it has importers for, that can be installed.
     python benchmarks/environment.py .venv-bench
     python benchmarks/environment.py .venv-frameworks --for frameworks
 
-Needs nothing but Python. What cannot be installed is told of, each time, and left out. What was tried is kept in
-`peers.json` in that folder, so that a second time nothing is done unless something was added here; removing
-the folder starts anew.
+Needs nothing but Python. What cannot be installed is told of, each time, and left out. What was tried is
+kept in `peers.json` in that folder: a second time nothing is done, unless something was added here. To start
+anew, remove the folder.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from xdsl.dialects import func
 from xdsl.dialects.arith import FastMathFlagsAttr
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, ModuleOp, UnitAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FileLineColLoc, FunctionType, ModuleOp, UnitAttr
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 
 from ...dialects import graph
@@ -92,6 +92,8 @@ class Trace:
         """By the ids of arrays: what reads them at each call, from places outside of the function."""
         self.values_read: set[int] = set()
         """The ids of arrays whose values the function read: the program is for these values only."""
+        self.place: FileLineColLoc | None = None
+        """Where ops come from that are of another program, which is translated; else the user's line."""
         self.has_effects = False
         """Whether the function does more than to compute results."""
         self.callbacks: dict[str, HostCallback] = {}
@@ -132,7 +134,7 @@ class Trace:
         Adds an op with one result, of the user's line that asks for it, and returns that. `aval` is what
         stands for the result, where that is known.
         """
-        op.location = user_location()
+        op.location = self.place or user_location()
         self.scope.block.add_op(op)
         value = op.results[0]
         if aval is None:
@@ -141,7 +143,7 @@ class Trace:
 
     def add_all(self, op: Operation, avals: Sequence[Aval]) -> list[TracedArray]:
         """Adds an op of the user's line, and returns its results, for which `avals` stand."""
-        op.location = user_location()
+        op.location = self.place or user_location()
         self.scope.block.add_op(op)
         return [
             TracedArray(self, self.scope, value, aval) for value, aval in zip(op.results, avals, strict=True)

@@ -120,6 +120,7 @@ INNER_FLOORS = {
     "backends": (("cache",), ("llvm", "opencl", "reference")),
     "backends.llvm": (("native", "emission"), ("programs",)),
     "frontends": (("arrays",), ("tracing",), ("calls",), ("jit", "numpy", "stablehlo"), ("onnx",)),
+    "frontends": (("arrays",), ("tracing",), ("calls",), ("jit", "numpy"), ("torch",)),
     "frontends.numpy": (("arguments",), ("products",)),
     "frontends.onnx": (("ops",), ("layers",)),
     "tools": (("opt", "tune"), ("run",), ("reduce",)),

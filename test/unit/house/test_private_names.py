@@ -12,6 +12,8 @@ from tenon.test.unit.library import ROOT
 _FORK = "a lock that another thread holds at a fork: what takes it lets go before it returns"
 
 NEEDED = {
+    ("conformance/torch_ops.py", "_internal"): "torch has its database of ops there",
+    ("conformance/torch_ops.py", "_pytree"): "torch has its trees of arguments there",
     ("unit/backends/cache/test_folder.py", "_lock"): _FORK,
     ("unit/backends/cache/test_folder.py", "_LOOKUPS"): _FORK,
     ("unit/backends/cache/test_folder.py", "_loading"): _FORK,

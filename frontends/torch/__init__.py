@@ -1,0 +1,1 @@
+"""Programs of torch: a backend of `torch.compile`, and exported programs."""

@@ -1,0 +1,93 @@
+"""`torch.compile(model, backend="tenon")`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+from .graph_program import GraphProgram
+from .library import torch_library
+from .ops.table import TABLE
+
+_DECOMPOSED = (
+    "_adaptive_avg_pool2d",
+    "_native_batch_norm_legit",
+    "_native_batch_norm_legit_functional",
+    "_native_batch_norm_legit_no_training",
+    "_scaled_dot_product_flash_attention_for_cpu",
+    "adaptive_max_pool2d",
+    "grid_sampler_2d",
+    "native_batch_norm",
+    "native_dropout",
+    "native_group_norm",
+    "native_layer_norm",
+    "upsample_bilinear2d",
+    "upsample_nearest1d",
+    "upsample_nearest2d",
+    "upsample_nearest3d",
+)
+"""Ops that torch can write with others, but does not for every compiler."""
+
+
+@cache
+def decompositions() -> dict[Any, Any]:
+    """Returns how torch writes ops with other ones: all that it can, but for those that are in the table."""
+    torch = torch_library()
+    known = import_module("torch._decomp")
+    found = dict(known.core_aten_decompositions().items())
+    more = [getattr(torch.ops.aten, name) for name in _DECOMPOSED if hasattr(torch.ops.aten, name)]
+    found.update(known.get_decompositions(more))
+    for op in list(found):
+        # What is here is compiled as it is.
+        if str(op).removeprefix("aten.") in TABLE and getattr(op, "namespace", "") == "aten":
+            del found[op]
+    return found
+
+
+def tenon(module: Any, example_inputs: list[Any], **options: Any) -> Any:
+    """
+    Compiles a graph that torch captured, and the one of its gradients. This is what `backend="tenon"` means.
+
+    Raises:
+        TypeError: an option is given, of which there are none.
+    """
+    if options.get("options"):
+        raise TypeError(f"tenon: the backend has no options ({', '.join(options['options'])})")
+    return compiled_by(module, example_inputs, _forget)
+
+
+def compiled_by(module: Any, example_inputs: list[Any], note: Callable[[GraphProgram], None]) -> Any:
+    """Compiles a graph and the one of its gradients, and hands each program to `note`."""
+    common = import_module("torch._dynamo.backends.common")
+    partitioners = import_module("torch._functorch.partitioners")
+    attention = import_module("torch.nn.attention")
+    compiler = common.aot_autograd(
+        fw_compiler=_compiler("forward", note),
+        bw_compiler=_compiler("backward", note),
+        inference_compiler=_compiler("inference", note),
+        decompositions=decompositions(),
+        partition_fn=partitioners.min_cut_rematerialization_partition,
+    )
+    # Attention is seen as the products and the softmax that it is.
+    with attention.sdpa_kernel(attention.SDPBackend.MATH):
+        return compiler(module, example_inputs)
+
+
+def _forget(program: GraphProgram) -> None:
+    pass
+
+
+def _compiler(kind: str, note: Callable[[GraphProgram], None]) -> Any:
+    def compiled(module: Any, example_inputs: list[Any]) -> Any:
+        program = GraphProgram(module, kind)
+        note(program)
+
+        def run(arguments: list[Any]) -> tuple[Any, ...]:
+            return program(arguments)
+
+        run._boxed_call = True  # type: ignore[attr-defined]  # It empties the list of its arguments.
+        return run
+
+    return compiled

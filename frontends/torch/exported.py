@@ -1,0 +1,135 @@
+"""`tenon.from_torch`: a program that `torch.export` gave, as a function of arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...errors import CallError, TenonError
+from ..arrays.concrete import as_concrete
+from ..freeze import freeze
+from .backend import decompositions
+from .explanation import TorchExplanation, explanation_of
+from .graph_program import GraphProgram
+from .library import torch_library
+from .tensors import dtypes, tensor_of, values_of
+
+
+def from_torch(program: Any, /) -> TorchFunction:
+    """
+    Returns a function of arrays that computes what an exported program of torch does:
+
+        exported = torch.export.export(model, (example,))
+        predict = tenon.from_torch(exported)
+
+    Its weights are copied, and do not change: what is made of them alone is made once. Buffers that the
+    program changes belong to the function. Dynamic shapes of the export are named dims; a call outside of
+    them is a `CallError`. Arguments and results are nested as those of the exported model. Ops that are not
+    covered run in torch, which is told by a warning.
+
+    Raises:
+        TypeError: it is no exported program.
+        MissingExtraError: torch is not installed.
+    """
+    torch = torch_library()
+    if not isinstance(program, torch.export.ExportedProgram):
+        raise TypeError(
+            f"from_torch: {type(program).__name__}, expected an ExportedProgram "
+            "(hint: torch.export.export(model, (example,)))"
+        )
+    return TorchFunction(program)
+
+
+class TorchFunction:
+    """
+    An exported program of torch as a function. It takes numpy arrays, and whatever gives arrays by DLPack;
+    results are numpy arrays, or tensors where a tensor was among the arguments. Made by `from_torch`.
+    """
+
+    def __init__(self, exported: Any) -> None:
+        torch = torch_library()
+        exported = exported.run_decompositions(decompositions())
+        module, signature = exported.graph_module, exported.graph_signature
+        kinds = torch.export.graph_signature
+        self.changed: dict[str, Any] = {
+            name: exported.state_dict[name].detach().clone()
+            if name in exported.state_dict
+            else exported.constants[name].detach().clone()
+            for name in signature.buffers_to_mutate.values()
+        }
+        """The buffers that calls change, by their names."""
+        self._sources: list[tuple[str, Any]] = []
+        """What each placeholder is: a buffer that changes, a value that does not, or an argument."""
+        frozen: dict[Any, Any] = {}
+        placeholders = [node for node in module.graph.nodes if node.op == "placeholder"]
+        for node, spec in zip(placeholders, signature.input_specs, strict=True):
+            if spec.kind == kinds.InputKind.USER_INPUT:
+                is_constant = isinstance(spec.arg, kinds.ConstantArgument)
+                self._sources.append(("constant", spec.arg.value) if is_constant else ("argument", None))
+                continue
+            if spec.target in self.changed:
+                self._sources.append(("buffer", spec.target))
+                continue
+            known = exported.state_dict if spec.target in exported.state_dict else exported.constants
+            value = known[spec.target]
+            if not isinstance(value, torch.Tensor):
+                raise TenonError(f"from_torch: {spec.target} is {type(value).__name__}, expected a tensor")
+            value = value.detach()
+            if value.dtype in dtypes():
+                frozen[node] = freeze(values_of(value.clone(), None))
+            self._sources.append(("constant", value))
+        self._outputs = [
+            (spec.kind == kinds.OutputKind.USER_OUTPUT, spec.target) for spec in signature.output_specs
+        ]
+        self._call_spec = exported.call_spec
+        self._graph = GraphProgram(module, "exported", frozen)
+
+    def __call__(self, /, *arguments: Any, **named: Any) -> Any:
+        """
+        Runs the program.
+
+        Raises:
+            CallError: the arguments are nested otherwise, or one has another shape or dtype than was
+                exported.
+        """
+        torch = torch_library()
+        trees = torch.utils._pytree
+        leaves, structure = trees.tree_flatten((arguments, named))
+        if structure != self._call_spec.in_spec:
+            given, wanted = (" ".join(str(each).split()) for each in (structure, self._call_spec.in_spec))
+            raise CallError(f"exported: arguments are {given}, expected {wanted}")
+        gives_tensors = any(isinstance(leaf, torch.Tensor) for leaf in leaves)
+        given = iter(leaves)
+        values: list[Any] = []
+        for kind, value in self._sources:
+            if kind == "argument":
+                values.append(_tensor(next(given)))
+            elif kind == "buffer":
+                values.append(self.changed[value])
+            else:
+                if value is None or not isinstance(value, torch.Tensor):
+                    next(given)
+                values.append(value)
+        with torch.no_grad():
+            found = self._graph(values)
+        results: list[Any] = []
+        for (is_result, target), value in zip(self._outputs, found, strict=True):
+            if is_result:
+                results.append(value)
+            elif target in self.changed:
+                self.changed[target] = value
+        if not gives_tensors:
+            results = [values_of(each, None) if isinstance(each, torch.Tensor) else each for each in results]
+        return trees.tree_unflatten(results, self._call_spec.out_spec)
+
+    def explain(self) -> TorchExplanation:
+        """Returns what the compiler did, and what was left to torch."""
+        return explanation_of([self._graph])
+
+
+def _tensor(value: Any) -> Any:
+    """Returns an argument as a tensor, in its own memory where that can be written to."""
+    torch = torch_library()
+    if isinstance(value, torch.Tensor | bool | int | float) or value is None:
+        return value
+    array = as_concrete(value).values
+    return tensor_of(array if array.flags.writeable else array.copy(), None)

@@ -1,0 +1,105 @@
+"""Symbolic integers of torch as extents with named dims."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ...dialects.dims.expressions import LARGEST_DIM
+from ..jit.dims import Dim
+from ..tracing.extents import greatest, least
+from .ops.table import NotCoveredError
+
+
+def is_symbolic(value: Any) -> bool:
+    """Returns whether a value is an integer that torch knows by a name."""
+    return type(value).__name__ == "SymInt"
+
+
+def expression_of(value: Any) -> Any:
+    """Returns the sympy expression of a symbolic integer."""
+    return value.node.expr
+
+
+def symbols_of(value: Any) -> set[Any]:
+    """Returns the symbols that an integer is made of, none of a number."""
+    return set(expression_of(value).free_symbols) if is_symbolic(value) else set()
+
+
+class Dims:
+    """The named dims of the symbols of one graph, with the bounds that torch knows."""
+
+    def __init__(self, values: Iterable[Any]) -> None:
+        self._dims: dict[Any, Dim] = {}
+        for value in values:
+            for symbol in sorted(symbols_of(value), key=str):
+                if symbol not in self._dims:
+                    self._dims[symbol] = self._dim(symbol, value.node.shape_env)
+
+    def _dim(self, symbol: Any, environment: Any) -> Dim:
+        known = environment.var_to_range.get(symbol) if environment is not None else None
+        low, high = 0, LARGEST_DIM
+        if known is not None:
+            # Bounds that are not there are infinite, of a class of torch's own.
+            low = max(low, int(known.lower)) if known.lower.is_Integer else low
+            high = min(high, int(known.upper)) if known.upper.is_Integer else high
+        return Dim(str(symbol), low, high)
+
+    @property
+    def symbols(self) -> list[Any]:
+        """All symbols that there are."""
+        return sorted(self._dims, key=str)
+
+    def dims(self, symbols: Iterable[Any]) -> list[Dim]:
+        """Returns the dims of symbols, in the order of their names."""
+        return [self._dims[symbol] for symbol in sorted(symbols, key=str)]
+
+    def extent(self, value: Any) -> Any:
+        """
+        Returns an integer as an extent: a number stays one.
+
+        Raises:
+            NotCoveredError: an expression has a function that extents have not.
+        """
+        if not is_symbolic(value):
+            return int(value)
+        return self._of(expression_of(value), self._dims)
+
+    def _of(self, expression: Any, dims: Mapping[Any, Dim]) -> Any:
+        if expression.is_Integer:
+            return int(expression)
+        if expression.is_Symbol:
+            return dims[expression].extent
+        name = type(expression).__name__
+        if name == "Pow" and expression.exp.is_Integer and int(expression.exp) > 0:
+            return self._of(expression.base, dims) ** int(expression.exp)
+        parts = [self._of(part, dims) for part in expression.args]
+        found = parts[0]
+        for part in parts[1:]:
+            if name == "Add":
+                found = found + part
+            elif name == "Mul":
+                found = found * part
+            elif name in ("FloorDiv", "CleanDiv", "PythonFloorDiv"):
+                found = found // part
+            elif name in ("Mod", "PythonMod"):
+                found = found % part
+            elif name == "Max":
+                found = greatest(found, part)
+            elif name == "Min":
+                found = least(found, part)
+            else:
+                raise NotCoveredError(f"an extent is {expression}")
+        if name not in (
+            "Add",
+            "Mul",
+            "FloorDiv",
+            "CleanDiv",
+            "PythonFloorDiv",
+            "Mod",
+            "PythonMod",
+            "Max",
+            "Min",
+        ):
+            raise NotCoveredError(f"an extent is {expression}")
+        return found

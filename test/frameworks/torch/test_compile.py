@@ -1,0 +1,209 @@
+"""`torch.compile(backend="tenon")`: whole nets beside torch's own results, and what is not only computing."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Callable, Iterator
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tenon
+import torch
+from tenon.frontends.torch.told import LeftToTorchWarning, forget_told
+from torch import Tensor, nn
+from torch.nn import functional
+
+_SPEC = spec_from_file_location("nets", Path(__file__).parent / "nets.py")
+assert _SPEC is not None and _SPEC.loader is not None
+nets: Any = module_from_spec(_SPEC)
+_SPEC.loader.exec_module(nets)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_compiled_yet() -> Iterator[None]:
+    torch.compiler.reset()
+    torch.manual_seed(0)
+    forget_told()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", LeftToTorchWarning)
+        yield
+
+
+NETS: dict[str, tuple[Callable[[], nn.Module], Callable[[], tuple[Tensor, Tensor]]]] = {
+    "mlp": (nets.mlp, lambda: (torch.randn(8, 20), torch.randint(0, 10, (8,)))),
+    "cells": (nets.Cells, lambda: (torch.randn(4, 5, 8), torch.randint(0, 3, (4,)))),
+    "transformer": (
+        nets.Transformer,
+        lambda: (torch.randint(0, 50, (2, 12)), torch.randint(0, 50, (2, 12))),
+    ),
+    "resnet": (nets.ResNet, lambda: (torch.randn(2, 3, 32, 32), torch.randint(0, 10, (2,)))),
+}
+
+
+def step(model: nn.Module, call: Any, x: Tensor, y: Tensor) -> Tensor:
+    """Returns the loss of one training step, which changes the model."""
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    loss = functional.cross_entropy(call(x).flatten(0, -2), y.flatten())
+    loss.backward()
+    optimizer.step()
+    return loss.detach()
+
+
+@pytest.mark.parametrize("name", NETS)
+def test_a_net_gives_and_learns_what_torchs_does(name: str):
+    make, data = NETS[name]
+    mine = make()
+    its, (x, y) = copy.deepcopy(mine), data()
+    compiled = torch.compile(mine, backend="tenon")
+    torch.testing.assert_close(step(mine, compiled, x, y), step(its, its, x, y), rtol=1e-5, atol=1e-5)
+    # Parameters that learned, and what batch norms have seen.
+    torch.testing.assert_close(dict(mine.state_dict()), dict(its.state_dict()), rtol=1e-4, atol=1e-5)
+    with torch.no_grad():
+        torch.testing.assert_close(compiled(x), its(x), rtol=1e-4, atol=1e-4)
+
+
+def test_one_program_serves_all_extents_of_a_dynamic_axis():
+    model = nets.mlp()
+    counts: list[int] = []
+
+    def backend(module: Any, inputs: Any, **options: Any) -> Any:
+        counts.append(1)
+        from tenon.frontends.torch.backend import tenon as compile_graph
+
+        return compile_graph(module, inputs, **options)
+
+    compiled = torch.compile(model, backend=backend, dynamic=True)
+    compiled(torch.randn(9, 20))
+    before = len(counts)
+    for count in (3, 5, 7, 33):
+        x = torch.randn(count, 20)
+        torch.testing.assert_close(compiled(x), model(x))
+    assert len(counts) == before
+
+
+def test_sizes_are_numbers_of_a_program_too():
+    def scaled(x: Tensor) -> Tensor:
+        return x.reshape(-1) * x.shape[0] + torch.arange(x.shape[0] * x.shape[1]) / (x.shape[1] + 1)
+
+    compiled = torch.compile(scaled, backend="tenon", dynamic=True)
+    for shape in ((2, 3), (5, 4)):
+        x = torch.randn(shape)
+        torch.testing.assert_close(compiled(x), scaled(x))
+
+
+def test_gradients_of_dynamic_shapes_are_torchs():
+    model = nets.mlp()
+    compiled = torch.compile(model, backend="tenon", dynamic=True)
+    for count in (3, 5):
+        x = torch.randn(count, 20, requires_grad=True)
+        mine = torch.autograd.grad((compiled(x) ** 2).sum(), x)
+        torch.testing.assert_close(mine, torch.autograd.grad((model(x) ** 2).sum(), x), rtol=1e-4, atol=1e-5)
+
+
+def test_an_op_that_is_not_covered_runs_in_torch_and_is_told_once():
+    def spread(x: Tensor) -> Tensor:
+        values = torch.linalg.svdvals(x * 2)
+        return values * 3
+
+    x = torch.randn(4, 4)
+    compiled = torch.compile(spread, backend="tenon")
+    with pytest.warns(LeftToTorchWarning, match=r"_linalg_svd.default runs in torch: it is not in the table"):
+        found = compiled(x)
+    torch.testing.assert_close(found, spread(x), rtol=1e-4, atol=1e-5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", LeftToTorchWarning)
+        compiled(x + 1)
+        torch.compile(spread, backend="tenon", dynamic=True)(torch.randn(3, 3))
+    text = str(tenon.explain(compiled, x))
+    assert "1 ops left to torch" in text and "test_compile.py" in text and "svdvals(x * 2)" in text
+    assert text.count("kernel @") >= 2
+
+
+def test_random_numbers_are_torchs_in_their_order():
+    def noisy(x: Tensor) -> Tensor:
+        return functional.dropout(x * 2, 0.5) + torch.rand_like(x).exp()
+
+    x = torch.ones(100)
+    compiled = torch.compile(noisy, backend="tenon")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LeftToTorchWarning)
+        torch.manual_seed(1)
+        first = compiled(x)
+        torch.manual_seed(1)
+        torch.testing.assert_close(compiled(x), first)
+        assert set((first - first.min()).round().tolist()) and not torch.equal(compiled(x), first)
+
+
+def test_arguments_that_a_model_changes_are_changed():
+    def changed(x: Tensor, total: Tensor) -> Tensor:
+        total += x.sum(0)
+        x[0] = 7
+        return x * 2
+
+    x, total = torch.randn(3, 4), torch.zeros(4)
+    mine, its = (x.clone(), total.clone()), (x.clone(), total.clone())
+    torch.testing.assert_close(torch.compile(changed, backend="tenon")(*mine), changed(*its))
+    torch.testing.assert_close(mine, its)
+
+
+def test_results_that_show_the_same_memory_do_so():
+    def views(x: Tensor) -> tuple[Tensor, ...]:
+        y = x + 1
+        return y, y.t(), y[0], x.view(-1)
+
+    x = torch.randn(3, 4)
+    y, turned, row, flat = torch.compile(views, backend="tenon")(x)
+    y[0, 1] = 50
+    flat[0] = 60
+    assert turned[1, 0] == row[1] == 50 and x[0, 0] == 60
+
+
+def test_parameters_are_read_where_they_are():
+    model = nn.Linear(3, 2)
+    compiled = torch.compile(model, backend="tenon")
+    x = torch.randn(1, 3)
+    with torch.no_grad():
+        compiled(x)
+        model.weight.mul_(2)
+        model.bias.zero_()
+        torch.testing.assert_close(compiled(x), model(x))
+        model.weight.data = torch.zeros_like(model.weight)
+        assert not compiled(x).any()
+
+
+def test_tensors_in_other_orders_of_memory_are_taken():
+    def product(x: Tensor, y: Tensor) -> Tensor:
+        return functional.relu(x.permute(0, 2, 1) @ y)
+
+    x, y = torch.randn(2, 4, 5), torch.randn(2, 6, 4).transpose(1, 2)
+    compiled = torch.compile(product, backend="tenon")
+    torch.testing.assert_close(compiled(x, y), product(x, y))
+    channels_last = torch.randn(2, 3, 8, 8).to(memory_format=torch.channels_last)
+    conv = nn.Conv2d(3, 4, 3).to(memory_format=torch.channels_last)
+    found, expected = torch.compile(conv, backend="tenon")(channels_last), conv(channels_last)
+    torch.testing.assert_close(found, expected, check_stride=True)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float64, torch.float16], ids=str)
+def test_nets_of_other_dtypes_give_what_torchs_do(dtype: torch.dtype):
+    model, x = nets.mlp().to(dtype), torch.randn(4, 20, dtype=dtype)
+    with torch.no_grad():
+        found, expected = torch.compile(model, backend="tenon")(x), model(x)
+    close = {torch.float64: 1e-9, torch.float16: 2e-3, torch.bfloat16: 2e-2}[dtype]
+    torch.testing.assert_close(found, expected, rtol=close, atol=close)
+
+
+def test_a_graph_without_ops_is_no_program():
+    x = torch.randn(3)
+    assert torch.compile(lambda x: (x, 3), backend="tenon")(x)[1] == 3
+    torch.testing.assert_close(
+        torch.compile(lambda x: x[1:].view(2, 1), backend="tenon")(x), x[1:].view(2, 1)
+    )
+
+
+def test_the_backend_has_no_options():
+    with pytest.raises(Exception, match=r"tenon: the backend has no options \(fast\)"):
+        torch.compile(lambda x: x + 1, backend="tenon", options={"fast": True})(torch.ones(1))

@@ -1,0 +1,81 @@
+"""`tenon.from_torch`: exported programs as functions of arrays."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import tenon
+import torch
+from torch import Tensor, nn
+
+
+class Model(nn.Module):
+    """A net with two results in a dict, and a constant of its own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(6, 4)
+        self.norm = nn.BatchNorm1d(4)
+        self.shift = torch.arange(4.0)
+
+    def forward(self, x: Tensor, scale: float = 1.0) -> dict[str, Tensor]:
+        hidden = self.norm(self.layer(x))
+        return {"hidden": hidden, "scores": (hidden * scale + self.shift).softmax(-1)}
+
+
+def test_an_exported_program_is_a_function_of_numpy_arrays():
+    model, x = Model().eval(), torch.randn(5, 6)
+    function = tenon.from_torch(torch.export.export(model, (x,)))
+    found, expected = function(x.numpy()), model(x)
+    assert list(found) == ["hidden", "scores"] and type(found["scores"]) is np.ndarray
+    np.testing.assert_allclose(found["scores"], expected["scores"].detach().numpy(), rtol=1e-5)
+    torch.testing.assert_close(function(x), expected)
+    assert "prepared" in str(function.explain()) or "kernel" in str(function.explain())
+
+
+def test_dynamic_shapes_of_an_export_are_named_dims():
+    model = Model().eval()
+    batch = torch.export.Dim("batch", min=2, max=64)
+    exported = torch.export.export(model, (torch.randn(5, 6),), dynamic_shapes={"x": {0: batch}})
+    function = tenon.from_torch(exported)
+    for count in (2, 9, 64):
+        x = torch.randn(count, 6)
+        torch.testing.assert_close(function(x), model(x))
+    with pytest.raises(tenon.CallError, match=r"from 2 to 64"):
+        function(torch.randn(65, 6))
+
+
+def test_buffers_that_a_program_changes_belong_to_the_function():
+    model = Model().train()
+    function = tenon.from_torch(torch.export.export(model, (torch.randn(5, 6),)))
+    for _ in range(3):
+        x = torch.randn(5, 6)
+        torch.testing.assert_close(function(x), model(x), rtol=1e-4, atol=1e-5)
+    model.eval()
+    assert function.changed["norm.num_batches_tracked"] == 3
+
+
+def test_large_weights_are_prepared_once():
+    model, x = nn.Sequential(nn.Linear(64, 96), nn.ReLU(), nn.Linear(96, 64)), torch.randn(32, 64)
+    function = tenon.from_torch(torch.export.export(model, (x,)))
+    torch.testing.assert_close(function(x), model(x), rtol=1e-4, atol=1e-5)
+    assert "prepared once" in str(function.explain())
+
+
+def test_weights_are_those_of_the_export():
+    model, x = nn.Linear(64, 4), torch.randn(2, 64)
+    function = tenon.from_torch(torch.export.export(model, (x,)))
+    expected = model(x)
+    with torch.no_grad():
+        model.weight.zero_()
+    torch.testing.assert_close(function(x), expected)
+
+
+def test_wrong_arguments_are_errors():
+    function = tenon.from_torch(torch.export.export(nn.Linear(6, 4), (torch.randn(2, 6),)))
+    with pytest.raises(tenon.CallError, match=r"arguments are .* expected"):
+        function(torch.randn(2, 6), torch.randn(2, 6))
+    with pytest.raises(tenon.CallError, match=r"expected"):
+        function(torch.randn(3, 6))
+    with pytest.raises(TypeError, match=r"^from_torch: Linear, expected an ExportedProgram \(hint"):
+        tenon.from_torch(nn.Linear(6, 4))
