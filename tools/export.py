@@ -10,10 +10,13 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ..compiler.compile import compile
 from ..compiler.export.export import Exported, export_executable
+from ..compiler.export.opencl_export import export_for_opencl
 from ..errors import TenonError
 from ..frontends.jit.jit import Jitted, jit
 from ..frontends.jit.lowered import Lowered
 from ..runtime.executables.executable import Executable
+
+BACKENDS = ("llvm", "opencl")
 
 
 def export(
@@ -21,6 +24,7 @@ def export(
     path: str | PathLike[str],
     /,
     *arguments: Any,
+    backend: str = "llvm",
     target: str | None = None,
     weights: str = "inside",
     constants: Mapping[str, Any] | None = None,
@@ -39,16 +43,23 @@ def export(
 
     `target` names the processor that code is made for, as in `tenon.compile`; without a linker for it there
     is no `path.so`, and `note` of what is returned says so. With `weights="file"` constants are written to
-    `path.weights`, which a caller maps.
+    `path.weights`, which a caller maps. `backend="opencl"` writes `path.cl`, `path.c` and `path.h` for
+    OpenCL.
 
     Raises:
         TenonError: it cannot be compiled, asks something of the host, has tensor nodes or static symbols, or
             a file cannot be written.
         TypeError: it is no program, or the arguments do not fit.
     """
+    if backend not in BACKENDS:
+        raise TenonError(f"export: backend {backend!r} is not one of {', '.join(BACKENDS)}")
+    if backend == "opencl" and (target is not None or weights != "inside"):
+        raise TenonError("export: backend 'opencl' takes neither target nor weights")
     _check_constants(constants)
 
     def written(executable: Executable, held: Mapping[str, Any]) -> Exported:
+        if backend == "opencl":
+            return export_for_opencl(executable, path, constants=held, name=name)
         return export_executable(executable, path, constants=held, target=target, weights=weights, name=name)
 
     if isinstance(program, Executable | Lowered | ModuleOp | str):
@@ -69,7 +80,7 @@ def export(
         lowered = jitted.lower(*arguments, **named)
     if constants:
         raise TenonError("export: constants are for executables and modules (hint: a function reads arrays)")
-    compiled = lowered.compiled_for("llvm", target)
+    compiled = lowered.compiled_for(backend, target)
     held = compiled.fixed_values
     names = compiled.executable.argument_names
     return written(compiled.executable, dict(zip(names[len(names) - len(held) :], held, strict=True)))

@@ -18,7 +18,7 @@ from ..errors import CallError, TenonError
 from .completion import add_completion_argument
 from .diagnostics import Diagnostic
 from .exit_codes import DIAGNOSTICS, SUCCESS
-from .export import export
+from .export import BACKENDS, export
 from .plugins import add_plugin_arguments, load_plugins_of
 from .run.input_arrays import read_arrays
 from .source_text import STDIN, display_name, read_source
@@ -47,6 +47,7 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--entry", metavar="NAME", help="the function; may be left out where there is one")
     parser.add_argument("--name", help="what the functions' names begin with (default: the files' name)")
+    parser.add_argument("--backend", choices=BACKENDS, default="llvm", help="what it is for (default: llvm)")
     parser.add_argument(
         "--target",
         choices=PROCESSOR_NAMES,
@@ -69,6 +70,8 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     except TenonError as error:
         parser.error(str(error))
     parsed = parser.parse_args(arguments)
+    if parsed.backend != "llvm" and (parsed.target or parsed.weights):
+        parser.error(f"--target and --weights are for --backend llvm only, found {parsed.backend}")
     if parsed.output is None and parsed.input_file in (None, "-"):
         parser.error("standard input has no name: --output is missing")
     return parsed
@@ -93,10 +96,11 @@ class TenonCompile:
             module = parse_module(self.text, file)
             verify_module(module)
             entry = find_entry(module, args.entry).sym_name.data
-            with compile(module, target=args.target, entry=entry) as executable:
+            with compile(module, backend=args.backend, target=args.target, entry=entry) as executable:
                 exported = export(
                     executable,
                     output,
+                    backend=args.backend,
                     target=args.target,
                     weights=args.weights or "inside",
                     constants=constants,

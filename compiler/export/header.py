@@ -10,13 +10,17 @@ from .c_interface import CArray, CInterface, ReturnCode
 
 _CODES = "\n".join(f"  TENON_{code.name} = {code.value}, /* {code.meaning} */" for code in ReturnCode)
 
-COMMON = f"""#ifndef TENON_EXPORTED
-#define TENON_EXPORTED
-/* What all programs that Tenon exports have in common. */
+CODES = f"""#ifndef TENON_CODES
+#define TENON_CODES
+/* What functions of programs that Tenon exports return. */
 enum {{
 {_CODES}
 }};
+#endif
+"""
 
+EXECUTOR = """#ifndef TENON_EXECUTOR
+#define TENON_EXECUTOR
 /* A function of a program that works on the part begin <= i < end of a range. */
 typedef void (*tenon_range)(void *table, int64_t begin, int64_t end);
 
@@ -25,10 +29,10 @@ typedef void (*tenon_range)(void *table, int64_t begin, int64_t end);
  * that make up 0 <= i < extent, each once, in any order and in any threads, and returns when all are done.
  * Parts of less than `least` are not worth a thread. Which thread runs what changes no bit of a result.
  */
-typedef struct {{
+typedef struct {
   void (*run)(void *context, tenon_range function, void *table, int64_t extent, int64_t least);
   void *context;
-}} tenon_executor;
+} tenon_executor;
 #endif
 """
 
@@ -40,7 +44,8 @@ def header_text(interface: CInterface, weights_nbytes: int | None) -> str:
     parts = [
         f"/* {about} */\n#ifndef {guard}\n#define {guard}\n\n#include <stdint.h>\n",
         '#ifdef __cplusplus\nextern "C" {\n#endif\n',
-        COMMON,
+        CODES,
+        EXECUTOR,
         run_declaration(interface, weights_nbytes is not None),
         _workspace_declaration(interface),
         _threads_declarations(interface),
@@ -68,7 +73,7 @@ def run_declaration(interface: CInterface, has_weights: bool) -> str:
         "Runs the program. Any number of threads may call it at the same time. Returns TENON_OK, TENON_NULL, "
         "TENON_MISALIGNED, TENON_BAD_DIM or TENON_NO_MEMORY; only after TENON_OK are the outputs written.",
         lines,
-        f"int {interface.function('run')}({_joined(parameters)});",
+        f"int {interface.function('run')}({joined(parameters)});",
     )
 
 
@@ -112,7 +117,7 @@ def _workspace_declaration(interface: CInterface) -> str:
     return documented(
         "Returns the bytes of workspace that a call takes, or -TENON_BAD_DIM or -TENON_NO_MEMORY.",
         (),
-        f"int64_t {interface.function('workspace_size')}({_joined(_dim_parameters(interface)) or 'void'});",
+        f"int64_t {interface.function('workspace_size')}({joined(_dim_parameters(interface)) or 'void'});",
     )
 
 
@@ -163,7 +168,7 @@ def extent_text(extent: Extent, interface: CInterface) -> str:
     return str(substituted(extent, renamed))
 
 
-def _joined(parameters: Sequence[str]) -> str:
+def joined(parameters: Sequence[str]) -> str:
     """Returns parameters in as many lines as they take."""
     lines = [""]
     for parameter in parameters:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -71,6 +72,14 @@ def test_another_processor_has_an_object_and_a_note(
     assert "f_run(" in (tmp_path / "m.h").read_text()
 
 
+@pytest.mark.skipif(find_spec("pyopencl") is None, reason="needs pyopencl")
+def test_sources_for_opencl(module: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert tenon_compile.main([str(module), "-o", str(tmp_path / "m"), "--backend", "opencl"]) == SUCCESS
+    said = capsys.readouterr()
+    written = [line.partition(":")[0] for line in said.out.splitlines()]
+    assert written == [str(tmp_path / f"m{suffix}") for suffix in (".cl", ".c", ".h")] and not said.err
+
+
 def test_errors_have_places(
     module: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -101,6 +110,8 @@ def test_errors_have_places(
         (["-"], "standard input has no name"),
         (["m.mlir", "--target", "z80"], "invalid choice: 'z80'"),
         (["m.mlir", "--weights", "here"], "invalid choice: 'here'"),
+        (["m.mlir", "--backend", "reference"], "invalid choice: 'reference'"),
+        (["m.mlir", "--backend", "opencl", "--weights", "file"], "are for --backend llvm only, found opencl"),
         (["m.mlir", "--load-dialect", "/nowhere/d.py"], "/nowhere/d.py"),
     ],
 )

@@ -321,6 +321,11 @@ def test_wrong_requests_are_errors(tmp_path: Path) -> None:
     path = tmp_path / "m"
     with pytest.raises(tenon.TenonError, match=r"weights 'here' is not one of inside, file"):
         tenon.export(TWICE, path, weights="here")
+    with pytest.raises(tenon.TenonError, match=r"backend 'reference' is not one of llvm, opencl"):
+        tenon.export(TWICE, path, backend="reference")
+    for wrong in ({"target": "native"}, {"weights": "file"}):
+        with pytest.raises(tenon.TenonError, match="takes neither target nor weights"):
+            tenon.export(TWICE, path, backend="opencl", **wrong)
     with pytest.raises(tenon.TenonError, match="is no name of files in a folder that exists"):
         tenon.export(TWICE, tmp_path / "none" / "m")
     with pytest.raises(tenon.TenonError, match="expected the path of files"):
