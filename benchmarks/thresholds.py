@@ -373,6 +373,7 @@ BY_DESIGN: Mapping[str, str] = {
     "radix_sort.BITS": "a byte: clearing and summing up 256 counts is little beside 64 elements",
     "kernel_memory.STRIPS_NBYTES_LIMIT": "half of what a kernel may have; the rest is for a value a column",
     "separate_preparation.MOST_GROWTH": "what is kept of an array takes no more than twice its memory",
+    "handovers.MOST_ACCESSES": "half of the 16 sums of a tile, which are as many matrices",
     "winograd_convolutions._PRODUCTS": "F(2 x 2, 3 x 3) has so many for each tile",
     "unrolled_results.MOST_OPS": "what follows a convolution are a bias, a residual and an activation",
     "masks.MOST_OPS": "the mask of a box is five ops, of a box with a border around it seven",

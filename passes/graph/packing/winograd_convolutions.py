@@ -152,7 +152,7 @@ def _rewrite(convolution: ConvolutionOfThree) -> None:
     dims[convolution.inputs] = AffineExpr.dimension(count - 1)
     read = [next(dim for dim, _ in index.factors if dim in dims) for index in convolution.indices]
     of_image = [dims[dim] for dim in read if dim != convolution.inputs] + [dims[convolution.inputs]]
-    of_weights = [dims[convolution.inputs], dims[convolution.outputs]]
+    of_weights = [dims[dim] for dim in convolution.of_weights if dim not in convolution.window]
     maps = [AffineMap(count, 0, (*sums, *each)) for each in (of_image, of_weights)]
     halves = {dim: -(-_number(convolution.extents[dim]) // 2) for dim in convolution.places}
     shape = [halves.get(dim, convolution.extents[dim]) for dim in kept]
@@ -235,20 +235,20 @@ def _with_border(builder: GraphBuilder, image: SSAValue, missing: Sequence[int])
 
 
 def _weight_tiles(builder: GraphBuilder, convolution: ConvolutionOfThree) -> SSAValue:
-    """Returns the sums of weights: along columns, along rows, for each input channel and output channel."""
+    """
+    Returns the sums of weights: along columns, along rows, then for the channels in the order that they have.
+    """
     weights, axes = convolution.weights, convolution.of_weights
     hint, array = weights.name_hint, constant_array(weights)
     shape = tuple(_number(convolution.extents[dim]) for dim in axes)
-    order = [axes.index(dim) for dim in (*convolution.window, convolution.inputs, convolution.outputs)]
+    i, j = map(axes.index, convolution.window)
     made: list[graph.GraphOp] = []
     if shape_of(tensor_type_of(weights, graph.ContractOp.name)) != shape:
         made.append(graph.ReshapeOp(weights, tensor_of(f32, shape)))
-    if order != sorted(order):
-        made.append(graph.PermuteOp(made[-1].results[0] if made else weights, order))
-    for axis in range(2):
-        # The axis of the window that is left comes after the sums along the other one.
-        sums = graph.WinogradFilterTransformOp(made[-1].results[0] if made else weights, axis)
-        made.append(sums)
+    # After the first one the sums are in front, and its axis is gone.
+    for axis in (i, j + 1 - (i < j)):
+        source = made[-1].results[0] if made else weights
+        made.append(graph.WinogradFilterTransformOp(source, axis))
     rows, tiles = made[-2:]
     if array is not None:
         for op in made:

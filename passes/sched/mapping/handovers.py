@@ -20,6 +20,10 @@ from ....dialects.sched import Role
 from ...indices.analysis import IndexAnalysis
 from .kernel_stages import Obstacle
 
+# By design: the 16 sums of a tile are 16 matrices.
+MOST_ACCESSES = 8
+"""In how many ways a kernel may access what it hands on, or is handed."""
+
 
 def kernel_name(launch: sched.LaunchOp) -> str:
     return launch.kernel.root_reference.data
@@ -89,6 +93,15 @@ def _other_users(it: Handover) -> str | None:
     return None
 
 
+def _many_accesses(it: Handover) -> str | None:
+    for launch, kernel in zip(it.launches, it.kernels_of(), strict=True):
+        argument = kernel.body.block.args[list(launch.arguments).index(it.buffer)]
+        count = len(list(argument.uses))
+        if count > MOST_ACCESSES:
+            return f"a kernel accesses it in {count} ways, which lie in several blocks"
+    return None
+
+
 def _order(it: Handover) -> str | None:
     return "a kernel stores it after it is read" if it.consumer.is_before_in_block(it.producers[-1]) else None
 
@@ -138,6 +151,8 @@ HANDOVER_RULES: tuple[HandoverRule, ...] = (
     # Before the rules below, which look at the kernels and at the items from the first producer on.
     HandoverRule("unknown-kernel", _unknown_kernel),
     HandoverRule("several-consumers", _several_consumers),
+    # It takes long to find out whether each access of many stays in one block.
+    HandoverRule("many-accesses", _many_accesses),
     HandoverRule("order", _order),
     HandoverRule("waiting", _waiting),
     # Last: the one rule that looks at all items between the kernels.

@@ -55,10 +55,9 @@ func.func @odd(%x: tensor<1x9x11x32xf32>, %w: tensor<3x3x32x32xf32> {tenon.froze
 // CHECK-NEXT:    %r_rows = graph.winograd_input_transform %r_2 axis 2 {memory_mode = #graph.memory_mode<virtual, "sums of what the same tile has">} : tensor<1x1x10x10x32xf32> -> tensor<4x1x1x4x10x32xf32>
 // CHECK-NEXT:    %r_tiles = graph.winograd_input_transform %r_rows axis 4 {memory_mode = #graph.memory_mode<materialized, "sums of tiles, by which 16 products are a convolution's 36">} : tensor<4x1x1x4x10x32xf32> -> tensor<4x4x1x1x4x4x32xf32>
 // CHECK-NEXT:    %w_1 = graph.reshape %w : tensor<1x32x32x3x3xf32> -> tensor<32x32x3x3xf32>
-// CHECK-NEXT:    %w_2 = graph.permute %w_1 [2, 3, 1, 0] : tensor<32x32x3x3xf32>
-// CHECK-NEXT:    %w_rows = graph.winograd_filter_transform %w_2 axis 0 {memory_mode = #graph.memory_mode<virtual, "sums of what the same window has">} : tensor<3x3x32x32xf32> -> tensor<4x3x32x32xf32>
-// CHECK-NEXT:    %w_tiles = graph.winograd_filter_transform %w_rows axis 1 {memory_mode = #graph.memory_mode<materialized, "sums of weights, 16 for each 9">} : tensor<4x3x32x32xf32> -> tensor<4x4x32x32xf32>
-// CHECK-NEXT:    %c_tiles = graph.contract %r_tiles, %w_tiles maps [affine_map<(d0, d1, d2, d3, d4, d5, d6, d7) -> (d0, d1, d2, d3, d4, d5, d7)>, affine_map<(d0, d1, d2, d3, d4, d5, d6, d7) -> (d0, d1, d7, d6)>, affine_map<(d0, d1, d2, d3, d4, d5, d6, d7) -> (d0, d1, d2, d3, d4, d5, d6)>] fastmath<fast> : tensor<4x4x1x1x4x4x32xf32>, tensor<4x4x32x32xf32> -> tensor<4x4x1x1x4x4x32xf32>
+// CHECK-NEXT:    %w_rows = graph.winograd_filter_transform %w_1 axis 2 {memory_mode = #graph.memory_mode<virtual, "sums of what the same window has">} : tensor<32x32x3x3xf32> -> tensor<4x32x32x3xf32>
+// CHECK-NEXT:    %w_tiles = graph.winograd_filter_transform %w_rows axis 3 {memory_mode = #graph.memory_mode<materialized, "sums of weights, 16 for each 9">} : tensor<4x32x32x3xf32> -> tensor<4x4x32x32xf32>
+// CHECK-NEXT:    %c_tiles = graph.contract %r_tiles, %w_tiles maps [affine_map<(d0, d1, d2, d3, d4, d5, d6, d7) -> (d0, d1, d2, d3, d4, d5, d7)>, affine_map<(d0, d1, d2, d3, d4, d5, d6, d7) -> (d0, d1, d6, d7)>, affine_map<(d0, d1, d2, d3, d4, d5, d6, d7) -> (d0, d1, d2, d3, d4, d5, d6)>] fastmath<fast> : tensor<4x4x1x1x4x4x32xf32>, tensor<4x4x32x32xf32> -> tensor<4x4x1x1x4x4x32xf32>
 // CHECK-NEXT:    %c_rows = graph.winograd_output_transform %c_tiles axis 4 {memory_mode = #graph.memory_mode<virtual, "sums of what the same tile has">} : tensor<4x4x1x1x4x4x32xf32> -> tensor<4x1x1x4x8x32xf32>
 // CHECK-NEXT:    %c = graph.winograd_output_transform %c_rows axis 2 : tensor<4x1x1x4x8x32xf32> -> tensor<1x1x8x8x32xf32>
 // CHECK-NEXT:    %c_1 = graph.slice %c offsets [0, 0, 0, 0, 0] sizes [1, 1, 7, 7, 32] strides [1, 1, 1, 1, 1] : tensor<1x1x8x8x32xf32>

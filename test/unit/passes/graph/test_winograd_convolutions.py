@@ -93,7 +93,7 @@ def nets(extents: tuple[int, int]) -> tuple[Any, Any]:
 
 
 @pytest.mark.parametrize("extents", [(12, 12), (13, 9)])
-@pytest.mark.parametrize("backend", ["llvm", "reference"])
+@pytest.mark.parametrize("backend", ["llvm", "opencl", "reference"])
 def test_whole_nets(extents: tuple[int, int], backend: str) -> None:
     x, weights = nets(extents)
     expected = np.asarray(tenon.jit(residual)(x, *weights))

@@ -16,6 +16,7 @@ from tenon.passes.pass_manager import PassError, PassManager
 from tenon.passes.pipeline import phases
 from tenon.passes.sched.mapping.contractions.tile_contractions import TileContractionsPass
 from tenon.passes.sched.mapping.fuse_producers import FuseProducersPass
+from tenon.passes.sched.mapping.handovers import MOST_ACCESSES
 from tenon.passes.sched.mapping.map_axes import MapAxesPass
 from tenon.test.unit.everywhere import run_everywhere
 from tenon.test.unit.storage_dtypes import DTYPES
@@ -62,6 +63,9 @@ sched.program @f(%x: memref<8x6x10xf32>, %y: memref<4x2x10x5xf32>)
   sched.return %z after() : memref<4x2x6x5xf32>
 }
 """
+
+
+STORE = "        memref.store %w, %t[%b, %r, %c] : memref<8x6x10xf32>\n"
 
 
 def fused(text: str, **options: int) -> ModuleOp:
@@ -145,6 +149,7 @@ UNFUSED = {
         ),
         {},
     ),
+    "stored in many ways": (PROGRAM.replace(STORE, STORE * (MOST_ACCESSES + 1)), {}),
     "its input changes on the way": (
         PROGRAM.replace(
             "  %1 = sched",
@@ -185,6 +190,7 @@ RULES = {
     "mapped already": "no-nest",
     "a result": None,
     "read by somebody else": "several-consumers",
+    "stored in many ways": "many-accesses",
     "its input changes on the way": "hazard",
     "a sync on the way": "hazard",
     "a copy": "other-users",
@@ -213,6 +219,8 @@ def test_a_launch_that_has_origins_says_which_rule_keeps_it_apart(name: str):
 
 def test_the_edge_of_what_is_fused():
     assert kernels(fused(PROGRAM, least_blocks=8, local_nbytes=480)) == ["product_fused"]
+    text = PROGRAM.replace(STORE, STORE * MOST_ACCESSES)
+    assert kernels(fused(text)) == ["product_fused"]
 
 
 PARTS = """
