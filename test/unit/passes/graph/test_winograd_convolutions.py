@@ -159,6 +159,23 @@ def test_thresholds_are_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not is_transformed(tenon.jit(lambda x: conv(x, weights), fastmath=FLAGS), x)
 
 
+def test_flags_are_of_all_float_ops() -> None:
+    def mixed(x: Any, n: Any) -> Any:
+        def body(i: Any, y: Any) -> Any:
+            return tnp.where(y > 0, y * 0.5, y + i)
+
+        return tnp.sum(tenon.fori_loop(0, 3, body, x) * (n // 2)), n @ n
+
+    x, n = np.array([1.0, -2.0], np.float32), np.array([4, 5], np.int32)
+    compiled = tenon.jit(mixed, fastmath=["nnan", "nsz"])
+    text = compiled.lower(x, n).text("traced")
+    lines = [line for line in text.splitlines() if "graph.mul" in line or "graph.reduce" in line]
+    assert lines and all("fastmath<nnan,nsz>" in line for line in lines)
+    assert not any("fastmath" in line for line in text.splitlines() if "xi32>" in line and "xf32" not in line)
+    for found, expected in zip(compiled(x, n), tenon.jit(mixed)(x, n), strict=True):
+        np.testing.assert_allclose(np.asarray(found), np.asarray(expected), rtol=1e-6)
+
+
 def test_no_flag() -> None:
     with pytest.raises(ValueError, match="jit: 'quick' is no fast-math flag, expected fast or some of"):
         tenon.jit(lambda x: x, fastmath="nnan quick")
