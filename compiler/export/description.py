@@ -29,7 +29,8 @@ class Description:
     """
     A library: the name that its functions begin with, the processor that it is for, what the program takes
     and gives, the dims and how they are found, the extents that must not be 0, and the bytes of the weights
-    where they are in a file of their own, which begins with `weights_header`.
+    where they are in a file of their own, which begins with `weights_header`. `digest` is of its code and
+    its weights.
     """
 
     name: str
@@ -38,7 +39,8 @@ class Description:
     dims: DimTable | None
     vanishing: tuple[DimExpr, ...]
     weights_nbytes: int | None
-    weights_header: bytes = b""
+    weights_header: bytes
+    digest: str
 
     def data(self) -> bytes:
         """Returns the contents of the section: text of ASCII and a zero byte."""
@@ -53,6 +55,7 @@ class Description:
             "vanishing": encode(self.vanishing, sections),
             "weights_nbytes": self.weights_nbytes,
             "weights_header": self.weights_header.hex(),
+            "digest": self.digest,
         }
         assert not sections, "a description has no arrays"
         return json.dumps(fields, separators=(",", ":"), sort_keys=True).encode() + b"\0"
@@ -98,9 +101,11 @@ def _decoded(fields: Mapping[str, Any]) -> Description:
         decode(fields["vanishing"], ()),
         fields["weights_nbytes"],
         bytes.fromhex(fields["weights_header"]),
+        fields["digest"],
     )
     _check_kind(described.signature, Signature)
     _check_kind(described.name, str)
+    _check_kind(described.digest, str)
     if described.dims is not None:
         _check_kind(described.dims, DimTable)
     if described.weights_nbytes is not None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from ...backends.steps import LoopStep, buffers_of
 from ...errors import TenonError
 from ...runtime.memory.segments import aligned
 from ...runtime.plan.lowered_program import LoweredProgram
@@ -35,12 +36,17 @@ def _with_constants(plan: ProgramPlan, fixed: Mapping[str, Array]) -> ProgramPla
     places = {number: place for place, number in enumerate(kept)}
     if donated := [names[number] for number in plan.donated if number not in places]:
         raise TenonError(f"export: argument '{donated[0]}' is written to, so that it is no constant")
+    used = _used(plan)
     offsets: dict[int, int] = {}
     parts = [plan.constants]
     end = plan.constants.nbytes
     for number, name in enumerate(names):
         if name in fixed:
             array = checked_array(fixed[name], types[number], f"constant '{name}'")
+            if number not in used:
+                # As weights are of which the program takes something that was made before.
+                offsets[number] = 0
+                continue
             contents = np.frombuffer(array.tobytes(), np.uint8)
             padding = aligned(end) - end if end else 0
             offsets[number] = end + padding
@@ -66,6 +72,17 @@ def _with_constants(plan: ProgramPlan, fixed: Mapping[str, Array]) -> ProgramPla
         donated=tuple([places[number] for number in plan.donated]),
         varying=None if plan.varying is None else _told_by(plan.varying, names, places),
     )
+
+
+def _used(plan: ProgramPlan) -> set[int]:
+    """Returns the arguments that steps use, or that are results."""
+    buffers = {*plan.returned}
+    for step in plan.steps:
+        buffers.update(buffers_of(step))
+        if isinstance(step, LoopStep):
+            buffers.update(row.source for row in step.rows)
+    found = (plan.buffers[index] for index in buffers)
+    return {buffer.number for buffer in found if buffer.kind is BufferKind.ARGUMENT}
 
 
 def _told_by(varying: VaryingSizes, names: tuple[str, ...], places: Mapping[int, int]) -> VaryingSizes:

@@ -58,6 +58,8 @@ def library_of(lowered: LoweredProgram, backend: Backend, name: str, *, weights_
             "(hint: weights='file')"
         )
     header = _weights_header(contents) if weights_apart else b""
+    host = HostProgram(plan, interface, lowered.vanishing).text("program.run", "program.workspace")
+    digest = sha256(b"\0".join((lowered.source.encode(), host.encode(), contents))).hexdigest()
     description = Description(
         interface.name,
         device.processor,
@@ -66,8 +68,8 @@ def library_of(lowered: LoweredProgram, backend: Backend, name: str, *, weights_
         lowered.vanishing,
         len(contents) if weights_apart else None,
         header,
+        digest,
     )
-    host = HostProgram(plan, interface, lowered.vanishing).text("program.run", "program.workspace")
     functions = _functions(interface, header, len(contents))
     data = _data(description.data(), None if weights_apart else len(contents), header)
     text = joined(

@@ -36,7 +36,8 @@ def load(path: str | PathLike[str], *, weights: str | PathLike[str] | None = Non
 
     Raises:
         TenonError: the file cannot be read, is no library of Tenon's, is of another version of its
-            interface, or its file of weights is not that of the program.
+            interface, or took the place of one that is loaded, or its file of weights is not that of the
+            program.
         DeviceError: it is for another processor than this machine's.
     """
     _check_path("path", path)
@@ -53,6 +54,12 @@ def load(path: str | PathLike[str], *, weights: str | PathLike[str] | None = Non
     n_arrays = len(signature.argument_types) + len(signature.result_types)
     address = None if kept is None else kept.ctypes.data + HEADER_NBYTES
     call = LibraryCall(str(file), description.name, n_arrays, 0 if dims is None else len(dims.names), address)
+
+    if call.description != description.data().rstrip(b"\0"):
+        raise TenonError(
+            f"{file}: another library was loaded from there before (hint: load it from another path, or in "
+            "another process)"
+        )
 
     def make(sizes: Sizes | None, keeper: Executable | None) -> Executable:
         values = () if sizes is None or dims is None else tuple([sizes[name] for name in dims.names])

@@ -31,8 +31,12 @@ class LibraryCall:
         try:
             library = ctypes.CDLL(path)
             self._run = library[f"{name}_run"]
+            describe = library[f"{name}_describe"]
         except (OSError, AttributeError) as error:
             raise TenonError(f"{path}: cannot be loaded ({error})") from None
+        describe.restype = ctypes.c_char_p
+        self.description: bytes = describe() or b""
+        """What the library that is loaded says: where one was loaded from this path before, that one is."""
         pointers = (ctypes.c_void_p,) * n_arrays
         kept = () if weights is None else (ctypes.c_void_p,)
         self._run.argtypes = (*pointers, *(ctypes.c_int64,) * n_dims, *kept, ctypes.c_void_p, ctypes.c_void_p)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import tenon
 import tenon.numpy as tnp
+from tenon.backends.llvm.processors import host_processor
 from tenon.test.fuzz.kinds import KINDS
 from tenon.test.fuzz.runner import made, text_of
 from tenon.test.fuzz.tenon_side import TenonSide
@@ -278,6 +279,23 @@ def test_programs_of_the_fuzzer_agree_bit_for_bit(kind: str, tmp_path: Path) -> 
     assert exported.library is not None, exported.note
     with tenon.load(exported.library) as loaded:
         assert same(loaded(*[array.copy() for array in given]), function(*[array.copy() for array in given]))
+
+
+@needs_linker
+@pytest.mark.skipif(host_processor().arch != "x86_64", reason="for x86-64")
+def test_a_library_for_a_target_has_the_bits_of_that_target(tmp_path: Path) -> None:
+    weight = tenon.freeze(np.random.default_rng(0).normal(size=(70, 50)).astype(np.float32))
+    x = np.random.default_rng(1).normal(size=(33, 70)).astype(np.float32)
+
+    def function(x):
+        return tnp.tanh(x @ weight).sum(axis=0)
+
+    exported = tenon.export(tenon.jit(function), tmp_path / "m", x, target="x86-64-v2")
+    assert exported.library is not None
+    assert same(tenon.load(exported.library)(x), tenon.jit(function, target="x86-64-v2")(x))
+    # What this machine cannot run packs its weights as well.
+    sources = [tenon.jit(function, target=target).lower(x).program for target in ("aarch64", "x86-64-v2")]
+    assert all(same(one, other) for one, other in zip(*(each.prepared for each in sources), strict=True))
 
 
 @pytest.mark.parametrize("target", ["x86-64-v2", "x86-64-v3", "aarch64"])

@@ -170,6 +170,7 @@ def test_a_damaged_description_is_an_error(library: Path, tmp_path: Path) -> Non
             {**whole, "signature": {"Signature": []}},
             {**whole, "name": 3},
             {**whole, "dims": [2]},
+            {**whole, "digest": 1},
             {**whole, "processor": {}},
             {**whole, "processor": {**whole["processor"], "cache_nbytes": [1]}},
             {**whole, "weights_nbytes": "1"},
