@@ -57,8 +57,9 @@ class Writer:
             wanted_of(value_of(each), self.dims.extent)
         wanted = wanted_of(value_of(node), self.dims.extent)
         arguments = [self._argument(each) for each in node.args]
-        named = {key: self._argument(each) for key, each in node.kwargs.items() if key not in _LEFT_OUT}
-        if op.takes_wanted:
+        left_out = _LEFT_OUT - op.parameters
+        named = {key: self._argument(each) for key, each in node.kwargs.items() if key not in left_out}
+        if "wanted" in op.parameters:
             named["wanted"] = wanted
         found = op.function(*arguments, **named)
         return _checked(found, wanted)

@@ -58,6 +58,26 @@ def embedding(
     return ops.gather(weight, (as_dtype(indices, INT64),), (0,))
 
 
+@aten("embedding_dense_backward.default")
+def embedding_backward(
+    grad: Traced,
+    indices: Traced,
+    num_weights: Any,
+    padding_idx: int,
+    scale_grad_by_freq: bool,
+    *,
+    wanted: Wanted,
+) -> Traced:
+    if scale_grad_by_freq:
+        raise NotCoveredError("scale_grad_by_freq")
+    places = as_dtype(indices, INT64)
+    if padding_idx >= 0:
+        # What is out of range is dropped.
+        outside = as_dtype(num_weights, INT64)
+        places = tnp.where(tnp.equal(places, as_dtype(padding_idx, INT64)), outside, places)
+    return _scattered("add", ops.full(0, wanted.dtype, wanted.shape), (places,), grad, (0,))
+
+
 def _indexed(x: Traced, indices: Sequence[Traced | None]) -> tuple[list[int], list[Traced]]:
     """
     Returns the axes that indices are for, and the indices, broadcast and from 0 up.

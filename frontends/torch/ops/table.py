@@ -32,10 +32,10 @@ class Wanted(NamedTuple):
 
 
 class AtenOp(NamedTuple):
-    """A function over traced arrays, and whether it is told what torch wants of it."""
+    """A function over traced arrays, and the names of its parameters."""
 
     function: Callable[..., Any]
-    takes_wanted: bool
+    parameters: frozenset[str]
 
 
 TABLE: dict[str, AtenOp] = {}
@@ -45,12 +45,13 @@ TABLE: dict[str, AtenOp] = {}
 def aten(*names: str) -> Callable[[F], F]:
     """
     Enters a function for ops of these names. It gets the arguments of the op: tensors as traced arrays,
-    dtypes as numpy's, symbolic integers as extents; devices, layouts and memory formats are left out. Where
-    it has a parameter `wanted` that is what torch says the op gives, a `Wanted` or a tuple of them.
+    dtypes as numpy's, symbolic integers as extents. It is not told of devices, layouts and memory formats,
+    unless it has parameters for them. Where it has a parameter `wanted` that is what torch says the op gives,
+    a `Wanted` or a tuple of them.
     """
 
     def entered(function: F) -> F:
-        op = AtenOp(function, "wanted" in inspect.signature(function).parameters)
+        op = AtenOp(function, frozenset(inspect.signature(function).parameters))
         for name in names:
             assert name not in TABLE, f"{name} is in the table already"
             TABLE[name] = op

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ....dialects import graph
 from ... import nn
 from ... import numpy as tnp
 from ...arrays.promotion import kind_of
@@ -165,7 +166,18 @@ def elu(x: Traced, alpha: float = 1, scale: float = 1, input_scale: float = 1) -
     return as_dtype(tnp.where(value > 0, value * scale, below), x.dtype)
 
 
-@aten("clone.default", "alias.default", "lift_fresh_copy.default", "detach.default", "view_of.default")
+@aten("clone.default")
+def cloned(x: Traced, *, memory_format: Any = None) -> Traced:
+    """
+    The same elements. torch asks for them in a row where it cannot show a tensor in another shape: products
+    read such a tensor element by element where it is no buffer.
+    """
+    if str(memory_format) != "torch.contiguous_format" or len(x.shape) < 3:
+        return x
+    return x.trace.add(graph.MaterializeOp(x.value), aval=x.aval)
+
+
+@aten("alias.default", "lift_fresh_copy.default", "detach.default")
 def same(x: Traced) -> Traced:
     return x
 

@@ -168,6 +168,18 @@ def test_indices_are_torchs():
     check(lambda x, i: functional.embedding(i, x), x, places.abs())
 
 
+def test_gradients_of_embeddings_leave_out_the_padding():
+    weight, places = numbers(torch.float32, 5, 3), torch.tensor([[0, 2, 2], [4, 1, 2]])
+    for padding in (None, 2):
+        check(
+            lambda x, places, padding=padding: torch.func.vjp(
+                lambda x: functional.embedding(places, x, padding_idx=padding), x
+            )[1](torch.ones(2, 3, 3))[0],
+            weight,
+            places,
+        )
+
+
 def test_orders_are_torchs_and_nan_is_the_greatest():
     x = torch.tensor([[3.0, float("nan"), 1.0, 2.0, 1.0], [float("inf"), 0.0, float("nan"), -1.0, 5.0]])
     check(lambda x: (*x.sort(dim=1, stable=True), *x.sort(dim=1, stable=True, descending=True)), x)
@@ -259,6 +271,10 @@ def test_sums_of_halves_are_not_rounded_on_their_way():
 
 
 LEFT: dict[str, tuple[str, Callable[..., Any]]] = {
+    "gradients by frequency": (
+        "scale_grad_by_freq",
+        lambda x: torch.ops.aten.embedding_dense_backward(x, x[:, 0].long() * 0, 3, -1, True),
+    ),
     "a name that is not there": ("it is not in the table", lambda x: torch.linalg.svdvals(x)),
     "bits of another width": ("which is not as wide", lambda x: x.view(torch.int16) + 1),
     "an uneven adaptive pool": (
