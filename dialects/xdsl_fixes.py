@@ -131,6 +131,9 @@ def parse_dense(self: AttrParser, type: Any) -> DenseIntOrFPElementsAttr[Any]:
         data = _from_hex(text)
         if data is None:
             fail(f'dense: "{text}" is no hex string that starts with 0x')
+        # One bit for each truth, as MLIR writes them.
+        if element_type == i1 and len(data) == -(-count // 8) != count and len(data) > 1:
+            data = bytes(data[at // 8] >> at % 8 & 1 for at in range(count))
         # One element in hex is a splat, as in MLIR.
         if len(data) == element_type.compile_time_size:
             data *= count

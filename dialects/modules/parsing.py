@@ -41,7 +41,7 @@ from xdsl.ir import (
 from xdsl.parser.generic_parser import ParserState
 from xdsl.traits import IsTerminator, NoTerminator
 from xdsl.utils.exceptions import MultipleSpansParseError, ParseError, VerifyException
-from xdsl.utils.lexer import Input, Position, Span
+from xdsl.utils.lexer import Input, Position, Span, Token
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from ...errors import ProgramError, TenonError
@@ -60,10 +60,21 @@ _PLAIN_TYPE = re.compile(
 )
 """Types that are all there is to them, as what they mean depends on nothing around them."""
 
+MOST_BITS = 2**24 - 1
+"""How wide an integer type may be, as in MLIR."""
+
+_TOO_WIDE = re.compile(r"[su]?i0*(?:[1-9][0-9]{8,}|[2-9][0-9]{7}|1[7-9][0-9]{6})", re.ASCII)
+"""Integer types that are wider, but for a few just above."""
+
 _PLAIN_TYPES: dict[str, TypeAttribute] = {}
 """Those that were parsed before, by their texts."""
 
 _MOST_PLAIN_TYPES = 4096
+
+_IMPORTED = ("stablehlo.", "chlo.")
+
+_HINTS = ("sdy.", "mhlo.")
+"""Dialects whose attributes jax writes beside ops of StableHLO."""
 
 
 class LocatingParser(AliasParser):
@@ -103,6 +114,9 @@ class LocatingParser(AliasParser):
         token = self._current_token
         if token.kind is not MLIRTokenKind.BARE_IDENT:
             return super().parse_optional_type()
+        if _TOO_WIDE.fullmatch(token.text):
+            # Whatever is asked of such a type takes memory of its width.
+            self.raise_error(f"integer types have at most {MOST_BITS} bits")
         text = _PLAIN_TYPE.match(token.span.input.content, token.span.start)
         if text is None:
             return super().parse_optional_type()
@@ -129,6 +143,14 @@ class LocatingParser(AliasParser):
                     last.location = op.location
         return op
 
+    def _consume_token(self, expected_kind: MLIRTokenKind | None = None) -> Token[MLIRTokenKind, str]:
+        token = self._parser_state.current_token
+        if expected_kind is not None and token.kind is not expected_kind:
+            # xDSL asserts it, also of text that is wrong: `dense<(0, 1]>`.
+            self.raise_error(f"unexpected {token.text or 'end of the text'}")
+        self._parser_state.current_token = self.lexer.lex()
+        return token
+
     def _parse_op_result_list(self) -> list[tuple[Span, int]]:
         # The one step between the start of an op and its name; each call is answered by one op.
         self._open_ops.append((self.pos, None))
@@ -153,11 +175,23 @@ class LocatingParser(AliasParser):
     def _parse_dialect_type_or_attribute_body(
         self, attr_name: str, is_type: bool, is_opaque: bool, starting_opaque_pos: Position | None
     ) -> UnregisteredAttr | ParametrizedAttribute | Data[Any]:
+        if not is_type and attr_name.startswith(_HINTS):
+            # What it says is how others place a program, and is kept as text.
+            known, self.ctx.allow_unregistered = self.ctx.allow_unregistered, True
+            try:
+                return super()._parse_dialect_type_or_attribute_body(
+                    attr_name, is_type, is_opaque, starting_opaque_pos
+                )
+            finally:
+                self.ctx.allow_unregistered = known
         find = self.ctx.get_optional_type if is_type else self.ctx.get_optional_attr
         if "." in attr_name and find(attr_name) is None:
             kind = "type" if is_type else "attribute"
             start = self.lexer.input.content.rfind(attr_name, 0, self.pos)
-            self.raise_error(f"unknown {kind} {attr_name}", start)
+            # An imported op of a type that there is not, a quantised one say, is named.
+            _, name = self.innermost_op
+            where = f"{name}: " if name is not None and name.startswith(_IMPORTED) else ""
+            self.raise_error(f"{where}unknown {kind} {attr_name}", start)
         return super()._parse_dialect_type_or_attribute_body(
             attr_name, is_type, is_opaque, starting_opaque_pos
         )

@@ -13,6 +13,7 @@ from xdsl.printer import Printer
 from xdsl.utils.str_enum import StrEnum
 
 __all__ = [
+    "ChannelHandleAttr",
     "ComparisonDirection",
     "ComparisonDirectionAttr",
     "ComparisonType",
@@ -208,7 +209,8 @@ class DimensionNumbersAttr(Data[_Numbers]):
             elif name in cls.NUMBERS:
                 fields[name] = (parser.parse_integer(allow_boolean=False),)
             else:
-                parser.raise_error(f"{cls.name}: there is no {name} ({', '.join(cls.LISTS)})", start)
+                known = ", ".join((*cls.LISTS, *cls.NUMBERS))
+                parser.raise_error(f"{cls.name}: there is no {name} ({known})", start)
 
         parser.parse_comma_separated_list(parser.Delimiter.ANGLE, field)
         return cls.of(fields)
@@ -264,6 +266,15 @@ class DotAttr(DimensionNumbersAttr):
         "lhs_contracting_dimensions",
         "rhs_contracting_dimensions",
     )
+
+
+@irdl_attr_definition
+class ChannelHandleAttr(DimensionNumbersAttr):
+    """`#stablehlo.channel_handle<handle = 1, type = 0>`: what processes exchange by."""
+
+    name = "stablehlo.channel_handle"
+    LISTS: ClassVar = ()
+    NUMBERS: ClassVar = ("handle", "type")
 
 
 @irdl_attr_definition

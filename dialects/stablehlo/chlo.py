@@ -56,6 +56,7 @@ __all__ = [
     "IsNegInfOp",
     "IsPosInfOp",
     "LgammaOp",
+    "MulhiOp",
     "NextAfterOp",
     "PolygammaOp",
     "RaggedDotOp",
@@ -248,6 +249,13 @@ class NextAfterOp(ChloBinaryOp):
     """The next value in the direction of rhs."""
 
     name = "chlo.next_after"
+
+
+@irdl_op_definition
+class MulhiOp(ChloBinaryOp):
+    """The upper half of the product of two integers."""
+
+    name = "chlo.mulhi"
 
 
 @irdl_op_definition

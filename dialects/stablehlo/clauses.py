@@ -7,7 +7,16 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, cast
 
-from xdsl.dialects.builtin import ArrayAttr, BoolAttr, DenseArrayBase, IntegerAttr, StringAttr, i32, i64
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    BoolAttr,
+    DenseArrayBase,
+    DictionaryAttr,
+    IntegerAttr,
+    StringAttr,
+    i32,
+    i64,
+)
 from xdsl.dialects.utils.enum_attribute import EnumAttribute
 from xdsl.ir import Attribute
 from xdsl.parser import Parser
@@ -126,6 +135,30 @@ class Precisions(Clause):
         with printer.in_square_brackets():
             names = cast("ArrayAttr[PrecisionAttr]", value)
             printer.print_list(names, lambda name: printer.print_string(name.data.value))
+
+
+@dataclass(frozen=True)
+class Fields(Clause):
+    """`<lhs_precision_type = tf32, num_primitive_operations = 1>`: a dictionary."""
+
+    def parse(self, parser: Parser) -> dict[str, Attribute]:
+        fields: dict[str, Attribute] = {}
+
+        def field() -> None:
+            name = parser.parse_identifier()
+            parser.parse_punctuation("=")
+            fields[name] = parser.parse_attribute()
+
+        parser.parse_comma_separated_list(parser.Delimiter.ANGLE, field)
+        return {self.prop: DictionaryAttr(fields)}
+
+    def print(self, printer: Printer, value: Attribute) -> None:
+        with printer.in_angle_brackets():
+            fields = [*cast(DictionaryAttr, value).data.items()]
+            for number, (name, each) in enumerate(fields):
+                printer.print_string(", " if number else "")
+                printer.print_string(f"{name} = ")
+                printer.print_attribute(each)
 
 
 @dataclass(frozen=True)

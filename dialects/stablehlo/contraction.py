@@ -13,7 +13,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from .attributes import DotAttr, PrecisionAttr
 from .base import TypeStyle, WrittenOp
-from .clauses import DimsOfDot, Precisions, ints_attribute, parse_flags, parse_ints
+from .clauses import DimsOfDot, Fields, Precisions, ints_attribute, parse_flags, parse_ints
 
 __all__ = ["ConvAttr", "ConvolutionOp", "DotGeneralOp", "DotOp", "DynamicConvOp"]
 
@@ -36,6 +36,7 @@ class DotGeneralOp(WrittenOp):
         DimsOfDot("batching_dims", "dot_dimension_numbers", "batching"),
         DimsOfDot("contracting_dims", "dot_dimension_numbers", "contracting"),
         Precisions("precision", "precision_config"),
+        Fields("algorithm", "algorithm"),
     )
     REQUIRED: ClassVar = ("dot_dimension_numbers",)
     dot_dimension_numbers = opt_prop_def(DotAttr)

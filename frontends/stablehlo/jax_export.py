@@ -61,16 +61,22 @@ class JaxFunction:
 
     def results_of(self, leaves: Sequence[Any]) -> Sequence[Any]:
         """Returns the leaves of the result for those of the arguments."""
-        taken = [_array(leaves[number], self.avals[number].dtype) for number in self._kept]
+        taken = [self._array(leaves[number], self.avals[number].dtype) for number in self._kept]
         results = self.executable(*taken)
         return (results,) if self._is_single else results
 
-
-def _array(leaf: Any, dtype: Any) -> Any:
-    """Returns an argument as something that has a dtype: a number has that of the traced argument."""
-    if isinstance(leaf, bool | int | float):
-        return np.asarray(leaf, dtype)
-    return leaf
+    def _array(self, leaf: Any, dtype: Any) -> Any:
+        """
+        Returns an argument in the dtype that jax has for it: numbers have that of the traced argument, and
+        numpy's types of 64 bits become those of 32, unless jax is told otherwise.
+        """
+        found = getattr(leaf, "dtype", None)
+        if isinstance(leaf, bool | int | float):
+            return np.asarray(leaf, dtype)
+        is_narrowed = found is not None and found != dtype
+        if is_narrowed and self._jax.dtypes.canonicalize_dtype(found) == dtype:
+            return np.asarray(leaf).astype(dtype)
+        return leaf
 
 
 def exported_function(jax: Any, function: Callable[..., Any], arguments: tuple[Any, ...], named: Any) -> Any:

@@ -11,7 +11,7 @@ Replaces every call by the body of the function that it calls.
     }                                                             }
 
 Calls in regions of loops and branches too. Private functions that nothing calls any more are erased. The
-inlined ops keep the locations of the callee's ops.
+inlined ops keep the locations of the callee's ops; where these name no file, the call's place is added.
 
 Requires: functions of one block. Ensures: no `func.call` remains; a call of a function that has no body, or
 that leads back to the function it stands in, is an error.
@@ -23,12 +23,13 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import CallSiteLoc, ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
 from ...dialects.modules.entry import check_single_block
+from ...dialects.modules.parsing import location_text
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,11 @@ class _Inliner:
                 for result, value in zip(op.results, inner.operands, strict=True):
                     result.replace_all_uses_with(values.get(value, value))
             else:
-                block.insert_op_before(inner.clone(values), op)
+                put = inner.clone(values)
+                if location_text(op.location) is not None:
+                    for each in put.walk():
+                        if location_text(each.location) is None:
+                            each.location = CallSiteLoc(each.location, op.location)
+                block.insert_op_before(put, op)
         op.detach()
         op.erase()

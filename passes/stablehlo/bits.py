@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import Signedness, f32
@@ -53,7 +54,9 @@ def _rounded(c: Emitter, x: SSAValue, exponent: int, mantissa: int) -> SSAValue:
         infinity = c.binary(graph.OrOp, sign, ((1 << own_exponent) - 1) << own_mantissa)
         bits = c.select(c.binary(graph.GtOp, field, greatest), infinity, bits)
         bits = c.select(c.binary(graph.LeOp, field, least), sign, bits)
-    return c.select(c.unary(graph.IsnanOp, x), x, c.bitcast(bits, c.element(x)))
+    # A float without a mantissa has no NaN: what is one is infinite.
+    other = x if mantissa else c.binary(graph.CopysignOp, c.like(math.inf, x), x)
+    return c.select(c.unary(graph.IsnanOp, x), other, c.bitcast(bits, c.element(x)))
 
 
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))

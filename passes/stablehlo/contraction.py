@@ -93,16 +93,24 @@ def _map(n_dims: int, indices: Sequence[Sequence[tuple[int, int]]]) -> AffineMap
 
 
 def _convolution(c: Conversion, op: stablehlo.ConvolutionOp) -> SSAValue:
+    return convolution(c, op, _window(op, "padding", 2 * (len(c.shape(c.operand(op, 0))) - 2), 0))
+
+
+def convolution(
+    c: Conversion, op: stablehlo.ConvolutionOp | stablehlo.DynamicConvOp, padding: Sequence[int]
+) -> SSAValue:
+    """Returns sums of products of windows, of what so much is put around."""
     assert op.dimension_numbers is not None, "verified"
     lhs_dims, rhs_dims, result_dims = op.dimension_numbers.data
-    x, kernel = c.operands(op)
+    x, kernel = c.operands(op)[:2]
     n = len(lhs_dims) - 2
     spatial = [str(k) for k in range(n)]
     if len(c.shape(x)) != n + 2 or len(c.shape(kernel)) != n + 2:
         raise VerifyException(f"{op.name}: operands of {n + 2} axes expected")
+    if len(padding) != 2 * n:
+        raise VerifyException(f"{op.name}: padding has {len(padding)} numbers, expected {2 * n}")
     strides = _window(op, "window_strides", n, 1)
     lhs_dilation, rhs_dilation = _window(op, "lhs_dilation", n, 1), _window(op, "rhs_dilation", n, 1)
-    padding = _window(op, "padding", 2 * n, 0)
     reversal = _window(op, "window_reversal", n, 0)
     if flipped := [rhs_dims.index(name) for name, back in zip(spatial, reversal, strict=True) if back]:
         kernel = c.add(graph.FlipOp(kernel, flipped))

@@ -17,13 +17,14 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from ...dialects import graph, stablehlo
-from ...dialects.dims.expressions import Extent
+from ...dialects.dims.expressions import DimSymbol, Extent, unbounded
 from ...dialects.element_types import ELEMENT_TYPES
 from ...dialects.graph import tensor_of
 from ...dialects.graph.types import difference, shape_of
 from ...dialects.modules.parsing import location_text
 from ...errors import TenonError
 from .emitter import Emitter, Unsupported
+from .extents import KnownNumbers
 
 Rule = Callable[["Conversion", Any], Sequence[SSAValue] | SSAValue]
 
@@ -33,10 +34,16 @@ _ELEMENTS = frozenset[Attribute](ELEMENT_TYPES)
 class Conversion(Emitter):
     """Converts the ops of one function into a block of `graph` ops."""
 
-    def __init__(self, block: Block, rules: Mapping[type[Operation], Rule]) -> None:
+    def __init__(
+        self,
+        block: Block,
+        rules: Mapping[type[Operation], Rule],
+        dims: Mapping[str, DimSymbol] | None = None,
+    ) -> None:
         super().__init__(block)
         self._rules = rules
         self.values: dict[SSAValue, SSAValue] = {}
+        self.numbers = KnownNumbers(self.values.get, {} if dims is None else dims)
         self.tuples: dict[SSAValue, Sequence[SSAValue]] = {}
         self.unsupported_ops: Counter[str] = Counter()
         self.first_place: LocationAttr | None = None
@@ -52,6 +59,13 @@ class Conversion(Emitter):
 
     def operands(self, op: Operation) -> list[SSAValue]:
         return [self.values[operand] for operand in op.operands]
+
+    def extents(self, op: Operation, number: int) -> tuple[Extent, ...]:
+        """Returns the numbers that an operand is, in row-major order, which must be known."""
+        found = self.numbers.extents(op.operands[number])
+        if found is None:
+            raise self.unsupported(f"operand {number} is known at run time only")
+        return tuple(map(unbounded, found))
 
     def result_element(self, op: Operation, number: int = 0) -> Attribute:
         """Returns the element type of a result, as it is declared."""

@@ -26,15 +26,27 @@ module, with its count.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
+from xdsl.dialects import func
+from xdsl.dialects.builtin import FunctionType, ModuleOp, NameLoc, SymbolRefAttr
+from xdsl.ir import Block, BlockArgument, Operation, Region
 from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import VerifyException
 
-from ...dialects import stablehlo
+from ...dialects import graph, stablehlo
+from ...dialects.dims.expressions import DimSymbol
+from ...dialects.element_types import ELEMENT_TYPES
+from ...dialects.graph import dims_of
+from ...dialects.modules.entry import check_single_block
+from ...dialects.modules.parsing import location_text
+from ...errors import TenonError
 from ..graph.inline_calls import InlineCallsPass
+from .argument_dims import argument_types
+from .conversion import Conversion, element_of
+from .rules import RULES
 
 
 @dataclass(frozen=True)
@@ -44,8 +56,6 @@ class ConvertStablehloToGraphPass(ModulePass):
     name = "convert-stablehlo-to-graph"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        from .functions import convert_functions, expand_composites
-
         if not any(map(is_foreign, op.walk())):
             return
         expand_composites(op)
@@ -56,3 +66,94 @@ class ConvertStablehloToGraphPass(ModulePass):
 def is_foreign(op: Operation) -> bool:
     """Returns whether an op is of `stablehlo` or `chlo`."""
     return isinstance(op, stablehlo.StablehloOp)
+
+
+def expand_composites(module: ModuleOp) -> None:
+    """Replaces composites by calls of the functions that say their meaning."""
+    types = {op.sym_name.data: op.function_type for op in module.ops if isinstance(op, func.FuncOp)}
+    for op in list(module.walk()):
+        if not isinstance(op, stablehlo.CompositeOp):
+            continue
+        name = op.decomposition.string_value() if isinstance(op.decomposition, SymbolRefAttr) else ""
+        inputs = [operand.type for operand in op.operands]
+        if types.get(name) != FunctionType.from_lists(inputs, list(op.result_types)):
+            raise TenonError(
+                f"{op.name}: decomposition is no function of its operands and results",
+                location=location_text(op.location),
+            )
+        assert isinstance(op.decomposition, SymbolRefAttr), "its name is that of a function"
+        call = func.CallOp(op.decomposition, op.operands, list(op.result_types))
+        call.location = op.location
+        block = op.parent
+        assert block is not None, "in no block"
+        block.insert_op_before(call, op)
+        for old, new in zip(op.results, call.results, strict=True):
+            old.replace_all_uses_with(new)
+        op.detach()
+        op.erase()
+
+
+def convert_functions(module: ModuleOp) -> None:
+    """
+    Converts all functions of a module.
+
+    Raises:
+        TenonError: an op is wrong, or has no conversion; the message lists all of those.
+    """
+    dims = dims_of(module)
+    declared = set(dims)
+    functions = [op for op in module.ops if isinstance(op, func.FuncOp) and not op.is_declaration]
+    conversions = [_convert(function, dims) for function in functions]
+    for name, symbol in dims.items():
+        if name not in declared:
+            made = graph.DimOp(name, symbol.minimum, symbol.maximum)
+            made.location = functions[0].location
+            module.body.block.insert_op_before(made, functions[0])
+    total = Conversion(Block(), RULES)
+    for conversion in conversions:
+        total.unsupported_ops += Counter(conversion.unsupported_ops)
+        total.first_place = total.first_place or conversion.first_place
+    total.check_supported()
+    for conversion in conversions:
+        for who, op in conversion.unverified:
+            try:
+                op.verify_()
+            except VerifyException as error:
+                text = " ".join(str(error).split())
+                raise TenonError(f"{who}: {text}", location=location_text(op.location)) from error
+
+
+def _convert(function: func.FuncOp, dims: dict[str, DimSymbol]) -> Conversion:
+    check_single_block(function)
+    old = function.body.block
+    block = Block(arg_types=argument_types(function, dims))
+    for argument, before in zip(block.args, old.args, strict=True):
+        argument.location, argument.name_hint = before.location, _name_of(before)
+    conversion = Conversion(block, RULES, dims)
+    for number, argument in enumerate(block.args):
+        if element_of(argument.type) not in ELEMENT_TYPES:
+            conversion.unsupported_ops[f"func.func (argument {number} is {argument.type})"] += 1
+            conversion.first_place = conversion.first_place or function.location
+    if conversion.unsupported_ops:
+        return conversion
+    last = conversion.convert_block(old, block.args)
+    results = conversion.operands(last)
+    end = func.ReturnOp(*results)
+    end.location = last.location
+    block.add_op(end)
+    function.detach_region(function.body)
+    function.add_region(Region(block))
+    types = [value.type for value in results]
+    function.properties["function_type"] = FunctionType.from_lists([arg.type for arg in block.args], types)
+    # What jax says of its arguments and results means nothing to other passes.
+    function.properties.pop("arg_attrs", None)
+    function.properties.pop("res_attrs", None)
+    return conversion
+
+
+def _name_of(argument: BlockArgument) -> str | None:
+    """Returns the name of an argument: the one that its location has, as jax writes it."""
+    location = argument.location
+    if isinstance(location, NameLoc) and location.desc.data.isidentifier():
+        return location.desc.data
+    return argument.name_hint

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from xdsl.dialects.builtin import Signedness, f32, i8
+from xdsl.dialects.builtin import Signedness, f32, i8, i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from ...dialects import graph, stablehlo
-from ...dialects.element_types import NARROW_FLOATS, is_float
+from ...dialects.element_types import NARROW_FLOATS, is_float, ui64
 from ...dialects.stablehlo import chlo
 from .conversion import Conversion, Rule
-from .emitter import Emitter, is_bool, width_of, with_sign
+from .emitter import Emitter, is_bool, is_unsigned, width_of, with_sign
 
 Unary = Callable[[Emitter, SSAValue], SSAValue]
 
@@ -206,6 +206,29 @@ def _square(c: Emitter, x: SSAValue) -> SSAValue:
     return c.binary(graph.MulOp, x, x)
 
 
+def _imag(c: Emitter, x: SSAValue) -> SSAValue:
+    return c.like(0.0, x)
+
+
+def _itself(c: Emitter, x: SSAValue) -> SSAValue:
+    return x
+
+
+def mulhi(c: Emitter, x: SSAValue, y: SSAValue) -> SSAValue:
+    """The upper half of the product, of integers of at most 32 bits."""
+    element, width = c.element(x), width_of(c.element(x))
+    if width > 32:
+        raise c.unsupported(f"of {element}")
+    wide = ui64 if is_unsigned(element) else i64
+    whole = c.binary(graph.MulOp, c.cast(x, wide), c.cast(y, wide))
+    return c.cast(c.binary(graph.ShrOp, whole, width), element)
+
+
+def _mulhi(c: Conversion, op: Operation) -> SSAValue:
+    x, y = unified(c, c.operands(op))
+    return mulhi(c, x, y)
+
+
 RULES: dict[type[Operation], Rule] = {
     stablehlo.AbsOp: unary(graph.AbsOp),
     stablehlo.AddOp: binary(graph.AddOp, graph.OrOp),
@@ -222,6 +245,7 @@ RULES: dict[type[Operation], Rule] = {
     stablehlo.ExponentialOp: unary(graph.ExpOp),
     stablehlo.ExponentialMinusOneOp: unary(graph.Expm1Op),
     stablehlo.FloorOp: unary(graph.FloorOp),
+    stablehlo.ImagOp: of_one(_imag),
     stablehlo.IsFiniteOp: unary(graph.IsfiniteOp),
     stablehlo.LogOp: unary(graph.LogOp),
     stablehlo.LogPlusOneOp: unary(graph.Log1pOp),
@@ -235,6 +259,7 @@ RULES: dict[type[Operation], Rule] = {
     stablehlo.OrOp: binary(graph.OrOp),
     stablehlo.PopcntOp: of_one(popcnt),
     stablehlo.PowerOp: binary(graph.PowOp),
+    stablehlo.RealOp: of_one(_itself),
     stablehlo.RemainderOp: binary(graph.RemOp),
     stablehlo.RoundNearestAfzOp: of_one(round_away),
     stablehlo.RoundNearestEvenOp: unary(graph.RoundOp),
@@ -261,6 +286,7 @@ RULES: dict[type[Operation], Rule] = {
     chlo.IsInfOp: unary(graph.IsinfOp),
     chlo.IsNegInfOp: of_one(lambda c, x: _is_inf(c, x, -1.0)),
     chlo.IsPosInfOp: of_one(lambda c, x: _is_inf(c, x, 1.0)),
+    chlo.MulhiOp: _mulhi,
     chlo.NextAfterOp: binary(graph.NextafterOp),
     chlo.SinhOp: unary(graph.SinhOp),
     chlo.SquareOp: of_one(_square),

@@ -110,7 +110,7 @@ class Emitter:
         return self.add(graph.ReshapeOp(x, tensor_of(self.element(x), tuple(shape))))
 
     def permute(self, x: SSAValue, permutation: Sequence[int]) -> SSAValue:
-        if list(permutation) == sorted(permutation):
+        if list(permutation) == list(range(len(self.shape(x)))):
             return x
         return self.add(graph.PermuteOp(x, permutation))
 

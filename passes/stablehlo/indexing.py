@@ -44,6 +44,20 @@ def _checked(c: Conversion, numbers: stablehlo.DimensionNumbersAttr, *limits: tu
             raise VerifyException(f"{c.who}: {name} is {list(dims)}, expected dims below {limit}, each once")
 
 
+def _check_batches(
+    c: Conversion,
+    dropped: Sequence[int],
+    batching: Sequence[int],
+    mapped: Sequence[int],
+    of_indices: Sequence[int],
+) -> None:
+    """Raises `VerifyException` unless batching dims are no others, and there are as many of the indices."""
+    if {*batching} & {*dropped, *mapped} or len(batching) != len(of_indices):
+        raise VerifyException(
+            f"{c.who}: batching dims {list(batching)} and {list(of_indices)} of the indices do not fit"
+        )
+
+
 def _gather(c: Conversion, op: stablehlo.GatherOp) -> SSAValue:
     assert op.dimension_numbers is not None, "verified"
     x, indices = c.operands(op)
@@ -72,6 +86,7 @@ def gather(
         raise VerifyException(f"{c.who}: {len(sizes)} slice sizes for rank {rank}")
     if any(sizes[axis] not in (0, 1) for axis in (*collapsed, *batching)):
         raise VerifyException(f"{c.who}: collapsed and batching dims have slice sizes of 1")
+    _check_batches(c, collapsed, batching, mapped, numbers.dims("start_indices_batching_dims"))
     kept = [axis for axis in range(rank) if axis not in (*collapsed, *batching)]
     if len(kept) != len(offset_dims):
         raise VerifyException(f"{c.who}: {len(offset_dims)} offset dims for {len(kept)} axes of a slice")
@@ -198,6 +213,7 @@ def _scattered(
         ("scatter_indices_batching_dims", len(c.shape(indices))),
     )
     _check_positions(c, window, len(update_shape))
+    _check_batches(c, inserted, batching, mapped, numbers.dims("scatter_indices_batching_dims"))
     kept = [axis for axis in range(rank) if axis not in (*inserted, *batching)]
     if len(kept) != len(window):
         raise VerifyException(f"{c.who}: {len(window)} dims of windows for {len(kept)} axes")
@@ -224,7 +240,8 @@ def _scattered(
             is_moved = axis in wide and size[axis] != 1
             begin = c.along(c.cast(begin, i64) if is_moved else begin, range(len(batch)), grid)
         if begin is None or (axis in wide and size[axis] != 1):
-            step = c.iota(len(batch) + wide.index(axis), i64, grid)
+            is_wide = axis in wide
+            step = c.iota(len(batch) + wide.index(axis), i64, grid) if is_wide else c.full(0, i64, grid)
             begin = step if begin is None else c.binary(graph.AddOp, begin, step)
         where.append(begin)
     place = {axis: dim for axis, dim in zip(kept, window, strict=True)}

@@ -10,6 +10,7 @@ from . import (
     bits,
     contraction,
     control,
+    dynamic,
     elementwise,
     indexing,
     linear_algebra,
@@ -35,6 +36,7 @@ RULES: dict[type[Operation], Rule] = {
         linear_algebra,
         normalization,
         control,
+        dynamic,
     )
     for rule, made in family.RULES.items()
 }

@@ -1,0 +1,121 @@
+"""Ops whose shapes are operands: these are known when the program is converted, as numbers or named dims."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import i64
+from xdsl.ir import Operation, SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+from ...dialects import graph, stablehlo
+from ...dialects.dims.expressions import (
+    DimAtom,
+    DimSymbol,
+    Extent,
+    Greatest,
+    Least,
+    Quotient,
+    Remainder,
+    dim,
+    parts_of,
+    terms_of,
+)
+from .contraction import convolution
+from .conversion import Conversion, Rule
+from .indexing import gather
+from .movement import broadcast_in_dim, padded
+
+
+def extent_value(c: Conversion, extent: Extent) -> SSAValue:
+    """Returns an extent as an i64 that is known at each call."""
+    total: SSAValue | None = None
+    for monomial, factor in terms_of(extent):
+        term = c.scalar(factor, i64)
+        for atom in monomial:
+            term = c.binary(graph.MulOp, term, _atom_value(c, atom))
+        total = term if total is None else c.binary(graph.AddOp, total, term)
+    return c.scalar(0, i64) if total is None else total
+
+
+def _atom_value(c: Conversion, atom: DimAtom) -> SSAValue:
+    if isinstance(atom, DimSymbol):
+        # The index behind the last one, which no memory holds.
+        count: Extent = dim(atom.name)
+        behind = c.iota(0, i64, (count + 1,))
+        return c.reshape(c.slice(behind, (count,), (1,)), ())
+    kinds: dict[type[DimAtom], type[graph.BinaryOp]] = {
+        Quotient: graph.DivOp,
+        Remainder: graph.ModOp,
+        Greatest: graph.MaxOp,
+        Least: graph.MinOp,
+    }
+    first, second = (extent_value(c, part) for part in parts_of(atom))
+    return c.binary(kinds[type(atom)], first, second)
+
+
+def _get_dimension_size(c: Conversion, op: stablehlo.GetDimensionSizeOp) -> SSAValue:
+    axis, shape = op.number("dimension", 0), c.shape(c.operand(op, 0))
+    if not 0 <= axis < len(shape):
+        raise VerifyException(f"{op.name}: dim {axis} is out of range for rank {len(shape)}")
+    return c.cast(extent_value(c, shape[axis]), c.result_element(op))
+
+
+def _dynamic_broadcast_in_dim(c: Conversion, op: stablehlo.DynamicBroadcastInDimOp) -> SSAValue:
+    return broadcast_in_dim(c, c.operand(op, 0), op.ints("broadcast_dimensions") or (), c.extents(op, 1))
+
+
+def _dynamic_reshape(c: Conversion, op: Operation) -> SSAValue:
+    return c.reshape(c.operand(op, 0), c.extents(op, 1))
+
+
+def _dynamic_iota(c: Conversion, op: stablehlo.DynamicIotaOp) -> SSAValue:
+    return c.iota(op.number("iota_dimension", 0), c.result_element(op), c.extents(op, 0))
+
+
+def _dynamic_pad(c: Conversion, op: Operation) -> SSAValue:
+    x, value = c.operands(op)[:2]
+    low, high, interior = (_numbers(c, op, number) for number in (2, 3, 4))
+    return padded(c, x, value, low, high, interior)
+
+
+def _numbers(c: Conversion, op: Operation, number: int) -> tuple[int, ...]:
+    found = tuple(each for each in c.extents(op, number) if isinstance(each, int))
+    if len(found) != len(c.extents(op, number)):
+        raise c.unsupported(f"operand {number} is known at run time only")
+    return found
+
+
+def _real_dynamic_slice(c: Conversion, op: Operation) -> SSAValue:
+    x = c.operand(op, 0)
+    starts, limits, steps = c.extents(op, 1), c.extents(op, 2), _numbers(c, op, 3)
+    if not len(starts) == len(limits) == len(steps) == len(c.shape(x)) or any(step < 1 for step in steps):
+        raise VerifyException(f"{op.name}: starts, limits and strides do not fit {c.type(x)}")
+    sizes: list[Extent] = []
+    for begin, end, step in zip(starts, limits, steps, strict=True):
+        size = end - begin
+        if step != 1:
+            if not isinstance(size, int):
+                raise c.unsupported("a stride along a dim that is known at run time only")
+            size = -(-size // step)
+        sizes.append(size)
+    return c.slice(x, starts, sizes, steps)
+
+
+def _dynamic_gather(c: Conversion, op: stablehlo.DynamicGatherOp) -> SSAValue:
+    assert op.dimension_numbers is not None, "verified"
+    return gather(c, c.operand(op, 0), c.operand(op, 1), op.dimension_numbers, c.extents(op, 2))
+
+
+def _dynamic_conv(c: Conversion, op: stablehlo.DynamicConvOp) -> SSAValue:
+    return convolution(c, op, _numbers(c, op, 2))
+
+
+RULES: dict[type[Operation], Rule] = {
+    stablehlo.DynamicBroadcastInDimOp: _dynamic_broadcast_in_dim,
+    stablehlo.DynamicConvOp: _dynamic_conv,
+    stablehlo.DynamicGatherOp: _dynamic_gather,
+    stablehlo.DynamicIotaOp: _dynamic_iota,
+    stablehlo.DynamicPadOp: _dynamic_pad,
+    stablehlo.DynamicReshapeOp: _dynamic_reshape,
+    stablehlo.GetDimensionSizeOp: _get_dimension_size,
+    stablehlo.RealDynamicSliceOp: _real_dynamic_slice,
+}

@@ -1,0 +1,1 @@
+"""openxla's programs of StableHLO with the results that they expect."""

@@ -1,0 +1,359 @@
+"""Programs of StableHLO give what numpy does; what is wrong or has no conversion is an error."""
+
+import math
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tenon
+from tenon import TenonError
+from tenon.dialects import context
+from tenon.dialects.modules.parsing import parse_module, verify_module
+from tenon.passes.pass_manager import PassManager
+
+RNG = np.random.default_rng(0)
+
+
+def run(text: str, *arguments, backend: str = "reference"):
+    return tenon.compile(text, backend=backend)(*arguments)
+
+
+def unary(op: str, x: np.ndarray, dtype: str = "f32"):
+    shape = "x".join(map(str, x.shape))
+    type = f"tensor<{shape}x{dtype}>"
+    arrow = f"{type} -> {type}" if op.startswith("chlo.") else type
+    return run(f"func.func @f(%x: {type}) -> {type} {{ %y = {op} %x : {arrow}\n return %y : {type} }}", x)
+
+
+def error_of(text: str) -> str:
+    with pytest.raises(TenonError) as caught:
+        run(text)
+    return str(caught.value)
+
+
+def function(body: str, result: str = "tensor<4xf32>") -> str:
+    return (
+        f"func.func @f(%x: tensor<4xf32>, %m: tensor<4x8xf32>, %i: tensor<3x1xi32>) -> {result} {{ {body} }}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("op", "expected", "worst"),
+    [
+        ("stablehlo.cbrt", np.cbrt, 3e-16),
+        ("stablehlo.logistic", lambda x: 1 / (1 + np.exp(-x)), 3e-16),
+        ("chlo.erfc", np.vectorize(math.erfc), 2e-15),
+        ("chlo.lgamma", np.vectorize(math.lgamma), 1e-13),
+    ],
+)
+def test_functions_are_as_exact_as_their_type(op: str, expected, worst: float):
+    x = np.concatenate([RNG.uniform(0.1, 6.0, 50), RNG.uniform(0.1, 20.0, 50)])
+    found = unary(op, x, "f64")
+    wanted = expected(x)
+    assert np.max(np.abs(found - wanted) / np.maximum(np.abs(wanted), 1e-300)) < max(worst * 50, 1e-14)
+
+
+def test_erf_inv_is_the_inverse_also_far_out():
+    x = np.concatenate([RNG.uniform(-1, 1, 200), [1 - 1e-12, -1 + 1e-15, 0.0, -0.0, 1.0, -1.0, 2.0]])
+    found = unary("chlo.erf_inv", x, "f64")
+    inside = found[:203]
+    np.testing.assert_allclose(np.vectorize(math.erf)(inside), x[:203], rtol=1e-14)
+    np.testing.assert_array_equal(found[203:], [-0.0, np.inf, -np.inf, np.nan])
+    assert np.signbit(found[203])
+
+
+def test_digamma_has_its_recurrence_and_poles():
+    x = RNG.uniform(-5.0, 5.0, 100)
+    step = unary("chlo.digamma", x + 1, "f64") - unary("chlo.digamma", x, "f64")
+    np.testing.assert_allclose(step, 1 / x, rtol=1e-9, atol=1e-10)
+    poles = unary("chlo.digamma", np.array([0.0, -0.0, -1.0]), "f64")
+    np.testing.assert_array_equal(poles, [-np.inf, np.inf, np.nan])
+
+
+def test_zeta_and_polygamma_give_known_values():
+    text = """func.func @f(%s: tensor<3xf64>, %q: tensor<3xf64>) -> (tensor<3xf64>, tensor<3xf64>) {
+      %z = chlo.zeta %s, %q : tensor<3xf64>, tensor<3xf64> -> tensor<3xf64>
+      %p = chlo.polygamma %q, %s : tensor<3xf64>, tensor<3xf64> -> tensor<3xf64>
+      return %z, %p : tensor<3xf64>, tensor<3xf64> }"""
+    zeta, polygamma = run(text, np.array([2.0, 4.0, 1.0]), np.array([1.0, 1.0, 2.0]))
+    np.testing.assert_allclose(zeta, [math.pi**2 / 6, math.pi**4 / 90, math.inf], rtol=1e-14)
+    np.testing.assert_allclose(polygamma[0], math.pi**2 / 6 - 1, rtol=1e-13)
+
+
+def test_bessel_is_continuous_where_the_series_change():
+    x = np.array([19.999999, 20.0, 20.000001, 0.0, -3.0, np.inf])
+    found = unary("chlo.bessel_i1e", x, "f64")
+    np.testing.assert_allclose(found[0], found[2], rtol=1e-7)
+    np.testing.assert_allclose(found[1], 0.08750622218328866, rtol=1e-13)
+    np.testing.assert_allclose(found[4], -0.19682671329730, rtol=1e-12)
+    np.testing.assert_array_equal(found[[3, 5]], [0.0, 0.0])
+
+
+def test_numbers_are_rounded_away_from_zero_and_keep_their_sign():
+    x = np.array([0.49999997, 0.5, -0.5, 2.5, -0.0, 8388609.0, np.inf, np.nan], np.float32)
+    found = unary("stablehlo.round_nearest_afz", x)
+    np.testing.assert_array_equal(found, np.array([0, 1, -1, 3, -0.0, 8388609.0, np.inf, np.nan], np.float32))
+    assert np.signbit(found[4])
+
+
+def test_bits_are_counted():
+    x = np.array([0, 1, -1, 2**31 - 1, -(2**31)], np.int32)
+    np.testing.assert_array_equal(unary("stablehlo.popcnt", x, "i32"), [0, 1, 32, 31, 1])
+    np.testing.assert_array_equal(unary("stablehlo.count_leading_zeros", x, "i32"), [32, 31, 0, 1, 0])
+
+
+def test_a_total_order_has_nan_at_its_ends():
+    text = """func.func @f(%x: tensor<6xf32>) -> tensor<6xf32> {
+      %y = "stablehlo.sort"(%x) <{dimension = 0 : i64}> ({
+      ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+        %c = stablehlo.compare LT, %a, %b, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>
+        stablehlo.return %c : tensor<i1>
+      }) : (tensor<6xf32>) -> tensor<6xf32>
+      return %y : tensor<6xf32> }"""
+    x = np.array([np.nan, 0.0, -np.nan, -0.0, -np.inf, 1.0], np.float32)
+    x[2] = np.copysign(np.float32(np.nan), np.float32(-1))
+    found = run(text, x)
+    assert np.isnan(found[[0, 5]]).all() and np.signbit(found[0])
+    np.testing.assert_array_equal(found[1:5], [-np.inf, -0.0, 0.0, 1.0])
+    assert np.signbit(found[2]) and not np.signbit(found[3])
+
+
+SORT_BY_MAGNITUDE = """func.func @f(%x: tensor<{n}xi32>, %y: tensor<{n}xi32>)
+    -> (tensor<{n}xi32>, tensor<{n}xi32>) {{
+  %r:2 = "stablehlo.sort"(%x, %y) <{{dimension = 0 : i64, is_stable = true}}> ({{
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>, %c: tensor<i32>, %d: tensor<i32>):
+    %m = stablehlo.multiply %a, %a : tensor<i32>
+    %k = stablehlo.multiply %b, %b : tensor<i32>
+    %l = stablehlo.compare {direction}, %m, %k, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    {end}
+  }}) : (tensor<{n}xi32>, tensor<{n}xi32>) -> (tensor<{n}xi32>, tensor<{n}xi32>)
+  return %r#0, %r#1 : tensor<{n}xi32>, tensor<{n}xi32> }}"""
+
+PLAIN = "stablehlo.return %l : tensor<i1>"
+
+NEGATED = "%n = stablehlo.not %l : tensor<i1>\n stablehlo.return %n : tensor<i1>"
+
+
+@pytest.mark.parametrize(("direction", "end"), [("LT", PLAIN), ("GE", NEGATED)], ids=["key", "exchanges"])
+@pytest.mark.parametrize("n", [1, 2, 7, 33])
+def test_rows_are_sorted_stably_by_any_comparator(n: int, direction: str, end: str):
+    x, y = RNG.integers(-4, 5, n, np.int32), np.arange(n, dtype=np.int32)
+    found = run(SORT_BY_MAGNITUDE.format(n=n, direction=direction, end=end), x, y)
+    order = np.argsort(x * x, kind="stable")
+    np.testing.assert_array_equal(found[0], x[order])
+    np.testing.assert_array_equal(found[1], y[order])
+
+
+REDUCE = """func.func @f(%x: tensor<{n}x3xf32>, %init: tensor<f32>) -> tensor<3xf32> {{
+  %y = stablehlo.reduce(%x init: %init) across dimensions = [0]
+    : (tensor<{n}x3xf32>, tensor<f32>) -> tensor<3xf32>
+    reducer(%a: tensor<f32>, %b: tensor<f32>) {{
+      %two = stablehlo.constant dense<2.0> : tensor<f32>
+      %p = stablehlo.multiply %a, %b : tensor<f32>
+      %q = stablehlo.multiply %p, %two : tensor<f32>
+      stablehlo.return %q : tensor<f32>
+    }}
+  return %y : tensor<3xf32> }}"""
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 5, 8])
+def test_a_reducer_of_several_ops_is_applied_to_pairs(n: int):
+    x = RNG.uniform(0.5, 1.5, (n, 3)).astype(np.float32)
+    found = run(REDUCE.format(n=n), x, np.float32(0.5))
+    np.testing.assert_allclose(found, 0.5 * np.prod(2 * x, axis=0, dtype=np.float64), rtol=1e-5)
+
+
+SCATTER = """func.func @f(%x: tensor<5xf32>, %i: tensor<4x1xi32>, %u: tensor<4xf32>) -> tensor<5xf32> {
+  %y = "stablehlo.scatter"(%x, %i, %u) <{
+      scatter_dimension_numbers = #stablehlo.scatter<
+        inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %d = stablehlo.subtract %b, %a : tensor<f32>
+    stablehlo.return %d : tensor<f32>
+  }) : (tensor<5xf32>, tensor<4x1xi32>, tensor<4xf32>) -> tensor<5xf32>
+  return %y : tensor<5xf32> }"""
+
+
+@pytest.mark.parametrize("backend", ["reference", "llvm"])
+def test_updates_that_meet_are_applied_one_after_the_other(backend: str):
+    x, updates = np.arange(5, dtype=np.float32), np.array([10, 20, 30, 40], np.float32)
+    found = run(SCATTER, x, np.array([[1], [1], [-1], [4]], np.int32), updates, backend=backend)
+    np.testing.assert_array_equal(found, [0, 20 - (10 - 1), 2, 3, 40 - 4])
+
+
+def test_a_batch_is_normalised_as_its_definition_says():
+    text = """func.func @f(%x: tensor<6x3xf32>, %s: tensor<3xf32>, %o: tensor<3xf32>, %g: tensor<6x3xf32>)
+        -> (tensor<6x3xf32>, tensor<6x3xf32>, tensor<3xf32>, tensor<3xf32>) {
+      %y, %m, %v = "stablehlo.batch_norm_training"(%x, %s, %o)
+          <{epsilon = 0.001 : f32, feature_index = 1 : i64}>
+          : (tensor<6x3xf32>, tensor<3xf32>, tensor<3xf32>) -> (tensor<6x3xf32>, tensor<3xf32>, tensor<3xf32>)
+      %dx, %ds, %do = "stablehlo.batch_norm_grad"(%x, %s, %m, %v, %g)
+          <{epsilon = 0.001 : f32, feature_index = 1 : i64}>
+          : (tensor<6x3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<6x3xf32>)
+          -> (tensor<6x3xf32>, tensor<3xf32>, tensor<3xf32>)
+      return %y, %dx, %ds, %do : tensor<6x3xf32>, tensor<6x3xf32>, tensor<3xf32>, tensor<3xf32> }"""
+    x, gradient = RNG.normal(size=(2, 6, 3)).astype(np.float32)
+    scale, offset = RNG.normal(size=(2, 3)).astype(np.float32)
+    y, to_x, to_scale, to_offset = run(text, x, scale, offset, gradient)
+    root = np.sqrt(x.var(0) + 0.001)
+    normal = (x - x.mean(0)) / root
+    np.testing.assert_allclose(y, normal * scale + offset, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(to_offset, gradient.sum(0), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(to_scale, (gradient * normal).sum(0), rtol=1e-4, atol=1e-5)
+    expected = scale / root * (gradient - gradient.mean(0) - normal * (gradient * normal).mean(0))
+    np.testing.assert_allclose(to_x, expected, rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.parametrize("lower", [True, False])
+def test_cholesky_gives_the_triangle_of_its_square(lower: bool):
+    x = RNG.normal(size=(2, 5, 5))
+    positive = x @ x.transpose(0, 2, 1) + 5 * np.eye(5)
+    flag = "true" if lower else "false"
+    text = f"""func.func @f(%a: tensor<2x5x5xf64>) -> tensor<2x5x5xf64> {{
+      %l = stablehlo.cholesky %a, lower = {flag} : tensor<2x5x5xf64>
+      return %l : tensor<2x5x5xf64> }}"""
+    wanted = np.linalg.cholesky(positive)
+    np.testing.assert_allclose(
+        run(text, positive), wanted if lower else wanted.transpose(0, 2, 1), rtol=1e-12
+    )
+
+
+OPEN = """func.func @f(%x: tensor<?x8xf32>) -> tensor<?xf32> {
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %eight = stablehlo.constant dense<8> : tensor<1xi32>
+  %n = stablehlo.get_dimension_size %x, dim = 0 : (tensor<?x8xf32>) -> tensor<i32>
+  %c = stablehlo.compare GE, %n, %one, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  stablehlo.custom_call @shape_assertion(%c, %n) {error_message = "'rows' = {0} from it"}
+      : (tensor<i1>, tensor<i32>) -> ()
+  %s = stablehlo.reshape %n : (tensor<i32>) -> tensor<1xi32>
+  %t = stablehlo.multiply %s, %eight : tensor<1xi32>
+  %y = stablehlo.dynamic_reshape %x, %t : (tensor<?x8xf32>, tensor<1xi32>) -> tensor<?xf32>
+  %i = stablehlo.dynamic_iota %t, dim = 0 : (tensor<1xi32>) -> tensor<?xf32>
+  %z = stablehlo.add %y, %i : tensor<?xf32>
+  return %z : tensor<?xf32> }"""
+
+
+@pytest.mark.parametrize("backend", ["reference", "llvm"])
+def test_open_extents_are_named_dims(backend: str):
+    executable = tenon.compile(OPEN, backend=backend)
+    assert str(executable.argument_types[0].extents) == "(rows, 8)"
+    for n in (1, 3, 17):
+        x = RNG.normal(size=(n, 8)).astype(np.float32)
+        np.testing.assert_array_equal(executable(x), x.reshape(-1) + np.arange(8 * n, dtype=np.float32))
+
+
+def test_dynamic_ops_of_constants_are_static_ones():
+    text = """func.func @f(%x: tensor<2x4xf32>) -> tensor<3x6xf32> {
+      %zero = stablehlo.constant dense<0.0> : tensor<f32>
+      %low = stablehlo.constant dense<[1, 0]> : tensor<2xi64>
+      %high = stablehlo.constant dense<[0, 2]> : tensor<2xi64>
+      %none = stablehlo.constant dense<0> : tensor<2xi64>
+      %y = stablehlo.dynamic_pad %x, %zero, %low, %high, %none
+          : (tensor<2x4xf32>, tensor<f32>, tensor<2xi64>, tensor<2xi64>, tensor<2xi64>) -> tensor<?x?xf32>
+      %shape = stablehlo.constant dense<[3, 6]> : tensor<2xi64>
+      %z = stablehlo.dynamic_reshape %y, %shape : (tensor<?x?xf32>, tensor<2xi64>) -> tensor<3x6xf32>
+      return %z : tensor<3x6xf32> }"""
+    x = RNG.normal(size=(2, 4)).astype(np.float32)
+    np.testing.assert_array_equal(run(text, x), np.pad(x, ((1, 0), (0, 2))))
+
+
+def test_locations_of_the_text_stay():
+    text = function(
+        '%y = stablehlo.negate %x : tensor<4xf32> loc("jit(f)/neg"(#loc1)) return %y : tensor<4xf32>'
+    )
+    module = parse_module(text + '\n#loc1 = loc("model.py":5:6 to :97)\n')
+    verify_module(module)
+    PassManager("convert-stablehlo-to-graph").run(context(), module)
+    (op,) = [op for op in module.walk() if op.name == "graph.neg"]
+    assert "model.py" in str(op.location) and "5" in str(op.location)
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (
+            "%y = stablehlo.transpose %m, dims = [0, 0] : (tensor<4x8xf32>) -> tensor<4x8xf32>",
+            "axis 0 is given twice",
+        ),
+        (
+            "%y = stablehlo.broadcast_in_dim %x, dims = [2] : (tensor<4xf32>) -> tensor<4x8xf32>",
+            "dim 2 is out of range for rank 2",
+        ),
+        (
+            "%y = stablehlo.broadcast_in_dim %x, dims = [1] : (tensor<4xf32>) -> tensor<4x8xf32>",
+            "axis 0 of 4 elements cannot be repeated to 8",
+        ),
+        (
+            "%y = stablehlo.broadcast_in_dim %x, dims = [] : (tensor<4xf32>) -> tensor<4x8xf32>",
+            "dims are [], expected one for each axis",
+        ),
+        ("%y = stablehlo.slice %x [0:4:0] : (tensor<4xf32>) -> tensor<4xf32>", "strides are [0]"),
+        ("%y = stablehlo.slice %x [0:5] : (tensor<4xf32>) -> tensor<5xf32>", "axis 0 is read up to 5 of 4"),
+        (
+            "%y = stablehlo.dot_general %m, %m, batching_dims = [0] x [], contracting_dims = [1] x [1] : "
+            "(tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x4xf32>",
+            "batching dims are [0] and []",
+        ),
+        (
+            '%y = "stablehlo.gather"(%m, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], '
+            "collapsed_slice_dims = [5], start_index_map = [0], index_vector_dim = 1>, "
+            "slice_sizes = array<i64: 1, 8>}> "
+            ": (tensor<4x8xf32>, tensor<3x1xi32>) -> tensor<3x8xf32>",
+            "collapsed_slice_dims is [5], expected dims below 2",
+        ),
+        (
+            "%y = stablehlo.fft %x, type = RFFT, length = [4] : (tensor<4xf32>) -> tensor<3xcomplex<f32>>",
+            "complex",
+        ),
+        (
+            "%y = stablehlo.bitcast_convert %x : (tensor<4xf32>) -> tensor<4x3xi16>",
+            "result 0 is tensor<4x3xi16>, expected tensor<4x2xi16>",
+        ),
+        (
+            "%y:2 = chlo.top_k(%x, k = 9) : tensor<4xf32> -> (tensor<9xf32>, tensor<9xi32>)",
+            "read up to 9 of 4",
+        ),
+    ],
+)
+def test_a_wrong_op_is_an_error_that_names_it(body: str, message: str):
+    found = error_of(function(f"{body}\n return %x : tensor<4xf32>"))
+    assert message in found
+    assert re.search(r"(stablehlo|chlo)\.\w+", found)
+
+
+def test_quantised_types_are_an_error_that_names_the_op():
+    body = "%y = stablehlo.uniform_quantize %x : (tensor<4xf32>) -> tensor<4x!quant.uniform<i8:f32, 0.1>>"
+    found = error_of(function(f"{body}\n return %x : tensor<4xf32>"))
+    assert "stablehlo.uniform_quantize: unknown type quant.uniform" in found
+
+
+def test_a_check_that_no_dim_can_say_is_an_error():
+    text = OPEN.replace("compare GE, %n, %one", "compare NE, %n, %one")
+    assert "stablehlo.custom_call: @shape_assertion is of what named dims cannot say" in error_of(text)
+
+
+def test_a_composite_is_what_its_function_says():
+    text = """func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %y = stablehlo.composite "my.twice" %x {decomposition = @twice} : (tensor<4xf32>) -> tensor<4xf32>
+      return %y : tensor<4xf32> }
+    func.func private @twice(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %y = stablehlo.add %x, %x : tensor<4xf32>
+      return %y : tensor<4xf32> }"""
+    np.testing.assert_array_equal(run(text, np.ones(4, np.float32)), np.full(4, 2, np.float32))
+
+
+def test_a_composite_without_its_function_is_an_error():
+    body = '%y = stablehlo.composite "my.twice" %x {decomposition = @f} : (tensor<4xf32>) -> tensor<4xf32>'
+    found = error_of(function(f"{body}\n return %y : tensor<4xf32>"))
+    assert "stablehlo.composite: decomposition is no function of its operands and results" in found
+
+
+def test_a_file_is_read_and_one_that_is_not_there_is_named(tmp_path: Path):
+    path = tmp_path / "model.mlir"
+    path.write_text(function("%y = stablehlo.negate %x : tensor<4xf32>\n return %y : tensor<4xf32>"))
+    x = np.ones(4, np.float32)
+    found = tenon.from_stablehlo(path)(x, np.ones((4, 8), np.float32), np.zeros((3, 1), np.int32))
+    np.testing.assert_array_equal(found, -x)
+    with pytest.raises(TenonError, match=r"from_stablehlo: cannot read .*missing\.mlir"):
+        tenon.from_stablehlo(tmp_path / "missing.mlir")
