@@ -29,7 +29,9 @@ class Source:
 def from_tenon(weights: Weights) -> Source:
     """The function of encoder.py, with weights that do not change; numpy runs it too."""
     frozen = tenon.freeze(dict(weights))
-    return Source("numpy", partial(embed, np, _gelu, weights), tenon.jit(partial(embed, tnp, nn.gelu, frozen)))
+    return Source(
+        "numpy", partial(embed, np, _gelu, weights), tenon.jit(partial(embed, tnp, nn.gelu, frozen))
+    )
 
 
 def _gelu(x: NDArray[np.float32]) -> Any:

@@ -21,7 +21,8 @@ class Layer(nn.Module):
 
     def forward(self, x: torch.Tensor, ends: torch.Tensor) -> torch.Tensor:
         q, k, v = (
-            part(x).unflatten(-1, (N_HEADS, -1)).transpose(1, 2) for part in (self.query, self.key, self.value)
+            part(x).unflatten(-1, (N_HEADS, -1)).transpose(1, 2)
+            for part in (self.query, self.key, self.value)
         )
         attended = functional.scaled_dot_product_attention(q, k, v, attn_mask=ends)
         x = self.attended_norm(x + self.attended(attended.transpose(1, 2).flatten(2)))
