@@ -136,6 +136,16 @@ class OnnxModel:
         return f"<ONNX model {self.name} ({inputs}) -> ({outputs})>"
 
     @property
+    def dims(self) -> Mapping[str, int | Dim]:
+        """What each named dim of the inputs is, by what the model calls it."""
+        return dict(self._dims)
+
+    @property
+    def initializers(self) -> list[tuple[str, NumpyArray]]:
+        """The initializers that were read so far, with their names."""
+        return [(tensor.name, array) for tensor, array in self._initializers.values()]
+
+    @property
     def n_programs(self) -> int:
         """How many programs there are: one for each kind of call."""
         return len(self._programs)
@@ -165,7 +175,7 @@ class OnnxModel:
     def run(self, inputs: Sequence[Any]) -> list[Any]:
         """Returns all results, in order, for all inputs, in order; the errors are those of a call."""
         if current_trace() is not None and any(isinstance(each, Array) for each in inputs):
-            return self._inlined(inputs)
+            return self.inlined(inputs)
         values = [self._checked(info, value) for info, value in zip(self.inputs, inputs, strict=True)]
         program = self._program(values)
         return program.run([carried(leaf) for value in values for leaf in leaves_of(value)])
@@ -354,8 +364,14 @@ class OnnxModel:
 
         return _mapped(value, kept)
 
-    def _inlined(self, inputs: Sequence[Any]) -> list[Any]:
-        """Returns the results as arrays of the trace that is being written, of which the model is a part."""
+    def inlined(self, inputs: Sequence[Any]) -> list[Any]:
+        """
+        Returns the results as arrays of the trace that is being written, of which the model is a part.
+
+        Raises:
+            CallError: the inputs, some of which may be arrays with values, do not fit.
+            TenonError: an op does not take what it is given, or needs values (`ValueNeeded`).
+        """
         trace = current_trace()
         assert trace is not None, "inlined outside of a trace"
         run = self._run()
@@ -368,6 +384,7 @@ class OnnxModel:
                 array = self._checked(info, array)
             elif isinstance(array, TracedArray) and info.dtype not in (None, array.dtype):
                 raise CallError(f"{self.name}: input '{info.name}' is {array.dtype}, expected {info.dtype}")
+            run.note_sources(array, frozenset([info.name]))
             values.append(array)
 
         def lifted(leaf: Any) -> Any:

@@ -151,7 +151,9 @@ def readable(array: Array) -> Array:
     Returns an array as it is saved: elements that numpy has no type for as their bytes, which is how numpy
     writes most of them by itself. The header that it writes for float8_e5m2 cannot be read back.
     """
-    return array if array.dtype.isbuiltin == 1 else array.view(f"V{array.dtype.itemsize}")
+    # A dtype whose byte order was said is not the built-in one, and is written the same.
+    is_numpys = np.dtype(array.dtype.type).isbuiltin == 1
+    return array if is_numpys else array.view(f"V{array.dtype.itemsize}")
 
 
 def retyped(array: Array, dtype: np.dtype[Any]) -> Array:

@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tenon.tools import tenon_cache, tenon_compile, tenon_opt, tenon_reduce, tenon_run
+from tenon.tools import tenon_cache, tenon_compile, tenon_import, tenon_opt, tenon_reduce, tenon_run
 from tenon.tools.completion import completion_script
 
 TOOLS = {
@@ -15,6 +15,7 @@ TOOLS = {
     "tenon-compile": tenon_compile.main,
     "tenon-reduce": tenon_reduce.main,
     "tenon-cache": tenon_cache.main,
+    "tenon-import": tenon_import.main,
 }
 
 needs_bash = pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
@@ -67,6 +68,7 @@ def offered(script: Path, *words: str) -> list[str]:
         ("tenon-reduce", ("--target", "znv"), ["znver3"]),
         ("tenon-cache", ("ve",), ["verify"]),
         ("tenon-cache", ("verify", "--re"), ["--remove"]),
+        ("tenon-import", ("--we",), ["--weights"]),
     ],
 )
 def test_what_is_offered(scripts: dict[str, Path], tool: str, words: tuple[str, ...], expected: list[str]):

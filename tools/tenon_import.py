@@ -1,0 +1,203 @@
+"""`tenon-import`: writes a model in an ONNX file as the text of a module, its weights in a file beside it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import sys
+import zipfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import TenonError
+from ..frontends.jit.dims import Dim
+from ..frontends.onnx.imported import OnnxModel, from_onnx
+from ..frontends.onnx.program import program_of
+from .completion import add_completion_argument
+from .exit_codes import SUCCESS
+from .run.input_arrays import read_array, readable
+from .tool_run import ToolRun, reason_of
+
+TOOL = "tenon-import"
+
+EPILOG = """\
+exit codes: 0 success, 1 diagnostics, 2 wrong command line, 70 a bug of Tenon.
+The function takes the inputs of the model and then its weights, which are in the .npz by the names of the
+arguments: tenon-run model.mlir --inputs model.npz --input x.npy"""
+
+Array = npt.NDArray[Any]
+
+
+def _named(text: str) -> tuple[str, str]:
+    # A name may have a `=` in it, what follows has none.
+    name, _, value = text.rpartition("=")
+    if not (name and value):
+        raise argparse.ArgumentTypeError(f"expected NAME=..., found '{text}'")
+    return name, value
+
+
+def _dim(text: str) -> tuple[str, int | tuple[int, int]]:
+    name, value = _named(text)
+    low, colon, high = value.partition(":")
+    if not low.isdecimal() or (colon and not high.isdecimal()):
+        raise argparse.ArgumentTypeError(f"expected NAME=NUMBER or NAME=LEAST:GREATEST, found '{text}'")
+    return name, (int(low), int(high)) if colon else int(low)
+
+
+def _shape(text: str) -> tuple[str, tuple[int, ...]]:
+    name, value = _named(text)
+    extents = value.split(",") if value != "()" else []
+    if not all(each.isdecimal() for each in extents):
+        raise argparse.ArgumentTypeError(f"expected NAME=2,3 or, for a scalar, NAME=(), found '{text}'")
+    return name, tuple([int(each) for each in extents])
+
+
+def _value(text: str) -> tuple[str, Path]:
+    name, value = _named(text)
+    return name, Path(value)
+
+
+def _weights_file(text: str) -> Path:
+    if Path(text).suffix != ".npz":
+        raise argparse.ArgumentTypeError(f"expected a name that ends in .npz, found '{text}'")
+    return Path(text)
+
+
+def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog=TOOL,
+        description="Writes a model in an ONNX file as the text of a module at the level graph.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("input_file", nargs="?", metavar="file", help="the model; - or none: standard input")
+    parser.add_argument(
+        "-o", dest="output", default="-", metavar="FILE", help="where the text goes; -: standard output"
+    )
+    parser.add_argument(
+        "--weights",
+        type=_weights_file,
+        metavar="FILE",
+        help="the .npz that the weights go to (default: beside the text, with its name)",
+    )
+    parser.add_argument(
+        "--dim",
+        type=_dim,
+        action="append",
+        default=[],
+        metavar="NAME=NUMBER",
+        help="how large a dim is that the model names; or NAME=LEAST:GREATEST, the bounds of an open one",
+    )
+    parser.add_argument(
+        "--shape",
+        type=_shape,
+        action="append",
+        default=[],
+        metavar="NAME=EXTENTS",
+        help="the shape of an input that has axes without a name: images=1,3,224,224",
+    )
+    parser.add_argument(
+        "--value",
+        type=_value,
+        action="append",
+        default=[],
+        metavar="NAME=FILE",
+        help="an .npy with the values of an input that the program is made for and does not take",
+    )
+    add_completion_argument(parser, {})
+    parser.add_argument("--debug", action="store_true", help="show the Python traceback of a bug")
+    parsed = parser.parse_args(arguments)
+    for flag in ("dim", "shape", "value"):
+        names = [name for name, _ in getattr(parsed, flag)]
+        if twice := [name for name in names if names.count(name) > 1]:
+            parser.error(f"--{flag}: {twice[0]} is given twice")
+    return parsed
+
+
+def _import(parsed: argparse.Namespace) -> int:
+    source: Any = sys.stdin.buffer.read() if parsed.input_file in (None, "-") else parsed.input_file
+    model = _model(source, parsed.dim)
+    values = {name: read_array(path) for name, path in parsed.value}
+    program = program_of(model, shapes=dict(parsed.shape), values=values)
+    weights: Path | None = parsed.weights
+    if weights is None and parsed.output != "-":
+        weights = Path(parsed.output).with_suffix(".npz")
+    text = str(program.module) + "\n"
+    # The weights first: where there is a text it has its weights.
+    if program.weights:
+        if weights is None:
+            count = len(program.weights)
+            raise TenonError(f"the model's {count} weights have no file to go to (hint: -o, --weights)")
+        _replace(weights, lambda file: _write_arrays(file, program.weights))
+    if parsed.output == "-":
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    else:
+        _replace(Path(parsed.output), lambda file: file.write(text.encode()))
+    return SUCCESS
+
+
+def _model(source: Any, given: Sequence[tuple[str, int | tuple[int, int]]]) -> OnnxModel:
+    """Returns a model with what is said of its dims. Raises TenonError where it has none of that name."""
+    model = from_onnx(source)
+    if not given:
+        return model
+    dims: dict[str, int | Dim] = {}
+    for name, bounds in given:
+        dim = model.dims.get(name)
+        if dim is None:
+            names = ", ".join(model.dims) or "none"
+            raise TenonError(f"--dim: the model has no dim '{name}' (dims: {names})")
+        if isinstance(bounds, int):
+            dims[name] = bounds
+            continue
+        assert isinstance(dim, Dim), "a dim that is not open"
+        try:
+            dims[name] = Dim(dim.name, *bounds)
+        except ValueError as error:
+            raise TenonError(f"--dim: {error}") from None
+    return from_onnx(source, dims=dims)
+
+
+def _write_arrays(file: IO[bytes], arrays: Mapping[str, Array]) -> None:
+    """Writes an .npz as numpy does, but of the same bytes each time: no time of day is in it."""
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        for name, array in arrays.items():
+            with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, readable(array), allow_pickle=False)
+
+
+def _replace(path: Path, write: Callable[[IO[bytes]], object]) -> None:
+    """Writes a file that is there as a whole, or as it was."""
+    temporary = path.with_name(f".{path.name}-{os.getpid()}")
+    try:
+        try:
+            with temporary.open("xb") as file:
+                write(file)
+            temporary.replace(path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise TenonError(f"cannot write {path}: {reason_of(error)}") from error
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs `tenon-import` with the arguments of the process, or those given, and returns its exit code."""
+    with ToolRun(TOOL) as run:
+        parsed = _parse(arguments)
+        run.debug = parsed.debug
+        command = list(sys.argv[1:] if arguments is None else arguments)
+        run.report_bug = lambda: shlex.join([TOOL, *command, "--debug"])
+        run.exit_code = _import(parsed)
+    return run.exit_code
+
+
+if __name__ == "__main__":
+    sys.exit(main())
