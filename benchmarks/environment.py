@@ -63,7 +63,7 @@ ENVIRONMENTS = {
     "frameworks": Environment(
         extras="[dev]",
         needed=(),
-        libraries=("jax", "torch", "expecttest", "onnx", "MiniLM's weights"),
+        libraries=("jax", "torch", "expecttest", "onnx", "onnxruntime", "MiniLM's weights"),
     ),
 }
 

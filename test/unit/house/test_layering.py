@@ -121,7 +121,7 @@ INNER_FLOORS = {
     "backends.llvm": (("native", "emission"), ("programs",)),
     "frontends": (("arrays",), ("tracing",), ("calls",), ("jit", "numpy", "stablehlo"), ("onnx", "torch")),
     "frontends.numpy": (("arguments",), ("products",)),
-    "frontends.onnx": (("ops",), ("layers",)),
+    "frontends.onnx": (("ops",), ("layers",), ("quantised",)),
     "tools": (("opt", "tune"), ("run",), ("reduce",)),
 }
 """
