@@ -18,7 +18,8 @@ from ..arrays.concrete import ConcreteArray, as_concrete
 from ..calls.compiled_trace import CompiledTrace
 from ..jit.dims import Dim
 from ..tracing.trace import Trace, TracedArray, current_trace
-from . import layers as layers  # The rooms register what ops are.
+from . import fusions as fusions  # The rooms register what ops are.
+from . import layers as layers
 from . import ops as ops
 from . import quantised as quantised
 from .coverage import check_supported

@@ -24,6 +24,7 @@ def node_model(
     n_outputs: int = 1,
     domain: str = "",
     opset: int = 21,
+    outputs: Sequence[str] = (),
     **attributes: Any,
 ) -> tuple[onnx.ModelProto, dict[str, Array]]:
     """
@@ -31,7 +32,7 @@ def node_model(
     others.
     """
     names = ["" if array is None else f"i{number}" for number, array in enumerate(inputs)]
-    outputs = [f"o{number}" for number in range(n_outputs)]
+    outputs = list(outputs) or [f"o{number}" for number in range(n_outputs)]
     node = helper.make_node(op, names, outputs, domain=domain, **attributes)
     infos: list[Any] = []
     initializers: list[Any] = []
@@ -45,7 +46,7 @@ def node_model(
             dtype = helper.np_dtype_to_tensor_dtype(array.dtype)
             infos.append(helper.make_tensor_value_info(name, dtype, array.shape))
             given[name] = np.asarray(array)
-    results = [helper.make_empty_tensor_value_info(name) for name in outputs]
+    results = [helper.make_empty_tensor_value_info(name) for name in outputs if name]
     graph = helper.make_graph([node], "node", infos, results, initializers)
     opsets = [helper.make_opsetid("", opset), helper.make_opsetid(MICROSOFT, 1)]
     return helper.make_model(graph, opset_imports=opsets, ir_version=10), given

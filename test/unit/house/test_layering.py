@@ -121,7 +121,7 @@ INNER_FLOORS = {
     "backends.llvm": (("native", "emission"), ("programs",)),
     "frontends": (("arrays",), ("tracing",), ("calls",), ("jit", "numpy", "stablehlo"), ("onnx", "torch")),
     "frontends.numpy": (("arguments",), ("products",)),
-    "frontends.onnx": (("ops",), ("layers",), ("quantised",)),
+    "frontends.onnx": (("ops",), ("layers",), ("fusions", "quantised")),
     "tools": (("opt", "tune"), ("run",), ("reduce",)),
 }
 """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,22 +11,9 @@ import tenon
 from onnx import helper
 from tenon.errors import TenonError
 from tenon.test.unit.frontends.onnx.models import Array, model_of, normal
+from tenon.test.unit.frontends.onnx.single_node import run
 
 RANDOM = np.random.default_rng(0)
-
-
-def run(op: str, inputs: Sequence[Array | None], domain: str = "", **attributes: Any) -> Any:
-    """Returns what a node gives in the interpreter."""
-    names = ["" if each is None else f"i{number}" for number, each in enumerate(inputs)]
-    node = helper.make_node(op, names, ["y"], domain=domain, **attributes)
-    given = {name: each for name, each in zip(names, inputs, strict=True) if each is not None}
-    infos = [
-        helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(each.dtype), each.shape)
-        for name, each in given.items()
-    ]
-    graph = helper.make_graph([node], "node", infos, [helper.make_empty_tensor_value_info("y")])
-    opsets = [helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)]
-    return tenon.from_onnx(helper.make_model(graph, opset_imports=opsets), backend="reference")(**given)
 
 
 def scalar(value: float, dtype: Any = np.float32) -> Array:
