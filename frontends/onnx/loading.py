@@ -11,10 +11,14 @@ from ...errors import TenonError
 from .external_data import ExternalData
 from .package import onnx_package
 from .tensors import DTYPES
+from .text_fields import check_text
 from .values import GraphInput
 
 OLDEST_OPSET = 7
 """The first version in which operands broadcast as numpy's do. Older models do what their axes say."""
+
+_NEWEST_VERSION = (1 << 31) - 1
+"""The greatest version that onnx can be asked for; nothing is known of those of other domains."""
 
 
 def load_model(source: Any) -> tuple[Any, ExternalData]:
@@ -51,9 +55,11 @@ def load_model(source: Any) -> tuple[Any, ExternalData]:
 def _parsed(onnx: Any, data: bytes, what: str) -> Any:
     decode_error = onnx_package("google.protobuf.message").DecodeError
     try:
-        return onnx.ModelProto.FromString(data)
+        model = onnx.ModelProto.FromString(data)
     except (decode_error, RuntimeError, ValueError):
         raise TenonError(f"from_onnx: {what}: no ONNX model") from None
+    check_text(model)
+    return model
 
 
 def _check_text(message: Any) -> None:
@@ -73,6 +79,9 @@ def _check_versions(onnx: Any, model: Any) -> None:
         raise TenonError("from_onnx: the model has no graph")
     newest = onnx.defs.onnx_opset_version()
     versions = [each.version for each in model.opset_import if each.domain in ("", "ai.onnx")]
+    for each in model.opset_import:
+        if not 0 <= each.version <= _NEWEST_VERSION:
+            raise TenonError(f"from_onnx: the model is of version {each.version} of '{each.domain}'")
     for version in versions:
         if not 1 <= version <= newest:
             raise TenonError(f"from_onnx: the model is of opset {version}, expected 1 to {newest}")

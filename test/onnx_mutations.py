@@ -1,0 +1,171 @@
+"""
+Changes the bytes of small ONNX models, and runs what comes out:
+
+    python test/onnx_mutations.py --count 10000 [--seed 0] [--models mlp loop]
+
+A model either runs, or ends in a `TenonError`. All else is a failure, which is printed with the seed that
+makes it again; so is what takes longer than some seconds, or more memory than such a model has use for.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import resource
+import signal
+import sys
+import time
+import traceback
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import onnx
+import tenon
+from tenon.errors import TenonError
+
+TEXTS = {
+    "mlp": """
+    agraph (float[batch, 4] x) => (float[batch, 2] y)
+    <float[4, 2] w = {1, 2, 3, 4, 5, 6, 7, 8}, float[2] b = {0.5, -40}>
+    { h = MatMul(x, w) s = Add(h, b) y = Relu(s) }
+    """,
+    "images": """
+    agraph (float[1, 2, 6, 6] x) => (float[1, 3, 3, 3] y)
+    <float[3, 2, 1, 1] w = {1, 2, 3, 4, 5, 6}>
+    { c = Conv<pads = [0, 0, 0, 0], strides = [1, 1]>(x, w)
+      y = MaxPool<kernel_shape = [2, 2], strides = [2, 2]>(c) }
+    """,
+    "shapes": """
+    agraph (float[n, 6] x) => (float[k, 3] y)
+    <int64[2] to = {-1, 3}, int64[1] one = {1}>
+    {
+        s = Shape(x)
+        r = Reshape(x, to)
+        t = Transpose<perm = [1, 0]>(r)
+        u = Transpose<perm = [1, 0]>(t)
+        f = Gather<axis = 0>(s, one)
+        y = Slice(u, one, f)
+    }
+    """,
+    "loop": """
+    agraph (float[3] x) => (float[3] y)
+    <int64 count = {4}, bool more = {1}>
+    {
+        y = Loop<body = inner (int64 i, bool c, float[3] a) => (bool d, float[3] b) {
+            d = Identity(c) b = Add(a, a)
+        }>(count, more, x)
+    }
+    """,
+    "quantised": """
+    agraph (float[2, 4] x) => (float[2, 2] y)
+    <int8[4, 2] w = {1, 2, 3, 4, 5, 6, 7, 8}, float[2] s = {0.5, 0.25}, int8[2] z = {0, 1}>
+    { d = DequantizeLinear<axis = 1>(w, s, z) p = MatMul(x, d) q, k, e = DynamicQuantizeLinear(p)
+      y = DequantizeLinear(q, k, e) }
+    """,
+}
+"""Models, in the text that onnx parses."""
+
+_INPUTS = {"mlp": (3, 4), "images": (1, 2, 6, 6), "shapes": (2, 6), "loop": (3,), "quantised": (2, 4)}
+
+_SECONDS = 20
+_NBYTES = 8 << 30
+_INTERESTING = (0, 1, 2, 7, 8, 16, 0x7F, 0x80, 0xFF)
+
+
+def model_bytes(name: str) -> bytes:
+    """Returns one of the models as a file has it."""
+    header = '<ir_version: 10, opset_import: ["" : 21]>'
+    return onnx.parser.parse_model(f"{header} {TEXTS[name]}").SerializeToString()
+
+
+def mutated(data: bytes, seed: int) -> bytes:
+    """Returns the bytes with one to four changes: bits turned, bytes set, cut out, repeated or put in."""
+    draw = random.Random(seed)
+    found = bytearray(data)
+    for _ in range(draw.randint(1, 4)):
+        place = draw.randrange(len(found) or 1)
+        length = draw.choice((1, 1, 2, 4, 16))
+        kind = draw.randrange(5)
+        if kind == 0 and found:
+            found[place] ^= 1 << draw.randrange(8)
+        elif kind == 1 and found:
+            found[place] = draw.choice(_INTERESTING)
+        elif kind == 2:
+            del found[place : place + length]
+        elif kind == 3:
+            found[place:place] = found[place : place + length]
+        else:
+            found[place:place] = bytes(draw.choice(_INTERESTING) for _ in range(length))
+    return bytes(found)
+
+
+class TooLongError(Exception):
+    """A model takes longer than some seconds."""
+
+
+@contextmanager
+def limited_time() -> Iterator[None]:
+    """Raises TooLongError where the body takes longer than some seconds."""
+
+    def expired(*_: Any) -> None:
+        raise TooLongError
+
+    before = signal.signal(signal.SIGALRM, expired)
+    signal.alarm(_SECONDS)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def outcome(name: str, data: bytes) -> str:
+    """Returns `runs`, or `error` for one that a user may see. All other exceptions are left."""
+    shape = _INPUTS[name]
+    x = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+    try:
+        with limited_time():
+            tenon.from_onnx(data, backend="reference")(x)
+    except TenonError as error:
+        assert error.message, "an error without a message"
+        return "error"
+    return "runs"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--count", type=int, default=1000, help="how many changes of each model (default: 1000)"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="the first seed (default: 0)")
+    parser.add_argument("--models", nargs="*", choices=list(TEXTS), default=list(TEXTS))
+    arguments = parser.parse_args()
+    resource.setrlimit(resource.RLIMIT_AS, (_NBYTES, _NBYTES))
+    failures = 0
+    for name in arguments.models:
+        data = model_bytes(name)
+        found: Counter[str] = Counter()
+        start = time.perf_counter()
+        for seed in range(arguments.seed, arguments.seed + arguments.count):
+            try:
+                found[outcome(name, mutated(data, seed))] += 1
+            except (Exception, RecursionError) as error:
+                found["failure"] += 1
+                failures += 1
+                place = traceback.extract_tb(error.__traceback__)[-1]
+                text = " ".join(str(error).split())[:200]
+                print(
+                    f"{name}, seed {seed}: {type(error).__name__}: {text} ({place.filename}:{place.lineno})"
+                )
+        counts = ", ".join(f"{count} {what}" for what, count in sorted(found.items()))
+        print(f"{name}: {counts} ({time.perf_counter() - start:.0f} s)", flush=True)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
