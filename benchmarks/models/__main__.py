@@ -41,6 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     from ..machine import describe_machine
     from .contenders import NAMED, find_peers
     from .contest import contest, warm_up
+    from .imported import IMPORTED
     from .registry import MODELS
     from .report import line_of
 
@@ -51,7 +52,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     warnings.filterwarnings("ignore")
     installed, missing = find_peers([name for name in options.peers.split(",") if name])
     gate = None if options.no_gate else Gate(limits.Probe(1))
-    contenders = (TENON, NAMED, *installed)
+    imported = (name for name, (peer, _) in IMPORTED.items() if peer in installed)
+    contenders = (TENON, NAMED, *imported, *installed)
     warm_up(MODELS["LSTM"], contenders)
     warm_up(MODELS["ResNet-18"], contenders)
     report = {

@@ -67,7 +67,7 @@ def _tenon(
 
 
 def of_torch(model: Model, scale: Scale, weights: Weights, inputs: Mapping[str, Array]) -> Thunk:
-    return partial(*_torch_module(model, scale, weights, inputs))
+    return partial(*torch_module(model, scale, weights, inputs))
 
 
 def of_torch_compile(model: Model, scale: Scale, weights: Weights, inputs: Mapping[str, Array]) -> Thunk:
@@ -78,13 +78,14 @@ def of_torch_compile(model: Model, scale: Scale, weights: Weights, inputs: Mappi
     inductor.freezing = True
     # Else it gives up after a few versions of what it takes for one function.
     torch.compiler.reset()
-    module, *given = _torch_module(model, scale, weights, inputs)
+    module, *given = torch_module(model, scale, weights, inputs)
     return partial(torch.compile(module, dynamic=False), *given)
 
 
-def _torch_module(
+def torch_module(
     model: Model, scale: Scale, weights: Weights, inputs: Mapping[str, Array]
 ) -> tuple[Any, ...]:
+    """Returns the model as a module of torch, and its inputs."""
     import torch
 
     from .torch_layers import TorchLayers
@@ -112,15 +113,18 @@ def _plain(name: str) -> str:
     return "w_" + name.replace(".", "_")
 
 
-def of_onnxruntime(model: Model, scale: Scale, weights: Weights, inputs: Mapping[str, Array]) -> Thunk:
-    import onnxruntime
-
+def onnx_model(model: Model, scale: Scale, weights: Weights, inputs: Mapping[str, Array]) -> bytes:
+    """Returns the model as a file of ONNX."""
     from .onnx_layers import OnnxLayers
 
     layers = OnnxLayers()
-    content = layers.model(
-        weights, inputs, lambda w, *values: model.forward(layers, w, scale.config, *values)
-    )
+    return layers.model(weights, inputs, lambda w, *values: model.forward(layers, w, scale.config, *values))
+
+
+def of_onnxruntime(model: Model, scale: Scale, weights: Weights, inputs: Mapping[str, Array]) -> Thunk:
+    import onnxruntime
+
+    content = onnx_model(model, scale, weights, inputs)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.log_severity_level = 3
@@ -140,7 +144,7 @@ def of_onnxruntime(model: Model, scale: Scale, weights: Weights, inputs: Mapping
 def of_jax(model: Model, scale: Scale, weights: Weights, inputs: Mapping[str, Array]) -> Thunk:
     import jax
 
-    work, values = _traceable(model, scale, weights, inputs)
+    work, values = traceable(model, scale, weights, inputs)
     compiled = jax.jit(work)
     return lambda: jax.block_until_ready(compiled(*values))
 
@@ -150,7 +154,7 @@ def of_iree(model: Model, scale: Scale, weights: Weights, inputs: Mapping[str, A
 
     from ..peers.iree_peer import compiled_entry
 
-    work, values = _traceable(model, scale, weights, inputs)
+    work, values = traceable(model, scale, weights, inputs)
     made: list[Thunk] = []
 
     def call() -> Any:
@@ -163,9 +167,10 @@ def of_iree(model: Model, scale: Scale, weights: Weights, inputs: Mapping[str, A
     return call
 
 
-def _traceable(
+def traceable(
     model: Model, scale: Scale, weights: Weights, inputs: Mapping[str, Array]
 ) -> tuple[Callable[..., Any], list[Any]]:
+    """Returns the model as a function of weights and inputs that jax can trace, and these."""
     import jax.numpy as jnp
 
     from .jax_layers import JaxLayers

@@ -13,6 +13,7 @@ from ..contest import DisagreementError, check_answer, reason_of
 from ..gate import Gate
 from ..harness import Thunk, time_interleaved
 from .contenders import MAKERS, of_numpy
+from .imported import IMPORTED
 from .model import Model, Row, Weights
 
 Outcome = dict[str, Any]
@@ -41,7 +42,8 @@ def contest(
     errors: dict[str, str] = {}
     for name in names:
         try:
-            call = MAKERS[name](model, scale, weights, inputs)
+            make = MAKERS[name] if name in MAKERS else IMPORTED[name][1]
+            call = make(model, scale, weights, inputs)
             start = perf_counter()
             answer = call()
             taken = perf_counter() - start

@@ -9,6 +9,7 @@ from ..findings import TENON, geometric_mean
 from ..outcomes import Outcome, failure_lines, least_times, peers_text, ratio_of, ratio_text
 from ..tables import markdown_table, seconds_text
 from .contenders import NAMED
+from .imported import IMPORTED
 
 Report = Mapping[str, Any]
 
@@ -32,6 +33,7 @@ def models_text(report: Report) -> str:
         _goals_text(outcomes),
         "First calls, which compile; libraries are imported and have compiled another model before:",
         _first_table(outcomes, peers),
+        *_imported(outcomes),
         *_errors(outcomes),
     ]
     return "\n\n".join(parts) + "\n"
@@ -75,6 +77,28 @@ def _first_table(outcomes: Mapping[str, Outcome], peers: Sequence[str]) -> str:
         first = outcome["first"]
         rows.append([name, *(seconds_text(first[each]) if each in first else "" for each in columns)])
     return markdown_table(rows)
+
+
+def _imported(outcomes: Mapping[str, Outcome]) -> list[str]:
+    """Returns the table of the same models, taken from other frameworks; nothing where none was."""
+    names = [name for name in IMPORTED if any(name in outcome["times"] for outcome in outcomes.values())]
+    if not names:
+        return []
+    rows = [["model", *(cell for name in names for cell in (name, f"to {IMPORTED[name][0]}", "first call"))]]
+    for row, outcome in outcomes.items():
+        times, cells = least_times(outcome), [row]
+        for name in names:
+            peer = IMPORTED[name][0]
+            cells.append(seconds_text(times[name]) if name in times else "")
+            ratio = times[peer] / times[name] if name in times and peer in times else None
+            cells.append("" if ratio is None else _marked(ratio, ratio >= RATIO_GOAL))
+            cells.append(seconds_text(outcome["first"][name]) if name in times else "")
+        rows.append(cells)
+    return [
+        "The same models as other frameworks have them, run by Tenon; the ratio is the framework's least "
+        "time over Tenon's:",
+        markdown_table(rows),
+    ]
 
 
 def _goals_text(outcomes: Mapping[str, Outcome]) -> str:
