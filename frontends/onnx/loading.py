@@ -11,7 +11,6 @@ from ...errors import TenonError
 from .external_data import ExternalData
 from .package import onnx_package
 from .tensors import DTYPES
-from .text_fields import check_text
 from .values import GraphInput
 
 OLDEST_OPSET = 7
@@ -55,11 +54,9 @@ def load_model(source: Any) -> tuple[Any, ExternalData]:
 def _parsed(onnx: Any, data: bytes, what: str) -> Any:
     decode_error = onnx_package("google.protobuf.message").DecodeError
     try:
-        model = onnx.ModelProto.FromString(data)
+        return onnx.ModelProto.FromString(data)
     except (decode_error, RuntimeError, ValueError):
         raise TenonError(f"from_onnx: {what}: no ONNX model") from None
-    check_text(model)
-    return model
 
 
 def _check_text(message: Any) -> None:
