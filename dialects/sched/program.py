@@ -22,6 +22,7 @@ from xdsl.dialects.builtin import (
     StringAttr,
     SymbolRefAttr,
     TensorType,
+    UnitAttr,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import (
@@ -166,6 +167,8 @@ class BufferOp(IRDLOperation):
     ```mlir
     %t = sched.buffer global temporary lifetime <0, 1> slab <1, 4096> : memref<128xf32>
     ```
+
+    One that is `kept` was asked for: its value is stored there, though nothing may read it.
     """
 
     name = "sched.buffer"
@@ -173,6 +176,7 @@ class BufferOp(IRDLOperation):
     role = prop_def(RoleAttr)
     lifetime = opt_prop_def(LifetimeAttr)
     slab = opt_prop_def(SlabAttr)
+    kept = opt_attr_def(UnitAttr)
     result = result_def(MemRefType)
     assembly_format = "$scope $role (`lifetime` $lifetime^)? (`slab` $slab^)? attr-dict `:` type($result)"
 

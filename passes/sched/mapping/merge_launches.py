@@ -377,11 +377,12 @@ def _arguments_of(
 
 
 def _is_used_only_by(buffer: SSAValue, launches: Sequence[sched.LaunchOp]) -> bool:
-    """Returns whether a buffer is a temporary that nothing but the launches uses."""
+    """Returns whether a buffer is a temporary that nothing but the launches uses, and nobody asked for."""
     owner = buffer.owner
     return (
         isinstance(owner, sched.BufferOp)
         and owner.role.data is Role.TEMPORARY
+        and owner.kept is None
         and all(use.operation in launches for use in buffer.uses)
     )
 

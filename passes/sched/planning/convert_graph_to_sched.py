@@ -62,6 +62,7 @@ from xdsl.dialects.builtin import (
     ModuleOp,
     StringAttr,
     TensorType,
+    UnitAttr,
 )
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
@@ -81,6 +82,7 @@ from .accesses import Kernel
 from .code import KernelCode
 from .control_flow import Scope, write_control
 from .emission import emit_kernel
+from .fusion_rules import REQUEST
 from .launch_origins import origin_of
 from .node_placement import CarriedRead, CarriedWrite, Item, ResultCopy, place_nodes
 from .op_kinds import UPDATING_OPS
@@ -562,4 +564,7 @@ class _ProgramBuilder:
                     transfer.why = StringAttr("a constant that is returned")
                 self._add(transfer, op, "t")
             return
+        mode = op.attributes.get("memory_mode")
+        if not is_result and isinstance(mode, graph.MemoryModeAttr) and mode.rule.data == REQUEST:
+            new.kept = UnitAttr()
         self._add_new(new, value, op)

@@ -259,6 +259,9 @@ FORCED_RULES: tuple[FusionRule, ...] = (
 )
 """The rules that leave no choice: a mode that is asked for cannot go against those that materialize."""
 
+REQUEST = "request"
+"""The rule of modes that are asked for."""
+
 COST_RULE = FusionRule("cheaper-apart", ModeKind.MATERIALIZED, _cheaper_apart)
 """The rule that compares times. A mode that is asked for goes against it."""
 
@@ -330,7 +333,7 @@ def obey(value: Candidate, requested: MemoryModeAttr) -> Decision:
     leaves no choice, or a value that is to be local has no place, or costs nothing, in its kernel.
     """
     mode, why = requested.mode.data, requested.why.data
-    decision = Decision(mode, requested.rule.data or "request", why)
+    decision = Decision(mode, requested.rule.data or REQUEST, why)
     if mode is ModeKind.MATERIALIZED:
         return decision
     forced = _first(FORCED_RULES, value)

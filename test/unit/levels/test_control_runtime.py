@@ -9,14 +9,17 @@ from tenon.backends.steps import BranchStep, CopyStep, JumpStep, LaunchStep, Loo
 from tenon.runtime.executables.device_executable import DeviceExecutable
 from tenon.runtime.reports.kernel_statistics import kernel_statistics
 
-SCAN = """func.func @f(%x: tensor<10x600xf32>, %z: tensor<600xf32>) -> (tensor<600xf32>, tensor<10x600xf32>) {
-  %s, %sums = graph.scan %i = 10 (%c = %z) over (%r = %x) : (tensor<600xf32>, tensor<10x600xf32>)
-      -> (tensor<600xf32>, tensor<10x600xf32>) {
-    %n = graph.add %c, %r : tensor<600xf32>
-    graph.yield %n, %n : tensor<600xf32>, tensor<600xf32>
+SCAN = """func.func @f(%x: tensor<10x20x30xf32>, %z: tensor<30x20xf32>)
+    -> (tensor<30x20xf32>, tensor<10x30x20xf32>) {
+  %s, %sums = graph.scan %i = 10 (%c = %z) over (%r = %x) : (tensor<30x20xf32>, tensor<10x20x30xf32>)
+      -> (tensor<30x20xf32>, tensor<10x30x20xf32>) {
+    %t = graph.permute %r [1, 0] : tensor<20x30xf32>
+    %n = graph.add %c, %t : tensor<30x20xf32>
+    graph.yield %n, %n : tensor<30x20xf32>, tensor<30x20xf32>
   }
-  func.return %s, %sums : tensor<600xf32>, tensor<10x600xf32>
+  func.return %s, %sums : tensor<30x20xf32>, tensor<10x30x20xf32>
 }"""
+"""What is read the other way around: the kernel is not merged with the copy of what it stores."""
 
 NODES = """
 graph.tnode @x : tensor<8xf32>
@@ -69,10 +72,10 @@ def test_a_plan_has_the_condition_of_a_while_before_its_body():
 def test_statistics_count_all_launches_of_a_loop(backend: str):
     with tenon.compile(SCAN, backend=backend) as executable:
         assert isinstance(executable, DeviceExecutable)
-        x, z = np.ones((10, 600), np.float32), np.zeros(600, np.float32)
+        x, z = np.ones((10, 20, 30), np.float32), np.zeros((30, 20), np.float32)
         with tenon.record_timeline() as timeline:
             s, _ = executable(x, z)
-        np.testing.assert_array_equal(s, np.full(600, 10, np.float32))
+        np.testing.assert_array_equal(s, np.full((30, 20), 10, np.float32))
         found = kernel_statistics(executable.program, timeline.spans)
         launches = {row.name: row.launches for row in found.kernels}
         assert launches == {"@f_0": 10, "copies": 11}
@@ -103,9 +106,9 @@ def test_routines_run_loops_over_nodes(backend: str):
 
 
 def test_threads_give_the_same_bits():
-    text = SCAN.replace("10", "4").replace("x600xf32", "x100000xf32").replace("<600xf32", "<100000xf32")
-    x = np.random.default_rng(0).random((4, 100000)).astype(np.float32)
-    z = np.zeros(100000, np.float32)
+    text = SCAN.replace("10", "4").replace("20x30", "250x400").replace("30x20", "400x250")
+    x = np.random.default_rng(0).random((4, 250, 400)).astype(np.float32)
+    z = np.zeros((400, 250), np.float32)
     results: list[Any] = []
     before = tenon.get_num_threads() if hasattr(tenon, "get_num_threads") else 2
     with tenon.compile(text, backend="llvm") as executable:

@@ -332,10 +332,10 @@ def test_kernels_are_timed_one_by_one(folder: Path, capsys: pytest.CaptureFixtur
     title, header, *kernels, total, roofline, first, _, _, last = out.splitlines()[2:]
     assert title == f"kernels of @add on {backend}, medians of 3 runs"
     assert header.split() == ["kernel", "launches", "time", "us", "share", "GFLOP/s", "GB/s", "roof", "bound"]
-    assert [kernel.split()[:2] for kernel in kernels] == [["@add_0", "1"], ["@add_1", "1"]]
+    assert [kernel.split()[:2] for kernel in kernels] == [["@add_1_merged", "1"]]
     assert sum(float(kernel.split()[3].rstrip("%")) for kernel in kernels) == pytest.approx(100, abs=0.2)
     assert all(kernel.split()[-2:] == ["memory", "L1"] for kernel in kernels)
-    assert total.split()[:2] == ["total", "2"]
+    assert total.split()[:2] == ["total", "1"]
     assert roofline.startswith("roofline of ")
     assert (first.split()[0], last.split()[0]) == ("L1", "memory")
 
@@ -345,8 +345,8 @@ def test_times_of_kernels_as_json(folder: Path, capsys: pytest.CaptureFixture[st
     assert code == SUCCESS
     found = json.loads("\n".join(out.splitlines()[2:]))
     assert found["runs"] == 2
-    assert [kernel["name"] for kernel in found["kernels"]] == ["@add_0", "@add_1"]
-    assert found["total"]["launches"] == 2
+    assert [kernel["name"] for kernel in found["kernels"]] == ["@add_1_merged"]
+    assert found["total"]["launches"] == 1
     assert [level["name"] for level in found["roofline"]["levels"]] == ["L1", "L2", "L3", "memory"]
 
 
@@ -361,8 +361,8 @@ def test_a_timeline_has_the_compilation_and_one_run(folder: Path, capsys: pytest
     assert out.startswith("kernels of @add")
     events = json.loads(Path("trace.json").read_text())["traceEvents"]
     spans = [event["name"] for event in events if event["ph"] == "X"]
-    assert spans.index("canonicalize-graph") < spans.index("render") < spans.index("@add_0")
-    assert spans.count("@add_0") == 1
+    assert spans.index("canonicalize-graph") < spans.index("render") < spans.index("@add_1_merged")
+    assert spans.count("@add_1_merged") == 1
 
 
 def test_a_timeline_that_cannot_be_written_is_told(folder: Path, capsys: pytest.CaptureFixture[str]):
@@ -383,7 +383,7 @@ def test_an_interpreted_program_has_a_timeline_too(folder: Path, capsys: pytest.
 def test_a_memory_plan_is_printed_and_drawn(folder: Path, capsys: pytest.CaptureFixture[str]):
     code, out, _ = run(capsys, "add.mlir", "--print", "none", "--memory-plan")
     assert code == SUCCESS
-    assert out.startswith("memory of @add: 0 bytes in 0 pools, 2 steps\n")
+    assert out.startswith("memory of @add: 0 bytes in 0 pools, 1 step\n")
     assert [line.split()[1:3] for line in out.splitlines() if "the caller's" in line] == [
         ["x", "argument"],
         ["y", "argument"],

@@ -217,6 +217,21 @@ def test_a_copy_stays_where_nothing_is_merged(monkeypatch: pytest.MonkeyPatch) -
     assert str(module) == before
 
 
+def test_a_value_that_is_asked_for_stays_in_memory() -> None:
+    text = """
+    func.func @f(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
+      %a = graph.tanh %x {memory_mode = #graph.memory_mode<materialized, "b">} : tensor<64x64xf32>
+      %b = graph.exp %x {memory_mode = #graph.memory_mode<materialized, "a">} : tensor<64x64xf32>
+      %c = graph.add %a, %b : tensor<64x64xf32>
+      func.return %c : tensor<64x64xf32>
+    }"""
+    with tenon.compile(text) as executable:
+        found = str(executable.stages["sched"])
+        assert "_merged" in found and found.count("memref.store") == 3
+        x = np.random.default_rng(0).standard_normal((64, 64)).astype("f4")
+        np.testing.assert_allclose(executable(x), np.tanh(x) + np.exp(x), atol=1e-5)
+
+
 def test_what_saves_little_is_not_merged(monkeypatch: pytest.MonkeyPatch) -> None:
     items = launch("double", "x", "y") + launch("double", "x", "z", 1)
     monkeypatch.setattr(merge_launches, "WORTH", 0.74)
