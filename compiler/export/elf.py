@@ -18,12 +18,12 @@ def section_of(contents: bytes | bytearray | mmap, name: str) -> tuple[int, int]
     try:
         found = _sections(contents)
         return found.get(name.encode())
-    except (error, IndexError):
+    except (error, IndexError, OverflowError):
         return None
 
 
 def _sections(contents: bytes | bytearray | mmap) -> dict[bytes, tuple[int, int]]:
-    """Raises `struct.error` or IndexError for what is no such file, or ends early."""
+    """Raises `struct.error`, IndexError or OverflowError for what is no such file, or ends early."""
     magic, width, order, *_, table, _, _, _, _, entry_nbytes, count, names = unpack_from(_HEADER, contents)
     if magic != b"\x7fELF" or (width, order) != (2, 1) or entry_nbytes != calcsize(_SECTION):
         return {}

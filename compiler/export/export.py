@@ -92,7 +92,7 @@ def checked_path(path: object, name: object) -> Path:
     if not isinstance(path, str | PathLike):
         raise TenonError(f"export: path is {path!r}, expected the path of files without a suffix")
     file = Path(cast("str | PathLike[str]", path))
-    if not file.name or not file.parent.is_dir():
+    if not file.name or "\0" in file.name or not file.parent.is_dir():
         raise TenonError(f"export: {file} is no name of files in a folder that exists")
     if name is not None and not (isinstance(name, str) and name):
         raise TenonError(f"export: name is {name!r}, expected a name for C")

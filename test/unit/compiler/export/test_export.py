@@ -346,6 +346,8 @@ def test_wrong_requests_are_errors(tmp_path: Path) -> None:
             tenon.export(TWICE, path, backend="opencl", **wrong)
     with pytest.raises(tenon.TenonError, match="is no name of files in a folder that exists"):
         tenon.export(TWICE, tmp_path / "none" / "m")
+    with pytest.raises(tenon.TenonError, match="is no name of files in a folder that exists"):
+        tenon.export(TWICE, tmp_path / "m\0n")
     with pytest.raises(tenon.TenonError, match="expected the path of files"):
         tenon.export(TWICE, 3)  # type: ignore[arg-type]
     with pytest.raises(tenon.TenonError, match="expected a name for C"):

@@ -181,6 +181,16 @@ def test_a_damaged_description_is_an_error(library: Path, tmp_path: Path) -> Non
             tenon.load(changed(library, tmp_path / f"{number}.so", fields))
 
 
+@pytest.mark.parametrize("at", [40, 58, 60, 62])
+def test_a_damaged_header_of_the_file_is_an_error(library: Path, tmp_path: Path, at: int) -> None:
+    contents = bytearray(library.read_bytes())
+    contents[at : at + (8 if at == 40 else 2)] = b"\xff" * (8 if at == 40 else 2)
+    damaged = tmp_path / "m.so"
+    damaged.write_bytes(contents)
+    with pytest.raises(tenon.TenonError, match="is no library that Tenon exported"):
+        tenon.load(damaged)
+
+
 def test_any_byte_of_a_description_may_be_wrong(library: Path) -> None:
     contents = bytearray(library.read_bytes())
     place = section_of(contents, SECTION)
