@@ -138,15 +138,26 @@ class _OpenDims:
             return self._divide(x, y) or self._solve(x - y)
         if direction == "LE":
             return self._change("GE", y, x)
-        symbol = _symbol_of(x)
-        if direction == "GE" and symbol is not None and isinstance(y, int):
-            known = self._symbols[symbol]
-            self._symbols[symbol] = DimSymbol(symbol, max(known.minimum, y), known.maximum)
-            return True
-        if direction == "GE" and isinstance(x, int) and (symbol := _symbol_of(y)) is not None:
-            known = self._symbols[symbol]
-            self._symbols[symbol] = DimSymbol(symbol, known.minimum, min(known.maximum, x))
-            return x >= known.minimum
+        return direction == "GE" and self._bound(x - y)
+
+    def _bound(self, difference: Extent) -> bool:
+        """`2 * n - 3 >= 0`: n is 2 or more."""
+        terms = dict(terms_of(difference))
+        constant = terms.pop((), 0)
+        if len(terms) != 1:
+            return False
+        (monomial, factor), *_ = terms.items()
+        if len(monomial) != 1 or not isinstance(monomial[0], DimSymbol):
+            return False
+        known = self._symbols[monomial[0].name]
+        least, most = known.minimum, known.maximum
+        if factor > 0:
+            least = max(least, -(constant // factor))
+        else:
+            most = min(most, constant // -factor)
+        self._symbols[known.name] = DimSymbol(known.name, least, most)
+        return least <= most
+
         return False
 
     def _divide(self, x: Extent, y: Extent) -> bool:
