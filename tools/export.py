@@ -14,13 +14,14 @@ from ..compiler.export.opencl_export import export_for_opencl
 from ..errors import TenonError
 from ..frontends.jit.jit import Jitted, jit
 from ..frontends.jit.lowered import Lowered
+from ..frontends.stablehlo.jax_export import JaxFunction
 from ..runtime.executables.executable import Executable
 
 BACKENDS = ("llvm", "opencl")
 
 
 def export(
-    program: Executable | Lowered | ModuleOp | str | Callable[..., Any],
+    program: Executable | Lowered | JaxFunction | ModuleOp | str | Callable[..., Any],
     path: str | PathLike[str],
     /,
     *arguments: Any,
@@ -36,10 +37,10 @@ def export(
     `path.so`, whose functions begin with the last part of `path`, or with `name`. Same program, same bytes.
     See docs/export.md.
 
-    The program is an executable, a module or its text, what `jitted.lower` gave, a jitted function, or one
-    that is to be jitted; those of the last two kinds take arguments of a call after `path`. Arrays that a
-    function reads from outside are held by the library, as they are now, and so are `constants`, arguments
-    of an executable or a module by their names.
+    The program is an executable, a module or its text, what `jitted.lower` or `tenon.from_jax` gave, a jitted
+    function, or one that is to be jitted; those of the last two kinds take arguments of a call after `path`.
+    Arrays that a function reads from outside are held by the library, as they are now, and so are
+    `constants`, arguments of an executable or a module by their names.
 
     `target` names the processor that code is made for, as in `tenon.compile`; without a linker for it there
     is no `path.so`, and `note` of what is returned says so. With `weights="file"` constants are written to
@@ -62,15 +63,15 @@ def export(
             return export_for_opencl(executable, path, constants=held, name=name)
         return export_executable(executable, path, constants=held, target=target, weights=weights, name=name)
 
-    if isinstance(program, Executable | Lowered | ModuleOp | str):
+    if isinstance(program, Executable | Lowered | JaxFunction | ModuleOp | str):
         if arguments or named:
             raise TypeError(f"export: {len(arguments) + len(named)} arguments for a program, expected none")
         if isinstance(program, Executable):
             return written(program, constants or {})
-        if not isinstance(program, Lowered):
+        if not isinstance(program, Lowered | JaxFunction):
             with compile(program, target=target) as executable:
                 return written(executable, constants or {})
-        lowered = program
+        lowered: Lowered | JaxFunction = program
     else:
         if not callable(program):
             raise TypeError(

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
-from ...compiler.compile import compile_own, compiled_here
+from ...compiler.compile import Executable, compile_own, compiled_here
 from ...compiler.source import Unseparated
 from ...errors import CallError, TenonError
 from ...runtime.timeline import timeline
 from ..arrays.aval import aval_of
-from ..arrays.concrete import ConcreteArray
+from ..arrays.concrete import ConcreteArray, NumpyArray
 from ..tracing.leaves import check_range, values_of
 from ..tracing.source_lines import frame_text, user_location, with_excerpt
 from ..tracing.trace import Captured, Trace, TracedArray
@@ -32,24 +33,13 @@ class CompiledTrace:
 
     def __init__(self, trace: Trace, results: Sequence[TracedArray], **options: Any) -> None:
         options["callbacks"] = trace.callbacks
-        unseparated = Unseparated()
-        if trace.frozen and options.get("pipeline") is None:
-            options |= {"part": "rest", "unseparated": unseparated}
-        self.executable = compile_module(trace.module, **options)
+        self.captured = trace.captured_arrays()
+        frozen = [self.captured[number].values for number in trace.frozen]
+        self.executable, self.prepared = compile_with_frozen(trace.module, frozen, **options)
+        self.captured = (*self.captured, *self.prepared)
         # Only traced arrays are weak: what a call gives has the dtype it has.
         self.result_avals = tuple([aval_of(each.aval.dtype, each.aval.shape) for each in results])
         self.is_dynamic = any(not aval.is_static for aval in self.result_avals)
-        self.captured = trace.captured_arrays()
-        self.prepared: tuple[Any, ...] = ()
-        if len(self.executable.argument_names) > len(trace.block.args):
-            options |= {"part": "preparation", "specialize": None}
-            # Where code for another processor is wanted, this one makes what that is given.
-            maker = compiled_here(compile_module(trace.module, **options))
-            frozen = [self.captured[number].values for number in trace.frozen]
-            self.prepared = prepared(maker, frozen)
-            self.captured = (*self.captured, *self.prepared)
-        # Where nothing is prepared.
-        unseparated.taken()
         if len(trace.frozen) == len(trace.captured) > 0:
             self.captured = FixedValues(values_of_captured(self.captured))
         self.ranges = tuple(trace.ranges)
@@ -117,6 +107,29 @@ def values_of_captured(captured: Sequence[Captured]) -> Sequence[Any]:
     if captured.__class__ is FixedValues:
         return captured
     return [values_of(array() if callable(array) else array) for array in captured]
+
+
+def compile_with_frozen(
+    module: ModuleOp, frozen: Sequence[NumpyArray], **options: Any
+) -> tuple[Executable, tuple[NumpyArray, ...]]:
+    """
+    Returns the program of a module with one function, and what it takes besides that function's arguments:
+    what is made of the `frozen` ones, in their order.
+    """
+    function = module.body.block.last_op
+    assert isinstance(function, func.FuncOp), "a module that ends with no function"
+    unseparated = Unseparated()
+    if frozen and options.get("pipeline") is None:
+        options |= {"part": "rest", "unseparated": unseparated}
+    executable = compile_module(module, **options)
+    made: tuple[NumpyArray, ...] = ()
+    if len(executable.argument_names) > len(function.body.block.args):
+        options |= {"part": "preparation", "specialize": None}
+        # Where code for another processor is wanted, this one makes what that is given.
+        made = prepared(compiled_here(compile_module(module, **options)), frozen)
+    # Where nothing is prepared.
+    unseparated.taken()
+    return executable, made
 
 
 def compile_module(module: ModuleOp, **options: Any) -> Any:

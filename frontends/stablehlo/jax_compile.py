@@ -2,61 +2,102 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Sequence
 from functools import update_wrapper
+from types import MethodType
 from typing import Any
 
-import numpy as np
-
-from .jax_export import JaxFunction, exported_function, jax_module
+from ...errors import CallError
+from .jax_export import JaxFunction, jax_module, jitted_function
 
 
 class JaxCompiled:
     """
-    A function that Tenon compiles for the types of its arguments when they first come, and runs from then on.
-    Any number of threads may call it.
+    A function that Tenon compiles for what jax traces of its arguments when they first come, and runs from
+    then on. Any number of threads may call it.
     """
 
-    def __init__(self, function: Callable[..., Any], backend: str) -> None:
+    def __init__(
+        self, function: Callable[..., Any], backend: str, numbers: Sequence[int], names: Sequence[str]
+    ) -> None:
         self._jax = jax_module()
         self._function, self._backend = function, backend
-        self._programs: dict[Any, JaxFunction] = {}
+        if numbers or names:
+            self._numbers, self._names = _static_parameters(function, numbers, names)
+            options = {"static_argnums": self._numbers, "static_argnames": self._names}
+            self._jitted = self._jax.jit(function, **options)
+        else:
+            self._numbers, self._names = (), ()
+            self._jitted = jitted_function(function)
+        self._programs: dict[int, JaxFunction] = {}
+        """Programs by the identities of what jax traced, which jax keeps and the programs do."""
         update_wrapper(self, function)
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         """
         Returns what the function gives, as jax arrays, in its containers. Where jax itself traces the call, a
         derivative say, the function is traced as it was written.
+
+        Raises:
+            CallError: the function was jitted with static arguments, which are not known here.
         """
         jax = self._jax
-        leaves, tree = jax.tree_util.tree_flatten((arguments, named))
+        taken, taken_named = arguments, named
+        if self._names or self._numbers:
+            taken = tuple(each for number, each in enumerate(arguments) if number not in self._numbers)
+            taken_named = {name: each for name, each in named.items() if name not in self._names}
+        leaves, tree = jax.tree_util.tree_flatten((taken, taken_named))
         if any(isinstance(leaf, jax.core.Tracer) for leaf in leaves):
             return self._function(*arguments, **named)
-        key = (tree, tuple(map(self._type_of, leaves)))
-        program = self._programs.get(key)
+        # jax keeps what it traced, by all that it depends on: types, static values, settings of jax.
+        traced = self._jitted.trace(*arguments, **named)
+        program = self._programs.get(id(traced.jaxpr))
         if program is None:
-            exported = exported_function(jax, self._function, arguments, named)
-            program = self._programs[key] = JaxFunction(exported, self._backend)
-        results = [_as_jax(jax, result) for result in program.results_of(leaves)]
+            if traced.in_tree != tree:
+                raise CallError(
+                    f"{self._function.__name__}: jax has static arguments for it that are not known here "
+                    "(hint: jax_compile with static_argnums=, static_argnames= in place of jax.jit's)"
+                )
+            program = self._programs[id(traced.jaxpr)] = JaxFunction(traced, self._backend)
+        results = program.results_of(leaves, self._as_jax)
         return jax.tree_util.tree_unflatten(program.out_tree, results)
 
-    def _type_of(self, leaf: Any) -> Any:
-        """Returns what a program is compiled for: shape, dtype, and whether it is a number."""
-        is_number = isinstance(leaf, bool | int | float)
-        if is_number:
-            return (), type(leaf)
-        return tuple(np.shape(leaf)), str(leaf.dtype)
+    def __get__(self, owner: object, kind: type | None = None) -> Any:
+        """Returns itself, or as a method of `owner`, which is its first argument, and static therefore."""
+        return self if owner is None else MethodType(self, owner)
+
+    def _as_jax(self, array: Any) -> Any:
+        """Returns an array as jax's: the same memory where jax takes it, else a copy."""
+        try:
+            return self._jax.dlpack.from_dlpack(array)
+        except (BufferError, TypeError, ValueError, RuntimeError):
+            return self._jax.numpy.asarray(array)
 
 
-def _as_jax(jax: Any, array: Any) -> Any:
-    """Returns an array as jax's: the same memory where jax takes it, else a copy."""
-    try:
-        return jax.dlpack.from_dlpack(array)
-    except (BufferError, TypeError, ValueError, RuntimeError):
-        return jax.numpy.asarray(array)
+def _static_parameters(
+    function: Callable[..., Any], numbers: Sequence[int], names: Sequence[str]
+) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """Returns the numbers and the names of static parameters, each of which may be given as either."""
+    found = [
+        each.name
+        for each in inspect.signature(function).parameters.values()
+        if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)
+    ]
+    static = {number % len(found) if -len(found) <= number < 0 else number for number in numbers}
+    static |= {found.index(name) for name in names if name in found}
+    named = {found[number] for number in static if number < len(found)}
+    return tuple(sorted(static)), tuple(sorted({*named, *names}))
 
 
-def jax_compile(function: Callable[..., Any] | None = None, /, *, backend: str = "llvm") -> Any:
+def jax_compile(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    backend: str = "llvm",
+    static_argnums: int | Sequence[int] = (),
+    static_argnames: str | Sequence[str] = (),
+) -> Any:
     """
     Returns a function that jax traces and Tenon compiles and runs, for each structure and type of arguments
     that it is called with. Arguments and results are jax's arrays, which share memory with Tenon's where both
@@ -66,13 +107,16 @@ def jax_compile(function: Callable[..., Any] | None = None, /, *, backend: str =
         def predict(weights, x):
             return jax.nn.softmax(x @ weights)
 
+    `static_argnums` and `static_argnames` are those of `jax.jit`: arguments that are no arrays, for each
+    value of which there is a program.
+
     Raises:
         MissingExtraError: jax is not installed.
     """
-    if function is not None:
-        return JaxCompiled(function, backend)
+    numbers = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
+    names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
 
     def decorate(found: Callable[..., Any]) -> JaxCompiled:
-        return JaxCompiled(found, backend)
+        return JaxCompiled(found, backend, numbers, names)
 
-    return decorate
+    return decorate if function is None else decorate(function)

@@ -12,8 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from ...compiler.compile import Executable, compile
+from ...compiler.compile import Executable
 from ...errors import CallError, MissingExtraError
+from ..calls.compiled_trace import compile_with_frozen
+from .jax_program import is_key, program_of
 
 
 def jax_module() -> Any:
@@ -26,62 +28,77 @@ def jax_module() -> Any:
     return jax
 
 
+def jitted_function(function: Any) -> Any:
+    """Returns a function as one that jax jits, itself where it is one."""
+    return function if hasattr(function, "trace") else jax_module().jit(function)
+
+
 class JaxFunction:
     """
     A function that jax traced for arguments of certain types and Tenon compiled. Any number of threads may
     call it.
     """
 
-    def __init__(self, exported: Any, backend: str) -> None:
+    def __init__(self, traced: Any, backend: str, target: str | None = None) -> None:
         self._jax = jax_module()
-        self._in_tree, self.out_tree = exported.in_tree, exported.out_tree
-        self._kept = tuple(exported.module_kept_var_idx)
-        self.avals = tuple(exported.in_avals)
-        """What the leaves of the arguments are, as jax says."""
-        self.executable: Executable = compile(
-            exported.mlir_module(), entry="main", backend=backend, filename=f"<jax {exported.fun_name}>"
-        )
-        """The compiled program: its arguments are the leaves that it reads."""
+        self.__name__ = str(traced.fun_name)
+        self._traced = traced
+        self._options = {"backend": backend, "target": target}
+        self.in_tree, self.out_tree = traced.in_tree, traced.out_tree
+        """The containers of the arguments, without static ones, and of the result."""
+        program = program_of(self._jax, traced, self.__name__)
+        self._kept, self._result_keys = program.kept, program.result_keys
+        self._avals = tuple(traced.jaxpr.in_avals)
+        self.executable: Executable
+        """The compiled program: its arguments are the leaves that it reads, and then what does not change."""
+        self.executable, prepared = compile_with_frozen(program.module, program.weights, **self._options)
+        self.fixed_values = (*program.weights, *prepared)
+        """What the program takes that does not change: weights, and what was made of them."""
         self._is_single = len(self.executable.result_types) == 1
-        self.__name__ = str(exported.fun_name)
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         """
-        Returns what the function gives, as numpy arrays in the containers that it gives them in. Arguments
-        are arrays of numpy, of jax, or whatever else offers `__dlpack__`, and numbers, in containers as they
-        were when it was traced.
+        Returns what the function gives, as numpy arrays in the containers that it gives them in, and keys of
+        random numbers as jax's. Arguments are arrays of numpy, of jax, or whatever else offers `__dlpack__`,
+        and numbers, in containers as they were when it was traced, without those that jax has for static.
 
         Raises:
             CallError: the arguments are in other containers, or of other shapes or dtypes.
         """
         leaves, tree = self._jax.tree_util.tree_flatten((arguments, named))
-        if tree != self._in_tree:
-            raise CallError(f"{self.__name__}: arguments are {tree}, expected {self._in_tree}")
+        if tree != self.in_tree:
+            raise CallError(f"{self.__name__}: arguments are {tree}, expected {self.in_tree}")
         return self._jax.tree_util.tree_unflatten(self.out_tree, self.results_of(leaves))
 
-    def results_of(self, leaves: Sequence[Any]) -> Sequence[Any]:
-        """Returns the leaves of the result for those of the arguments."""
-        taken = [self._array(leaves[number], self.avals[number].dtype) for number in self._kept]
-        results = self.executable(*taken)
-        return (results,) if self._is_single else results
+    def compiled_for(self, backend: str, target: str | None) -> JaxFunction:
+        """Returns the function for a backend and a processor, itself where it is for those."""
+        is_own = self._options == {"backend": backend, "target": target}
+        return self if is_own else JaxFunction(self._traced, backend, target)
+
+    def results_of(self, leaves: Sequence[Any], convert: Callable[[Any], Any] | None = None) -> list[Any]:
+        """Returns the leaves of the result for those of the arguments, made of numpy's by `convert`."""
+        taken = [self._array(leaves[number], self._avals[number].dtype) for number in self._kept]
+        results = self.executable(*taken, *self.fixed_values)
+        found = [results] if self._is_single else list(results)
+        if convert is not None:
+            found = [convert(each) for each in found]
+        return [
+            each if generator is None else self._jax.random.wrap_key_data(each, impl=generator)
+            for each, generator in zip(found, self._result_keys, strict=True)
+        ]
 
     def _array(self, leaf: Any, dtype: Any) -> Any:
         """
-        Returns an argument in the dtype that jax has for it: numbers have that of the traced argument, and
-        numpy's types of 64 bits become those of 32, unless jax is told otherwise.
+        Returns an argument in the dtype that jax has for it: numbers have that of the traced argument,
+        numpy's types of 64 bits become those of 32, unless jax is told otherwise, and keys their bits.
         """
         found = getattr(leaf, "dtype", None)
         if isinstance(leaf, bool | int | float):
             return np.asarray(leaf, dtype)
-        is_narrowed = found is not None and found != dtype
-        if is_narrowed and self._jax.dtypes.canonicalize_dtype(found) == dtype:
-            return np.asarray(leaf).astype(dtype)
-        return leaf
-
-
-def exported_function(jax: Any, function: Callable[..., Any], arguments: tuple[Any, ...], named: Any) -> Any:
-    traced = function if hasattr(function, "lower") else jax.jit(function)
-    return jax.export.export(traced, platforms=("cpu",))(*arguments, **named)
+        if found == dtype:
+            return self._jax.random.key_data(leaf) if is_key(self._jax, leaf) else leaf
+        is_narrowed = isinstance(found, np.dtype) and self._jax.dtypes.canonicalize_dtype(found) == dtype
+        return np.asarray(leaf).astype(dtype) if is_narrowed else leaf
 
 
 def from_jax(
@@ -93,11 +110,14 @@ def from_jax(
         step = tenon.from_jax(jax.value_and_grad(loss), weights, x, y)
         value, gradient = step(weights, x, y)
 
-    `function` may be jitted already. Examples are arrays, or `jax.ShapeDtypeStruct`s, whose extents may be
-    those of `jax.export.symbolic_shape`: these are named dims of the program, which takes any extent there.
+    `function` may be jitted already; arguments that are static then are of the examples, and not of calls.
+    Examples are arrays, or `jax.ShapeDtypeStruct`s, whose extents may be those of
+    `jax.export.symbolic_shape`: these are named dims of the program, which takes any extent there. Arrays
+    that the function reads from outside do not change: what is made of them is made once.
 
     Raises:
-        TenonError: the program has ops without a conversion, all of which the message lists.
+        TenonError: the program has ops that jax does not export, or without a conversion, all of which the
+            message lists.
         MissingExtraError: jax is not installed.
     """
-    return JaxFunction(exported_function(jax_module(), function, examples, named), backend)
+    return JaxFunction(jitted_function(function).trace(*examples, **named), backend)

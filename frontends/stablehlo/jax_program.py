@@ -1,0 +1,119 @@
+"""
+What jax traced, as a module of `graph` with its weights.
+
+Arrays that a function reads from outside are constants of what jax traces. As constants of text they would be
+printed and read again, digit by digit; here the large ones are arguments that do not change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, UnitAttr
+
+from ...compiler.foreign import as_graph_module
+from ...dialects.modules.argument_marks import FROZEN
+from ...dialects.modules.entry import find_entry, keep_only
+from ...dialects.modules.parsing import parse_module, verify_module
+from ...errors import TenonError
+
+NumpyArray = npt.NDArray[Any]
+
+_LARGEST_CONSTANT = 512
+"""The bytes of the largest array that is a constant of the text; others are frozen arguments."""
+
+
+@dataclass(frozen=True)
+class JaxProgram:
+    """
+    A function that jax traced. The function of `module` takes the leaves with the numbers `kept`, and then
+    `weights`, which are marked as frozen. Leaves and results that are keys of random numbers are their bits
+    in it; `result_keys` names the generator of each result that is one.
+    """
+
+    module: ModuleOp
+    kept: tuple[int, ...]
+    weights: tuple[NumpyArray, ...]
+    result_keys: tuple[str | None, ...]
+
+
+def program_of(jax: Any, traced: Any, name: str) -> JaxProgram:
+    """
+    Returns what jax traced as a program.
+
+    Raises:
+        TenonError: it has ops that jax does not export, or that have no conversion, all of which the message
+            lists.
+    """
+    closed = traced.jaxpr
+    n_leaves = len(closed.in_avals)
+    leaves = [_argument(jax, aval) for aval in closed.in_avals]
+    weights: dict[int, NumpyArray] = {
+        number: np.asarray(value)
+        for number, value in enumerate(closed.consts)
+        if not is_key(jax, value) and value.nbytes > _LARGEST_CONSTANT
+    }
+    result_keys: list[str | None] = []
+
+    def program(leaves_and_weights: Sequence[Any]) -> list[Any]:
+        values = dict(zip(weights, leaves_and_weights[n_leaves:], strict=True))
+        constants = [values.get(number, value) for number, value in enumerate(closed.consts)]
+        arguments = [
+            value if generator is None else jax.random.wrap_key_data(value, impl=generator)
+            for value, (_, generator) in zip(leaves_and_weights[:n_leaves], leaves, strict=True)
+        ]
+        results = jax.core.eval_jaxpr(closed.jaxpr, constants, *arguments)
+        result_keys[:] = [jax.random.key_impl(each) if is_key(jax, each) else None for each in results]
+        return [jax.random.key_data(each) if is_key(jax, each) else each for each in results]
+
+    types = [type for type, _ in leaves]
+    types += [jax.ShapeDtypeStruct(each.shape, each.dtype) for each in weights.values()]
+    try:
+        exported = jax.export.export(jax.jit(program), platforms=("cpu",))(types)
+    except RuntimeError as error:
+        raise TenonError(f"{name}: jax does not export it: {error}") from None
+    module = parse_module(exported.mlir_module(), f"<jax {name}>")
+    verify_module(module)
+    module = as_graph_module(module)
+    entry = find_entry(module, "main")
+    assert isinstance(entry, func.FuncOp), "jax writes functions"
+    keep_only(module, entry)
+    kept: tuple[int, ...] = tuple(exported.module_kept_var_idx)
+    for argument, number in zip(entry.body.block.args, kept, strict=True):
+        if number < n_leaves:
+            argument_name = str(closed.jaxpr.debug_info.arg_names[number])
+            argument.name_hint = argument_name if argument_name.isidentifier() else None
+    marks = [DictionaryAttr({FROZEN: UnitAttr()} if number >= n_leaves else {}) for number in kept]
+    entry.properties["arg_attrs"] = ArrayAttr(marks)
+    values = list(weights.values())
+    return JaxProgram(
+        module,
+        tuple([number for number in kept if number < n_leaves]),
+        tuple([values[number - n_leaves] for number in kept if number >= n_leaves]),
+        tuple(result_keys),
+    )
+
+
+def is_key(jax: Any, value: Any) -> bool:
+    """Returns whether a value is an array of keys of random numbers, as `jax.random.key` makes them."""
+    dtype = getattr(value, "dtype", None)
+    return dtype is not None and jax.dtypes.issubdtype(dtype, jax.dtypes.prng_key)
+
+
+def _argument(jax: Any, aval: Any) -> tuple[Any, str | None]:
+    """Returns the type of an argument, of keys that of their bits, and of these the generator."""
+    type = jax.ShapeDtypeStruct(aval.shape, aval.dtype)
+    if not is_key(jax, aval):
+        return type, None
+    generators: list[str] = []
+
+    def bits(keys: Any) -> Any:
+        generators.append(jax.random.key_impl(keys))
+        return jax.random.key_data(keys)
+
+    return jax.eval_shape(bits, type), generators[0]
