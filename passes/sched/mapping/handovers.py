@@ -193,10 +193,13 @@ def takes_steps(kernel: sched.KernelOp) -> bool:
 
 def may_overlap(first: SSAValue, second: SSAValue) -> bool:
     """Returns whether two buffers may share memory."""
-    first, second = base_of(first), base_of(second)
-    if first is second:
-        return True
-    one, other = first.owner, second.owner
-    if isinstance(one, sched.NodeOp) and isinstance(other, sched.NodeOp):
-        return one.node_name == other.node_name
-    return isinstance(one, sched.MergeBufferOp) and isinstance(other, sched.MergeBufferOp)
+    return memory_of(first) == memory_of(second)
+
+
+def memory_of(buffer: SSAValue) -> object:
+    """Returns what stands for the memory of a buffer, equal for those that may share some."""
+    base = base_of(buffer)
+    owner = base.owner
+    if isinstance(owner, sched.NodeOp):
+        return owner.node_name
+    return sched.MergeBufferOp if isinstance(owner, sched.MergeBufferOp) else base

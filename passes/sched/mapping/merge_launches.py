@@ -41,7 +41,7 @@ from ....dialects.sched import OriginAttr, Role
 from ...indices.analysis import IndexAnalysis
 from ...indices.lanes import runs_in_lanes
 from ...rewriting.kernel_names import KernelNames
-from .handovers import kernel_name, may_overlap
+from .handovers import kernel_name, may_overlap, memory_of
 from .merged_kernels import Arguments, ElementNest, copy_kernel, drop_stores, element_nest, merged_kernel
 
 MOST_BUFFERS = 24
@@ -84,17 +84,21 @@ class _Group:
     launches: list[sched.LaunchOp] = field(default_factory=list[sched.LaunchOp])
     reads: dict[SSAValue, None] = field(default_factory=dict[SSAValue, None])
     writes: dict[SSAValue, None] = field(default_factory=dict[SSAValue, None])
+    memory: set[object] = field(default_factory=set[object])
+    """What stands for the memory of both: launches that touch none of it have nothing to do with these."""
 
     def add(self, launch: sched.LaunchOp, reads: Sequence[SSAValue], writes: Sequence[SSAValue]) -> None:
         self.launches.append(launch)
         self.reads.update(dict.fromkeys(reads))
         self.writes.update(dict.fromkeys(writes))
+        self.memory.update(map(memory_of, (*reads, *writes)))
 
     def join(self, other: _Group) -> None:
         """Takes the launches of another group; no two of different groups conflict."""
         self.launches += other.launches
         self.reads.update(other.reads)
         self.writes.update(other.writes)
+        self.memory |= other.memory
 
     def conflicts(
         self, reads: Sequence[SSAValue], writes: Sequence[SSAValue]
@@ -132,8 +136,11 @@ class _Merger:
             if isinstance(item, sched.TransferOp):
                 item = self._as_launch(item, groups)
             reads, writes = accessed_buffers(item, self.accesses)
+            memory = {*map(memory_of, (*reads, *writes))}
             target = _Group()
             for group in groups:
+                if group.memory.isdisjoint(memory):
+                    continue
                 if self._fits(group, target, item, reads, writes):
                     target.join(group)
                 elif group.conflicts(reads, writes):

@@ -253,3 +253,25 @@ def test_no_more_buffers_and_ops_than_there_may_be(monkeypatch: pytest.MonkeyPat
 def test_explain_says_that_what_lay_in_memory_does_not() -> None:
     text = tenon.jit(mandelbrot).lower(*[np.zeros((64, 100), "f4")] * 4).explain()
     assert "all that read it are in the same kernel" in str(text)
+
+
+def test_launches_that_share_no_memory_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else the time of the pass would be quadratic in what a program computes."""
+    calls: list[object] = []
+    fits = merge_launches._Merger._fits  # pyright: ignore[reportPrivateUsage]
+
+    def counted(*arguments: Any) -> bool:
+        calls.append(arguments)
+        return fits(*arguments)
+
+    monkeypatch.setattr(merge_launches._Merger, "_fits", counted)  # pyright: ignore[reportPrivateUsage]
+    states = [[np.full((4, 5), 1.0 + n, np.float32) for n in range(20)] for _ in range(4)]
+
+    def steps(*states: Any) -> Any:
+        return [adam(*each) for each in zip(*states, strict=True)]
+
+    text = str(tenon.jit(steps).lower(*states).module)
+    module = parse_module(text)
+    PassManager("infer-memory-modes,convert-graph-to-sched").run(context(), module)
+    merge_launches.MergeLaunchesPass().apply(context(), module)
+    assert 20 <= len(calls) <= 20 * 10
