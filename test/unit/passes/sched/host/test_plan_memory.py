@@ -91,6 +91,23 @@ def test_a_buffer_without_a_name_is_told_by_its_type():
         PlanMemoryPass(max_nbytes=400).apply(context(), module)
 
 
+def test_how_large_a_pool_grows_is_checked_when_the_dims_have_values():
+    module = parse_module(
+        """
+graph.dim @n min 0 max 2147483647
+graph.dim @m min 0 max 2147483647
+sched.program @p(%x: memref<?x?xf32, {dims = #graph.dims<n, m>}>)
+    : (tensor<?x?xf32, #graph.dims<n, m>>) -> () {
+  %large = sched.buffer global temporary : memref<?x?xf32, {dims = #graph.dims<n, m>}>
+  %t = sched.transfer %x to %large after() : memref<?x?xf32, {dims = #graph.dims<n, m>}>
+  sched.return after()
+}
+"""
+    )
+    PlanMemoryPass().apply(context(), module)
+    assert "slab <2, 0>" in str(module)
+
+
 @pytest.mark.parametrize("alignment", [0, -64, 48])
 def test_an_alignment_is_a_power_of_two(alignment: int):
     with pytest.raises(
