@@ -20,7 +20,6 @@ _DECOMPOSED = (
     "adaptive_max_pool2d",
     "grid_sampler_2d",
     "native_batch_norm",
-    "native_dropout",
     "native_group_norm",
     "native_layer_norm",
     "upsample_bilinear2d",
@@ -29,6 +28,9 @@ _DECOMPOSED = (
     "upsample_nearest3d",
 )
 """Ops that torch can write with others, but does not for every compiler."""
+
+_RANDOM = ("bernoulli", "native_dropout")
+"""Ops that draw random numbers, and would draw other ones as they are written with others."""
 
 
 @cache
@@ -40,8 +42,9 @@ def decompositions() -> dict[Any, Any]:
     more = [getattr(torch.ops.aten, name) for name in _DECOMPOSED if hasattr(torch.ops.aten, name)]
     found.update(known.get_decompositions(more))
     for op in list(found):
-        # What is here is compiled as it is.
-        if str(op).removeprefix("aten.") in TABLE and getattr(op, "namespace", "") == "aten":
+        # What is here is compiled as it is, and what draws random numbers is torch's.
+        name = str(op).removeprefix("aten.")
+        if getattr(op, "namespace", "") == "aten" and (name in TABLE or name.partition(".")[0] in _RANDOM):
             del found[op]
     return found
 
