@@ -81,7 +81,7 @@ class TorchFunction:
             (spec.kind == kinds.OutputKind.USER_OUTPUT, spec.target) for spec in signature.output_specs
         ]
         self._call_spec = exported.call_spec
-        self._graph = GraphProgram(module, "exported", frozen)
+        self._graph = GraphProgram(module, "exported", frozen, exported.range_constraints)
 
     def __call__(self, /, *arguments: Any, **named: Any) -> Any:
         """

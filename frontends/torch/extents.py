@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from ...dialects.dims.expressions import LARGEST_DIM
@@ -27,9 +28,13 @@ def symbols_of(value: Any) -> set[Any]:
 
 
 class Dims:
-    """The named dims of the symbols of one graph, with the bounds that torch knows."""
+    """
+    The named dims of the symbols of one graph, with the bounds that torch knows. `bounds` are those that hold
+    when the graph runs, where torch assumed narrower ones as it traced.
+    """
 
-    def __init__(self, values: Iterable[Any]) -> None:
+    def __init__(self, values: Iterable[Any], bounds: Mapping[Any, Any] = MappingProxyType({})) -> None:
+        self._bounds = bounds
         self._dims: dict[Any, Dim] = {}
         for value in values:
             for symbol in sorted(symbols_of(value), key=str):
@@ -37,7 +42,9 @@ class Dims:
                     self._dims[symbol] = self._dim(symbol, value.node.shape_env)
 
     def _dim(self, symbol: Any, environment: Any) -> Dim:
-        known = environment.var_to_range.get(symbol) if environment is not None else None
+        known = self._bounds.get(symbol)
+        if known is None and environment is not None:
+            known = environment.var_to_range.get(symbol)
         low, high = 0, LARGEST_DIM
         if known is not None:
             # Bounds that are not there are infinite, of a class of torch's own.

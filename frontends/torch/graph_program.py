@@ -30,11 +30,16 @@ class _Call:
 class GraphProgram:
     """
     A graph of torch's functional ATen ops, compiled. Called with a list of its arguments, which it empties,
-    it gives the tuple of its results. Threads may call it at once.
+    it gives the tuple of its results. Threads may call it at once. `bounds` are those of its symbols, where
+    they are not what torch assumed when it traced.
     """
 
     def __init__(
-        self, module: Any, name: str, frozen: Mapping[Node, ConcreteArray] = MappingProxyType({})
+        self,
+        module: Any,
+        name: str,
+        frozen: Mapping[Node, ConcreteArray] = MappingProxyType({}),
+        bounds: Mapping[Any, Any] = MappingProxyType({}),
     ) -> None:
         torch = torch_library()
         self._frozen = frozen
@@ -48,7 +53,7 @@ class GraphProgram:
             if node.op == "get_attr" and "val" not in node.meta:
                 node.meta["val"] = getattr(module, node.target)
         integers = [each for node in nodes for each in integers_of(value_of(node))]
-        dims = Dims(integers)
+        dims = Dims(integers, bounds)
         default = DEFAULT_FLOAT.set(str(torch.get_default_dtype()).removeprefix("torch."))
         try:
             covered, self.left = covered_nodes(nodes, dims, dims.symbols)

@@ -45,6 +45,18 @@ def test_dynamic_shapes_of_an_export_are_named_dims():
         function(torch.randn(65, 6))
 
 
+def test_extents_are_those_that_the_export_takes_and_not_those_that_torch_traced():
+    model = Model().eval()
+    batch = torch.export.Dim("batch", max=8)
+    exported = torch.export.export(model, (torch.randn(5, 6),), dynamic_shapes={"x": {0: batch}})
+    function = tenon.from_torch(exported)
+    for extent in (1, 0, 2, 8):
+        x = torch.randn(extent, 6)
+        torch.testing.assert_close(function(x), model(x))
+    with pytest.raises(tenon.CallError, match="axis 0 is 9"):
+        function(torch.randn(9, 6))
+
+
 def test_buffers_that_a_program_changes_belong_to_the_function():
     model = Model().train()
     function = tenon.from_torch(torch.export.export(model, (torch.randn(5, 6),)))
