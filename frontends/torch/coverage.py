@@ -51,6 +51,7 @@ def covered_nodes(
                 _stand_in(writer, node, value)
                 continue
             if is_number(value):
+                _stand_in(writer, node, value)
                 continue
             try:
                 writer.write(node)
