@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from importlib import import_module
 from typing import Any
 
 from ...errors import CallError, TenonError
@@ -81,7 +83,7 @@ class TorchFunction:
             (spec.kind == kinds.OutputKind.USER_OUTPUT, spec.target) for spec in signature.output_specs
         ]
         self._call_spec = exported.call_spec
-        self._graph = GraphProgram(module, "exported", frozen, exported.range_constraints)
+        self._graph = GraphProgram(module, "exported", frozen, _bounds(exported.range_constraints))
 
     def __call__(self, /, *arguments: Any, **named: Any) -> Any:
         """
@@ -124,6 +126,14 @@ class TorchFunction:
     def explain(self) -> TorchExplanation:
         """Returns what the compiler did, and what was left to torch."""
         return explanation_of([self._graph])
+
+
+def _bounds(stated: Mapping[Any, Any]) -> dict[Any, Any]:
+    """Returns the bounds of symbols. A least extent of 2 is what torch assumes, and does not ask of calls."""
+    ranges = import_module("torch.utils._sympy.value_ranges").ValueRanges
+    return {
+        symbol: ranges(0, known.upper) if known.lower == 2 else known for symbol, known in stated.items()
+    }
 
 
 def _tensor(value: Any) -> Any:

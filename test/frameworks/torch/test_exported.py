@@ -41,13 +41,14 @@ def test_dynamic_shapes_of_an_export_are_named_dims():
     for count in (2, 9, 64):
         x = torch.randn(count, 6)
         torch.testing.assert_close(function(x), model(x))
-    with pytest.raises(tenon.CallError, match=r"from 2 to 64"):
+    with pytest.raises(tenon.CallError, match=r"from 0 to 64"):
         function(torch.randn(65, 6))
 
 
-def test_extents_are_those_that_the_export_takes_and_not_those_that_torch_traced():
+@pytest.mark.parametrize("least", [0, 2])
+def test_extents_are_those_that_torch_takes_and_not_those_that_it_traced(least: int):
     model = Model().eval()
-    batch = torch.export.Dim("batch", max=8)
+    batch = torch.export.Dim("batch", min=least, max=8)
     exported = torch.export.export(model, (torch.randn(5, 6),), dynamic_shapes={"x": {0: batch}})
     function = tenon.from_torch(exported)
     for extent in (1, 0, 2, 8):
@@ -55,6 +56,16 @@ def test_extents_are_those_that_the_export_takes_and_not_those_that_torch_traced
         torch.testing.assert_close(function(x), model(x))
     with pytest.raises(tenon.CallError, match="axis 0 is 9"):
         function(torch.randn(9, 6))
+
+
+def test_least_extents_above_2_are_checked():
+    batch = torch.export.Dim("batch", min=3, max=8)
+    function = tenon.from_torch(
+        torch.export.export(Model().eval(), (torch.randn(5, 6),), dynamic_shapes={"x": {0: batch}})
+    )
+    assert function(torch.randn(3, 6))["scores"].shape == (3, 4)
+    with pytest.raises(tenon.CallError, match="from 3 to 8"):
+        function(torch.randn(2, 6))
 
 
 def test_buffers_that_a_program_changes_belong_to_the_function():
