@@ -212,6 +212,9 @@ def resize(
         given = [each for each, is_same in zip(given, same, strict=True) if not is_same]
         scales, wanted = (given, None) if scales is not None else (None, given)
     found: Any = x
+    is_rounded = mode != "nearest" and x.dtype.kind in "iu"
+    if is_rounded:
+        found = tnp.astype(x, np.dtype(np.float32 if x.dtype.itemsize < 4 else np.float64))
     for place, axis in zip(
         along, _axes(x, along, scales, wanted, roi, keep_aspect_ratio_policy), strict=True
     ):
@@ -230,6 +233,10 @@ def resize(
             shape[place] = axis.size
             outside = found.trace.constant(is_outside.reshape(shape))
             found = tnp.where(outside, tnp.full_like(found, extrapolation_value), found)
+    if is_rounded:
+        # Sums of integers are cut off, as onnxruntime does, and those of cubic ones may be out of bounds.
+        limits = np.iinfo(x.dtype)
+        found = tnp.astype(tnp.clip(found, int(limits.min), int(limits.max)), x.dtype)
     return found
 
 
