@@ -254,7 +254,10 @@ def _apply(
         if kinds.get(name, each.type) != each.type:
             raise TenonError(f"{context.who}: attribute '{name}' is of another kind than the op says")
     values = {name: attribute_value(each, run.reader, context.who) for name, each in attributes.items()}
-    special = {"n_outputs": len(outputs), "opset": version, "context": context}
+    # A quantised op says as an attribute the version of the op that it stands for.
+    meant = values.get("opset")
+    meant = meant if isinstance(meant, int) else version
+    special = {"n_outputs": len(outputs), "opset": meant, "context": context}
     named = {name: value for name, value in special.items() if name in rule.attributes}
     if all(map(is_known, inputs)):
         numpy_rule = find_numpy_rule(domain, node.op_type, version)

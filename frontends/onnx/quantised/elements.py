@@ -10,6 +10,8 @@ import numpy as np
 from ....errors import TenonError
 from ... import nn
 from ... import numpy as tnp
+from ..layers.activations import softmax, softmax_of_rows
+from ..layers.pools import average_pool
 from ..registry import onnx_op
 from .linear import dequantised, quantised, zero_of
 
@@ -68,6 +70,46 @@ def qlinear_global_average_pool(
     axes = tuple(range(1, len(x.shape) - 1)) if channels_last else tuple(range(2, len(x.shape)))
     mean = tnp.mean(_floats(x, x_scale, x_zero), axis=axes, keepdims=True)
     return _codes(mean, y_scale, y_zero, x.dtype)
+
+
+@onnx_op("QLinearAveragePool", domain=_DOMAIN, either=("x_zero", "y_zero"))
+def qlinear_average_pool(
+    x: Any,
+    x_scale: Any,
+    x_zero: Any,
+    y_scale: Any,
+    y_zero: Any = None,
+    *,
+    kernel_shape: list[int],
+    auto_pad: str = "NOTSET",
+    ceil_mode: int = 0,
+    channels_last: int = 0,
+    count_include_pad: int = 0,
+    pads: list[int] | None = None,
+    strides: list[int] | None = None,
+) -> Any:
+    if channels_last:
+        raise TenonError("channels_last is not supported")
+    found = average_pool(
+        _floats(x, x_scale, x_zero),
+        kernel_shape=kernel_shape,
+        auto_pad=auto_pad,
+        ceil_mode=ceil_mode,
+        count_include_pad=count_include_pad,
+        pads=pads,
+        strides=strides,
+    )
+    return _codes(found, y_scale, y_zero, x.dtype)
+
+
+@onnx_op("QLinearSoftmax", domain=_DOMAIN, either=("x_zero", "y_zero"))
+def qlinear_softmax(
+    x: Any, x_scale: Any, x_zero: Any, y_scale: Any, y_zero: Any = None, *, opset: int, axis: int = -1
+) -> Any:
+    """`opset` is the version of Softmax that is meant: before 13 all axes from `axis` on are one."""
+    function = softmax_of_rows if opset < 13 else softmax
+    found = function(_floats(x, x_scale, x_zero), axis=axis)
+    return _codes(found, y_scale, y_zero, x.dtype)
 
 
 @onnx_op("QLinearConcat", domain=_DOMAIN)

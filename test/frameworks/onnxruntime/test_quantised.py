@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
-from tenon.test.frameworks.onnxruntime.compared import MICROSOFT, Array, check
+import tenon
+from tenon.test.frameworks.onnxruntime.compared import MICROSOFT, Array, both, check, node_model
 
 RANDOM = np.random.default_rng(0)
 
@@ -114,6 +116,26 @@ def test_global_average_pool():
     check("QLinearGlobalAveragePool", x, range(1, 5), off_by=1, domain=MICROSOFT)
 
 
+@pytest.mark.parametrize("padding", [0, 1])
+def test_average_pool(padding: int):
+    x = [codes(2, 5, 8, 7), scales(), one(20), scales(), one(7)]
+    options = {"kernel_shape": [3, 2], "strides": [2, 2], "pads": [1, 0, 1, 1], "count_include_pad": padding}
+    check("QLinearAveragePool", x, range(1, 5), off_by=1, domain=MICROSOFT, **options)
+
+
+def test_average_pool_of_channels_that_are_last():
+    x = [codes(2, 8, 7, 5), scales(), one(20), scales(), one(7)]
+    with pytest.raises(tenon.TenonError, match=r"QLinearAveragePool.*channels_last is not supported"):
+        check("QLinearAveragePool", x, range(1, 5), domain=MICROSOFT, kernel_shape=[2, 2], channels_last=1)
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.int8, np.int32])
+@pytest.mark.parametrize("mode", ["linear", "nearest"])
+def test_resized_integers(kind: Any, mode: str):
+    x = codes(1, 2, 5, 7, dtype=np.int8).astype(kind)
+    check("Resize", [x, None, np.array([1, 1, 2, 4], np.float32)], [2], off_by=1, mode=mode)
+
+
 @pytest.mark.parametrize("n_rows", [1, 40])
 @pytest.mark.parametrize("bits", [4, 8])
 def test_matmul_of_blocks(n_rows: int, bits: int):
@@ -126,3 +148,15 @@ def test_matmul_of_blocks(n_rows: int, bits: int):
     check("MatMulNBits", [a, b, scales(n * blocks)], [1, 2], **options, **close)
     zeros = codes(n * -(-blocks * bits // 8))
     check("MatMulNBits", [a, b, scales(n * blocks), zeros], [1, 2, 3], **options, **close)
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.int8])
+@pytest.mark.parametrize(("version", "axis"), [(13, -1), (13, 1), (12, 1)])
+def test_softmax(kind: Any, version: int, axis: int):
+    zero = one(0 if kind is np.uint8 else -128, kind)
+    inputs = [codes(3, 5, 7, dtype=kind), scales(), one(20, kind), np.array(1 / 256, np.float32), zero]
+    model, arguments = node_model("QLinearSoftmax", inputs, range(1, 5), domain=MICROSOFT, axis=axis)
+    # `opset` is an attribute of the node, not the version of the model.
+    model.graph.node[0].attribute.append(onnx.helper.make_attribute("opset", version))
+    for found, expected in both(model, arguments):
+        assert found.dtype == kind and np.abs(found.astype(int) - expected.astype(int)).max() <= 1
