@@ -131,9 +131,7 @@ class TorchFunction:
 def _bounds(stated: Mapping[Any, Any]) -> dict[Any, Any]:
     """Returns the bounds of symbols. A least extent of 2 is what torch assumes, and does not ask of calls."""
     ranges = import_module("torch.utils._sympy.value_ranges").ValueRanges
-    return {
-        symbol: ranges(0, known.upper) if known.lower == 2 else known for symbol, known in stated.items()
-    }
+    return {symbol: ranges(0, known.upper) if known.lower == 2 else known for symbol, known in stated.items()}
 
 
 def _tensor(value: Any) -> Any:

@@ -94,10 +94,13 @@ def grid_sample(
     """Elements at the places that `grid` has, from -1 to 1 along each axis, the last axis first."""
     if mode not in _MODES or padding_mode not in ("zeros", "border", "reflection"):
         raise TenonError(f"mode {mode!r} with padding_mode {padding_mode!r} is not known")
+    is_float = x.dtype.kind not in "iub"
+    if not is_float and _MODES[mode] != "nearest":
+        raise TenonError(f"mode {mode!r} of {x.dtype} is not supported: weights are no integers")
     count = len(x.shape) - 2
     align = bool(align_corners)
     images = Images(x, grid.shape[:-1], padding_mode, align)
-    wide = tnp.astype(grid, x.dtype)
+    wide = tnp.astype(grid, x.dtype) if is_float else grid
     places: list[Any] = []
     for axis, extent in enumerate(images.extents):
         place = tnp.add(wide[..., count - 1 - axis], 1)
