@@ -195,7 +195,7 @@ def test_what_is_no_model_is_an_error(tmp_path: Path):
     with pytest.raises(TypeError, match="int, expected a path, bytes or a ModelProto"):
         tenon.from_onnx(3)
     content = model_of(MLP).SerializeToString()
-    with pytest.raises(TenonError, match=r"model.graph.name is no text"):
+    with pytest.raises(TenonError, match="name is no text"):
         tenon.from_onnx(content.replace(b"agraph", b"agr\xffph"))
     with pytest.raises(TenonError, match="the model is of opset 9000"):
         tenon.from_onnx(model_of(MLP, opset=9000))
