@@ -14,7 +14,7 @@
 // WIDE: tile [d0 = {{[0-9]+}}, d1 = {{32|48|64}} in panels]
 // SCHED-LABEL: sched.kernel @panels_1
 // SCHED: sched.reduce fma %k = 512 tile_shape [6, 16 in panels] : f32
-// SCHED: sched.buffer global temporary : memref<64x512x16xf32>
+// SCHED: sched.buffer global temporary {kept} : memref<64x512x16xf32>
 func.func @panels(%a: tensor<512x512xf32>, %b: tensor<512x1024xf32>) -> tensor<512x1024xf32> {
   %c = graph.contract %a, %b maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] : tensor<512x512xf32>, tensor<512x1024xf32> -> tensor<512x1024xf32>
   func.return %c : tensor<512x1024xf32>
