@@ -91,8 +91,12 @@ class Emitter:
         return self.full(value, self.element(x), self.shape(x))
 
     def broadcast(self, x: SSAValue, shape: Sequence[Extent]) -> SSAValue:
-        if self.shape(x) == tuple(shape):
+        extents, outer = self.shape(x), len(shape) - len(self.shape(x))
+        if extents == tuple(shape):
             return x
+        if extents == tuple(shape[outer:]) and all(extent == 1 for extent in shape[:outer]):
+            # Nothing is repeated: products see through a reshape to the order that their result is read in.
+            return self.reshape(x, shape)
         return self.add(graph.BroadcastOp(x, tensor_of(self.element(x), tuple(shape))))
 
     def along(self, x: SSAValue, dims: Sequence[int], shape: Sequence[Extent]) -> SSAValue:

@@ -258,6 +258,19 @@ def test_dynamic_ops_of_constants_are_static_ones():
     np.testing.assert_array_equal(run(text, x), np.pad(x, ((1, 0), (0, 2))))
 
 
+@pytest.mark.parametrize(
+    ("shape", "op"), [("1x1x4", "graph.reshape"), ("1x2x4", "graph.broadcast"), ("2x1x4", "graph.broadcast")]
+)
+def test_what_repeats_nothing_is_a_reshape(shape: str, op: str):
+    """Products see through a reshape, not through a broadcast."""
+    type = f"tensor<{shape}xf32>"
+    body = f"%y = stablehlo.broadcast_in_dim %x, dims = [2] : (tensor<4xf32>) -> {type} return %y : {type}"
+    module = parse_module(function(body, type))
+    PassManager("convert-stablehlo-to-graph").run(context(), module)
+    found = [each.name for each in module.walk() if each.name in ("graph.reshape", "graph.broadcast")]
+    assert found[-1] == op and (op == "graph.broadcast" or "graph.broadcast" not in found)
+
+
 def test_locations_of_the_text_stay():
     text = function(
         '%y = stablehlo.negate %x : tensor<4xf32> loc("jit(f)/neg"(#loc1)) return %y : tensor<4xf32>'
