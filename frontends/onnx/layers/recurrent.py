@@ -15,6 +15,9 @@ from ..registry import onnx_op
 from . import activations
 
 Activation = Callable[[Any], Any]
+State = tuple[Any, ...]
+Step = Callable[[Any, State], State]
+"""Takes a step's inputs times their weights, and what is carried; returns what is carried on."""
 
 _PLAIN: dict[str, Activation] = {
     "elu": activations.elu,
@@ -121,13 +124,30 @@ class _Layer:
         count = n_gates * self.size
         return self.bias[number, :count], self.bias[number, count:]
 
-    def run(self, number: int, step: Callable[[Any, Any], tuple[Any, ...]], state: tuple[Any, ...]) -> Any:
-        """Returns what a direction carries at the end, and what it gives at each step."""
-        reverse = self.reverses[number]
-        count = self.x.shape[0]
-        places: Any = tnp.arange(count)
+    def run(self, made: Callable[[int], tuple[Step, State]]) -> tuple[Any, ...]:
+        """
+        Returns the outputs of all steps and directions, and what each direction ended with. `made` gives the
+        step of a direction, and what it begins with.
+        """
+        ends: list[State] = []
+        outputs: list[Any] = []
+        for number in range(len(self.reverses)):
+            end, output = self._run_direction(number, *made(number))
+            ends.append(end)
+            outputs.append(output)
+        steps = tnp.stack(outputs, axis=2 if self.layout else 1)
+        steps = tnp.moveaxis(steps, 0, 1) if self.layout else steps
+        axis = 1 if self.layout else 0
+        last = [tnp.stack([each[k] for each in ends], axis=axis) for k in range(len(ends[0]))]
+        return steps, *last
 
-        def one(carried: Any, given: Any) -> Any:
+    def _run_direction(self, number: int, step: Step, state: State) -> tuple[State, Any]:
+        """Returns what a direction carries at the end, and what it gives at each step."""
+        # The inputs of all steps are one product.
+        inputs = tnp.matmul(self.x, tnp.transpose(self.kernel[number]))
+        places: Any = tnp.arange(self.x.shape[0])
+
+        def one(carried: State, given: Any) -> Any:
             x, place = given
             found = step(x, carried)
             if self.lengths is None:
@@ -136,15 +156,7 @@ class _Layer:
             kept = tuple(tnp.where(is_inside, new, old) for new, old in zip(found, carried, strict=True))
             return kept, tnp.where(is_inside, found[0], tnp.zeros_like(found[0]))
 
-        return scan(one, state, (self.x, places), reverse=reverse)
-
-    def results(self, ends: Sequence[Sequence[Any]], outputs: Sequence[Any]) -> tuple[Any, ...]:
-        """Returns the outputs of all steps and directions, and what each direction ended with."""
-        steps = tnp.stack(list(outputs), axis=2 if self.layout else 1)
-        steps = tnp.moveaxis(steps, 0, 1) if self.layout else steps
-        axis = 1 if self.layout else 0
-        last = [tnp.stack([each[k] for each in ends], axis=axis) for k in range(len(ends[0]))]
-        return steps, *last
+        return scan(one, state, (inputs, places), reverse=self.reverses[number])
 
 
 def _parts(x: Any, count: int) -> list[Any]:
@@ -170,22 +182,18 @@ def rnn(
 ) -> tuple[Any, ...]:
     layer = _Layer(x, kernel, recurrence, bias, lengths, hidden_size, direction, layout, clip, 1)
     functions = _activations(activations, ("Tanh",), activation_alpha, activation_beta, len(layer.reverses))
-    ends: list[Any] = []
-    outputs: list[Any] = []
-    for number in range(len(layer.reverses)):
-        first, second = layer.biases(number, 1)
-        w, r = tnp.transpose(kernel[number]), tnp.transpose(recurrence[number])
-        both = tnp.add(first, second)
-        function = functions[number]
 
-        def step(x: Any, state: Any, w: Any = w, r: Any = r, both: Any = both, f: Any = function) -> Any:
-            total = tnp.add(tnp.add(tnp.matmul(x, w), tnp.matmul(state[0], r)), both)
+    def made(number: int) -> tuple[Step, State]:
+        first, second = layer.biases(number, 1)
+        r, both, f = tnp.transpose(recurrence[number]), tnp.add(first, second), functions[number]
+
+        def step(given: Any, state: State) -> State:
+            total = tnp.add(tnp.add(given, tnp.matmul(state[0], r)), both)
             return (f(layer.clipped(total)),)
 
-        end, output = layer.run(number, step, (layer.initial(initial, number),))
-        ends.append(end)
-        outputs.append(output)
-    return layer.results(ends, outputs)
+        return step, (layer.initial(initial, number),)
+
+    return layer.run(made)
 
 
 @onnx_op("GRU", since=7)
@@ -212,41 +220,30 @@ def gru(
         activations, ("Sigmoid", "Tanh"), activation_alpha, activation_beta, len(layer.reverses)
     )
     size = layer.size
-    ends: list[Any] = []
-    outputs: list[Any] = []
-    for number in range(len(layer.reverses)):
+
+    def made(number: int) -> tuple[Step, State]:
         first, second = layer.biases(number, 3)
-        w, r = tnp.transpose(kernel[number]), tnp.transpose(recurrence[number])
+        r = tnp.transpose(recurrence[number])
         f, g = functions[2 * number : 2 * number + 2]
 
-        def step(
-            x: Any,
-            state: Any,
-            w: Any = w,
-            r: Any = r,
-            first: Any = first,
-            second: Any = second,
-            f: Any = f,
-            g: Any = g,
-        ) -> Any:
+        def step(given: Any, state: State) -> State:
             (h,) = state
-            given = _parts(tnp.add(tnp.matmul(x, w), first), 3)
+            parts = _parts(tnp.add(given, first), 3)
             gates = tnp.add(tnp.matmul(h, r[:, : 2 * size]), second[: 2 * size])
             update, reset = (
-                f(layer.clipped(tnp.add(a, b))) for a, b in zip(given, _parts(gates, 2), strict=False)
+                f(layer.clipped(tnp.add(a, b))) for a, b in zip(parts, _parts(gates, 2), strict=False)
             )
             last = r[:, 2 * size :]
             if linear_before_reset:
                 carried = tnp.multiply(reset, tnp.add(tnp.matmul(h, last), second[2 * size :]))
             else:
                 carried = tnp.add(tnp.matmul(tnp.multiply(reset, h), last), second[2 * size :])
-            hidden = g(layer.clipped(tnp.add(given[2], carried)))
+            hidden = g(layer.clipped(tnp.add(parts[2], carried)))
             return (tnp.add(tnp.multiply(tnp.subtract(1, update), hidden), tnp.multiply(update, h)),)
 
-        end, output = layer.run(number, step, (layer.initial(initial, number),))
-        ends.append(end)
-        outputs.append(output)
-    return layer.results(ends, outputs)
+        return step, (layer.initial(initial, number),)
+
+    return layer.run(made)
 
 
 @onnx_op("LSTM", since=7)
@@ -274,27 +271,16 @@ def lstm(
     functions = _activations(
         activations, ("Sigmoid", "Tanh", "Tanh"), activation_alpha, activation_beta, len(layer.reverses)
     )
-    ends: list[Any] = []
-    outputs: list[Any] = []
-    for number in range(len(layer.reverses)):
-        first, second = layer.biases(number, 4)
-        w, r = tnp.transpose(kernel[number]), tnp.transpose(recurrence[number])
-        holes = None if peepholes is None else _parts(peepholes[number], 3)
-        both = tnp.add(first, second)
-        chosen = functions[3 * number : 3 * number + 3]
 
-        def step(
-            x: Any,
-            state: Any,
-            w: Any = w,
-            r: Any = r,
-            both: Any = both,
-            holes: Any = holes,
-            chosen: Any = chosen,
-        ) -> Any:
-            f, g, h = chosen
+    def made(number: int) -> tuple[Step, State]:
+        first, second = layer.biases(number, 4)
+        r, both = tnp.transpose(recurrence[number]), tnp.add(first, second)
+        holes = None if peepholes is None else _parts(peepholes[number], 3)
+        f, g, h = functions[3 * number : 3 * number + 3]
+
+        def step(given: Any, state: State) -> State:
             hidden, cell = state
-            total = tnp.add(tnp.add(tnp.matmul(x, w), tnp.matmul(hidden, r)), both)
+            total = tnp.add(tnp.add(given, tnp.matmul(hidden, r)), both)
             enter, leave, forget, new = _parts(total, 4)
             if holes is not None:
                 enter = tnp.add(enter, tnp.multiply(holes[0], cell))
@@ -306,8 +292,6 @@ def lstm(
                 leave = tnp.add(leave, tnp.multiply(holes[1], cell))
             return tnp.multiply(f(layer.clipped(leave)), h(cell)), cell
 
-        state = layer.initial(initial, number), layer.initial(initial_cell, number)
-        end, output = layer.run(number, step, state)
-        ends.append(end)
-        outputs.append(output)
-    return layer.results(ends, outputs)
+        return step, (layer.initial(initial, number), layer.initial(initial_cell, number))
+
+    return layer.run(made)
