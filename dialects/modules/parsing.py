@@ -114,9 +114,6 @@ class LocatingParser(AliasParser):
         token = self._current_token
         if token.kind is not MLIRTokenKind.BARE_IDENT:
             return super().parse_optional_type()
-        if _TOO_WIDE.fullmatch(token.text):
-            # Whatever is asked of such a type takes memory of its width.
-            self.raise_error(f"integer types have at most {MOST_BITS} bits")
         text = _PLAIN_TYPE.match(token.span.input.content, token.span.start)
         if text is None:
             return super().parse_optional_type()
@@ -124,6 +121,9 @@ class LocatingParser(AliasParser):
         if known is not None:
             self._resume_from(text.end())
             return known
+        if _TOO_WIDE.fullmatch(token.text):
+            # Whatever is asked of such a type takes memory of its width.
+            self.raise_error(f"integer types have at most {MOST_BITS} bits")
         parsed = super().parse_optional_type()
         if parsed is not None:
             if len(_PLAIN_TYPES) >= _MOST_PLAIN_TYPES:
