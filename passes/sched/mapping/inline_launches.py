@@ -343,7 +343,13 @@ class _Inlining:
         code.branch(holds, *map(part, item.blocks))
 
     def _copy(self, item: sched.TransferOp, indices: Mapping[SSAValue, SSAValue]) -> None:
-        source, target = (self._place(buffer, indices) for buffer in (item.source, item.target))
+        target = self._place(item.target, indices)
+        counter = self.counters.get(item.source)
+        if counter is not None:
+            counted = self.code.b.op(arith.IndexCastOp, counter, result_type=i64)
+            self.code.store(counted, target.buffer, target.indices)
+            return
+        source = self._place(item.source, indices)
         with self.code.axes(extents_of(item.source.type), "c") as at:
             value = self.code.load(source.buffer, [*source.indices, *at])
             self.code.store(value, target.buffer, [*target.indices, *at])

@@ -165,3 +165,21 @@ def test_a_loop_may_store_into_a_row_of_the_loop_around_it(backend: str):
     right = [a + max(row.max(), 0) * row for row in rows]
     found = tenon.compile(text, backend=backend)(a, rows)
     assert found.tolist() == np.array(right).tolist()
+
+
+@pytest.mark.parametrize("backend", ["llvm", "reference"])
+@pytest.mark.parametrize("way", ["", " reverse"])
+def test_a_loop_may_give_its_counter(backend: str, way: str):
+    text = f"""
+    func.func @f() -> (tensor<5xi64>, tensor<5x3xi64>) {{
+      %ks, %js = graph.scan %k = 5{way} () : () -> (tensor<5xi64>, tensor<5x3xi64>) {{
+        %inner = graph.scan %j = 3 () : () -> (tensor<3xi64>) {{
+          graph.yield %j : tensor<i64>
+        }}
+        graph.yield %k, %inner : tensor<i64>, tensor<3xi64>
+      }}
+      func.return %ks, %js : tensor<5xi64>, tensor<5x3xi64>
+    }}"""
+    ks, js = tenon.compile(text, backend=backend)()
+    assert ks.tolist() == [0, 1, 2, 3, 4]
+    assert js.tolist() == [[0, 1, 2]] * 5
