@@ -32,6 +32,8 @@ from xdsl.dialects.builtin import (
     IndexType,
     IntegerType,
     MemRefType,
+    TensorType,
+    VectorType,
     i1,
 )
 from xdsl.ir import Attribute, Operation
@@ -92,6 +94,31 @@ def _are_bits_of(values: Any, element_type: Any, data: bytes) -> bool:
     return not isinstance(element_type, AnyFloat) or element_type.pack(values) == data
 
 
+def checked_dense_type(parser: AttrParser, type: Attribute, start: Position) -> tuple[Any, list[int], int]:
+    """
+    Returns the element type, the shape and the number of elements of a constant that begins at `start`.
+
+    Raises `ParseError` where there can be no such constant. Checked before any byte is made: a splat of
+    terabytes is a short text.
+    """
+    element_type = element_type_of(type)
+    is_shaped = isinstance(type, TensorType | VectorType | MemRefType)
+    if not is_shaped or not isinstance(element_type, AnyFloat | IntegerType | IndexType | ComplexType):
+        parser.raise_error(f"dense: {type} is no tensor, vector or memref of numbers", start, parser.pos)
+    shape = list(type.get_shape())
+    if DYNAMIC_INDEX in shape:
+        parser.raise_error(f"dense: {type} has a dim that is known at run time only", start, parser.pos)
+    count = math.prod(shape)
+    if count * element_type.compile_time_size > MAX_DENSE_NBYTES:
+        parser.raise_error(
+            f"dense: {type} has {count} elements, more than {MAX_DENSE_NBYTES} bytes "
+            "(hint: broadcast a smaller constant)",
+            start,
+            parser.pos,
+        )
+    return element_type, shape, count
+
+
 def parse_dense(self: AttrParser, type: Any) -> DenseIntOrFPElementsAttr[Any]:
     """
     Parses what follows `dense`, and the type too if `type` is None.
@@ -114,19 +141,7 @@ def parse_dense(self: AttrParser, type: Any) -> DenseIntOrFPElementsAttr[Any]:
     def fail(message: str) -> NoReturn:
         self.raise_error(message, start, end)
 
-    element_type = element_type_of(type)
-    if element_type is type or not isinstance(element_type, AnyFloat | IntegerType | IndexType | ComplexType):
-        fail(f"dense: {type} is no tensor, vector or memref of numbers")
-    wanted = list(type.get_shape())
-    if DYNAMIC_INDEX in wanted:
-        fail(f"dense: {type} has a dim that is known at run time only")
-    # Checked before any byte is made: a splat of terabytes is a short text.
-    count = math.prod(wanted)
-    if count * element_type.compile_time_size > MAX_DENSE_NBYTES:
-        fail(
-            f"dense: {type} has {count} elements, more than {MAX_DENSE_NBYTES} bytes "
-            "(hint: broadcast a smaller constant)"
-        )
+    element_type, wanted, count = checked_dense_type(self, type, start)
     if text is not None:
         data = _from_hex(text)
         if data is None:
@@ -170,6 +185,8 @@ def _pack(parser: AttrParser, element: Any, type: Attribute) -> bytes:
     text: str = element.span.text
     packable = cast(Any, type)
     is_bits = isinstance(type, AnyFloat) and "0x" in text[:3].lower()
+    if isinstance(type, ComplexType) and not isinstance(element.value, tuple):
+        parser.raise_error(f"dense: {text} is no element of {type}", element.span)
     try:
         if is_bits and isinstance(element.value, int):
             return element.value.to_bytes(packable.compile_time_size, "little")

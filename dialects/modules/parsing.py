@@ -47,9 +47,9 @@ from xdsl.utils.mlir_lexer import MLIRTokenKind
 from ...errors import ProgramError, TenonError
 from .. import context
 from ..out_of_bounds import OutOfBoundsError
-from .aliases import AliasParser
 from .fast_lexer import FastLexer
 from .region_kind import is_graph_region
+from .resources import ResourceParser
 
 MAX_REPORTED = 20
 """How many wrong ops `verify_module` lists."""
@@ -77,7 +77,7 @@ _HINTS = ("sdy.", "mhlo.")
 """Dialects whose attributes jax writes beside ops of StableHLO."""
 
 
-class LocatingParser(AliasParser):
+class LocatingParser(ResourceParser):
     """xDSL's parser, which notes where ops and block arguments stand and suggests names for unknown ops."""
 
     def __init__(self, ctx: Context, text: str, filename: str):
@@ -200,9 +200,6 @@ class LocatingParser(AliasParser):
         if self._current_token.kind is not MLIRTokenKind.CARET_IDENT:
             self.raise_error("expected an op, a block or `}`")
         return super()._parse_block()
-
-    def _parse_external_resources(self) -> None:
-        self.raise_error("external resources cannot be read")
 
     def _suggestion(self, name: str) -> str:
         for dialect in sorted(self.ctx.registered_dialect_names):

@@ -128,6 +128,7 @@ def test_vectors_and_complex_constants_still_work():
         ),
         ("dense<1.0> : f32", "dense: f32 is no tensor, vector or memref of numbers"),
         ("dense<1.0> : tensor<2xnone>", "dense: tensor<2xnone> is no tensor, vector or memref of numbers"),
+        ("dense<1.0> : tensor<2xcomplex<f32>>", "dense: 1.0 is no element of complex<f32>"),
         ("dense<1.0> : tensor<?xf32>", "dense: tensor<?xf32> has a dim that is known at run time only"),
         ("dense<[1.0]> : tensor<2xf32>", "dense: elements of shape [1] do not fit tensor<2xf32> (shape [2])"),
         ("dense<> : tensor<2xf32>", "dense: elements of shape [0] do not fit tensor<2xf32> (shape [2])"),

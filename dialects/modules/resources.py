@@ -1,0 +1,143 @@
+"""
+Constants whose bytes stand in a section of the text, as MLIR writes large ones:
+
+    %w = stablehlo.constant dense_resource<weights> : tensor<2xf32>
+    ...
+    {-#
+      dialect_resources: {
+        builtin: {
+          weights: "0x040000000000803F00000040"
+        }
+      }
+    #-}
+
+The first four bytes are the alignment, the others the elements. Such a constant is read as the `dense<...>`
+of these elements, and is printed as that.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, IntegerType, i1
+from xdsl.ir import Attribute
+from xdsl.utils.lexer import Position
+from xdsl.utils.mlir_lexer import MLIRTokenKind
+
+from ..xdsl_fixes import checked_dense_type
+from .aliases import AliasParser
+
+_SECTION = re.compile(r'"(?:[^"\\\n]|\\.)*+"|//[^\n]*+|(\{-#)')
+"""The beginning of a section, and what only looks like one: strings and comments."""
+
+_ALIGNMENT_NBYTES = 4
+
+
+@dataclass
+class _Resources:
+    """Where literals of resources stand, by key, and where sections that were read end, by their beginning."""
+
+    literals: dict[str, tuple[Position, Position]] = field(
+        default_factory=dict[str, "tuple[Position, Position]"]
+    )
+    ends: dict[Position, Position] = field(default_factory=dict[Position, Position])
+    is_complete: bool = False
+
+
+class ResourceParser(AliasParser):
+    """A parser that reads constants from the sections of its text, wherever they stand."""
+
+    _resources: _Resources | None = None
+
+    def _parse_builtin_dense_resource_attr(self) -> Attribute:  # pyright: ignore[reportIncompatibleMethodOverride]
+        start = self.pos
+        self.parse_punctuation("<", " in dense_resource attribute")
+        key = self._parse_key()
+        self.parse_punctuation(">", " in dense_resource attribute")
+        self.parse_punctuation(":", " in dense_resource attribute")
+        type = self.parse_type()
+        element_type, _, count = checked_dense_type(self, type, start)
+        if isinstance(element_type, IntegerType) and 1 < element_type.width.data < 8:
+            self.raise_error(
+                f"dense_resource: elements of {element_type} are no whole bytes", start, self.pos
+            )
+        data = self._bytes_of(key, start)
+        wanted = count * element_type.compile_time_size
+        if len(data) != wanted:
+            self.raise_error(
+                f"dense_resource: {key} has {len(data)} bytes, expected {wanted} of {type}", start, self.pos
+            )
+        # Constants are compared by their bytes: true has the form that `true` of a text has.
+        if element_type == i1:
+            data = bytes(0xFF if byte else 0 for byte in data)
+        return DenseIntOrFPElementsAttr(type, BytesAttr(data))
+
+    def _parse_key(self) -> str:
+        text = self.parse_optional_str_literal()
+        return self.parse_identifier(" for a resource") if text is None else text
+
+    def _bytes_of(self, key: str, used_at: Position) -> bytes:
+        """Returns the elements of a resource."""
+        found = self._all_resources().literals.get(key)
+        if found is None:
+            self.raise_error(f"dense_resource: the text has no resource {key}", used_at, self.pos)
+        begin, end = found
+        literal = self.lexer.input.content[begin + 1 : end - 1]
+        try:
+            data = bytes.fromhex(literal[2:]) if literal.startswith("0x") else None
+        except ValueError:
+            data = None
+        if data is None:
+            self.raise_error(f"resource {key} is no hex string that starts with 0x", begin, end)
+        alignment = int.from_bytes(data[:_ALIGNMENT_NBYTES], "little")
+        if len(data) < _ALIGNMENT_NBYTES or alignment & (alignment - 1):
+            self.raise_error(f"resource {key} does not begin with its alignment in 4 bytes", begin, end)
+        return data[_ALIGNMENT_NBYTES:]
+
+    def _all_resources(self) -> _Resources:
+        """Returns the resources of the whole text."""
+        known = self._known_resources()
+        if not known.is_complete:
+            known.is_complete = True
+            here = self.pos
+            for found in _SECTION.finditer(self.lexer.input.content):
+                if found[1] and found.start() not in known.ends:
+                    self._resume_from(found.start())
+                    self._parse_file_metadata_dictionary()
+            self._resume_from(here)
+        return known
+
+    def _known_resources(self) -> _Resources:
+        if self._resources is None:
+            self._resources = _Resources()
+        return self._resources
+
+    def _parse_file_metadata_dictionary(self) -> None:
+        ends, start = self._known_resources().ends, self.pos
+        if start in ends:
+            self._resume_from(ends[start])
+            return
+        super()._parse_file_metadata_dictionary()
+        ends[start] = self.pos
+
+    def _parse_external_resources(self) -> None:
+        self.raise_error("external resources cannot be read")
+
+    def _parse_single_dialect_resources(self) -> None:
+        start = self.pos
+        name = self.parse_identifier(" of a dialect")
+        if name != "builtin":
+            self.raise_error(f"resources of dialect {name} cannot be read", start)
+        self.parse_punctuation(":")
+        self.parse_comma_separated_list(self.Delimiter.BRACES, self._parse_one)
+
+    def _parse_one(self) -> None:
+        start = self.pos
+        key = self._parse_key()
+        self.parse_punctuation(":")
+        literals = self._known_resources().literals
+        if key in literals:
+            self.raise_error(f"resource {key} is given twice", start)
+        token = self._parse_token(MLIRTokenKind.STRING_LIT, "expected a hex string")
+        literals[key] = (token.span.start, token.span.end)
