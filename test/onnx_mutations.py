@@ -11,20 +11,15 @@ from __future__ import annotations
 
 import argparse
 import random
-import resource
-import signal
 import sys
 import time
-import traceback
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
 
 import numpy as np
 import onnx
 import tenon
 from tenon.errors import TenonError
+from tenon.test.mutations import described, limit_memory, limited_time
 
 TEXTS = {
     "mlp": """
@@ -70,8 +65,6 @@ TEXTS = {
 
 _INPUTS = {"mlp": (3, 4), "images": (1, 2, 6, 6), "shapes": (2, 6), "loop": (3,), "quantised": (2, 4)}
 
-_SECONDS = 20
-_NBYTES = 8 << 30
 _INTERESTING = (0, 1, 2, 7, 8, 16, 0x7F, 0x80, 0xFF)
 
 
@@ -102,26 +95,6 @@ def mutated(data: bytes, seed: int) -> bytes:
     return bytes(found)
 
 
-class TooLongError(Exception):
-    """A model takes longer than some seconds."""
-
-
-@contextmanager
-def limited_time() -> Iterator[None]:
-    """Raises TooLongError where the body takes longer than some seconds."""
-
-    def expired(*_: Any) -> None:
-        raise TooLongError
-
-    before = signal.signal(signal.SIGALRM, expired)
-    signal.alarm(_SECONDS)
-    try:
-        yield
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
-
-
 def outcome(name: str, data: bytes) -> str:
     """Returns `runs`, or `error` for one that a user may see. All other exceptions are left."""
     shape = _INPUTS[name]
@@ -145,23 +118,18 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0, help="the first seed (default: 0)")
     parser.add_argument("--models", nargs="*", choices=list(TEXTS), default=list(TEXTS))
     arguments = parser.parse_args()
-    resource.setrlimit(resource.RLIMIT_AS, (_NBYTES, _NBYTES))
+    limit_memory()
     failures = 0
     for name in arguments.models:
         data = model_bytes(name)
         found: Counter[str] = Counter()
         start = time.perf_counter()
         for seed in range(arguments.seed, arguments.seed + arguments.count):
-            try:
-                found[outcome(name, mutated(data, seed))] += 1
-            except (Exception, RecursionError) as error:
-                found["failure"] += 1
-                failures += 1
-                place = traceback.extract_tb(error.__traceback__)[-1]
-                text = " ".join(str(error).split())[:200]
-                print(
-                    f"{name}, seed {seed}: {type(error).__name__}: {text} ({place.filename}:{place.lineno})"
-                )
+            what, why = described(lambda seed: outcome(name, mutated(data, seed)), seed)
+            found[what] += 1
+            if what == "failure":
+                print(f"{name}, seed {seed}: {why}")
+        failures += found["failure"]
         counts = ", ".join(f"{count} {what}" for what, count in sorted(found.items()))
         print(f"{name}: {counts} ({time.perf_counter() - start:.0f} s)", flush=True)
     return 1 if failures else 0

@@ -45,9 +45,10 @@ class StablehloOp(IRDLOperation, ABC):
     """An op of `stablehlo` or `chlo`."""
 
     N_OPERANDS: ClassVar[int | None] = None
-    """How many operands there are; None is any number."""
+    """How many operands there are; None is any number from `LEAST_OPERANDS` on."""
+    LEAST_OPERANDS: ClassVar[int] = 0
     N_RESULTS: ClassVar[int | None] = 1
-    N_REGIONS: ClassVar[int] = 0
+    N_REGIONS: ClassVar[int | None] = 0
     REQUIRED: ClassVar[tuple[str, ...]] = ()
     """The properties that must be there."""
 
@@ -78,6 +79,13 @@ class StablehloOp(IRDLOperation, ABC):
         ):
             if wanted is not None and found != wanted:
                 raise VerifyException(f"{self.name}: {found} {what}, expected {wanted}")
+        if len(self.operands) < self.LEAST_OPERANDS:
+            raise VerifyException(
+                f"{self.name}: {len(self.operands)} operands, expected {self.LEAST_OPERANDS} or more"
+            )
+        for region in self.regions:
+            if len(region.blocks) != 1 or region.block.last_op is None:
+                raise VerifyException(f"{self.name}: a region is not one block of ops")
         for name in self.REQUIRED:
             if name not in self.properties:
                 raise VerifyException(f"{self.name}: there is no {name}")

@@ -262,11 +262,13 @@ class CaseOp(StablehloOp):
     name = "stablehlo.case"
     N_OPERANDS: ClassVar = 1
     N_RESULTS: ClassVar = None
+    N_REGIONS: ClassVar = None
     traits = traits_def()
 
     def verify_(self) -> None:
-        if len(self.operands) != 1 or not self.regions:
-            raise VerifyException(f"{self.name}: expected a number and regions")
+        super().verify_()
+        if not self.regions:
+            raise VerifyException(f"{self.name}: there is no branch")
 
 
 @irdl_op_definition

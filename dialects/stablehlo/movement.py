@@ -118,6 +118,7 @@ class DynamicSliceOp(WrittenOp):
     """A box of its operand that begins at indices, moved so that it fits."""
 
     name = "stablehlo.dynamic_slice"
+    LEAST_OPERANDS: ClassVar = 1
     CLAUSES: ClassVar = (Ints("sizes", "slice_sizes"),)
     REQUIRED: ClassVar = ("slice_sizes",)
     slice_sizes = opt_prop_def()
@@ -128,6 +129,7 @@ class DynamicUpdateSliceOp(WrittenOp):
     """Its operand with a box replaced that begins at indices, moved so that it fits."""
 
     name = "stablehlo.dynamic_update_slice"
+    LEAST_OPERANDS: ClassVar = 2
 
 
 @irdl_op_definition

@@ -10,7 +10,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from ...dialects import graph, stablehlo
-from ...dialects.element_types import NARROW_FLOATS, ui32, ui64
+from ...dialects.element_types import NARROW_FLOATS, is_float, ui32, ui64
 from .conversion import Conversion, Rule
 from .emitter import Emitter, width_of, with_sign
 
@@ -23,6 +23,8 @@ def _reduce_precision(c: Conversion, op: stablehlo.ReducePrecisionOp) -> SSAValu
         raise VerifyException(f"{op.name}: a float of {exponent} and {mantissa} bits")
     x = c.operand(op, 0)
     element = c.element(x)
+    if not is_float(element):
+        raise VerifyException(f"{op.name}: elements are {element}, expected floats")
     if element in NARROW_FLOATS:
         return c.cast(_rounded(c, c.cast(x, f32), exponent, mantissa), element)
     return _rounded(c, x, exponent, mantissa)

@@ -15,7 +15,7 @@ from .conversion import Conversion, Rule, yield_of
 def _while(c: Conversion, op: stablehlo.WhileOp) -> Sequence[SSAValue]:
     carried = c.operands(op)
     types = [value.type for value in carried]
-    before = c.region(op.regions[0], types, lambda found: graph.ConditionOp(found[0]))
+    before = c.region(op.regions[0], types, lambda found: graph.ConditionOp(found[0]), 1)
     body = c.region(op.regions[1], types, yield_of)
     return c.put(graph.WhileOp(carried, before, body)).results
 

@@ -94,23 +94,31 @@ class Conversion(Emitter):
             self._convert(op)
         return last
 
-    def inline(self, block: Block, arguments: Sequence[SSAValue]) -> list[SSAValue]:
-        """Returns what a region gives for these values of its arguments."""
+    def inline(
+        self, block: Block, arguments: Sequence[SSAValue], n_results: int | None = None
+    ) -> list[SSAValue]:
+        """Returns what a region gives for these values of its arguments, and checks how many results."""
         who = self.who
         last = self.convert_block(block, arguments)
         self.who = who
         if not isinstance(last, stablehlo.ReturnOp):
             raise VerifyException(f"{who}: a region ends in {last.name}, expected stablehlo.return")
+        if n_results is not None and len(last.operands) != n_results:
+            raise VerifyException(f"{who}: a region gives {len(last.operands)} results, expected {n_results}")
         return self.operands(last)
 
     def region(
-        self, region: Region, types: Sequence[Attribute], end: Callable[[list[SSAValue]], Operation]
+        self,
+        region: Region,
+        types: Sequence[Attribute],
+        end: Callable[[list[SSAValue]], Operation],
+        n_results: int | None = None,
     ) -> Region:
         """Returns a region over arguments of these types that does the same, and ends as `end` says."""
         inner = Block(arg_types=types)
         for argument, old in zip(inner.args, region.block.args, strict=False):
             argument.name_hint, argument.location = old.name_hint, old.location
-        return self.nested(lambda: self.inline(region.block, inner.args), end, inner)
+        return self.nested(lambda: self.inline(region.block, inner.args, n_results), end, inner)
 
     def nested(
         self,
@@ -129,7 +137,9 @@ class Conversion(Emitter):
         finally:
             self.block, self.location, self.who = around, location, who
 
-    def lifted(self, region: Region, arguments: Sequence[SSAValue]) -> list[SSAValue]:
+    def lifted(
+        self, region: Region, arguments: Sequence[SSAValue], n_results: int | None = None
+    ) -> list[SSAValue]:
         """
         Returns what a region over single elements gives at each index of arrays of one shape. It must be of
         elementwise ops.
@@ -138,7 +148,7 @@ class Conversion(Emitter):
         shape = self.shape(arguments[0])
         self._is_lifted = True
         try:
-            results = self.inline(region.block, arguments)
+            results = self.inline(region.block, arguments, n_results)
         finally:
             self._is_lifted = before
         self.location = location
@@ -179,7 +189,8 @@ class Conversion(Emitter):
             raise self.unsupported("in a region over elements")
         made = rule(self, op)
         results = (made,) if isinstance(made, SSAValue) else tuple(made)
-        assert len(results) == len(op.results), f"{op.name}: {len(results)} results"
+        if len(results) != len(op.results):
+            raise VerifyException(f"{op.name}: declares {len(op.results)} results, expected {len(results)}")
         if not self._is_lifted:
             for number, (old, new) in enumerate(zip(op.results, results, strict=True)):
                 self._check(op, number, old, new)

@@ -195,7 +195,7 @@ def _map(c: Conversion, op: stablehlo.MapOp) -> SSAValue:
     operands = c.operands(op)
     if len({c.shape(operand) for operand in operands}) != 1:
         raise VerifyException(f"{op.name}: operands are of several shapes")
-    return c.lifted(op.regions[0], operands)[0]
+    return c.lifted(op.regions[0], operands, 1)[0]
 
 
 def _is_inf(c: Emitter, x: SSAValue, sign: float) -> SSAValue:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, cast
 
@@ -15,6 +16,7 @@ from xdsl.dialects.builtin import (
     i1,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.utils.exceptions import VerifyException
 
 from ...dialects import graph
 from ...dialects.dims.expressions import Extent
@@ -77,7 +79,12 @@ class Emitter:
         return self.add(graph.ConstantOp(DenseIntOrFPElementsAttr.from_list(type, list(values))))
 
     def scalar(self, value: int | float, element: Attribute) -> SSAValue:
-        value = float(value) if is_float(element) else int(value)
+        if not is_float(element):
+            if not math.isfinite(value) or value != int(value):
+                raise VerifyException(f"{self.who}: elements are {element}, expected floats")
+            value = int(value)
+        else:
+            value = float(value)
         if is_unsigned(element):
             value = int(value) & ((1 << width_of(element)) - 1)
         return self.constant((value,), element, ())
@@ -101,6 +108,8 @@ class Emitter:
 
     def along(self, x: SSAValue, dims: Sequence[int], shape: Sequence[Extent]) -> SSAValue:
         """Returns `x` repeated to `shape`, where its dim k is dim `dims[k]`."""
+        if len(dims) != len(self.shape(x)):
+            raise VerifyException(f"{self.who}: {self.type(x)} is not of {len(dims)} dims")
         order = sorted(range(len(dims)), key=lambda k: dims[k])
         if order != list(range(len(dims))):
             x = self.permute(x, order)

@@ -289,7 +289,7 @@ def _replaced(
 ) -> Sequence[SSAValue]:
     """Returns the inputs with what a region makes of elements and updates; no two share an element."""
     seen = [c.add(graph.GatherOp(x, where, axes)) for x in inputs]
-    made = c.lifted(region, [*seen, *updates])
+    made = c.lifted(region, [*seen, *updates], len(seen))
     pairs = zip(inputs, made, strict=True)
     return [c.add(graph.ScatterOp(ScatterKind.SET, x, where, value, axes)) for x, value in pairs]
 
@@ -346,7 +346,7 @@ def _select_and_scatter(c: Conversion, op: stablehlo.SelectAndScatterOp) -> SSAV
         if best is None:
             best, at = value, number
             continue
-        keeps = c.lifted(op.regions[0], [best, value])[0]
+        keeps = c.lifted(op.regions[0], [best, value], 1)[0]
         if any(padding):
             is_inside = c.binary(graph.GeOp, number, 0)
             has_none = c.binary(graph.LtOp, at, 0)

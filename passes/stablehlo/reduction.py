@@ -110,12 +110,12 @@ def _combined(
         half, odd = divmod(count, 2)
         left = [c.part(part, 0, 0, half, 2) for part in parts]
         right = [c.part(part, 0, 1, half, 2) for part in parts]
-        pairs = c.lifted(region, [*left, *right])
+        pairs = c.lifted(region, [*left, *right], len(left))
         if odd:
             ends = [c.part(part, 0, count - 1, 1) for part in parts]
             pairs = [c.concat(both, 0) for both in zip(pairs, ends, strict=True)]
         parts, count = pairs, half + odd
-    return c.lifted(region, [*starts, *(c.reshape(part, rest) for part in parts)])
+    return c.lifted(region, [*starts, *(c.reshape(part, rest) for part in parts)], len(starts))
 
 
 def window_of(op: stablehlo.StablehloOp, name: str, rank: int, default: int) -> tuple[int, ...]:
@@ -160,7 +160,7 @@ def _reduce_window(c: Conversion, op: stablehlo.ReduceWindowOp) -> Sequence[SSAV
     for place in places_of(sizes):
         offsets = [at * step for at, step in zip(place, inner, strict=True)]
         seen = [c.slice(value, offsets, counts, strides) for value in values]
-        found = c.lifted(region, [*found, *seen])
+        found = c.lifted(region, [*found, *seen], len(found))
     return found
 
 

@@ -50,7 +50,7 @@ def _sort(c: Conversion, op: stablehlo.SortOp) -> Sequence[SSAValue]:
     if keys is None:
         return _by_exchanges(c, op, values, axis)
     pairs = [value for value in values for _ in range(2)]
-    c.lifted(op.regions[0], pairs)
+    c.lifted(op.regions[0], pairs, 1)
     found: list[tuple[SSAValue, bool]] = []
     for key in keys:
         array = c.broadcast(c.value(key.value), c.shape(values[0]))
@@ -170,7 +170,7 @@ def _precedes(
 
     def asked(a: Sequence[SSAValue], b: Sequence[SSAValue]) -> SSAValue:
         pairs = [value for both in zip(a[:-1], b[:-1], strict=True) for value in both]
-        return c.lifted(op.regions[0], pairs)[0]
+        return c.lifted(op.regions[0], pairs, 1)[0]
 
     before = asked(first, second)
     after = asked(second, first)

@@ -22,7 +22,7 @@ OTHER_NAMES = {
     "frontends/test_wrong_arguments.py": "every function of tenon.numpy",
     "passes/indices/test_expressions_of_dims.py": "expressions.py, over extents with named dims",
     "passes/indices/test_expressions_of_elements.py": "expressions.py, over elements of tensors",
-    "passes/stablehlo/test_mutated_text.py": "text that is wrong, from the parser to the pass",
+    "passes/stablehlo/test_mutated_text.py": "text that is wrong, from the parser to the results",
 }
 """What the other files test that are not called for a file of the library."""
 

@@ -103,3 +103,22 @@ func.func @f(%x: tensor<1x16x2xf32>, %k: tensor<3x2x2xf32>) {
   %1 = stablehlo.convolution(%x, %k) dim_numbers = [b, b, f]x[0, i, o]->[b, 0, f], window = {} : (tensor<1x16x2xf32>, tensor<3x2x2xf32>) -> tensor<1x7x2xf32>
   func.return
 }
+
+// -----
+
+// Too few of any number of operands, and a region of no block.
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{stablehlo.dynamic_update_slice: 1 operands, expected 2 or more}}
+  %y = stablehlo.dynamic_update_slice %x : tensor<4xf32>
+  func.return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>, %c: tensor<i1>) {
+  // expected-error @+1 {{stablehlo.if: a region is not one block of ops}}
+  %y = "stablehlo.if"(%c) ({
+    stablehlo.return %x : tensor<4xf32>
+  }, {}) : (tensor<i1>) -> tensor<4xf32>
+  func.return
+}

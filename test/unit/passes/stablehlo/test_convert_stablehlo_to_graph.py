@@ -324,6 +324,41 @@ def test_locations_of_the_text_stay():
             "result 0 is tensor<4x3xi16>, expected tensor<4x2xi16>",
         ),
         (
+            "%y = stablehlo.reduce_precision %i, format = e5m2 : tensor<3x1xi32>",
+            "stablehlo.reduce_precision: elements are i32, expected floats",
+        ),
+        (
+            "%y = chlo.lgamma %i : tensor<3x1xi32> -> tensor<3x1xi32>",
+            "chlo.lgamma: elements are i32, expected floats",
+        ),
+        (
+            '%y = "stablehlo.batch_norm_inference"(%m, %m, %x, %x, %x) <{epsilon = 0.1 : f32, '
+            "feature_index = 0 : i64}> : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4xf32>, tensor<4xf32>, "
+            "tensor<4xf32>) -> tensor<4x8xf32>",
+            "stablehlo.batch_norm_inference: tensor<4x8xf32> is not of 1 dims",
+        ),
+        (
+            '%y:2 = "stablehlo.map"(%x) <{dimensions = array<i64: 0>}> ({\n^bb0(%a: tensor<f32>):\n'
+            "stablehlo.return %a, %a : tensor<f32>, tensor<f32>\n}) : (tensor<4xf32>) -> (tensor<4xf32>, "
+            "tensor<4xf32>)",
+            "stablehlo.map: 2 results, expected 1",
+        ),
+        (
+            '%y = "stablehlo.map"(%x) <{dimensions = array<i64: 0>}> ({\n^bb0(%a: tensor<f32>):\n'
+            "stablehlo.return %a, %a : tensor<f32>, tensor<f32>\n}) : (tensor<4xf32>) -> tensor<4xf32>",
+            "stablehlo.map: a region gives 2 results, expected 1",
+        ),
+        (
+            '%n = stablehlo.constant dense<1> : tensor<i32>\n%y = "stablehlo.case"(%n) : (tensor<i32>) -> '
+            "tensor<4xf32>",
+            "stablehlo.case: there is no branch",
+        ),
+        (
+            '%n = stablehlo.constant dense<1> : tensor<i32>\n%y = "stablehlo.case"(%n) ({\n'
+            "stablehlo.return %x, %x : tensor<4xf32>, tensor<4xf32>\n}) : (tensor<i32>) -> tensor<4xf32>",
+            "stablehlo.case: declares 1 results, expected 2",
+        ),
+        (
             "%y:2 = chlo.top_k(%x, k = 9) : tensor<4xf32> -> (tensor<9xf32>, tensor<9xi32>)",
             "read up to 9 of 4",
         ),

@@ -1,0 +1,130 @@
+"""What campaigns of changed inputs share: how long and in how much memory one may run, and crashes."""
+
+from __future__ import annotations
+
+import queue
+import resource
+import signal
+import subprocess
+import sys
+import threading
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+
+SECONDS = 20
+"""How long one input may take."""
+
+_NBYTES = 8 << 30
+_KILLED_AFTER = 60.0
+
+
+class TooLongError(Exception):
+    """An input takes longer than some seconds."""
+
+
+@contextmanager
+def limited_time() -> Iterator[None]:
+    """Raises TooLongError where the body takes longer than some seconds."""
+
+    def expired(*_: Any) -> None:
+        raise TooLongError
+
+    before = signal.signal(signal.SIGALRM, expired)
+    signal.alarm(SECONDS)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def limit_memory() -> None:
+    """Lets the process have as much memory as such inputs have use for."""
+    resource.setrlimit(resource.RLIMIT_AS, (_NBYTES, _NBYTES))
+
+
+def described(outcome: Callable[[int], str], seed: int) -> tuple[str, str]:
+    """Returns what comes of an input, `failure` for an exception that is left, and where that came from."""
+    try:
+        return outcome(seed), ""
+    except (Exception, RecursionError) as error:
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        text = " ".join(str(error).split())[:300]
+        return "failure", f"{type(error).__name__}: {text} ({place.filename}:{place.lineno})"
+
+
+def work(outcome: Callable[[int], str]) -> None:
+    """Answers each seed of the standard input with a line: what came of it, and why."""
+    limit_memory()
+    answers = sys.stdout
+    sys.stdout = sys.stderr
+    for line in sys.stdin:
+        print(*described(outcome, int(line)), sep="\t", file=answers, flush=True)
+
+
+def campaign(command: list[str], name: str, seeds: range) -> int:
+    """
+    Runs the seeds in a process of `command`, in another one after a crash, and prints what fails and how
+    many did what. Returns how many failed.
+    """
+    found: Counter[str] = Counter()
+    start = time.perf_counter()
+    worker = _Worker(command)
+    for seed in seeds:
+        what, why = worker.ask(seed)
+        found[what] += 1
+        if what == "failure":
+            print(f"{name}, seed {seed}: {why}", flush=True)
+    worker.close()
+    counts = ", ".join(f"{count} {what}" for what, count in sorted(found.items()))
+    print(f"{name}: {counts} ({time.perf_counter() - start:.0f} s)", flush=True)
+    return found["failure"]
+
+
+class _Worker:
+    def __init__(self, command: list[str]) -> None:
+        self._command = command
+        self._start()
+
+    def _start(self) -> None:
+        process = self._process = subprocess.Popen(
+            self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT
+        )
+        lines = self._lines = queue.Queue[str]()
+
+        def read() -> None:
+            assert process.stdout is not None
+            for line in process.stdout:
+                lines.put(line)
+            lines.put("")
+
+        threading.Thread(target=read, daemon=True).start()
+
+    def ask(self, seed: int) -> tuple[str, str]:
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(f"{seed}\n")
+            self._process.stdin.flush()
+            line = self._lines.get(timeout=_KILLED_AFTER)
+            why = "" if line else f"the process ended: {self._process.wait()}"
+        except queue.Empty:
+            line, why = "", f"no answer for {_KILLED_AFTER:.0f} s"
+        except BrokenPipeError:
+            line, why = "", f"the process ended: {self._process.wait()}"
+        if line:
+            what, _, why = line.rstrip("\n").partition("\t")
+            return what, why
+        self.close()
+        self._start()
+        return "failure", why
+
+    def close(self) -> None:
+        self._process.kill()
+        self._process.wait()
