@@ -14,6 +14,7 @@ import random
 import sys
 import time
 from collections import Counter
+from functools import partial
 
 import numpy as np
 import onnx
@@ -108,6 +109,10 @@ def outcome(name: str, data: bytes) -> str:
     return "runs"
 
 
+def _outcome_of(name: str, data: bytes, seed: int) -> str:
+    return outcome(name, mutated(data, seed))
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -125,7 +130,7 @@ def main() -> int:
         found: Counter[str] = Counter()
         start = time.perf_counter()
         for seed in range(arguments.seed, arguments.seed + arguments.count):
-            what, why = described(lambda seed: outcome(name, mutated(data, seed)), seed)
+            what, why = described(partial(_outcome_of, name, data), seed)
             found[what] += 1
             if what == "failure":
                 print(f"{name}, seed {seed}: {why}")

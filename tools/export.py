@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from typing import Any
 
@@ -14,6 +14,9 @@ from ..compiler.export.opencl_export import export_for_opencl
 from ..errors import TenonError
 from ..frontends.jit.jit import Jitted, jit
 from ..frontends.jit.lowered import Lowered
+from ..frontends.onnx.imported import OnnxModel
+from ..frontends.onnx.program import compiled_for_calls
+from ..frontends.stablehlo.jax_compile import JaxCompiled
 from ..frontends.stablehlo.jax_export import JaxFunction
 from ..runtime.executables.executable import Executable
 
@@ -21,7 +24,7 @@ BACKENDS = ("llvm", "opencl")
 
 
 def export(
-    program: Executable | Lowered | JaxFunction | ModuleOp | str | Callable[..., Any],
+    program: Executable | Lowered | JaxFunction | OnnxModel | ModuleOp | str | Callable[..., Any],
     path: str | PathLike[str],
     /,
     *arguments: Any,
@@ -38,9 +41,11 @@ def export(
     See docs/export.md.
 
     The program is an executable, a module or its text, what `jitted.lower` or `tenon.from_jax` gave, a jitted
-    function, or one that is to be jitted; those of the last two kinds take arguments of a call after `path`.
-    Arrays that a function reads from outside are held by the library, as they are now, and so are
-    `constants`, arguments of an executable or a module by their names.
+    function, one of `tenon.jax_compile`, or one that is to be jitted; functions take arguments of a call
+    after `path`. Of a model that `tenon.from_onnx` gave, the dims that it names are dims of the exported
+    program, and inputs of a call follow `path` only where axes have no name. Arrays that a function reads
+    from outside are held by the library, as they are now, and so are `constants`, arguments of an executable
+    or a module by their names.
 
     `target` names the processor that code is made for, as in `tenon.compile`; without a linker for it there
     is no `path.so`, and `note` of what is returned says so. With `weights="file"` constants are written to
@@ -63,28 +68,44 @@ def export(
             return export_for_opencl(executable, path, constants=held, name=name)
         return export_executable(executable, path, constants=held, target=target, weights=weights, name=name)
 
-    if isinstance(program, Executable | Lowered | JaxFunction | ModuleOp | str):
-        if arguments or named:
-            raise TypeError(f"export: {len(arguments) + len(named)} arguments for a program, expected none")
+    if isinstance(program, Executable | ModuleOp | str):
+        _check_no_arguments(arguments, named)
         if isinstance(program, Executable):
             return written(program, constants or {})
-        if not isinstance(program, Lowered | JaxFunction):
-            with compile(program, target=target) as executable:
-                return written(executable, constants or {})
-        lowered: Lowered | JaxFunction = program
-    else:
-        if not callable(program):
-            raise TypeError(
-                f"export: {program!r} is no program, expected a function, a module or an executable"
-            )
-        jitted: Any = program if isinstance(program, Jitted) else jit(program)
-        lowered = jitted.lower(*arguments, **named)
+        with compile(program, target=target) as executable:
+            return written(executable, constants or {})
     if constants:
         raise TenonError("export: constants are for executables and modules (hint: a function reads arrays)")
+    executable, held = _compiled(program, arguments, named, backend, target)
+    names = executable.argument_names
+    return written(executable, dict(zip(names[len(names) - len(held) :], held, strict=True)))
+
+
+def _compiled(
+    program: object, arguments: tuple[Any, ...], named: Mapping[str, Any], backend: str, target: str | None
+) -> tuple[Executable, Sequence[Any]]:
+    """Returns the program of a function, and the values of its last arguments, which do not change."""
+    if isinstance(program, OnnxModel):
+        inputs = program.bound(arguments, named) if arguments or named else ()
+        return compiled_for_calls(program, inputs, backend=backend, target=target)
+    lowered: Lowered | JaxFunction
+    if isinstance(program, Lowered | JaxFunction):
+        _check_no_arguments(arguments, named)
+        lowered = program
+    elif isinstance(program, JaxCompiled):
+        lowered = program.function_for(*arguments, **named)
+    elif callable(program):
+        jitted: Any = program if isinstance(program, Jitted) else jit(program)
+        lowered = jitted.lower(*arguments, **named)
+    else:
+        raise TypeError(f"export: {program!r} is no program, expected a function, a module or an executable")
     compiled = lowered.compiled_for(backend, target)
-    held = compiled.fixed_values
-    names = compiled.executable.argument_names
-    return written(compiled.executable, dict(zip(names[len(names) - len(held) :], held, strict=True)))
+    return compiled.executable, compiled.fixed_values
+
+
+def _check_no_arguments(arguments: tuple[Any, ...], named: Mapping[str, Any]) -> None:
+    if arguments or named:
+        raise TypeError(f"export: {len(arguments) + len(named)} arguments for a program, expected none")
 
 
 def _check_constants(constants: object) -> None:

@@ -36,7 +36,7 @@ _ALIGNMENT_NBYTES = 4
 
 @dataclass
 class _Resources:
-    """Where literals of resources stand, by key, and where sections that were read end, by their beginning."""
+    """Where literals of resources stand, by key, and the ends of sections that were read, by their starts."""
 
     literals: dict[str, tuple[Position, Position]] = field(
         default_factory=dict[str, "tuple[Position, Position]"]

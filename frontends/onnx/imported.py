@@ -171,7 +171,7 @@ class OnnxModel:
             TenonError: an op does not take what it is given, which names the node.
             DeviceError: the device failed.
         """
-        results = self.run(self._bound(inputs, named))
+        results = self.run(self.bound(inputs, named))
         return results[0] if len(results) == 1 else tuple(results)
 
     def run(self, inputs: Sequence[Any]) -> list[Any]:
@@ -182,7 +182,8 @@ class OnnxModel:
         program = self._program(values)
         return program.run([carried(leaf) for value in values for leaf in leaves_of(value)])
 
-    def _bound(self, inputs: tuple[Any, ...], named: Mapping[str, Any]) -> list[Any]:
+    def bound(self, inputs: tuple[Any, ...], named: Mapping[str, Any]) -> list[Any]:
+        """Returns the inputs of a call in order. Raises CallError where one is missing or not known."""
         names = [each.name for each in self.inputs]
         if len(inputs) > len(names):
             raise CallError(f"{self.name}: {len(inputs)} inputs, expected {len(names)} ({', '.join(names)})")

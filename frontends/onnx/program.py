@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
+from ...compiler.compile import Executable
 from ...dialects import graph
 from ...dialects.modules.parsing import verify_module
 from ...errors import TenonError
 from ..arrays.aval import aval_of
 from ..arrays.concrete import ConcreteArray
+from ..calls.compiled_trace import compile_with_frozen
 from ..jit.dims import Dim
 from ..tracing.trace import Trace, TracedArray
 from .imported import OnnxModel
@@ -33,15 +35,15 @@ class ModelProgram:
 def program_of(
     model: OnnxModel,
     *,
-    shapes: Mapping[str, Sequence[int]] | None = None,
+    shapes: Mapping[str, Sequence[int | None]] | None = None,
     values: Mapping[str, NumpyArray] | None = None,
 ) -> ModelProgram:
     """
     Returns a model as one program. Its function takes the inputs, in order, and then the weights, which are
     marked as frozen; dims that the model names are dims of the program. `shapes` says which shape an input
-    has that has axes without a name, and `values` has arrays for inputs that the program is made for, which
-    it does not take. Names are those of the model, with `_` for what names in text may not have, and a
-    number where two would be one.
+    has that has axes without a name, with None for an axis that is as the model says, and `values` has arrays
+    for inputs that the program is made for, which it does not take. Names are those of the model, with `_`
+    for what names in text may not have, and a number where two would be one.
 
     Raises:
         TenonError: an op does not take what it is given, an input or a result is no array, or what is given
@@ -82,6 +84,31 @@ def program_of(
     return ModelProgram(trace.module, weights)
 
 
+def compiled_for_calls(
+    model: OnnxModel, inputs: Sequence[Any], *, backend: str, target: str | None = None
+) -> tuple[Executable, Sequence[NumpyArray]]:
+    """
+    Returns the one program for all calls of a model, and what it takes after the inputs: weights, and what is
+    made of them. Dims that the model names are dims of the program; axes without a name have the extents that
+    they have in `inputs`, which are none or one for each input.
+
+    Raises:
+        TenonError: there is no such program; see `program_of`.
+    """
+    shapes: dict[str, Sequence[int | None]] = {}
+    for info, given in zip(model.inputs, inputs, strict=False):
+        said = info.shape
+        if said is None or None in said:
+            extents = np.shape(given)
+            named = said if said is not None and len(said) == len(extents) else extents
+            pairs = zip(named, extents, strict=True)
+            shapes[info.name] = [None if isinstance(name, str) else extent for name, extent in pairs]
+    program = program_of(model, shapes=shapes)
+    weights = tuple(program.weights.values())
+    executable, made = compile_with_frozen(program.module, weights, backend=backend, target=target)
+    return executable, (*weights, *made)
+
+
 def _results(model: OnnxModel, found: Sequence[Any]) -> list[TracedArray]:
     results: list[TracedArray] = []
     for info, result in zip(model.outputs, found, strict=True):
@@ -100,24 +127,24 @@ def _dtype_of(model: OnnxModel, info: GraphInput) -> np.dtype[Any]:
     return info.dtype
 
 
-def _shape_of(model: OnnxModel, info: GraphInput, given: Sequence[int] | None) -> tuple[Any, ...]:
+def _shape_of(model: OnnxModel, info: GraphInput, given: Sequence[int | None] | None) -> tuple[Any, ...]:
     """Returns the shape of an argument, of which axes with a name are left open."""
     said = info.shape
     if given is not None:
-        fits = said is None or (
-            len(said) == len(given)
-            and all(not isinstance(e, int) or e == n for e, n in zip(said, given, strict=True))
+        extents = (None,) * len(given) if said is None else said
+        fits = len(extents) == len(given) and all(
+            not isinstance(e, int) or n is None or e == n for e, n in zip(extents, given, strict=True)
         )
         if not fits:
             raise TenonError(f"{model.name}: the shape {tuple(given)} does not fit the input '{info}'")
         # An axis whose dim has a name has the extent of that dim in all inputs.
-        for axis, extent in enumerate(said or ()):
-            if isinstance(extent, str) and model.dims[extent] != given[axis]:
+        for axis, (extent, number) in enumerate(zip(extents, given, strict=True)):
+            if isinstance(extent, str) and number is not None and model.dims[extent] != number:
                 raise TenonError(
                     f"{model.name}: axis {axis} of input '{info.name}' is the dim '{extent}' (hint: say how "
                     "large that is)"
                 )
-        return tuple(given)
+        said = tuple(e if n is None else n for e, n in zip(extents, given, strict=True))
     if said is None or None in said:
         raise TenonError(
             f"{model.name}: the input '{info}' has {'axes without names' if said else 'no shape'} (hint: a "

@@ -63,6 +63,10 @@ class JaxCompiled:
         results = program.results_of(leaves, self._as_jax)
         return jax.tree_util.tree_unflatten(program.out_tree, results)
 
+    def function_for(self, *arguments: Any, **named: Any) -> JaxFunction:
+        """Returns the program for arguments, static ones too, which may be `jax.ShapeDtypeStruct`s."""
+        return JaxFunction(self._jitted.trace(*arguments, **named), self._backend)
+
     def __get__(self, owner: object, kind: type | None = None) -> Any:
         """Returns itself, or as a method of `owner`, which is its first argument, and static therefore."""
         return self if owner is None else MethodType(self, owner)

@@ -143,3 +143,23 @@ def test_an_exported_function_holds_its_weights(tmp_path, target):
     loaded = tenon.load(tmp_path / "scores.so")
     assert len(loaded.argument_names) == 1
     np.testing.assert_allclose(loaded(X), f({"x": X}), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.skipif(not (shutil.which("cc") or shutil.which("ld")), reason="needs a linker")
+def test_a_compiled_function_is_exported_for_arguments_of_a_call(tmp_path):
+    weights = jnp.asarray(np.random.default_rng(1).normal(size=(3, 300)), "float32")
+
+    @partial(tenon.jax_compile, static_argnames="scale")
+    def scores(x, scale):
+        return jnp.tanh(x @ weights) * scale
+
+    (n,) = jax.export.symbolic_shape("n", constraints=["n <= 64"])
+    tenon.export(scores, tmp_path / "scores", jax.ShapeDtypeStruct((n, 3), "float32"), scale=2)
+    loaded = tenon.load(tmp_path / "scores.so")
+    for rows in (1, 3, 64):
+        x = np.resize(X, (rows, 3))
+        np.testing.assert_allclose(loaded(x), scores(x, scale=2), rtol=1e-5, atol=1e-6)
+    with pytest.raises(CallError, match="n is from 1 to 64"):
+        loaded(np.resize(X, (65, 3)))
+    with pytest.raises(TypeError, match="scale"):
+        tenon.export(scores, tmp_path / "scores", X)
