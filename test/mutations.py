@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import random
 import resource
 import signal
 import subprocess
@@ -23,6 +24,30 @@ SECONDS = 20
 
 _NBYTES = 8 << 30
 _KILLED_AFTER = 60.0
+
+
+_INTERESTING = (0, 1, 2, 7, 8, 16, 0x7F, 0x80, 0xFF)
+
+
+def mutated_bytes(data: bytes, seed: int) -> bytes:
+    """Returns the bytes with one to four changes: bits turned, bytes set, cut out, repeated or put in."""
+    draw = random.Random(seed)
+    found = bytearray(data)
+    for _ in range(draw.randint(1, 4)):
+        place = draw.randrange(len(found) or 1)
+        length = draw.choice((1, 1, 2, 4, 16))
+        kind = draw.randrange(5)
+        if kind == 0 and found:
+            found[place] ^= 1 << draw.randrange(8)
+        elif kind == 1 and found:
+            found[place] = draw.choice(_INTERESTING)
+        elif kind == 2:
+            del found[place : place + length]
+        elif kind == 3:
+            found[place:place] = found[place : place + length]
+        else:
+            found[place:place] = bytes(draw.choice(_INTERESTING) for _ in range(length))
+    return bytes(found)
 
 
 class TooLongError(Exception):

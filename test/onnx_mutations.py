@@ -10,7 +10,6 @@ makes it again; so is what takes longer than some seconds, or more memory than s
 from __future__ import annotations
 
 import argparse
-import random
 import sys
 import time
 from collections import Counter
@@ -20,7 +19,7 @@ import numpy as np
 import onnx
 import tenon
 from tenon.errors import TenonError
-from tenon.test.mutations import described, limit_memory, limited_time
+from tenon.test.mutations import described, limit_memory, limited_time, mutated_bytes
 
 TEXTS = {
     "mlp": """
@@ -66,34 +65,11 @@ TEXTS = {
 
 _INPUTS = {"mlp": (3, 4), "images": (1, 2, 6, 6), "shapes": (2, 6), "loop": (3,), "quantised": (2, 4)}
 
-_INTERESTING = (0, 1, 2, 7, 8, 16, 0x7F, 0x80, 0xFF)
-
 
 def model_bytes(name: str) -> bytes:
     """Returns one of the models as a file has it."""
     header = '<ir_version: 10, opset_import: ["" : 21]>'
     return onnx.parser.parse_model(f"{header} {TEXTS[name]}").SerializeToString()
-
-
-def mutated(data: bytes, seed: int) -> bytes:
-    """Returns the bytes with one to four changes: bits turned, bytes set, cut out, repeated or put in."""
-    draw = random.Random(seed)
-    found = bytearray(data)
-    for _ in range(draw.randint(1, 4)):
-        place = draw.randrange(len(found) or 1)
-        length = draw.choice((1, 1, 2, 4, 16))
-        kind = draw.randrange(5)
-        if kind == 0 and found:
-            found[place] ^= 1 << draw.randrange(8)
-        elif kind == 1 and found:
-            found[place] = draw.choice(_INTERESTING)
-        elif kind == 2:
-            del found[place : place + length]
-        elif kind == 3:
-            found[place:place] = found[place : place + length]
-        else:
-            found[place:place] = bytes(draw.choice(_INTERESTING) for _ in range(length))
-    return bytes(found)
 
 
 def outcome(name: str, data: bytes) -> str:
@@ -110,7 +86,7 @@ def outcome(name: str, data: bytes) -> str:
 
 
 def _outcome_of(name: str, data: bytes, seed: int) -> str:
-    return outcome(name, mutated(data, seed))
+    return outcome(name, mutated_bytes(data, seed))
 
 
 def main() -> int:

@@ -10,6 +10,9 @@ from ..errors import TenonError
 
 STDIN = "<stdin>"
 
+BYTECODE = b"ML\xefR"
+"""How files of bytecode begin."""
+
 SPLIT_MARKER = "// -----"
 
 
@@ -30,6 +33,16 @@ def read_source(path: str | None) -> str:
         raise TenonError(f"no such file: {path}") from error
     except OSError as error:
         raise TenonError(f"cannot read {path}: {(error.strerror or str(error)).lower()}") from error
+    return decoded(data, path)
+
+
+def decoded(data: bytes, path: str | None) -> str:
+    """Returns the text of a file's bytes. Raises `TenonError` where they are none, at the place."""
+    if data.startswith(BYTECODE):
+        raise TenonError(
+            f"{display_name(path)}: is bytecode of MLIR, expected text (hint: stablehlo-translate "
+            "--deserialize, or mlir_module() of what jax.export gave)"
+        )
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -59,7 +59,10 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
         "--weights", choices=WEIGHTS, help="where constants are: in the library, or in a file that is mapped"
     )
     parser.add_argument(
-        "--constants", type=Path, metavar="FILE.npz", help="values of arguments, which the library then holds"
+        "--constants",
+        type=Path,
+        metavar="FILE",
+        help="an .npz or .safetensors with values of arguments, which the library then holds",
     )
     add_plugin_arguments(parser)
     add_completion_argument(parser, {})

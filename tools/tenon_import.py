@@ -1,4 +1,4 @@
-"""`tenon-import`: writes a model in an ONNX file as the text of a module, its weights in a file beside it."""
+"""`tenon-import`: writes a model as the text of a module, its weights in a file beside it."""
 
 from __future__ import annotations
 
@@ -13,22 +13,26 @@ from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
+from xdsl.dialects.builtin import ModuleOp
 
 from ..errors import TenonError
 from ..frontends.jit.dims import Dim
 from ..frontends.onnx.imported import OnnxModel, from_onnx
 from ..frontends.onnx.program import program_of
+from ..frontends.stablehlo.weights import program_with_weights
 from .completion import add_completion_argument
 from .exit_codes import SUCCESS
 from .run.input_arrays import read_array, readable
+from .run.safetensors_file import SUFFIX, write_safetensors
+from .source_text import BYTECODE, decoded, display_name, read_source
 from .tool_run import ToolRun, reason_of
 
 TOOL = "tenon-import"
 
 EPILOG = """\
 exit codes: 0 success, 1 diagnostics, 2 wrong command line, 70 a bug of Tenon.
-The function takes the inputs of the model and then its weights, which are in the .npz by the names of the
-arguments: tenon-run model.mlir --inputs model.npz --input x.npy"""
+The function takes the inputs of the model and then its weights, which are in the file of weights by the names
+of the arguments: tenon-run model.mlir --inputs model.npz --input x.npy"""
 
 Array = npt.NDArray[Any]
 
@@ -63,20 +67,25 @@ def _value(text: str) -> tuple[str, Path]:
 
 
 def _weights_file(text: str) -> Path:
-    if Path(text).suffix != ".npz":
-        raise argparse.ArgumentTypeError(f"expected a name that ends in .npz, found '{text}'")
+    if Path(text).suffix not in (".npz", SUFFIX):
+        raise argparse.ArgumentTypeError(f"expected a name that ends in .npz or {SUFFIX}, found '{text}'")
     return Path(text)
 
 
 def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog=TOOL,
-        description="Writes a model in an ONNX file as the text of a module at the level graph.",
+        description="Writes a model of ONNX or StableHLO as the text of a module at the level graph.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("input_file", nargs="?", metavar="file", help="the model; - or none: standard input")
+    parser.add_argument(
+        "input_file",
+        nargs="?",
+        metavar="file",
+        help="the model: ONNX, or the text of StableHLO; - or none: standard input",
+    )
     parser.add_argument(
         "-o", dest="output", default="-", metavar="FILE", help="where the text goes; -: standard output"
     )
@@ -84,7 +93,7 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         "--weights",
         type=_weights_file,
         metavar="FILE",
-        help="the .npz that the weights go to (default: beside the text, with its name)",
+        help="the .npz or .safetensors that the weights go to (default: an .npz beside the text)",
     )
     parser.add_argument(
         "--dim",
@@ -121,26 +130,48 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _import(parsed: argparse.Namespace) -> int:
-    source: Any = sys.stdin.buffer.read() if parsed.input_file in (None, "-") else parsed.input_file
-    model = _model(source, parsed.dim)
-    values = {name: read_array(path) for name, path in parsed.value}
-    program = program_of(model, shapes=dict(parsed.shape), values=values)
+    module, arrays = _program(parsed)
     weights: Path | None = parsed.weights
     if weights is None and parsed.output != "-":
         weights = Path(parsed.output).with_suffix(".npz")
-    text = str(program.module) + "\n"
+    text = str(module) + "\n"
     # The weights first: where there is a text it has its weights.
-    if program.weights:
+    if arrays:
         if weights is None:
-            count = len(program.weights)
+            count = len(arrays)
             raise TenonError(f"the model's {count} weights have no file to go to (hint: -o, --weights)")
-        _replace(weights, lambda file: _write_arrays(file, program.weights))
+        write = write_safetensors if weights.suffix == SUFFIX else _write_arrays
+        _replace(weights, lambda file: write(file, arrays))
     if parsed.output == "-":
         sys.stdout.write(text)
         sys.stdout.flush()
     else:
         _replace(Path(parsed.output), lambda file: file.write(text.encode()))
     return SUCCESS
+
+
+def _program(parsed: argparse.Namespace) -> tuple[ModuleOp, Mapping[str, Array]]:
+    """Returns the module of a model, and its weights."""
+    path: str | None = parsed.input_file
+    if path is None or path == "-":
+        source: str | bytes = sys.stdin.buffer.read()
+        text = decoded(source, path) if _is_text(source) else None
+    else:
+        source = path
+        text = read_source(path) if Path(path).suffix == ".mlir" else None
+    if text is not None:
+        if asked := [flag for flag in ("dim", "shape", "value") if getattr(parsed, flag)]:
+            raise TenonError(f"--{asked[0]} is for models of ONNX, found text")
+        return program_with_weights(text, display_name(path))
+    model = _model(source, parsed.dim)
+    values = {name: read_array(path) for name, path in parsed.value}
+    program = program_of(model, shapes=dict(parsed.shape), values=values)
+    return program.module, program.weights
+
+
+def _is_text(source: bytes) -> bool:
+    """Returns whether bytes are a program of MLIR, and no model of ONNX: these have bytes of value 0."""
+    return source.startswith(BYTECODE) or (b"func.func" in source and b"\0" not in source)
 
 
 def _model(source: Any, given: Sequence[tuple[str, int | tuple[int, int]]]) -> OnnxModel:

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from typing import Any, cast
 
 from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, IntegerType, i1
 from xdsl.ir import Attribute
@@ -32,6 +33,11 @@ _SECTION = re.compile(r'"(?:[^"\\\n]|\\.)*+"|//[^\n]*+|(\{-#)')
 """The beginning of a section, and what only looks like one: strings and comments."""
 
 _ALIGNMENT_NBYTES = 4
+
+
+def _is_part_of_byte(element_type: Attribute) -> bool:
+    """Returns whether elements are integers of 2 to 7 bits."""
+    return isinstance(element_type, IntegerType) and 1 < cast("IntegerType[Any]", element_type).width.data < 8
 
 
 @dataclass
@@ -56,9 +62,9 @@ class ResourceParser(AliasParser):
         key = self._parse_key()
         self.parse_punctuation(">", " in dense_resource attribute")
         self.parse_punctuation(":", " in dense_resource attribute")
-        type = self.parse_type()
+        type: Any = self.parse_type()
         element_type, _, count = checked_dense_type(self, type, start)
-        if isinstance(element_type, IntegerType) and 1 < element_type.width.data < 8:
+        if _is_part_of_byte(element_type):
             self.raise_error(
                 f"dense_resource: elements of {element_type} are no whole bytes", start, self.pos
             )

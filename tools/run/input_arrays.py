@@ -16,6 +16,7 @@ import numpy.typing as npt
 from ...errors import TenonError
 from ...runtime.plan.signature import Signature
 from ..tool_run import reason_of
+from .safetensors_file import SUFFIX, read_safetensors
 
 Array = npt.NDArray[Any]
 
@@ -52,11 +53,13 @@ def read_array(path: Path) -> Array:
 
 def read_arrays(path: Path) -> dict[str, Array]:
     """
-    Returns the arrays of an .npz file by their names.
+    Returns the arrays of an .npz or .safetensors file by their names.
 
     Raises:
         TenonError: the file is not there, cannot be read, or holds something else.
     """
+    if path.suffix == SUFFIX:
+        return read_safetensors(path)
     loaded = _load(path)
     if isinstance(loaded, np.ndarray):
         raise TenonError(f"{path}: holds one array, expected an .npz file (hint: use --input)")

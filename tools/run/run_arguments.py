@@ -196,7 +196,10 @@ def _symbol(text: str) -> tuple[str, int]:
 def _add_arrays(parser: argparse.ArgumentParser) -> None:
     arrays = parser.add_argument_group("arguments and results")
     arrays.add_argument(
-        "--inputs", type=Path, metavar="FILE", help="an .npz with arguments and tensor nodes by their names"
+        "--inputs",
+        type=Path,
+        metavar="FILE",
+        help="an .npz or .safetensors with arguments and tensor nodes by their names",
     )
     arrays.add_argument(
         "--input",

@@ -15,6 +15,7 @@ import tenon
 from tenon.test.unit.frontends.onnx.models import model_of, normal
 from tenon.tools import tenon_import, tenon_run
 from tenon.tools.exit_codes import DIAGNOSTICS, SUCCESS, USAGE
+from tenon.tools.run.input_arrays import read_arrays
 
 NET = """
 net (float[batch, 40] xDOT1) => (float[batch, 200] y)
@@ -210,3 +211,57 @@ def test_a_wrong_command_line_ends_with_2(arguments: list[str], capsys: pytest.C
         tenon_import.main(arguments)
     assert caught.value.code == USAGE
     assert "usage: tenon-import" in capsys.readouterr().err
+
+
+HLO = """
+func.func @main(%x: tensor<2x3xf32>) -> tensor<2x200xf32> {
+  %w = stablehlo.constant dense_resource<w> : tensor<3x200xf32>
+  %y = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+    : (tensor<2x3xf32>, tensor<3x200xf32>) -> tensor<2x200xf32>
+  return %y : tensor<2x200xf32>
+}
+{-# dialect_resources: { builtin: { w: "0x04000000HEX" } } #-}
+"""
+
+
+@pytest.mark.parametrize("suffix", ["npz", "safetensors"])
+@pytest.mark.parametrize("is_piped", [False, True])
+def test_text_of_stablehlo_is_imported_with_its_weights(
+    suffix: str,
+    is_piped: bool,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+):
+    weight, x = normal(3, 200), normal(2, 3)
+    text = HLO.replace("HEX", weight.tobytes().hex())
+    source = tmp_path / "source.mlir"
+    source.write_text(text)
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(text.encode())))
+    output, weights = str(tmp_path / "net.mlir"), str(tmp_path / f"net.{suffix}")
+    given = ["-"] if is_piped else [str(source)]
+    assert called(capsys, *given, "-o", output, "--weights", weights) == (SUCCESS, "", "")
+    np.save(tmp_path / "x.npy", x)
+    arguments = [output, "--inputs", weights, "--input", str(tmp_path / "x.npy"), "--print", "none"]
+    assert tenon_run.main([*arguments, "--output", str(tmp_path / "y.npy")]) == SUCCESS
+    np.testing.assert_allclose(np.load(tmp_path / "y.npy"), x @ weight, rtol=1e-5, atol=1e-5)
+
+
+def test_weights_of_a_model_may_be_safetensors(net: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    weights = tmp_path / "w.safetensors"
+    assert called(capsys, net, "-o", str(tmp_path / "m.mlir"), "--weights", str(weights))[0] == SUCCESS
+    np.testing.assert_array_equal(read_arrays(weights)["encoder_weight0"], W)
+
+
+def test_what_is_no_text_of_stablehlo_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    path = tmp_path / "m.mlir"
+    path.write_bytes(b"ML\xefR\x06")
+    code, _, error = called(capsys, str(path))
+    assert (
+        code == DIAGNOSTICS and "m.mlir: is bytecode of MLIR, expected text (hint: stablehlo-trans" in error
+    )
+    path.write_text(HLO)
+    code, _, error = called(capsys, str(path), "--dim", "n=4")
+    assert code == DIAGNOSTICS and "--dim is for models of ONNX, found text" in error
+    code, _, error = called(capsys, str(path))
+    assert code == DIAGNOSTICS and "m.mlir:8:" in error and "no hex string" in error

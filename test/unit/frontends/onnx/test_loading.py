@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import tenon
 from tenon.errors import TenonError
-from tenon.test.onnx_mutations import TEXTS, model_bytes, mutated, outcome
+from tenon.test.mutations import mutated_bytes
+from tenon.test.onnx_mutations import TEXTS, model_bytes, outcome
 from tenon.test.unit.frontends.onnx.models import model_of
 
 
@@ -16,13 +17,13 @@ from tenon.test.unit.frontends.onnx.models import model_of
 def test_changed_bytes_run_or_are_errors(name: str):
     data = model_bytes(name)
     assert outcome(name, data) == "runs"
-    found = Counter(outcome(name, mutated(data, seed)) for seed in range(300))
+    found = Counter(outcome(name, mutated_bytes(data, seed)) for seed in range(300))
     assert found.keys() <= {"runs", "error"} and found["error"]
 
 
 def test_changes_are_the_same_each_time():
     data = model_bytes("mlp")
-    assert mutated(data, 7) == mutated(data, 7) != mutated(data, 8)
+    assert mutated_bytes(data, 7) == mutated_bytes(data, 7) != mutated_bytes(data, 8)
 
 
 def test_names_that_are_no_text_are_errors_that_say_where():
