@@ -99,7 +99,7 @@ def checked_dense_type(parser: AttrParser, type: Any, start: Position) -> tuple[
     Raises `ParseError` where there can be no such constant. Checked before any byte is made: a splat of
     terabytes is a short text.
     """
-    element_type: Any = element_type_of(type)
+    element_type = element_type_of(type)
     if element_type is type or not isinstance(element_type, AnyFloat | IntegerType | IndexType | ComplexType):
         parser.raise_error(f"dense: {type} is no tensor, vector or memref of numbers", start, parser.pos)
     shape: list[int] = list(type.get_shape())
@@ -113,7 +113,7 @@ def checked_dense_type(parser: AttrParser, type: Any, start: Position) -> tuple[
             start,
             parser.pos,
         )
-    return element_type, shape, count
+    return cast(Any, element_type), shape, count
 
 
 def parse_dense(self: AttrParser, type: Any) -> DenseIntOrFPElementsAttr[Any]:

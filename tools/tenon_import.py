@@ -154,8 +154,9 @@ def _program(parsed: argparse.Namespace) -> tuple[ModuleOp, Mapping[str, Array]]
     """Returns the module of a model, and its weights."""
     path: str | None = parsed.input_file
     if path is None or path == "-":
-        source: str | bytes = sys.stdin.buffer.read()
-        text = decoded(source, path) if _is_text(source) else None
+        data = sys.stdin.buffer.read()
+        text = decoded(data, path) if _is_text(data) else None
+        source: str | bytes = data
     else:
         source = path
         text = read_source(path) if Path(path).suffix == ".mlir" else None

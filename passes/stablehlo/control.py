@@ -10,6 +10,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...dialects import graph, stablehlo
 from .conversion import Conversion, Rule, yield_of
+from .lapack import lapack_call
 
 
 def _while(c: Conversion, op: stablehlo.WhileOp) -> Sequence[SSAValue]:
@@ -74,7 +75,10 @@ def _custom_call(c: Conversion, op: stablehlo.CustomCallOp) -> Sequence[SSAValue
     if op.target == SHAPE_ASSERTION:
         # The dims that the function is written with are such that it holds.
         return ()
-    raise c.unsupported(f"@{op.target}")
+    made = lapack_call(c, op)
+    if made is None:
+        raise c.unsupported(f"@{op.target}")
+    return made
 
 
 def _tuple(c: Conversion, op: stablehlo.TupleOp) -> SSAValue:

@@ -159,7 +159,7 @@ class Conversion(Emitter):
         try:
             results = self._converted(op)
         except Unsupported as error:
-            self._note(f"{error.who} ({error.why})", op)
+            self._note(f"{error.who} ({error.why})" if error.why else error.who, op)
             results = None
         except VerifyException as error:
             text = " ".join(str(error).split())
@@ -184,7 +184,7 @@ class Conversion(Emitter):
         if rule is None and op.name.startswith("graph.") and not op.regions:
             rule = _kept
         if rule is None:
-            raise Unsupported(op.name, "no conversion")
+            raise Unsupported(op.name)
         if self._is_lifted and type_of(op) not in LIFTABLE:
             raise self.unsupported("in a region over elements")
         made = rule(self, op)

@@ -184,9 +184,9 @@ class Emitter:
 
 
 class Unsupported(Exception):
-    """What has no conversion: the op, and why."""
+    """What has no conversion: the op, and why, if there is more to say."""
 
-    def __init__(self, who: str, why: str) -> None:
+    def __init__(self, who: str, why: str = "") -> None:
         super().__init__(f"{who}: {why}")
         self.who, self.why = who, why
 

@@ -84,17 +84,21 @@ def _substituted(c: Conversion, a: SSAValue, b: SSAValue, n: int, lower: bool, u
 
 
 def _cholesky(c: Conversion, op: stablehlo.CholeskyOp) -> SSAValue:
+    return factored(c, c.operand(op, 0), op.number("lower", 0) != 0)
+
+
+def factored(c: Conversion, a: SSAValue, lower: bool) -> SSAValue:
     """
-    Column by column: what the columns before explain is taken off, and the rest is divided by the root of its
-    diagonal element. What is not positive definite is NaN from there on.
+    Returns Cholesky's triangle, 0 elsewhere. Column by column: what the columns before explain is taken off,
+    and the rest is divided by the root of its diagonal element. What is not positive definite is NaN from
+    there on.
     """
-    a, lower = c.operand(op, 0), op.number("lower", 0) != 0
     element = c.element(a)
     wide = c.cast(a, f32) if element in NARROW_FLOATS else a
     shape = c.static_shape(wide)
     rank, n = len(shape), shape[-1] if shape else 0
     if rank < 2 or shape[-2] != n:
-        raise VerifyException(f"{op.name}: {c.type(a)} is not of square matrices")
+        raise VerifyException(f"{c.who}: {c.type(a)} is not of square matrices")
     swap = [*range(rank - 2), rank - 1, rank - 2]
     if not lower:
         wide = c.permute(wide, swap)

@@ -373,6 +373,10 @@ class _Inlining:
                 continue
             regions: list[Region] = []
             for region in op.regions:
+                if not region.blocks:
+                    # There is nothing else to do.
+                    regions.append(Region())
+                    continue
                 inner = Block(arg_types=[argument.type for argument in region.block.args])
                 for old, new in zip(region.block.args, inner.args, strict=True):
                     new.name_hint, new.location = old.name_hint, old.location

@@ -161,3 +161,35 @@ sched.program @w() : () -> tensor<i64> {
   }
   sched.return %m after(%t4) : memref<i64>
 }
+
+// A loop that gives its counter stores the index; a branch of a kernel without an else stays one.
+// CHECK-LABEL: sched.kernel @c_loop_0(%0: memref<8xi64>, %v: memref<8xf32>) {
+// CHECK:         scf.for %i =
+// CHECK-NEXT:      %{{.*}} = arith.index_cast %i : index to i64
+// CHECK-NEXT:      memref.store %{{.*}}, %0[%i] : memref<8xi64>
+// CHECK:           scf.if %{{.*}} {
+// CHECK-NEXT:        memref.store %{{.*}}, %v[%i] : memref<8xf32>
+// CHECK-NEXT:      }
+// CHECK-NOT:       else
+// CHECK-LABEL: sched.program @c
+sched.kernel @sometimes(%n: memref<i64>, %y: memref<f32>) {
+  %one = arith.constant 1.0 : f32
+  %two = arith.constant 2 : i64
+  %i = memref.load %n[] : memref<i64>
+  %c = arith.cmpi slt, %i, %two : i64
+  scf.if %c {
+    memref.store %one, %y[] : memref<f32>
+  }
+}
+sched.program @c() : () -> (tensor<8xi64>, tensor<8xf32>) {
+  %0 = sched.buffer global result : memref<8xi64>
+  %v = sched.buffer global result : memref<8xf32>
+  %n = sched.buffer global temporary : memref<i64>
+  %t = sched.for %i = 8 counter %n after() {
+    %row = sched.row %0[%i] : memref<8xi64>
+    %element = sched.row %v[%i] : memref<8xf32>
+    %t1 = sched.transfer %n to %row after() : memref<i64>
+    %t2 = sched.launch @sometimes(%n, %element) after(%t1) : memref<i64>, memref<f32>
+  }
+  sched.return %0, %v after(%t) : memref<8xi64>, memref<8xf32>
+}

@@ -1,0 +1,151 @@
+"""
+LAPACK's functions, which jax calls for `jax.numpy.linalg` on processors, as loops over whole matrices.
+
+What they leave unsaid is as LAPACK has it: signs of reflections, rows exchanged from 1 on, what `info` says.
+Errors are those of the algorithm, a small multiple of the element type's epsilon times the size of the
+matrix; the bits are not LAPACK's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, i32
+from xdsl.ir import SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+from ...dialects import stablehlo
+from .conversion import Conversion
+from .factorizations import first_failure, lu, product_of_reflections, qr
+from .jacobi import eigenvalues, singular_values
+from .linear_algebra import factored, solved
+from .matrices import Matrices, matrices_of
+
+_NAME = re.compile(r"lapack_[sd]([a-z]+)_ffi", re.ASCII)
+
+_OPTIONS = "mhlo.backend_config"
+
+
+class _Call:
+    """A call of a function, its operands and its options, which are letters of LAPACK's."""
+
+    def __init__(self, c: Conversion, op: stablehlo.CustomCallOp) -> None:
+        self.c, self.op = c, op
+
+    def matrix(self) -> Matrices:
+        """Returns the first operand."""
+        if not self.op.operands:
+            raise VerifyException(f"{self.op.name}: @{self.op.target} has no operand")
+        return matrices_of(self.c, self.c.operand(self.op, 0))
+
+    def square(self) -> Matrices:
+        """Returns the first operand, which must be of square matrices."""
+        found = self.matrix()
+        if found.n_rows != found.n_columns:
+            raise VerifyException(f"{self.op.name}: @{self.op.target} of {self.c.type(found.value)}")
+        return found
+
+    def letter(self, name: str, allowed: str) -> str:
+        """Returns an option, which must be one of some letters."""
+        options = self.op.attributes.get(_OPTIONS)
+        value = options.data.get(name) if isinstance(options, DictionaryAttr) else None
+        number = cast("IntegerAttr[Any]", value).value.data if isinstance(value, IntegerAttr) else 0
+        if number not in allowed.encode():
+            raise VerifyException(f"{self.op.name}: @{self.op.target} has {name} {value}, expected {allowed}")
+        return chr(number)
+
+    def flat(self, found: Matrices) -> SSAValue:
+        """Returns rows or columns, of which there is one, as vectors."""
+        shape = found.shape
+        return self.c.reshape(found.value, (*shape[:-2], shape[-2] * shape[-1]))
+
+    def single(self, found: Matrices) -> SSAValue:
+        """Returns matrices of one element as that."""
+        return self.c.reshape(found.value, found.batch)
+
+    def info(self) -> SSAValue:
+        """Returns that all went well, for each matrix."""
+        return self.c.full(0, i32, self.matrix().batch)
+
+
+def _potrf(call: _Call) -> Sequence[SSAValue]:
+    a, lower = call.square(), call.letter("uplo", "LU") == "L"
+    found = a.of(factored(call.c, a.value, lower))
+    rows, columns = a.places(-2), a.places(-1)
+    diagonal = rows.equals(columns).where(found, 0).summed(-2)
+    kept = (rows >= columns) if lower else (columns >= rows)
+    return kept.where(found, a).value, call.single(first_failure(diagonal))
+
+
+def _trsm(call: _Call) -> Sequence[SSAValue]:
+    if len(call.op.operands) != 2:
+        raise VerifyException(f"{call.op.name}: @{call.op.target} has {len(call.op.operands)} operands")
+    made = solved(
+        call.c,
+        call.square().value,
+        call.c.operand(call.op, 1),
+        left=call.letter("side", "LR") == "L",
+        lower=call.letter("uplo", "LU") == "L",
+        unit=call.letter("diag", "NU") == "U",
+        transposed=call.letter("trans_x", "NTC") != "N",
+    )
+    return (made,)
+
+
+def _getrf(call: _Call) -> Sequence[SSAValue]:
+    factors, pivots, failed = lu(call.matrix())
+    return factors.value, call.flat(pivots), call.single(failed)
+
+
+def _geqrf(call: _Call) -> Sequence[SSAValue]:
+    reflected, factors = qr(call.matrix())
+    return reflected.value, call.flat(factors)
+
+
+def _orgqr(call: _Call) -> Sequence[SSAValue]:
+    a = call.matrix()
+    factors = call.c.operand(call.op, 1) if len(call.op.operands) == 2 else a.value
+    shape = call.c.static_shape(factors)
+    if shape[:-1] != a.batch or call.c.element(factors) != call.c.element(a.value) or shape[-1] > a.n_columns:
+        raise VerifyException(f"{call.op.name}: @{call.op.target} of {call.c.type(factors)}")
+    column = a.of(call.c.reshape(factors, (*shape, 1)))
+    return (product_of_reflections(a, column).value,)
+
+
+def _syevd(call: _Call) -> Sequence[SSAValue]:
+    lower = call.letter("uplo", "LU") == "L"
+    call.letter("mode", "NV")
+    vectors, values = eigenvalues(call.square(), lower)
+    return vectors.value, call.flat(values), call.info()
+
+
+def _gesdd(call: _Call) -> Sequence[SSAValue]:
+    a = call.matrix()
+    mode = call.letter("mode", "ASN")
+    u, values, v = singular_values(a, mode == "A")
+    vectors = [u.value, v.value]
+    if mode == "N":
+        # They are of any shape, and nobody reads them.
+        shapes = [call.c.static_result(call.op, number) for number in (2, 3) if number < len(call.op.results)]
+        vectors = [call.c.full(0, call.c.element(a.value), shape) for shape in shapes]
+    return a.value, call.flat(values), *vectors, call.info()
+
+
+_FUNCTIONS: dict[str, Callable[[_Call], Sequence[SSAValue]]] = {
+    "geqrf": _geqrf,
+    "gesdd": _gesdd,
+    "getrf": _getrf,
+    "orgqr": _orgqr,
+    "potrf": _potrf,
+    "syevd": _syevd,
+    "trsm": _trsm,
+}
+
+
+def lapack_call(c: Conversion, op: stablehlo.CustomCallOp) -> Sequence[SSAValue] | None:
+    """Returns the results of a call of LAPACK, None where it is of something else."""
+    found = _NAME.fullmatch(op.target)
+    function = None if found is None else _FUNCTIONS.get(found[1])
+    return None if function is None else function(_Call(c, op))

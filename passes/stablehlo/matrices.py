@@ -1,0 +1,253 @@
+"""Batches of matrices as values with operators, from which algorithms of linear algebra are written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import f32, f64, i64
+from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+from ...dialects import graph
+from ...dialects.graph import ReduceKind
+from ...dialects.graph.control import COUNTER
+from .contraction import dot
+from .conversion import Conversion, yield_of
+
+Number = int | float
+
+
+@dataclass(frozen=True, eq=False)
+class Matrices:
+    """
+    A value of shape (batch..., rows, columns). Operators work element by element, and repeat rows and columns
+    where there is one; a number is one for all elements.
+    """
+
+    c: Conversion
+    value: SSAValue
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.c.static_shape(self.value)
+
+    @property
+    def batch(self) -> tuple[int, ...]:
+        return self.shape[:-2]
+
+    @property
+    def n_rows(self) -> int:
+        return self.shape[-2]
+
+    @property
+    def n_columns(self) -> int:
+        return self.shape[-1]
+
+    def of(self, value: SSAValue) -> Matrices:
+        return Matrices(self.c, value)
+
+    def _binary(self, op: type[graph.BinaryOp] | type[graph.CompareOp], other: Matrices | Number) -> Matrices:
+        if not isinstance(other, Matrices):
+            return self.of(self.c.binary(op, self.value, other))
+        shape = tuple(map(max, self.shape, other.shape))
+        sides = [self.c.broadcast(each.value, shape) for each in (self, other)]
+        return self.of(self.c.binary(op, *sides))
+
+    def __add__(self, other: Matrices | Number) -> Matrices:
+        return self._binary(graph.AddOp, other)
+
+    def __sub__(self, other: Matrices | Number) -> Matrices:
+        return self._binary(graph.SubOp, other)
+
+    def __mul__(self, other: Matrices | Number) -> Matrices:
+        return self._binary(graph.MulOp, other)
+
+    def __truediv__(self, other: Matrices | Number) -> Matrices:
+        return self._binary(graph.DivOp, other)
+
+    def __and__(self, other: Matrices) -> Matrices:
+        return self._binary(graph.AndOp, other)
+
+    def __gt__(self, other: Matrices | Number) -> Matrices:
+        return self._binary(graph.GtOp, other)
+
+    def __ge__(self, other: Matrices | Number) -> Matrices:
+        return self._binary(graph.GeOp, other)
+
+    def equals(self, other: Matrices | Number) -> Matrices:
+        return self._binary(graph.EqOp, other)
+
+    def at_least(self, other: Matrices | Number) -> Matrices:
+        return self._binary(graph.MaxOp, other)
+
+    def signed_as(self, other: Matrices) -> Matrices:
+        return self._binary(graph.CopysignOp, other)
+
+    def unary(self, op: type[graph.UnaryOp] | type[graph.PredicateOp]) -> Matrices:
+        return self.of(self.c.unary(op, self.value))
+
+    @property
+    def root(self) -> Matrices:
+        return self.unary(graph.SqrtOp)
+
+    @property
+    def magnitude(self) -> Matrices:
+        return self.unary(graph.AbsOp)
+
+    def where(self, one: Matrices | Number, other: Matrices | Number) -> Matrices:
+        """Returns elements of `one` where these are true, else of `other`; one of the two is no number."""
+        values = [each for each in (one, other) if isinstance(each, Matrices)]
+        shape = tuple(map(max, self.shape, *(each.shape for each in values)))
+        sides = [
+            self.c.broadcast(each.value, shape)
+            if isinstance(each, Matrices)
+            else self.c.full(each, self.c.element(values[0].value), shape)
+            for each in (one, other)
+        ]
+        return self.of(self.c.select(self.c.broadcast(self.value, shape), *sides))
+
+    def reduced(self, kind: ReduceKind, axis: int) -> Matrices:
+        """Returns what is left of rows (-2) or columns (-1), of which there is one then."""
+        shape, axis = self.shape, axis % len(self.shape)
+        kept = [1 if k == axis else extent for k, extent in enumerate(shape)]
+        return self.of(self.c.reshape(self.c.reduce(kind, self.value, [axis]), kept))
+
+    def summed(self, axis: int) -> Matrices:
+        return self.reduced(ReduceKind.ADD, axis)
+
+    @property
+    def whole(self) -> Matrices:
+        """The sum of all elements of each matrix, as a matrix of one element."""
+        return self.summed(-1).summed(-2)
+
+    @property
+    def largest(self) -> Matrices:
+        """The largest magnitude in each matrix, as a matrix of one element."""
+        return self.magnitude.reduced(ReduceKind.MAX, -1).reduced(ReduceKind.MAX, -2)
+
+    @property
+    def transposed(self) -> Matrices:
+        rank = len(self.shape)
+        return self.of(self.c.permute(self.value, [*range(rank - 2), rank - 1, rank - 2]))
+
+    def __matmul__(self, other: Matrices) -> Matrices:
+        rank = len(self.shape)
+        pairs = tuple(range(rank - 2))
+        contracted = ((rank - 1,), (rank - 2,))
+        return self.of(
+            dot(self.c, self.value, other.value, (pairs, pairs), contracted, self.c.element(self.value))
+        )
+
+    def part(self, axis: int, offset: int, size: int) -> Matrices:
+        return self.of(self.c.part(self.value, axis % len(self.shape), offset, size))
+
+    def joined(self, axis: int, *others: Matrices) -> Matrices:
+        """Returns these and others one after the other, without those that have no elements."""
+        parts = [each for each in (self, *others) if each.shape[axis]]
+        return self.of(self.c.concat([each.value for each in parts], axis % len(self.shape)))
+
+    def row(self, at: SSAValue) -> Matrices:
+        return self._line(-2, at)
+
+    def column(self, at: SSAValue) -> Matrices:
+        return self._line(-1, at)
+
+    def _line(self, axis: int, at: SSAValue) -> Matrices:
+        sizes = list(self.shape)
+        sizes[axis] = 1
+        return self.of(self.c.add(graph.DynamicSliceOp(self.value, self._starts(axis, at), sizes)))
+
+    def with_column(self, at: SSAValue, column: Matrices) -> Matrices:
+        return self.of(self.c.add(graph.DynamicUpdateOp(self.value, self._starts(-1, at), column.value)))
+
+    def with_row(self, at: SSAValue, row: Matrices) -> Matrices:
+        return self.of(self.c.add(graph.DynamicUpdateOp(self.value, self._starts(-2, at), row.value)))
+
+    def _starts(self, axis: int, at: SSAValue) -> list[SSAValue]:
+        origin = self.c.scalar(0, i64)
+        starts = [origin] * len(self.shape)
+        starts[axis] = at
+        return starts
+
+    def places(self, axis: int) -> Matrices:
+        """Returns the numbers of rows (-2), as a column, or of columns (-1), as a row."""
+        shape = [1] * len(self.shape)
+        shape[axis] = self.shape[axis]
+        return self.of(self.c.iota(axis % len(shape), i64, shape))
+
+    def number(self, at: SSAValue) -> Matrices:
+        """Returns a number of the program as a matrix of one element."""
+        return self.of(self.c.broadcast(at, (1,) * len(self.shape)))
+
+    def filled(
+        self, value: Number, n_rows: int, n_columns: int, element: Attribute | None = None
+    ) -> Matrices:
+        """Returns matrices of one value, as many as these."""
+        element = self.c.element(self.value) if element is None else element
+        return self.of(self.c.full(value, element, (*self.batch, n_rows, n_columns)))
+
+    @property
+    def ones(self) -> Matrices:
+        """Ones of this shape."""
+        return self.of(self.c.like(1, self.value))
+
+    def cast(self, element: Attribute) -> Matrices:
+        return self.of(self.c.cast(self.value, element))
+
+    def identity(self, n_rows: int, n_columns: int) -> Matrices:
+        shape = self.filled(0, n_rows, n_columns)
+        return shape.places(-2).equals(shape.places(-1)).where(shape + 1, 0)
+
+    def repeated(
+        self,
+        count: int,
+        initial: Sequence[Matrices],
+        step: Callable[[SSAValue, list[Matrices]], Sequence[Matrices]],
+        reverse: bool = False,
+    ) -> list[Matrices]:
+        """Returns what `count` steps make of values, each of which is given its number."""
+        if not count:
+            return list(initial)
+        types = [each.value.type for each in initial]
+        inner = Block(arg_types=[COUNTER, *types])
+
+        def write() -> list[SSAValue]:
+            number, *values = inner.args
+            if reverse:
+                number = self.c.binary(graph.SubOp, self.c.scalar(count - 1, i64), number)
+            return [each.value for each in step(number, [self.of(value) for value in values])]
+
+        body = self.c.nested(write, yield_of, inner)
+        op = self.c.put(graph.ScanOp(count, [each.value for each in initial], [], types, body))
+        return [self.of(value) for value in op.results]
+
+    def repeated_while(
+        self,
+        initial: Sequence[Matrices],
+        holds: Callable[[list[Matrices]], Matrices],
+        step: Callable[[list[Matrices]], Sequence[Matrices]],
+    ) -> list[Matrices]:
+        """Returns what steps make of values, as long as something holds for any of the matrices."""
+        types = [each.value.type for each in initial]
+
+        def condition() -> list[SSAValue]:
+            found = holds([self.of(value) for value in before.args])
+            every = self.c.reduce(ReduceKind.OR, found.value, list(range(len(found.shape))))
+            return [every]
+
+        before, inner = Block(arg_types=types), Block(arg_types=types)
+        first = self.c.nested(condition, lambda found: graph.ConditionOp(found[0]), before)
+        body = self.c.nested(
+            lambda: [each.value for each in step([self.of(value) for value in inner.args])], yield_of, inner
+        )
+        op = self.c.put(graph.WhileOp([each.value for each in initial], first, body))
+        return [self.of(value) for value in op.results]
+
+
+def matrices_of(c: Conversion, value: SSAValue) -> Matrices:
+    """Returns a value as matrices. Raises `VerifyException` where it is none of floats of f32 or f64."""
+    found = Matrices(c, value)
+    if len(found.shape) < 2 or c.element(value) not in (f32, f64):
+        raise VerifyException(f"{c.who}: {c.type(value)} is not of matrices of f32 or f64")
+    return found

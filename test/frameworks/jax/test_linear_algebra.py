@@ -1,0 +1,69 @@
+"""Functions of jax.numpy.linalg, which jax calls LAPACK for, beside what jax gives."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import tenon
+
+LINALG = jnp.linalg
+
+
+def normal(*shape):
+    return np.random.default_rng(shape).normal(size=shape).astype(np.float32)
+
+
+SQUARE, TALL, BATCH = normal(6, 6), normal(7, 4), normal(3, 5, 5)
+
+POSITIVE = SQUARE @ SQUARE.T + np.eye(6, dtype=np.float32)
+
+FUNCTIONS = {
+    "solve": (LINALG.solve, SQUARE, SQUARE[:, :2]),
+    "inv": (LINALG.inv, BATCH),
+    "inv of a singular matrix": (LINALG.inv, np.ones((4, 4), np.float32)),
+    "det": (LINALG.det, SQUARE),
+    "slogdet": (LINALG.slogdet, BATCH),
+    "gradient of slogdet": (jax.grad(lambda x: LINALG.slogdet(x)[1]), SQUARE),
+    "cholesky": (LINALG.cholesky, POSITIVE),
+    "cholesky of none": (LINALG.cholesky, -POSITIVE),
+    "cho_solve": (lambda a, b: jax.scipy.linalg.cho_solve((LINALG.cholesky(a), True), b), POSITIVE, SQUARE),
+    "qr": (LINALG.qr, TALL),
+    "complete qr": (lambda x: LINALG.qr(x, mode="complete"), TALL),
+    "lu": (jax.scipy.linalg.lu, TALL),
+    "eigvalsh": (LINALG.eigvalsh, BATCH + BATCH.transpose(0, 2, 1)),
+    "singular values": (lambda x: LINALG.svd(x, compute_uv=False), TALL),
+    "pinv": (LINALG.pinv, TALL),
+    "lstsq": (lambda a, b: LINALG.lstsq(a, b)[0], TALL, TALL[:, 0]),
+    "matrix_rank": (LINALG.matrix_rank, TALL),
+    "expm": (jax.scipy.linalg.expm, SQUARE / 4),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_results_are_those_of_jax(name):
+    function, *arguments = FUNCTIONS[name]
+    found = tenon.from_jax(function, *arguments)(*arguments)
+    wanted = jax.jit(function)(*arguments)
+    for one, other in zip(jax.tree.leaves(found), jax.tree.leaves(wanted), strict=True):
+        np.testing.assert_allclose(
+            one, other, rtol=2e-4, atol=2e-5 * (1 + np.max(np.abs(np.nan_to_num(other)), initial=0))
+        )
+
+
+def test_eigenvectors_and_singular_vectors_give_the_matrix_again():
+    symmetric = SQUARE + SQUARE.T
+
+    def again(x, y):
+        values, vectors = LINALG.eigh(x)
+        u, s, v = LINALG.svd(y, full_matrices=False)
+        return (vectors * values) @ vectors.T, (u * s) @ v
+
+    found = tenon.jax_compile(again)(symmetric, TALL)
+    np.testing.assert_allclose(found[0], symmetric, atol=1e-5)
+    np.testing.assert_allclose(found[1], TALL, atol=1e-5)
+
+
+def test_a_large_matrix():
+    a = normal(120, 120)
+    found = tenon.from_jax(LINALG.inv, a)(a)
+    np.testing.assert_allclose(found @ a, np.eye(120), atol=1e-3)
