@@ -86,16 +86,24 @@ def pocl() -> Path:
     return Path(pyopencl.__file__).parent / ".libs"
 
 
+def has_headers() -> bool:
+    """Returns whether the compiler finds the headers of OpenCL."""
+    assert CC is not None
+    source = b"#include <CL/cl.h>\n"
+    return subprocess.run([CC, "-E", "-"], input=source, capture_output=True, check=False).returncode == 0
+
+
 def run(exported: Exported, folder: Path, call: str, contents: bytes) -> bytes:
     """Compiles and runs a program of C on PoCL; without a loader that can be linked it is only compiled."""
     assert CC is not None
-    (folder / "CL").mkdir(exist_ok=True)
-    (folder / "CL" / "cl.h").write_text(DECLARATIONS)
+    if not has_headers():
+        (folder / "CL").mkdir(exist_ok=True)
+        (folder / "CL" / "cl.h").write_text(DECLARATIONS)
     has_weights = any(file.suffix == ".weights" for file in exported.files)
     main = MAIN.replace("$CALL", call)
     main = main.replace("$NONE", ', "m.weights"' if has_weights else "")
     (folder / "main.c").write_text(main.replace("$WEIGHTS", ', "m.weights"' if has_weights else ""))
-    flags = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-I."]
+    flags = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-I.", "-DCL_TARGET_OPENCL_VERSION=120"]
     done = subprocess.run(
         [CC, *flags, "-c", "m.c", "main.c"], cwd=folder, capture_output=True, text=True, check=False
     )
@@ -164,6 +172,20 @@ def test_named_dims_loops_and_branches(tmp_path: Path) -> None:
     results: list[Any] = [jitted(x, np.int32(n)) for n in (0, 4, 8)]
     expected = b"".join(np.asarray(each).tobytes() for found in results for each in found)
     assert run(exported, tmp_path, call, x.tobytes()) == expected
+
+
+@needs_cc
+@pytest.mark.parametrize("version", ["", "-DCL_TARGET_OPENCL_VERSION=120", "-DCL_TARGET_OPENCL_VERSION=300"])
+def test_launchers_compile_with_the_headers_of_opencl(version: str, tmp_path: Path) -> None:
+    if not has_headers():
+        pytest.skip("there is no CL/cl.h (opencl-headers): compiled with the declarations of this test only")
+    assert CC is not None
+    tenon.export(lambda x: tnp.exp(x) @ x, tmp_path / "m", np.ones((3, 3), np.float32), backend="opencl")
+    flags = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-O1", *version.split()]
+    done = subprocess.run(
+        [CC, *flags, "-c", "m.c"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
 
 
 def test_the_same_program_gives_the_same_sources(tmp_path: Path) -> None:
