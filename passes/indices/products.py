@@ -75,7 +75,13 @@ class Side:
         def replacement(leaf: Leaf) -> IndexExpr:
             if leaf is axis:
                 return variable(number) * run + variable(lane)
-            return variable(leaf) if isinstance(leaf, Axis) else opaque(leaf.value, leaf.along)
+            if isinstance(leaf, Axis):
+                return variable(leaf)
+            # What is held for each iteration differs from lane to lane.
+            along = tuple(
+                part for each in leaf.along for part in ((number, lane) if each is axis else (each,))
+            )
+            return opaque(leaf.value, along)
 
         return self.address.substitute(replacement).stride(lane)
 

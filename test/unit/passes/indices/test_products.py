@@ -72,6 +72,28 @@ def test_a_panel_is_how_long_neighbours_go_on():
     assert (product.column_side(j, None), product.column_side(j, 8)) == (None, 1)
 
 
+def test_rows_that_are_looked_up_are_no_panel():
+    text = KERNEL.format(
+        kind="fma",
+        before="%f = memref.load %p[%i] : memref<12xi64>\n %q = arith.index_cast %f : i64 to index",
+        inside="",
+        second="%y",
+    )
+    text = text.replace("@f(", "@f(%p: memref<12xi64>, ").replace("%a[%i, %k]", "%a[%q, %k]")
+    text = text.replace("%k = 6 :", "%k = 6 tile_shape [6, 8 in panels] :")
+    loops = {
+        op.index.name_hint: op
+        for op in parse_module(text).walk()
+        if isinstance(op, sched.AxisOp | sched.ReduceOp)
+    }
+    analysis = IndexAnalysis()
+    product = product_of(loops["k"], analysis)
+    assert product is not None
+    i, j = analysis.axis(loops["i"]), analysis.axis(loops["j"])
+    lhs = product.sides[0]
+    assert [lhs.stride(i), lhs.stride(i, 6), lhs.panel(i, (6, 8)), lhs.stride(j, 8)] == [None, None, None, 0]
+
+
 @pytest.mark.parametrize(
     "change",
     [

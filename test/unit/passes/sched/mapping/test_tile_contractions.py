@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import tenon
+import tenon.numpy as tnp
 from tenon.backends.reference.kernels import sched as interpreter
 from tenon.dialects import context, low, sched
 from tenon.dialects.low.prefetch import prefetch_distance
@@ -440,3 +441,18 @@ def test_what_moves_into_a_tile_has_lanes_only_where_all_of_it_can(place: str, m
         assert found.tobytes() == wanted.tobytes()
     PassManager([ConvertSchedToLowPass()]).run(context(), module)
     verify_module(module)
+
+
+@pytest.mark.parametrize("is_frozen", [True, False])
+@pytest.mark.parametrize(("rows", "columns"), [(1, 48), (5, 80), (100, 1152)])
+def test_products_of_rows_that_are_looked_up(is_frozen: bool, rows: int, columns: int) -> None:
+    rng = np.random.default_rng(0)
+    table = rng.standard_normal((50, 96)).astype(np.float32)
+    weights = rng.standard_normal((96, columns)).astype(np.float32)
+    places = rng.integers(0, 50, rows)
+    held = tenon.freeze(weights) if is_frozen else weights
+    product = tenon.jit(lambda table, places: tnp.matmul(tnp.take(table, places, axis=0), held))
+    turned = tenon.jit(lambda table, places: tnp.matmul(held.T, tnp.take(table, places, axis=0).T))
+    expected = table[places] @ weights
+    np.testing.assert_allclose(np.asarray(product(table, places)), expected, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(np.asarray(turned(table, places)), expected.T, rtol=1e-4, atol=1e-4)

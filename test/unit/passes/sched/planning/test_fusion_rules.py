@@ -69,6 +69,16 @@ PROGRAMS: dict[str, tuple[str, str, str, str]] = {
         + "\n".join(f"%y{n + 1} = graph.neg %y{n} : {T}" for n in range(KERNEL_OPS_LIMIT - 1)),
         f"%y{KERNEL_OPS_LIMIT - 1}",
     ),
+    "gathered": (
+        T,
+        T,
+        f"""%i = graph.constant dense<1> : tensor<64xi64>
+        %v = graph.gather %x[%i] axes [0] : {T}[tensor<64xi64>] -> {T}
+        %r = graph.reshape %v : {T} -> tensor<1x64x64xf32>
+        %w = graph.reshape %r : tensor<1x64x64xf32> -> {T}
+        %y = graph.contract %w, %x {MATMUL} : {T}, {T} -> {T}""",
+        "%y",
+    ),
     "view": (T, T, f"%v = graph.permute %x [1, 0] : {T}\n%y = graph.neg %v : {T}", "%y"),
     "mask": (
         T,
