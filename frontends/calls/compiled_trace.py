@@ -26,16 +26,32 @@ class CompiledTrace:
     """
     What a finished trace became. `run` takes the plain values of the arguments, in order, and gives arrays;
     the arrays that the trace captured are read at each call. What the program makes of frozen arrays is made
-    here, and given to it besides.
+    here, and given to it besides. What it makes of frozen arguments `preparation` makes, which the caller
+    runs on their values, all in their order, and gives to `run` behind the arguments.
     """
 
-    __slots__ = ("captured", "direct", "executable", "is_dynamic", "prepared", "ranges", "result_avals")
+    __slots__ = (
+        "captured",
+        "direct",
+        "executable",
+        "is_dynamic",
+        "preparation",
+        "prepared",
+        "ranges",
+        "result_avals",
+    )
 
     def __init__(self, trace: Trace, results: Sequence[TracedArray], **options: Any) -> None:
         options["callbacks"] = trace.callbacks
         self.captured = trace.captured_arrays()
         frozen = [self.captured[number].values for number in trace.frozen]
-        self.executable, self.prepared = compile_with_frozen(trace.module, frozen, **options)
+        self.preparation: Executable | None = None
+        self.prepared: tuple[NumpyArray, ...] = ()
+        if trace.frozen_arguments:
+            assert not self.captured, "a trace of frozen arguments that captured arrays"
+            self.executable, self.preparation = _compile_apart(trace.module, True, **options)
+        else:
+            self.executable, self.prepared = compile_with_frozen(trace.module, frozen, **options)
         self.captured = (*self.captured, *self.prepared)
         # Only traced arrays are weak: what a call gives has the dtype it has.
         self.result_avals = tuple([aval_of(each.aval.dtype, each.aval.shape) for each in results])
@@ -116,20 +132,32 @@ def compile_with_frozen(
     Returns the program of a module with one function, and what it takes besides that function's arguments:
     what is made of the `frozen` ones, in their order.
     """
+    executable, preparation = _compile_apart(module, bool(frozen), **options)
+    if preparation is None:
+        return executable, ()
+    # Where code for another processor is wanted, this one makes what that is given.
+    with compiled_here(preparation) as here:
+        return executable, prepared(here, frozen)
+
+
+def _compile_apart(module: ModuleOp, is_frozen: bool, **options: Any) -> tuple[Executable, Executable | None]:
+    """
+    Returns the program of a module with one function, and the one that makes of the frozen arguments what
+    that takes besides them all; None where that is nothing.
+    """
     function = module.body.block.last_op
     assert isinstance(function, func.FuncOp), "a module that ends with no function"
     unseparated = Unseparated()
-    if frozen and options.get("pipeline") is None:
+    if is_frozen and options.get("pipeline") is None:
         options |= {"part": "rest", "unseparated": unseparated}
     executable = compile_module(module, **options)
-    made: tuple[NumpyArray, ...] = ()
+    preparation: Executable | None = None
     if len(executable.argument_names) > len(function.body.block.args):
         options |= {"part": "preparation", "specialize": None}
-        # Where code for another processor is wanted, this one makes what that is given.
-        made = prepared(compiled_here(compile_module(module, **options)), frozen)
+        preparation = compile_module(module, **options)
     # Where nothing is prepared.
     unseparated.taken()
-    return executable, made
+    return executable, preparation
 
 
 def compile_module(module: ModuleOp, **options: Any) -> Any:

@@ -63,12 +63,8 @@ if hasattr(os, "register_at_fork"):
 
 
 def prepared(executable: Any, frozen: Sequence[NumpyArray]) -> tuple[NumpyArray, ...]:
-    """
-    Returns what a program makes of frozen arrays, each at the beginning of a line of the cache; the program
-    is closed then.
-    """
-    with executable:
-        out = executable.aligned_results()
-        results = executable(*frozen, out=out if len(out) != 1 else out[0])
+    """Returns what a program makes of frozen arrays, each at the beginning of a line of the cache."""
+    out = executable.aligned_results()
+    results = executable(*frozen, out=out if len(out) != 1 else out[0])
     made = cast("tuple[NumpyArray, ...]", results if isinstance(results, tuple) else (results,))
     return tuple([SHARED.shared(array) for array in made])

@@ -52,24 +52,35 @@ def decompositions() -> dict[Any, Any]:
 def tenon(module: Any, example_inputs: list[Any], **options: Any) -> Any:
     """
     Compiles a graph that torch captured, and the one of its gradients. This is what `backend="tenon"` means.
+    Its option `keep` says whether what is made of parameters and buffers alone is kept until they change, as
+    it is by default.
 
     Raises:
-        TypeError: an option is given, of which there are none.
+        TypeError: another option is given, or one that is no bool.
     """
-    if options.get("options"):
-        raise TypeError(f"tenon: the backend has no options ({', '.join(options['options'])})")
-    return compiled_by(module, example_inputs, _forget)
+    chosen: dict[str, Any] = options.get("options") or {}
+    for name, value in chosen.items():
+        if name != "keep":
+            raise TypeError(f"tenon: the backend has no option '{name}' (it has: keep)")
+        if not isinstance(value, bool):
+            raise TypeError(f"tenon: the option keep is {value!r}, expected a bool")
+    return compiled_by(module, example_inputs, _forget, **chosen)
 
 
-def compiled_by(module: Any, example_inputs: list[Any], note: Callable[[GraphProgram], None]) -> Any:
-    """Compiles a graph and the one of its gradients, and hands each program to `note`."""
+def compiled_by(
+    module: Any, example_inputs: list[Any], note: Callable[[GraphProgram], None], keep: bool = True
+) -> Any:
+    """
+    Compiles a graph and the one of its gradients, and hands each program to `note`. What graphs without
+    gradients make of parameters and buffers alone is kept; those of training find other ones at each step.
+    """
     common = import_module("torch._dynamo.backends.common")
     partitioners = import_module("torch._functorch.partitioners")
     attention = import_module("torch.nn.attention")
     compiler = common.aot_autograd(
         fw_compiler=_compiler("forward", note),
         bw_compiler=_compiler("backward", note),
-        inference_compiler=_compiler("inference", note),
+        inference_compiler=_compiler("inference", note, _static_inputs if keep else None),
         decompositions=decompositions(),
         partition_fn=partitioners.min_cut_rematerialization_partition,
     )
@@ -82,9 +93,25 @@ def _forget(program: GraphProgram) -> None:
     pass
 
 
-def _compiler(kind: str, note: Callable[[GraphProgram], None]) -> Any:
+def _static_inputs() -> list[int]:
+    """
+    Returns the numbers of the arguments of the graph that is compiled now which are parameters and buffers,
+    but for those that the graph itself changes.
+    """
+    context = import_module("torch._guards").TracingContext.try_get()
+    if context is None or context.fw_metadata is None:
+        return []
+    known = context.fw_metadata
+    return [
+        number for number in known.static_input_indices if number not in known.mutated_inp_runtime_indices
+    ]
+
+
+def _compiler(
+    kind: str, note: Callable[[GraphProgram], None], weights: Callable[[], list[int]] | None = None
+) -> Any:
     def compiled(module: Any, example_inputs: list[Any]) -> Any:
-        program = GraphProgram(module, kind)
+        program = GraphProgram(module, kind, weights=weights() if weights else ())
         note(program)
 
         def run(arguments: list[Any]) -> tuple[Any, ...]:

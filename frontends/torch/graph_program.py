@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -31,7 +31,8 @@ class GraphProgram:
     """
     A graph of torch's functional ATen ops, compiled. Called with a list of its arguments, which it empties,
     it gives the tuple of its results. Threads may call it at once. `bounds` are those of its symbols, where
-    they are not what torch assumed when it traced.
+    they are not what torch assumed when it traced. `weights` are the numbers of arguments that seldom change:
+    what is made of them alone is kept until they do.
     """
 
     def __init__(
@@ -40,6 +41,7 @@ class GraphProgram:
         name: str,
         frozen: Mapping[Node, ConcreteArray] = MappingProxyType({}),
         bounds: Mapping[Any, Any] = MappingProxyType({}),
+        weights: Iterable[int] = (),
     ) -> None:
         torch = torch_library()
         self._frozen = frozen
@@ -54,6 +56,8 @@ class GraphProgram:
                 node.meta["val"] = getattr(module, node.target)
         integers = [each for node in nodes for each in integers_of(value_of(node))]
         dims = Dims(integers, bounds)
+        self._placeholders = [node for node in nodes if node.op == "placeholder"]
+        self._weights = {self._placeholders[number] for number in weights}
         default = DEFAULT_FLOAT.set(str(torch.get_default_dtype()).removeprefix("torch."))
         try:
             covered, self.left = covered_nodes(nodes, dims, dims.symbols)
@@ -62,7 +66,6 @@ class GraphProgram:
             DEFAULT_FLOAT.reset(default)
         for each in self.left:
             tell(each)
-        self._placeholders = [node for node in nodes if node.op == "placeholder"]
         self._attributes = {node: getattr(module, node.target) for node in nodes if node.op == "get_attr"}
         self._output = next(node for node in nodes if node.op == "output")
         self._calls = self._with_ends(steps)
@@ -77,7 +80,8 @@ class GraphProgram:
                     steps.append(step)
                     continue
                 try:
-                    program = RegionProgram(step, dims, f"{self.name}_{len(programs)}", self._frozen)
+                    name = f"{self.name}_{len(programs)}"
+                    program = RegionProgram(step, dims, name, self._frozen, self._weights)
                 except TenonError as error:
                     reason = f"its region has no program: {error.message}".partition("\n")[0]
                     self.left += [left_to_torch(node, reason) for node in step.nodes]

@@ -72,6 +72,11 @@ def memory_order(shape: Sequence[Any], strides: Sequence[Any]) -> tuple[int, ...
     return (*ones, *order)
 
 
+def has_gaps(tensor: Any) -> bool:
+    """Returns whether a tensor's elements, in whatever order, are not all of its memory: it is copied."""
+    return not tensor.permute(memory_order(tensor.shape, tensor.stride())).is_contiguous()
+
+
 def _is(extent: Any, value: Any) -> bool:
     """Returns whether two extents are known to be equal, without a guard for symbolic ones."""
     first, second = (expression_of(each) if is_symbolic(each) else each for each in (extent, value))

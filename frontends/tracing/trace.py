@@ -84,6 +84,8 @@ class Trace:
         """Arrays from outside that are arguments of the program, with what stands for them."""
         self.frozen: list[int] = []
         """The numbers of those among them that are frozen."""
+        self.frozen_arguments: list[int] = []
+        """The numbers of other arguments that are: they change seldom, who calls keeps what is made of them."""
         self.ranges: dict[tuple[int, np.dtype[Any]], None] = {}
         """The numbers of arguments that are Python integers, with dtypes that must hold them."""
         self.counted: dict[SSAValue, tuple[int | None, int | None]] = {}
@@ -119,8 +121,10 @@ class Trace:
         """Returns a block that lies in the one that is written now; `what` is what errors call it."""
         return Scope(block, self.scope, what)
 
-    def argument(self, aval: Aval, name: str) -> TracedArray:
-        """Adds an argument of the function."""
+    def argument(self, aval: Aval, name: str, frozen: bool = False) -> TracedArray:
+        """Adds an argument of the function; what is made of a `frozen` one alone is made apart."""
+        if frozen:
+            self.frozen_arguments.append(len(self.block.args))
         value = self.block.insert_arg(aval.type, len(self.block.args))
         value.name_hint = _identifier(name)
         value.location = self.location
@@ -263,7 +267,7 @@ class Trace:
             [argument.type for argument in self.block.args], [result.aval.type for result in results]
         )
         function = func.FuncOp(_identifier(self.name), type, Region([self.block]))
-        marks = dict.fromkeys(donated, _DONATED)
+        marks = dict.fromkeys(donated, _DONATED) | dict.fromkeys(self.frozen_arguments, _FROZEN)
         for number in self.frozen:
             marks[cast(BlockArgument, self.captured[number][1].value).index] = _FROZEN
         if marks:

@@ -220,6 +220,13 @@ def test_a_graph_without_ops_is_no_program():
     )
 
 
-def test_the_backend_has_no_options():
-    with pytest.raises(Exception, match=r"tenon: the backend has no options \(fast\)"):
-        torch.compile(lambda x: x + 1, backend="tenon", options={"fast": True})(torch.ones(1))
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"fast": True}, r"tenon: the backend has no option 'fast' \(it has: keep\)"),
+        ({"keep": 1}, r"tenon: the option keep is 1, expected a bool"),
+    ],
+)
+def test_options_that_the_backend_does_not_have(options: dict[str, Any], message: str):
+    with pytest.raises(Exception, match=message):
+        torch.compile(lambda x: x + 1, backend="tenon", options=options)(torch.ones(1))

@@ -1,0 +1,125 @@
+"""
+Parameters and buffers of models: what programs make of them is kept until they change.
+
+A change is seen by torch's count of the changes of a tensor, which all of its views share, and by where the
+tensor's memory is. What is written through `tensor.data` or an array of numpy that shows the memory is not
+counted; to see what replaces many elements so, some of them are compared at each call. For tensors that other
+processes may write to, and those that torch counts no changes of, nothing is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+from weakref import ref
+
+import numpy as np
+
+from ..calls.preparation import prepared
+from .tensors import values_of
+
+Values = np.ndarray[Any, Any]
+
+SAMPLES = 16
+"""How many elements of each tensor are compared."""
+
+
+class _Made(NamedTuple):
+    """What was made of tensors, and by what a change of them since then is seen."""
+
+    versions: list[int | None]
+    samples: list[tuple[Values, bytes]]
+    arrays: tuple[Values, ...]
+
+
+class _Held:
+    """Tensors with their elements, where these lie, and what was made of them."""
+
+    def __init__(self, weights: Weights, tensors: Sequence[Any]) -> None:
+        self.values = [values_of(each, order) for each, order in zip(tensors, weights.orders, strict=True)]
+        # Nobody else gets this memory as long as there are arrays of it.
+        self._places = [_place(*pair) for pair in zip(tensors, self.values, strict=True)]
+        drop = weights.dropper(_key(tensors))
+        self._tensors = [ref(each, drop) for each in tensors]
+        self._made: _Made | None = None
+
+    def shows(self, tensors: Sequence[Any]) -> bool:
+        """Returns whether these are the tensors, in the same memory."""
+        for tensor, known, place in zip(tensors, self._tensors, self._places, strict=True):
+            if known() is not tensor or tensor.data_ptr() != place:
+                return False
+        return True
+
+    def made(self, executable: Any, tensors: Sequence[Any]) -> tuple[Values, ...]:
+        """Returns what a program makes of the tensors."""
+        made = self._made
+        if made is None or not _is_unchanged(made, tensors):
+            # The versions before the elements are read: what changes meanwhile is seen at the next call.
+            versions = [_version(each) for each in tensors]
+            parts = [each.reshape(-1)[:: max(each.size // SAMPLES, 1)] for each in self.values]
+            samples = [(each, each.tobytes()) for each in parts]
+            made = self._made = _Made(versions, samples, prepared(executable, self.values))
+        return made.arrays
+
+
+def _is_unchanged(made: _Made, tensors: Sequence[Any]) -> bool:
+    for tensor, version in zip(tensors, made.versions, strict=True):
+        if version is None or tensor._version != version:
+            return False
+    return all(values.tobytes() == known for values, known in made.samples)
+
+
+class Weights:
+    """
+    What one program makes of tensors that seldom change, for each module that it is called for. Threads may
+    call it at once. Tensors are held weakly.
+    """
+
+    def __init__(self, orders: Sequence[tuple[int, ...] | None], executable: Any) -> None:
+        self.orders = orders
+        """The order of the axes of each tensor in memory."""
+        self._executable = executable
+        """What makes it, None where nothing is made."""
+        self._held: dict[tuple[int, ...], _Held] = {}
+
+    def __len__(self) -> int:
+        """How many tensors there are."""
+        return len(self.orders)
+
+    def held(self, tensors: Sequence[Any]) -> tuple[Sequence[Values], Sequence[Values]]:
+        """Returns the elements of tensors, where they lie, and what is made of them."""
+        if not self.orders:
+            return (), ()
+        key = _key(tensors)
+        held = self._held.get(key)
+        if held is None or not held.shows(tensors):
+            held = self._held[key] = _Held(self, tensors)
+        return held.values, () if self._executable is None else held.made(self._executable, tensors)
+
+    def dropper(self, key: tuple[int, ...]) -> Callable[[Any], None]:
+        """Returns what forgets the tensors of a key when one of them is gone."""
+        itself = ref(self)
+
+        def drop(_: Any) -> None:
+            known = itself()
+            if known is not None:
+                known._held.pop(key, None)
+
+        return drop
+
+
+def _key(tensors: Sequence[Any]) -> tuple[int, ...]:
+    return tuple(map(id, tensors))
+
+
+def _place(tensor: Any, values: Values) -> int | None:
+    """Returns where a tensor's memory is, None where the array is a copy, which does not stay what it is."""
+    place = tensor.data_ptr()
+    return place if values.ctypes.data == place or not values.size else None
+
+
+def _version(tensor: Any) -> int | None:
+    """Returns how often torch says that a tensor was changed, None where it does not say."""
+    if tensor.is_inference() or tensor.is_shared():
+        return None
+    return tensor._version
