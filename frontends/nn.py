@@ -32,6 +32,7 @@ from .numpy.arguments.operands import (
 )
 from .numpy.dtypes import dtype_of, least_of
 from .numpy.elementwise import relu
+from .numpy.products.contraction import factors
 from .tracing import graph_ops as ops
 from .tracing.trace import TracedArray
 
@@ -147,7 +148,7 @@ def _images(who: str, x: TracedArray, kernel: TracedArray) -> int:
     return count
 
 
-@array_function(static=("strides", "padding", "dilation", "groups"))
+@array_function(static=("strides", "padding", "dilation", "groups", "preferred_element_type"))
 def conv(
     x: Array,
     kernel: Array,
@@ -157,6 +158,7 @@ def conv(
     padding: Padding = "valid",
     dilation: Sizes = 1,
     groups: int = 1,
+    preferred_element_type: object = None,
 ) -> Array:
     """
     The sums of products of a kernel with the windows of images (the kernel is not flipped).
@@ -164,15 +166,16 @@ def conv(
     `padding` is `valid` for none, `same` for as many windows as elements (divided by the stride), an integer,
     or an integer or a pair for each spatial axis. `dilation` is how far apart the elements of a window are.
     `groups` parts the channels: each group of output channels sees its group of input channels only.
+    `preferred_element_type` is that of `tenon.numpy.matmul`: uint8 by int8 in int32 is exact.
 
     Raises:
         ValueError: the shapes do not go together, a window is larger than the padded image, or a number is
             out of range.
-        TypeError: the common dtype is bool.
+        TypeError: the common dtype is bool, or the preferred dtype does not hold that of an array.
     """
-    source, weights = common("conv", x, kernel)
-    if source.dtype.kind == "b":
-        raise no_loop("conv", source.dtype)
+    (source, weights), dtype = factors("conv", preferred_element_type, x, kernel)
+    if dtype.kind == "b":
+        raise no_loop("conv", dtype)
     count = _images("conv", source, weights)
     steps = _spatial("conv", "strides", strides, count, 1)
     apart = _spatial("conv", "dilation", dilation, count, 1)
@@ -180,7 +183,7 @@ def conv(
     parts = integer_of("conv", "groups", groups)
     _check_channels("conv", source, weights, parts)
     padded = _padded(source, _widths("conv", padding, source.shape[2:], windows, steps), 0)
-    return _correlated("conv", padded, weights, windows, steps, apart, parts)
+    return _correlated("conv", padded, weights, windows, steps, apart, parts, dtype)
 
 
 def _check_channels(who: str, x: TracedArray, kernel: TracedArray, groups: int) -> None:
@@ -200,10 +203,11 @@ def _correlated(
     strides: Sequence[int],
     dilation: Sequence[int],
     groups: int,
+    dtype: np.dtype[Any],
 ) -> TracedArray:
     """
-    Returns the convolution of what is padded already: dims are image, group, output channel, places, channel,
-    inside.
+    Returns the convolution of what is padded already, in `dtype`: dims are image, group, output channel,
+    places, channel, inside.
     """
     count = len(windows)
     places = _extents(who, x, windows, strides)
@@ -222,7 +226,7 @@ def _correlated(
     shape = (images, groups, out // groups, *places)
     bounds = (*shape, inner, *kernel.shape[3:])
     result = ops.contract(
-        (x, kernel), [AffineMap(dims, 0, each) for each in maps], x.dtype, shape, bounds=bounds
+        (x, kernel), [AffineMap(dims, 0, each) for each in maps], dtype, shape, bounds=bounds
     )
     return reshaped(result, (images, out, *places))
 
@@ -279,7 +283,7 @@ def conv_transpose(
     zero = ops.full(0, source.dtype, ())
     source = ops.pad(source, zero, low, high, (0, 0, *(step - 1 for step in steps)))
     source = _cut(source, cut)
-    return _correlated("conv_transpose", source, weights, windows, (1,) * count, apart, parts)
+    return _correlated("conv_transpose", source, weights, windows, (1,) * count, apart, parts, source.dtype)
 
 
 def _spread(
@@ -300,7 +304,7 @@ def _spread(
     kernel = reshaped(kernel, (out * prod(steps), inner, *taps))
     kernel = ops.flip(kernel, tuple(2 + k for k in range(count) if taps[k] > 1))
     x = _padded(x, [(tap - 1, tap - 1) for tap in taps], 0)
-    result = _correlated("conv_transpose", x, kernel, taps, (1,) * count, (1,) * count, groups)
+    result = _correlated("conv_transpose", x, kernel, taps, (1,) * count, (1,) * count, groups, x.dtype)
     images, _, *places = result.shape
     result = reshaped(result, (images, out, *steps, *places))
     beside = [axis for k in range(count) for axis in (2 + count + k, 2 + k)]

@@ -1,6 +1,7 @@
 """`tenon.nn` against windows of numpy arrays."""
 
 import math
+import platform
 import re
 from typing import Any
 
@@ -70,6 +71,37 @@ def test_conv_of_integers_wraps_and_same_keeps_the_extents():
     found = np.asarray(nn.conv(tnp.asarray(x), tnp.asarray(w), padding="same"))
     assert found.dtype == np.int32
     np.testing.assert_array_equal(found, reference_conv(x, w, (1, 1), ((1, 1), (1, 1)), (1, 1), 1))
+
+
+@pytest.mark.parametrize("target", [None, "x86-64-v2", "x86-64-v3"])
+@pytest.mark.parametrize(
+    "dtypes", [("uint8", "int8"), ("int8", "int8"), ("int8", "uint8"), ("int16", "int8")]
+)
+@pytest.mark.parametrize(("channels", "groups", "size"), [(6, 1, 9), (8, 2, 18), (3, 1, 30)])
+def test_conv_of_narrow_integers_adds_up_in_a_wide_type(target, dtypes, channels, groups, size):
+    shapes = (2, channels, size, size), (34, channels // groups, 3, 3)
+    x, w = (
+        RNG.integers(np.iinfo(dtype).min, np.iinfo(dtype).max, shape, dtype, endpoint=True)
+        for dtype, shape in zip(dtypes, shapes, strict=True)
+    )
+    options = {"strides": 2, "padding": ((1, 2), (0, 1)), "groups": groups}
+    function = tenon.jit(
+        lambda x, w: nn.conv(x, w, preferred_element_type=tnp.int32, **options), target=target
+    )
+    if target is not None and platform.machine() != "x86_64":
+        pytest.skip("the target is not of this machine's kind")
+    found = np.asarray(function(x, w))
+    assert found.dtype == np.int32
+    wide = (x.astype(np.int64), w.astype(np.int64))
+    np.testing.assert_array_equal(found, reference_conv(*wide, (2, 2), ((1, 2), (0, 1)), (1, 1), groups))
+
+
+def test_conv_is_told_what_to_add_up_in():
+    x, w = (np.ones(shape, np.float32) for shape in ((1, 2, 4), (1, 2, 2)))
+    with pytest.raises(TypeError, match="conv: preferred_element_type int32 does not hold what float32 does"):
+        nn.conv(x, w, preferred_element_type=np.int32)
+    with pytest.raises(TypeError, match="conv"):
+        nn.conv(x > 0, w > 0, preferred_element_type=bool)
 
 
 @pytest.mark.parametrize(
