@@ -20,7 +20,7 @@ from xdsl.irdl import (
 from xdsl.utils.exceptions import VerifyException
 
 from ..dims.expressions import DimSymbol, Extent, bounded, is_at_least
-from ..element_types import is_float
+from ..element_types import NBYTES, compute_type
 from .attributes import (
     Combination,
     CombinationAttr,
@@ -48,6 +48,9 @@ from .types import (
 __all__ = ["ContractOp", "ReduceOp", "iteration_extents", "reduced_type"]
 
 _KEEP = UnitAttr()
+
+_LEAST_SUM_NBYTES = 4
+"""Bytes of the narrowest type that a register tile adds up in."""
 
 REDUCE_ELEMENTS = {kind: BITS if kind in (ReduceKind.AND, ReduceKind.OR) else NUMBERS for kind in ReduceKind}
 """The element types that each kind of reduction takes."""
@@ -142,9 +145,10 @@ class ContractOp(GraphOp):
     unless told otherwise. One operand alone is not combined: a reduction of windows. Types narrower than f32
     are computed in f32 and rounded once; integers wrap; NaN wins in max and min.
 
-    `tile` is the register tile that a sum of products of floats is to run in, which changes no result: the
-    dims that are its rows, if they are chosen, and its columns, how many it has of each, and whether an
-    operand lies `in panels` of as many. These are the last index of their operand.
+    `tile` is the register tile that a sum of products, in floats or in integers of 32 or 64 bits, is to run
+    in, which changes no result: the dims that are its rows, if they are chosen, and its columns, how many it
+    has of each, and whether an operand lies `in panels` of as many. These are the last index of their
+    operand.
 
     ```mlir
     %c = graph.contract %a, %b maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>,
@@ -239,13 +243,13 @@ class ContractOp(GraphOp):
             verify_tile(self.name, self.tile, self.operand_maps, self.result_dims, extents)
 
     def _check_adds_products(self, result: TensorType[Any]) -> None:
-        """Raises `VerifyException` unless the op adds products of two floats, as a register tile does."""
+        """Raises `VerifyException` unless the op adds products of two, in a type that tiles add up in."""
         kind, combine, count = self.accumulate.data, self.combine.data, len(self.inputs)
         is_sum = kind is ReduceKind.ADD and combine is Combination.MUL and count == 2
-        if not is_sum or not is_float(result.element_type):
+        if not is_sum or NBYTES[compute_type(result.element_type)] < _LEAST_SUM_NBYTES:
             raise VerifyException(
-                f"{self.name}: a tile adds products of two floats, not {kind.value} of {combine.value} of "
-                f"{count} operands for {result.element_type}"
+                f"{self.name}: a tile adds products of two in 32 or 64 bits, not {kind.value} of "
+                f"{combine.value} of {count} operands for {result.element_type}"
             )
 
     def _check_elements(self, result: TensorType[Any]) -> None:

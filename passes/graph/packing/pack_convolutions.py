@@ -22,8 +22,8 @@ Copies the weights of convolutions into panels of neighbouring output channels.
 A register tile of a convolution is some places of the image by some output channels: an element of the image
 is multiplied by a vector of weights, wherever the channels are in either. Two vectors make a panel; channels
 that fill none are followed by zeros, which nothing reads. `tile` says how wide they are: tile-convolutions
-has as many columns, and chooses the rows. A convolution is a contraction of two float operands of which one
-is read in windows or in steps, with one dim that indexes nothing but the other.
+has as many columns, and chooses the rows. A convolution is a contraction of two operands, in a type that
+tiles add up in, of which one is read in windows or in steps, with one dim that indexes nothing but the other.
 
 Weights are copied if each is used a few times: read where they lie they are a cache line each. Where the
 input channels of an image are apart, or too many for the first cache, all of a window follows some of them,
@@ -50,7 +50,7 @@ from xdsl.passes import ModulePass
 
 from ....dialects import graph
 from ....dialects.dims.expressions import Extent, bounded, upper_bound
-from ....dialects.element_types import NBYTES, compute_type, is_float
+from ....dialects.element_types import NBYTES, compute_type
 from ....dialects.graph import (
     Combination,
     LinearIndex,
@@ -61,6 +61,7 @@ from ....dialects.graph import (
     iteration_extents,
 )
 from ....dialects.graph.types import shape_of, tensor_of, tensor_type_of
+from ....dialects.low.tile import SUM_TYPES
 from ....dialects.memory_modes import ModeKind
 from ....dialects.tile_sizes import TileSize
 from ....semantics.numpy_types import dense_of
@@ -161,7 +162,7 @@ def convolution_of(op: graph.ContractOp) -> Convolution | None:
         or op.combine.data is not Combination.MUL
     ):
         return None
-    if not is_float(_element_type(op.result)):
+    if compute_type(_element_type(op.result)) not in SUM_TYPES:
         return None
     indices = tuple(_indices(map) for map in op.operand_maps)
     first, second = indices
@@ -283,7 +284,7 @@ def _copied(builder: GraphBuilder, convolution: Convolution, panels: int, width:
     if missing and array is not None:
         array = np.pad(array, [(0, more) for more in high])
     elif missing:
-        zero = builder.scalar(0.0, type.element_type)
+        zero = builder.scalar(0, type.element_type)
         weights = builder.add(graph.PadOp(weights, zero, [0] * len(high), high))
     shared = _shared(convolution)
     dims = [*shared, -1, *convolution.folded, -2]

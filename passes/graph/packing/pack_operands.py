@@ -19,8 +19,11 @@ that are added to it as dims of their own. Views between the operand and its sou
 An operand is copied if each element of the copy is used often enough to be worth it, and if all operands are
 contiguous then; extents that are not numbers leave the contraction as it is.
 
-Requires: nothing; a contraction that has a `tile` is left alone: its operands lie as that says. Ensures:
-results are those before, sums of floats up to their order.
+Where several axes of a permuted operand were made one that no stride leads along, the heads of attention that
+become columns again, the permutation is a copy: neither vectors nor register tiles take such an index.
+
+Requires: nothing; what a contraction has a `tile` for lies as that says, and is left alone but for such axes.
+Ensures: results are those before, sums of floats up to their order.
 """
 
 from collections.abc import Mapping, Sequence
@@ -39,7 +42,7 @@ from ....dialects.graph import LinearIndex, MemoryModeAttr, ReduceKind, iteratio
 from ....dialects.graph.types import tensor_of, tensor_type_of
 from ....dialects.memory_modes import ModeKind
 from ..builder import GraphBuilder
-from .contract_views import stride_along, through_views
+from .contract_views import stride_along, through_views, uneven_permutation
 
 LEAST_ITERATIONS = 1 << 15
 """A smaller contraction is not worth another kernel."""
@@ -59,6 +62,7 @@ class PackOperandsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for contraction in [inner for inner in op.walk() if isinstance(inner, graph.ContractOp)]:
+            _copy_uneven(contraction)
             _pack(contraction)
 
 
@@ -73,6 +77,23 @@ class _Operand:
     def stride(self, dim: int) -> Extent:
         """Returns how many elements apart neighbours along an iteration dim are."""
         return stride_along(dim, self.indices, self.shape)
+
+
+def _copy_uneven(op: graph.ContractOp) -> None:
+    """Has operands that no stride leads along copied in the order in which they are read."""
+    extents = [extent for extent in iteration_extents(op) if isinstance(extent, int)]
+    if len(extents) != op.result_map.num_dims or len(op.inputs) != 2 or prod(extents) < LEAST_ITERATIONS:
+        return
+    for number, value in enumerate(op.inputs):
+        permute, type = uneven_permutation(value), tensor_type_of(value, op.name)
+        if permute is None or prod(extents) < LEAST_USES * prod(type.get_shape()):
+            continue
+        builder = GraphBuilder(op)
+        copy = graph.PermuteOp(permute.source, permute.permutation.data)
+        copy.attributes["memory_mode"] = MemoryModeAttr(ModeKind.MATERIALIZED, "in the order it is read in")
+        op.operands[number] = builder.add(
+            graph.ReshapeOp(builder.add(copy, permute.result.name_hint), type), value.name_hint
+        )
 
 
 def _pack(op: graph.ContractOp) -> None:

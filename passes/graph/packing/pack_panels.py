@@ -63,6 +63,7 @@ from ....dialects.graph import (
     iteration_extents,
 )
 from ....dialects.graph.types import shape_of, tensor_of, tensor_type_of
+from ....dialects.low.tile import SUM_TYPES
 from ....dialects.memory_modes import ModeKind
 from ....dialects.tile_sizes import TileSize
 from ....semantics.numpy_types import Array, dense_of
@@ -126,7 +127,7 @@ class PackPanelsPass(ModulePass):
             or DYNAMIC_INDEX in extents
             or op.accumulate.data is not ReduceKind.ADD
             or op.combine.data is not Combination.MUL
-            or not is_float(type)
+            or compute_type(type) not in SUM_TYPES
             # What is unpacked in registers lies as dense as it can.
             or any(isinstance(value.owner, graph.NibbleOp) for value in op.inputs)
         ):
@@ -155,7 +156,8 @@ class PackPanelsPass(ModulePass):
         found = [_packing(op, number, columns, wide, extents)]
         # Columns that are one panel have no copy; rows of frozen weights then may have one nevertheless.
         is_tiled = found[0] is not None or op.inputs[1 - number] in frozen
-        if len(rows) == 1 and is_tiled and isinstance(extents[rows[0]], int):
+        # Narrow integers are multiplied several at a time, which are neighbours in a row.
+        if len(rows) == 1 and is_tiled and isinstance(extents[rows[0]], int) and is_float(type):
             found.append(_packing(op, 1 - number, rows[0], tall, extents))
         packed = [
             packing

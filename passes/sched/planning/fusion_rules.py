@@ -17,8 +17,9 @@ from xdsl.utils.exceptions import PassFailedException
 
 from ....dialects import graph
 from ....dialects.dims.expressions import upper_bound
-from ....dialects.element_types import element_type_of, is_float
+from ....dialects.element_types import compute_type, element_type_of
 from ....dialects.graph import Combination, MemoryModeAttr, ReduceKind, iteration_extents
+from ....dialects.low.tile import SUM_TYPES
 from ....dialects.memory_modes import ModeKind
 from ...graph.masks import is_mask
 from ...graph.same_bits import is_same_bits
@@ -359,7 +360,7 @@ def obey(value: Candidate, requested: MemoryModeAttr) -> Decision:
 
 def is_worth_tiles(op: graph.ContractOp) -> bool:
     """Returns whether a contraction is a product of matrices, large enough to run in register tiles."""
-    if not is_float(element_type_of(op.result.type)) or len(op.inputs) != 2:
+    if compute_type(element_type_of(op.result.type)) not in SUM_TYPES or len(op.inputs) != 2:
         return False
     if op.accumulate.data is not ReduceKind.ADD or op.combine.data is not Combination.MUL:
         return False

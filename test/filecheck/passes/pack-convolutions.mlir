@@ -56,17 +56,27 @@ func.func @named_channels(%x: tensor<10x10x16xf32>, %w: tensor<?x16x3x3xf32, #gr
 
 // A product of matrices is no convolution.
 // CHECK-NOT:     packed
-// CHECK-LABEL: func.func @integers
 func.func @product(%a: tensor<64x64xf32>, %b: tensor<64x64xf32>) -> tensor<64x64xf32> {
   %c = graph.contract %a, %b maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>] : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
   func.return %c : tensor<64x64xf32>
 }
 
-// Integers have no tiles.
-// CHECK-NOT:     packed
-func.func @integers(%x: tensor<10x10x16xi32>, %w: tensor<10x16x3x3xi32>) -> tensor<8x8x10xi32> {
-  %c = graph.contract %x, %w maps [affine_map<(y, x, o, i, j, c) -> (y + i, x + j, c)>, affine_map<(y, x, o, i, j, c) -> (o, c, i, j)>, affine_map<(y, x, o, i, j, c) -> (y, x, o)>] bounds [8, 8, 10, 3, 3, 16] : tensor<10x10x16xi32>, tensor<10x16x3x3xi32> -> tensor<8x8x10xi32>
+// Bytes that are added up in 32 bits, with zeros behind the last channel.
+// CHECK-LABEL: func.func @bytes
+// CHECK:         graph.pad %w, %{{.*}} low [0, 0, 0, 0] high [6, 0, 0, 0] : tensor<10x16x3x3xi8>
+// CHECK:         %w_packed = graph.contract {{.*}} -> tensor<2x3x3x16x8xi8>
+// CHECK:         graph.contract %x, %w_packed {{.*}} tile [d3 = 8 in panels] : tensor<10x10x16xui8>, tensor<2x3x3x16x8xi8> -> tensor<8x8x2x8xi32>
+func.func @bytes(%x: tensor<10x10x16xui8>, %w: tensor<10x16x3x3xi8>) -> tensor<8x8x10xi32> {
+  %c = graph.contract %x, %w maps [affine_map<(y, x, o, i, j, c) -> (y + i, x + j, c)>, affine_map<(y, x, o, i, j, c) -> (o, c, i, j)>, affine_map<(y, x, o, i, j, c) -> (y, x, o)>] bounds [8, 8, 10, 3, 3, 16] : tensor<10x10x16xui8>, tensor<10x16x3x3xi8> -> tensor<8x8x10xi32>
   func.return %c : tensor<8x8x10xi32>
+}
+
+// No tile adds up in 16 bits.
+// CHECK-LABEL: func.func @short_sums
+// CHECK-NOT:     packed
+func.func @short_sums(%x: tensor<10x10x16xi16>, %w: tensor<10x16x3x3xi16>) -> tensor<8x8x10xi16> {
+  %c = graph.contract %x, %w maps [affine_map<(y, x, o, i, j, c) -> (y + i, x + j, c)>, affine_map<(y, x, o, i, j, c) -> (o, c, i, j)>, affine_map<(y, x, o, i, j, c) -> (y, x, o)>] bounds [8, 8, 10, 3, 3, 16] : tensor<10x10x16xi16>, tensor<10x16x3x3xi16> -> tensor<8x8x10xi16>
+  func.return %c : tensor<8x8x10xi16>
 }
 
 // Images may have extents that are not numbers; weights may not.

@@ -39,3 +39,32 @@ func.func @left_alone(%a: tensor<64x64xf32>, %b: tensor<64x64xf32>, %s: tensor<8
   %seldom = graph.contract %v, %m maps [affine_map<(n, k) -> (k)>, affine_map<(n, k) -> (n, k)>, affine_map<(n, k) -> (n)>] : tensor<1024xf32>, tensor<1024x1024xf32> -> tensor<1024xf32>
   func.return
 }
+
+// Heads that become columns again: no stride leads along them. Those that were neighbours are read as they lie.
+// CHECK-LABEL: func.func @heads
+// CHECK:         %p_1 = graph.permute %a [1, 0, 2] {memory_mode = #graph.memory_mode<materialized, "in the order it is read in">} : tensor<4x64x16xf32>
+// CHECK-NEXT:    %r_1 = graph.reshape %p_1 : tensor<64x4x16xf32> -> tensor<64x64xf32>
+// CHECK-NEXT:    graph.contract %r_1, %w
+func.func @heads(%a: tensor<4x64x16xf32>, %w: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  %p = graph.permute %a [1, 0, 2] : tensor<4x64x16xf32>
+  %r = graph.reshape %p : tensor<64x4x16xf32> -> tensor<64x64xf32>
+  %c = graph.contract %r, %w maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
+  func.return %c : tensor<64x64xf32>
+}
+
+// CHECK-LABEL: func.func @neighbours
+// CHECK-NOT:     in the order it is read in
+// CHECK:         func.return
+func.func @neighbours(%a: tensor<4x16x64xf32>, %b: tensor<64x4x16xf32>, %d: tensor<4x16x1x64xf32>, %w: tensor<64x64xf32>) {
+  %p = graph.permute %a [2, 0, 1] : tensor<4x16x64xf32>
+  %r = graph.reshape %p : tensor<64x4x16xf32> -> tensor<64x64xf32>
+  %c = graph.contract %w, %r maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>] : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
+  %q = graph.permute %b [1, 2, 0] : tensor<64x4x16xf32>
+  %s = graph.reshape %q : tensor<4x16x64xf32> -> tensor<1x64x64xf32>
+  %t = graph.reshape %s : tensor<1x64x64xf32> -> tensor<64x64xf32>
+  %e = graph.contract %t, %w maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
+  %f = graph.permute %d [0, 2, 1, 3] : tensor<4x16x1x64xf32>
+  %g = graph.reshape %f : tensor<4x1x16x64xf32> -> tensor<64x64xf32>
+  %h = graph.contract %g, %w maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
+  func.return
+}

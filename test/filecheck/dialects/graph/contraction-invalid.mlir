@@ -414,10 +414,10 @@ func.func @f(%a: tensor<4x8xf32>, %b: tensor<8x?xf32>) {
 
 // -----
 
-// A tile of integers.
-func.func @f(%a: tensor<4x8xi32>, %b: tensor<8x2xi32>) {
-  // expected-error @+1 {{graph.contract: a tile adds products of two floats, not add of mul of 2 operands for i32}}
-  %c = graph.contract %a, %b maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] tile [d1 = 2] : tensor<4x8xi32>, tensor<8x2xi32> -> tensor<4x2xi32>
+// A tile that adds up in integers of 16 bits.
+func.func @f(%a: tensor<4x8xi16>, %b: tensor<8x2xi16>) {
+  // expected-error @+1 {{graph.contract: a tile adds products of two in 32 or 64 bits, not add of mul of 2 operands for i16}}
+  %c = graph.contract %a, %b maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] tile [d1 = 2] : tensor<4x8xi16>, tensor<8x2xi16> -> tensor<4x2xi16>
   func.return
 }
 
@@ -425,7 +425,7 @@ func.func @f(%a: tensor<4x8xi32>, %b: tensor<8x2xi32>) {
 
 // A tile of maxima.
 func.func @f(%a: tensor<4x8xf32>, %b: tensor<8x2xf32>) {
-  // expected-error @+1 {{graph.contract: a tile adds products of two floats, not max of mul of 2 operands for f32}}
+  // expected-error @+1 {{graph.contract: a tile adds products of two in 32 or 64 bits, not max of mul of 2 operands for f32}}
   %c = graph.contract %a, %b maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] accumulate max tile [d1 = 2] : tensor<4x8xf32>, tensor<8x2xf32> -> tensor<4x2xf32>
   func.return
 }
