@@ -131,6 +131,14 @@ class LacksOps(Protocol):
         ...
 
 
+@runtime_checkable
+class MultipliesBytes(Protocol):
+    """A device that tells whether it adds up products of bytes four at a time: with a sign by without one."""
+
+    @property
+    def multiplies_bytes(self) -> bool: ...
+
+
 def lacked_by(device: DeviceInfo) -> tuple[str, ...]:
     """Returns the ops that are to be expanded before a device's kernels are rendered."""
     return device.lacks if isinstance(device, LacksOps) else ()

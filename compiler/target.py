@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..backends.interface import DeviceInfo, DeviceKind, lacked_by
+from ..backends.interface import DeviceInfo, DeviceKind, MultipliesBytes, lacked_by
 from ..errors import TenonError
 from ..passes.machine.groups import GroupLimits
 from ..passes.machine.target import Target
@@ -42,6 +42,7 @@ def target_of(device: DeviceInfo) -> Target:
         l1_nbytes=l1_nbytes,
         l2_nbytes=l2_nbytes,
         n_threads=device.n_units,
+        multiplies_bytes=isinstance(device, MultipliesBytes) and device.multiplies_bytes,
         lacks=lacks,
         groups=groups,
     )

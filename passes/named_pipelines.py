@@ -43,6 +43,7 @@ class GraphPipeline:
     l1_nbytes: int = DEFAULT_TARGET.l1_nbytes
     l2_nbytes: int = DEFAULT_TARGET.l2_nbytes
     n_threads: int = DEFAULT_TARGET.n_threads
+    multiplies_bytes: bool = DEFAULT_TARGET.multiplies_bytes
 
     def passes(self) -> tuple[ModulePass, ...]:
         """Raises TenonError for a target that is neither cpu nor gpu."""

@@ -111,7 +111,7 @@ def graph_passes(target: Target, part: str | None = None) -> tuple[ModulePass, .
         *((MultiplyNibblesPass(),) if has_tiles else ()),
         # After infer-precision, which lets contractions read what is narrow. Before pack-panels: what has a
         # tile is left alone.
-        *((WidenRowsPass(),) if has_tiles else ()),
+        *((target.pass_of(WidenRowsPass),) if has_tiles else ()),
         # After infer-precision: what is copied is as narrow as it gets. Before hoist-loop-invariants and
         # eliminate-common-subexpressions: all rounds of a loop, or two contractions, may share a copy.
         # Before pack-operands, which copies what is left and is not contiguous.

@@ -47,6 +47,10 @@ class CpuDevice:
         return self.processor.vector_registers
 
     @property
+    def multiplies_bytes(self) -> bool:
+        return self.processor.multiplies_bytes
+
+    @property
     def cache_nbytes(self) -> CacheNbytes:
         return self.processor.cache_nbytes
 

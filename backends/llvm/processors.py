@@ -23,6 +23,8 @@ _X86 = ("x86_64", "i386", "i686")
 
 _PAIR_PRODUCTS = {4: "x86.sse2.pmadd.wd", 8: "x86.avx2.pmadd.wd", 16: "x86.avx512.pmaddw.d.512"}
 
+_QUAD_PRODUCTS = {lanes: f"x86.avx512.vpdpbusd.{bits}" for lanes, bits in ((4, 128), (8, 256), (16, 512))}
+
 
 @dataclass(frozen=True, slots=True)
 class Processor:
@@ -66,6 +68,22 @@ class Processor:
             return None
         needs = {4: "sse2", 8: "avx2", 16: "avx512bw"}.get(lanes)
         return _PAIR_PRODUCTS[lanes] if needs is not None and self.has(needs) else None
+
+    def quad_products(self, lanes: int) -> str | None:
+        """
+        Returns the intrinsic that adds the products of four bytes without a sign by four with one, in vectors
+        of so many i32, to a third vector, if it has one. No sum saturates.
+        """
+        if self.arch not in _X86 or lanes not in _QUAD_PRODUCTS:
+            return None
+        is_wide = self.has("avx512vnni") and (lanes == 16 or self.has("avx512vl"))
+        is_there = is_wide or (lanes < 16 and self.has("avxvnni"))
+        return _QUAD_PRODUCTS[lanes] if is_there else None
+
+    @property
+    def multiplies_bytes(self) -> bool:
+        """Returns whether it has `quad_products` in its widest vectors."""
+        return self.quad_products(self.vector_nbytes // 4) is not None
 
     def look_up_of_nibbles(self, lanes: int) -> str | None:
         """

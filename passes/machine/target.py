@@ -47,6 +47,8 @@ class Target:
     l1_nbytes: int = L1_NBYTES
     l2_nbytes: int = L2_NBYTES
     n_threads: int = N_THREADS
+    multiplies_bytes: bool = False
+    """Whether products of bytes without a sign by those with one are added up four at a time."""
     lacks: tuple[str, ...] = ()
     """The ops that its backend has no rules for, by name."""
     groups: GroupLimits | None = field(default=None)

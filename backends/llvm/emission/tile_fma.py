@@ -7,8 +7,8 @@ there are is written as several smaller ones, of which the first prefetches. How
 no bits: no sum is split.
 
 Sums of products of integers of 16 bits or less are written two steps of the depth at a time where the
-processor has an instruction that adds the products of pairs; what both steps load of a column is put side by
-side for it.
+processor has an instruction that adds the products of pairs, bytes without a sign by those with one four at
+a time; what these steps load of a column is put side by side for it.
 
 Under `ahead` a step fetches the cache lines that a later one loads, before it loads its own.
 """
@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from xdsl.dialects.builtin import I64, DenseArrayBase, i32
+from xdsl.dialects.builtin import I64, DenseArrayBase
 from xdsl.ir import Attribute, SSAValue
 
 from ....dialects.element_types import NBYTES, element_type_of, is_float
@@ -28,8 +28,9 @@ from .emitter import Emitter
 from .float_formats import extend
 from .multiply_add import write_multiply_add
 from .nibbles import write_nibble
+from .several_products import SeveralProducts, TileBuffer
 from .transposition import NOTHING, transposed
-from .types import llvm_type, mangled, shaped
+from .types import mangled, shaped
 
 Amount = int | str
 """A number of elements: a constant, or the name of a value."""
@@ -37,7 +38,6 @@ Amount = int | str
 LINE_NBYTES = 64
 """How much is fetched at once: a cache line."""
 
-I16_NBYTES = 2
 
 FMAS_IN_A_ROW = 24
 """A step of the depth with fewer is written out several times, so that the loop costs little beside it."""
@@ -77,34 +77,22 @@ class _Part:
 @dataclass(frozen=True, slots=True)
 class _Depth:
     """
-    One dim of the depth: how many steps, and how far each goes in `lhs` and in `rhs`. Of steps that are two,
-    `second` is how far the second one is from the first in `rhs`.
+    One dim of the depth: how many steps, and how far each goes in `lhs` and in `rhs`. Of steps that are
+    `count` at once, `apart` is how far these are from one another in `rhs`.
     """
 
     extent: Amount
     lhs_step: Amount
     rhs_step: Amount
-    second: Amount | None = None
-
-
-class _Buffer:
-    """One of the buffers of a tile, and how its elements are stored."""
-
-    def __init__(self, value: SSAValue, is_unsigned: bool = False):
-        self.value = value
-        self.is_unsigned = is_unsigned
-        self.stored: Attribute = element_type_of(value.type)
-        self.nbytes = NBYTES[self.stored]
-        element = llvm_type(self.stored)
-        assert element is not None, f"no LLVM type for {self.stored}"
-        self.element = element
+    count: int = 1
+    apart: Amount = 0
 
 
 @dataclass(frozen=True, slots=True)
 class _Prefetch:
     """What is fetched of a buffer: from where on, how far apart for two steps, and how many elements."""
 
-    buffer: _Buffer
+    buffer: TileBuffer
     place: str
     step: int
     count: int
@@ -113,12 +101,12 @@ class _Prefetch:
 class _TileWriter:
     def __init__(self, emitter: Emitter, op: TileFmaOp, part: _Part, lanes: int):
         self.emitter, self.op, self.part, self.lanes = emitter, op, part, lanes
-        self.acc = _Buffer(op.acc)
-        self.lhs = _Buffer(op.lhs, op.lhs_unsigned is not None)
-        self.rhs = _Buffer(op.rhs, op.rhs_unsigned is not None)
+        self.acc = TileBuffer(op.acc)
+        self.lhs = TileBuffer(op.lhs, op.lhs_unsigned is not None)
+        self.rhs = TileBuffer(op.rhs, op.rhs_unsigned is not None)
         self.type = shaped(self.acc.element, lanes)
         self.vectors = -(-part.columns // lanes)
-        self._pair_products = emitter.processor.pair_products(lanes)
+        self.several = SeveralProducts(emitter, self.acc, self.lhs, self.rhs, lanes)
         self.masks = [self._mask(number) for number in range(self.vectors)]
         row = self._amount(op.lhs_row)
         self.lhs_rows = [self._times(row, number) for number in range(part.rows)]
@@ -199,8 +187,8 @@ class _TileWriter:
         depth, *inner = depths
         if not inner and self.op.rhs_nibbles is not None:
             return self._add_nibbles(depth, lhs, rhs, sums)
-        if not inner and self._takes_pairs(depth):
-            return self._sum_pairs(depth, lhs, rhs, sums)
+        if not inner and (count := self._at_once(depth)) > 1:
+            return self._sum_several(count, depth, lhs, rhs, sums)
         extent = depth.extent
         if isinstance(extent, str):
             return self._run(depth, None, inner, lhs, rhs, sums)[2]
@@ -289,7 +277,7 @@ class _TileWriter:
         self.emitter.end_repetition(loop, str(unroll), "0", yielded)
         return lhs, yielded[0], sums
 
-    def _prefetch(self, buffer: _Buffer, at: SSAValue, steps: DenseArrayBase[I64]) -> _Prefetch:
+    def _prefetch(self, buffer: TileBuffer, at: SSAValue, steps: DenseArrayBase[I64]) -> _Prefetch:
         step, count = steps.get_values()
         place = self._behind(buffer, self.emitter.values[buffer.value], self._amount(at))
         return _Prefetch(buffer, place, step, count)
@@ -306,7 +294,7 @@ class _TileWriter:
                 first = self._behind(each.buffer, place, number * each.step)
                 self._fetch(first, each.count * each.buffer.nbytes)
 
-    def _behind(self, buffer: _Buffer, place: str, amount: Amount) -> str:
+    def _behind(self, buffer: TileBuffer, place: str, amount: Amount) -> str:
         """Returns the place so many elements behind one, where there need be none."""
         if amount == 0:
             return place
@@ -330,75 +318,61 @@ class _TileWriter:
                 self._write_prefetches(self.turn, 0, 1)
             sums = self._sum(inner, lhs, rhs, sums)
             self.turn = before
-        elif depth.second is None:
+        elif depth.count == 1:
             sums = self._sum(inner, lhs, rhs, sums)
         else:
-            sums = self._add_pairs(lhs, rhs, depth.second, sums)
+            sums = self._add_several(lhs, rhs, depth, sums)
         return self._step(self.lhs, lhs, depth.lhs_step), self._step(self.rhs, rhs, depth.rhs_step), sums
 
-    def _takes_pairs(self, depth: _Depth) -> bool:
+    def _at_once(self, depth: _Depth) -> int:
         """
-        Returns whether two steps of the innermost depth are one: their elements of `lhs` are neighbours, and
-        the processor adds products of pairs. Sums wrap, so their order is open.
+        Returns how many steps of the innermost depth are one: their elements of `lhs` are neighbours, and the
+        processor adds as many products. Sums wrap, so their order is open.
         """
-        if self.acc.stored != i32 or depth.lhs_step != 1 or depth.second is not None or self.prefetches:
-            return False
-        held = all(each.nbytes + each.is_unsigned <= I16_NBYTES for each in (self.lhs, self.rhs))
-        return held and self._pair_products is not None
+        if depth.lhs_step != 1 or depth.count > 1 or self.prefetches:
+            return 1
+        return self.several.at_once(depth.extent)
 
-    def _sum_pairs(self, depth: _Depth, lhs: str, rhs: str, sums: list[str]) -> list[str]:
-        """Writes the loop over the innermost depth, two steps at a time, and a last one that is left over."""
+    def _sum_several(self, count: int, depth: _Depth, lhs: str, rhs: str, sums: list[str]) -> list[str]:
+        """Writes the loop over the innermost depth, `count` steps at a time, and over those left over."""
         extent, step = depth.extent, depth.rhs_step
-        twice = self._times(step, 2)
+        far = self._times(step, count)
         if isinstance(extent, str):
-            pairs = self.emitter.emit(f"sdiv i64 {extent}, 2", "pairs")
-            pair, one = _Depth(pairs, 2, twice, step), self.emitter.emit(f"srem i64 {extent}, 2", "left")
-            lhs, rhs, sums = self._run(pair, None, [], lhs, rhs, sums)
-            return self._run(_Depth(one, 1, step), None, [], lhs, rhs, sums)[2]
-        if extent > 1:
-            sums = self._sum([_Depth(extent // 2, 2, twice, step)], lhs, rhs, sums)
-        if extent % 2:
-            lhs, rhs = (
-                self._step(self.lhs, lhs, extent - 1),
-                self._step(self.rhs, rhs, self._times(step, extent - 1)),
-            )
-            sums = self._add_products(lhs, rhs, sums)
-        return sums
+            turns = self.emitter.emit(f"sdiv i64 {extent}, {count}", "turns")
+            left = self.emitter.emit(f"srem i64 {extent}, {count}", "left")
+            whole = _Depth(turns, count, far, count, step)
+            lhs, rhs, sums = self._run(whole, None, [], lhs, rhs, sums)
+            return self._run(_Depth(left, 1, step), None, [], lhs, rhs, sums)[2]
+        whole = extent - extent % count
+        sums = self._sum([_Depth(whole // count, count, far, count, step)], lhs, rhs, sums)
+        if extent == whole:
+            return sums
+        lhs, rhs = self._step(self.lhs, lhs, whole), self._step(self.rhs, rhs, self._times(step, whole))
+        return self._sum([_Depth(extent - whole, 1, step)], lhs, rhs, sums)
 
-    def _add_pairs(self, lhs: str, rhs: str, step: Amount, sums: list[str]) -> list[str]:
-        """Adds the products of two steps, of which the second is `step` further in `rhs`."""
-        emitter, name = self.emitter, self._pair_products
-        assert name is not None, "no instruction adds products of pairs"
+    def _add_several(self, lhs: str, rhs: str, depth: _Depth, sums: list[str]) -> list[str]:
+        """Adds the products of several steps."""
+        places = [rhs]
+        for _ in range(depth.count - 1):
+            places.append(self._step(self.rhs, places[-1], depth.apart))
         if self.ahead is not None:
-            for place in (rhs, self._step(self.rhs, rhs, step)):
+            for place in places:
                 later = self._behind(self.rhs, place, self.ahead)
                 self._fetch(later, self.part.columns * self.rhs.nbytes)
-        type, narrow = shaped("i16", 2 * self.lanes), shaped(self.rhs.element, self.lanes)
-        order = ", ".join(f"i32 {lane}, i32 {self.lanes + lane}" for lane in range(self.lanes))
-        next, columns = self._step(self.rhs, rhs, step), list[str]()
-        for number in range(self.vectors):
-            first, second = (self._loaded(self.rhs, place, number) for place in (rhs, next))
-            both = emitter.emit(
-                f"shufflevector {narrow} {first}, {narrow} {second}, <{2 * self.lanes} x i32> <{order}>"
+        columns = [
+            self.several.columns([self._loaded(self.rhs, place, number) for place in places])
+            for number in range(self.vectors)
+        ]
+        return [
+            sum
+            for row, offset in enumerate(self.lhs_rows)
+            for sum in self.several.added(
+                depth.count,
+                self._step(self.lhs, lhs, offset),
+                columns,
+                sums[row * self.vectors : (row + 1) * self.vectors],
             )
-            columns.append(self._in_i16(self.rhs, both, 2 * self.lanes))
-        results: list[str] = []
-        for row, offset in enumerate(self.lhs_rows):
-            place = self._step(self.lhs, lhs, offset)
-            pair = emitter.emit(f"load <2 x {self.lhs.element}>, ptr {place}, align {self.lhs.nbytes}")
-            bits = emitter.emit(f"bitcast <2 x i16> {self._in_i16(self.lhs, pair, 2)} to i32")
-            factor = emitter.emit(f"bitcast {self.type} {self._splat(bits)} to {type}")
-            for number, column in enumerate(columns):
-                both = emitter.emit(emitter.call(name, self.type, [(type, factor), (type, column)]))
-                results.append(emitter.emit(f"add {self.type} {sums[row * self.vectors + number]}, {both}"))
-        return results
-
-    def _in_i16(self, buffer: _Buffer, value: str, lanes: int) -> str:
-        if buffer.nbytes == 2:
-            return value
-        convert = "zext" if buffer.is_unsigned else "sext"
-        from_type, to_type = shaped(buffer.element, lanes), shaped("i16", lanes)
-        return self.emitter.emit(f"{convert} {from_type} {value} to {to_type}")
+        ]
 
     def _add_nibbles(self, depth: _Depth, lhs: str, rhs: str, sums: list[str]) -> list[str]:
         """
@@ -460,11 +434,11 @@ class _TileWriter:
         zeros = f"<{self.lanes} x i32> zeroinitializer"
         return emitter.emit(f"shufflevector {self.type} {first}, {self.type} poison, {zeros}")
 
-    def _vector(self, buffer: _Buffer, place: str, number: int) -> str:
+    def _vector(self, buffer: TileBuffer, place: str, number: int) -> str:
         """Returns vector `number` of those that begin at `place`, converted; 0 where the mask is not set."""
         return self._converted(buffer, self._loaded(buffer, place, number), self.lanes)
 
-    def _loaded(self, buffer: _Buffer, place: str, number: int) -> str:
+    def _loaded(self, buffer: TileBuffer, place: str, number: int) -> str:
         """Returns the same as it is stored."""
         emitter = self.emitter
         place = self._step(buffer, place, number * self.lanes)
@@ -479,7 +453,7 @@ class _TileWriter:
         ]
         return emitter.emit(emitter.call(f"masked.load.{mangled(type)}.p0", type, operands))
 
-    def _converted(self, buffer: _Buffer, value: str, lanes: int | None) -> str:
+    def _converted(self, buffer: TileBuffer, value: str, lanes: int | None) -> str:
         """Returns elements of a buffer in the type of the sums."""
         stored, wide = buffer.stored, self.acc.stored
         if stored == wide:
@@ -552,14 +526,14 @@ class _TileWriter:
     def _emitted(self, name: str, first: Amount, second: Amount) -> Amount:
         return self.emitter.emit(f"{name} nsw i64 {first}, {second}")
 
-    def _at(self, buffer: _Buffer, *amounts: Amount) -> str:
+    def _at(self, buffer: TileBuffer, *amounts: Amount) -> str:
         """Returns the place in a buffer that many elements after its first."""
         place = self.emitter.values[buffer.value]
         for amount in amounts:
             place = self._step(buffer, place, amount)
         return self.emitter.opaque(place)
 
-    def _step(self, buffer: _Buffer, place: str, amount: Amount) -> str:
+    def _step(self, buffer: TileBuffer, place: str, amount: Amount) -> str:
         if amount == 0:
             return place
         return self.emitter.emit(f"getelementptr inbounds {buffer.element}, ptr {place}, i64 {amount}")

@@ -11,11 +11,13 @@ Widens the rows of a product of matrices once, where each of their elements is u
 
 A register tile loads a vector of columns, and converts that at once; of the rows it loads one element for all
 lanes, which takes one instruction of an element that is as wide as the sums, and four of a narrower one. Rows
-of integers of 8 bits are widened to 16: two of those are multiplied and added at once in sums of i32.
+of integers of 8 bits are widened to 16: two of those are multiplied and added at once in sums of i32. Under
+`multiplies-bytes` the machine does so with four of them where one operand has a sign and the other none:
+these stay as they are.
 
 A result that is narrower than f32 is computed in f32, and rounded once by a `graph.cast` of its own.
 
-Requires: nothing; a contraction that has a `tile` is left alone, and extents that are no numbers count as
+Requires: nothing; one of floats that has a `tile` is left alone, and extents that are no numbers count as
 often as they may. Ensures: results are those before, to the last bit.
 """
 
@@ -31,7 +33,14 @@ from xdsl.passes import ModulePass
 
 from ....dialects import graph
 from ....dialects.dims.expressions import bounded, upper_bound
-from ....dialects.element_types import NBYTES, compute_type, is_float, is_narrow_float, storage_type
+from ....dialects.element_types import (
+    NBYTES,
+    compute_type,
+    is_float,
+    is_narrow_float,
+    is_unsigned,
+    storage_type,
+)
 from ....dialects.graph import Combination, MemoryModeAttr, ReduceKind, iteration_extents
 from ....dialects.graph.types import shape_of, tensor_of, tensor_type_of
 from ....dialects.memory_modes import ModeKind
@@ -50,18 +59,19 @@ class WidenRowsPass(ModulePass):
     """Widens the rows of a product of matrices once, where each of their elements is used often."""
 
     name = "widen-rows"
+    multiplies_bytes: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for contraction in [inner for inner in op.walk() if isinstance(inner, graph.ContractOp)]:
             number = _rows_of(contraction)
-            if number is not None:
+            if number is not None and not (self.multiplies_bytes and _are_bytes(contraction)):
                 _widen(contraction, number)
 
 
 def _rows_of(op: graph.ContractOp) -> int | None:
     """Returns which operand the rows come from, None where they are not widened."""
     if (
-        op.tile is not None
+        (op.tile is not None and is_float(tensor_type_of(op.result, op.name).element_type))
         or len(op.inputs) != 2
         or op.accumulate.data is not ReduceKind.ADD
         or op.combine.data is not Combination.MUL
@@ -81,6 +91,14 @@ def _rows_of(op: graph.ContractOp) -> int | None:
     if height < LEAST_ROWS or uses < LEAST_USES:
         return None
     return rows if _wide_type(op, rows) is not None else None
+
+
+def _are_bytes(op: graph.ContractOp) -> bool:
+    """Returns whether bytes without a sign are multiplied by bytes with one, and added up in i32."""
+    elements = [tensor_type_of(value, op.name).element_type for value in op.inputs]
+    total = tensor_type_of(op.result, op.name).element_type
+    are_bytes = all(not is_float(element) and NBYTES[element] == 1 for element in elements)
+    return are_bytes and is_unsigned(elements[0]) != is_unsigned(elements[1]) and storage_type(total) == i32
 
 
 def _wide_type(op: graph.ContractOp, number: int) -> Attribute | None:
@@ -107,6 +125,7 @@ def _widen(op: graph.ContractOp, number: int) -> None:
         [attribute.data for attribute in op.maps.data],
         tensor_of(total, shape_of(type)),
         bounds=None if op.bounds is None else op.bounds.data,
+        tile=op.tile,
         accumulate=op.accumulate,
         combine=op.combine,
         fastmath=op.fastmath,

@@ -1,5 +1,6 @@
 // RUN: tenon-opt -p widen-rows --split-input-file %s | filecheck %s
 // RUN: tenon-opt -p widen-rows --verify-semantics=2 --split-input-file -o /dev/null %s
+// RUN: tenon-opt -p 'widen-rows{multiplies-bytes=true}' --split-input-file %s | filecheck %s --check-prefix FOUR
 
 // CHECK-LABEL: func.func @floats
 // CHECK-NEXT:    %a_wide = graph.cast %a {memory_mode = #graph.memory_mode<materialized, "widened once, not at each use">} : tensor<8x16xbf16> -> tensor<8x16xf32>
@@ -21,6 +22,33 @@ func.func @floats(%a: tensor<8x16xbf16>, %b: tensor<16x32xbf16>) -> tensor<8x32x
 func.func @bytes(%a: tensor<8x16xui8>, %b: tensor<16x32xi8>) -> tensor<8x32xi32> {
   %c = graph.contract %a, %b maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] : tensor<8x16xui8>, tensor<16x32xi8> -> tensor<8x32xi32>
   func.return %c : tensor<8x32xi32>
+}
+
+// -----
+
+// Four of them are, where the machine does that: of one with a sign by one without.
+// FOUR-LABEL: func.func @quads
+// FOUR-NEXT:     graph.contract %a, %b
+// FOUR-NEXT:     graph.cast %c {{.*}} : tensor<8x16xi8> -> tensor<8x16xi16>
+// CHECK-LABEL: func.func @quads
+// CHECK:         %a_wide = graph.cast %a
+func.func @quads(%a: tensor<8x16xui8>, %b: tensor<16x32xi8>, %c: tensor<8x16xi8>) -> (tensor<8x32xi32>, tensor<8x32xi32>) {
+  %0 = graph.contract %a, %b maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] : tensor<8x16xui8>, tensor<16x32xi8> -> tensor<8x32xi32>
+  %1 = graph.contract %c, %b maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] : tensor<8x16xi8>, tensor<16x32xi8> -> tensor<8x32xi32>
+  func.return %0, %1 : tensor<8x32xi32>, tensor<8x32xi32>
+}
+
+// -----
+
+// A convolution of integers has its tile already; one of floats is left alone.
+// CHECK-LABEL: func.func @tiles
+// CHECK:         %a_wide = graph.cast %a {{.*}} : tensor<8x16xi8> -> tensor<8x16xi16>
+// CHECK-NEXT:    graph.contract %a_wide, %b {{.*}} tile [d1 = 32] : tensor<8x16xi16>
+// CHECK-NEXT:    graph.contract %c, %d {{.*}} tile [d1 = 32] : tensor<8x16xbf16>
+func.func @tiles(%a: tensor<8x16xi8>, %b: tensor<16x32xi8>, %c: tensor<8x16xbf16>, %d: tensor<16x32xbf16>) -> (tensor<8x32xi32>, tensor<8x32xf32>) {
+  %0 = graph.contract %a, %b maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] tile [d1 = 32] : tensor<8x16xi8>, tensor<16x32xi8> -> tensor<8x32xi32>
+  %1 = graph.contract %c, %d maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] tile [d1 = 32] : tensor<8x16xbf16>, tensor<16x32xbf16> -> tensor<8x32xf32>
+  func.return %0, %1 : tensor<8x32xi32>, tensor<8x32xf32>
 }
 
 // -----

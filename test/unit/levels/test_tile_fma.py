@@ -227,6 +227,15 @@ TILES = [
     Tile(3, 20, (6,), types=("i32", "i16", "i8")),
     Tile(3, 20, (6,), types=("i32", "i32", "i32"), lhs_row=20),
     Tile(4, 11, (6,), types=("i64", "i8", "i64"), lhs_row=20, unsigned=(True, False)),
+    # Four products of bytes with a sign by those without: either side, some steps left over, few steps.
+    Tile(5, 35, (8,), types=("i32", "i8", "i8"), lhs_row=9, unsigned=(True, False)),
+    Tile(14, 32, (43,), types=("i32", "i8", "i8"), lhs_row=50, unsigned=(False, True), ahead=9),
+    Tile(3, 37, (2, 6), types=("i32", "i8", "i8"), lhs_row=20, unsigned=(True, False), accumulates=True),
+    Tile(2, 16, (3,), types=("i32", "i8", "i8"), lhs_row=20, unsigned=(True, False)),
+    Tile(3, 20, (9,), types=("i32", "i8", "i8"), live=11, lhs_row=20, unsigned=(False, True)),
+    Tile(17, 5, (12,), types=("i32", "i8", "i8"), lhs_row=20, unsigned=(True, False), transposed=True),
+    Tile(3, 20, (12,), types=("i32", "i8", "i8"), lhs_row=20, unsigned=(True, True)),
+    Tile(3, 20, (12,), types=("i64", "i8", "i8"), lhs_row=20, unsigned=(True, False)),
     # Two numbers of four bits in a byte: one row and several, with and without whole vectors, in each type.
     Tile(1, 256, (9, 2), types=("f32", "f32", "i8"), nibbles=True, ahead=32),
     Tile(8, 48, (9, 2), types=("f32", "f32", "i8"), lhs_row=40, nibbles=True, accumulates=True),
@@ -290,6 +299,36 @@ def test_opencl_gives_the_bits_of_the_interpreter(tile: Tile) -> None:
 def test_llvm_does_not_keep_what_windows_share(tile: Tile, n_hidden: int) -> None:
     text = LLVMRenderer().render(parse_module(tile.text), cpu_device("x86-64-v4"))
     assert text.count('asm ""') == n_hidden
+
+
+@pytest.mark.parametrize(
+    ("features", "lanes", "name"),
+    [
+        ("+avx512f,+avx512bw,+avx512vl,+avx512vnni", 16, "x86.avx512.vpdpbusd.512"),
+        ("+avx512f,+avx512bw,+avx512vl,+avx512vnni", 8, "x86.avx512.vpdpbusd.256"),
+        ("+avx512f,+avx512vnni", 4, None),
+        ("+avx2,+avxvnni", 8, "x86.avx512.vpdpbusd.256"),
+        ("+avx2,+avxvnni", 16, None),
+        ("+avx2", 8, None),
+        ("+avx2,+avxvnni", 2, None),
+    ],
+)
+def test_processors_tell_how_they_multiply_bytes(features: str, lanes: int, name: str | None) -> None:
+    processor = replace(host_processor(), arch="x86_64", features=features)
+    assert processor.quad_products(lanes) == name
+    assert replace(processor, arch="aarch64").quad_products(lanes) is None
+    assert replace(processor, vector_nbytes=4 * lanes).multiplies_bytes == (name is not None)
+
+
+def test_quads_of_bytes_are_one_instruction_for_a_row() -> None:
+    tile = Tile(3, 16, (8,), types=("i32", "i8", "i8"), lhs_row=9, unsigned=(True, False))
+    features = "+avx2,+avx512f,+avx512bw,+avx512vl,+avx512vnni"
+    processor = replace(host_processor(), arch="x86_64", features=features, vector_nbytes=64)
+    module = parse_module(tile.text)
+    text = LLVMRenderer().render(module, CpuDevice(processor))
+    assert text.count("call <16 x i32> @llvm.x86.avx512.vpdpbusd.512(") == 2 * tile.rows
+    pairs = LLVMRenderer().render(module, CpuDevice(replace(processor, features="+avx512f,+avx512bw")))
+    assert "vpdpbusd" not in pairs and "pmaddw.d.512(" in pairs
 
 
 def test_llvm_fetches_at_each_step_of_all_depths_but_the_last_one() -> None:
