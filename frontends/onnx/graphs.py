@@ -12,6 +12,7 @@ from ...errors import TenonError
 from ..tracing.trace import TracedArray, current_trace
 from .attributes import attribute_value, resolved_attributes
 from .folding import folded
+from .forms import FormCall, Forms, find_form_rule
 from .functions import Functions, ModelFunction
 from .registry import Rule, find_numpy_rule, find_rule
 from .storage import Stored
@@ -44,6 +45,7 @@ class Run:
     folds_all: bool = False
     """Whether everything known is computed with, however large."""
     lifting: Lifting = field(default_factory=Lifting)
+    forms: Forms = field(default_factory=Forms)
     initializers: dict[int, tuple[Any, NumpyArray]] = field(default_factory=dict[int, tuple[Any, NumpyArray]])
     """What was read of the model, by the ids of its protos, which are kept as long."""
     _sources: dict[int, tuple[Any, frozenset[str]]] = field(
@@ -267,12 +269,26 @@ def _apply(
             if found is not NotImplemented:
                 return _as_list(found)
     values = _checked(rule, inputs, values, context.who)
-    if _is_foldable(rule, inputs, run):
-        most = MOST_MADE if run.folds_all else _MOST_FOLDED
-        found = folded(lambda lift: _as_list(_called(rule, inputs, values | named, context, lift)), most)
-        if found is not None:
-            return found
-    return _as_list(_called(rule, inputs, values | named, context, context.lift))
+
+    def plain(inputs: Sequence[Value]) -> list[Value]:
+        if _is_foldable(rule, inputs, run):
+            most = MOST_MADE if run.folds_all else _MOST_FOLDED
+            found = folded(lambda lift: _as_list(_called(rule, inputs, values | named, context, lift)), most)
+            if found is not None:
+                return found
+        return _as_list(_called(rule, inputs, values | named, context, context.lift))
+
+    form_rule = find_form_rule(domain, node.op_type)
+    if form_rule is not None and len(outputs) == 1:
+        forms = run.forms.of(inputs)
+        if any(forms) or node.op_type == "DequantizeLinear":
+            call = FormCall(node.op_type, inputs, forms, values, lambda given: plain(given)[0], context.lift)
+            made = form_rule(call)
+            if made is not None:
+                value, form = made
+                run.forms.note(value, form)
+                return [value]
+    return plain(inputs)
 
 
 def _only(special: Mapping[str, Any], rule: Rule) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
@@ -83,8 +84,28 @@ def quantised(x: Any, zero: Any, dtype: np.dtype[Any]) -> Any:
     rounded = tnp.round(x)
     if zero is not None:
         rounded = tnp.add(rounded, tnp.astype(zero, rounded.dtype))
+    if dtype.kind in "iu":
+        # Conversions stop at the bounds; NaN becomes 0.
+        found = tnp.astype(rounded, dtype)
+        return found if low == 0 else tnp.where(tnp.isnan(rounded), tnp.full_like(found, low), found)
     clipped = tnp.clip(tnp.where(tnp.isnan(rounded), tnp.full_like(rounded, low), rounded), low, high)
     return converted(tnp.astype(clipped, INT32), dtype, False)
+
+
+def one_or_row(x: Any) -> Any:
+    """Returns one number as a scalar, several as they are."""
+    return tnp.reshape(x, ()) if is_single(x) else x
+
+
+def requantised(total: Any, factor: Any, zero: Any, place: Callable[[Any], Any] = one_or_row) -> Any:
+    """
+    Returns sums in int32 times a factor as integers of the dtype of `zero`, uint8 without one. `place` gives
+    zero points the shape in which they broadcast.
+    """
+    dtype = UINT8 if zero is None else zero.dtype
+    zero = zero_of(total, zero)
+    found = tnp.multiply(tnp.astype(total, FLOAT32), factor)
+    return quantised(found, None if zero is None else place(zero), dtype)
 
 
 def dequantised(x: Any, scale: Any, zero: Any) -> Any:

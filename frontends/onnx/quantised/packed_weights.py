@@ -11,9 +11,7 @@ from ....errors import TenonError
 from ... import numpy as tnp
 from ..registry import onnx_op
 from .linear import FLOAT32
-
-_MOST_ROWS = 16
-"""The most rows for which weights are read as they lie, with a sum for each block; else they are unpacked."""
+from .weights import MOST_ROWS, product_of_blocks
 
 
 @onnx_op("MatMulNBits", domain="com.microsoft")
@@ -57,13 +55,8 @@ def matmul_of_blocks(
     scale = tnp.transpose(tnp.reshape(tnp.astype(scales, FLOAT32), (N, n_blocks)))
     zero = _zeros(zero_points, N, n_blocks, bits)
     weights = tnp.astype(_signed(b, bits), FLOAT32)
-    if isinstance(n_rows, int) and n_rows <= _MOST_ROWS:
-        blocks = tnp.permute_dims(tnp.reshape(x, (n_rows, n_blocks, block_size)), (1, 0, 2))
-        parts = tnp.multiply(tnp.matmul(blocks, weights), tnp.expand_dims(scale, 1))
-        found = tnp.sum(parts, axis=0)
-        if zero is not None:
-            totals = tnp.transpose(tnp.sum(blocks, axis=2))
-            found = tnp.subtract(found, tnp.matmul(totals, tnp.multiply(zero, scale)))
+    if isinstance(n_rows, int) and n_rows <= MOST_ROWS:
+        found = product_of_blocks(x, weights, scale, zero)
     else:
         if zero is not None:
             weights = tnp.subtract(weights, tnp.expand_dims(zero, 1))
