@@ -84,9 +84,14 @@ def _copy_uneven(op: graph.ContractOp) -> None:
     extents = [extent for extent in iteration_extents(op) if isinstance(extent, int)]
     if len(extents) != op.result_map.num_dims or len(op.inputs) != 2 or prod(extents) < LEAST_ITERATIONS:
         return
-    for number, value in enumerate(op.inputs):
+    in_panels = {each.dim for each in ([] if op.tile is None else op.tile.data) if each.size.in_panels}
+    for number, (value, map) in enumerate(zip(op.inputs, op.operand_maps, strict=True)):
         permute, type = uneven_permutation(value), tensor_type_of(value, op.name)
-        if permute is None or prod(extents) < LEAST_USES * prod(type.get_shape()):
+        if (
+            permute is None
+            or not in_panels.isdisjoint(map.used_dims())
+            or prod(extents) < LEAST_USES * prod(type.get_shape())
+        ):
             continue
         builder = GraphBuilder(op)
         copy = graph.PermuteOp(permute.source, permute.permutation.data)

@@ -68,3 +68,14 @@ func.func @neighbours(%a: tensor<4x16x64xf32>, %b: tensor<64x4x16xf32>, %d: tens
   %h = graph.contract %g, %w maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
   func.return
 }
+
+// Panels are read as such.
+// CHECK-LABEL: func.func @panels
+// CHECK-NOT:     in the order it is read in
+// CHECK:         func.return
+func.func @panels(%a: tensor<64x64xf32>, %panels: tensor<4x64x16xf32>) -> tensor<64x64xf32> {
+  %p = graph.permute %panels [1, 0, 2] : tensor<4x64x16xf32>
+  %b = graph.reshape %p : tensor<64x4x16xf32> -> tensor<64x64xf32>
+  %c = graph.contract %a, %b maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] tile [d1 = 16 in panels] : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
+  func.return %c : tensor<64x64xf32>
+}
