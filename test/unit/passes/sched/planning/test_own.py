@@ -322,6 +322,48 @@ def test_very_long_rows_have_longer_digits(type: str, monkeypatch: pytest.Monkey
     run_op(f"argsort %a axis 1 : {x}", tensor(shape, "i64"), (array, x))
 
 
+def sort_and_argsort(array: Array, type: str) -> None:
+    x = tensor(array.shape, type)
+    for order in ("", " descending"):
+        found = run_op(f"sort %a axis 0{order} : {x}", x, (array, x))
+        where = run_op(f"argsort %a axis 0{order} : {x}", tensor(array.shape, "i64"), (array, x))
+        assert array[where].tobytes() == found.tobytes()
+
+
+@pytest.mark.parametrize("type", ["i32", "i64", "f32", "f64"])
+def test_numbers_that_differ_below_the_highest_digits_are_put_in_order(type: str) -> None:
+    """Few of them by insertion; many by all digits, of which the highest were sorted by once already."""
+    dtype = TYPES[type]
+    bits = np.dtype(f"i{dtype.itemsize}")
+    highest = np.arange(-40, 40).astype(bits) << (8 * dtype.itemsize - 8)
+    array = np.random.default_rng(0).permutation(highest)
+    array[7], array[30] = array[50] + 1, array[49] + 2
+    sort_and_argsort(array.view(dtype), type)
+    array[:] = np.random.default_rng(1).integers(1, 1 << 7, 80)
+    array[3] = 5 << (8 * dtype.itemsize - 4)
+    sort_and_argsort(array.view(dtype), type)
+
+
+@pytest.mark.parametrize("type", ["i32", "f64"])
+def test_rows_in_order_stay_as_they_are(type: str) -> None:
+    """Among them rows of equal elements; but not one whose last element is out of order."""
+    array = np.arange(65).astype(TYPES[type])
+    sort_and_argsort(array, type)
+    sort_and_argsort(np.full_like(array, 3), type)
+    array[64] = -1
+    sort_and_argsort(array, type)
+
+
+@pytest.mark.parametrize("type", ["f32", "f64", "bf16"])
+def test_zeros_of_two_signs_and_nan_keep_their_order_and_bits(type: str) -> None:
+    dtype = TYPES[type]
+    array = values(type, (71,), 3)
+    bits = array.view(f"u{dtype.itemsize}")
+    bits[5::9] = np.array(np.nan, dtype).view(bits.dtype) | np.arange(1, 9).astype(bits.dtype)
+    bits[6::9] |= np.array(1 << (8 * dtype.itemsize - 1), bits.dtype)
+    sort_and_argsort(array, type)
+
+
 def test_elements_of_one_digit_stay_where_they_are() -> None:
     """Nothing is moved by a digit that all have; with one element more of another one, everything is."""
     x = tensor((65,), "i32")
