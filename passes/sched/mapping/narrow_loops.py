@@ -24,6 +24,17 @@ goes on with the elements that are left over: these would be combined one by one
 An index of a load that was moved into range is read as it is where the bounds keep it there: x[%n - 1 - %k]
 of %k before %n, which is at most the extent, is read backwards by vectors. An axis whose elements are such
 reads in a mask, and others outside of it, runs what is before, in and after the mask in loops of their own.
+So does one that divides or computes a function in a mask only, and one that sums up nothing outside of it:
+
+    sched.axis %i = 100 {                           sched.axis %i = 100 count %n {
+      %c = arith.cmpi sge, %i, %n                     memref.store %zero, %y[%i]
+      %s = sched.reduce addf %k = 100 : f64 {       }
+        %v = memref.load %x[%i, %k]                 sched.axis %j = 100 count %left {
+        %w = low.select %c, %v, %zero         -->     %i = arith.addi %j, %n
+        sched.yield %w : f64                          %s = sched.reduce addf %k = 100 : f64 { ... }
+      }                                               memref.store %s, %y[%i]
+      memref.store %s, %y[%i]                       }
+    }
 
 Requires: unmapped `sched` kernels. Ensures: what each kernel computes is unchanged; sums of floats up to
 their order, which is that of as many elements as count.
@@ -31,6 +42,7 @@ their order, which is that of as many elements as count.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
@@ -74,6 +86,9 @@ class NarrowLoopsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for kernel in op.ops:
             if isinstance(kernel, sched.KernelOp):
+                # Before the masks of sums are the bounds of what is summed up.
+                for axis in [inner for inner in kernel.walk() if isinstance(inner, sched.AxisOp)]:
+                    _split_sums(kernel, axis)
                 # Loops inside come first: what masks a loop around is in them.
                 for loop in reversed([inner for inner in kernel.walk() if isinstance(inner, Loop)]):
                     _narrow(kernel, loop)
@@ -114,10 +129,70 @@ def _narrow(kernel: sched.KernelOp, loop: Loop) -> None:
         _Narrowing(kernel, loop).write(bounds)
 
 
+def _split_sums(kernel: sched.KernelOp, axis: sched.AxisOp) -> None:
+    """Runs the elements before, in and after a mask in loops of their own, where sums are masked by it."""
+    sums: list[sched.ReduceOp] = []
+    extent = axis.extent
+    if axis.mapping != _SERIAL or axis.count is not None or not isinstance(extent, int):
+        return
+    for op in axis.body.block.ops:
+        if isinstance(op, sched.ReduceOp) and _can_be_left_out(op):
+            sums.append(op)
+        elif op.regions or isinstance(op, sched.AllocOp):
+            return
+    if _is_alone(axis) and extent * sum(_extent_of(each) for each in sums) > MOST_SPLIT:
+        return
+    masked = _common([choice for each in sums for choice in _choices_of(each)], axis)
+    bounds = [] if masked is None else _bounds_of(masked, axis)
+    if bounds:
+        narrowing = _Narrowing(kernel, axis)
+        narrowing.split(bounds, sums, narrowing.leave_out)
+
+
+def _extent_of(loop: Loop) -> int:
+    assert isinstance(loop.extent, int), f"{loop.name}: varies"
+    return loop.extent
+
+
+def _is_alone(axis: sched.AxisOp) -> bool:
+    """Returns whether an axis is all that its kernel does, so that threads may share it."""
+    kernel = axis.parent_op()
+    if not isinstance(kernel, sched.KernelOp):
+        return True
+    return not any(
+        op.regions or isinstance(op, sched.AllocOp) for op in kernel.body.block.ops if op is not axis
+    )
+
+
+def _can_be_left_out(loop: sched.ReduceOp) -> bool:
+    """Returns whether a reduction combines identities only where a mask does not hold."""
+    is_plain = loop.mapping == _SERIAL and loop.count is None and isinstance(loop.extent, int)
+    if (
+        not is_plain
+        or loop.tile_shape is not None
+        or _is_of_several(loop)
+        or any(op.regions for op in loop.body.block.ops)
+    ):
+        return False
+    choices = [value.owner for value in loop.yielded]
+    return all(isinstance(each, low.SelectOp) and _is_identity(loop, each.on_false) for each in choices)
+
+
+def _choices_of(loop: sched.ReduceOp) -> list[low.SelectOp]:
+    return [value.owner for value in loop.yielded if isinstance(value.owner, low.SelectOp)]
+
+
+def _bounds_of(masked: _Masked, axis: sched.AxisOp) -> list[_Bound]:
+    """Returns the comparisons of an axis's index in a mask."""
+    return [
+        bound for bound in masked.bounds if bound.predicate is not None and _is_movable(bound.limit, axis)
+    ]
+
+
 def _split(kernel: sched.KernelOp, axis: sched.AxisOp) -> None:
     """
     Runs the elements before, in and after a mask in loops of their own, where what is stored in the mask then
-    is read without indices that are moved into range.
+    is read without indices that are moved into range, or takes long to compute.
     """
     extent = axis.extent
     if not isinstance(extent, int) or extent > MOST_SPLIT or any(op.regions for op in axis.body.block.ops):
@@ -129,14 +204,22 @@ def _split(kernel: sched.KernelOp, axis: sched.AxisOp) -> None:
                 return
             choices.append(op.value.owner)
     masked = _common(choices, axis)
-    bounds = [
-        bound
-        for bound in ([] if masked is None else masked.bounds)
-        if bound.predicate is not None and _is_movable(bound.limit, axis)
-    ]
+    bounds = [] if masked is None else _bounds_of(masked, axis)
     narrowing = _Narrowing(kernel, axis)
-    if bounds and narrowing.needless_clamps(bounds):
-        narrowing.split(bounds, choices)
+    if bounds and (narrowing.needless_clamps(bounds) or _takes_long(axis)):
+        narrowing.split(bounds, choices, _choose_other)
+
+
+def _takes_long(axis: sched.AxisOp) -> bool:
+    """Returns whether the elements of an axis take much longer than to copy them."""
+    return any(isinstance(op, arith.DivfOp) or op.dialect_name() == "math" for op in axis.body.block.ops)
+
+
+def _choose_other(choice: Operation) -> None:
+    """Has what a mask chooses be what it is where the mask does not hold."""
+    assert isinstance(choice, low.SelectOp), f"{choice.name}: is no choice"
+    choice.result.replace_all_uses_with(choice.on_false)
+    _erase_unused(choice)
 
 
 def _is_of_several(loop: sched.ReduceOp) -> bool:
@@ -295,34 +378,50 @@ class _Narrowing:
         if first is not None:
             _shift(new, first)
 
-    def split(self, bounds: list[_Bound], choices: list[low.SelectOp]) -> None:
-        """Writes the loop as up to three: of what is before the bounds, between them and after them."""
+    def split(
+        self, bounds: list[_Bound], masked: Sequence[Operation], leave_out: Callable[[Operation], None]
+    ) -> None:
+        """
+        Writes the loop as up to three: of what is before the bounds, between them and after them. `leave_out`
+        makes of a masked op of the loop what it is outside of the bounds.
+        """
         loop, b = self.loop, self.b
         first, end, _ = self._range(bounds)
         assert loop.parent is not None, f"{loop.name}: stands in no block"
-        numbers = [number for number, op in enumerate(loop.body.block.ops) if op in choices]
+        numbers = [number for number, op in enumerate(loop.body.block.ops) if op in masked]
+
+        def outside() -> Loop:
+            copied = loop.clone()
+            ops = list(copied.body.block.ops)
+            for number in numbers:
+                leave_out(ops[number])
+            return copied
+
         if end is not None:
             begin = end if first is None else b.op(arith.MaxSIOp, first, end)
-            after = self._outside(numbers)
+            after = outside()
             loop.parent.insert_op_after(after, loop)
             left = integer_op(b, arith.SubiOp, b.constant(self.extent, INDEX), begin)
             _shift(_with_count(after, left), begin)
         if first is not None:
-            before = self._outside(numbers)
+            before = outside()
             loop.parent.insert_op_before(before, loop)
             _with_count(before, first)
         self.write(bounds)
 
-    def _outside(self, numbers: list[int]) -> Loop:
-        """Returns a copy of the loop that stores what is chosen where the mask does not hold."""
-        copied = self.loop.clone()
-        ops = list(copied.body.block.ops)
-        for number in numbers:
-            choice = ops[number]
-            assert isinstance(choice, low.SelectOp), f"{choice.name}: is no choice"
-            choice.result.replace_all_uses_with(choice.on_false)
-            _erase_unused(choice)
-        return copied
+    def leave_out(self, loop: Operation) -> None:
+        """Has the result of a reduction be that of nothing."""
+        assert isinstance(loop, sched.ReduceOp), f"{loop.name}: is no reduction"
+        type = loop.result.type
+        start = self.b.constant(identity(loop.kind.data, type), type)
+        nothing = start if loop.init is None else loop.init
+        loop.result.replace_all_uses_with(nothing)
+        masks = [choice.condition.owner for choice in _choices_of(loop)]
+        loop.detach()
+        loop.erase()
+        for mask in masks:
+            if isinstance(mask, Operation):
+                _erase_unused(mask)
 
     def _range(self, bounds: list[_Bound]) -> tuple[SSAValue | None, SSAValue | None, SSAValue | None]:
         """Returns where the bounds begin and end, and what holds where there is anything between them."""

@@ -28,7 +28,7 @@ sched.kernel @before(%x: memref<100xf64>, %m: memref<i64>, %y: memref<f64>) {
 // After one index and up to another, where something holds that does not change in the loop.
 // CHECK-LABEL: sched.kernel @between
 // CHECK:         sched.axis %i = 7 {
-// CHECK:           %holds = arith.cmpi sge, %i, %n : index
+// CHECK:           %holds = arith.cmpi ne, %i, %n : index
 // CHECK:           %count = arith.subi
 // CHECK:           %count_1 = low.select %holds, %count, %c0 : index
 // CHECK:           sched.reduce fma %k = 4 count %count_1 : f64 {
@@ -40,7 +40,7 @@ sched.kernel @between(%x: memref<7x4xf64>, %m: memref<i64>, %y: memref<7xf64>) {
   %l = memref.load %m[] : memref<i64>
   %n = arith.index_cast %l : i64 to index
   sched.axis %i = 7 {
-    %holds = arith.cmpi sge, %i, %n : index
+    %holds = arith.cmpi ne, %i, %n : index
     %s = sched.reduce fma %k = 4 : f64 {
       %late = arith.cmpi slt, %n, %k : index
       %early = arith.cmpi sle, %k, %i : index
@@ -279,4 +279,80 @@ sched.kernel @does_not_wrap(%x: memref<9xf64>, %m: memref<i64>, %y: memref<f64>)
     sched.yield %w : f64
   }
   memref.store %s, %y[] : memref<f64>
+}
+
+// Sums that are masked by the index around them are summed up where the mask holds; outside it, they are 0.
+// CHECK-LABEL: sched.kernel @rows
+// CHECK:         sched.axis %i = 9 count %[[FIRST:.*]] {
+// CHECK-NEXT:      memref.store %zero, %y[%i]
+// CHECK-NEXT:    }
+// CHECK:         sched.axis %i_1 = 9 count %{{.*}} {
+// CHECK-NEXT:      %[[ROW:.*]] = arith.addi %i_1, %{{.*}} : index
+// CHECK:           sched.reduce addf %k = 4 : f64 {
+// CHECK-NEXT:        memref.load %x[%[[ROW]], %k]
+// CHECK-NEXT:        sched.yield
+// CHECK:           memref.store %{{.*}}, %y[%[[ROW]]]
+sched.kernel @rows(%x: memref<9x4xf64>, %m: memref<i64>, %y: memref<9xf64>) {
+  %zero = arith.constant 0.0 : f64
+  %l = memref.load %m[] : memref<i64>
+  %n = arith.index_cast %l : i64 to index
+  sched.axis %i = 9 {
+    %c = arith.cmpi sge, %i, %n : index
+    %s = sched.reduce addf %k = 4 : f64 {
+      %v = memref.load %x[%i, %k] : memref<9x4xf64>
+      %w = low.select %c, %v, %zero : f64
+      sched.yield %w : f64
+    }
+    memref.store %s, %y[%i] : memref<9xf64>
+  }
+}
+
+// Where two sums are masked by two bounds, the axis is left as it is.
+// CHECK-LABEL: sched.kernel @two_sums
+// CHECK:         sched.axis %i = 9 {
+// CHECK:           sched.reduce addf %k = 4 : f64 {
+// CHECK:           sched.reduce addf %j = 4 : f64 {
+sched.kernel @two_sums(%x: memref<9x4xf64>, %m: memref<i64>, %y: memref<9xf64>) {
+  %zero = arith.constant 0.0 : f64
+  %l = memref.load %m[] : memref<i64>
+  %n = arith.index_cast %l : i64 to index
+  sched.axis %i = 9 {
+    %c = arith.cmpi sge, %i, %n : index
+    %s = sched.reduce addf %k = 4 : f64 {
+      %v = memref.load %x[%i, %k] : memref<9x4xf64>
+      %w = low.select %c, %v, %zero : f64
+      sched.yield %w : f64
+    }
+    %d = arith.cmpi slt, %i, %n : index
+    %t = sched.reduce addf %j = 4 : f64 {
+      %v = memref.load %x[%i, %j] : memref<9x4xf64>
+      %w = low.select %d, %v, %zero : f64
+      sched.yield %w : f64
+    }
+    %u = arith.addf %s, %t : f64
+    memref.store %u, %y[%i] : memref<9xf64>
+  }
+}
+
+// What takes long is computed where the mask holds.
+// CHECK-LABEL: sched.kernel @divided
+// CHECK:         sched.axis %i = 9 count %{{.*}} {
+// CHECK-NEXT:      memref.load %x
+// CHECK-NEXT:      arith.divf
+// CHECK-NEXT:      memref.store
+// CHECK:         sched.axis %i_1 = 9 count %{{.*}} {
+// CHECK-NEXT:      arith.addi %i_1
+// CHECK-NEXT:      memref.load %y
+// CHECK-NEXT:      memref.store
+sched.kernel @divided(%x: memref<9xf64>, %m: memref<i64>, %y: memref<9xf64>, %z: memref<9xf64>) {
+  %n = memref.load %m[] : memref<i64>
+  sched.axis %i = 9 {
+    %at = arith.index_cast %i : index to i64
+    %c = arith.cmpi slt, %at, %n : i64
+    %v = memref.load %x[%i] : memref<9xf64>
+    %q = arith.divf %v, %v : f64
+    %w = memref.load %y[%i] : memref<9xf64>
+    %s = low.select %c, %q, %w : f64
+    memref.store %s, %z[%i] : memref<9xf64>
+  }
 }

@@ -115,6 +115,44 @@ def test_what_is_stored_between_bounds(backend: str):
                 assert np.asarray(each(x, np.int64(bound))).tobytes() == expected.tobytes(), bound
 
 
+def sums_of_rows(x: Any, n: Any) -> Any:
+    """Rows from n on, each up to n; the others are 0 times what is there."""
+    row, column = tnp.arange(21)[:, None], tnp.arange(21)
+    sums = tnp.sum(tnp.where((row >= n) & (column < n), x, 0.0), axis=1)
+    return tnp.sum(sums) * sums
+
+
+def divided_after(x: Any, n: Any) -> Any:
+    return tnp.where(tnp.arange(21) > n, x[:, 3] / x[3, 4], x[0])
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("function", [sums_of_rows, divided_after], ids=lambda each: each.__name__)
+def test_rows_outside_of_a_mask_take_a_loop_of_their_own(function: Any, backend: str):
+    x = np.random.default_rng(0).integers(1, 9, (21, 21)).astype("f8")
+    lowered = tenon.jit(function).lower(x, np.int64(0))
+    with tenon.compile(lowered.module, backend=backend) as split:
+        text = str(split.stages["sched"])
+        assert "sched.axis %i = 21 count" in text
+        interpreted = tenon.compile(text, backend="reference")
+        whole = tenon.compile(lowered.module, backend="reference", level="graph")
+        for bound in (-(2**62), -1, 0, 1, 10, 20, 21, 22, 2**62):
+            right = np.asarray(whole(x, np.int64(bound)))
+            for each in (split, interpreted):
+                assert np.asarray(each(x, np.int64(bound))).tobytes() == right.tobytes(), bound
+
+
+def test_rows_of_sums_that_threads_may_share_are_one_loop():
+    x = np.ones((200, 100))
+
+    def sums(x: Any, n: Any) -> Any:
+        return tnp.sum(tnp.where(tnp.arange(200)[:, None] < n, x, 0.0), axis=1)
+
+    with tenon.compile(tenon.jit(sums).lower(x, np.int64(0)).module) as whole:
+        assert "sched.axis %i = 200 count" not in str(whole.stages["sched"])
+        assert np.asarray(whole(x, np.int64(7))).tolist() == [100.0] * 7 + [0.0] * 193
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize(
     "function", [before, up_to, after, around, largest, products, integers], ids=lambda each: each.__name__
