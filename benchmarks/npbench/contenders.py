@@ -7,6 +7,8 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
+import numpy as np
+
 from ..harness import Thunk
 from .kernel import Kernel, parts
 from .sides import jax_side, numpy_side, tenon_side
@@ -45,7 +47,8 @@ def of_numba(kernel: Kernel, arguments: Arguments, options: Arguments) -> Thunk 
         return None
     # As in the contest: without these, sums use no vectors.
     compiled = numba.njit(fastmath={"reassoc", "contract"})(kernel.loops)
-    values = [*arguments.values(), *options.values()]
+    # Of its own, as those of Tenon and jax are: what numpy read last is in a cache that is shared.
+    values = [*(_mapped(_copied, value) for value in arguments.values()), *options.values()]
     return lambda: compiled(*values)
 
 
@@ -67,6 +70,10 @@ def _mapped(convert: Callable[[Any], Any], value: Any) -> Any:
     if isinstance(value, tuple):
         return tuple(convert(each) for each in value)
     return value if isinstance(value, float) else convert(value)
+
+
+def _copied(value: Any) -> Any:
+    return value.copy() if isinstance(value, np.ndarray) else value
 
 
 MAKERS: Mapping[str, Maker] = {"numpy": of_numpy, "numba": of_numba, "jax": of_jax}
