@@ -52,16 +52,23 @@ def _solve_rows(t: Side, lower: Any, b: Any) -> Any:
 
 
 def cholesky2(t: Side, a: Any, block: int = 128) -> Any:
-    """Blocks of columns, so that most of the work is products of matrices."""
+    """
+    Blocks of columns, each made of those before it, so that most of the work is products of matrices; below
+    its first rows a block is multiplied with the inverse of their factor.
+    """
     n = a.shape[0]
+    factors: list[Any] = []
     columns: list[Any] = []
-    rest = a
     for begin in range(0, n, block):
         width = min(block, n - begin)
-        top = _cholesky_columns(t, rest[:width, :width])
-        below = _solve_rows(t, top, rest[width:, :width])
-        columns.append(t.np.concatenate([t.np.zeros((begin, width)), top, below]))
-        rest = rest[width:, width:] - below @ below.T
+        rest = a[begin:, begin : begin + width]
+        for number, factor in enumerate(factors):
+            known = factor[begin - number * block :]
+            rest = rest - known @ known[:width].T
+        top = _cholesky_columns(t, rest[:width])
+        below = rest[width:] @ _solve_rows(t, top, t.np.eye(width))
+        factors.append(t.np.concatenate([top, below]))
+        columns.append(t.np.concatenate([t.np.zeros((begin, width)), factors[-1]]))
     return t.np.concatenate(columns, axis=1) + t.np.triu(a, k=1)
 
 
