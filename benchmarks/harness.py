@@ -45,9 +45,9 @@ def time_interleaved(
     clock: Callable[[], float] = perf_counter,
 ) -> dict[str, Times]:
     """
-    Returns each contender's times. A block is about `block_seconds` of timed calls, after as many untimed ones
-    and what `prepare` has for the contender. With a `gate`, blocks that it finds disturbed are tried again. After
-    `most_seconds` there are no more rounds, beyond the first few.
+    Returns each contender's times. A block is about `block_seconds` of timed calls, after as many untimed
+    ones and what `prepare` has for the contender. With a `gate`, blocks that it finds disturbed are tried
+    again. After `most_seconds` there are no more rounds, beyond the first few.
     """
     prepare = prepare or {}
     firsts = {name: _first_seconds(call, clock) for name, call in contenders.items()}

@@ -279,15 +279,19 @@ def _advection(
 
 
 def vadv(t: Side, tendency: Any, u: Any, wind: Any, u_before: Any, tendency_before: Any) -> Any:
-    """Vertical advection, implicit: Thomas's algorithm along the last axis."""
-    system = _advection(t.np, tendency, u, wind, u_before, tendency_before, _RATE)
-    below, diagonal, above, right = (t.np.moveaxis(each, 2, 0) for each in system)
+    """Vertical advection, implicit: Thomas's algorithm along the last axis, on levels one after the other."""
+    last = u.shape[2] - 1
+    half = t.np.moveaxis(0.125 * (wind[1:] + wind[:-1]), 2, 0)
+    known = t.np.moveaxis(_RATE * u_before + tendency_before + tendency, 2, 0)
+    u = t.np.moveaxis(u, 2, 0)
 
-    def forward(state: Any, values: Any) -> Any:
+    def forward(state: Any, k: Any) -> Any:
         c, d = state
-        low, middle, high, value = values
-        scale = 1.0 / (middle - c * low)
-        following = high * scale, (value - d * low) * scale
+        low = t.np.where(k > 0, half[k], 0.0)
+        high = t.np.where(k < last, half[t.np.minimum(k + 1, last)], 0.0)
+        flow = low * (u[k] - u[t.np.maximum(k - 1, 0)]) + high * (u[t.np.minimum(k + 1, last)] - u[k])
+        scale = 1.0 / (_RATE + low - high + c * low)
+        following = high * scale, (known[k] - flow + d * low) * scale
         return following, following
 
     def backward(x: Any, values: Any) -> Any:
@@ -295,8 +299,8 @@ def vadv(t: Side, tendency: Any, u: Any, wind: Any, u_before: Any, tendency_befo
         x = d - c * x
         return x, x
 
-    zeros = t.np.zeros_like(u[:, :, 0])
-    reduced = t.scan(forward, (zeros, zeros), (below, diagonal, above, right))[1]
+    zeros = t.np.zeros_like(u[0])
+    reduced = t.scan(forward, (zeros, zeros), t.np.arange(last + 1))[1]
     solution = t.np.moveaxis(t.scan(backward, zeros, reduced, reverse=True)[1], 0, 2)
     return _RATE * (solution - u_before)
 
