@@ -80,6 +80,19 @@ class KernelCode:
         yield
         self.b = outer
 
+    def reduce(
+        self, kind: sched.CombineKind, extent: Extent, body: Callable[[SSAValue], SSAValue], hint: str
+    ) -> SSAValue:
+        """Writes a reduction of what `body` makes of each index; returns its result."""
+        block = Block(arg_types=[INDEX])
+        with self.inside(block):
+            value = body(block.args[0])
+            self.b.insert(sched.YieldOp(value))
+        op = sched.ReduceOp(kind, extent, value.type, body=Region(block))
+        self.b.insert(op, hint)
+        op.index.name_hint, op.index.location = "k", op.location
+        return op.result
+
     def loop(
         self,
         begin: SSAValue,

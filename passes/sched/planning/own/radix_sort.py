@@ -35,7 +35,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import i1, i32, i64
 from xdsl.ir import Attribute, SSAValue
 
-from .....dialects import graph, low
+from .....dialects import graph, low, sched
 from .....dialects.dims.expressions import upper_bound
 from .....dialects.element_types import element_type_of
 from ....indices.access import shape_of
@@ -94,33 +94,44 @@ class _Digits(SortedRow):
             self._write_number(position)
         is_sorted = self._is_sorted()
         extent = select(code.b, is_sorted, code.index(0), code.index(self.extent))
-        false = code.b.constant(False, i1)
         if self.numbers.nbits <= self.window:
-            half, has_special = self._sort_window(code.index(0), code.index(0), false, extent)
+            half = self._sort_window(code.index(0), code.index(0), extent)
         else:
-            half, has_special = self._sort_windows(is_sorted, extent)
+            half = self._sort_windows(is_sorted, extent)
         with code.axis(self.extent, "k") as position:
             code.store(self._result(half, position), self.result, self.place(position))
-        if self.is_mixed:
-            code.branch(has_special, lambda: self._store_special(half))
+        if self.numbers.has_special and not self.is_argsort:
+            is_open = code.b.op(arith.XOrIOp, is_sorted, code.b.constant(True, i1))
+            is_mixed = code.b.op(arith.AndIOp, is_open, self._has_special(half))
+            code.branch(is_mixed, lambda: self._store_special(half))
 
-    @property
-    def is_mixed(self) -> bool:
-        """Whether elements may be equal and not the same."""
-        return self.numbers.has_special and not self.is_argsort
+    def _has_special(self, half: SSAValue) -> SSAValue:
+        """Returns whether some elements are equal and not the same, as are zeros of two signs, and NaN."""
+        code = self.code
+        zero, one = code.b.constant(0, self.stored), code.b.constant(1, self.stored)
 
-    def _sort_windows(self, is_sorted: SSAValue, extent: SSAValue) -> tuple[SSAValue, SSAValue]:
+        def one_if_special(position: SSAValue) -> SSAValue:
+            is_special = self.numbers.is_special(code, self._number(half, position))
+            return select(code.b, is_special, one, zero)
+
+        found = code.reduce(sched.CombineKind.ORI, self.extent, one_if_special, "special")
+        return code.compare("ne", found, zero)
+
+    def _number(self, half: SSAValue, position: SSAValue) -> SSAValue:
+        return self.code.load(self.scratch[0], [*self.row, half, position])
+
+    def _sort_windows(self, is_sorted: SSAValue, extent: SSAValue) -> SSAValue:
         """Sorts by the highest window, and by all of them if that is not enough."""
         code = self.code
-        done, first = code.index(-1), self._highest_window(extent)
+        done, first = code.index(-1), self._highest_window()
         true, false = code.b.constant(True, i1), code.b.constant(False, i1)
 
         def goes_on(arguments: Sequence[SSAValue]) -> SSAValue:
             return code.compare("sge", arguments[0], code.index(0))
 
         def sort(arguments: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            shift, is_first, half, has_special = arguments
-            half, has_special = self._sort_window(shift, half, has_special, extent)
+            shift, is_first, half = arguments
+            half = self._sort_window(shift, half, extent)
             # The last one may begin in the one before it.
             last = code.index(self.numbers.nbits - self.window)
             following = code.integer(arith.AddiOp, shift, code.index(self.window))
@@ -131,24 +142,21 @@ class _Digits(SortedRow):
                 half, select(code.b, is_partial, code.index(self.extent), code.index(0))
             )
             after_first = select(code.b, is_enough, done, code.index(0))
-            return select(code.b, is_first, after_first, following), false, half, has_special
+            return select(code.b, is_first, after_first, following), false, half
 
-        start = (select(code.b, is_sorted, done, first), true, code.index(0), false)
-        hints = ("shift", "is_first", "half", "has_special")
-        _, _, half, has_special = code.repeat(start, goes_on, sort, hints)
-        return half, has_special
+        start = (select(code.b, is_sorted, done, first), true, code.index(0))
+        _, _, half = code.repeat(start, goes_on, sort, ("shift", "is_first", "half"))
+        return half
 
-    def _highest_window(self, extent: SSAValue) -> SSAValue:
+    def _highest_window(self) -> SSAValue:
         """Returns the lowest bit of the window that begins, to a digit, where numbers differ first."""
         code, b = self.code, self.code.b
 
-        def compare(arguments: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            position, ones, zeros = arguments
-            number = code.load(self.scratch[0], [*self.row, code.index(0), position])
-            return code.b.op(arith.OrIOp, ones, number), code.b.op(arith.AndIOp, zeros, number)
+        def number(position: SSAValue) -> SSAValue:
+            return self._number(code.index(0), position)
 
-        start = (b.constant(0, self.stored), b.constant(-1, self.stored))
-        ones, zeros = code.loop(code.index(0), extent, code.index(1), start, compare, ("k", "ones", "zeros"))
+        ones = code.reduce(sched.CombineKind.ORI, self.extent, number, "ones")
+        zeros = code.reduce(sched.CombineKind.ANDI, self.extent, number, "zeros")
         different = b.op(arith.XOrIOp, ones, zeros)
         shift = code.index(0)
         last = self.numbers.nbits - self.window
@@ -166,9 +174,6 @@ class _Digits(SortedRow):
         code = self.code
         one, most = code.index(1), code.index(self.extent // MOST_INSERTIONS)
 
-        def number(position: SSAValue) -> SSAValue:
-            return code.load(self.scratch[0], [*self.row, half, position])
-
         def goes_on(arguments: Sequence[SSAValue]) -> SSAValue:
             position, moved = arguments
             is_inside = code.compare("slt", position, extent)
@@ -176,9 +181,9 @@ class _Digits(SortedRow):
 
         def insert(arguments: Sequence[SSAValue]) -> Sequence[SSAValue]:
             position, moved = arguments
-            wanted = number(position)
+            wanted = self._number(half, position)
             former = code.integer(arith.SubiOp, position, one)
-            is_below = code.compare("ult", wanted, number(former))
+            is_below = code.compare("ult", wanted, self._number(half, former))
             place = self._insert(half, position, is_below)
             distance = code.integer(arith.SubiOp, position, place)
             return code.integer(arith.AddiOp, position, one), code.integer(arith.AddiOp, moved, distance)
@@ -201,23 +206,21 @@ class _Digits(SortedRow):
                 code.store(code.load(scratch, [*self.row, half, former]), scratch, [*self.row, half, place])
                 code.store(upper, scratch, [*self.row, half, former])
             before = code.b.op(arith.MaxSIOp, code.integer(arith.SubiOp, former, one), zero)
-            moved = code.load(self.scratch[0], [*self.row, half, former])
+            moved = self._number(half, former)
             # The first one is not below itself.
-            is_below = code.compare("ult", moved, code.load(self.scratch[0], [*self.row, half, before]))
+            is_below = code.compare("ult", moved, self._number(half, before))
             return former, is_below
 
         place, _ = code.repeat((position, is_below), goes_on, exchange, ("place", "is_below"))
         return place
 
-    def _sort_window(
-        self, shift: SSAValue, half: SSAValue, has_special: SSAValue, extent: SSAValue
-    ) -> tuple[SSAValue, SSAValue]:
+    def _sort_window(self, shift: SSAValue, half: SSAValue, extent: SSAValue) -> SSAValue:
         """
         Sorts the numbers below `extent`, which is all or none, by the digits from a bit on. Returns the half
-        that they are in then, and whether some elements are equal and not the same, if some were before.
+        that they are in then.
         """
         code = self.code
-        has_special = self._count_digits(shift, half, has_special, extent)
+        self._count_digits(shift, half, extent)
 
         def sort_by(arguments: Sequence[SSAValue]) -> Sequence[SSAValue]:
             digit, half = arguments
@@ -226,7 +229,7 @@ class _Digits(SortedRow):
         is_empty = code.compare("eq", extent, code.index(0))
         digits = select(code.b, is_empty, code.index(0), code.index(self.digits))
         (half,) = code.loop(code.index(0), digits, code.index(1), (half,), sort_by, ("digit", "half"))
-        return half, has_special
+        return half
 
     def _each(self, end: SSAValue, body: Callable[[SSAValue], None]) -> None:
         """Loops over the positions of the row below `end`, one after the other."""
@@ -278,25 +281,19 @@ class _Digits(SortedRow):
         _, is_sorted = code.repeat((code.index(1), true), goes_on, compare, ("k", "is_sorted"))
         return is_sorted
 
-    def _count_digits(
-        self, shift: SSAValue, half: SSAValue, has_special: SSAValue, extent: SSAValue
-    ) -> SSAValue:
-        """Counts the digits from a bit on. Returns whether some elements are equal and not the same."""
+    def _count_digits(self, shift: SSAValue, half: SSAValue, extent: SSAValue) -> None:
+        """Counts the digits from a bit on."""
         code = self.code
         with code.axes([self.digits, 1 << self.bits], "d") as at:
             code.store(code.b.constant(0, self.count), self.counts, at)
 
-        def count(arguments: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            position, *found = arguments
-            number = code.load(self.scratch[0], [*self.row, half, position])
+        def count(position: SSAValue) -> None:
+            number = self._number(half, position)
             for digit in range(self.digits):
                 row = code.index(digit)
                 self._next_of(self.counts, [row, self._digit(number, row, shift)], 1)
-            return [code.b.op(arith.OrIOp, each, self.numbers.is_special(code, number)) for each in found]
 
-        start = (has_special,) if self.is_mixed else ()
-        found = code.loop(code.index(0), extent, code.index(1), start, count, ("k", "has_special"))
-        return found[0] if self.is_mixed else has_special
+        self._each(extent, count)
 
     def _next_of(self, places: SSAValue, at: Sequence[SSAValue], step: int) -> SSAValue:
         """Returns an integer of a buffer, which is `step` more afterwards."""
@@ -308,7 +305,7 @@ class _Digits(SortedRow):
     def _sort_by(self, digit: SSAValue, shift: SSAValue, half: SSAValue) -> SSAValue:
         """Sorts by a digit from one half into the other, and returns where the row is then."""
         code = self.code
-        first = code.load(self.scratch[0], [*self.row, half, code.index(0)])
+        first = self._number(half, code.index(0))
         extent = code.b.op(arith.IndexCastOp, code.index(self.extent), result_type=self.count)
         of_first = code.load(self.counts, [digit, self._digit(first, digit, shift)])
         is_open = code.compare("ne", of_first, extent)
