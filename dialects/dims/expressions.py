@@ -232,6 +232,9 @@ def quotient(extent: Extent, divisor: Extent) -> Extent:
     rest, divisor = _reduced(rest, divisor)
     if isinstance(rest, int) and isinstance(divisor, int):
         return whole + rest // divisor
+    flat = _flattened(rest, divisor)
+    if flat is not None:
+        return whole + quotient(*flat)
     return whole + DimExpr({(Quotient(rest, divisor),): 1})
 
 
@@ -519,6 +522,21 @@ def _reduced(extent: Extent, divisor: Extent) -> tuple[Extent, Extent]:
         return extent, divisor
     first = from_terms({m: f // common for m, f in terms_of(extent)})
     return first, from_terms({m: f // common for m, f in terms_of(divisor)})
+
+
+def _flattened(extent: Extent, divisor: Extent) -> tuple[Extent, Extent] | None:
+    """`(n floordiv 2 + m) floordiv 3  -->  (n + 2 * m) floordiv 6`, None where it is no such quotient."""
+    if not isinstance(divisor, int):
+        return None
+    inner = [
+        monomial[0]
+        for monomial, factor in terms_of(extent)
+        if factor == 1 and len(monomial) == 1 and isinstance(monomial[0], Quotient)
+    ]
+    if len(inner) != 1 or not isinstance(inner[0].divisor, int):
+        return None
+    by = inner[0].divisor
+    return inner[0].operand + (extent - DimExpr({(inner[0],): 1})) * by, divisor * by
 
 
 def _text_of(extent: Extent) -> str:

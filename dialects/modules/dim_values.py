@@ -17,8 +17,9 @@ from ..dims.expressions import (
     dim,
     evaluated,
     exact_quotient,
-    substituted,
+    from_terms,
     symbols_of,
+    terms_of,
 )
 from ..graph import dims_of
 from ..graph.types import shape_of, shape_text, tensor_type_of
@@ -179,7 +180,9 @@ def _source(
     if len(unknown) != 1 or unknown[0] not in dims:
         return None
     (name,) = unknown
-    rest = substituted(extent, lambda symbol: 0 if symbol.name == name else dim(symbol.name))
+    # Not by its value for 0, by which the dim may divide somewhere.
+    others = {m: f for m, f in terms_of(extent) if name not in symbols_of((from_terms({m: 1}),))}
+    rest = from_terms(others)
     factor = exact_quotient(extent - rest, dim(name))
     if not isinstance(factor, int) or factor == 0:
         return None

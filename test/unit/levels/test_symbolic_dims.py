@@ -1000,3 +1000,16 @@ func.func @main(%x: {tensor("n")}, %z: {tensor("m", "k")}) -> {wide} {{
         tenon.compile(text)
     assert "graph.broadcast: cannot schedule an extent" in str(caught.value)
     assert "may be negative, down to -8)" in str(caught.value)
+
+
+def test_an_extent_that_a_dim_divides_says_nothing_of_it() -> None:
+    program = tenon.compile("""
+    graph.dim @n min 0 max 64
+    graph.dim @m min 0 max 64
+    func.func @f(%x: tensor<?xf32, #graph.dims<64 floordiv n>>, %y: tensor<?x?xf32, #graph.dims<n, m>>)
+        -> tensor<?xf32, #graph.dims<64 floordiv n>> {
+      %z = graph.neg %x : tensor<?xf32, #graph.dims<64 floordiv n>>
+      func.return %z : tensor<?xf32, #graph.dims<64 floordiv n>>
+    }""")
+    found = program(np.ones(32, np.float32), np.ones((2, 7), np.float32))
+    np.testing.assert_array_equal(found, -np.ones(32, np.float32))
