@@ -9,12 +9,15 @@ from ..definition import dialect_of
 from . import chlo
 from .attributes import *
 from .base import *
+from .calls import *
 from .collective import *
+from .constant import *
 from .contraction import *
 from .control import *
 from .elementwise import *
 from .indexing import *
 from .movement import *
+from .reduction import *
 
 STABLEHLO = dialect_of("stablehlo", globals())
 
