@@ -7,6 +7,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
+from .composites import composites
 from .graph_program import GraphProgram
 from .library import torch_library
 from .ops.table import TABLE
@@ -46,6 +47,7 @@ def decompositions() -> dict[Any, Any]:
         name = str(op).removeprefix("aten.")
         if getattr(op, "namespace", "") == "aten" and (name in TABLE or name.partition(".")[0] in _RANDOM):
             del found[op]
+    found.update(composites())
     return found
 
 

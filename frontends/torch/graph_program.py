@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from ...dialects.dims.expressions import Extent, evaluated
 from ...errors import TenonError
 from ..arrays.concrete import ConcreteArray
 from .coverage import LeftToTorch, covered_nodes, left_to_torch
@@ -17,6 +18,15 @@ from .ops.table import DEFAULT_FLOAT
 from .partition import Partition, Region, SizeSource
 from .region_program import RegionProgram
 from .told import tell
+
+
+@dataclass(frozen=True)
+class ToldSize:
+    """An integer that is made of symbols, and where the values of these are, by the names of their dims."""
+
+    node: Node
+    extent: Extent
+    sources: Mapping[str, SizeSource]
 
 
 @dataclass(frozen=True)
@@ -75,9 +85,11 @@ class GraphProgram:
         while True:
             steps: list[Any] = []
             programs: list[RegionProgram] = []
-            for step in Partition(graph, covered, dims).steps:
+            partition = Partition(graph, covered, dims)
+            for step in partition.steps:
                 if not isinstance(step, Region):
-                    steps.append(step)
+                    told = partition.told.get(step)
+                    steps.append(step if told is None else ToldSize(step, told, partition.sources_of(step)))
                     continue
                 try:
                     name = f"{self.name}_{len(programs)}"
@@ -101,6 +113,9 @@ class GraphProgram:
             if isinstance(step, RegionProgram):
                 read = [*step.inputs, *(source.node for source in step.region.sizes)]
                 run = _region_call(step)
+            elif isinstance(step, ToldSize):
+                read = [source.node for source in step.sources.values()]
+                run = _told_call(step)
             else:
                 read = list(step.all_input_nodes)
                 run = _node_call(step)
@@ -135,6 +150,14 @@ def _region_call(program: RegionProgram) -> Callable[[dict[Node, Any]], None]:
 def _size(source: SizeSource, values: dict[Node, Any]) -> int:
     value = values[source.node]
     return int(value if source.axis is None else value.shape[source.axis])
+
+
+def _told_call(told: ToldSize) -> Callable[[dict[Node, Any]], None]:
+    def run(values: dict[Node, Any]) -> None:
+        known = {name: _size(source, values) for name, source in told.sources.items()}
+        values[told.node] = evaluated(told.extent, known)
+
+    return run
 
 
 def _node_call(node: Node) -> Callable[[dict[Node, Any]], None]:

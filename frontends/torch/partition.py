@@ -13,8 +13,10 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...dialects.dims.expressions import Extent
 from .extents import Dims, is_symbolic, symbols_of
 from .graph_nodes import Node, integers_of, is_number, is_tensor, op_name, parts_of, value_of
+from .ops.table import NotCoveredError
 
 VIEWS = frozenset(
     (
@@ -92,6 +94,8 @@ class Partition:
         self._covered = covered
         self._sources = size_sources(self._nodes)
         self._dims = dims
+        self.told: dict[Node, Extent] = {}
+        """Sizes of what is computed: they are computed of numbers that are known before."""
         self._levels = self._levelled()
         self._eager: set[Node] = set()
         """Covered nodes that torch computes, also or only: views that are read outside of regions."""
@@ -101,9 +105,9 @@ class Partition:
         """Returns what a compiled node waits for: tensors, numbers it has as arguments, and sizes."""
         found: list[Node] = []
         for each in node.all_input_nodes:
-            if is_symbolic(value_of(each)):
-                continue
-            found.append(each)
+            # Programs are given the values of symbols; views may be made by torch, of the very numbers.
+            if not is_symbolic(value_of(each)) or _is_view(node):
+                found.append(each)
         for value in (node, *node.all_input_nodes):
             for extent in integers_of(value_of(value)):
                 found += [
@@ -128,7 +132,7 @@ class Partition:
                 and is_number(value_of(node))
                 and all(is_number(value_of(each)) for each in node.all_input_nodes)
             )
-            if is_of_numbers:
+            if is_of_numbers or self._is_told(node, levels):
                 levels[node] = FRONT
                 continue
             if _has_effects(node):
@@ -137,6 +141,24 @@ class Partition:
             if _has_effects(node):
                 effects = levels[node]
         return levels
+
+    def _is_told(self, node: Node, levels: Mapping[Node, int]) -> bool:
+        """Notes an integer whose symbols all have their values in front, and returns whether it is one."""
+        value = value_of(node)
+        if not is_symbolic(value):
+            return False
+        sources = [self._sources.get(symbol) for symbol in symbols_of(value)]
+        if any(each is None or levels.get(each.node, FRONT) != FRONT for each in sources):
+            return False
+        try:
+            self.told[node] = self._dims.extent(value)
+        except NotCoveredError:
+            return False
+        return True
+
+    def sources_of(self, node: Node) -> dict[str, SizeSource]:
+        """Returns where the values of the symbols of an integer are, by the names of their dims."""
+        return {str(symbol): self._sources[symbol] for symbol in symbols_of(value_of(node))}
 
     def _ordered(self) -> list[Step]:
         by_level: dict[int, list[Node]] = {}

@@ -8,10 +8,10 @@ from ...errors import TenonError
 from ..tracing.trace import Trace, TracedArray
 from . import ops as ops  # Which fills the table.
 from .extents import Dims, is_symbolic
-from .graph_nodes import Node, location_of, op_name, parts_of, value_of, wanted_of
+from .graph_nodes import Node, is_tensor, location_of, op_name, parts_of, value_of, wanted_of
 from .library import torch_library
-from .ops.table import TABLE, NotCoveredError, Wanted
-from .tensors import dtypes
+from .ops.table import TABLE, Layout, NotCoveredError, Wanted
+from .tensors import dtypes, has_gaps, memory_order
 
 _LEFT_OUT = frozenset(
     ("device", "layout", "memory_format", "names", "non_blocking", "pin_memory", "generator")
@@ -61,6 +61,12 @@ class Writer:
         named = {key: self._argument(each) for key, each in node.kwargs.items() if key not in left_out}
         if "wanted" in op.parameters:
             named["wanted"] = wanted
+        if "layouts" in op.parameters:
+            named["layouts"] = [
+                Layout(memory_order(each.shape, each.stride()), has_gaps(each), each.storage_offset())
+                for each in map(value_of, node.all_input_nodes)
+                if is_tensor(each)
+            ]
         found = op.function(*arguments, **named)
         return _checked(found, wanted)
 

@@ -85,7 +85,7 @@ class Trace:
         self.frozen: list[int] = []
         """The numbers of those among them that are frozen."""
         self.frozen_arguments: list[int] = []
-        """The numbers of other arguments that are: they change seldom, who calls keeps what is made of them."""
+        """The numbers of other arguments that are: who calls keeps what is made of them until they change."""
         self.ranges: dict[tuple[int, np.dtype[Any]], None] = {}
         """The numbers of arguments that are Python integers, with dtypes that must hold them."""
         self.counted: dict[SSAValue, tuple[int | None, int | None]] = {}

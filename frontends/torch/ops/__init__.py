@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from . import (
+    adaptive_pooling,
+    bags,
     binary,
     convolutions,
     creation,
@@ -12,10 +14,13 @@ from . import (
     products,
     reductions,
     sorting,
+    strided,
     unary,
 )
 
 __all__ = [
+    "adaptive_pooling",
+    "bags",
     "binary",
     "convolutions",
     "creation",
@@ -25,5 +30,6 @@ __all__ = [
     "products",
     "reductions",
     "sorting",
+    "strided",
     "unary",
 ]

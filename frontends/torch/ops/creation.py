@@ -96,6 +96,21 @@ def triu(x: Traced, diagonal: int = 0) -> Traced:
     return _within(x, diagonal, is_lower=False)
 
 
+def _triangle(rows: int, columns: int, offset: int, dtype: Any, *, is_lower: bool) -> Traced:
+    within = np.tril_indices if is_lower else np.triu_indices
+    return ops.constant(np.stack(within(rows, offset, columns)).astype(dtype or INT64))
+
+
+@aten("tril_indices.default")
+def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None) -> Traced:
+    return _triangle(row, col, offset, dtype, is_lower=True)
+
+
+@aten("triu_indices.default")
+def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None) -> Traced:
+    return _triangle(row, col, offset, dtype, is_lower=False)
+
+
 @aten("linspace.default")
 def linspace(start: float, end: float, steps: int, *, wanted: Wanted, **options: Any) -> Traced:
     """Computed from both ends, as torch does, so that the last element is `end`."""

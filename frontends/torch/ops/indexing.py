@@ -113,12 +113,9 @@ def index_put(
     x: Traced, indices: Sequence[Traced | None], values: Traced, accumulate: bool = False
 ) -> Traced:
     given = [each for each in indices if each is not None]
-    if len(given) == 1 and given[0].dtype == BOOL and not values.shape:
-        (mask,) = given
-        at = indices.index(mask)
-        shape = (*mask.shape, *(1 for _ in x.shape[at + len(mask.shape) :]))
-        new = x + as_dtype(values, x.dtype) if accumulate else as_dtype(values, x.dtype)
-        return tnp.where(ops.reshape(mask, shape), new, x)
+    if len(given) == 1 and given[0].dtype == BOOL:
+        at = next(axis for axis, each in enumerate(indices) if each is not None)
+        return _put_where(x, given[0], at, values, accumulate)
     axes, places = _indexed(x, indices)
     count, at = len(places[0].shape), axes[0]
     rest = [axis for axis in range(len(x.shape)) if axis not in axes]
@@ -131,6 +128,26 @@ def index_put(
         inside, before = range(front, front + count), range(front)
         updates = ops.permute(updates, (*inside, *before, *range(front + count, len(shape))))
     return _scattered("add" if accumulate else "set", x, places, updates, axes)
+
+
+def _put_where(x: Traced, mask: Traced, at: int, values: Traced, accumulate: bool) -> Traced:
+    """
+    Returns `x` with `values` where a mask over the axes from `at` on is true.
+
+    Raises:
+        NotCoveredError: each place has another value, so that their number must fit.
+    """
+    inner = len(x.shape) - at - len(mask.shape)
+    shape = tuple(values.shape)
+    if len(shape) > inner:
+        # The axis of the chosen places.
+        before = shape[: len(shape) - inner - 1]
+        if shape[len(before)] != 1:
+            raise NotCoveredError("a mask, which picks as many elements as its values say")
+        values = ops.reshape(values, (*before, *(1 for _ in mask.shape), *shape[len(before) + 1 :]))
+    new = as_dtype(values, x.dtype)
+    chosen = ops.reshape(mask, (*mask.shape, *(1 for _ in range(inner))))
+    return tnp.where(chosen, x + new if accumulate else new, x)
 
 
 def _scattered(

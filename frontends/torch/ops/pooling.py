@@ -25,7 +25,7 @@ def _each(values: Any, count: int, default: Sequence[int] = ()) -> tuple[int, ..
     return found * count if len(found) == 1 else found
 
 
-def _static(x: Traced, count: int) -> tuple[int, ...]:
+def static_extents(x: Traced, count: int) -> tuple[int, ...]:
     """Returns the extents of the last axes. Raises NotCoveredError where they are known when it runs."""
     extents = tuple(x.shape[len(x.shape) - count :])
     if any(not isinstance(extent, int) for extent in extents):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -36,7 +36,7 @@ def _static(x: Traced, count: int) -> tuple[int, ...]:
 def _padded(x: Traced, value: float, widths: Sequence[int], reach: Sequence[int]) -> Traced:
     """Returns `x` with `value` around its last axes, so that windows which end at `reach` lie inside."""
     count = len(widths)
-    extents = _static(x, count)
+    extents = static_extents(x, count)
     rest = (0,) * (len(x.shape) - count)
     high = [max(end - extent - width, 0) for end, extent, width in zip(reach, extents, widths, strict=True)]
     if not any((*widths, *high)):
@@ -67,7 +67,7 @@ def _max_pool(count: int) -> Any:
         )
         if prod(windows) > MOST_TAPS or x.dtype.kind in "iub":
             raise NotCoveredError(f"the greatest of windows of {prod(windows)} elements of {x.dtype}")
-        extents = _static(x, count)
+        extents = static_extents(x, count)
         places = wanted[0].shape[len(x.shape) - count :]
         spread = [(window - 1) * far + 1 for window, far in zip(windows, apart, strict=True)]
         padded = _padded(x, float("-inf"), widths, _reach(places, spread, steps))
@@ -141,10 +141,15 @@ def max_pool_backward(
     ceil_mode: bool,
     indices: Traced,
 ) -> Traced:
-    extents = _static(x, 2)
-    rest = tuple(x.shape[:-2])
+    return to_places(grad, x, indices, 2)
+
+
+def to_places(grad: Traced, x: Traced, indices: Traced, count: int) -> Traced:
+    """Returns the sums of gradients at their places in images, which have `count` axes."""
+    extents = static_extents(x, count)
+    rest = tuple(x.shape[: len(x.shape) - count])
     zeros = ops.full(0, x.dtype, (*rest, prod(extents)))
-    flat = (*rest, prod(_static(grad, 2)))
+    flat = (*rest, prod(static_extents(grad, count)))
     found = scatter_add(zeros, -1, ops.reshape(indices, flat), ops.reshape(grad, flat))
     return ops.reshape(found, tuple(x.shape))
 
@@ -184,7 +189,7 @@ def _avg_pool(count: int) -> Any:
     ) -> Traced:
         windows = _each(kernel, count)
         steps, widths = _each(stride, count, windows), _each(padding, count)
-        extents = _static(x, count)
+        extents = static_extents(x, count)
         places = wanted.shape[len(x.shape) - count :]
         value = as_dtype(x, computed_in(x.dtype))
         padded = _padded(value, 0, widths, _reach(places, windows, steps))
@@ -217,7 +222,7 @@ def avg_pool_backward(
 ) -> Traced:
     windows = _each(kernel, 2)
     steps, widths = _each(stride, 2, windows), _each(padding, 2)
-    extents, places = _static(x, 2), _static(grad, 2)
+    extents, places = static_extents(x, 2), static_extents(grad, 2)
     counts = _divisors(extents, places, windows, steps, widths, count_include_pad, divisor_override)
     value = as_dtype(grad, computed_in(x.dtype))
     value = value / as_dtype(ops.constant(counts), value.dtype)
@@ -234,32 +239,3 @@ def avg_pool_backward(
         spread = ops.pad(spread, ops.full(0, spread.dtype, ()), (0,) * 4, (0, 0, *high))
     found = ops.slice(spread, (0, 0, *widths), (*spread.shape[:2], *extents), (1,) * 4)
     return as_dtype(ops.reshape(found, tuple(x.shape)), x.dtype)
-
-
-@aten("_adaptive_avg_pool2d.default", "_adaptive_avg_pool3d.default", "adaptive_avg_pool1d.default")
-def adaptive_avg_pool(x: Traced, size: Sequence[int], *, wanted: Wanted) -> Traced:
-    count = len(size)
-    windows = _even(_static(x, count), size)
-    value = as_dtype(x, computed_in(x.dtype))
-    return as_dtype(nn.avg_pool(value, windows, strides=windows), x.dtype)
-
-
-def _even(extents: Sequence[int], places: Sequence[int]) -> tuple[int, ...]:
-    """Returns the windows that part images evenly. Raises NotCoveredError where none do."""
-    if any(not n or extent % n for extent, n in zip(extents, places, strict=True)):
-        raise NotCoveredError(
-            f"windows of several sizes ({tuple(extents)} elements at {tuple(places)} places)"
-        )
-    return tuple(extent // n for extent, n in zip(extents, places, strict=True))
-
-
-@aten("_adaptive_avg_pool2d_backward.default")
-def adaptive_avg_pool_backward(grad: Traced, x: Traced) -> Traced:
-    windows = _even(_static(x, 2), _static(grad, 2))
-    value = as_dtype(grad, computed_in(x.dtype)) / float(prod(windows))
-    rest = tuple(grad.shape[:-2])
-    high, wide = grad.shape[-2:]
-    value = ops.broadcast(
-        ops.reshape(value, (*rest, high, 1, wide, 1)), (*rest, high, windows[0], wide, windows[1])
-    )
-    return as_dtype(ops.reshape(value, tuple(x.shape)), x.dtype)

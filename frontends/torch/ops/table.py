@@ -31,6 +31,14 @@ class Wanted(NamedTuple):
     shape: tuple[Any, ...]
 
 
+class Layout(NamedTuple):
+    """How an operand lies in memory: the order of its axes, whether there are gaps, and where it begins."""
+
+    order: tuple[int, ...]
+    has_gaps: bool
+    offset: Any
+
+
 class AtenOp(NamedTuple):
     """A function over traced arrays, and the names of its parameters."""
 
@@ -47,7 +55,7 @@ def aten(*names: str) -> Callable[[F], F]:
     Enters a function for ops of these names. It gets the arguments of the op: tensors as traced arrays,
     dtypes as numpy's, symbolic integers as extents. It is not told of devices, layouts and memory formats,
     unless it has parameters for them. Where it has a parameter `wanted` that is what torch says the op gives,
-    a `Wanted` or a tuple of them.
+    a `Wanted` or a tuple of them, and where it has a parameter `layouts` the `Layout` of each tensor.
     """
 
     def entered(function: F) -> F:

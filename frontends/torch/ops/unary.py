@@ -177,7 +177,7 @@ def cloned(x: Traced, *, memory_format: Any = None) -> Traced:
     return x.trace.add(graph.MaterializeOp(x.value), aval=x.aval)
 
 
-@aten("alias.default", "lift_fresh_copy.default", "detach.default")
+@aten("alias.default", "lift_fresh_copy.default", "detach.default", "detach_copy.default")
 def same(x: Traced) -> Traced:
     return x
 

@@ -141,6 +141,29 @@ def test_random_numbers_are_torchs_in_their_order():
     torch.testing.assert_close(results[1], results[0])
 
 
+def test_views_that_torch_makes_have_sizes_of_what_is_computed():
+    class Patches(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.patches = nn.Conv2d(3, 8, 4, 4)
+            self.places = nn.Parameter(torch.randn(1, 21, 8))
+
+        def forward(self, x: Tensor) -> Tensor:
+            rows = self.patches(x).flatten(2).transpose(1, 2)
+            first = rows.new_zeros(1, 1, 8).expand(rows.shape[0], -1, -1)
+            return torch.cat([first, rows], 1) + self.places
+
+    mine = Patches()
+    its, x = copy.deepcopy(mine), torch.randn(2, 3, 17, 21)
+    compiled = torch.compile(mine, backend="tenon", dynamic=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LeftToTorchWarning)
+        for net in (compiled, its):
+            net(x).square().sum().backward()
+    for one, other in zip(mine.parameters(), its.parameters(), strict=True):
+        torch.testing.assert_close(one.grad, other.grad, rtol=1e-4, atol=1e-4)
+
+
 def test_averages_over_open_extents_train_here(recwarn: pytest.WarningsRecorder):
     def loss(x: Tensor) -> Tensor:
         return functional.adaptive_avg_pool2d(x * x, 1).sin().sum() + (x * x).mean()

@@ -9,6 +9,7 @@ import pytest
 import torch
 from tenon.frontends.torch.backend import decompositions
 from tenon.frontends.torch.graph_program import GraphProgram
+from tenon.frontends.torch.told import forget_told
 from torch import Tensor
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.nn import functional
@@ -251,6 +252,29 @@ def test_pooling_and_its_gradients_are_torchs(ceil: bool):
     check(lambda x: pool(x, 3, 2, 1, ceil_mode=ceil, return_indices=True), x)
 
 
+ADAPTIVE = [((14, 15), (3, 3)), ((14, 15), (5, 4)), ((5, 7), (8, 9)), ((8, 8), (4, 2)), ((9, 8), (1, 1))]
+
+
+@pytest.mark.parametrize(("extents", "places"), ADAPTIVE, ids=str)
+def test_pooling_to_a_number_of_places_is_torchs(extents: tuple[int, int], places: tuple[int, int]):
+    x = numbers(torch.float32, 2, 3, *extents)
+    check(with_gradients(lambda x: functional.adaptive_avg_pool2d(x, places)), x)
+    check(with_gradients(lambda x: functional.adaptive_max_pool2d(x, places)), x)
+    # Nothing but its own window changes a place.
+    x[0, 0, 3, 3], x[0, 0, 4, 5], x[1, 1, 4, 4], x[0, 1] = (float(n) for n in ("nan", "nan", "inf", "-inf"))
+    check(lambda x: functional.adaptive_avg_pool2d(x, places), x)
+    check(lambda x: functional.adaptive_max_pool2d(x, places, return_indices=True), x)
+
+
+def test_pooling_of_one_and_three_axes_to_a_number_of_places():
+    check(with_gradients(lambda x: functional.adaptive_avg_pool1d(x, 5)), numbers(torch.float32, 2, 3, 17))
+    x = numbers(torch.float32, 2, 3, 5, 7, 4)
+    check(with_gradients(lambda x: functional.adaptive_avg_pool3d(x, (2, 3, 2))), x)
+    check(with_gradients(lambda x: functional.adaptive_max_pool3d(x, (2, 3, 2))), x)
+    half = numbers(torch.bfloat16, 2, 5, 7)
+    check(lambda x: functional.adaptive_avg_pool2d(x, (2, 3)), half, rtol=2e-2, atol=1e-2)
+
+
 @pytest.mark.parametrize("dtype", [torch.bool, *INTEGERS, *FLOATS], ids=str)
 def test_conversions_are_torchs(dtype: torch.dtype):
     x = torch.tensor([0.0, 1.5, -1.5, 100.0, 3.0])
@@ -260,7 +284,16 @@ def test_conversions_are_torchs(dtype: torch.dtype):
 def test_tensors_that_are_made_are_torchs():
     def made(x: Tensor) -> list[Tensor]:
         ramps = [torch.arange(5), torch.arange(1, 7, 2), torch.arange(0.5, 3, 0.5), torch.linspace(0, 1, 7)]
-        return [*ramps, torch.eye(3, 4), torch.full((2, 2), 7), torch.zeros_like(x), x.new_ones(3), x + 1]
+        return [
+            *ramps,
+            torch.eye(3, 4),
+            torch.tril_indices(4, 5, -1),
+            torch.triu_indices(3, 4),
+            torch.full((2, 2), 7),
+            torch.zeros_like(x),
+            x.new_ones(3),
+            x + 1,
+        ]
 
     check(made, numbers(torch.float32, 2))
 
@@ -277,16 +310,19 @@ LEFT: dict[str, tuple[str, Callable[..., Any]]] = {
     ),
     "a name that is not there": ("it is not in the table", lambda x: torch.linalg.svdvals(x)),
     "bits of another width": ("which is not as wide", lambda x: x.view(torch.int16) + 1),
-    "an uneven adaptive pool": (
-        "windows of several sizes",
-        lambda x: functional.adaptive_avg_pool2d(x.view(1, 1, *x.shape), 3),
+    "the greatest of bags": (
+        "the greatest of bags",
+        lambda x: functional.embedding_bag(x[:1].long() * 0, x, mode="max"),
     ),
     "a pool of large windows": (
         "elements of",
         lambda x: torch.ops.aten.max_pool2d_with_indices(x.repeat(9, 9)[None], [9, 9])[0],
     ),
     "booleans in order": ("booleans in order", lambda x: (x > 0).sort()[0]),
-    "a mask": ("a mask, which picks", lambda x: x.index_put((x > 0,), x[0, :1].expand(1)[0:1])),
+    "a mask with a value for each place": (
+        "a mask, which picks",
+        lambda x: x.index_put((x > -100,), torch.arange(16.0)),
+    ),
     "a mean of integers": (
         "a mean of integers",
         lambda x: x.long().scatter_reduce(0, x.long() * 0, x.long(), "mean"),
@@ -301,9 +337,22 @@ def test_what_is_not_covered_is_left_to_torch(name: str):
     x = numbers(torch.float32, 4, 4)
     call: Callable[..., list[Tensor]] = lambda *given: as_list(function(*given))  # noqa: E731
     with pytest.warns(UserWarning, match="runs in torch"):
-        from tenon.frontends.torch.told import forget_told
-
         forget_told()
         program = program_of(call, x)
     assert any(reason in each.reason for each in program.left), program.left
     torch.testing.assert_close(list(program([x])), call(x))
+
+
+@pytest.mark.parametrize(
+    ("x", "reason"),
+    [
+        (numbers(torch.float32, 4, 4)[:, :2], "a tensor that is not all of its memory"),
+        (numbers(torch.float32, 4, 4)[:1], "places outside of the tensor"),
+    ],
+    ids=["gaps", "outside"],
+)
+def test_views_of_more_memory_than_the_tensors_are_left_to_torch(x: Tensor, reason: str):
+    forget_told()
+    with pytest.warns(UserWarning, match=f"as_strided_copy.default runs in torch: {reason}"):
+        program = program_of(lambda x: [torch.ops.aten.as_strided(x, (2, 3), (4, 1))], x)
+    torch.testing.assert_close(program([x])[0], x.as_strided((2, 3), (4, 1)))

@@ -1,0 +1,159 @@
+"""Ops as torch.compile captures them, with their gradients, beside torch's own: none is left to torch."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import torch
+from tenon.frontends.torch.told import LeftToTorchWarning, forget_told
+from torch import Tensor, nn
+from torch.nn import functional
+
+
+@pytest.fixture(autouse=True)
+def _all_is_compiled() -> Iterator[None]:
+    torch.manual_seed(0)
+    forget_told()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", LeftToTorchWarning)
+        yield
+
+
+def check(function: Callable[..., Tensor], *tensors: Tensor, dynamic: bool = False) -> None:
+    """Checks results, and gradients of tensors that ask for them."""
+    torch.compiler.reset()
+    found: list[tuple[Any, ...]] = []
+    for each in (torch.compile(function, backend="tenon", dynamic=dynamic), function):
+        given = [tensor.detach().clone().requires_grad_(tensor.requires_grad) for tensor in tensors]
+        result = each(*given)
+        if result.requires_grad:
+            (result * torch.arange(1.0, result.numel() + 1).view_as(result)).sum().backward()
+        found.append((result.detach(), *(tensor.grad for tensor in given)))
+    torch.testing.assert_close(*found, equal_nan=True, rtol=1e-4, atol=1e-4)
+
+
+def random(*shape: int) -> Tensor:
+    return torch.randn(shape, requires_grad=True)
+
+
+VIEWS: dict[str, Callable[[Tensor], Tensor]] = {
+    "strides": lambda x: x.as_strided((3, 2), (1, 4), 2) * 2,
+    "of a transpose": lambda x: (x * 2).t().as_strided((6, 5), (1, 6)) + 1,
+    "that overlap": lambda x: (x + 1).as_strided((4, 3), (2, 1), 1).sin(),
+    "all of it": lambda x: (x + 1).as_strided((5, 6), (6, 1)) + x,
+    "in three axes": lambda x: (x * x).t().as_strided((2, 3, 5), (3, 1, 6)) * 2,
+    "that are written": lambda x: torch.as_strided_scatter(x * 1, x[:2, :3], (2, 3), (7, 2), 1),
+    "that are all written": lambda x: torch.as_strided_scatter(x * 1, x.t() * 3, (6, 5), (1, 6)),
+}
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_views_of_memory(name: str):
+    check(VIEWS[name], random(5, 6))
+
+
+def assigned(x: Tensor, mask: Any, value: Any) -> Tensor:
+    x = x * 1
+    x[mask] = value
+    return x
+
+
+MASKS: dict[str, Callable[[Tensor], Tensor]] = {
+    "a number": lambda x: assigned(x, x > 0, 7.0),
+    "not a number": lambda x: assigned(x, torch.isnan(x), 1),
+    "added to": lambda x: x.index_put((x > 0,), torch.tensor([7.0]), True),
+    "rows": lambda x: assigned(x, x[..., 0] > 0, torch.arange(3.0)),
+    "rows of rows": lambda x: assigned(x, x[:, 0, 0] > 0, torch.ones(1, 5, 3)),
+    "columns": lambda x: assigned(x, (slice(None), x[0, :, 0] > 0), torch.arange(4.0).view(4, 1, 1)),
+    "a choice": lambda x: torch.where(x > 0, x, 0) + x.masked_fill(x < 0, torch.tensor(3.0)),
+}
+
+
+@pytest.mark.parametrize("name", MASKS)
+def test_assignments_by_masks(name: str):
+    check(MASKS[name], random(4, 5, 3))
+
+
+@pytest.mark.parametrize("padding", [None, 2])
+@pytest.mark.parametrize("mode", ["sum", "mean"])
+def test_bags_of_rows(mode: str, padding: int | None):
+    places, offsets = torch.tensor([1, 2, 4, 5, 4, 3, 2, 9]), torch.tensor([0, 0, 4, 7])
+
+    def bag(weight: Tensor, places: Tensor, *offsets: Tensor, **options: Any) -> Tensor:
+        return functional.embedding_bag(places, weight, *offsets, mode=mode, padding_idx=padding, **options)
+
+    check(bag, random(10, 4), places, offsets)
+    check(bag, random(10, 4), places.view(2, 4))
+    check(
+        lambda *given: bag(*given, include_last_offset=True), random(10, 4), places, torch.tensor([0, 3, 8])
+    )
+    if mode == "sum":
+        factors = torch.arange(8.0)
+        check(lambda *given: bag(*given, per_sample_weights=factors), random(10, 4), places, offsets)
+
+
+@pytest.mark.parametrize("norm_first", [False, True])
+@pytest.mark.parametrize("activation", ["relu", "gelu"])
+def test_whole_layers_of_transformers(norm_first: bool, activation: str):
+    layer = nn.TransformerEncoderLayer(
+        32, 4, 64, activation=activation, batch_first=True, norm_first=norm_first
+    ).eval()
+    causal = torch.ones(7, 7, dtype=torch.bool).triu(1)
+    padding = torch.arange(7) >= torch.tensor([4, 7, 1])[:, None]
+    masks: list[dict[str, Tensor]] = [{}, {"src_mask": causal}, {"src_key_padding_mask": padding}]
+    masks += [{"src_mask": causal, "src_key_padding_mask": padding}]
+    masks += [{"src_key_padding_mask": torch.ones_like(padding)}]
+    with torch.no_grad():
+        for options in masks:
+            check(lambda x, options=options: layer(x, **options), torch.randn(3, 7, 32))
+
+
+LEFT: dict[str, tuple[str, Callable[..., Tensor], tuple[Tensor, ...]]] = {
+    "views with sizes of calls": (
+        "places in memory that are known when it runs",
+        lambda x: x.as_strided((x.shape[0], 2), (2, 1), 1) * 2,
+        (torch.randn(5, 6),),
+    ),
+    "bags by frequency": (
+        "scale_grad_by_freq",
+        lambda x: functional.embedding_bag(torch.tensor([[1, 1]]), x, scale_grad_by_freq=True),
+        (random(3, 4),),
+    ),
+    "sparse gradients": (
+        "layout torch.sparse_coo",
+        lambda x: functional.embedding_bag(torch.tensor([[1, 1]]), x, mode="sum", sparse=True),
+        (random(3, 4),),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LEFT)
+def test_what_is_left_to_torch(name: str):
+    reason, function, tensors = LEFT[name]
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        check(function, *tensors, dynamic=True)
+    assert any(reason in str(each.message) for each in told)
+
+
+def test_attention_gives_its_weights():
+    attention = nn.MultiheadAttention(32, 4, batch_first=True).eval()
+    kinds: list[dict[str, Any]] = [{}, {"average_attn_weights": False}]
+    kinds += [{"attn_mask": torch.rand(12, 7, 7) > 0.8}, {"attn_mask": torch.ones(7, 7).triu(1).bool()}]
+    with torch.no_grad():
+        for options in kinds:
+            for number in (0, 1):
+                check(
+                    lambda x, options=options, number=number: attention(x, x, x, **options)[number],
+                    torch.randn(3, 7, 32),
+                )
+
+
+def test_products_of_rows_that_are_looked_up():
+    table, weight = random(50, 96), random(96, 48)
+    check(lambda x, w: x[torch.arange(40) % 7] @ w, table, weight)
+    with torch.no_grad():
+        check(lambda x, w: functional.embedding(torch.arange(40) % 7, x) @ w, table, weight)
