@@ -8,12 +8,13 @@ group, spatial...), with one to three spatial axes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
+from math import pi, prod, sqrt
 from typing import Any
 
 import numpy as np
 from xdsl.ir.affine import AffineExpr, AffineMap
 
+from ..dialects import graph
 from .arrays.array import Array
 from .calls.dispatch import array_function
 from .numpy.arguments.axes import axis_of, integer_of
@@ -406,13 +407,20 @@ def avg_pool(
     return total
 
 
-@array_function
-def gelu(x: Array, /) -> Array:
-    """The element times the probability that a normally distributed number is less."""
+@array_function(static=("approximate",))
+def gelu(x: Array, /, *, approximate: bool = False) -> Array:
+    """
+    The element times the probability that a normally distributed number is less. With `approximate`, as
+    jax.nn.gelu does by default, that is taken to be 0.5 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3))).
+    """
     source = as_float("gelu", x)
-    scaled = ops.mul(source, scalar_like(source, 0.5**0.5))
     half = ops.mul(source, scalar_like(source, 0.5))
-    return ops.mul(half, ops.add(ops.erf(scaled), scalar_like(source, 1)))
+    if approximate:
+        cube = ops.mul(ops.mul(ops.mul(source, source), source), scalar_like(source, 0.044715))
+        inner = ops.unary(graph.TanhOp, ops.mul(ops.add(source, cube), scalar_like(source, sqrt(2 / pi))))
+    else:
+        inner = ops.erf(ops.mul(source, scalar_like(source, 0.5**0.5)))
+    return ops.mul(half, ops.add(inner, scalar_like(source, 1)))
 
 
 def _sigmoid(x: TracedArray) -> TracedArray:

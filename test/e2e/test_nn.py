@@ -199,6 +199,35 @@ def test_activations_are_their_formulas():
         np.testing.assert_allclose(np.asarray(function(given)), expected, rtol=1e-9, atol=1e-12)
 
 
+# What jax.nn.gelu of jax 0.10 gives in float64, by its approximation.
+JAX_GELU = {
+    -30.0: -0.0,
+    -5.0: -2.2917961944868281e-07,
+    -2.5: -0.0150842660899983,
+    -1.0: -0.1588080093917233,
+    -0.25: -0.100324649298315,
+    -0.0: -0.0,
+    1e-3: 0.000500398942213582,
+    0.5: 0.3457140098251439,
+    1.0: 0.8411919906082768,
+    2.5: 2.4849157339100016,
+    6.0: 5.9999999999156035,
+}
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "bfloat16"])
+def test_gelu_by_tanh_is_that_of_jax(dtype: str):
+    x = np.array(list(JAX_GELU)).astype(dtype)
+    found = np.asarray(nn.gelu(tnp.asarray(x), approximate=True))
+    assert found.dtype == x.dtype
+    tolerance = {"float64": 1e-14, "float32": 1e-6, "bfloat16": 1e-2}[dtype]
+    np.testing.assert_allclose(found, list(JAX_GELU.values()), rtol=tolerance * 4, atol=tolerance)
+    exact = np.asarray(nn.gelu(tnp.asarray(x)))
+    assert np.abs(exact - found.astype(exact.dtype)).max() < 1e-2
+    # bfloat16 is too short to tell the two apart everywhere.
+    assert dtype == "bfloat16" or (exact != found).any()
+
+
 def test_one_hot_puts_a_one_at_the_index_and_nothing_for_others():
     x = tnp.asarray(np.array([[0, 2], [-1, 3]], np.int32))
     found = np.asarray(nn.one_hot(x, 3, axis=0, dtype=tnp.float32))

@@ -90,13 +90,9 @@ def mish(x: Array) -> Array:
 @onnx_op("Gelu")
 def gelu(x: Array, *, approximate: str = "none") -> Array:
     """The element times the probability of less, or what its approximation by `tanh` gives."""
-    if approximate == "none":
-        return nn.gelu(x)
-    if approximate != "tanh":
+    if approximate not in ("none", "tanh"):
         raise TenonError(f"approximate is {approximate!r}, expected none or tanh")
-    cube = tnp.multiply(tnp.multiply(tnp.multiply(x, x), x), 0.044715)
-    inner = tnp.tanh(tnp.multiply(tnp.add(x, cube), math.sqrt(2 / math.pi)))
-    return tnp.multiply(tnp.multiply(x, 0.5), tnp.add(inner, 1))
+    return nn.gelu(x, approximate=approximate == "tanh")
 
 
 @onnx_op("Shrink")

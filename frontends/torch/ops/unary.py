@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import pi, sqrt
 from typing import Any
 
 import numpy as np
@@ -142,10 +141,7 @@ def square(x: Traced) -> Traced:
 @aten("gelu.default")
 def gelu(x: Traced, *, approximate: str = "none") -> Traced:
     (value,), dtype = promoted_floats(x)
-    if approximate == "none":
-        return as_dtype(nn.gelu(value), dtype)
-    inner = sqrt(2 / pi) * (value + 0.044715 * value * value * value)
-    return as_dtype(0.5 * value * (1 + tnp.tanh(inner)), dtype)
+    return as_dtype(nn.gelu(value, approximate=approximate == "tanh"), dtype)
 
 
 @aten("hardtanh.default")
