@@ -66,7 +66,9 @@ def test_options_of_the_machine_have_the_same_defaults_everywhere():
 
 def test_named_pipelines_take_the_machine_as_options():
     target = replace(ODD, lacks=())
-    options = " ".join(f"{name.replace('_', '-')}={getattr(target, name)}".lower() for name in sorted(OF_TARGET))
+    options = " ".join(
+        f"{name.replace('_', '-')}={getattr(target, name)}".lower() for name in sorted(OF_TARGET)
+    )
     text = f"graph-pipeline{{{options}}},sched-pipeline{{{options}}},low-pipeline"
     assert str(PassManager(text)) == str(PassManager(all_passes(target)))
     assert str(PassManager(f"default-pipeline{{{options}}}")) == str(PassManager(all_passes(target)))
