@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from threading import Lock
 from typing import Any, cast
 
@@ -14,7 +13,7 @@ from ...dialects import graph
 from ...errors import CallError, TenonError
 from ..arrays.array import Array
 from ..arrays.aval import aval_of
-from ..arrays.concrete import ConcreteArray, as_concrete
+from ..arrays.concrete import ConcreteArray
 from ..calls.compiled_trace import CompiledTrace
 from ..jit.dims import Dim
 from ..tracing.trace import Trace, TracedArray, current_trace
@@ -22,16 +21,15 @@ from . import fusions as fusions  # The rooms register what ops are.
 from . import layers as layers
 from . import ops as ops
 from . import quantised as quantised
+from .call_inputs import CallInputs
+from .call_program import CallProgram, Computed, mapped
 from .coverage import check_supported
 from .functions import Functions, opsets_of
 from .graphs import Frame, Run, Scope, add_initializers, run_graph
-from .loading import dim_names, graph_inputs, load_model
+from .loading import graph_inputs, load_model
 from .storage import carried, carrier_of, stored, stored_array
 from .tensors import TensorReader
 from .values import GraphInput, NumpyArray, Value, ValueNeeded, is_known, leaves_of
-
-_LARGEST_DIM = 1 << 16
-"""The bound of named dims where none is given, so that programs can tell how much memory they take."""
 
 _MOST_PROGRAMS = 64
 """How many programs are kept for one model: the one that was used the longest ago goes."""
@@ -72,32 +70,6 @@ def from_onnx(
     return OnnxModel(proto, TensorReader(external), options, dims or {})
 
 
-@dataclass(frozen=True, slots=True)
-class _Program:
-    """A program for calls of one kind: results that are known, and those that it computes."""
-
-    compiled: CompiledTrace | None
-    arguments: tuple[int, ...]
-    """The numbers of the leaves of a call that it takes."""
-    results: tuple[Any, ...]
-    """For each result its known value, or the traced arrays in it, as they were."""
-
-    def run(self, leaves: Sequence[NumpyArray]) -> list[Any]:
-        values: list[NumpyArray] = []
-        if self.compiled is not None:
-            given = [leaves[number] for number in self.arguments]
-            values = [each.values for each in self.compiled.run(given)]
-        return [_filled(each, values) for each in self.results]
-
-
-@dataclass(frozen=True, slots=True)
-class _Computed:
-    """A result that is the array of that number which a program gives; its dtype is that of the model."""
-
-    number: int
-    dtype: np.dtype[Any]
-
-
 class OnnxModel:
     """
     A model that is called with arrays: numpy's, Tenon's, or others that DLPack hands over. It gives numpy
@@ -121,16 +93,15 @@ class OnnxModel:
         inputs = graph_inputs(proto.graph.input)
         self.inputs = tuple([each for each in inputs if each.name not in given])
         """What a call takes, in order."""
+        self._taken = CallInputs(self.name, self.inputs, dims)
         self.outputs = tuple(graph_inputs(proto.graph.output))
         """What a call gives, in order."""
-        self._dims = _dims_of(self.inputs, dims)
-        self._bounded = frozenset(dims)
         self._by_value: frozenset[str] = frozenset()
         """The inputs for the values of which programs are made."""
         self._folds_all = False
         self._why_static: str | None = None
         self._initializers: dict[int, tuple[Any, NumpyArray]] = {}
-        self._programs: OrderedDict[Any, _Program] = OrderedDict()
+        self._programs: OrderedDict[Any, CallProgram] = OrderedDict()
         self._lock = Lock()
 
     def __repr__(self) -> str:
@@ -140,7 +111,7 @@ class OnnxModel:
     @property
     def dims(self) -> Mapping[str, int | Dim]:
         """What each named dim of the inputs is, by what the model calls it."""
-        return dict(self._dims)
+        return dict(self._taken.dims)
 
     @property
     def initializers(self) -> list[tuple[str, NumpyArray]]:
@@ -174,89 +145,24 @@ class OnnxModel:
         results = self.run(self.bound(inputs, named))
         return results[0] if len(results) == 1 else tuple(results)
 
+    def bound(self, inputs: tuple[Any, ...], named: Mapping[str, Any]) -> list[Any]:
+        """Returns the inputs of a call in order. Raises CallError where one is missing or not known."""
+        return self._taken.bound(inputs, named)
+
     def run(self, inputs: Sequence[Any]) -> list[Any]:
         """Returns all results, in order, for all inputs, in order; the errors are those of a call."""
         if current_trace() is not None and any(isinstance(each, Array) for each in inputs):
             return self.inlined(inputs)
-        values = [self._checked(info, value) for info, value in zip(self.inputs, inputs, strict=True)]
+        values = [self._taken.checked(info, value) for info, value in zip(self.inputs, inputs, strict=True)]
         program = self._program(values)
         return program.run([carried(leaf) for value in values for leaf in leaves_of(value)])
 
-    def bound(self, inputs: tuple[Any, ...], named: Mapping[str, Any]) -> list[Any]:
-        """Returns the inputs of a call in order. Raises CallError where one is missing or not known."""
-        names = [each.name for each in self.inputs]
-        if len(inputs) > len(names):
-            raise CallError(f"{self.name}: {len(inputs)} inputs, expected {len(names)} ({', '.join(names)})")
-        found = dict(zip(names, inputs, strict=False))
-        for name, value in named.items():
-            if name not in names or name in found:
-                why = "given twice" if name in names else f"not an input ({', '.join(names)})"
-                raise CallError(f"{self.name}: '{name}' is {why}")
-            found[name] = value
-        missing = [each.name for each in self.inputs if each.name not in found and each.kind != "optional"]
-        if missing:
-            raise CallError(f"{self.name}: no value for the input '{missing[0]}'")
-        return [found.get(name) for name in names]
-
-    def _checked(self, info: GraphInput, value: Any) -> Value:
-        """Returns what is given for an input, as numpy arrays. Raises CallError where it does not fit."""
-        if info.kind == "sequence" and isinstance(value, list | tuple):
-            return [self._array(info, each) for each in cast("Sequence[Any]", value)]
-        if info.kind != "tensor" and value is None:
-            return None
-        return self._array(info, value)
-
-    def _array(self, info: GraphInput, value: Any) -> NumpyArray:
-        if isinstance(value, np.ndarray | np.generic):
-            array: NumpyArray = np.asarray(cast(Any, value))
-        else:
-            try:
-                array = as_concrete(value).values
-            except TypeError as error:
-                raise CallError(f"{self.name}: input '{info.name}': {error}") from None
-        if info.dtype is not None and array.dtype != info.dtype:
-            raise CallError(f"{self.name}: input '{info.name}' is {array.dtype}, expected {info.dtype}")
-        if info.kind != "tensor" or info.shape is None:
-            return array
-        wanted = info.shape
-        fits = len(wanted) == array.ndim and all(
-            not isinstance(extent, int) or extent == found
-            for extent, found in zip(wanted, array.shape, strict=True)
-        )
-        if not fits:
-            raise CallError(f"{self.name}: input '{info.name}' has shape {array.shape}, expected {info}")
-        return array
-
-    def _check_dims(self, values: Sequence[Value]) -> dict[str, int]:
-        """Returns the extents of named dims. Raises CallError where an extent does not fit its dim."""
-        found: dict[str, int] = {}
-        for info, value in zip(self.inputs, values, strict=True):
-            if info.kind != "tensor" or info.shape is None:
-                continue
-            for axis, extent in enumerate(info.shape):
-                if not isinstance(extent, str):
-                    continue
-                number = value.shape[axis]
-                if found.setdefault(extent, number) != number:
-                    raise CallError(
-                        f"{self.name}: the dim '{extent}' is {found[extent]}, and {number} in input "
-                        f"'{info.name}' (axis {axis} of shape {value.shape})"
-                    )
-                dim = self._dims[extent]
-                low, high = (dim, dim) if isinstance(dim, int) else (dim.minimum, dim.maximum)
-                if extent in self._bounded and not low <= number <= high:
-                    raise CallError(
-                        f"{self.name}: the dim '{extent}' is {number} in input '{info.name}', expected "
-                        f"{low if low == high else f'{low} to {high}'}"
-                    )
-        return found
-
-    def _program(self, values: Sequence[Value]) -> _Program:
+    def _program(self, values: Sequence[Value]) -> CallProgram:
         """Returns the program for a call, made if there is none."""
-        extents = self._check_dims(values)
+        extents = self._taken.extents(values)
         with self._lock:
             while True:
-                is_static = bool(self._why_static or self._by_value) or self._is_outside(extents)
+                is_static = bool(self._why_static or self._by_value) or self._taken.is_outside(extents)
                 pairs = zip(self.inputs, values, strict=True)
                 key = tuple([self._key(info, value, is_static) for info, value in pairs])
                 found = self._programs.get(key)
@@ -278,13 +184,6 @@ class OnnxModel:
                     self._programs.popitem(last=False)
                 return made
 
-    def _is_outside(self, extents: Mapping[str, int]) -> bool:
-        """Returns whether an extent is out of the bounds that a dim has where none are given."""
-        return any(
-            isinstance(dim, Dim) and not dim.minimum <= extents.get(name, dim.minimum) <= dim.maximum
-            for name, dim in self._dims.items()
-        )
-
     def _note_needed(self, error: ValueNeeded) -> None:
         """Makes programs for the values of more inputs. Raises the error where that changes nothing."""
         if not error.inputs <= self._by_value:
@@ -305,8 +204,8 @@ class OnnxModel:
             return value.dtype, value.shape
         return value.dtype
 
-    def _made(self, values: Sequence[Value], is_static: bool) -> _Program:
-        dims = [] if is_static else [dim for dim in self._dims.values() if isinstance(dim, Dim)]
+    def _made(self, values: Sequence[Value], is_static: bool) -> CallProgram:
+        dims = [] if is_static else [dim for dim in self._taken.dims.values() if isinstance(dim, Dim)]
         trace = Trace(self.name, [graph.DimOp(each.name, each.minimum, each.maximum) for each in dims])
         numbers: list[int] = []
         n_leaves = 0
@@ -321,28 +220,19 @@ class OnnxModel:
                     if info.name in self._by_value:
                         return leaf
                     numbers.append(n_leaves - 1)
-                    shape = leaf.shape if is_static else self._open_shape(info, leaf.shape)
+                    shape = leaf.shape if is_static else self._taken.open_shape(info, leaf.shape)
                     aval = aval_of(carrier_of(leaf.dtype), shape)
                     array = stored(trace.argument(aval, info.name), leaf.dtype)
                     run.note_sources(array, frozenset([info.name]))
                     return array
 
-                inputs.append(_mapped(value, argument))
+                inputs.append(mapped(value, argument))
             results = self._results(run, inputs)
             traced: list[TracedArray] = []
             kept = [self._kept(run, trace, each, traced) for each in results]
             trace.finish(traced)
         compiled = CompiledTrace(trace, traced, **self._options) if traced or trace.has_effects else None
-        return _Program(compiled, tuple(numbers), tuple(kept))
-
-    def _open_shape(self, info: GraphInput, shape: tuple[int, ...]) -> tuple[Any, ...]:
-        if info.kind != "tensor" or info.shape is None:
-            return shape
-        found: list[Any] = []
-        for extent, number in zip(info.shape, shape, strict=True):
-            dim = self._dims[extent] if isinstance(extent, str) else number
-            found.append(dim.extent if isinstance(dim, Dim) else dim)
-        return tuple(found)
+        return CallProgram(compiled, tuple(numbers), tuple(kept))
 
     def _run(self) -> Run:
         run = Run(self._reader, self._functions, self._folds_all)
@@ -363,9 +253,9 @@ class OnnxModel:
             if is_known(leaf) and dtype.kind != "O":
                 return np.array(leaf)
             traced.append(stored_array(run.lifting.lift(trace, leaf)))
-            return _Computed(len(traced) - 1, np.dtype(np.int64) if dtype.kind == "O" else dtype)
+            return Computed(len(traced) - 1, np.dtype(np.int64) if dtype.kind == "O" else dtype)
 
-        return _mapped(value, kept)
+        return mapped(value, kept)
 
     def inlined(self, inputs: Sequence[Any]) -> list[Any]:
         """
@@ -384,7 +274,7 @@ class OnnxModel:
             if isinstance(value, ConcreteArray):
                 array = value.values
             if not isinstance(array, TracedArray) and array is not None:
-                array = self._checked(info, array)
+                array = self._taken.checked(info, array)
             elif isinstance(array, TracedArray) and info.dtype not in (None, array.dtype):
                 raise CallError(f"{self.name}: input '{info.name}' is {array.dtype}, expected {info.dtype}")
             run.note_sources(array, frozenset([info.name]))
@@ -393,33 +283,4 @@ class OnnxModel:
         def lifted(leaf: Any) -> Any:
             return run.lifting.lift(trace, leaf)
 
-        return [_mapped(each, lifted) for each in self._results(run, values)]
-
-
-def _dims_of(inputs: Sequence[GraphInput], given: Mapping[str, int | Dim]) -> dict[str, int | Dim]:
-    """Returns the named dims of inputs, by what the model calls them."""
-    params = list(
-        dict.fromkeys(extent for info in inputs for extent in info.shape or () if isinstance(extent, str))
-    )
-    for name, dim in given.items():
-        if name not in params:
-            raise ValueError(f"from_onnx: dims has '{name}', the model has {params}")
-        if not isinstance(dim, Dim) and (isinstance(dim, bool) or not isinstance(cast(object, dim), int)):
-            raise TypeError(f"from_onnx: dims has {dim!r} for '{name}', expected a number or a Dim")
-    names = dim_names(params)
-    return {param: given.get(param, Dim(names[param], 1, _LARGEST_DIM)) for param in params}
-
-
-def _mapped(value: Value, function: Any) -> Any:
-    if isinstance(value, list):
-        return [_mapped(each, function) for each in cast("list[Value]", value)]
-    return None if value is None else function(value)
-
-
-def _filled(kept: Any, values: Sequence[NumpyArray]) -> Any:
-    if isinstance(kept, list):
-        return [_filled(each, values) for each in cast("list[Any]", kept)]
-    if isinstance(kept, _Computed):
-        value = values[kept.number]
-        return value if value.dtype == kept.dtype else value.astype(kept.dtype)
-    return None if kept is None else kept.copy()
+        return [mapped(each, lifted) for each in self._results(run, values)]
