@@ -11,6 +11,8 @@ from ....errors import TenonError
 from ... import numpy as tnp
 from ...arrays.array import Array
 from ...numpy.arguments.axes import axis_of
+from ...random import uniform
+from ..ops.random_numbers import key_of
 from ..registry import onnx_op
 from ..tensors import dtype_of_number
 
@@ -182,12 +184,23 @@ def local_response_normalization(
 
 @onnx_op("Dropout", since=12, known=("ratio", "training_mode"))
 def dropout(
-    x: Array, ratio: Any = None, training_mode: Any = None, *, seed: int = 0, n_outputs: int = 1
+    x: Array,
+    ratio: Any = None,
+    training_mode: Any = None,
+    *,
+    seed: int | None = None,
+    n_outputs: int = 1,
+    context: Any = None,
 ) -> Any:
-    """The elements as they are: dropping some is for training, and is not supported."""
+    """The elements as they are; in training a share of them is 0, and the others are larger for it."""
     share = 0.5 if ratio is None else float(ratio.reshape(()))
+    if not 0 <= share < 1:
+        raise TenonError(f"the ratio is {share}, expected one from 0 to below 1")
     if training_mode is not None and training_mode.reshape(()) and share:
-        raise TenonError(f"training_mode with a ratio of {share} is not supported")
+        drawn = uniform(key_of(seed, context), x.shape, np.dtype(np.float32))
+        kept = tnp.greater_equal(drawn, share)
+        found = tnp.where(kept, tnp.multiply(x, 1 / (1 - share)), tnp.zeros_like(x))
+        return (found, kept) if n_outputs > 1 else found
     return (x, tnp.ones(x.shape, dtype=np.dtype(np.bool_))) if n_outputs > 1 else x
 
 

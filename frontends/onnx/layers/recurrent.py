@@ -16,6 +16,7 @@ from . import activations
 
 Activation = Callable[[Any], Any]
 State = tuple[Any, ...]
+Product = Callable[[Any], Any]
 Step = Callable[[Any, State], State]
 """Takes a step's inputs times their weights, and what is carried; returns what is carried on."""
 
@@ -92,6 +93,7 @@ class _Layer:
         layout: int,
         clip: float | None,
         n_gates: int,
+        of_inputs: Callable[[int], Product] | None = None,
     ) -> None:
         if direction not in ("forward", "reverse", "bidirectional"):
             raise TenonError(f"direction is {direction!r}, expected forward, reverse or bidirectional")
@@ -102,6 +104,7 @@ class _Layer:
         self.size: int = recurrence.shape[-1]
         self.reverses = {"forward": [False], "reverse": [True], "bidirectional": [False, True]}[direction]
         self.clip = clip
+        self.of_inputs = of_inputs or (lambda number: _times(kernel[number]))
         if hidden_size is not None and hidden_size != self.size:
             raise TenonError(f"hidden_size is {hidden_size}, the weights have shape {recurrence.shape}")
         if kernel.shape[0] != len(self.reverses) or kernel.shape[1] != n_gates * self.size:
@@ -144,7 +147,7 @@ class _Layer:
     def _run_direction(self, number: int, step: Step, state: State) -> tuple[State, Any]:
         """Returns what a direction carries at the end, and what it gives at each step."""
         # The inputs of all steps are one product.
-        inputs = tnp.matmul(self.x, tnp.transpose(self.kernel[number]))
+        inputs = self.of_inputs(number)(self.x)
         places: Any = tnp.arange(self.x.shape[0])
 
         def one(carried: State, given: Any) -> Any:
@@ -157,6 +160,12 @@ class _Layer:
             return kept, tnp.where(is_inside, found[0], tnp.zeros_like(found[0]))
 
         return scan(one, state, (inputs, places), reverse=self.reverses[number])
+
+
+def _times(weights: Any) -> Product:
+    """Returns a function that multiplies rows by the transpose of weights."""
+    turned = tnp.transpose(weights)
+    return lambda x: tnp.matmul(x, turned)
 
 
 def _parts(x: Any, count: int) -> list[Any]:
@@ -266,21 +275,61 @@ def lstm(
     input_forget: int = 0,
     layout: int = 0,
 ) -> tuple[Any, ...]:
-    """The gates are input, output, forget and cell, in this order."""
-    layer = _Layer(x, kernel, recurrence, bias, lengths, hidden_size, direction, layout, clip, 4)
-    functions = _activations(
-        activations, ("Sigmoid", "Tanh", "Tanh"), activation_alpha, activation_beta, len(layer.reverses)
+    return lstm_of(
+        x,
+        (kernel, recurrence),
+        bias,
+        lengths,
+        initial,
+        initial_cell,
+        peepholes,
+        numbers=(activation_alpha, activation_beta),
+        activations=activations,
+        clip=clip,
+        direction=direction,
+        hidden_size=hidden_size,
+        input_forget=input_forget,
+        layout=layout,
     )
+
+
+def lstm_of(
+    x: Any,
+    weights: tuple[Any, Any],
+    bias: Any,
+    lengths: Any,
+    initial: Any,
+    initial_cell: Any,
+    peepholes: Any,
+    *,
+    numbers: tuple[list[float] | None, list[float] | None],
+    activations: list[str] | None,
+    clip: float | None,
+    direction: str,
+    hidden_size: int | None,
+    input_forget: int,
+    layout: int = 0,
+    products: tuple[Callable[[int], Product], Callable[[int], Product]] | None = None,
+) -> tuple[Any, ...]:
+    """
+    An LSTM, whose gates are input, output, forget and cell, in this order. `weights` are those of inputs and
+    of the hidden state, of direction, gate and input; `products` give for a direction what multiplies by
+    them, which is in floats by default.
+    """
+    kernel, recurrence = weights
+    of_inputs, of_state = products or (None, lambda number: _times(recurrence[number]))
+    layer = _Layer(x, kernel, recurrence, bias, lengths, hidden_size, direction, layout, clip, 4, of_inputs)
+    functions = _activations(activations, ("Sigmoid", "Tanh", "Tanh"), *numbers, len(layer.reverses))
 
     def made(number: int) -> tuple[Step, State]:
         first, second = layer.biases(number, 4)
-        r, both = tnp.transpose(recurrence[number]), tnp.add(first, second)
+        product, both = of_state(number), tnp.add(first, second)
         holes = None if peepholes is None else _parts(peepholes[number], 3)
         f, g, h = functions[3 * number : 3 * number + 3]
 
         def step(given: Any, state: State) -> State:
             hidden, cell = state
-            total = tnp.add(tnp.add(given, tnp.matmul(hidden, r)), both)
+            total = tnp.add(tnp.add(given, product(hidden)), both)
             enter, leave, forget, new = _parts(total, 4)
             if holes is not None:
                 enter = tnp.add(enter, tnp.multiply(holes[0], cell))

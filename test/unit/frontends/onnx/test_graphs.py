@@ -43,7 +43,7 @@ WRONG = [
     (X, "y = Constant()", "a constant without a value"),
     (X, "y = ConstantOfShape(opens)", "has a negative extent"),
     (X, "y = Range(first, nine, first)", "delta is 0"),
-    (X, "y = Dropout(x, half, yes)", "training_mode with a ratio of 0.5 is not supported"),
+    (X, "y = Dropout(x, one, yes)", "the ratio is 1.0, expected one from 0 to below 1"),
     ("float[1, 2, 4, 4] x", "y = MaxPool(x)", "attribute 'kernel_shape' is missing"),
     ("float[1, 2, 4, 4] x", "y = MaxPool<kernel_shape = [2, 2], pads = [1]>(x)", "1 pads for 2 spatial axes"),
     ("float[1, 2, 4, 4] x", "y = MaxPool<kernel_shape = [2, 2], auto_pad = 'SOME'>(x)", "auto_pad is 'SOME'"),
@@ -71,7 +71,7 @@ WRONG = [
 CONSTANTS = """
 <int64[1] i = {4}, int64[3] zeros = {1, 1, 0}, int64[2] opens = {-1, -1}, int64[4] zeros4 = {0, 0, 0, 0},
  int64 nine = {9}, int64[1] nine1 = {9}, int64[1] zero = {0}, int64[2, 1] at = {0, 1}, float[3] v = {1, 2, 3},
- int64 first = {0}, int64 second = {1}, float half = {0.5}, bool yes = {1}, float[1] twice = {2},
+ int64 first = {0}, int64 second = {1}, float one = {1}, bool yes = {1}, float[1] twice = {2},
  float[1] minus = {-1}, int64[1] huge = {1000000000000}>
 """
 
