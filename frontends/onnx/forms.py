@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from .values import Value
+from .values import NumpyArray, Value
 
 F = TypeVar("F", bound="FormRule")
 
@@ -118,8 +118,6 @@ class Forms:
 def _are_equal(one: Value, other: Value) -> bool:
     if not isinstance(one, np.ndarray) or not isinstance(other, np.ndarray):
         return False
-    return (
-        one.dtype == other.dtype
-        and one.size == other.size == 1
-        and bool((one.ravel() == other.ravel()).all())
-    )
+    first, second = cast(NumpyArray, one), cast(NumpyArray, other)
+    is_one = first.size == second.size == 1 and first.dtype == second.dtype
+    return is_one and bool((first.ravel() == second.ravel()).all())

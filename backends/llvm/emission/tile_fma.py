@@ -137,7 +137,8 @@ class _TileWriter:
         rhs = self._at(self.rhs, self._amount(op.rhs_at), part.column)
         sums = [self._start(place, number) for place in places for number in range(self.vectors)]
         steps = zip(op.depths, op.lhs_steps, op.rhs_steps, strict=True)
-        depths = [_Depth(*map(self._amount, step)) for step in steps]
+        amount = self._amount
+        depths = [_Depth(amount(extent), amount(left), amount(right)) for extent, left, right in steps]
         sums = self._sum(depths, lhs, rhs, sums)
         for row, place in enumerate(places):
             for number in range(self.vectors):
@@ -151,7 +152,8 @@ class _TileWriter:
         lhs = self._at(self.lhs, self._amount(op.lhs_at), self._times(lhs_row, part.row))
         rhs = self._at(self.rhs, self._amount(op.rhs_at), part.column)
         steps = zip(op.depths, op.lhs_steps, op.rhs_steps, strict=True)
-        depths = [_Depth(*map(self._amount, step)) for step in steps]
+        amount = self._amount
+        depths = [_Depth(amount(extent), amount(left), amount(right)) for extent, left, right in steps]
         sums = self._sum(depths, lhs, rhs, ["zeroinitializer"] * (part.rows * self.vectors))
         for number in range(self.vectors):
             columns = min(self.lanes, part.columns - number * self.lanes)

@@ -17,6 +17,8 @@ from . import activations
 Activation = Callable[[Any], Any]
 State = tuple[Any, ...]
 Product = Callable[[Any], Any]
+ProductOf = Callable[[int], Product]
+"""Takes the number of a direction, and returns what multiplies by its weights."""
 Step = Callable[[Any, State], State]
 """Takes a step's inputs times their weights, and what is carried; returns what is carried on."""
 
@@ -93,7 +95,7 @@ class _Layer:
         layout: int,
         clip: float | None,
         n_gates: int,
-        of_inputs: Callable[[int], Product] | None = None,
+        of_inputs: ProductOf | None = None,
     ) -> None:
         if direction not in ("forward", "reverse", "bidirectional"):
             raise TenonError(f"direction is {direction!r}, expected forward, reverse or bidirectional")
@@ -104,7 +106,7 @@ class _Layer:
         self.size: int = recurrence.shape[-1]
         self.reverses = {"forward": [False], "reverse": [True], "bidirectional": [False, True]}[direction]
         self.clip = clip
-        self.of_inputs = of_inputs or (lambda number: _times(kernel[number]))
+        self.of_inputs: ProductOf = of_inputs or _products_by(kernel)
         if hidden_size is not None and hidden_size != self.size:
             raise TenonError(f"hidden_size is {hidden_size}, the weights have shape {recurrence.shape}")
         if kernel.shape[0] != len(self.reverses) or kernel.shape[1] != n_gates * self.size:
@@ -162,10 +164,14 @@ class _Layer:
         return scan(one, state, (inputs, places), reverse=self.reverses[number])
 
 
-def _times(weights: Any) -> Product:
-    """Returns a function that multiplies rows by the transpose of weights."""
-    turned = tnp.transpose(weights)
-    return lambda x: tnp.matmul(x, turned)
+def _products_by(weights: Any) -> ProductOf:
+    """Returns what multiplies rows by the transpose of the weights of a direction."""
+
+    def product_of(number: int) -> Product:
+        turned = tnp.transpose(weights[number])
+        return lambda x: tnp.matmul(x, turned)
+
+    return product_of
 
 
 def _parts(x: Any, count: int) -> list[Any]:
@@ -309,7 +315,7 @@ def lstm_of(
     hidden_size: int | None,
     input_forget: int,
     layout: int = 0,
-    products: tuple[Callable[[int], Product], Callable[[int], Product]] | None = None,
+    products: tuple[ProductOf, ProductOf] | None = None,
 ) -> tuple[Any, ...]:
     """
     An LSTM, whose gates are input, output, forget and cell, in this order. `weights` are those of inputs and
@@ -317,7 +323,7 @@ def lstm_of(
     them, which is in floats by default.
     """
     kernel, recurrence = weights
-    of_inputs, of_state = products or (None, lambda number: _times(recurrence[number]))
+    of_inputs, of_state = products or (None, _products_by(recurrence))
     layer = _Layer(x, kernel, recurrence, bias, lengths, hidden_size, direction, layout, clip, 4, of_inputs)
     functions = _activations(activations, ("Sigmoid", "Tanh", "Tanh"), *numbers, len(layer.reverses))
 

@@ -18,13 +18,14 @@ def _product(weights: Any, scale: Any, zero: Any, number: int) -> Any:
     direction, which have the axes direction, input and gate.
     """
     w = weights[number]
-    scales, zeros = (each if each is None or is_single(each) else each[number] for each in (scale, zero))
+    scales: Any = tnp.reshape(scale, ()) if is_single(scale) else scale[number]
+    zeros: Any = zero if zero is None or is_single(zero) else zero[number]
 
     def product(x: Any) -> Any:
         lead, depth = x.shape[:-1], x.shape[-1]
         codes, x_scale, x_zero = dynamically_quantised(x)
         total = integer_product(tnp.reshape(codes, (-1, depth)), w, x_zero, zeros)
-        factor = tnp.multiply(x_scale, tnp.reshape(scales, ()) if is_single(scales) else scales)
+        factor = tnp.multiply(x_scale, scales)
         return tnp.reshape(tnp.multiply(tnp.astype(total, FLOAT32), factor), (*lead, w.shape[1]))
 
     return product

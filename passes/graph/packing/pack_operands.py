@@ -38,7 +38,7 @@ from xdsl.passes import ModulePass
 
 from ....dialects import graph
 from ....dialects.dims.expressions import Extent
-from ....dialects.graph import LinearIndex, MemoryModeAttr, ReduceKind, iteration_extents
+from ....dialects.graph import LinearIndex, MemoryModeAttr, ReduceKind, TileDim, iteration_extents
 from ....dialects.graph.types import tensor_of, tensor_type_of
 from ....dialects.memory_modes import ModeKind
 from ..builder import GraphBuilder
@@ -84,7 +84,8 @@ def _copy_uneven(op: graph.ContractOp) -> None:
     extents = [extent for extent in iteration_extents(op) if isinstance(extent, int)]
     if len(extents) != op.result_map.num_dims or len(op.inputs) != 2 or prod(extents) < LEAST_ITERATIONS:
         return
-    in_panels = {each.dim for each in ([] if op.tile is None else op.tile.data) if each.size.in_panels}
+    tile: tuple[TileDim, ...] = () if op.tile is None else op.tile.data
+    in_panels = {each.dim for each in tile if each.size.in_panels}
     for number, (value, map) in enumerate(zip(op.inputs, op.operand_maps, strict=True)):
         permute, type = uneven_permutation(value), tensor_type_of(value, op.name)
         if (
