@@ -370,6 +370,8 @@ BY_DESIGN: Mapping[str, str] = {
     "tiles.TILE": "rows and columns that a sort moves at once",
     "split_borders.ROWS": "as many as map-axes unrolls",
     "double_buffer_loops.MOST_OPS": "as much again is compiled: a part of a second",
+    "map_axes.LEAST_TALL": "a line of each is 32 KiB, a whole first cache of most processors",
+    "map_axes.READ_LINES_NBYTES": "four lines: the panels that are stored to at once are few",
     "radix_sort.DIGITS": "three tell most numbers apart; fewer would be put in order by insertion",
     "radix_sort.MOST_INSERTIONS": "a move by insertion that is foretold wrongly takes as long as a digit",
     "radix_sort.BITS": "a byte: clearing and summing up 256 counts is little beside 64 elements",

@@ -23,6 +23,7 @@ Gives every kernel its default schedule: which axes run as vectors, unrolled, or
   rows of the result together where they follow one another: so that of every row a long piece is read.
 * Where loads have their neighbours along an axis further out, that axis is unrolled as often as the vectors
   are wide: such squares of elements are transposed in registers.
+* Panels of a matrix that hold a part of a cache line of each of many rows are copied several side by side.
 * The outermost axis becomes work-groups, large enough to be worth starting.
 
 An extent that is made of named dims is mapped as if it were the greatest that it can be: the order in which
@@ -79,6 +80,13 @@ READ_PIECE_NBYTES = 2048
 """How much of a row of a larger one is stored, and how much of one is read, by a work-group."""
 
 
+LEAST_TALL = 512
+"""So many rows, of each of which one line is read, are more than the first cache keeps."""
+
+READ_LINES_NBYTES = 256
+"""How much of each row is read at once by what copies narrow panels: some whole lines."""
+
+
 @dataclass(frozen=True)
 class MapAxesPass(ModulePass):
     """Maps the axes of every kernel to vectors, register tiles and work-groups."""
@@ -112,6 +120,7 @@ class _KernelMapper:
         self.reasons.extend(reasons_of(kernel))
         for op in _loops_in(kernel.body.block):
             self._map_vectors(op)
+        self._read_whole_lines(nest_of(kernel))
         self._map_blocks(kernel)
         if self.reasons:
             kernel.schedule = StringAttr("; ".join(self.reasons))
@@ -250,6 +259,34 @@ class _KernelMapper:
         """Returns whether each iteration of `outer` begins where the inner axis ends in the one before."""
         axis, extent = self.analysis.axis(outer), inner.extent
         return all(self.analysis.address(op).stride(axis) == extent for op in accesses)
+
+    def _read_whole_lines(self, nest: Sequence[sched.AxisOp]) -> None:
+        """
+        Copies some panels of a matrix side by side, where a panel has a part of a cache line of each row, and
+        more rows than the first cache has room for: lines would be read once for each panel.
+        """
+        if len(nest) < 3 or nest[-1].mapping.vector.data == 1 or not _is_nest(nest[0], nest[-1]):
+            return
+        around, rows, columns = nest[-3:]
+        loads = [op for op in columns.walk() if isinstance(op, memref.LoadOp)]
+        if any(axis.count is not None or not isinstance(axis.extent, int) for axis in nest):
+            return
+        if len(loads) != 1 or self._most(rows) < LEAST_TALL or around.mapping != _SERIAL:
+            return
+        wanted = READ_LINES_NBYTES // (_nbytes(loads[0]) * self._most(columns))
+        panels = max((n for n in range(1, wanted + 1) if self._most(around) % n == 0), default=1)
+        if panels < 2 or rows.mapping != _SERIAL or not self._continues(around, columns, loads):
+            return
+        vector, columns.mapping = columns.mapping, _SERIAL
+        outer, inner = split(around, panels)
+        assert isinstance(outer, sched.AxisOp) and isinstance(inner, sched.AxisOp), (
+            "parts of an axis are axes"
+        )
+        reorder_nest([inner, rows], [rows, inner])
+        columns.mapping = vector
+        self.analysis = IndexAnalysis()
+        name = outer.index.name_hint or "axis"
+        self.reasons.append(f"{name}: whole lines are read of {panels} panels side by side")
 
     def _map_transpose(self, columns: sched.AxisOp) -> bool:
         """

@@ -266,3 +266,54 @@ sched.kernel @middle(%x: memref<100x512x64xf32>, %y: memref<100x64xf32>) {
     }
   }
 }
+
+// Narrow panels of many rows are copied side by side, so that whole lines are read of each row.
+// CHECK-LABEL: sched.kernel @panels
+// CHECK-SAME:    whole lines are read of 6 panels side by side
+// CHECK:         sched.axis %i_outer = 2 block {
+// CHECK:           sched.axis %j = 512 {
+// CHECK:             sched.axis %i_inner = 6 {
+// CHECK:               sched.axis %k = 8 vector(8) {
+sched.kernel @panels(%x: memref<512x96xf32>, %y: memref<12x512x8xf32>) {
+  %c8 = arith.constant 8 : index
+  sched.axis %i = 12 {
+    sched.axis %j = 512 {
+      sched.axis %k = 8 {
+        %begin = arith.muli %i, %c8 : index
+        %at = arith.addi %begin, %k : index
+        %v = memref.load %x[%j, %at] : memref<512x96xf32>
+        memref.store %v, %y[%i, %j, %k] : memref<12x512x8xf32>
+      }
+    }
+  }
+}
+
+// Fewer rows stay in the first cache, and 7 panels of two lines each have no other number that divides them.
+// CHECK-LABEL: sched.kernel @short_panels
+// CHECK-NOT:     side by side
+sched.kernel @short_panels(%x: memref<511x96xf32>, %y: memref<12x511x8xf32>) {
+  %c8 = arith.constant 8 : index
+  sched.axis %i = 12 {
+    sched.axis %j = 511 {
+      sched.axis %k = 8 {
+        %begin = arith.muli %i, %c8 : index
+        %at = arith.addi %begin, %k : index
+        %v = memref.load %x[%j, %at] : memref<511x96xf32>
+        memref.store %v, %y[%i, %j, %k] : memref<12x511x8xf32>
+      }
+    }
+  }
+}
+sched.kernel @wide_panels(%x: memref<512x384xf32>, %y: memref<12x512x32xf32>) {
+  %c32 = arith.constant 32 : index
+  sched.axis %i = 7 {
+    sched.axis %j = 512 {
+      sched.axis %k = 32 {
+        %begin = arith.muli %i, %c32 : index
+        %at = arith.addi %begin, %k : index
+        %v = memref.load %x[%j, %at] : memref<512x384xf32>
+        memref.store %v, %y[%i, %j, %k] : memref<12x512x32xf32>
+      }
+    }
+  }
+}
