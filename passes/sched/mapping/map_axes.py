@@ -52,6 +52,7 @@ from ...indices.analysis import IndexAnalysis, Loop
 from ...indices.lanes import LOADED_STRIDES, lanes_for, runs_in_lanes
 from ...indices.nests import nest_of
 from ...low.lowering.extremum_steps import is_extremum
+from ...machine.cost import LINE_NBYTES
 from ...machine.partial_results import partial_results
 from ...machine.target import L2_NBYTES, VECTOR_NBYTES, check_positive, usual_registers
 from ..host.kernel_cost import trip_count
@@ -273,7 +274,10 @@ class _KernelMapper:
             return
         if len(loads) != 1 or self._most(rows) < LEAST_TALL or around.mapping != _SERIAL:
             return
-        wanted = READ_LINES_NBYTES // (_nbytes(loads[0]) * self._most(columns))
+        nbytes = _nbytes(loads[0]) * self._most(columns)
+        if nbytes >= LINE_NBYTES:
+            return
+        wanted = READ_LINES_NBYTES // nbytes
         panels = max((n for n in range(1, wanted + 1) if self._most(around) % n == 0), default=1)
         if panels < 2 or rows.mapping != _SERIAL or not self._continues(around, columns, loads):
             return

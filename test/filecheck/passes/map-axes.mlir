@@ -288,7 +288,7 @@ sched.kernel @panels(%x: memref<512x96xf32>, %y: memref<12x512x8xf32>) {
   }
 }
 
-// Fewer rows stay in the first cache, and 7 panels of two lines each have no other number that divides them.
+// Fewer rows stay in the first cache, and panels of whole lines are copied one after the other.
 // CHECK-LABEL: sched.kernel @short_panels
 // CHECK-NOT:     side by side
 sched.kernel @short_panels(%x: memref<511x96xf32>, %y: memref<12x511x8xf32>) {
@@ -304,15 +304,15 @@ sched.kernel @short_panels(%x: memref<511x96xf32>, %y: memref<12x511x8xf32>) {
     }
   }
 }
-sched.kernel @wide_panels(%x: memref<512x384xf32>, %y: memref<12x512x32xf32>) {
-  %c32 = arith.constant 32 : index
-  sched.axis %i = 7 {
+sched.kernel @wide_panels(%x: memref<512x192xf32>, %y: memref<12x512x16xf32>) {
+  %c16 = arith.constant 16 : index
+  sched.axis %i = 12 {
     sched.axis %j = 512 {
-      sched.axis %k = 32 {
-        %begin = arith.muli %i, %c32 : index
+      sched.axis %k = 16 {
+        %begin = arith.muli %i, %c16 : index
         %at = arith.addi %begin, %k : index
-        %v = memref.load %x[%j, %at] : memref<512x384xf32>
-        memref.store %v, %y[%i, %j, %k] : memref<12x512x32xf32>
+        %v = memref.load %x[%j, %at] : memref<512x192xf32>
+        memref.store %v, %y[%i, %j, %k] : memref<12x512x16xf32>
       }
     }
   }
