@@ -47,9 +47,9 @@ from xdsl.utils.mlir_lexer import MLIRTokenKind
 from ...errors import ProgramError, TenonError
 from .. import context
 from ..out_of_bounds import OutOfBoundsError
+from .definitions import ResourceParser
 from .fast_lexer import FastLexer
 from .region_kind import is_graph_region
-from .resources import ResourceParser
 
 MAX_REPORTED = 20
 """How many wrong ops `verify_module` lists."""

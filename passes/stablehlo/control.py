@@ -76,7 +76,7 @@ def _custom_call(c: Conversion, op: stablehlo.CustomCallOp) -> Sequence[SSAValue
         return ()
     if op.target.startswith("lapack_"):
         # Imported where it is needed: few programs are of linear algebra.
-        from .lapack import lapack_call
+        from .linear_algebra.lapack import lapack_call
 
         made = lapack_call(c, op)
         if made is not None:

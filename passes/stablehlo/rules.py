@@ -13,7 +13,6 @@ from . import (
     dynamic,
     elementwise,
     indexing,
-    linear_algebra,
     movement,
     normalization,
     reduction,
@@ -21,6 +20,7 @@ from . import (
     special_functions,
 )
 from .conversion import LIFTABLE, Rule
+from .linear_algebra import triangles
 
 RULES: dict[type[Operation], Rule] = {
     rule: made
@@ -33,7 +33,7 @@ RULES: dict[type[Operation], Rule] = {
         indexing,
         sorting,
         bits,
-        linear_algebra,
+        triangles,
         normalization,
         control,
         dynamic,

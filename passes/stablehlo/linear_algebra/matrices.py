@@ -9,11 +9,11 @@ from xdsl.dialects.builtin import f32, f64, i64
 from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from ...dialects import graph
-from ...dialects.graph import ReduceKind
-from ...dialects.graph.control import COUNTER
-from .contraction import dot
-from .conversion import Conversion, yield_of
+from ....dialects import graph
+from ....dialects.graph import ReduceKind
+from ....dialects.graph.control import COUNTER
+from ..contraction import dot
+from ..conversion import Conversion, yield_of
 
 Number = int | float
 

@@ -6,12 +6,12 @@ from xdsl.dialects.builtin import f32, i64
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from ...dialects import graph, stablehlo
-from ...dialects.element_types import NARROW_FLOATS
-from ...dialects.graph import ReduceKind
-from ...dialects.graph.control import COUNTER
-from .contraction import dot
-from .conversion import Conversion, Rule, yield_of
+from ....dialects import graph, stablehlo
+from ....dialects.element_types import NARROW_FLOATS
+from ....dialects.graph import ReduceKind
+from ....dialects.graph.control import COUNTER
+from ..contraction import dot
+from ..conversion import Conversion, Rule, yield_of
 
 
 def _triangular_solve(c: Conversion, op: stablehlo.TriangularSolveOp) -> SSAValue:

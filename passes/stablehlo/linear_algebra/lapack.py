@@ -16,12 +16,12 @@ from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, i32
 from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from ...dialects import stablehlo
-from .conversion import Conversion
+from ....dialects import stablehlo
+from ..conversion import Conversion
 from .factorizations import first_failure, lu, product_of_reflections, qr
 from .jacobi import eigenvalues, singular_values
-from .linear_algebra import factored, solved
 from .matrices import Matrices, matrices_of
+from .triangles import factored, solved
 
 _NAME = re.compile(r"lapack_[sd]([a-z]+)_ffi", re.ASCII)
 
