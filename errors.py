@@ -96,5 +96,16 @@ class KernelCompileError(TenonError):
         self.log = log
 
 
+class RankError(TenonError):
+    """
+    Ranks cannot go on together: one raised, ended, runs another program, or waits for what no other one
+    begins. `rank` is the one that the message blames, None where it is several.
+    """
+
+    def __init__(self, message: str, rank: int | None = None, *, location: str | None = None):
+        super().__init__(message, location=location)
+        self.rank = rank
+
+
 class MissingExtraError(TenonError):
     """An optional package is not installed; the message says what to install."""

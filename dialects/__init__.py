@@ -77,6 +77,12 @@ def _low() -> Dialect:
     return LOW
 
 
+def _shard() -> Dialect:
+    from xdsl.dialects.shard import Shard
+
+    return Shard
+
+
 def _stablehlo() -> Dialect:
     from .stablehlo import STABLEHLO
 
@@ -100,6 +106,7 @@ DIALECTS = {
     "graph": _graph,
     "sched": _sched,
     "low": _low,
+    "shard": _shard,
     "stablehlo": _stablehlo,
     "chlo": _chlo,
 }

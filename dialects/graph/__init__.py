@@ -8,6 +8,7 @@ from ..definition import dialect_of
 from ..dims.attributes import *
 from .attributes import *
 from .base import *
+from .collectives import *
 from .composite import *
 from .contraction import *
 from .control import *

@@ -21,6 +21,7 @@ from ..memory_modes import MemoryMode, ModeKind
 __all__ = [
     "VALUE_MODES",
     "AxisAttr",
+    "ChannelAttr",
     "Combination",
     "CombinationAttr",
     "CountAttr",
@@ -31,6 +32,7 @@ __all__ = [
     "MemoryModeAttr",
     "ModeAttr",
     "NodeModeAttr",
+    "PairsAttr",
     "ReduceKind",
     "ReduceKindAttr",
     "ScatterKind",
@@ -94,6 +96,35 @@ class AxisAttr(_NumberAttr):
     """An axis of a tensor: `#graph<axis 1>`; printed bare (`1`) by ops."""
 
     name = "graph.axis"
+
+
+@irdl_attr_definition
+class ChannelAttr(_NumberAttr):
+    """By which number ranks know which collectives meet: `#graph<channel 3>`; printed bare (`3`) by ops."""
+
+    name = "graph.channel"
+
+
+@irdl_attr_definition
+class PairsAttr(Data[tuple[tuple[int, int], ...]], SpacedOpaqueSyntaxAttribute):
+    """Pairs of who sends and who gets it: `#graph<pairs [[0, 1], [1, 0]]>`; printed bare by ops."""
+
+    name = "graph.pairs"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> tuple[tuple[int, int], ...]:
+        def parse_pair() -> tuple[int, int]:
+            parser.parse_punctuation("[")
+            first = parser.parse_integer(allow_boolean=False)
+            parser.parse_punctuation(",")
+            second = parser.parse_integer(allow_boolean=False)
+            parser.parse_punctuation("]")
+            return first, second
+
+        return tuple(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parse_pair))
+
+    def print_parameter(self, printer: Printer) -> None:
+        printer.print_string(str([list(pair) for pair in self.data]))
 
 
 @irdl_attr_definition

@@ -1,0 +1,187 @@
+"""
+What collectives mean, on the arrays of all members of a group.
+
+This is what the interpreters do, and what ranks must give however they are run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from ..dialects.graph import ReduceKind
+from ..dialects.grids import part_extents
+from ..errors import RankError
+from .numpy_types import Array
+from .reductions import reduce
+
+ALL_REDUCE = "all_reduce"
+ALL_GATHER = "all_gather"
+REDUCE_SCATTER = "reduce_scatter"
+ALL_TO_ALL = "all_to_all"
+COLLECTIVE_PERMUTE = "collective_permute"
+
+
+@dataclass(frozen=True)
+class Collective:
+    """
+    What a program asks of the other ranks, as the op of `graph` of this `kind` does: its reduction, if it is
+    one, the dim that it gathers or splits along, and for `all_to_all` the one that it puts together along.
+    `where` is the place of the op, for errors; two that differ in it only are the same to the ranks.
+    """
+
+    kind: str
+    channel: int
+    grid: tuple[int, ...]
+    axes: tuple[int, ...]
+    reduction: str | None = None
+    dim: int | None = None
+    concat_dim: int | None = None
+    pairs: tuple[tuple[int, int], ...] = ()
+    where: str = ""
+
+    @property
+    def parts(self) -> tuple[int, ...]:
+        """The extents of the grid along `axes`."""
+        return tuple(self.grid[axis] for axis in self.axes)
+
+    @property
+    def n_members(self) -> int:
+        return prod(self.parts)
+
+    @property
+    def is_reduction(self) -> bool:
+        return self.reduction is not None
+
+    @property
+    def asked(self) -> Collective:
+        """What is asked, without where: what all members must have alike."""
+        return Collective(
+            self.kind,
+            self.channel,
+            self.grid,
+            self.axes,
+            self.reduction,
+            self.dim,
+            self.concat_dim,
+            self.pairs,
+        )
+
+    def __str__(self) -> str:
+        reduction = "" if self.reduction is None else f" {self.reduction}"
+        return f"graph.{self.kind}{reduction} on channel {self.channel}"
+
+
+def combined(
+    collective: Collective,
+    operands: Sequence[Array],
+    shapes: Sequence[Sequence[int]],
+    ranks: Sequence[int],
+) -> list[Array]:
+    """
+    Returns what each member gets where they give `operands`, both in the order of members; `shapes` are those
+    that they expect, `ranks` what errors call them. Results may share memory with the operands and with one
+    another.
+
+    Raises:
+        RankError: the members' operands, or the shapes that they expect, do not fit one another.
+    """
+    _check_alike(collective, operands, ranks)
+    match collective.kind:
+        case "all_reduce":
+            whole = _reduced(collective, operands)
+            results = [whole] * len(operands)
+        case "all_gather":
+            whole = np.concatenate(operands, _axis(collective.dim))
+            _check_parts(collective, whole, operands, _axis(collective.dim), ranks)
+            results = [whole] * len(operands)
+        case "reduce_scatter":
+            results = _split(collective, _reduced(collective, operands), _axis(collective.dim))
+        case "all_to_all":
+            split = [_split(collective, operand, _axis(collective.dim)) for operand in operands]
+            concat = _axis(collective.concat_dim)
+            results = [np.concatenate(parts, concat) for parts in zip(*split, strict=True)]
+            _check_parts(collective, results[0], [parts[0] for parts in split], concat, ranks)
+        case "collective_permute":
+            dtype = operands[0].dtype
+            results = [np.zeros(shape, dtype) for shape in shapes]
+            for source, target in collective.pairs:
+                results[target] = operands[source]
+        case _:
+            raise AssertionError(f"{collective.kind} is no collective")
+    for rank, result, shape in zip(ranks, results, shapes, strict=True):
+        if result.shape != tuple(shape):
+            raise RankError(
+                f"{collective}: rank {rank} gets {list(result.shape)}, expects {list(shape)}", rank
+            )
+    return results
+
+
+def _axis(dim: int | None) -> int:
+    assert dim is not None, "a collective along no dim"
+    return dim
+
+
+def _check_alike(collective: Collective, operands: Sequence[Array], ranks: Sequence[int]) -> None:
+    """Raises RankError unless operands differ at most in the extents that the collective lets differ."""
+    first = operands[0]
+    match collective.kind:
+        case "all_gather":
+            free = collective.dim
+        case "all_to_all":
+            free = collective.concat_dim
+        case _:
+            free = None
+    for rank, operand in zip(ranks, operands, strict=True):
+        is_alike = collective.kind == COLLECTIVE_PERMUTE or (
+            operand.ndim == first.ndim
+            and all(
+                axis == free or mine == its
+                for axis, (mine, its) in enumerate(zip(operand.shape, first.shape, strict=True))
+            )
+        )
+        if operand.dtype != first.dtype or not is_alike:
+            raise RankError(
+                f"{collective}: rank {rank} gives {operand.dtype}{list(operand.shape)}, "
+                f"rank {ranks[0]} {first.dtype}{list(first.shape)}",
+                rank,
+            )
+
+
+def _check_parts(
+    collective: Collective, whole: Array, parts: Sequence[Array], dim: int, ranks: Sequence[int]
+) -> None:
+    expected = part_extents(whole.shape[dim], collective.parts)
+    for rank, part, extent in zip(ranks, parts, expected, strict=True):
+        if part.shape[dim] != extent:
+            raise RankError(
+                f"{collective}: rank {rank} gives an extent of {part.shape[dim]} in dim {dim}, expected "
+                f"{extent} (a part of {whole.shape[dim]} over {len(expected)} ranks)",
+                rank,
+            )
+
+
+def _split(collective: Collective, whole: Array, dim: int) -> list[Array]:
+    ends = np.cumsum(part_extents(whole.shape[dim], collective.parts))
+    return np.split(whole, ends[:-1], dim)
+
+
+def _reduced(collective: Collective, operands: Sequence[Array]) -> Array:
+    """
+    Returns the operands combined in the order of members. Sums and products are rounded to the element type
+    at each step, and do not start from an identity: one member's alone are its own.
+    """
+    kind = ReduceKind(collective.reduction)
+    with np.errstate(all="ignore"):
+        match kind:
+            case ReduceKind.ADD | ReduceKind.MUL:
+                combine = np.add if kind is ReduceKind.ADD else np.multiply
+                total = operands[0]
+                for operand in operands[1:]:
+                    total = combine(total, operand, dtype=total.dtype)
+                return np.asarray(total)
+            case ReduceKind.MAX | ReduceKind.MIN | ReduceKind.AND | ReduceKind.OR:
+                return reduce(kind, np.stack(operands), [0], False)

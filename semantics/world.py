@@ -1,0 +1,57 @@
+"""The ranks that run a program together, as the one sees them that runs here."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from .collectives import Collective
+from .numpy_types import Array
+
+
+class Request(Protocol):
+    """A collective that has begun. Its owner waits for it once, in the thread of its rank."""
+
+    def wait(self) -> None:
+        """
+        Blocks until the result is there, and the operand may be written again.
+
+        Raises:
+            RankError: it will not be there; the error names a rank and the reason.
+        """
+        ...
+
+
+class World(Protocol):
+    """
+    All ranks, seen from one of them. A rank calls its world from one thread at a time, and begins collectives
+    in the order of its program, which is that of all ranks.
+    """
+
+    @property
+    def rank(self) -> int:
+        """The number of this rank, from 0."""
+        ...
+
+    @property
+    def size(self) -> int:
+        """How many ranks there are."""
+        ...
+
+    def begin(self, collective: Collective, operand: Array, result: Array) -> Request:
+        """
+        Begins a collective without waiting for others. Both arrays are contiguous and belong to it until it
+        has been waited for: `operand` is read, `result` is written.
+
+        Raises:
+            RankError: another rank has ended, or failed; the error names it.
+        """
+        ...
+
+    def check_same(self, digest: bytes, what: str) -> None:
+        """
+        Blocks until all ranks have called it.
+
+        Raises:
+            RankError: the ranks have not the same digest of `what`; the error names those that differ.
+        """
+        ...
