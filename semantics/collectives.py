@@ -7,22 +7,27 @@ This is what the interpreters do, and what ranks must give however they are run.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
 
-from ..dialects.graph import ReduceKind
+from ..dialects.graph import (
+    AllGatherOp,
+    AllToAllOp,
+    CollectiveOp,
+    CollectivePermuteOp,
+    ReduceKind,
+    ReduceScatterOp,
+    ReducingOp,
+    grid_extents,
+    rank_around,
+)
 from ..dialects.grids import part_extents
+from ..dialects.modules.parsing import location_text
 from ..errors import RankError
 from .numpy_types import Array
 from .reductions import reduce
-
-ALL_REDUCE = "all_reduce"
-ALL_GATHER = "all_gather"
-REDUCE_SCATTER = "reduce_scatter"
-ALL_TO_ALL = "all_to_all"
-COLLECTIVE_PERMUTE = "collective_permute"
 
 
 @dataclass(frozen=True)
@@ -30,7 +35,8 @@ class Collective:
     """
     What a program asks of the other ranks, as the op of `graph` of this `kind` does: its reduction, if it is
     one, the dim that it gathers or splits along, and for `all_to_all` the one that it puts together along.
-    `where` is the place of the op, for errors; two that differ in it only are the same to the ranks.
+    `where` is the place of the op, for errors, and `rank` the one whose program it is, where the module says
+    so; two that differ in these only are the same to the ranks.
     """
 
     kind: str
@@ -42,6 +48,7 @@ class Collective:
     concat_dim: int | None = None
     pairs: tuple[tuple[int, int], ...] = ()
     where: str = ""
+    rank: int | None = None
 
     @property
     def parts(self) -> tuple[int, ...]:
@@ -53,26 +60,47 @@ class Collective:
         return prod(self.parts)
 
     @property
-    def is_reduction(self) -> bool:
-        return self.reduction is not None
+    def n_ranks(self) -> int:
+        return prod(self.grid)
 
     @property
     def asked(self) -> Collective:
-        """What is asked, without where: what all members must have alike."""
-        return Collective(
-            self.kind,
-            self.channel,
-            self.grid,
-            self.axes,
-            self.reduction,
-            self.dim,
-            self.concat_dim,
-            self.pairs,
-        )
+        """What is asked, without where and of whom: what all members must have alike."""
+        return replace(self, where="", rank=None)
 
     def __str__(self) -> str:
         reduction = "" if self.reduction is None else f" {self.reduction}"
         return f"graph.{self.kind}{reduction} on channel {self.channel}"
+
+
+def collective_of(op: CollectiveOp) -> Collective:
+    """
+    Returns what an op of `graph` asks of the other ranks.
+
+    Raises VerifyException where its grid is not there.
+    """
+    dim, concat_dim, pairs = None, None, ()
+    match op:
+        case AllGatherOp() | ReduceScatterOp():
+            dim = op.dim.data
+        case AllToAllOp():
+            dim, concat_dim = op.split_dim.data, op.concat_dim.data
+        case CollectivePermuteOp():
+            pairs = op.pairs.data
+        case _:
+            pass
+    return Collective(
+        op.name.removeprefix("graph."),
+        op.channel.data,
+        grid_extents(op, op.grid_name),
+        op.axes.data,
+        op.kind.data.value if isinstance(op, ReducingOp) else None,
+        dim,
+        concat_dim,
+        pairs,
+        location_text(op.location) or "",
+        rank_around(op),
+    )
 
 
 def combined(
@@ -136,7 +164,7 @@ def _check_alike(collective: Collective, operands: Sequence[Array], ranks: Seque
         case _:
             free = None
     for rank, operand in zip(ranks, operands, strict=True):
-        is_alike = collective.kind == COLLECTIVE_PERMUTE or (
+        is_alike = collective.kind == "collective_permute" or (
             operand.ndim == first.ndim
             and all(
                 axis == free or mine == its

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Protocol
 
+from ..errors import RankError
 from .collectives import Collective
 from .numpy_types import Array
 
@@ -55,3 +57,24 @@ class World(Protocol):
             RankError: the ranks have not the same digest of `what`; the error names those that differ.
         """
         ...
+
+
+def check_world(collectives: Iterable[Collective], world: World | None) -> None:
+    """Raises RankError, naming the op, where a program has collectives and not the world that it is for."""
+    for collective in collectives:
+        if world is None:
+            raise RankError(
+                f"{collective}: no world is given (hint: world=)", location=collective.where or None
+            )
+        wanted = collective.n_ranks
+        if world.size != wanted:
+            grid = " x ".join(map(str, collective.grid))
+            raise RankError(
+                f"{collective}: the program is for {wanted} ranks ({grid}), the world has {world.size}",
+                location=collective.where or None,
+            )
+        if collective.rank not in (None, world.rank):
+            raise RankError(
+                f"{collective}: the program is that of rank {collective.rank}, this is rank {world.rank}",
+                location=collective.where or None,
+            )

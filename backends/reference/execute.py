@@ -37,6 +37,7 @@ from ...errors import TenonError
 from ...semantics.errors import describe
 from ...semantics.host_calls import HostFunctions, call_function, function_called, print_values
 from ...semantics.numpy_types import array_of, dtype_of, storage_dtype, strided_view
+from ...semantics.world import World
 from .dependency_check import check_dependencies
 from .element_watch import element_watch
 from .graph import run_graph
@@ -56,6 +57,7 @@ def run_module(
     merge: Array | None = None,
     symbols: Mapping[str, int] | None = None,
     callbacks: HostFunctions | None = None,
+    world: World | None = None,
 ) -> list[Array]:
     """
     Returns what the function or program `@name` (for None: the only one) gives for `inputs`, which fit its
@@ -64,10 +66,11 @@ def run_module(
     `nodes` are the contents of tensor nodes, which the run changes in place; a node that is not there is
     added with its initial value. `merge` is what the merge buffer holds. `symbols` are the values of the
     static symbols, which are the arguments of type `index`, by name; `callbacks` are the functions that the
-    program may call.
+    program may call, `world` is where it meets the other ranks.
 
     Raises:
         CallError: an array or a symbol is missing or does not fit, or a callback gives what does not fit.
+        RankError: a collective without a world, or in which the ranks do not meet.
         TenonError: a callback has no function, there is no such function, a program's dependencies leave a
             hazard open, an index of a node is out of bounds, a launch does not fit its kernel, or what
             nothing was written to is read.
@@ -82,8 +85,8 @@ def run_module(
     memory = NodeMemory(module, {} if nodes is None else nodes, merge)
     arguments = all_arguments(entry, inputs, symbols)
     if isinstance(entry, func.FuncOp):
-        return list(run_graph(module, entry.sym_name.data, arguments, memory, callbacks))
-    return _Program(module, entry, memory, dims, callbacks or {}).run(arguments)
+        return list(run_graph(module, entry.sym_name.data, arguments, memory, callbacks, world))
+    return _Program(module, entry, memory, dims, callbacks or {}, world).run(arguments)
 
 
 class _Program:
@@ -99,8 +102,10 @@ class _Program:
         node_memory: NodeMemory,
         dims: Mapping[str, int],
         callbacks: HostFunctions,
+        world: World | None,
     ) -> None:
         self._module = module
+        self._world = world
         self._callbacks = callbacks
         self._dims = dims
         """The values of the named dims in this run."""

@@ -18,13 +18,16 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects import graph
 from ...dialects.graph.types import shape_text
+from ...dialects.grids import coordinates_of
 from ...dialects.modules.entry import argument_names, check_single_block
-from ...errors import CallError
+from ...errors import CallError, RankError
+from ...semantics.collectives import collective_of
 from ...semantics.errors import InterpreterError, describe
 from ...semantics.host_calls import HostFunctions, call_function, function_called, print_values
 from ...semantics.numerics import add
 from ...semantics.numpy_types import Array, dtype_of
 from ...semantics.tensor_ops import evaluate, shape_of
+from ...semantics.world import World, check_world
 from .control import run_control
 from .element_watch import element_watch
 from .node_memory import NodeMemory, place_of
@@ -36,13 +39,14 @@ def run_graph(
     inputs: Sequence[Array],
     memory: NodeMemory | None = None,
     callbacks: HostFunctions | None = None,
+    world: World | None = None,
 ) -> list[Array]:
     """
     Returns the results of function `@name` of `module` for `inputs`; see `run_function`.
 
     Raises InterpreterError if there is no such function.
     """
-    return run_function(_function_called(module, name, "reference"), inputs, memory, callbacks)
+    return run_function(_function_called(module, name, "reference"), inputs, memory, callbacks, world)
 
 
 def run_function(
@@ -50,15 +54,18 @@ def run_function(
     inputs: Sequence[Array],
     memory: NodeMemory | None = None,
     callbacks: HostFunctions | None = None,
+    world: World | None = None,
 ) -> list[Array]:
     """
     Returns the results of `function` for `inputs`, one for each argument, in new arrays. Static symbols are
-    arrays of rank 0. The function reads and writes nodes in `memory`, and calls the host's `callbacks`.
+    arrays of rank 0. The function reads and writes nodes in `memory`, calls the host's `callbacks`, and meets
+    the other ranks in `world`.
 
     Raises:
         CallError: the inputs do not fit the arguments in number, dtype or shape, or a callback gives what
             does not fit.
         TenonError: no function is given for a callback.
+        RankError: a collective without a world, or in which the ranks do not meet.
         InterpreterError: an op without a rule, extents that do not fit one another at run time, an index of a
             node that is out of bounds, or a node that holds nothing yet.
     """
@@ -66,7 +73,7 @@ def run_function(
     if memory is None:
         module = function.parent_op()
         memory = NodeMemory(module if isinstance(module, ModuleOp) else ModuleOp([]), {})
-    run = _Run(memory, callbacks or {})
+    run = _Run(memory, callbacks or {}, world)
     with np.errstate(all="ignore"):
         results = run.run(function, inputs, ())
     if (watch := element_watch()) is not None:
@@ -99,8 +106,9 @@ def _shape_of_argument(argument: SSAValue) -> Sequence[int]:
 
 
 class _Run:
-    def __init__(self, memory: NodeMemory, callbacks: HostFunctions) -> None:
+    def __init__(self, memory: NodeMemory, callbacks: HostFunctions, world: World | None) -> None:
         self._memory = memory
+        self._world = world
         self._watch = element_watch()
         self._callbacks = callbacks
         self._callers_errors: Any = np.geterr()
@@ -136,6 +144,10 @@ class _Run:
                 case graph.PrintOp():
                     print_values(op.format.data, operands)
                     results = []
+                case graph.CollectiveOp():
+                    results = [self._meet(op, *operands)]
+                case graph.AxisIndexOp():
+                    results = [self._axis_index(op)]
                 case graph.MergeOp():
                     # A copy: a value of `graph` never changes, and the merge buffer may.
                     results = [self._memory.merged(op.node_name, describe(op)).copy()]
@@ -185,6 +197,25 @@ class _Run:
         function = function_called(name, self._callbacks, describe(op))
         with np.errstate(**self._callers_errors):
             return call_function(who, function, operands, types)
+
+    def _meet(self, op: graph.CollectiveOp, operand: Array) -> Array:
+        shape = shape_of(op.result)
+        if DYNAMIC_INDEX in shape:
+            raise InterpreterError(f"{describe(op)}: {op.result.type} has an extent that is not known")
+        collective = collective_of(op)
+        check_world([collective], self._world)
+        assert self._world is not None, "a program without a world has no collectives"
+        result: Array = np.empty(shape, operand.dtype)
+        self._world.begin(collective, np.ascontiguousarray(operand).reshape(operand.shape), result).wait()
+        return result
+
+    def _axis_index(self, op: graph.AxisIndexOp) -> Array:
+        own = graph.rank_around(op)
+        rank = self._world.rank if own is None and self._world is not None else own
+        if rank is None:
+            raise RankError(f"{describe(op)}: the module is no rank's, and no world is given")
+        place = coordinates_of(graph.grid_extents(op, op.grid_name), rank)[op.axis.data]
+        return np.array(place, dtype_of(op.result.type))
 
     def _call(
         self, op: func.CallOp, operands: Sequence[Array], callers: tuple[func.FuncOp, ...]

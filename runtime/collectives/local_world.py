@@ -1,0 +1,100 @@
+"""Ranks that are threads of one process: what they wait for in vain is an error at once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+from ...dialects.grids import group_of
+from ...errors import RankError
+from ...semantics.collectives import Collective
+from ...semantics.numpy_types import Array
+from .local_state import State, Waiting
+from .meeting import Gift, Meeting, described
+
+
+@dataclass(slots=True)
+class _Request:
+    state: State
+    rank: int
+    collective: Collective
+    meeting: Meeting
+
+    def wait(self) -> None:
+        meeting = self.meeting
+        with self.state.changed:
+            self.state.wait(
+                self.rank,
+                Waiting(
+                    lambda: meeting.is_done or meeting.error is not None,
+                    lambda: meeting.missing,
+                    f"{described(self.collective)} of ranks {', '.join(map(str, meeting.group))}",
+                ),
+            )
+            if meeting.error is not None:
+                raise RankError(meeting.error.message, meeting.error.rank)
+
+
+class LocalWorld:
+    """
+    One rank among the threads of a process; `local_worlds` makes all of them. Each is used by one thread at a
+    time. Collectives are exchanged in the thread that begins last. Ranks begin the collectives of a group in
+    one order, whatever their channels: where they differ, or a rank waits for one that has ended, or all wait
+    for one another, that is an error at once.
+    """
+
+    def __init__(self, rank: int, state: State) -> None:
+        self.rank = rank
+        self.size = state.size
+        self._state = state
+        self._counts: Counter[Hashable] = Counter()
+
+    def __repr__(self) -> str:
+        return f"LocalWorld(rank {self.rank} of {self.size})"
+
+    def begin(self, collective: Collective, operand: Array, result: Array) -> _Request:
+        """See `World.begin`."""
+        group = group_of(collective.grid, collective.axes, self.rank)
+        key = collective.grid, collective.axes, group
+        state = self._state
+        with state.changed:
+            number = self._counts[key] = self._counts[key] + 1
+            meeting = state.meetings.setdefault((key, number), Meeting(group))
+            meeting.join(self.rank, Gift(collective, operand, result))
+            if not meeting.missing:
+                del state.meetings[key, number]
+            state.changed.notify_all()
+        return _Request(state, self.rank, collective, meeting)
+
+    def check_same(self, digest: bytes, what: str) -> None:
+        """See `World.check_same`."""
+        state = self._state
+        with state.changed:
+            number = self._counts["digests"] = self._counts["digests"] + 1
+            digests = state.digests.setdefault(number, {})
+            digests[self.rank] = digest, what
+            state.changed.notify_all()
+            state.wait(
+                self.rank,
+                Waiting(
+                    lambda: len(digests) == state.size,
+                    lambda: [rank for rank in range(state.size) if rank not in digests],
+                    f"the others' {what}",
+                ),
+            )
+            state.digests.pop(number, None)
+            others = [rank for rank in range(state.size) if digests[rank] != digests[0]]
+        if others:
+            listed = ", ".join(map(str, others))
+            raise RankError(f"the ranks differ in their {what}: {listed} from rank 0", others[0])
+
+    def end(self, reason: str = "has ended") -> None:
+        """Tells the others that this rank begins nothing more: those that wait for it get an error."""
+        self._state.end(self.rank, reason)
+
+
+def local_worlds(size: int) -> tuple[LocalWorld, ...]:
+    """Returns the worlds of `size` ranks of this process, each for a thread of its own."""
+    state = State(size)
+    return tuple(LocalWorld(rank, state) for rank in range(size))
