@@ -1,0 +1,53 @@
+"""What a function says of the shardings of its arguments and results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
+from xdsl.dialects.shard import ShardAxesArrayAttr
+from xdsl.ir import Attribute
+
+from .sharding import Sharding
+
+ARGUMENT_SHARDING = "tenon.sharding"
+"""The attribute of an argument or a result that says how it is split."""
+
+
+def argument_shardings(function: func.FuncOp) -> tuple[Sharding | None, ...]:
+    """Returns how each argument is split, None where that is not said."""
+    return _shardings(function.arg_attrs, len(function.function_type.inputs))
+
+
+def result_shardings(function: func.FuncOp) -> tuple[Sharding | None, ...]:
+    """Returns how each result is split, None where that is not said."""
+    return _shardings(function.res_attrs, len(function.function_type.outputs))
+
+
+def _shardings(attributes: Attribute | None, count: int) -> tuple[Sharding | None, ...]:
+    found: list[Sharding | None] = []
+    for each in _dictionaries(attributes, count):
+        written = each.get(ARGUMENT_SHARDING)
+        found.append(Sharding.of(written) if isinstance(written, ShardAxesArrayAttr) else None)
+    return tuple(found)
+
+
+def _dictionaries(attributes: Attribute | None, count: int) -> list[dict[str, Attribute]]:
+    if not isinstance(attributes, ArrayAttr):
+        return [{} for _ in range(count)]
+    written = cast("ArrayAttr[Attribute]", attributes).data
+    return [dict(each.data) if isinstance(each, DictionaryAttr) else {} for each in written]
+
+
+def set_shardings(function: func.FuncOp, arguments: Sequence[Sharding], results: Sequence[Sharding]) -> None:
+    """Writes down how the arguments and results of a function are split; their other attributes stay."""
+    for name, shardings in (("arg_attrs", arguments), ("res_attrs", results)):
+        written = _dictionaries(function.properties.get(name), len(shardings))
+        function.properties[name] = ArrayAttr(
+            [
+                DictionaryAttr(each | {ARGUMENT_SHARDING: sharding.attribute})
+                for each, sharding in zip(written, shardings, strict=True)
+            ]
+        )
